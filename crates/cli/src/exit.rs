@@ -19,7 +19,7 @@ use cryptbench_system::SystemError;
 use cryptbench_text::chain;
 use cryptbench_volume::VolumeError;
 
-/// Something unexpected.
+/// Something unexpected, or output that could not be written.
 pub const FAILURE: u8 = 1;
 /// The command line is wrong (clap uses the same code).
 pub const USAGE: u8 = 2;
@@ -47,7 +47,7 @@ pub const SIGNAL: u8 = 128;
 pub const HELP: &str = "\
 Exit codes:
   0    done
-  1    an unexpected error
+  1    an unexpected error, or output could not be written
   2    the command line is wrong
   3    the target is not fit: missing, read-only, in use, too little room, or it
        would be overwritten; or a system could not be set up or checked there,

@@ -7,6 +7,8 @@ mod compare;
 mod completions;
 mod doctor;
 mod dry_run;
+#[cfg(test)]
+mod every_command;
 mod exit;
 mod explain;
 mod fleet;
@@ -36,6 +38,10 @@ use clap::Parser as _;
 use args::{Args, Command};
 
 fn main() -> ExitCode {
+    say::finish(command())
+}
+
+fn command() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return say::command_line(&error),
