@@ -35,6 +35,7 @@ mod refusals;
 mod resumed;
 mod sandbox;
 mod saving;
+mod search_path;
 mod serve;
 mod serve_in_a_browser;
 mod share;
