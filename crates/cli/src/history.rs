@@ -146,19 +146,19 @@ fn runs(history: &History) -> Result<Vec<(i64, Run)>, HistoryError> {
 }
 
 /// Judges `what`: a number, a record's path, or nothing for the newest.
-fn judge(history: &History, what: Option<&str>, how: &CheckArgs) -> anyhow::Result<Check> {
+fn judge(history: &History, what: Option<&Path>, how: &CheckArgs) -> anyhow::Result<Check> {
     let numbered = runs(history)?;
     let all: Vec<Run> = numbered.iter().map(|(_, run)| run.clone()).collect();
     let run = match what {
         None => all.last().cloned().expect("there is one"),
-        Some(text) => match text.parse::<i64>() {
-            Ok(id) => {
+        Some(path) => match path.to_str().and_then(|text| text.parse::<i64>().ok()) {
+            Some(id) => {
                 numbered.iter().find(|(n, _)| *n == id).map(|(_, run)| run.clone()).ok_or_else(
                     || HistoryError::NoSuchRecord { path: history.path().to_owned(), id },
                 )?
             }
-            Err(_) => {
-                let mut record = cryptbench_record::read(Path::new(text))?;
+            None => {
+                let mut record = cryptbench_record::read(path)?;
                 record.results = Some(cryptbench_report::analyse(&record));
                 Run::of(&record)
             }

@@ -244,9 +244,10 @@ fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
 
 /// Name and path of `NAME=PATH`; what exists as it stands is a path.
 fn named_place(given: &Path) -> Option<(String, PathBuf)> {
-    let (name, path) = given.to_str()?.split_once('=')?;
+    let (name, path) = cryptbench_os::split_once(given.as_os_str(), b'=')?;
+    let name = name.into_string().ok()?;
     let is_name = !name.contains('/') && std::fs::symlink_metadata(given).is_err();
-    is_name.then(|| (name.to_owned(), PathBuf::from(path)))
+    is_name.then(|| (name, path.into()))
 }
 
 fn emulate(args: &RunArgs) -> anyhow::Result<Option<EmulateRequest>> {
@@ -281,9 +282,11 @@ fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
 }
 
 /// A built-in profile by name, or a file: names contain no slash and no dot.
-fn profile(text: &str) -> anyhow::Result<Profile> {
-    let is_name = !text.contains(['/', '.']);
-    Ok(if is_name { Profile::named(text)? } else { Profile::from_file(Path::new(text))? })
+fn profile(path: &Path) -> anyhow::Result<Profile> {
+    Ok(match path.to_str().filter(|text| !text.contains(['/', '.'])) {
+        Some(name) => Profile::named(name)?,
+        None => Profile::from_file(path)?,
+    })
 }
 
 fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {

@@ -164,7 +164,7 @@ fn fits(args: &RunArgs, profile: &str) -> anyhow::Result<()> {
 fn part(args: &RunArgs, profile: &str) -> RunArgs {
     let mut part = args.clone();
     part.study = None;
-    profile.clone_into(&mut part.profile);
+    part.profile = profile.into();
     part.output = args.output.as_ref().map(|dir| dir.join(profile));
     part.quiet |= args.json;
     // The study's document is printed at the end; each record is in its own file.

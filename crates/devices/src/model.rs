@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -191,14 +191,13 @@ impl Model {
     ///
     /// # Errors
     /// Any [`ModelError`].
-    pub fn named_or_file(text: &str) -> Result<Self, ModelError> {
-        if !text.contains(['/', '.']) {
-            return Self::named(text);
+    pub fn named_or_file(path: &Path) -> Result<Self, ModelError> {
+        if let Some(name) = path.to_str().filter(|text| !text.contains(['/', '.'])) {
+            return Self::named(name);
         }
-        let path = PathBuf::from(text);
-        let read = cryptbench_os::read_text(&path, LARGEST);
-        let found = read.map_err(|source| ModelError::Read { path, source })?;
-        Self::parse(text, &found)
+        let read = cryptbench_os::read_text(path, LARGEST);
+        let found = read.map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
+        Self::parse(&path.display().to_string(), &found)
     }
 
     fn parse(path: &str, text: &str) -> Result<Self, ModelError> {
@@ -352,6 +351,6 @@ mod tests {
             said(&good.replace("full_stroke_ms = 18.0", "full_stroke_ms = 8.0")).contains("seeks")
         );
         assert!(Model::named("hdd").unwrap_err().to_string().contains("hdd-7200"));
-        assert!(Model::named_or_file("/nowhere/model.toml").is_err());
+        assert!(Model::named_or_file(Path::new("/nowhere/model.toml")).is_err());
     }
 }

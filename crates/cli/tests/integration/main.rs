@@ -26,6 +26,7 @@ mod interruption;
 mod kdf;
 mod main_job;
 mod manual;
+mod odd_paths;
 mod page;
 mod page_in_a_browser;
 mod pair;
