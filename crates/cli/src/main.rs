@@ -44,7 +44,11 @@ fn main() -> ExitCode {
 fn command() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return say::command_line(&error),
+        Err(error) => {
+            // It repeats words, and one of them may be a stranger's file name of two lines.
+            let words = std::env::args_os().map(|word| cryptbench_text::shown(word.as_ref()));
+            return say::command_line(&Args::try_parse_from(words).err().unwrap_or(error));
+        }
     };
     let result = match args.command {
         Command::Run(args) => run::run(&args),

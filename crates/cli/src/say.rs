@@ -71,8 +71,13 @@ pub fn finish(code: ExitCode) -> ExitCode {
     if code == ExitCode::SUCCESS { ExitCode::from(crate::exit::FAILURE) } else { code }
 }
 
-/// Says something on standard error, behind the program's name.
+/// Says something on standard error, behind the program's name. It is one line: a name in it cannot forge another.
 pub fn message(text: &str) {
+    message_lines(&printable(text));
+}
+
+/// The same for a text that quotes lines of a file, and in which all names are [shown](cryptbench_text::shown).
+pub fn message_lines(text: &str) {
     // The terminal may be gone, but the work must go on.
     let _ = writeln!(io::stderr().lock(), "cryptbench: {}", printable_lines(text));
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use cryptbench_text::shown;
+
 use crate::error::ModelError;
 
 pub(crate) const MIB: f64 = 1_048_576.0;
@@ -197,12 +199,16 @@ impl Model {
         }
         let read = cryptbench_os::read_text(path, LARGEST);
         let found = read.map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
-        Self::parse(&path.display().to_string(), &found)
+        Self::parse(&shown(path), &found)
     }
 
     fn parse(path: &str, text: &str) -> Result<Self, ModelError> {
         let refuse = |problem: String| ModelError::Malformed { path: path.to_owned(), problem };
-        let mut model: Self = toml::from_str(text).map_err(|e| refuse(e.to_string()))?;
+        let mut model: Self = toml::from_str(text).map_err(|e| {
+            let before = e.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            refuse(format!("line {line}: {}", e.message().replace('\n', "; ")))
+        })?;
         model.check().map_err(refuse)?;
         text.clone_into(&mut model.text);
         Ok(model)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cryptbench_os::process::{program_in, search_path};
+use cryptbench_text::shown;
 
 use crate::Availability;
 use crate::command::remedy;
@@ -109,14 +110,14 @@ impl Machine {
     pub(crate) fn lacks_fuse(&self) -> Option<Availability> {
         if !self.fuse.exists() {
             return Some(Availability::without(
-                format!("there is no {}", self.fuse.display()),
+                format!("there is no {}", shown(&self.fuse)),
                 "load the fuse module (modprobe fuse)",
             ));
         }
         let wanted = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK;
         if rustix::fs::access(&self.fuse, wanted).is_err() {
             return Some(Availability::without(
-                format!("{} may not be opened by this user", self.fuse.display()),
+                format!("{} may not be opened by this user", shown(&self.fuse)),
                 "run as root, or let the user join the group of that device",
             ));
         }

@@ -15,8 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::every_command::paths;
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// `café` in Latin-1, and a name of two lines.
-const NAMES: [&[u8]; 2] = [b"caf\xe9", b"two\nlines"];
+/// `café` in Latin-1, and a name of two lines, of which the second clears a terminal.
+const NAMES: [&[u8]; 2] = [b"caf\xe9", "a\nb\u{1b}[2J\u{9b}x".as_bytes()];
 
 /// An ordinary name, which all others must behave as.
 const PLAIN: &[u8] = b"plain";
@@ -172,11 +172,11 @@ impl Place {
         command
     }
 
-    /// Exit code and messages; what serves is ended as soon as it has said something.
+    /// Exit code and all that was printed; what serves is ended as soon as it has said something.
     fn run(&self, line: &str) -> (Option<i32>, String) {
         if !line.starts_with("serve") && !line.starts_with("volume export") {
             let done = self.command(line).output().unwrap();
-            return (done.status.code(), text(&done.stderr));
+            return (done.status.code(), text(&[done.stderr, done.stdout].concat()));
         }
         let (mut said, both) = std::io::pipe().unwrap();
         let mut command = self.command(line);
@@ -235,7 +235,7 @@ fn every_path_that_a_command_takes_may_be_odd() {
     let mut faults = Vec::new();
     eprintln!(
         "{:<24} {:<26} {:>6} {:>7} {:>9}",
-        "command", "path", "plain", "caf\\xe9", "two\\nlines"
+        "command", "path", "plain", "caf\\xe9", "a\\nb..."
     );
     for (command, argument) in paths() {
         if mounts(command) && !can_mount {
@@ -261,6 +261,14 @@ fn every_path_that_a_command_takes_may_be_odd() {
             let journals = place.sandbox.left_behind().into_iter();
             let left: Vec<_> =
                 journals.filter(|path| path.extension() == Some(OsStr::new("jsonl"))).collect();
+            let steers = |c: char| c.is_control() && !"\n\t".contains(c);
+            // A volume's bytes and the scripts of a shell are what they are.
+            let is_text = command != "volume dump" || argument == "output";
+            if is_text
+                && (said.contains(steers) || said.lines().any(|line| line.starts_with("b\\u{1b}")))
+            {
+                faults.push(format!("{line} prints a forged line or controls: {said:?}"));
+            }
             let first = codes.first().copied().unwrap_or(code);
             if code != first || code == Some(101) || said.contains("panicked") || !left.is_empty() {
                 faults.push(format!(
@@ -388,7 +396,7 @@ fn runs_and_volumes_work_there_and_a_killed_process_leaves_nothing() {
             kill_process(process, Signal::KILL).unwrap();
         }
         let until = Instant::now() + Duration::from_secs(20);
-        while names_in(&place.odd().join("mnt")).len() > 0 {
+        while !names_in(&place.odd().join("mnt")).is_empty() {
             assert!(Instant::now() < until, "it stays mounted");
             let _ = command("cleanup").output().unwrap();
         }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cryptbench_os::{path_of_text, text_of_path};
+use cryptbench_text::shown;
 use serde::{Deserialize, Serialize};
 
 use super::journals::{Found, Journals};
@@ -113,7 +114,7 @@ impl Journal {
         let mut tried = Vec::new();
         for state in directories {
             let Some(directory) = Journals::make(state) else {
-                tried.push(state.display().to_string());
+                tried.push(shown(state));
                 continue;
             };
             let name = OsString::from(format!("{run_id}.jsonl"));
