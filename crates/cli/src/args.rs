@@ -98,7 +98,7 @@ pub struct RunArgs {
     /// Measure a modelled device instead of this machine's: hdd-7200, hdd-laptop, sshd, sata-ssd, usb-flash,
     /// nvme, or a model's file; everything is labelled EMULATED
     #[arg(long, value_name = "MODEL|FILE", conflicts_with_all = ["target", "pair", "destroy"])]
-    pub emulate: Option<String>,
+    pub emulate: Option<PathBuf>,
     /// Keep an emulated device's bytes in a file in DIR [default: in memory]
     #[arg(long, value_name = "DIR", requires = "emulate")]
     pub emulate_backing: Option<PathBuf>,
@@ -145,7 +145,7 @@ pub struct RunArgs {
     pub volume_format: Vec<String>,
     /// A workload profile: a name from `cryptbench profiles`, or a file (TOML, or a fio job)
     #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
-    pub profile: String,
+    pub profile: PathBuf,
     /// Repeat a published study here: its profiles, its systems or what stands in for them, its number of trials;
     /// and print its table
     #[arg(
@@ -474,7 +474,7 @@ pub struct PredictArgs {
     /// The device: hdd-7200, hdd-laptop, sshd, sata-ssd, usb-flash, nvme, a model's file, or a record.json or
     /// the directory of a run [default: sata-ssd]
     #[arg(long, value_name = "PROFILE")]
-    pub device: Option<String>,
+    pub device: Option<PathBuf>,
     /// Predict for this cipher (repeatable) [default: aes-256-xts]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cipher: Vec<String>,

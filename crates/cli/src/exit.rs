@@ -16,10 +16,12 @@ use cryptbench_record::RecordError;
 use cryptbench_runner::RunError;
 use cryptbench_serve::ServeError;
 use cryptbench_system::SystemError;
-use cryptbench_text::chain;
+use cryptbench_text::{chain, shown};
 use cryptbench_volume::VolumeError;
 
-/// Something unexpected.
+use crate::say;
+
+/// Something unexpected, or output that could not be written.
 pub const FAILURE: u8 = 1;
 /// The command line is wrong (clap uses the same code).
 pub const USAGE: u8 = 2;
@@ -47,7 +49,7 @@ pub const SIGNAL: u8 = 128;
 pub const HELP: &str = "\
 Exit codes:
   0    done
-  1    an unexpected error
+  1    an unexpected error, or output could not be written
   2    the command line is wrong
   3    the target is not fit: missing, read-only, in use, too little room, or it
        would be overwritten; or a system could not be set up or checked there,
@@ -77,7 +79,7 @@ pub struct Refusal {
 
 impl Refusal {
     fn new(path: &Path, reason: &str, code: u8) -> Self {
-        Self { path: path.display().to_string(), reason: reason.to_owned(), code }
+        Self { path: shown(path), reason: reason.to_owned(), code }
     }
 
     /// The target is not suitable.
@@ -109,9 +111,21 @@ pub struct Said(pub u8);
 /// Prints an error with its causes on standard error and chooses the exit code.
 pub fn explain(error: &anyhow::Error) -> ExitCode {
     if !error.is::<Said>() {
-        crate::say::message(&chain(error.as_ref()));
+        let text = chain(error.as_ref());
+        match error.chain().any(quotes_lines) {
+            true => say::message_lines(text.trim_end()),
+            false => say::message(text.trim_end()),
+        }
     }
     ExitCode::from(code(error))
+}
+
+/// Whether an error may show lines of a profile or a plan.
+fn quotes_lines(error: &(dyn std::error::Error + 'static)) -> bool {
+    let syntax = |error: &ProfileError| matches!(error, ProfileError::Syntax { .. });
+    matches!(error.downcast_ref(), Some(RunError::Profile(error)) if syntax(error))
+        || error.downcast_ref().is_some_and(syntax)
+        || matches!(error.downcast_ref(), Some(FleetError::Plan { .. }))
 }
 
 /// The exit code for an error.

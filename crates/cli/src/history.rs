@@ -11,6 +11,7 @@ use cryptbench_history::check::{Change, Check, check, check_all};
 use cryptbench_history::{History, HistoryError, Run};
 use cryptbench_os::{Directory, dirs, user};
 use cryptbench_system::provision::{state_directories, trusted_state_directories};
+use cryptbench_text::shown;
 use serde::Serialize;
 
 use crate::exit::{self, Refusal};
@@ -117,9 +118,9 @@ fn add(path: &Path, records: &[PathBuf]) -> anyhow::Result<ExitCode> {
     for record in records {
         let added = history.add(record)?;
         let how = if added.new { "added as" } else { "is there already as" };
-        print(&format!("{} {how} {}", record.display(), added.id));
+        print(&format!("{} {how} {}", shown(record), added.id));
     }
-    print(&format!("history {}", history.path().display()));
+    print(&format!("history {}", shown(history.path())));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -129,7 +130,7 @@ fn show(history: &History, id: i64, json: bool) -> anyhow::Result<ExitCode> {
         print_json_text(&document);
         return Ok(ExitCode::SUCCESS);
     }
-    let origin = format!("record {id} of {}", history.path().display());
+    let origin = format!("record {id} of {}", shown(history.path()));
     let record = cryptbench_record::parse(Path::new(&origin), &document)?;
     let results = cryptbench_report::analyse(&record);
     let text = cryptbench_report::terminal::render(&record, &results, terminal_style(false));
@@ -146,19 +147,19 @@ fn runs(history: &History) -> Result<Vec<(i64, Run)>, HistoryError> {
 }
 
 /// Judges `what`: a number, a record's path, or nothing for the newest.
-fn judge(history: &History, what: Option<&str>, how: &CheckArgs) -> anyhow::Result<Check> {
+fn judge(history: &History, what: Option<&Path>, how: &CheckArgs) -> anyhow::Result<Check> {
     let numbered = runs(history)?;
     let all: Vec<Run> = numbered.iter().map(|(_, run)| run.clone()).collect();
     let run = match what {
         None => all.last().cloned().expect("there is one"),
-        Some(text) => match text.parse::<i64>() {
-            Ok(id) => {
+        Some(path) => match path.to_str().and_then(|text| text.parse::<i64>().ok()) {
+            Some(id) => {
                 numbered.iter().find(|(n, _)| *n == id).map(|(_, run)| run.clone()).ok_or_else(
                     || HistoryError::NoSuchRecord { path: history.path().to_owned(), id },
                 )?
             }
-            Err(_) => {
-                let mut record = cryptbench_record::read(Path::new(text))?;
+            None => {
+                let mut record = cryptbench_record::read(path)?;
                 record.results = Some(cryptbench_report::analyse(&record));
                 Run::of(&record)
             }

@@ -7,6 +7,8 @@ mod compare;
 mod completions;
 mod doctor;
 mod dry_run;
+#[cfg(test)]
+mod every_command;
 mod exit;
 mod explain;
 mod fleet;
@@ -38,9 +40,17 @@ use args::{Args, Command};
 fn main() -> ExitCode {
     // Whatever the caller's shell has open stays out of reach of the programs that are started here.
     let _ = cryptbench_os::process::pass_nothing_on();
+    say::finish(command())
+}
+
+fn command() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return say::command_line(&error),
+        Err(error) => {
+            // It repeats words, and one of them may be a stranger's file name of two lines.
+            let words = std::env::args_os().map(|word| cryptbench_text::shown(word.as_ref()));
+            return say::command_line(&Args::try_parse_from(words).err().unwrap_or(error));
+        }
     };
     let result = match args.command {
         Command::Run(args) => run::run(&args),

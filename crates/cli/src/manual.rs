@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Command, CommandFactory as _};
+use cryptbench_text::shown;
 
 use crate::args::{Args, ManualArgs};
 use crate::report::written;
@@ -16,13 +17,12 @@ const SECTION: &str = "1";
 
 pub fn manual(args: &ManualArgs) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
-    fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make {}", directory.display()))?;
+    fs::create_dir_all(directory).with_context(|| format!("cannot make {}", shown(directory)))?;
     let mut command = Args::command();
     // Propagates the version and fills in the names of commands of commands.
     command.build();
     let written = pages(&command, "cryptbench", directory)?;
-    print(&format!("{written} manual pages in {}", directory.display()));
+    print(&format!("{written} manual pages in {}", shown(directory)));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,6 +5,7 @@ mod rates;
 mod text;
 mod validate;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use cryptbench_devices::predict::Added;
@@ -56,7 +57,7 @@ pub fn predict(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     if args.validate {
         return validate::validate(args);
     }
-    let profile = Profile::find(args.device.as_deref().unwrap_or("sata-ssd"))?;
+    let profile = Profile::find(args.device.as_deref().unwrap_or(Path::new("sata-ssd")))?;
     let (ciphers, ciphers_from) = cipher_rates(args, &args.cipher, &args.data_unit)?;
     let (per_request_s, per_request_from) = per_request(args, &ciphers)?;
     let mut cells = Vec::new();

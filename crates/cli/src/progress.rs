@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use cryptbench_record::{ArmRole, Plan, Target};
 use cryptbench_report::{share_words, wrap};
 use cryptbench_runner::{Event, Observer};
-use cryptbench_text::printable_lines;
+use cryptbench_text::{printable, printable_lines};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::ProgressArg;
@@ -108,7 +108,7 @@ impl Live {
 
     fn line(&self, text: &str) {
         let width = say::terminal_style(false).width;
-        self.bar.println(wrap(&printable_lines(text), "", "  ", width));
+        self.bar.println(wrap(&printable(text), "", "  ", width));
     }
 
     fn show(&mut self, event: &Event<'_>) {

@@ -11,7 +11,7 @@ use cryptbench_os::terminal::STDOUT;
 use cryptbench_record::Record;
 use cryptbench_report::Rows;
 use cryptbench_report::terminal::{Style, answer::Outlook};
-use cryptbench_text::{escaped_json, printable};
+use cryptbench_text::{escaped_json, printable, shown};
 
 use crate::args::{FormatArg, ReportArgs, TableArg};
 use crate::exit::Refusal;
@@ -21,7 +21,7 @@ use crate::say;
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let mut args = args.clone();
     let is_last = args.record == Path::new("last") && !args.record.exists();
-    let named = args.record.display().to_string();
+    let named = shown(&args.record);
     if is_last {
         let reason = "no run of yours is kept; name a record.json, or the directory of a run";
         args.record = newest().ok_or_else(|| Refusal::input(Path::new("last"), reason))?;
@@ -86,7 +86,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     }
     if let Some(directory) = &args.charts {
         let written = charts::write(&record, directory)?;
-        say::note(&format!("{written} charts in {}, {}", directory.display(), charts::FORMATS));
+        say::note(&format!("{written} charts in {}, {}", shown(directory), charts::FORMATS));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -157,8 +157,8 @@ pub fn brief(record: &Record, style: Style) -> String {
 fn at_home(path: &Path) -> String {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
     match home.and_then(|home| path.strip_prefix(home).ok()) {
-        Some(rest) => format!("~/{}", rest.display()),
-        None => path.display().to_string(),
+        Some(rest) => format!("~/{}", shown(rest)),
+        None => shown(path),
     }
 }
 
@@ -166,7 +166,7 @@ fn print_all(record: &Record, page: &Path) {
     let style = say::terminal_style(say::stdout_is_terminal());
     let results = record.results.as_ref().expect("derived by the caller");
     let text = cryptbench_report::terminal::render(record, results, style);
-    let page = page.display().to_string();
+    let page = shown(page);
     say::print_styled(&format!("{text}\nreport  {}\n", printable(&page)), style);
 }
 
@@ -182,6 +182,6 @@ pub fn written(file: &Path, done: std::io::Result<()>) -> anyhow::Result<()> {
         Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => {
             Err(Refusal::target(file, &e.to_string()).into())
         }
-        done => done.with_context(|| format!("cannot write {}", file.display())),
+        done => done.with_context(|| format!("cannot write {}", shown(file))),
     }
 }

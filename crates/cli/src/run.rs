@@ -13,7 +13,7 @@ use cryptbench_runner::{
 };
 use cryptbench_system::resource::{Cleaned, cleanup};
 use cryptbench_system::{Selection, setting_name};
-use cryptbench_text::chain;
+use cryptbench_text::{chain, shown};
 
 use crate::args::RunArgs;
 use crate::exit;
@@ -80,15 +80,15 @@ pub fn measure_into(
     request: &Request,
     output: &Output,
     signal: &Signal,
-    (shown, in_ram): (bool, Option<InRam>),
+    (is_shown, in_ram): (bool, Option<InRam>),
 ) -> anyhow::Result<Measured> {
     for done in cleanup() {
         match done {
             Cleaned::Removed(path) => {
-                message(&format!("removed {}, left by a killed run", path.display()));
+                message(&format!("removed {}, left by a killed run", shown(&path)));
             }
             Cleaned::Failed(path, why) => {
-                let path = path.display();
+                let path = shown(&path);
                 message(&format!("cannot remove {path}, left by a killed run: {why}"));
             }
             Cleaned::NotOurs(_) => {}
@@ -112,7 +112,7 @@ pub fn measure_into(
     if let Saved::Elsewhere(_, why) | Saved::Nowhere(why) = &saved {
         message(&format!("{why:#}"));
     }
-    if shown {
+    if is_shown {
         show(args, &record, &saved)?;
     }
     if let Some(error) = error {
@@ -218,13 +218,13 @@ fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
     for given in encrypted {
         let (name, path) = match named_place(given) {
             Some((name, _)) if name.trim().is_empty() => {
-                return refuse(format!("{}: a name is missing before the =", given.display()));
+                return refuse(format!("{}: a name is missing before the =", shown(given)));
             }
             Some((name, path)) => (Some(name), path),
             None => (None, given.clone()),
         };
         let is_one_of_many = encrypted.len() > 1 || name.is_some();
-        let id = is_one_of_many.then(|| name.clone().unwrap_or_else(|| path.display().to_string()));
+        let id = is_one_of_many.then(|| name.clone().unwrap_or_else(|| shown(&path)));
         if let Some(id) =
             id.as_ref().filter(|id| found.iter().any(|other| other.id.as_ref() == Some(id)))
         {
@@ -244,9 +244,10 @@ fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
 
 /// Name and path of `NAME=PATH`; what exists as it stands is a path.
 fn named_place(given: &Path) -> Option<(String, PathBuf)> {
-    let (name, path) = given.to_str()?.split_once('=')?;
+    let (name, path) = cryptbench_os::split_once(given.as_os_str(), b'=')?;
+    let name = name.into_string().ok()?;
     let is_name = !name.contains('/') && std::fs::symlink_metadata(given).is_err();
-    is_name.then(|| (name.to_owned(), PathBuf::from(path)))
+    is_name.then(|| (name, path.into()))
 }
 
 fn emulate(args: &RunArgs) -> anyhow::Result<Option<EmulateRequest>> {
@@ -281,9 +282,11 @@ fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
 }
 
 /// A built-in profile by name, or a file: names contain no slash and no dot.
-fn profile(text: &str) -> anyhow::Result<Profile> {
-    let is_name = !text.contains(['/', '.']);
-    Ok(if is_name { Profile::named(text)? } else { Profile::from_file(Path::new(text))? })
+fn profile(path: &Path) -> anyhow::Result<Profile> {
+    Ok(match path.to_str().filter(|text| !text.contains(['/', '.'])) {
+        Some(name) => Profile::named(name)?,
+        None => Profile::from_file(path)?,
+    })
 }
 
 fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {
@@ -297,7 +300,7 @@ fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {
             // This is the newest of the user's own runs.
             let named = match (args.output.is_none() && args.resume.is_none(), saved) {
                 (true, Saved::In(_)) => "last".to_owned(),
-                _ => directory.display().to_string(),
+                _ => shown(directory),
             };
             answer(record, &named, Some(&directory.join("report.html")), style)
         }

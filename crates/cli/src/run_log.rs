@@ -1,6 +1,6 @@
 //! The log of a run in its directory, and resuming an interrupted run.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use clap::{CommandFactory as _, Parser as _};
 use cryptbench_os::{Directory, user};
 use cryptbench_record::{LOG, Line, Record, fold_to_resume, is_being_written, read_log};
 use cryptbench_runner::{Event, Observer};
+use cryptbench_text::printable;
 
 use crate::args::{Args, Command, RunArgs};
 use crate::exit::Refusal;
@@ -83,10 +84,15 @@ impl Observer for Logged<'_> {
 
 /// How this program was called.
 fn command() -> Line {
-    let text = |word: std::ffi::OsString| word.to_string_lossy().into_owned();
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let directory = std::env::current_dir().map_or_else(|_| OsString::new(), OsString::from);
+    let text = |word: &OsString| word.to_string_lossy().into_owned();
+    let is_text = |word: &OsString| word.to_str().is_some_and(|text| printable(text) == text);
+    let all_text = words.iter().chain([&directory]).all(is_text);
     Line::Command {
-        arguments: std::env::args_os().skip(1).map(text).collect(),
-        directory: std::env::current_dir().map_or_else(|_| String::new(), |d| text(d.into())),
+        arguments: words.iter().map(text).collect(),
+        directory: text(&directory),
+        exact: (!all_text).then_some((words, directory)),
     }
 }
 
@@ -126,21 +132,24 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     let lines = read_log(directory)?;
     let earlier = fold_to_resume(&lines).ok_or_else(|| refuse("its log has no beginning"))?;
     let command = lines.iter().find_map(|line| match line {
-        Line::Command { arguments, directory } => Some((arguments, directory)),
+        Line::Command { exact: Some(exact), .. } => Some(exact.clone()),
+        Line::Command { arguments, directory, .. } => {
+            Some((arguments.iter().map(OsString::from).collect(), directory.into()))
+        }
         _ => None,
     });
     let Some((arguments, began_in)) = command else {
         bail!(refuse("its log does not say how the run was asked for"));
     };
-    let words = std::iter::once("cryptbench").chain(arguments.iter().map(String::as_str));
+    let words = std::iter::once("cryptbench".into()).chain(arguments);
     let Ok(Args { command: Command::Run(mut args) }) = Args::try_parse_from(words) else {
         bail!(refuse("its log is of something that cannot be resumed"));
     };
     if args.study.is_some() {
         bail!(refuse("a study has a run for each of its profiles: start it anew"));
     }
-    std::env::set_current_dir(began_in)
-        .map_err(|e| Refusal::target(Path::new(began_in), &e.to_string()))?;
+    std::env::set_current_dir(&began_in)
+        .map_err(|e| Refusal::target(Path::new(&began_in), &e.to_string()))?;
     (args.json, args.quiet, args.progress) = (given.json, given.quiet, given.progress);
     (args.destroy, args.yes_erase) = (given.destroy.clone(), given.yes_erase.clone());
     args.seed = Some(earlier.plan.seed);

@@ -3,10 +3,12 @@
 //! File names, records, headers of volumes and messages of other programs may contain escape sequences. Text for people
 //! is printed without control characters except line breaks and tabs; if it is coloured,
 //! only the sequences of our own styles pass. Formats for programs are printed unchanged: whatever read a record, a foreign
-//! result or the history has made the strings printable already. A closed pipe is the reader's choice, not an error.
+//! result or the history has made the strings printable already. A closed pipe is the reader's choice; any other failed
+//! write to standard output makes the program fail at its end ([`finish`]).
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use cryptbench_report::terminal::Style;
 use cryptbench_text::{escaped_json, printable, printable_lines};
@@ -15,14 +17,17 @@ use cryptbench_text::{escaped_json, printable, printable_lines};
 const OWN: [&str; 7] =
     ["\x1b[0m", "\x1b[1m", "\x1b[4m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
 
+/// Why standard output lacks something that was printed.
+static UNPRINTED: OnceLock<io::Error> = OnceLock::new();
+
 /// Prints text and ends the line.
 pub fn print(text: &str) {
-    let _ = writeln!(io::stdout().lock(), "{}", printable_lines(text));
+    out(&[printable_lines(text).as_bytes(), b"\n"]);
 }
 
 /// Prints text that has the colours of `style`, if it has any.
 pub fn print_styled(text: &str, style: Style) {
-    let _ = io::stdout().lock().write_all(shown(text, style.colour).as_bytes());
+    out(&[shown(text, style.colour).as_bytes()]);
 }
 
 /// Prints an object as JSON.
@@ -33,21 +38,46 @@ pub fn print_json(object: &impl serde::Serialize) -> anyhow::Result<()> {
 
 /// Prints text that is JSON already.
 pub fn print_json_text(text: &str) {
-    let _ = writeln!(io::stdout().lock(), "{}", escaped_json(text));
+    out(&[escaped_json(text).as_bytes(), b"\n"]);
 }
 
 /// Prints a format for programs that is text, and ends its last line.
 pub fn print_text(text: &str) {
-    let _ = writeln!(io::stdout().lock(), "{}", text.trim_end());
+    out(&[text.trim_end().as_bytes(), b"\n"]);
 }
 
 /// Writes a format for programs.
 pub fn print_bytes(bytes: &[u8]) {
-    let _ = io::stdout().lock().write_all(bytes);
+    out(&[bytes]);
 }
 
-/// Says something on standard error, behind the program's name.
+fn out(parts: &[&[u8]]) {
+    let mut stdout = io::stdout().lock();
+    note_failure(parts.iter().try_for_each(|part| stdout.write_all(part)));
+}
+
+fn note_failure(done: io::Result<()>) {
+    match done {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => drop(UNPRINTED.set(e)),
+        _ => {}
+    }
+}
+
+/// Ends all output. If standard output lacks something, says so, and success becomes failure.
+pub fn finish(code: ExitCode) -> ExitCode {
+    note_failure(io::stdout().lock().flush());
+    let Some(error) = UNPRINTED.get() else { return code };
+    message(&format!("cannot write standard output: {error}"));
+    if code == ExitCode::SUCCESS { ExitCode::from(crate::exit::FAILURE) } else { code }
+}
+
+/// Says something on standard error, behind the program's name. It is one line: a name in it cannot forge another.
 pub fn message(text: &str) {
+    message_lines(&printable(text));
+}
+
+/// The same for a text that quotes lines of a file, and in which all names are [shown](cryptbench_text::shown).
+pub fn message_lines(text: &str) {
     // The terminal may be gone, but the work must go on.
     let _ = writeln!(io::stderr().lock(), "cryptbench: {}", printable_lines(text));
 }
@@ -70,10 +100,10 @@ pub fn command_line(error: &clap::Error) -> ExitCode {
         let colour = coloured(terminal);
         shown(&if colour { text.ansi().to_string() } else { text.to_string() }, colour)
     };
-    let _ = match error.use_stderr() {
-        true => io::stderr().lock().write_all(shown(stderr_is_terminal()).as_bytes()),
-        false => io::stdout().lock().write_all(shown(stdout_is_terminal()).as_bytes()),
-    };
+    match error.use_stderr() {
+        true => drop(io::stderr().lock().write_all(shown(stderr_is_terminal()).as_bytes())),
+        false => out(&[shown(stdout_is_terminal()).as_bytes()]),
+    }
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 

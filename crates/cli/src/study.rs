@@ -13,6 +13,7 @@ use cryptbench_report::studies::brief;
 use cryptbench_studies::here::{Tested, conclusions};
 use cryptbench_studies::own::own;
 use cryptbench_studies::{Letter, Table};
+use cryptbench_text::shown;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -111,7 +112,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     for part in &parts {
         let measured = measure_with(part, signal, !args.json, in_ram.clone())?;
         if let Saved::In(at) | Saved::Elsewhere(at, _) = &measured.saved {
-            places.push(at.display().to_string());
+            places.push(shown(at));
         }
         records.push(measured.record);
         if !measured.whole {
@@ -164,7 +165,7 @@ fn fits(args: &RunArgs, profile: &str) -> anyhow::Result<()> {
 fn part(args: &RunArgs, profile: &str) -> RunArgs {
     let mut part = args.clone();
     part.study = None;
-    profile.clone_into(&mut part.profile);
+    part.profile = profile.into();
     part.output = args.output.as_ref().map(|dir| dir.join(profile));
     part.quiet |= args.json;
     // The study's document is printed at the end; each record is in its own file.

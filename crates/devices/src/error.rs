@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use cryptbench_text::shown;
+
 /// Why a model cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
@@ -9,7 +11,7 @@ pub enum ModelError {
     #[error("there is no device model {0:?}: {1} (or the path of a .toml file)")]
     Unknown(String, String),
     /// The file cannot be read.
-    #[error("cannot read {path}")]
+    #[error("cannot read {}", shown(path))]
     Read {
         /// The file.
         path: PathBuf,

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
+
+use cryptbench_text::shown;
 
 use crate::error::ModelError;
 
@@ -191,19 +193,22 @@ impl Model {
     ///
     /// # Errors
     /// Any [`ModelError`].
-    pub fn named_or_file(text: &str) -> Result<Self, ModelError> {
-        if !text.contains(['/', '.']) {
-            return Self::named(text);
+    pub fn named_or_file(path: &Path) -> Result<Self, ModelError> {
+        if let Some(name) = path.to_str().filter(|text| !text.contains(['/', '.'])) {
+            return Self::named(name);
         }
-        let path = PathBuf::from(text);
-        let read = cryptbench_os::read_text(&path, LARGEST);
-        let found = read.map_err(|source| ModelError::Read { path, source })?;
-        Self::parse(text, &found)
+        let read = cryptbench_os::read_text(path, LARGEST);
+        let found = read.map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
+        Self::parse(&shown(path), &found)
     }
 
     fn parse(path: &str, text: &str) -> Result<Self, ModelError> {
         let refuse = |problem: String| ModelError::Malformed { path: path.to_owned(), problem };
-        let mut model: Self = toml::from_str(text).map_err(|e| refuse(e.to_string()))?;
+        let mut model: Self = toml::from_str(text).map_err(|e| {
+            let before = e.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            refuse(format!("line {line}: {}", e.message().replace('\n', "; ")))
+        })?;
         model.check().map_err(refuse)?;
         text.clone_into(&mut model.text);
         Ok(model)
@@ -352,6 +357,6 @@ mod tests {
             said(&good.replace("full_stroke_ms = 18.0", "full_stroke_ms = 8.0")).contains("seeks")
         );
         assert!(Model::named("hdd").unwrap_err().to_string().contains("hdd-7200"));
-        assert!(Model::named_or_file("/nowhere/model.toml").is_err());
+        assert!(Model::named_or_file(Path::new("/nowhere/model.toml")).is_err());
     }
 }

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use cryptbench_text::shown;
+
 /// A file that cannot be read or parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum ForeignError {
     /// The file could not be read.
-    #[error("cannot read {path}")]
+    #[error("cannot read {}", shown(path))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -14,7 +16,7 @@ pub enum ForeignError {
         source: std::io::Error,
     },
     /// The file has none of the known formats, or holds nothing usable.
-    #[error("{path}: {reason}")]
+    #[error("{}: {reason}", shown(path))]
     File {
         /// The file or directory.
         path: PathBuf,
@@ -22,7 +24,7 @@ pub enum ForeignError {
         reason: String,
     },
     /// A line of a known format cannot be parsed.
-    #[error("{path}, line {line}: {reason}: {text:?}")]
+    #[error("{}, line {line}: {reason}: {text:?}", shown(path))]
     Line {
         /// The file.
         path: PathBuf,

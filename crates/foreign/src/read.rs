@@ -7,7 +7,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use cryptbench_text::printable;
+use cryptbench_text::{printable, shown};
 
 use crate::cell::{Cell, Format, Key, Run, Set};
 use crate::error::{Fault, ForeignError};
@@ -52,7 +52,7 @@ pub fn is_record(path: &Path) -> bool {
 /// Skips hidden files and says so in a remark; every other file must be readable as a result.
 pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
     let mut set = Set {
-        label: paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", "),
+        label: paths.iter().map(|p| shown(p)).collect::<Vec<_>>().join(", "),
         formats: Vec::new(),
         files: Vec::new(),
         cells: Vec::new(),
@@ -67,7 +67,7 @@ pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
         if !set.formats.contains(&format) {
             set.formats.push(format);
         }
-        let remark = |r: String| format!("{}: {r}", path.display());
+        let remark = |r: String| format!("{}: {r}", shown(&path));
         set.remarks.extend(found.remarks.into_iter().map(remark));
         observations.extend(found.observations.into_iter().map(|o| (path.clone(), o)));
     }
@@ -103,7 +103,7 @@ fn list(path: &Path, set: &mut Set) -> Result<(), ForeignError> {
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         if entry.file_name().as_encoded_bytes().starts_with(b".") {
-            set.remarks.push(format!("{}: a hidden file, left out", entry.path().display()));
+            set.remarks.push(format!("{}: a hidden file, left out", shown(&entry.path())));
         } else {
             list(&entry.path(), set)?;
         }

@@ -3,18 +3,22 @@
 use std::path::PathBuf;
 
 use cryptbench_record::RecordError;
+use cryptbench_text::shown;
 
 /// An error of the history. None of these has changed a file.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// There is no database yet.
-    #[error("{path}: no history is kept there yet; `cryptbench history add RECORD` begins one")]
+    #[error(
+        "{}: no history is kept there yet; `cryptbench history add RECORD` begins one",
+        shown(path)
+    )]
     None {
         /// The database's expected path.
         path: PathBuf,
     },
     /// The file is not a history database.
-    #[error("{path} is not a history of cryptbench ({what}); it was left alone")]
+    #[error("{} is not a history of cryptbench ({what}); it was left alone", shown(path))]
     NotOurs {
         /// The file.
         path: PathBuf,
@@ -23,7 +27,8 @@ pub enum HistoryError {
     },
     /// A newer version of the program wrote the database.
     #[error(
-        "{path} has version {found} of the history; this program reads versions up to {known}: use a newer cryptbench"
+        "{} has version {found} of the history; this program reads versions up to {known}: use a newer cryptbench",
+        shown(path)
     )]
     Newer {
         /// The file.
@@ -35,7 +40,8 @@ pub enum HistoryError {
     },
     /// The file is damaged.
     #[error(
-        "{path} is damaged ({what}); it was left alone. Its records can be added to a new one (--database)"
+        "{} is damaged ({what}); it was left alone. Its records can be added to a new one (--database)",
+        shown(path)
     )]
     Damaged {
         /// The file.
@@ -44,7 +50,7 @@ pub enum HistoryError {
         what: String,
     },
     /// SQLite failed.
-    #[error("{path} cannot be used: {what}")]
+    #[error("{} cannot be used: {what}", shown(path))]
     Database {
         /// The file.
         path: PathBuf,
@@ -52,7 +58,7 @@ pub enum HistoryError {
         what: String,
     },
     /// The database's directory cannot be created.
-    #[error("cannot make the directory {path}")]
+    #[error("cannot make the directory {}", shown(path))]
     Io {
         /// The directory.
         path: PathBuf,
@@ -63,13 +69,13 @@ pub enum HistoryError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// The record has no trials and therefore nothing to store.
-    #[error("{path}: the record holds no trials")]
+    #[error("{}: the record holds no trials", shown(path))]
     Empty {
         /// The record.
         path: PathBuf,
     },
     /// The history has no such record.
-    #[error("no record {id} in {path}; `cryptbench history list` shows them")]
+    #[error("no record {id} in {}; `cryptbench history list` shows them", shown(path))]
     NoSuchRecord {
         /// The database.
         path: PathBuf,

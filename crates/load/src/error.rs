@@ -1,5 +1,6 @@
 //! Errors of a load.
 
+use cryptbench_text::shown;
 use std::io;
 use std::path::PathBuf;
 
@@ -202,7 +203,7 @@ pub enum LoadError {
         source: io::Error,
     },
     /// An operation on a small file or its folder failed.
-    #[error("cannot {action} {}", path.display())]
+    #[error("cannot {action} {}", shown(path))]
     File {
         /// The operation, as a verb.
         action: &'static str,
@@ -212,7 +213,7 @@ pub enum LoadError {
         source: io::Error,
     },
     /// A small file does not hold what was written to it.
-    #[error("{} does not hold what was written, from byte {offset} on", path.display())]
+    #[error("{} does not hold what was written, from byte {offset} on", shown(path))]
     FileContent {
         /// The file.
         path: PathBuf,
@@ -220,7 +221,7 @@ pub enum LoadError {
         offset: u64,
     },
     /// The folder of a set of small files is not the one that this run made; it is left alone.
-    #[error("{} is not the folder that this run made; it is left alone", path.display())]
+    #[error("{} is not the folder that this run made; it is left alone", shown(path))]
     NotOurs {
         /// The folder.
         path: PathBuf,

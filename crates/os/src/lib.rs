@@ -24,6 +24,7 @@ pub mod lock;
 pub mod machine;
 pub mod net;
 mod new_file;
+mod path_text;
 pub mod process;
 mod read;
 pub mod signals;
@@ -44,6 +45,7 @@ use windows as system;
 pub use details::Details;
 pub use entry::{Entry, FileIdentity, FileType};
 pub use new_file::{NewFile, write_named, write_whole};
+pub use path_text::{path_of_text, split_once, text_of_path};
 pub use read::{read_beginning, read_file, read_text};
 pub use system::*;
 

@@ -1,11 +1,53 @@
-//! Processes: by number, held, started separately; and protection of this process's memory.
+//! Processes: by number, held, started separately; where programs are found; and protection of this process's memory.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 
 /// The program that opens a file with whatever its user has chosen for its kind.
 pub const OPENER: &str = crate::system::process::OPENER;
+
+/// The directories in which this program, and those that it starts, look for programs: those of `PATH` and the system's.
+///
+/// An empty or relative part of `PATH` is left out. It means the current directory or one below it, where anyone may have
+/// put a program for root to run.
+#[must_use]
+pub fn search_path() -> OsString {
+    search_path_of(std::env::var_os("PATH").as_deref())
+}
+
+fn search_path_of(path: Option<&OsStr>) -> OsString {
+    let named = path.into_iter().flat_map(std::env::split_paths);
+    let mut all: Vec<PathBuf> = named.filter(|directory| directory.is_absolute()).collect();
+    // Programs for root are in `/sbin`, which ordinary users often lack in their path.
+    all.extend(crate::system::process::system_directories());
+    std::env::join_paths(all).unwrap_or_default()
+}
+
+/// The file of the program `name` in the directories of `path`, which is a [`search_path`].
+#[must_use]
+pub fn program_in(path: &OsStr, name: &str) -> Option<PathBuf> {
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let found = std::env::split_paths(path).map(|directory| directory.join(&file));
+    found.into_iter().find(|file| file.is_absolute() && crate::system::process::is_program(file))
+}
+
+/// Starts a program of the system that is called `name`, and what it starts itself, from the [`search_path`].
+///
+/// `std::process::Command` must not look for it: that follows every part of `PATH`.
+///
+/// # Errors
+/// [`io::ErrorKind::NotFound`].
+pub fn program(name: &str) -> io::Result<Command> {
+    let path = search_path();
+    let missing = || io::Error::new(io::ErrorKind::NotFound, format!("there is no program {name}"));
+    let file = program_in(&path, name).ok_or_else(missing)?;
+    let mut command = Command::new(file);
+    crate::system::process::called(&mut command, name).env("PATH", path);
+    Ok(command)
+}
 
 /// When a process started, in a system-specific unit (Linux: clock ticks since boot). Together with
 /// the number it distinguishes a process from a later one with the same number. `None` if no
@@ -153,4 +195,55 @@ pub fn keep_from_dumps() {
 /// far as the system permits.
 pub fn keep_from_swap() {
     crate::system::process::keep_from_swap();
+}
+
+#[cfg(test)]
+mod tests {
+    #![cfg(unix)]
+
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn empty_and_relative_parts_of_the_path_are_left_out() {
+        const SYSTEM: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
+        let of = |path: Option<&str>| search_path_of(path.map(OsStr::new)).into_string().unwrap();
+        for nowhere in [None, Some(""), Some("."), Some("bin"), Some(":"), Some("./x:../y::")] {
+            assert_eq!(of(nowhere), SYSTEM, "{nowhere:?}");
+        }
+        for (path, kept) in [
+            (":/opt/bin", "/opt/bin:"),
+            ("/opt/bin:", "/opt/bin:"),
+            ("/opt/bin::/opt/sbin", "/opt/bin:/opt/sbin:"),
+            ("bin:/opt/bin:.", "/opt/bin:"),
+        ] {
+            assert_eq!(of(Some(path)), format!("{kept}{SYSTEM}"));
+        }
+    }
+
+    #[test]
+    fn a_program_is_a_file_that_may_be_executed_at_an_absolute_path() {
+        let [first, second] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let path = std::env::join_paths([first.path(), second.path()]).unwrap();
+        let put = |at: &tempfile::TempDir, mode: u32| {
+            let file = at.path().join("losetup");
+            fs::write(&file, "#!/bin/sh\n").unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            file
+        };
+        assert_eq!(program_in(&path, "losetup"), None);
+        fs::create_dir(first.path().join("losetup")).unwrap();
+        let file = put(&second, 0o755);
+        assert_eq!(program_in(&path, "losetup"), Some(file.clone()), "not the directory");
+        fs::remove_dir(first.path().join("losetup")).unwrap();
+        put(&first, 0o644);
+        assert_eq!(program_in(&path, "losetup"), Some(file), "not what cannot be executed");
+        assert_eq!(program_in(OsStr::new(".:src:"), "lib.rs"), None);
+        assert!(program("no-such-program").is_err());
+        let done = program("sh").unwrap().args(["-c", "echo $0 $PATH"]).output().unwrap();
+        let said = String::from_utf8(done.stdout).unwrap();
+        assert!(said.starts_with("sh /") && said.contains("/usr/bin:/bin"), "{said}");
+    }
 }

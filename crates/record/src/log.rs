@@ -1,6 +1,7 @@
 //! The log of a run: one line of JSON per event, appended as it happens, so that the results of a
 //! killed run survive. [`fold`] reconstructs the record from the lines.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -36,6 +37,9 @@ pub enum Line {
         arguments: Vec<String>,
         /// Directory to which relative paths in the arguments refer.
         directory: String,
+        /// The same to the byte, if these texts are not: names that are not Unicode, or not printable.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exact: Option<(Vec<OsString>, OsString)>,
     },
     /// All arms are set up; contains what the setup determined.
     Prepared {

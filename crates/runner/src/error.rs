@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use cryptbench_text::shown;
+
 /// Why a run could not be started or completed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -9,7 +11,7 @@ pub enum RunError {
     #[error("{0}")]
     Usage(String),
     /// The target is not suitable for a run.
-    #[error("{path}: {problem}")]
+    #[error("{}: {problem}", shown(path))]
     Target {
         /// The directory or file.
         path: PathBuf,

@@ -3,10 +3,10 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use cryptbench_os::NewFile;
-use cryptbench_os::process::OPENER;
+use cryptbench_os::process::{OPENER, program};
 
 use crate::{Address, ServeError};
 
@@ -38,7 +38,8 @@ pub fn open(address: &Address, directory: &Path) -> Result<Opener, ServeError> {
         new.replace()
     };
     write().map_err(failed)?;
-    let mut child = Command::new(OPENER)
+    let mut child = program(OPENER)
+        .map_err(failed)?
         .arg(&opener.path)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

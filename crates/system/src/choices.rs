@@ -116,7 +116,10 @@ mod tests {
         let path = tempfile::tempdir().unwrap();
         let fuse = path.path().join("fuse");
         std::fs::write(&fuse, "").unwrap();
-        std::fs::write(path.path().join("fusermount3"), "").unwrap();
+        let program = path.path().join("fusermount3");
+        std::fs::write(&program, "").unwrap();
+        std::fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
         Machine::pretend(Some(Machine {
             root: false,
             path: path.path().into(),

@@ -126,8 +126,11 @@ impl Invocation {
 
     fn spawn(&self, machine: &Machine, out: Stdio, err: Stdio) -> Result<Child, SystemError> {
         let failed = |reason: String| SystemError::Program { program: self.program, reason };
-        let mut command = Command::new(self.program);
+        let missing = || failed(format!("it is not installed; {}", remedy(self.program)));
+        let mut command = Command::new(machine.program(self.program).ok_or_else(missing)?);
         command
+            // It begins what many programs say.
+            .arg0(self.program)
             .args(&self.arguments)
             // A variable set by the user must not change the measurement.
             .env_clear()
@@ -140,12 +143,7 @@ impl Invocation {
             .stderr(err)
             // An interrupt from the terminal is meant for this process, which cleans up.
             .process_group(0);
-        let mut child = command.spawn().map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => {
-                failed(format!("it is not installed; {}", remedy(self.program)))
-            }
-            _ => failed(e.to_string()),
-        })?;
+        let mut child = command.spawn().map_err(|e| failed(e.to_string()))?;
         if let (Some(input), Some(mut pipe)) = (&self.input, child.stdin.take()) {
             // Smaller than any pipe buffer, so this never blocks. A program that does not read it
             // ends and prints a reason.

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use cryptbench_text::shown;
+
 /// Why an operation on a system, a target or a left-over failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
@@ -33,7 +35,7 @@ pub enum SystemError {
         hint: String,
     },
     /// The target cannot carry a scratch file.
-    #[error("{path}: {problem}")]
+    #[error("{}: {problem}", shown(path))]
     Target {
         /// The directory or file that the user named.
         path: PathBuf,
@@ -41,7 +43,7 @@ pub enum SystemError {
         problem: String,
     },
     /// An operating system call failed.
-    #[error("cannot {act} {path}")]
+    #[error("cannot {act} {}", shown(path))]
     Io {
         /// The operation, as a verb.
         act: &'static str,
@@ -59,13 +61,13 @@ pub enum SystemError {
         reason: String,
     },
     /// A resource cannot be taken down because it is still in use.
-    #[error("{path} is in use; close what is open there and try again")]
+    #[error("{} is in use; close what is open there and try again", shown(path))]
     Busy {
         /// The resource.
         path: PathBuf,
     },
     /// Stored data has disappeared or become shorter.
-    #[error("{path}: {problem}")]
+    #[error("{}: {problem}", shown(path))]
     Lost {
         /// Where it should be.
         path: PathBuf,

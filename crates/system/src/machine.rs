@@ -5,6 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cryptbench_os::process::{program_in, search_path};
+use cryptbench_text::shown;
+
 use crate::Availability;
 use crate::command::remedy;
 use crate::resource::mapping;
@@ -22,7 +25,7 @@ pub fn lacks_ntfs() -> Option<(String, String)> {
 /// Where to look for programs, and what the kernel offers.
 #[derive(Clone)]
 pub(crate) struct Machine {
-    /// Directories with programs, as in `PATH`.
+    /// Directories with programs, all of them absolute.
     pub(crate) path: OsString,
     /// The FUSE device.
     pub(crate) fuse: PathBuf,
@@ -58,11 +61,8 @@ impl Machine {
         if let Some(machine) = INSTEAD.with_borrow(Clone::clone) {
             return machine;
         }
-        // Programs for root are in `/sbin`, which ordinary users often lack in their path.
-        let mut path = std::env::var_os("PATH").unwrap_or_default();
-        path.push(":/usr/sbin:/sbin:/usr/bin:/bin");
         Self {
-            path,
+            path: search_path(),
             fuse: "/dev/fuse".into(),
             file_systems: "/proc/filesystems".into(),
             modules: Path::new("/lib/modules")
@@ -98,21 +98,26 @@ impl Machine {
 
     /// Whether `program` is in the search path.
     pub(crate) fn has(&self, program: &str) -> bool {
-        std::env::split_paths(&self.path).any(|directory| directory.join(program).is_file())
+        self.program(program).is_some()
+    }
+
+    /// The file of `program` in the search path.
+    pub(crate) fn program(&self, program: &str) -> Option<PathBuf> {
+        program_in(&self.path, program)
     }
 
     /// The reason why a program cannot serve a FUSE file system here, if any.
     pub(crate) fn lacks_fuse(&self) -> Option<Availability> {
         if !self.fuse.exists() {
             return Some(Availability::without(
-                format!("there is no {}", self.fuse.display()),
+                format!("there is no {}", shown(&self.fuse)),
                 "load the fuse module (modprobe fuse)",
             ));
         }
         let wanted = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK;
         if rustix::fs::access(&self.fuse, wanted).is_err() {
             return Some(Availability::without(
-                format!("{} may not be opened by this user", self.fuse.display()),
+                format!("{} may not be opened by this user", shown(&self.fuse)),
                 "run as root, or let the user join the group of that device",
             ));
         }

@@ -10,6 +10,7 @@ mod sizes;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::path::Path;
 
 pub use chain::chain;
 pub use sizes::human;
@@ -17,13 +18,22 @@ pub use sizes::human;
 /// `text` as one line, without characters that control a terminal or reorder text.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    shown(text, |_| false)
+    escaped(text, |_| false)
 }
 
 /// As [`printable`] for text of several lines: line breaks and tabs stay.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    shown(text, |c| matches!(c, '\n' | '\t'))
+    escaped(text, |c| matches!(c, '\n' | '\t'))
+}
+
+/// A path as one line of a message: [`printable`], with bytes that are not UTF-8 replaced.
+///
+/// Every name that a message contains passes here, since a line break in it would begin a line of its own, which anyone
+/// could have written.
+#[must_use]
+pub fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy()).into_owned()
 }
 
 /// A JSON text with such characters in strings escaped in JSON's own way (RFC 8259, section 7), so
@@ -37,7 +47,7 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
     })
 }
 
-fn shown(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     replaced(text, stays, |out, c| {
         let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
     })
@@ -93,6 +103,7 @@ mod tests {
     fn only_lines_of_text_may_break_and_hold_tabs() {
         assert_eq!(printable("a\nb\t"), "a\\u{a}b\\u{9}");
         assert_eq!(printable_lines("a\nb\t\x1b"), "a\nb\t\\u{1b}");
+        assert_eq!(shown(Path::new("a\nb\t\x1b")), "a\\u{a}b\\u{9}\\u{1b}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use cryptbench_os::machine::kernel_setting;
 use cryptbench_os::storage::space;
 use cryptbench_runner::{Consent, DryRun, Request, RunError, TargetRequest, dry_run, human};
 use cryptbench_system::Selection;
-use cryptbench_text::chain;
+use cryptbench_text::{chain, shown};
 
 use super::diagnosis::{Finding, State};
 use crate::exit;
@@ -28,12 +28,8 @@ pub struct Storage {
 
 pub fn look(directory: &Path) -> Storage {
     let absolute = resolved(directory).unwrap_or_else(|_| directory.to_owned());
-    let mut storage = Storage {
-        findings: Vec::new(),
-        directory: absolute.display().to_string(),
-        refusal: None,
-        code: 0,
-    };
+    let mut storage =
+        Storage { findings: Vec::new(), directory: shown(&absolute), refusal: None, code: 0 };
     match would_run(directory) {
         Ok(dry) => storage.findings.extend(room(&absolute, &dry)),
         Err(error) => {

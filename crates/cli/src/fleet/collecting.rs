@@ -1,5 +1,6 @@
 //! `cryptbench fleet collect`; only in programs that were built with Parquet.
 
+use cryptbench_text::shown;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,14 +14,14 @@ pub fn collect(paths: &[PathBuf], threads: usize, output: &Path) -> anyhow::Resu
     let found = cryptbench_fleet::collect(paths, threads, output, || bar.inc(1))?;
     bar.finish_and_clear();
     for damaged in &found.damaged {
-        message(&format!("{} is left out: {}", damaged.path.display(), damaged.why));
+        message(&format!("{} is left out: {}", shown(&damaged.path), damaged.why));
     }
     let [cells, trials] = found.rows.map(thousands);
     print(&format!(
         "{} records: {cells} cells and {trials} trials in {} files below {}",
         thousands(found.records),
         thousands(found.files),
-        output.display()
+        shown(output)
     ));
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 
 use cryptbench_fleet::{Group, Kind, Outlier, Report, Row, Share};
 use cryptbench_report::{share_words, thousands};
+use cryptbench_text::shown;
 
 use crate::layout::{grid, hang, paragraph};
 
@@ -113,10 +114,7 @@ pub fn full(report: &Report, width: usize) -> String {
         state(report).iter().map(|line| paragraph(line, width, 0)).collect();
     last.extend(report.failed.iter().map(|f| hang("  ", &format!("{}: {}", f.node, f.why), width)));
     last.extend(
-        report
-            .damaged
-            .iter()
-            .map(|d| hang("  ", &format!("{}: {}", d.path.display(), d.why), width)),
+        report.damaged.iter().map(|d| hang("  ", &format!("{}: {}", shown(&d.path), d.why), width)),
     );
     blocks.push(last.join("\n"));
     blocks.retain(|block| !block.is_empty());

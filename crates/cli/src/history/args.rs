@@ -42,7 +42,7 @@ pub enum HistoryCommand {
     /// regression
     Check {
         /// A record that need not be in the history, or the number of one that is [default: the newest]
-        record: Option<String>,
+        record: Option<PathBuf>,
         #[command(flatten)]
         how: CheckArgs,
     },

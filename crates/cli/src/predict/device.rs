@@ -43,12 +43,11 @@ const FILE: u64 = 1 << 30;
 
 impl Profile {
     /// A built-in model, a model's file, or a record.
-    pub(super) fn find(text: &str) -> anyhow::Result<Self> {
-        let path = Path::new(text);
+    pub(super) fn find(path: &Path) -> anyhow::Result<Self> {
         if path.is_dir() || path.extension().is_some_and(|e| e == "json") {
             return Ok(Self::Record(Box::new(cryptbench_record::read(path)?)));
         }
-        Ok(Self::Model(Box::new(Model::named_or_file(text)?)))
+        Ok(Self::Model(Box::new(Model::named_or_file(path)?)))
     }
 
     pub(super) fn name(&self) -> String {

@@ -15,6 +15,7 @@ use cryptbench_kdf::{Derivation, Function};
 use cryptbench_os::files::allocate_or_extend;
 use cryptbench_system::ServedVolume;
 use cryptbench_system::provision::filesystem::{self, FileSystemKind};
+use cryptbench_text::shown;
 use cryptbench_volume::format::bitlocker::{self, Method, RecoveryPassword};
 use cryptbench_volume::format::{luks, tcrypt};
 use cryptbench_volume::{Access, Credentials, OpenOptions, Secret, VolumeError};
@@ -46,7 +47,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     }
     // Every error in the options is found before anything is asked for or created.
     let plan = Plan::new(args, stop)?;
-    let whose = format!("the new volume {}", args.volume.display());
+    let whose = format!("the new volume {}", shown(&args.volume));
     let recovery = Recovery::new(args, stop)?;
     let source = SecretSource { needless: recovery.is_some(), ..(&args.secret).into() };
     let mut credentials = secrets::read(&source, &whose, luks, Prompt::Twice, stop)?;
@@ -62,7 +63,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     let bar = Bar::new();
     let usable = plan
         .create(&*opened.device, &credentials, recovery.as_ref(), &bar, stop)
-        .with_context(|| args.volume.display().to_string())?;
+        .with_context(|| shown(&args.volume))?;
     drop(bar);
     if let Some(kind) = args.mkfs {
         make_file_system(args, &credentials, opened.device, usable, kind, stop)?;
@@ -73,7 +74,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     if let Some(file) = file {
         file.appear(&args.volume)?;
     }
-    say::message(&format!("created {}", args.volume.display()));
+    say::message(&format!("created {}", shown(&args.volume)));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -215,8 +216,7 @@ impl<'a> Recovery<'a> {
             return Ok(Some(Self { password, keep_in: Some(path) }));
         }
         let typed: Secret = secrets::from_file(path, stop)?;
-        let password =
-            RecoveryPassword::parse(typed.bytes()).with_context(|| path.display().to_string())?;
+        let password = RecoveryPassword::parse(typed.bytes()).with_context(|| shown(path))?;
         Ok(Some(Self { password, keep_in: None }))
     }
 
@@ -228,7 +228,7 @@ impl<'a> Recovery<'a> {
             file.write_all(&digits)?;
             Ok(file.write_all(b"\n")?)
         })?;
-        say::message(&format!("the recovery password is in {}", path.display()));
+        say::message(&format!("the recovery password is in {}", shown(path)));
         Ok(())
     }
 }
@@ -285,11 +285,11 @@ fn hidden(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let credentials = secrets::read(&(&args.secret).into(), whose, false, Prompt::Twice, stop)?;
     let place = tcrypt::HiddenPlace { size, outer: &outer, outer_prf: None };
     tcrypt::create_hidden(&*opened.device, &credentials, &place, &options)
-        .with_context(|| args.volume.display().to_string())?;
+        .with_context(|| shown(&args.volume))?;
     if let Some(kind) = args.mkfs {
         make_file_system(args, &credentials, opened.device, None, kind, stop)?;
     }
-    say::message(&format!("created a hidden volume of {size} bytes in {}", args.volume.display()));
+    say::message(&format!("created a hidden volume of {size} bytes in {}", shown(&args.volume)));
     Ok(ExitCode::SUCCESS)
 }
 

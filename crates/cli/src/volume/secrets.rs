@@ -11,6 +11,7 @@ use cryptbench_blockdev::LockedBytes;
 use cryptbench_os::files::Opening;
 use cryptbench_os::process;
 use cryptbench_os::terminal::{path_of_descriptor, readable_within};
+use cryptbench_text::{printable, shown};
 use cryptbench_volume::{Credentials, Secret, VolumeError};
 use zeroize::Zeroizing;
 
@@ -92,7 +93,7 @@ fn limited(path: &Path, most: u64, strict: bool, stop: &AtomicBool) -> anyhow::R
             let longer = (2 * filled).max(SHORT).min(most as usize + 1);
             bytes.resize(longer);
         }
-        wait(&file, stop).with_context(|| path.display().to_string())?;
+        wait(&file, stop).with_context(|| shown(path))?;
         let got = match (&file).read(&mut bytes[filled..]) {
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
                 continue;
@@ -126,7 +127,9 @@ fn wait(file: &File, stop: &AtomicBool) -> anyhow::Result<()> {
 fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
     let ask = |text: &str| -> anyhow::Result<Zeroizing<String>> {
         PROMPTING.store(true, Ordering::Relaxed);
-        let typed = rpassword::prompt_password(format!("{text}: ")).map(Zeroizing::new);
+        // The name of a volume may come from a stranger, and forge a line.
+        let typed = rpassword::prompt_password(format!("{}: ", printable(text)));
+        let typed = typed.map(Zeroizing::new);
         PROMPTING.store(false, Ordering::Relaxed);
         if typed.as_ref().is_err_and(|e| e.kind() == ErrorKind::Interrupted) {
             bail!(VolumeError::Stopped);

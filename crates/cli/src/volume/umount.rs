@@ -11,6 +11,7 @@ use cryptbench_os::user;
 use cryptbench_system::provision::filesystem;
 use cryptbench_system::provision::mountinfo::mount_at;
 use cryptbench_system::resource::{AnyResource, Cleaned, cleanup_by_subject, living};
+use cryptbench_text::shown;
 
 use super::args::UmountArgs;
 use crate::exit::Refusal;
@@ -55,7 +56,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
         }
         std::thread::sleep(POLL);
     }
-    say::message(&format!("{} is unmounted", server.subject.display()));
+    say::message(&format!("{} is unmounted", shown(&server.subject)));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -103,6 +104,6 @@ fn dead(what: &Path) -> anyhow::Result<ExitCode> {
             "nothing of ours is mounted there; `mount` and `umount` show and remove other mounts";
         bail!(Refusal::target(what, reason));
     }
-    say::message(&format!("removed what a killed process left at {}", what.display()));
+    say::message(&format!("removed what a killed process left at {}", shown(what)));
     Ok(ExitCode::SUCCESS)
 }

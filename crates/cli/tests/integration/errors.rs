@@ -73,7 +73,7 @@ fn all() -> Vec<(&'static str, anyhow::Error)> {
         ("xdg-open", ServeError::Open { program: "xdg-open", source: broken() }.into()),
         (
             "cannot read /nonexistent.toml",
-            Model::named_or_file("/nonexistent.toml").unwrap_err().into(),
+            Model::named_or_file("/nonexistent.toml".as_ref()).unwrap_err().into(),
         ),
         (
             "/nonexistent.toml",

@@ -31,6 +31,10 @@ fn harmless(s: &Sandbox, args: &[&str]) -> Output {
     let done = s.run(args);
     is_printable(&format!("{args:?}, standard output"), &done.stdout);
     is_printable(&format!("{args:?}, standard error"), &done.stderr);
+    for said in [text(&done.stdout), text(&done.stderr)] {
+        // What stands behind the line break in the name.
+        assert!(!said.contains("\n.json"), "{args:?}: a forged line: {said}");
+    }
     done
 }
 
@@ -172,6 +176,34 @@ fn names_of_files_that_are_no_such_thing_and_arguments() {
     // What a message is about can still be told.
     let said = text(&harmless(&s, &["report", at]).stderr);
     assert!(said.contains("evil\\u{1b}[2J\\u{9b}31m\\u{202e}"), "{said}");
+}
+
+/// The prompt for a passphrase, which goes to the terminal itself.
+#[test]
+fn the_prompt_for_a_passphrase() {
+    let s = Sandbox::new();
+    let name = "a\nb\u{1b}[2J\u{9b}x";
+    let create =
+        ["volume", "create", name, "--size", "3MiB", "--format", "luks1", "--unlock-time", "1ms"];
+    fs::write(s.out().join("secret"), "a secret").unwrap();
+    let secret = s.out().join("secret");
+    works(&s, &[&create[..], &["--passphrase-file", secret.to_str().unwrap()]].concat());
+    for args in
+        ["volume dump \"$NAME\" -", "volume create \"$NAME.new\" --size 3MiB --format luks1"]
+    {
+        let line = format!("'{}' {args}", env!("CARGO_BIN_EXE_cryptbench"));
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).current_dir(s.target()).env("NAME", name);
+        script.env("XDG_STATE_HOME", s.out());
+        let Ok(mut child) = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
+            return skipped("no script of util-linux");
+        };
+        child.stdin.take().unwrap().write_all(b"wrong\nwrong too\n").unwrap();
+        let said = text(&child.wait_with_output().unwrap().stdout);
+        let prompt = said.lines().find(|line| line.contains("Passphrase for")).unwrap_or_default();
+        assert!(prompt.contains("a\\u{a}b\\u{1b}[2J\\u{9b}x"), "{said:?}");
+        assert!(!said.contains(['\u{1b}', '\u{9b}']), "{said:?}");
+    }
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use cryptbench_text::shown;
+
 /// Why a profile could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -15,7 +17,7 @@ pub enum ProfileError {
         known: String,
     },
     /// The file could not be read.
-    #[error("cannot read the profile {path}")]
+    #[error("cannot read the profile {}", shown(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -23,7 +25,10 @@ pub enum ProfileError {
         source: std::io::Error,
     },
     /// The file is much larger than any profile.
-    #[error("{path} is larger than 1 MiB and therefore not a profile; name a file of workloads")]
+    #[error(
+        "{} is larger than 1 MiB and therefore not a profile; name a file of workloads",
+        shown(path)
+    )]
     TooLarge {
         /// The file.
         path: PathBuf,

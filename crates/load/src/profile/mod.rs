@@ -11,6 +11,7 @@ mod size;
 mod span;
 mod work;
 
+use cryptbench_text::shown;
 use std::path::Path;
 
 pub use error::ProfileError;
@@ -135,7 +136,7 @@ impl Profile {
                 _ => ProfileError::Read { path, source },
             }
         })?;
-        let origin = path.display().to_string();
+        let origin = shown(path);
         let is_fio = match path.extension().and_then(|e| e.to_str()) {
             Some("fio" | "ini") => true,
             Some("toml") => false,

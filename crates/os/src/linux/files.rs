@@ -1,10 +1,12 @@
 //! Open files: pread(2) and similar, page cache advice, allocation, and flags of open(2).
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::AsRawFd as _;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +23,11 @@ const OTHERS: u32 = 0o022;
 
 /// The kernel's errors for a file whose server is gone.
 const SERVER_GONE: [Errno; 3] = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANCELED];
+
+/// The name with these bytes.
+pub(crate) fn name_of_bytes(bytes: Vec<u8>) -> OsString {
+    OsString::from_vec(bytes)
+}
 
 pub(crate) fn open(how: Opening, path: &Path) -> io::Result<File> {
     let mut flags = OFlags::empty();

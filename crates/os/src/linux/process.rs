@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
+use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{
@@ -140,6 +141,19 @@ pub(crate) fn terminate(child: &Child) -> io::Result<()> {
 /// By its inode.
 pub(crate) fn this_program() -> io::Result<Command> {
     Ok(Command::new("/proc/self/exe"))
+}
+
+pub(crate) fn system_directories() -> Vec<PathBuf> {
+    ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from).into()
+}
+
+pub(crate) fn is_program(file: &Path) -> bool {
+    file.is_file() && access(file, Access::EXEC_OK).is_ok()
+}
+
+/// The name begins what many programs say.
+pub(crate) fn called<'c>(command: &'c mut Command, name: &str) -> &'c mut Command {
+    command.arg0(name)
 }
 
 pub(crate) fn file(pipe: impl Into<OwnedFd>) -> File {

@@ -1,5 +1,6 @@
 //! Open files: positioned I/O, flags of CreateFile, and length.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::windows::fs::{FileExt as _, OpenOptionsExt as _};
@@ -13,6 +14,11 @@ use crate::files::Opening;
 
 /// Past the cache of files, and past that of the drive, as O_DIRECT and a flush are on Linux.
 const DIRECT: u32 = fs::FILE_FLAG_NO_BUFFERING | fs::FILE_FLAG_WRITE_THROUGH;
+
+/// The name as far as it is Unicode: one with half a surrogate pair is only made on purpose.
+pub(crate) fn name_of_bytes(bytes: Vec<u8>) -> OsString {
+    String::from_utf8_lossy(&bytes).into_owned().into()
+}
 
 pub(crate) fn open(how: Opening, path: &Path) -> io::Result<File> {
     let mut options = File::options();

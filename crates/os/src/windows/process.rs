@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::windows::io::{AsRawHandle as _, OwnedHandle};
 use std::os::windows::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
 use windows_sys::Win32::System::Threading::CREATE_NEW_PROCESS_GROUP;
@@ -79,6 +80,20 @@ pub(crate) fn waits_for_disk(_: u32) -> bool {
 
 pub(crate) fn children(_: u32) -> Vec<u32> {
     Vec::new()
+}
+
+/// `explorer` is in the first, most others are in the second.
+pub(crate) fn system_directories() -> Vec<PathBuf> {
+    let root = std::env::var_os("SystemRoot").map_or_else(|| r"C:\Windows".into(), PathBuf::from);
+    vec![root.clone(), root.join("System32")]
+}
+
+pub(crate) fn is_program(file: &Path) -> bool {
+    file.is_file()
+}
+
+pub(crate) fn called<'c>(command: &'c mut Command, _name: &str) -> &'c mut Command {
+    command
 }
 
 pub(crate) fn file(pipe: impl Into<OwnedHandle>) -> File {

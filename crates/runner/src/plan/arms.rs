@@ -4,6 +4,7 @@ use cryptbench_cipher::Tier;
 use cryptbench_load::{Work, WorkloadSpec};
 use cryptbench_record as record;
 use cryptbench_system::{self as system, ArmSpec, Role, System};
+use cryptbench_text::shown;
 
 use super::choices::Choices;
 use super::request::Request;
@@ -73,7 +74,7 @@ impl Arms {
         let mut arms = system::arms(&selection)?;
         check_files(&arms, &request.profile.workloads)?;
         for (number, pair) in request.target.pair.iter().enumerate() {
-            let path = pair.encrypted.display().to_string();
+            let path = shown(&pair.encrypted);
             let name = pair.name.as_deref().unwrap_or(&path);
             let mut arm = system::paired_arm(number, pair.id.as_deref(), name, &path);
             if let Some(in_use) = &pair.in_use {
@@ -89,7 +90,7 @@ impl Arms {
     /// Names the arm of encrypted target `number` after the properties of `target`, unless the user chose a name.
     pub(super) fn name_pair(&mut self, number: usize, name: Option<&str>, target: &Target) {
         let Self::Systems(arms) = self else { return };
-        let path = target.path.display().to_string();
+        let path = shown(&target.path);
         for arm in arms.iter_mut().filter(|arm| arm.target == system::Target::Encrypted(number)) {
             arm.label = name.map_or_else(
                 || match &target.existing {

@@ -8,6 +8,7 @@ use cryptbench_devices::sweep::{Load, seconds_per_request};
 use cryptbench_load::{Assumptions, Forecast, Profile, Rates, WorkloadSpec};
 use cryptbench_record::{self as record, ArmRole};
 use cryptbench_system::ArmSpec;
+use cryptbench_text::shown;
 
 use super::arms::makes_a_disk;
 use super::request::Request;
@@ -78,7 +79,7 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
     }
     let mut remarks = present.targets.notes(size);
     remarks.extend(plan.remarks.iter().cloned());
-    let described = |target: &Target| (target.path.display().to_string(), target.in_words());
+    let described = |target: &Target| (shown(&target.path), target.in_words());
     let (directory, storage) = described(plain);
     DryRun {
         directory,

@@ -23,6 +23,7 @@ use cryptbench_os::counters::Counters;
 use cryptbench_record as record;
 use cryptbench_system::resource::{Journal, Reserve};
 use cryptbench_system::{ArmSpec, PreparedArm, Target};
+use cryptbench_text::shown;
 
 pub(crate) use self::active_range::ActiveRange;
 use self::emulated::Emulation;
@@ -227,7 +228,7 @@ impl<'a> Session<'a> {
         let PreparedTarget { target, range, .. } = &self.plain;
         let volumes = self.unlocker.as_ref().is_some_and(|u| u.mode() == IoMode::Direct);
         record::Target {
-            directory: target.path.display().to_string(),
+            directory: shown(&target.path),
             kind: (!target.is_directory()).then(|| target.kind().to_owned()),
             backing_file: target.existing.as_ref().and_then(|e| e.backing_file.clone()),
             erased: target.existing.as_ref().map(|e| e.signatures.clone()).unwrap_or_default(),
@@ -272,7 +273,7 @@ impl<'a> Session<'a> {
         Some(record::PairedTarget {
             name: arm.label.clone(),
             arm: arm.id.clone(),
-            directory: target.path.display().to_string(),
+            directory: shown(&target.path),
             kind: target.kind().to_owned(),
             filesystem: target.filesystem.clone(),
             mount_options: target.mount_options.clone(),

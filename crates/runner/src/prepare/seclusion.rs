@@ -3,7 +3,7 @@
 
 use cryptbench_os::{Writers, renamed_by, user};
 use cryptbench_system::resource::{Journal, PrivateDirectory};
-use cryptbench_text::chain;
+use cryptbench_text::{chain, shown};
 
 use crate::RunError;
 use crate::plan::storage::Target;
@@ -44,7 +44,7 @@ pub(super) fn seclude(
         Err(why) => Err(refuse(format!(
             "other users can rename files in {}, and could put their own in place of those that this run makes ({why}); \
              name a directory in which only you can",
-            way.display()
+            shown(&way)
         ))),
     }
 }

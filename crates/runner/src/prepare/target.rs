@@ -8,7 +8,7 @@ use cryptbench_blockdev::IoTarget;
 use cryptbench_system::PreparedArm;
 use cryptbench_system::provision::runtime_directory;
 use cryptbench_system::resource::{Journal, PrivateDirectory, WorkDirectory};
-use cryptbench_text::chain;
+use cryptbench_text::{chain, shown};
 
 use super::active_range::ActiveRange;
 use super::lower_cache::{Below, caches_below, look_below, serving};
@@ -108,7 +108,7 @@ impl PreparedTarget {
         let mode = |target: &Self| target.range.as_ref().map(ActiveRange::mode);
         match mode(self) == mode(plain) {
             true => Ok(()),
-            false => Err(no_direct_io(&self.target.path.display().to_string())),
+            false => Err(no_direct_io(&shown(&self.target.path))),
         }
     }
 
@@ -132,7 +132,7 @@ impl PreparedTarget {
             Below::Hidden(why) => Some(format!(
                 "The cache below the mount of {} cannot be dropped ({why}): reads may be answered from memory. \
                  The table says so where the device's counters show it.",
-                self.target.path.display()
+                shown(&self.target.path)
             )),
         }
     }
@@ -151,7 +151,7 @@ impl PreparedTarget {
     pub(super) fn uncounted(&self) -> String {
         format!(
             "The device under {} has no counters ({}), so figures that come from a cache cannot be recognised.",
-            self.target.path.display(),
+            shown(&self.target.path),
             self.target.in_words()
         )
     }
@@ -161,7 +161,7 @@ impl PreparedTarget {
         let Self { work, range, private, counted_by, target, .. } = self;
         let place = match counted_by {
             0 => String::new(),
-            _ => format!(" in {}", target.path.display()),
+            _ => format!(" in {}", shown(&target.path)),
         };
         let remains = |what: &str, error: &dyn std::error::Error| {
             format!(

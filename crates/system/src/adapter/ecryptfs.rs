@@ -8,6 +8,8 @@ use std::fs;
 use sha2::{Digest as _, Sha512};
 use zeroize::Zeroizing;
 
+use cryptbench_text::shown;
+
 use crate::command::{Invocation, remedy};
 use crate::kind::stacked::{Laid, Stacked};
 use crate::machine::Machine;
@@ -62,7 +64,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
         return Availability::without(
             format!(
                 "this kernel has no eCryptfs (none in {}, and no module)",
-                machine.file_systems.display()
+                shown(&machine.file_systems)
             ),
             "modprobe ecryptfs, or a kernel with CONFIG_ECRYPT_FS",
         );

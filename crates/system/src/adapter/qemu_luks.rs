@@ -1,7 +1,9 @@
 //! QEMU's own LUKS in user space: qemu-storage-daemon serves the plaintext through FUSE, with a
 //! loop device on it and ext4 on that. The null layer is the same path with QEMU's raw format.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
@@ -143,23 +145,27 @@ const SECRET: &str = "secret,id=key,file=/dev/stdin";
 
 /// Arguments with which the daemon serves `container` at `mount_point`. Commas in a path are
 /// doubled (qemu(1)).
-fn serve(container: &Path, luks: bool, mount_point: &Path) -> Vec<String> {
-    let escaped = |path: &Path| path.display().to_string().replace(',', ",,");
-    let file = format!(
-        "driver=file,node-name=below,cache.direct=on,aio=io_uring,filename={}",
-        escaped(container)
-    );
-    let mut words = vec!["--blockdev".to_owned(), file];
+fn serve(container: &Path, luks: bool, mount_point: &Path) -> Vec<OsString> {
+    let below = "driver=file,node-name=below,cache.direct=on,aio=io_uring,filename=";
+    let mut words = vec!["--blockdev".into(), with_path(below, container)];
     let disk = if luks {
-        words.extend(["--object", SECRET].map(ToOwned::to_owned));
+        words.extend(["--object", SECRET].map(OsString::from));
         "driver=luks,file=below,key-secret=key,node-name=disk"
     } else {
         "driver=raw,file=below,node-name=disk"
     };
-    words.extend(["--blockdev".to_owned(), disk.to_owned(), "--export".to_owned()]);
-    let at = escaped(mount_point);
-    words.push(format!("type=fuse,id=export,node-name=disk,writable=on,mountpoint={at}"));
+    words.extend(["--blockdev", disk, "--export"].map(OsString::from));
     words
+        .push(with_path("type=fuse,id=export,node-name=disk,writable=on,mountpoint=", mount_point));
+    words
+}
+
+fn with_path(options: &str, path: &Path) -> OsString {
+    let mut word = OsString::from(options);
+    let mut parts = path.as_os_str().as_bytes().split(|byte| *byte == b',');
+    word.extend(parts.next().map(OsStr::from_bytes));
+    parts.for_each(|part| word.extend([OsStr::new(",,"), OsStr::from_bytes(part)]));
+    word
 }
 
 /// Writes the header of `image` to the beginning of the filled container. A LUKS1 header does not
@@ -232,13 +238,14 @@ mod tests {
     fn no_secret_is_among_the_words_and_commas_are_doubled() {
         let words = serve(Path::new("/a,b/c"), true, Path::new("/run/x"));
         assert_eq!(
-            words.join(" "),
-            "--blockdev driver=file,node-name=below,cache.direct=on,aio=io_uring,filename=/a,,b/c \
+            words.join(OsStr::new(" ")),
+            *"--blockdev driver=file,node-name=below,cache.direct=on,aio=io_uring,filename=/a,,b/c \
              --object secret,id=key,file=/dev/stdin \
              --blockdev driver=luks,file=below,key-secret=key,node-name=disk \
              --export type=fuse,id=export,node-name=disk,writable=on,mountpoint=/run/x"
         );
-        let raw = serve(Path::new("/c"), false, Path::new("/run/x")).join(" ");
+        let raw = serve(Path::new("/c"), false, Path::new("/run/x")).join(OsStr::new(" "));
+        let raw = raw.to_str().unwrap();
         assert!(!raw.contains("secret") && raw.contains("driver=raw"), "{raw}");
     }
 

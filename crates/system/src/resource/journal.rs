@@ -2,7 +2,8 @@
 //! afterwards, so that the left-overs of a killed run can be found, recognised and removed.
 //!
 //! A run has one journal, a file of JSON lines. They are numbered in order of creation and undone
-//! from the highest number down. The journal is locked while its run lives. The kernel drops the
+//! from the highest number down. A path that is not Unicode is written so that its bytes can be read again
+//! ([`text_of_path`]). The journal is locked while its run lives. The kernel drops the
 //! lock when the process ends in any way, so a journal that can be locked belongs to a dead run.
 
 use std::ffi::OsString;
@@ -11,6 +12,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use cryptbench_os::{path_of_text, text_of_path};
+use cryptbench_text::shown;
 use serde::{Deserialize, Serialize};
 
 use super::journals::{Found, Journals};
@@ -39,6 +42,33 @@ enum Line {
     Undone {
         id: u32,
     },
+}
+
+impl Line {
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Self::Owner { subject, .. } => vec![subject],
+            Self::Intent { what, .. } => what.paths(),
+            Self::Made { .. } | Self::Undone { .. } => Vec::new(),
+        }
+    }
+
+    fn written(mut self) -> serde_json::Result<Vec<u8>> {
+        self.paths().into_iter().for_each(|path| *path = text_of_path(path).into());
+        serde_json::to_vec(&self)
+    }
+
+    /// `None` for a line that a kill has torn.
+    fn read(text: &str) -> Option<Self> {
+        let mut line: Self = serde_json::from_str(text).ok()?;
+        let restore = |path: &mut PathBuf| {
+            if let Some(text) = path.to_str() {
+                *path = path_of_text(text);
+            }
+        };
+        line.paths().into_iter().for_each(restore);
+        Some(line)
+    }
 }
 
 /// The journal of this run. Clones write to the same file, which the last of them removes if
@@ -77,14 +107,14 @@ impl Journal {
     }
 
     pub(super) fn tell_owner(&self, process: u32, subject: &Path) -> Result<(), SystemError> {
-        self.held().append(&Line::Owner { process, subject: subject.to_owned() })
+        self.held().append(Line::Owner { process, subject: subject.to_owned() })
     }
 
     pub(crate) fn create_in(directories: &[PathBuf], run_id: &str) -> Result<Self, SystemError> {
         let mut tried = Vec::new();
         for state in directories {
             let Some(directory) = Journals::make(state) else {
-                tried.push(state.display().to_string());
+                tried.push(shown(state));
                 continue;
             };
             let name = OsString::from(format!("{run_id}.jsonl"));
@@ -116,7 +146,7 @@ impl Journal {
     pub fn intend(&self, what: impl Into<AnyResource>) -> Result<u32, SystemError> {
         let mut open = self.held();
         let id = open.next;
-        open.append(&Line::Intent { id, what: what.into() })?;
+        open.append(Line::Intent { id, what: what.into() })?;
         open.next += 1;
         open.there += 1;
         Ok(id)
@@ -127,7 +157,7 @@ impl Journal {
     /// # Errors
     /// [`SystemError::Io`].
     pub fn made(&self, id: u32, identity: Identity) -> Result<(), SystemError> {
-        self.held().append(&Line::Made { id, identity })
+        self.held().append(Line::Made { id, identity })
     }
 
     /// Records that the resource does not exist any more.
@@ -136,7 +166,7 @@ impl Journal {
     /// [`SystemError::Io`].
     pub fn undone(&self, id: u32) -> Result<(), SystemError> {
         let mut open = self.held();
-        open.append(&Line::Undone { id })?;
+        open.append(Line::Undone { id })?;
         open.there -= 1;
         Ok(())
     }
@@ -148,12 +178,14 @@ impl Journal {
 }
 
 impl Open {
-    fn append(&mut self, line: &Line) -> Result<(), SystemError> {
-        let mut text = serde_json::to_vec(line).expect("a line is plain data");
-        text.push(b'\n');
-        self.file
-            .write_all(&text)
-            .and_then(|()| self.file.sync_data())
+    fn append(&mut self, line: Line) -> Result<(), SystemError> {
+        let write = |file: &mut File| {
+            let mut text = line.written()?;
+            text.push(b'\n');
+            file.write_all(&text)?;
+            file.sync_data()
+        };
+        write(&mut self.file)
             .map_err(|e| SystemError::io("write the journal", self.directory.path(&self.name))(e))
     }
 }
@@ -210,8 +242,8 @@ pub(super) fn living_in(state: &Path) -> Vec<Living> {
 
 /// Number and subject of the process that wrote a journal.
 pub(super) fn owner(text: &str) -> Option<(u32, PathBuf)> {
-    text.lines().find_map(|line| match serde_json::from_str(line) {
-        Ok(Line::Owner { process, subject }) => Some((process, subject)),
+    text.lines().filter_map(Line::read).find_map(|line| match line {
+        Line::Owner { process, subject } => Some((process, subject)),
         _ => None,
     })
 }
@@ -220,7 +252,7 @@ pub(super) fn owner(text: &str) -> Option<(u32, PathBuf)> {
 pub(super) fn left_over(text: &str) -> Vec<(AnyResource, Option<Identity>)> {
     let mut left: Vec<(u32, AnyResource, Option<Identity>)> = Vec::new();
     // A kill may have torn the last line. A line that does not parse was not acted upon.
-    for line in text.lines().filter_map(|l| serde_json::from_str(l).ok()) {
+    for line in text.lines().filter_map(Line::read) {
         match line {
             Line::Intent { id, what } => left.push((id, what, None)),
             Line::Made { id, identity } => {

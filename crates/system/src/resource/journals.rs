@@ -75,12 +75,14 @@ impl Journals {
         }
         // A shared lock, so that simultaneous readers do not make a dead process look alive.
         let dead = file.try_lock_shared().is_ok();
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         // Windows lets nobody else read what its owner has locked.
-        let read = (&file).take(MOST).read_to_string(&mut text);
+        let read = (&file).take(MOST).read_to_end(&mut bytes);
         if dead {
             read.ok()?;
         }
+        // A kill may have torn the last line within a character; the others still count.
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         Some(if dead { Found::Dead { text, lock: file } } else { Found::Living { text, file } })
     }
 }

@@ -30,6 +30,8 @@ pub(crate) mod ublk_disk;
 pub(crate) mod veracrypt_volume;
 mod work_directory;
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 pub use bind_mount::BindMount;
@@ -96,6 +98,30 @@ kinds! {
 }
 
 impl AnyResource {
+    /// Its paths, for the journal, which writes those that are not Unicode in its own way.
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Self::ScratchFile(file) => vec![&mut file.path],
+            Self::Directory(directory) => vec![&mut directory.path],
+            Self::WorkDirectory(tree) => vec![&mut tree.path],
+            Self::FuseMount(mount) => vec![&mut mount.path],
+            Self::LoopDevice(device) => vec![&mut device.file],
+            Self::FileSystem(mounted) => vec![&mut mounted.path, &mut mounted.file],
+            Self::Daemon(daemon) => vec![&mut daemon.path],
+            Self::ProgramMount(mount) => vec![&mut mount.path],
+            Self::StackedMount(mount) => vec![&mut mount.path],
+            Self::FileSystemKey(key) => vec![&mut key.path],
+            Self::UserKey(key) => vec![&mut key.description],
+            Self::Mapping(mapping) => vec![&mut mapping.path],
+            Self::VeraCryptVolume(volume) => vec![&mut volume.path],
+            Self::KernelParameter(parameter) => vec![&mut parameter.path],
+            Self::BindMount(mount) => vec![&mut mount.path],
+            Self::MappedFileSystem(mounted) => vec![&mut mounted.path, &mut mounted.device],
+            Self::UblkDisk(disk) => vec![&mut disk.path],
+            Self::DiskFileSystem(mounted) => vec![&mut mounted.path, &mut mounted.disk.path],
+        }
+    }
+
     /// Whether a volume is in use through it.
     #[must_use]
     pub fn is_mount(&self) -> bool {

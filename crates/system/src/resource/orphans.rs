@@ -40,8 +40,9 @@ pub(super) fn processes_with(word: &str) -> Vec<u32> {
     ids.filter(has).collect()
 }
 
+/// In both, bytes that are not UTF-8 are replaced.
 fn contains(line: &[u8], word: &str) -> bool {
-    line.windows(word.len()).any(|window| window == word.as_bytes())
+    String::from_utf8_lossy(line).contains(word)
 }
 
 /// Waits until the loop device `device` has released `file`. A detached device does that when its

@@ -195,6 +195,56 @@ mod tests {
     }
 
     #[test]
+    fn a_path_may_hold_any_bytes_and_a_torn_line_spoils_no_other() {
+        use std::os::unix::ffi::OsStrExt as _;
+        for name in [&b"caf\xe9"[..], b"a\nb", b"100%41\xff %", "caf\u{e9}".as_bytes()] {
+            let p = Place::new();
+            let place = p.dir.path().join(OsStr::from_bytes(name));
+            fs::create_dir(&place).unwrap();
+            let path = place.join("scratch");
+            let journal = p.journal();
+            journal.tell_owner(std::process::id(), &place).unwrap();
+            let id = journal.intend(ScratchFile { path: path.clone() }).unwrap();
+            journal.made(id, Identity::of(&File::create_new(&path).unwrap()).unwrap()).unwrap();
+            let living = living_in(&p.state());
+            assert_eq!(
+                (living[0].subject.as_path(), living[0].resources[0].path()),
+                (&*place, &*path)
+            );
+            kill(journal);
+            let file = p.state().join("ledgers/test.jsonl");
+            let written = fs::read(&file).unwrap();
+            // What is Unicode is written as ever.
+            let plain = serde_json::to_string(&path).is_ok_and(|path| {
+                String::from_utf8_lossy(&written).contains(&format!("\"path\":{path}"))
+            });
+            assert_eq!(plain, std::str::from_utf8(name).is_ok());
+            // Torn within a character.
+            fs::write(&file, [&written[..], b"{\"intent\":{\"id\":1,\"path\":\"/caf\xc3"].concat())
+                .unwrap();
+            assert_eq!(cleanup_in(&p.state()), [(Some(place), Cleaned::Removed(path.clone()))]);
+            assert!(!path.exists() && p.journals() == 0);
+        }
+    }
+
+    #[test]
+    fn every_kind_keeps_its_paths() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let odd = || PathBuf::from(OsStr::from_bytes(b"/a\n\xe9"));
+        let mut all: Vec<AnyResource> =
+            left_over(&LINES.join("\n")).into_iter().map(|(what, _)| what).collect();
+        assert!(all.iter_mut().all(|what| !what.paths().is_empty()));
+        all.iter_mut().flat_map(AnyResource::paths).for_each(|path| *path = odd());
+        let p = Place::new();
+        let journal = p.journal();
+        journal.tell_owner(std::process::id(), &odd()).unwrap();
+        let ids: Vec<u32> = all.iter().map(|what| journal.intend(what.clone()).unwrap()).collect();
+        all.reverse();
+        assert_eq!(living_in(&p.state())[0].resources, all);
+        ids.into_iter().for_each(|id| journal.undone(id).unwrap());
+    }
+
+    #[test]
     fn a_living_run_is_left_alone() {
         let p = Place::new();
         let journal = p.journal();

@@ -144,7 +144,8 @@ fn is_listed(path: &Path) -> bool {
 
 /// What follows the path in its line: `1: /dir/file /dev/mapper/veracrypt1 -`; a path with spaces is in single quotes.
 fn entry_in<'a>(list: &'a str, path: &Path) -> Option<&'a str> {
-    let path = path.to_str()?;
+    // The list has passed as text, in which bytes that are not UTF-8 are replaced.
+    let path = &*path.to_string_lossy();
     let quoted = format!("'{path}'");
     list.lines().find_map(|line| {
         let (_, rest) = line.split_once(": ")?;

@@ -22,7 +22,7 @@ mod stack;
 #[path = "../resource/work_directory.rs"]
 mod work_directory;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,14 @@ impl Place {
 }
 
 impl AnyResource {
+    /// Its paths, for the journal, which writes those that are not Unicode in its own way.
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Self::ScratchFile(file) => vec![&mut file.path],
+            Self::WorkDirectory(tree) => vec![&mut tree.path],
+        }
+    }
+
     /// Whether a volume is in use through it: none is mounted here.
     #[must_use]
     pub fn is_mount(&self) -> bool {

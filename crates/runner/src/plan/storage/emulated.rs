@@ -5,6 +5,7 @@ use cryptbench_load::WorkloadSpec;
 use cryptbench_os::machine::memory_available;
 use cryptbench_os::storage::space;
 use cryptbench_os::user;
+use cryptbench_text::shown;
 
 use super::{MIB, Range, human};
 use crate::RunError;
@@ -70,7 +71,7 @@ impl EmulatedStorage {
                     problem: e.to_string(),
                 })?;
                 let free = space.free / 20 * 19;
-                (free, format!("{} has", directory.display()))
+                (free, format!("{} has", shown(directory)))
             }
         };
         if size > there.min(emulate.model.capacity_bytes) {
@@ -93,7 +94,7 @@ impl EmulatedStorage {
     pub(crate) fn backing_in_words(&self) -> String {
         match &self.emulate.backing {
             None => "memory".to_owned(),
-            Some(directory) => format!("a file in {}", directory.display()),
+            Some(directory) => format!("a file in {}", shown(directory)),
         }
     }
 }

@@ -8,6 +8,7 @@ use cryptbench_os::Details;
 use cryptbench_os::storage::{is_encrypted, mount_of};
 use cryptbench_record::EncryptedBy;
 use cryptbench_system::provision::zfs_encryption;
+use cryptbench_text::shown;
 
 use super::block::{Node, Tree};
 
@@ -64,7 +65,7 @@ pub(super) fn sentence(target: &Path, by: &EncryptedBy) -> String {
     format!(
         "{} is encrypted already, by {} ({}): \"plain\" is not plain there, and every figure is what more encryption costs on \
          top of that.",
-        target.display(),
+        shown(target),
         by.system,
         by.at
     )

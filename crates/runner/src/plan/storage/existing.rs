@@ -15,6 +15,7 @@ use cryptbench_os::storage::space;
 use cryptbench_os::{Details, FileIdentity, FileType};
 use cryptbench_system::SystemError;
 use cryptbench_system::provision::signatures;
+use cryptbench_text::shown;
 
 use super::block::{Node, Tree};
 use super::holders::{uses, uses_of_file};
@@ -49,7 +50,7 @@ pub(super) struct Held {
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.partition {
-            Some(partition) => write!(f, "{}: {}", partition.display(), self.name),
+            Some(partition) => write!(f, "{}: {}", shown(partition), self.name),
             None => f.write_str(&self.name),
         }
     }
@@ -156,7 +157,7 @@ impl Existing {
             identity,
             signatures,
             held,
-            backing_file: node.and_then(|n| n.backing_file()).map(|f| f.display().to_string()),
+            backing_file: node.and_then(|n| n.backing_file()).map(|f| shown(&f)),
         })
     }
 
@@ -275,7 +276,7 @@ fn held(path: &Path, kind: Kind, node: Option<&Node>) -> Result<Vec<Held>, Refus
     if kind == Kind::File {
         return Ok(Vec::new());
     }
-    let gone = |what: &Path| Refusal::Unknown { what: format!("{} is not there", what.display()) };
+    let gone = |what: &Path| Refusal::Unknown { what: format!("{} is not there", shown(what)) };
     let node = node.ok_or_else(|| gone(path))?;
     let mut all = Vec::new();
     let mut add = |path: &Path, partition: Option<PathBuf>, start: u64| -> Result<(), Refusal> {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use cryptbench_os::files::Opening;
 use cryptbench_os::storage::{Untold, number_in_words};
 use cryptbench_os::{Details, FileIdentity};
+use cryptbench_text::shown;
 
 use super::block::{Node, Tree};
 use super::refusal::{Refusal, quoted};
@@ -36,7 +37,7 @@ impl fmt::Display for Holder {
                 "the root file system of this machine lies on {device}, and would be destroyed: name another device"
             ),
             Self::Mounted { device, at } => {
-                write!(f, "{device} is mounted at {}: umount {}", at.display(), quoted(at))
+                write!(f, "{device} is mounted at {}: umount {}", shown(at), quoted(at))
             }
             Self::Swap { device } => {
                 write!(f, "the kernel swaps to {device}: swapoff {device}")
@@ -132,7 +133,7 @@ fn uses_of(tree: &Tree, node: &Node) -> Result<Vec<Holder>, Refusal> {
             by = format!("{by} ({mapping})");
         }
         for at in tree.mount_points(&holder)? {
-            by = format!("{by}, which is mounted at {}", at.display());
+            by = format!("{by}, which is mounted at {}", shown(&at));
         }
         all.push(Holder::Held { device: device.clone(), by });
     }
@@ -144,7 +145,7 @@ fn uses_of(tree: &Tree, node: &Node) -> Result<Vec<Holder>, Refusal> {
 
 /// Uses of a regular file.
 pub(super) fn uses_of_file(tree: &Tree, file: &Path) -> Result<Vec<Holder>, Refusal> {
-    let device = file.display().to_string();
+    let device = shown(file);
     let same = |other: &Path| {
         let identity = |path: &Path| FileIdentity::reached_by(path).ok();
         identity(other).is_some_and(|found| Some(found) == identity(file))
@@ -161,7 +162,7 @@ pub(super) fn uses_of_file(tree: &Tree, file: &Path) -> Result<Vec<Holder>, Refu
     Ok(all)
 }
 fn unknown(path: &Path, why: &io::Error) -> Refusal {
-    Refusal::Unknown { what: format!("{}: {why}", path.display()) }
+    Refusal::Unknown { what: format!("{}: {why}", shown(path)) }
 }
 
 impl From<Untold> for Refusal {
@@ -171,7 +172,7 @@ impl From<Untold> for Refusal {
 }
 
 fn path(node: &Node) -> String {
-    node.device_path().display().to_string()
+    shown(&node.device_path())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use cryptbench_os::{Details, FileType, user};
 use cryptbench_record as record;
 use cryptbench_system::SystemError;
 use cryptbench_system::provision::{CryptTable, crypt_table};
-use cryptbench_text::chain;
+use cryptbench_text::{chain, shown};
 
 use super::block::{Node, Tree};
 use super::human;
@@ -56,7 +56,7 @@ impl InUse {
     pub(super) fn notes(&self, stretch: u64) -> Vec<String> {
         let record::InUse { system, cipher, sector_size, offset_bytes, size_bytes, .. } =
             &self.facts;
-        let (mapped, below) = (self.mapped.display(), self.below.display());
+        let (mapped, below) = (shown(&self.mapped), shown(&self.below));
         vec![
             format!(
                 "{mapped} is {system}, {cipher} in sectors of {sector_size} bytes. Plain is {below}, the device below it, \

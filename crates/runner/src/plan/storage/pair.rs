@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use cryptbench_os::FileIdentity;
 use cryptbench_os::storage::is_encrypted;
+use cryptbench_text::shown;
 
 use super::Target;
 use super::block::Tree;
@@ -36,7 +37,7 @@ pub(super) fn check_others(before: &Target, encrypted: &Target) -> Result<(), Ru
     let problem = if are_one(before, encrypted) {
         "is named twice: name each encrypted place once".to_owned()
     } else if encrypted.existing.is_some() && shares(before, encrypted) {
-        format!("overlaps {}: a write to one would destroy the other", before.path.display())
+        format!("overlaps {}: a write to one would destroy the other", shown(&before.path))
     } else {
         return Ok(());
     };
@@ -72,7 +73,7 @@ pub(super) fn share_room(plain: &Target, encrypted: &Target) -> bool {
 /// Caveats for readers of the comparison, in sentences.
 pub(super) fn caveats(plain: &Target, encrypted: &Target) -> Vec<String> {
     let mut notes = Vec::new();
-    let (a, b) = (plain.path.display(), encrypted.path.display());
+    let (a, b) = (shown(&plain.path), shown(&encrypted.path));
     if plain.existing.is_none() && plain.number == encrypted.number {
         notes.push(match is_encrypted(&encrypted.path) {
             true if !is_encrypted(&plain.path) => format!(
@@ -95,12 +96,12 @@ pub(super) fn caveats(plain: &Target, encrypted: &Target) -> Vec<String> {
 /// How the positions of the two targets affect the comparison.
 fn placement(plain: &Target, encrypted: &Target) -> String {
     let tree = Tree::this();
-    let (a, b) = (plain.path.display(), encrypted.path.display());
+    let (a, b) = (shown(&plain.path), shown(&encrypted.path));
     let unknown = |target: &Target| {
         format!(
             "The device below {} is not known here, so {a} and {b} may lie on different devices: \
              a difference between two devices would look like a cost of encryption.",
-            target.path.display()
+            shown(&target.path)
         )
     };
     let (Some(below_a), Some(below_b)) = (&plain.node, &encrypted.node) else {

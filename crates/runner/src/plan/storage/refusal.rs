@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use cryptbench_text::printable;
+
 use super::existing::Held;
 use super::holders::Holder;
 use super::human;
@@ -97,12 +99,19 @@ fn unnamed(what: &str, size: u64, signatures: &[Held], path: &Path) -> String {
     )
 }
 
-/// Quotes a path for a shell.
+/// Quotes a path for a shell. What is not printable is written as POSIX.1-2024 has it, `$'\xff'`.
 pub(super) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
+    let text = path.to_string_lossy();
+    if path.to_str().is_none() || printable(&text) != text {
+        let bytes = path.as_os_str().as_encoded_bytes().iter();
+        return format!(
+            "$'{}'",
+            bytes.map(|byte| byte.escape_ascii().to_string()).collect::<String>()
+        );
+    }
     let plain = |c: char| c.is_alphanumeric() || "/._-+:@,=%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
-        return text;
+        return text.into_owned();
     }
     format!("'{}'", text.replace('\'', "'\\''"))
 }
@@ -116,5 +125,6 @@ mod tests {
         assert_eq!(quoted(Path::new("/dev/sda1")), "/dev/sda1");
         assert_eq!(quoted(Path::new("/mnt/my disk; rm")), "'/mnt/my disk; rm'");
         assert_eq!(quoted(Path::new("it's")), "'it'\\''s'");
+        assert_eq!(quoted(Path::new("a\nit's \u{9b}")), "$'a\\nit\\'s \\xc2\\x9b'");
     }
 }

@@ -13,7 +13,7 @@ use cryptbench_os::storage::{mount_of, number_of, refused_by_name, space};
 use cryptbench_os::{Details, FileType};
 use cryptbench_record::{Device, EncryptedBy};
 use cryptbench_system::provision::runtime_directory;
-use cryptbench_text::chain;
+use cryptbench_text::{chain, shown};
 
 use super::block::{Node, Tree, describe};
 use super::existing::{Consent, Existing, Kind, Overwritten};
@@ -76,7 +76,7 @@ impl Target {
                     target.file_name().ok_or_else(|| refuse("no such directory".to_owned()))?;
                 let parent = parent(target);
                 if !parent.is_dir() {
-                    return Err(refuse(format!("no such directory: {}", parent.display())));
+                    return Err(refuse(format!("no such directory: {}", shown(parent))));
                 }
                 // A dangling symbolic link has no metadata, but its name is taken.
                 if fs::symlink_metadata(target).is_ok() {
@@ -94,7 +94,7 @@ impl Target {
                 if target.extension().is_none() {
                     return Err(refuse(format!(
                         "no such directory; to create a scratch file of that name, give it an extension: {}.scratch",
-                        target.display()
+                        shown(target)
                     )));
                 }
                 Ok(found)
@@ -119,7 +119,7 @@ impl Target {
             only_read: None,
             filesystem: mount.file_system,
             mount_options: mount.options,
-            source: mount.source.display().to_string(),
+            source: shown(&mount.source),
             number: dev,
             device: counted.as_ref().or(node.as_ref()).and_then(describe),
             node,
@@ -149,7 +149,7 @@ impl Target {
         let node = tree.of_number(number);
         let counted = node.as_ref().and_then(|node| tree.counted(node));
         Ok(Self {
-            source: path.display().to_string(),
+            source: shown(&path),
             path,
             scratch: OsString::new(),
             existing: Some(existing),
@@ -174,7 +174,7 @@ impl Target {
         let node = tree.of_number(number);
         let counted = node.as_ref().and_then(|node| tree.counted(node));
         Ok(Self {
-            source: path.display().to_string(),
+            source: shown(path),
             path: path.to_owned(),
             scratch: OsString::new(),
             existing: None,

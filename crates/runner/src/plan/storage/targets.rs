@@ -4,7 +4,7 @@ use cryptbench_blockdev::Extent;
 use cryptbench_load::WorkloadSpec;
 use cryptbench_record as record;
 use cryptbench_system::{ArmSpec, Attachment, Role, find};
-use cryptbench_text::chain;
+use cryptbench_text::{chain, shown};
 
 use super::{Consent, InUse, MIB, Target, encryption, human, pair, reads};
 use crate::RunError;
@@ -85,8 +85,7 @@ impl Targets {
         for path in &consent.destroy {
             let mut existing = self.each().filter_map(|target| target.existing.as_ref());
             if !existing.any(|existing| existing.is_at(path)) {
-                let targets: Vec<_> =
-                    self.each().map(|target| target.path.display().to_string()).collect();
+                let targets: Vec<_> = self.each().map(|target| shown(&target.path)).collect();
                 return Err(RunError::Target {
                     path: path.clone(),
                     problem: format!(
@@ -128,7 +127,7 @@ impl Targets {
         let refuse = |problem: String| {
             Err(RunError::Usage(format!(
                 "{} is a {}, and {problem}",
-                target.path.display(),
+                shown(&target.path),
                 target.kind()
             )))
         };
@@ -201,7 +200,7 @@ impl Targets {
                 None => encrypted.size(asked, least)?,
             };
             if there < size {
-                (size, reason) = (there, format!("{why} ({})", encrypted.path.display()));
+                (size, reason) = (there, format!("{why} ({})", shown(&encrypted.path)));
             }
         }
         if let Some(shared) = self.shared(asked.is_some(), least).filter(|shared| *shared < size) {
@@ -271,7 +270,7 @@ impl Targets {
             notes.push(format!(
                 "The first {} of {} ({}) are overwritten{lost}; they hold random bytes afterwards.",
                 human(size),
-                target.path.display(),
+                shown(&target.path),
                 target.in_words()
             ));
         }
@@ -285,7 +284,7 @@ fn only_read_note(target: &Target) -> String {
     format!(
         "{} was only read, and nothing was written. The ciphers decrypted whatever lies there, which takes as long as \
          for data. Parts that were trimmed or never written are read faster than data.",
-        target.path.display()
+        shown(&target.path)
     )
 }
 

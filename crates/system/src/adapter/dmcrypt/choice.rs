@@ -1,5 +1,7 @@
 //! The settings of a dm-crypt arm, and the arms for a selection.
 
+use cryptbench_text::shown;
+
 use super::ciphers::{CIPHERS, KernelCipher, find};
 use crate::kind::place::ON;
 use crate::machine::Machine;
@@ -318,7 +320,7 @@ pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec
     if arms.is_empty() && without_parameters {
         return Err(SystemError::Unavailable {
             name: "dm-crypt with max-read-size or max-write-size".to_owned(),
-            reason: format!("there is none in {}", machine.dm_crypt.display()),
+            reason: format!("there is none in {}", shown(&machine.dm_crypt)),
             remedy: "Linux 6.11 or newer has them; modprobe dm_crypt".to_owned(),
         });
     }
