@@ -132,7 +132,8 @@ fn lock(path: &Path, file: &File, access: Access) -> anyhow::Result<()> {
     match lock_within(file, how, PATIENCE) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-            let reason = "it is in use by another cryptbench; unmount it first";
+            let reason = "it is in use by another cryptbench, or by another program such as a virtual machine; \
+                          unmount it, or end that first";
             return Err(Refusal::target(path, reason).into());
         }
         Err(e) => say::message(&format!(
@@ -282,8 +283,12 @@ pub fn unlock_opened(
         system: args.system,
         ..*options
     };
-    cryptbench_volume::open(device, credentials, &options)
-        .with_context(|| args.volume.display().to_string())
+    let volume = cryptbench_volume::open(device, credentials, &options)
+        .with_context(|| args.volume.display().to_string())?;
+    for warning in volume.info().warnings() {
+        say::message(&format!("warning: {}: {warning}", args.volume.display()));
+    }
+    Ok(volume)
 }
 
 /// The same for a LUKS volume with a detached header.
