@@ -24,6 +24,7 @@ mod interruption;
 mod kdf;
 mod main_job;
 mod manual;
+mod overwrite;
 mod page;
 mod page_in_a_browser;
 mod pair;
