@@ -33,9 +33,10 @@ impl Layout {
 
 /// A keyed cipher over runs of whole data units.
 ///
-/// Unit `k` of a buffer has tweak number `first_unit + k * tweak_step`. XTS takes it as a
-/// little-endian 16-byte number; in other modes IV generators start from it. `first_unit` is
-/// therefore a tweak number: with [`Layout::LUKS2_4096`] it counts 512-byte sectors.
+/// Unit `k` of a buffer has tweak number `first_unit + k * tweak_step`, modulo 2^64 as in dm-crypt,
+/// so that it does not matter how requests are cut. XTS takes it as a little-endian 16-byte number;
+/// in other modes IV generators start from it. `first_unit` is therefore a tweak number: with
+/// [`Layout::LUKS2_4096`] it counts 512-byte sectors.
 ///
 /// # Panics
 /// Every method panics if a buffer is not a whole number of data units, or if `src` and `dst`
@@ -71,22 +72,33 @@ impl Sectors {
         Self { layout, kernel }
     }
 
-    fn run(&self, first_unit: u64, buffer: &Buffer<'_>) -> Run {
+    /// Calls `each` with the whole buffer, or with its parts if the tweak numbers pass 2^64 within
+    /// it: the kernels count in 128 bits, as IEEE 1619 does.
+    fn each_run(&self, first_unit: u64, mut buffer: Buffer<'_>, each: impl Fn(Run, Buffer<'_>)) {
+        let (bytes, Layout { data_unit, tweak_step }) = (buffer.len(), self.layout);
         assert!(
-            buffer.len().is_multiple_of(self.layout.data_unit),
-            "a buffer of {} bytes is not a whole number of {}-byte data units",
-            buffer.len(),
-            self.layout.data_unit
+            bytes.is_multiple_of(data_unit),
+            "a buffer of {bytes} bytes is not a whole number of {data_unit}-byte data units"
         );
-        Run { first: u128::from(first_unit), layout: self.layout }
+        let (mut at, mut first) = (0, first_unit);
+        while at < bytes {
+            let run = Run { first: u128::from(first), layout: self.layout };
+            // Units until the number no longer fits into 64 bits.
+            let fitting = ((1 << 64) - run.first).div_ceil(u128::from(tweak_step));
+            let left = (bytes - at) / data_unit;
+            let units = usize::try_from(fitting).map_or(left, |fitting| fitting.min(left));
+            let end = at + units * data_unit;
+            each(run, buffer.part(at..end));
+            (at, first) = (end, run.after(units).first as u64);
+        }
     }
 
     fn encrypt_buffer(&self, first_unit: u64, buffer: Buffer<'_>) {
-        self.kernel.encrypt_units(self.run(first_unit, &buffer), buffer);
+        self.each_run(first_unit, buffer, |run, part| self.kernel.encrypt_units(run, part));
     }
 
     fn decrypt_buffer(&self, first_unit: u64, buffer: Buffer<'_>) {
-        self.kernel.decrypt_units(self.run(first_unit, &buffer), buffer);
+        self.each_run(first_unit, buffer, |run, part| self.kernel.decrypt_units(run, part));
     }
 }
 

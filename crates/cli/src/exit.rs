@@ -204,6 +204,7 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
 fn volume(error: &VolumeError) -> u8 {
     match error {
         VolumeError::NoKeyFits(_) => NO_KEY,
+        VolumeError::Occupied { .. } => TARGET,
         VolumeError::NotThisFormat { .. }
         | VolumeError::Damaged { .. }
         | VolumeError::Unsupported { .. } => INPUT,

@@ -20,6 +20,9 @@ pub enum Lock {
 /// Locks a file (Linux: flock(2)). Waits at most `patience` for another holder. The lock belongs to
 /// the open file and ends with it; one that the file has already is given up for the new one.
 ///
+/// An exclusive lock of a file that is open for writing also respects record locks (fcntl(2)), with
+/// which a virtual machine holds its disks: QEMU does not use flock(2).
+///
 /// # Errors
 /// `WouldBlock` if it is still locked after that; otherwise the operating system's error, for
 /// example if the file system has no locks.
@@ -28,6 +31,9 @@ pub fn lock_within(file: &File, how: Lock, patience: Duration) -> io::Result<()>
     loop {
         crate::system::lock::give_up(file);
         let tried = match how {
+            _ if how == Lock::Exclusive && crate::system::lock::is_locked_by_record(file) => {
+                Err(TryLockError::WouldBlock)
+            }
             Lock::Shared => file.try_lock_shared(),
             Lock::Exclusive => file.try_lock(),
         };
@@ -38,14 +44,6 @@ pub fn lock_within(file: &File, how: Lock, patience: Duration) -> io::Result<()>
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
-}
-
-/// Whether another program holds a record lock on a file (fcntl(2)), as QEMU does. If not, this
-/// process then holds the lock until it closes any descriptor of the file. False on systems with a
-/// single kind of locks.
-#[must_use]
-pub fn is_locked_by_record(file: &File) -> bool {
-    crate::system::lock::is_locked_by_record(file)
 }
 
 #[cfg(test)]
@@ -65,5 +63,51 @@ mod tests {
         drop(one);
         at_once(&two, Lock::Exclusive).unwrap();
         assert!(at_once(&open(), Lock::Shared).is_err());
+    }
+    /// Holds one byte of a file in the way of the first argument, says so, and ends with its input.
+    #[cfg(target_os = "linux")]
+    const HOLDER: &str = r#"
+import fcntl, struct, sys
+file = open(sys.argv[2], "r+b")
+kind = fcntl.F_RDLCK if "read" in sys.argv[1] else fcntl.F_WRLCK
+if "ofd" in sys.argv[1]:
+    F_OFD_SETLK = 37
+    fcntl.fcntl(file, F_OFD_SETLK, struct.pack("hhqqixxxx", kind, 0, 100, 1, 0))
+else:
+    fcntl.fcntl(file, fcntl.F_SETLK, struct.pack("hhqqixxxx", kind, 0, 200, 1, 0))
+print("held", flush=True)
+sys.stdin.read()
+"#;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn record_locks_of_another_process_keep_writers_away() {
+        use std::io::{BufRead as _, BufReader};
+        use std::process::{Command, Stdio};
+
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let at_once = |how| lock_within(&file.reopen().unwrap(), how, Duration::ZERO);
+        // QEMU takes read locks of open files (OFD); other programs take those of processes.
+        for how in ["ofd read", "ofd write", "posix read", "posix write"] {
+            let started = Command::new("python3")
+                .args(["-c", HOLDER, how])
+                .arg(file.path())
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn();
+            let Ok(mut holder) = started else {
+                eprintln!("SKIPPED: no python3 here");
+                return;
+            };
+            let mut said = String::new();
+            BufReader::new(holder.stdout.take().unwrap()).read_line(&mut said).unwrap();
+            assert_eq!(said, "held\n", "{how}");
+            let error = at_once(Lock::Exclusive).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::WouldBlock, "{how}");
+            at_once(Lock::Shared).unwrap();
+            drop(holder.stdin.take());
+            holder.wait().unwrap();
+            at_once(Lock::Exclusive).unwrap();
+        }
     }
 }

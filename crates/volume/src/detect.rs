@@ -2,16 +2,19 @@
 
 mod magic;
 mod randomness;
+mod reader;
 
 use std::fmt;
 use std::ops::Range;
 
-use cryptbench_blockdev::{BlockDevice, read_bytes};
+use cryptbench_blockdev::BlockDevice;
 use cryptbench_text::chain;
 use serde::Serialize;
 
+use self::reader::{PIECE, Reader};
 use crate::VolumeError;
 use crate::format::luks;
+pub use magic::Signature;
 pub use randomness::Randomness;
 
 /// The result of [`detect`].
@@ -115,31 +118,33 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Bytes from the start of the device that contain every magic; that of btrfs lies farthest in.
+/// Bytes from the start of the device that contain most magics.
 const START: u64 = 68 << 10;
-/// Bytes per read, which limits how much a single bad sector hides.
-const PIECE: u64 = 4096;
 /// Number of samples of [`PIECE`] bytes, spread evenly over the device.
 const SAMPLES: u64 = 64;
 
-/// Identifies the contents of `device` from its first 68 KiB, the possible places of LUKS2's
-/// secondary header, and 64 samples of 4 KiB.
+/// Identifies the contents of `device` from the places of all known magics, the possible places of
+/// LUKS2's secondary header, and 64 samples of 4 KiB.
+///
+/// A magic at the end of the device, such as that of the backup of a partition table, decides only if
+/// nothing is known to begin the device and it does not look random: an older owner of the device can
+/// have left it there. Otherwise it is a note.
 ///
 /// Detection never writes. It lists unreadable parts in the result and judges the rest.
 ///
 /// # Errors
 /// None at present: the result reports read errors.
 pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
-    let mut reader = Reader { device, unreadable: Vec::new() };
-    let mut start = Vec::new();
+    let mut reader = Reader::new(device);
+    // Read whole, so that a bad place among the magics is reported.
     for offset in (0..START.min(device.size())).step_by(PIECE as usize) {
-        // Unreadable bytes count as zeros, which match no magic.
-        let len = PIECE.min(device.size() - offset) as usize;
-        start.extend(reader.read(offset).unwrap_or_else(|| vec![0; len]));
+        let _ = reader.piece(offset);
     }
     let mut notes = Vec::new();
-    let known = magic::find(&start);
-    let kind = match luks(device, &start) {
+    let found = magic::find(&mut reader);
+    let (ends, starts): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| found.at_end);
+    let known = starts.into_iter().next().map(|found| found.kind);
+    let kind = match luks(device, &mut reader) {
         Some(Kind::Luks { secondary_only: true, .. }) if known.is_some() => {
             notes.push("the secondary header of an old LUKS2 volume is still there".to_owned());
             known
@@ -149,38 +154,51 @@ pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
     };
     let kind = match kind {
         Some(kind) => kind,
-        None => statistics(&mut reader, &start),
-    };
-    Ok(Detection { kind, unreadable: reader.unreadable, notes })
-}
-
-struct Reader<'a> {
-    device: &'a dyn BlockDevice,
-    unreadable: Vec<(Range<u64>, String)>,
-}
-
-impl Reader<'_> {
-    fn read(&mut self, offset: u64) -> Option<Vec<u8>> {
-        let range = offset..(offset + PIECE).min(self.device.size());
-        match read_bytes(self.device, range.clone()) {
-            Ok(data) => Some(data),
-            Err(error) => {
-                let error = chain(&error);
-                match self.unreadable.last_mut() {
-                    Some((last, same)) if last.end == range.start && *same == error => {
-                        last.end = range.end;
-                    }
-                    _ => self.unreadable.push((range, error)),
+        None => {
+            let looks = statistics(&mut reader);
+            let end = ends.into_iter().next().map(|found| found.kind);
+            match (looks, end) {
+                (looks @ Kind::Random { .. }, Some(end)) => {
+                    notes.push(format!("the end of the device says: {end}"));
+                    looks
                 }
-                None
+                (looks, end) => end.unwrap_or(looks),
             }
         }
-    }
+    };
+    Ok(Detection { kind, unreadable: reader.unreadable(), notes })
 }
 
-fn luks(device: &dyn BlockDevice, start: &[u8]) -> Option<Kind> {
-    let magic = start.get(..8).filter(|start| start.starts_with(&luks::MAGIC));
-    let says = magic.map(|start| u16::from_be_bytes([start[6], start[7]]));
+/// Everything with a known magic on `device`: at its start, at its end and in between; headers of
+/// LUKS by their magic, whether they are valid or not.
+///
+/// Unreadable places count as empty.
+#[must_use]
+pub fn signatures(device: &dyn BlockDevice) -> Vec<Signature> {
+    let mut reader = Reader::new(device);
+    let headers = luks::sightings(device);
+    let mut found: Vec<_> = headers
+        .into_iter()
+        .map(|header| Signature {
+            offset: header.offset,
+            name: "crypto_LUKS",
+            at_end: false,
+            kind: Kind::Luks {
+                version: header.version,
+                uuid: header.uuid.unwrap_or_default(),
+                label: String::new(),
+                secondary_only: header.offset != 0,
+                problem: None,
+            },
+        })
+        .collect();
+    found.extend(magic::find(&mut reader));
+    found
+}
+
+fn luks(device: &dyn BlockDevice, reader: &mut Reader<'_>) -> Option<Kind> {
+    let start = reader.bytes::<8>(0).filter(|start| start.starts_with(&luks::MAGIC));
+    let says = start.map(|start| u16::from_be_bytes([start[6], start[7]]));
     match luks::info(device) {
         Ok(info) => Some(Kind::Luks {
             version: match info.version {
@@ -204,18 +222,21 @@ fn luks(device: &dyn BlockDevice, start: &[u8]) -> Option<Kind> {
     }
 }
 
-fn statistics(reader: &mut Reader<'_>, start: &[u8]) -> Kind {
-    let sectors = reader.device.size() / PIECE;
+fn statistics(reader: &mut Reader<'_>) -> Kind {
+    let size = reader.size();
+    let sectors = size / PIECE;
     let mut counts = randomness::Counts::default();
     for sample in 0..SAMPLES.min(sectors) {
         // Evenly spread, including the first and the last sector.
         let at = sample * (sectors - 1) / (SAMPLES.min(sectors) - 1).max(1);
-        if let Some(data) = reader.read(at * PIECE) {
-            counts.add(&data);
+        if let Some(data) = reader.piece(at * PIECE) {
+            counts.add(data);
         }
     }
-    if sectors == 0 && reader.unreadable.is_empty() {
-        counts.add(start);
+    if sectors == 0
+        && let Some(all) = reader.piece(0)
+    {
+        counts.add(all);
     }
     let Some(all) = counts.randomness() else { return Kind::Unreadable };
     if all.zeros == all.bytes {
@@ -223,7 +244,9 @@ fn statistics(reader: &mut Reader<'_>, start: &[u8]) -> Kind {
     }
     // A volume that was created sparse, or later wiped, still begins with an encrypted header.
     let mut head = randomness::Counts::default();
-    head.add(&start[..start.len().min(512)]);
+    if let Some(start) = reader.piece(0) {
+        head.add(&start[..start.len().min(512)]);
+    }
     let random_head = head.randomness().is_some_and(|head| head.looks_random());
     if all.looks_random() || random_head {
         return Kind::Random { randomness: all };

@@ -36,6 +36,14 @@ pub enum VolumeError {
         /// What the user can do.
         hint: Option<String>,
     },
+    /// A write would destroy something else on the device. Nothing was written.
+    #[error("it holds {holds}; nothing was written ({remedy})")]
+    Occupied {
+        /// What is there.
+        holds: String,
+        /// What the user can do.
+        remedy: &'static str,
+    },
     /// The request makes no sense for this format.
     #[error("{0}")]
     Invalid(String),

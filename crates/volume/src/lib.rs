@@ -23,12 +23,15 @@ pub mod detect;
 mod error;
 pub mod format;
 mod open;
+mod overwrite;
 mod pieces;
+mod restore;
 mod volume;
 
 pub use credentials::{Credentials, Secret};
 pub use error::VolumeError;
 pub use open::{OpenOptions, formats, open};
+pub use restore::{Restore, Restored};
 pub use volume::{Access, Mapping, Volume, VolumeInfo};
 
 /// Runs the README's examples as tests.

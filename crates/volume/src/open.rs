@@ -51,7 +51,8 @@ impl<'a> OpenOptions<'a> {
 }
 
 /// Opens a volume of one format.
-type Open = fn(Arc<dyn BlockDevice>, &Credentials, &OpenOptions<'_>) -> Result<Volume, VolumeError>;
+pub(crate) type Open =
+    fn(Arc<dyn BlockDevice>, &Credentials, &OpenOptions<'_>) -> Result<Volume, VolumeError>;
 
 /// The formats by name. `tcrypt` stands for TrueCrypt or VeraCrypt, and `luks` for LUKS1 or LUKS2.
 static FORMATS: &[(&str, Open)] = &[
@@ -87,14 +88,22 @@ pub fn open(
         Some(name) => name,
         None => detected(&*device, options)?,
     };
-    let Some((_, open)) = FORMATS.iter().find(|(known, _)| *known == name) else {
+    find(name)?(device, credentials, options)
+}
+
+/// The format called `name`.
+///
+/// # Errors
+/// [`VolumeError::Invalid`], which lists the known names.
+pub(crate) fn find(name: &str) -> Result<Open, VolumeError> {
+    let found = FORMATS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, open)| *open).ok_or_else(|| {
         let known: Vec<_> = formats().collect();
-        return Err(VolumeError::Invalid(format!(
+        VolumeError::Invalid(format!(
             "unknown volume format `{name}` (known: {})",
             known.join(", ")
-        )));
-    };
-    open(device, credentials, options)
+        ))
+    })
 }
 
 /// The format to try.

@@ -59,6 +59,17 @@ pub struct VolumeInfo {
     pub details: Vec<(&'static str, String)>,
 }
 
+/// Name of a detail that the user has to be told of when the volume opens.
+pub(crate) const WARNING: &str = "warning";
+
+impl VolumeInfo {
+    /// What the user has to be told of when the volume opens, such as that its protection is
+    /// suspended. They are among the details, too.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.details.iter().filter(|(name, _)| *name == WARNING).map(|(_, text)| text.as_str())
+    }
+}
+
 /// The plaintext of an opened volume.
 ///
 /// Its sector size is the data unit of its cipher, or the sector size of the underlying device if

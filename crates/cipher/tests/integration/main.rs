@@ -11,3 +11,4 @@ mod serpent;
 mod tiers;
 mod twofish;
 mod vectors;
+mod wrapping;

@@ -10,6 +10,9 @@ use crate::units::{bytes, duration};
 #[derive(Debug, Subcommand)]
 pub enum VolumeCommand {
     /// Create a VeraCrypt, TrueCrypt, LUKS1, LUKS2 or BitLocker volume in a file or on a device
+    ///
+    /// VeraCrypt and TrueCrypt volumes are filled with random data, LUKS and BitLocker volumes only with
+    /// --fill. What is not filled keeps earlier data readable, and shows how much of it is used.
     Create(CreateArgs),
     /// Show what a file or device is, and what its header says without a key
     Info(InfoArgs),
@@ -121,7 +124,7 @@ secret_arguments!(
 );
 
 /// Which volume, and how to open it.
-#[derive(Clone, Debug, ClapArgs)]
+#[derive(Clone, Debug, Default, ClapArgs)]
 pub struct UnlockArgs {
     /// File or device that holds the volume
     pub volume: PathBuf,
@@ -241,6 +244,10 @@ pub struct CreateArgs {
     /// readable, and anyone can see how much of the volume is used
     #[arg(long)]
     pub quick: bool,
+    /// LUKS, BitLocker: fill the volume with encrypted zeros, as VeraCrypt does by default; without it
+    /// earlier data there stays readable, and anyone can see how much of the volume is used
+    #[arg(long, conflicts_with = "quick")]
+    pub fill: bool,
     /// Create a hidden volume of --size bytes at the end of this VeraCrypt or TrueCrypt volume; --destroy
     /// must name the volume again, because data there is lost
     #[arg(long, requires_all = ["size", "destroy"], conflicts_with = "quick")]
@@ -253,6 +260,8 @@ pub struct CreateArgs {
     /// Destroy everything on this device or in this file, which must be the volume named before
     #[arg(long, value_name = "VOLUME")]
     pub destroy: Option<PathBuf>,
+    #[command(flatten)]
+    pub confinement: ConfinementArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -409,7 +418,7 @@ pub struct HeaderRestoreArgs {
     pub unlock: UnlockArgs,
     /// The saved header [default: the backup within the volume]
     pub backup: Option<PathBuf>,
-    /// Even over other known contents, or the header of another LUKS volume
+    /// Write over anything, even over what nothing shows to be the volume of this header
     #[arg(long)]
     pub force: bool,
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, bail};
-use cryptbench_blockdev::BlockDevice;
+use cryptbench_blockdev::{AlignedBuf, BlockDevice};
 use cryptbench_cipher::tier;
 use cryptbench_export::fuse::FuseOptions;
 use cryptbench_kdf::{Derivation, Function};
@@ -18,9 +18,10 @@ use cryptbench_system::provision::filesystem::{self, FileSystemKind};
 use cryptbench_text::shown;
 use cryptbench_volume::format::bitlocker::{self, Method, RecoveryPassword};
 use cryptbench_volume::format::{luks, tcrypt};
-use cryptbench_volume::{Access, Credentials, OpenOptions, Secret, VolumeError};
+use cryptbench_volume::{Access, Credentials, OpenOptions, Secret, Volume, VolumeError};
 
-use super::args::{CreateArgs, FileSystemArg, FormatArg, SecretSource};
+use super::args::{CreateArgs, FileSystemArg, FormatArg, SecretSource, UnlockArgs};
+use super::confined::{Given, Task};
 use super::partial::Partial;
 use super::secrets::{self, Prompt};
 use super::{effort, mount, resources, target};
@@ -38,6 +39,10 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
         let reason = "only BitLocker has recovery passwords";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
+    if args.fill && !luks && !bitlocker {
+        let reason = "VeraCrypt and TrueCrypt volumes are filled unless --quick is given";
+        bail!(VolumeError::Invalid(reason.to_owned()));
+    }
     if args.hidden {
         return hidden(args, stop);
     }
@@ -53,7 +58,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     let mut credentials = secrets::read(&source, &whose, luks, Prompt::Twice, stop)?;
     credentials.recovery_password = recovery.as_ref().map(|known| known.password.digits().into());
     let (file, opened) = match existing {
-        Some(opened) => (None, opened),
+        Some(open) => (None, target::take(&args.volume, open, Access::ReadWrite, false)?),
         None => {
             let mut file = new_file(args)?;
             let open = file.file().try_clone()?;
@@ -65,8 +70,15 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
         .create(&*opened.device, &credentials, recovery.as_ref(), &bar, stop)
         .with_context(|| shown(&args.volume))?;
     drop(bar);
-    if let Some(kind) = args.mkfs {
-        make_file_system(args, &credentials, opened.device, usable, kind, stop)?;
+    let existed = file.is_none();
+    if args.fill || args.mkfs.is_some() {
+        let volume = open_created(args, &credentials, opened.device, usable, stop)?;
+        if args.fill {
+            fill(&volume, stop).with_context(|| args.volume.display().to_string())?;
+        }
+        if let Some(kind) = args.mkfs {
+            make_file_system(args, volume, kind)?;
+        }
     }
     if let Some(recovery) = &recovery {
         recovery.keep()?;
@@ -74,8 +86,44 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     if let Some(file) = file {
         file.appear(&args.volume)?;
     }
-    say::message(&format!("created {}", shown(&args.volume)));
+    say::message(&format!("created {}{}", shown(&args.volume), unfilled(args, existed)));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What shows of a volume that was not filled.
+fn unfilled(args: &CreateArgs, existed: bool) -> String {
+    let tcrypt = matches!(args.format, FormatArg::Veracrypt | FormatArg::Truecrypt);
+    if args.fill || tcrypt && !args.quick {
+        return String::new();
+    }
+    let old = if existed {
+        "earlier data stays readable there until it is overwritten, and "
+    } else {
+        ""
+    };
+    let remedy = if tcrypt { "leave out --quick" } else { "--fill" };
+    format!(
+        "; it is not filled: {old}anyone can see how much of it was written (to avoid that: {remedy})"
+    )
+}
+
+/// Fills a new volume with zeros, which are stored encrypted: nobody can distinguish them from data.
+fn fill(volume: &Volume, stop: &AtomicBool) -> Result<(), VolumeError> {
+    const PIECE: u64 = 1 << 20;
+    let failed = |source| VolumeError::Io { doing: "filling the volume", source };
+    let bar = Bar::new();
+    let mut zeros = AlignedBuf::zeroed(PIECE.min(volume.size()) as usize);
+    for at in (0..volume.size()).step_by(PIECE as usize) {
+        if stop.load(Ordering::Relaxed) {
+            return Err(VolumeError::Stopped);
+        }
+        let piece = &mut zeros[..PIECE.min(volume.size() - at) as usize];
+        // The last piece left ciphertext here.
+        piece.fill(0);
+        volume.write_scratch(at, piece).map_err(failed)?;
+        bar.show(at + piece.len() as u64, volume.size());
+    }
+    volume.flush().map_err(failed)
 }
 
 /// The volume to create, checked as far as possible without the device.
@@ -275,34 +323,48 @@ pub fn calibrated(
 
 fn hidden(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let Some(size) = args.size else { bail!("--hidden needs --size") };
-    let options = tcrypt_options(args, stop)?;
-    let Some(opened) = target::to_destroy(&args.volume, args.destroy.as_deref())? else {
+    let confinement = args.confinement.clone();
+    let unlock = UnlockArgs { volume: args.volume.clone(), confinement, ..UnlockArgs::default() };
+    let task = Task::on(&unlock, Access::ReadWrite);
+    // The outer volume may be a stranger's.
+    let work = |given: Given| {
+        let options = tcrypt_options(args, stop)?;
+        let [outer, credentials] = &given.credentials[..] else { bail!("no credentials came") };
+        let place = tcrypt::HiddenPlace { size, outer, outer_prf: None };
+        tcrypt::create_hidden(&*given.target.device, credentials, &place, &options)
+            .with_context(|| shown(&args.volume))?;
+        Ok(ExitCode::SUCCESS)
+    };
+    if task.is_child() {
+        return task.in_child(work, stop);
+    }
+    tcrypt_options(args, stop)?;
+    let Some(volume) = target::to_destroy(&args.volume, args.destroy.as_deref())? else {
         return Err(Refusal::target(&args.volume, "there is no outer volume").into());
     };
     let outer: SecretSource = (&args.outer).into();
     let outer = secrets::read(&outer, "the outer volume", false, Prompt::Once, stop)?;
     let whose = "the new hidden volume";
     let credentials = secrets::read(&(&args.secret).into(), whose, false, Prompt::Twice, stop)?;
-    let place = tcrypt::HiddenPlace { size, outer: &outer, outer_prf: None };
-    tcrypt::create_hidden(&*opened.device, &credentials, &place, &options)
-        .with_context(|| shown(&args.volume))?;
+    let both = vec![outer, credentials.clone()];
+    task.run_on(volume.try_clone()?, None, |_| Ok(both), work, stop)?;
     if let Some(kind) = args.mkfs {
-        make_file_system(args, &credentials, opened.device, None, kind, stop)?;
+        let device = target::device(volume, Access::ReadWrite, false)?;
+        let volume = open_created(args, &credentials, Arc::new(device), None, stop)?;
+        make_file_system(args, volume, kind)?;
     }
     say::message(&format!("created a hidden volume of {size} bytes in {}", shown(&args.volume)));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs the real mkfs on the first `usable` bytes of the volume, or on all of it, which is served for as long as that
-/// takes.
-fn make_file_system(
+/// The first `usable` bytes of the volume that was just created, or all of it.
+fn open_created(
     args: &CreateArgs,
     credentials: &Credentials,
     device: Arc<dyn BlockDevice>,
     usable: Option<u64>,
-    kind: FileSystemArg,
     stop: &AtomicBool,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Volume> {
     let format = match args.format {
         FormatArg::Veracrypt => "veracrypt",
         FormatArg::Truecrypt => "truecrypt",
@@ -317,10 +379,14 @@ fn make_file_system(
         ..OpenOptions::new(tier()?, effort(stop)?)
     };
     let volume = cryptbench_volume::open(device, credentials, &options)?;
-    let volume = match usable {
+    Ok(match usable {
         Some(usable) => volume.cut(usable)?,
         None => volume,
-    };
+    })
+}
+
+/// Runs the real mkfs on the volume, which is served for as long as that takes.
+fn make_file_system(args: &CreateArgs, volume: Volume, kind: FileSystemArg) -> anyhow::Result<()> {
     let journal = mount::journal(&args.volume)?;
     let mut mounted =
         ServedVolume::serve(Arc::new(volume), None, &FuseOptions::default(), &journal)?;

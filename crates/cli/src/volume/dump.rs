@@ -22,7 +22,7 @@ use crate::exit::Refusal;
 const PIECE: usize = 4 << 20;
 
 pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
-    let task = Task { unlock: &args.unlock, access: Access::ReadOnly };
+    let task = Task::on(&args.unlock, Access::ReadOnly);
     let work = |given: Given| {
         let mut to = given.other.context("no output came")?;
         let options = OpenOptions::new(tier()?, effort(stop)?);

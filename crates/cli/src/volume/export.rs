@@ -10,7 +10,7 @@ use cryptbench_os::confine::Needs;
 use cryptbench_volume::Access;
 
 use super::args::ExportArgs;
-use super::confined::{self, Confined, On};
+use super::confined::{self, Confined, On, Task};
 use super::target::size_of;
 use super::{secrets, target};
 use crate::say;
@@ -28,7 +28,7 @@ pub fn export(args: &ExportArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     let header =
         header.map(|header| target::open_for_child(header, Access::ReadOnly)).transpose()?;
     let most = size_of(&args.unlock.volume, &volume)?;
-    let asks = confined::ask(&args.unlock, &volume, stop)?;
+    let asks = Task::on(&args.unlock, access).ask(&volume, None, stop)?;
     let credentials = target::credentials(&args.unlock, asks, stop)?;
     let mut server = secrets::through_pipe(&[&credentials], |secrets| {
         let mut server = Confined::open(&volume, header.as_ref(), &secrets, 1)?;

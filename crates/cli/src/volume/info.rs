@@ -27,7 +27,7 @@ struct Told<'a> {
 }
 
 pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
-    let task = Task { unlock: &args.unlock, access: Access::ReadOnly };
+    let task = Task::on(&args.unlock, Access::ReadOnly);
     let work = |given: Given| look(args, &given, stop);
     if task.is_child() {
         return task.in_child(work, stop);

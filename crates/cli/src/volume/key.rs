@@ -40,7 +40,7 @@ pub fn key(args: &KeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
 
 fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
-    let task = Task { unlock, access: Access::ReadWrite };
+    let task = Task::on(unlock, Access::ReadWrite);
     let work = |given: Given| replace(args, add, &given, stop);
     if task.is_child() {
         return task.in_child(work, stop);
@@ -117,7 +117,7 @@ fn luks_derivation(
 
 fn remove(args: &RemoveKeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
-    let task = Task { unlock, access: Access::ReadWrite };
+    let task = Task::on(unlock, Access::ReadWrite);
     let work = |given: Given| take_away(args, &given, stop);
     if task.is_child() {
         return task.in_child(work, stop);

@@ -21,7 +21,7 @@ use cryptbench_system::resource::{Journal, Place, cleanup};
 use cryptbench_volume::{Access, Credentials, VolumeError};
 
 use super::args::{MountArgs, Transport};
-use super::confined::{Confined, Here, On, Opened};
+use super::confined::{Confined, Here, On, Opened, Task};
 use super::secrets::{self, Prompt};
 use super::target;
 use crate::exit::{self, Refusal};
@@ -80,7 +80,7 @@ fn sweep(place: &Path) {
 fn ask(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<(Credentials, Option<Credentials>)> {
     // Opened briefly, so that a missing or busy volume is reported before anyone types a passphrase.
     let volume = target::open_for_child(&args.unlock.volume, Access::ReadOnly)?;
-    let asks = super::confined::ask(&args.unlock, &volume, stop)?;
+    let asks = Task::on(&args.unlock, Access::ReadOnly).ask(&volume, None, stop)?;
     drop(volume);
     let credentials = target::credentials(&args.unlock, asks, stop)?;
     let hidden = args.protect_hidden.then(|| {

@@ -140,7 +140,8 @@ fn lock(path: &Path, file: &File, access: Access) -> anyhow::Result<()> {
     match lock_within(file, how, PATIENCE) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-            let reason = "it is in use by another cryptbench; unmount it first";
+            let reason = "it is in use by another cryptbench, or by another program such as a virtual machine; \
+                          unmount it, or end that first";
             return Err(Refusal::target(path, reason).into());
         }
         Err(e) => say::message(&format!(
@@ -257,8 +258,12 @@ pub fn unlock(
         system: args.system,
         ..*options
     };
-    cryptbench_volume::open(device, credentials, &options)
-        .with_context(|| args.volume.display().to_string())
+    let volume = cryptbench_volume::open(device, credentials, &options)
+        .with_context(|| args.volume.display().to_string())?;
+    for warning in volume.info().warnings() {
+        say::message(&format!("warning: {}: {warning}", args.volume.display()));
+    }
+    Ok(volume)
 }
 
 /// The same for a LUKS volume with a detached header.
@@ -290,7 +295,7 @@ fn unlock_detached(
 /// Opens the file or device at `path` for overwriting, if `destroy` names the same. `None` if nothing is there.
 ///
 /// It is opened once, before anything is asked for, so that what the user named twice is what is overwritten.
-pub fn to_destroy(path: &Path, destroy: Option<&Path>) -> anyhow::Result<Option<Target>> {
+pub fn to_destroy(path: &Path, destroy: Option<&Path>) -> anyhow::Result<Option<File>> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     match fs::metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound && destroy.is_some() => {
@@ -313,7 +318,8 @@ pub fn to_destroy(path: &Path, destroy: Option<&Path>) -> anyhow::Result<Option<
     if FileIdentity::of(&file).map_err(fail)? != named {
         bail!(Refusal::target(path, "something else took its place just now"));
     }
-    take(path, file, Access::ReadWrite, false).map(Some)
+    check_unused(path, &file, Access::ReadWrite)?;
+    Ok(Some(file))
 }
 
 #[cfg(test)]
@@ -379,13 +385,14 @@ mod tests {
         for (name, byte) in [("v", 1), ("other", 2)] {
             fs::write(path(name), [byte; 512]).unwrap();
         }
-        let said = |result: anyhow::Result<Option<Target>>| result.err().unwrap().to_string();
+        let said = |result: anyhow::Result<Option<File>>| result.err().unwrap().to_string();
         assert!(said(to_destroy(&path("v"), None)).contains("--destroy"));
         assert!(said(to_destroy(&path("v"), Some(&path("other")))).contains("something else"));
         assert!(said(to_destroy(&path("no"), Some(&path("no")))).contains("nothing to destroy"));
         // Another name of the same file.
         std::os::unix::fs::symlink("v", path("link")).unwrap();
-        let target = to_destroy(&path("v"), Some(&path("link"))).unwrap().unwrap();
+        let file = to_destroy(&path("v"), Some(&path("link"))).unwrap().unwrap();
+        let target = take(&path("v"), file, Access::ReadWrite, false).unwrap();
         fs::rename(path("other"), path("v")).unwrap();
         target.device.write_at(0, &[3; 512]).unwrap();
         assert_eq!(fs::read(path("v")).unwrap(), [2; 512]);

@@ -28,6 +28,7 @@ mod kdf;
 mod main_job;
 mod manual;
 mod odd_paths;
+mod overwrite;
 mod page;
 mod page_in_a_browser;
 mod pair;

@@ -220,7 +220,7 @@ fn a_header_is_saved_and_restored() {
         bench.ok(&args);
         let mut bytes = fs::read(bench.path("v")).unwrap();
         // Both LUKS2 headers, and a tcrypt header.
-        bytes[..32 << 10].fill(0x55);
+        bytes[..32 << 10].fill(0);
         fs::write(bench.path("v"), &bytes).unwrap();
         let mut args = vec!["header-restore", "v", "saved", "--passphrase-file", "old"];
         args.extend(hint(format));
@@ -515,6 +515,90 @@ fn bitlocker_is_created_opened_by_each_protector_and_described() {
     bench.refused(&change, 5, &["BitLocker", "manage-bde"]);
     bench.refused(&["header-backup", "v", "out"], 5, &["BitLocker"]);
     assert!(!bench.path("out").exists());
+}
+
+#[test]
+fn what_is_not_filled_is_said_and_fill_leaves_nothing_of_what_was_there() {
+    let earlier = b"earlier data, sixteen times in a sector, and 12345678901234567890".repeat(8);
+    for (format, size) in [("luks1", 4), ("luks2", 20), ("bitlocker", 4), ("veracrypt", 2)] {
+        let bench = Bench::new();
+        let cost: &[&str] = match format {
+            "veracrypt" => &["--pim", "1"],
+            "bitlocker" => &[],
+            _ => &["--unlock-time", "1ms"],
+        };
+        let before: Vec<u8> = earlier.iter().copied().cycle().take(size << 20).collect();
+        let make = |more: &[&str]| {
+            fs::write(bench.path("v"), &before).unwrap();
+            let words = ["create", "v", "--destroy", "v", "--format", format];
+            let opened = ["--passphrase-file", "old"];
+            text(&bench.ok(&[&words, cost, &opened, more].concat()).stderr)
+        };
+        let left = || {
+            let after = fs::read(bench.path("v")).unwrap();
+            let sectors = after.chunks(512).zip(before.chunks(512));
+            sectors.filter(|(after, before)| after == before).count()
+        };
+        if format == "veracrypt" {
+            assert!(!make(&[]).contains("filled"));
+            assert_eq!(left(), 0);
+            let said = make(&["--quick"]);
+            assert!(
+                said.contains("earlier data stays readable") && said.contains("--quick"),
+                "{said}"
+            );
+            assert!(left() > 1000);
+            bench.refused(&[&create(format)[..], &["--fill"]].concat(), 2, &["--quick"]);
+            continue;
+        }
+        let said = make(&[]);
+        assert!(said.contains("earlier data stays readable") && said.contains("--fill"), "{said}");
+        assert!(left() > 1000, "{format}");
+        assert!(!make(&["--fill"]).contains("filled"));
+        // What lies behind BitLocker's metadata belongs to no file system.
+        let most = if format == "bitlocker" { 4096 } else { 0 };
+        assert!(left() <= most, "{format}: {}", left());
+        let plain = bench.plaintext(&[]);
+        let zeros = plain.iter().filter(|&&byte| byte == 0).count();
+        assert!(zeros > plain.len() / 2, "{format}: {zeros} of {}", plain.len());
+        // A new file has no earlier data, but shows what is written.
+        fs::remove_file(bench.path("v")).unwrap();
+        let size = format!("{size}MiB");
+        let words = ["create", "v", "--size", &size, "--format", format];
+        let opened = ["--passphrase-file", "old"];
+        let said = text(&bench.ok(&[&words, cost, &opened].concat()).stderr);
+        assert!(said.contains("not filled") && !said.contains("earlier"), "{said}");
+    }
+}
+
+#[test]
+fn a_suspended_bitlocker_volume_opens_with_a_warning() {
+    let images = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/data/volumes/bitlk-images.tar.xz");
+    if !images.exists() {
+        skipped("no ../shared/data/volumes beside the repository");
+        return;
+    }
+    let bench = Bench::new();
+    let unpacked = std::process::Command::new("tar")
+        .arg("-xJf")
+        .args([&images, Path::new("-C")])
+        .arg(bench.path("."))
+        .status();
+    assert!(unpacked.unwrap().success());
+    let find = |place: PathBuf| {
+        let mut entries = fs::read_dir(place).unwrap().flatten().map(|entry| entry.path());
+        entries.find(|path| path.to_string_lossy().contains("clearkey-only"))
+    };
+    let image = find(bench.path(".")).or_else(|| find(bench.path("bitlk-images"))).unwrap();
+    let image = image.display().to_string();
+    for command in [&["info", &image, "--open"][..], &["dump", &image, "-"]] {
+        let output = bench.ok(&[command, &["--passphrase-file", "old"]].concat());
+        let said = text(&output.stderr);
+        assert!(said.contains("warning") && said.contains("anyone can open it"), "{said}");
+        let output = bench.ok(command);
+        assert_eq!(text(&output.stderr), "");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cryptbench_blockdev::{FileDevice, IoMode};
-use cryptbench_volume::detect::{Kind, detect};
+use cryptbench_volume::detect::{Kind, detect, signatures};
 
 use crate::SystemError;
 
@@ -16,7 +16,8 @@ pub struct Signature {
     pub offset: u64,
 }
 
-/// What is at the beginning of the file or device at `path`, if libblkid has a name for it.
+/// What the file or device at `path` holds, if libblkid has a name for it: what begins it, or else what
+/// ends it.
 ///
 /// # Errors
 /// [`SystemError::Io`] if it cannot be read.
@@ -28,26 +29,6 @@ pub(super) fn recognised(path: &Path) -> Result<Option<Signature>, SystemError> 
         let source = std::io::Error::other("none of it can be read");
         return Err(SystemError::io("look at", path)(source));
     }
-    Ok(name_of(&kind).map(|name| Signature { name, offset: 0 }))
-}
-
-/// libblkid's name, if it has one.
-fn name_of(kind: &Kind) -> Option<String> {
-    let name = match kind {
-        Kind::Luks { .. } => "crypto_LUKS",
-        Kind::BitLocker { .. } => "BitLocker",
-        Kind::FileVault => "cs_fvault2",
-        // Names with commas cannot be passed on.
-        Kind::FileSystem { name } if name.starts_with("ext2") => "ext4",
-        Kind::FileSystem { name: "FAT" } => "vfat",
-        Kind::FileSystem { name: "HFS+" } => "hfsplus",
-        Kind::FileSystem { name: "LVM2 physical volume" } => "LVM2_member",
-        Kind::FileSystem { name: "Linux software RAID" } => "linux_raid_member",
-        Kind::FileSystem { name: "ISO 9660" } => "iso9660",
-        Kind::FileSystem { name } => return Some(name.to_lowercase()),
-        Kind::PartitionTable { name: "GPT" } => "gpt",
-        Kind::PartitionTable { .. } => "dos",
-        Kind::Zeros | Kind::Random { .. } | Kind::Unknown { .. } | Kind::Unreadable => return None,
-    };
-    Some(name.to_owned())
+    let first = signatures(&device).into_iter().next();
+    Ok(first.map(|found| Signature { name: found.name.to_owned(), offset: found.offset }))
 }

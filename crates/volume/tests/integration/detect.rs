@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice, write_bytes};
 use cryptbench_kdf::Effort;
-use cryptbench_volume::detect::{Kind, detect};
+use cryptbench_volume::detect::{Kind, detect, signatures};
 use cryptbench_volume::format::luks::{CreateOptions, Resources, Version, create};
 use cryptbench_volume::{Credentials, Secret};
 
@@ -98,7 +98,6 @@ fn magics() {
         (54, b"FAT16   ", "FAT"),
         (82, b"FAT32   ", "FAT"),
         (0, b"XFSB", "XFS"),
-        (1080, b"\x53\xef", "ext2, ext3 or ext4"),
         (65600, b"_BHRfS_M", "btrfs"),
         (512, b"LABELONE", "LVM2 physical volume"),
         (4086, b"SWAPSPACE2", "swap"),
@@ -106,6 +105,12 @@ fn magics() {
         assert_eq!(with(at, magic), Kind::FileSystem { name: expected });
         assert!(with(at, magic).is_plain());
     }
+    // Two bytes alone tell nothing: one random device in 65,536 has them.
+    assert!(matches!(with(1080, b"\x53\xef"), Kind::Random { .. }));
+    let mut ext = [0; 100];
+    ext[56..58].copy_from_slice(b"\x53\xef");
+    (ext[24], ext[76]) = (2, 1);
+    assert_eq!(with(1024, &ext), Kind::FileSystem { name: "ext2, ext3 or ext4" });
     assert_eq!(with(512, b"EFI PART"), Kind::PartitionTable { name: "GPT" });
     assert_eq!(with(4096, b"EFI PART"), Kind::PartitionTable { name: "GPT" });
 
@@ -134,6 +139,116 @@ fn magics() {
     // The signature in noise makes no partition table.
     let random = with(510, &[0x55, 0xaa]);
     assert!(matches!(random, Kind::Random { .. }), "{random}");
+}
+
+/// Contents of libblkid's and QEMU's tables: name, offset (from the end where negative), magic.
+const PLACES: [(&str, i64, &[u8]); 44] = [
+    ("linux_raid_member", 0, b"\xfc\x4e\x2b\xa9\x01\0\0\0"),
+    ("linux_raid_member", 4096, b"\xfc\x4e\x2b\xa9\x01\0\0\0"),
+    ("linux_raid_member", -8192, b"\xfc\x4e\x2b\xa9\x01\0\0\0"),
+    ("linux_raid_member", -65_536, b"\xfc\x4e\x2b\xa9\0\0\0\0"),
+    ("drbd", -4036, b"\x83\x74\x02\x6d"),
+    ("isw_raid_member", -1024, b"Intel Raid ISM Cfg Sig. "),
+    ("ddf_raid_member", -512, b"\xde\x11\xde\x11"),
+    ("promise_fasttrack_raid_member", -32_256, b"Promise Technology, Inc."),
+    ("LVM2_member", 1536, b"LABELONE"),
+    ("LVM1_member", 0, b"HM\x01\0"),
+    ("vdo", 0, b"dmvdo001"),
+    ("stratis", 4612, b"!Stra0tis\x86\xff\x02^\x41rh"),
+    ("bcache", 4120, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81"),
+    ("bcachefs", 4120, b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef"),
+    ("zfs_member", 16_384, b"\x01\x01\0\0\0\0\0\0\0\0\0\x01"),
+    ("zfs_member", 278_528, b"\x01\x01\0\0\0\0\0\0\0\0\0\x01"),
+    ("zfs_member", -245_760, b"\x01\x01\0\0\0\0\0\0\0\0\0\x01"),
+    ("VMFS_volume_member", 1 << 20, b"\x0d\xd0\x01\xc0"),
+    ("VMFS", 2 << 20, b"\x5e\xf1\xab\x2f"),
+    ("ReFS", 0, b"\0\0\0ReFS\0"),
+    ("vfat", 54, b"FAT     "),
+    ("squashfs", 0, b"hsqs"),
+    ("erofs", 1024, b"\xe2\xe1\xf5\xe0"),
+    ("cramfs", 0, b"\x45\x3d\xcd\x28"),
+    ("romfs", 0, b"-rom1fs-"),
+    ("apfs", 32, b"NXSB"),
+    ("f2fs", 1024, b"\x10\x20\xf5\xf2"),
+    ("hfsplus", 1024, b"H+\0\x04"),
+    ("ocfs2", 8192, b"OCFSV2"),
+    ("reiserfs", 65_588, b"ReIsEr2Fs"),
+    ("reiser4", 65_536, b"ReIsEr4"),
+    ("jfs", 32_768, b"JFS1"),
+    ("udf", 32_769, b"BEA01"),
+    ("gfs2", 65_536, b"\x01\x16\x19\x70"),
+    ("ufs", 66_908, b"\x19\x01\x54\x19"),
+    ("ubi", 0, b"UBI#"),
+    ("ubifs", 0, b"\x31\x18\x10\x06"),
+    ("swap", 65_526, b"SWAPSPACE2"),
+    ("swsuspend", 4086, b"S1SUSPEND"),
+    ("qcow2", 0, b"QFI\xfb"),
+    ("vpc", -512, b"conectix"),
+    ("gpt", -512, b"EFI PART"),
+    ("sgi", 0, b"\x0b\xe5\xa9\x41"),
+    ("bsd", 512, b"\x57\x45\x56\x82"),
+];
+
+#[test]
+fn everything_is_found_at_each_of_its_places() {
+    const SIZE: usize = 4 * MIB;
+    for (name, place, magic) in PLACES {
+        let at = if place < 0 { SIZE - place.unsigned_abs() as usize } else { place as usize };
+        for around in [noise(SIZE, 3), vec![0; SIZE]] {
+            let is_random = around[0] != 0;
+            let mut bytes = around;
+            bytes[at..at + magic.len()].copy_from_slice(magic);
+            let device = MemoryDevice::new(bytes);
+            let [found] = &signatures(&device)[..] else {
+                panic!("{name} at {place}: {:?}", signatures(&device));
+            };
+            assert_eq!((found.name, found.offset, found.at_end), (name, at as u64, place < 0));
+            // Where the start says nothing else, even the end tells what it is; but not of noise.
+            let detected = detect(&device).unwrap();
+            match detected.kind {
+                Kind::Random { .. } => {
+                    assert!(is_random && place < 0 && detected.notes.len() == 1, "{name}");
+                }
+                kind => assert!(kind == found.kind, "{name} at {place}: {kind}"),
+            }
+        }
+    }
+    // Nothing is found in what is random, and LUKS by its magic alone.
+    for seed in 0..20 {
+        assert_eq!(signatures(&MemoryDevice::new(noise(SIZE, seed))), []);
+    }
+    let mut bytes = vec![0; SIZE];
+    bytes[..6].copy_from_slice(b"LUKS\xba\xbe");
+    bytes[32 << 10..][..6].copy_from_slice(b"SKUL\xba\xbe");
+    let places: Vec<_> = signatures(&MemoryDevice::new(bytes)).iter().map(|s| s.offset).collect();
+    assert_eq!(places, [0, 32 << 10]);
+}
+
+#[test]
+fn magics_of_two_bytes_need_more_than_that() {
+    let with = |parts: &[(usize, &[u8])]| {
+        let mut bytes = noise(MIB, 9);
+        parts.iter().for_each(|(at, part)| bytes[*at..at + part.len()].copy_from_slice(part));
+        signatures(&MemoryDevice::new(bytes)).iter().map(|s| s.name).collect::<Vec<_>>()
+    };
+    let hfs: &[(usize, &[u8])] = &[(1024, b"BD"), (1044, &[0, 0, 16, 0])];
+    let nilfs: &[(usize, &[u8])] = &[(1024, &[2, 0, 0, 0]), (1030, &[0x34, 0x34])];
+    let minix: &[(usize, &[u8])] = &[(1040, &[0x8f, 0x13, 1, 0]), (1024, &[1, 0]), (1034, &[0, 0])];
+    let minix_3: &[(usize, &[u8])] = &[(1048, &[0x5a, 0x4d]), (1036, &[0; 4]), (1052, &[0, 16])];
+    let apple: &[(usize, &[u8])] = &[(0, b"ER\x02\0"), (512, b"PM")];
+    for (name, parts) in
+        [("hfs", hfs), ("nilfs2", nilfs), ("minix", minix), ("minix", minix_3), ("mac", apple)]
+    {
+        assert_eq!(with(parts), [name]);
+        assert!(with(&parts[..1]).is_empty(), "{name}");
+    }
+    // Sun's label: the words give 0 together.
+    let mut label = noise(512, 10);
+    label[508..512].copy_from_slice(&[0xda, 0xbe, 0, 0]);
+    let sum = label.chunks_exact(2).fold([0; 2], |sum, w| [sum[0] ^ w[0], sum[1] ^ w[1]]);
+    assert!(with(&[(0, &label)]).is_empty());
+    label[510..512].copy_from_slice(&sum);
+    assert_eq!(with(&[(0, &label)]), ["sun"]);
 }
 
 #[test]

@@ -12,7 +12,8 @@ use cryptbench_os::channel::Channel;
 use cryptbench_os::confine::{Needs, confine, give_up_rights};
 use cryptbench_os::terminal::readable_within;
 use cryptbench_os::{process, user};
-use cryptbench_volume::{Access, Credentials, OpenOptions, Volume, VolumeError};
+use cryptbench_text::shown;
+use cryptbench_volume::{Access, Credentials, OpenOptions, Restore, Volume, VolumeError};
 
 use super::believed::{Opened, UP};
 use super::{Asks, ON, ON_DISK, On, Order, Task, What};
@@ -57,20 +58,32 @@ impl Given {
         })
     }
 
-    pub(super) fn asks(&self, unlock: &UnlockArgs) -> anyhow::Result<Asks> {
-        target::asks(unlock, &self.target)
+    pub(super) fn asks(&self, task: &Task<'_>) -> anyhow::Result<Asks> {
+        if !task.restores {
+            return target::asks(task.unlock, &self.target);
+        }
+        let restore = self.restore(task.unlock)?;
+        Ok(Asks { nothing: !restore.needs_credentials(), ..Asks::default() })
+    }
+
+    /// The header that is to be put back: the saved one, or that within the volume.
+    pub fn restore(&self, unlock: &UnlockArgs) -> anyhow::Result<Restore<'_>> {
+        let saved = match (&self.other, &self.saved) {
+            (None, _) => None,
+            (Some(_), Some(saved)) => Some(saved as &dyn BlockDevice),
+            (Some(_), None) => bail!(VolumeError::NotThisFormat {
+                format: "header backup",
+                reason: "it is not a regular file or a block device".to_owned(),
+            }),
+        };
+        Restore::new(&*self.target.device, saved, unlock.format.as_deref())
+            .with_context(|| shown(&unlock.volume))
     }
 
     /// The header, wherever it is.
     pub fn header_device(&self) -> Option<&dyn BlockDevice> {
         self.header.as_ref().map(|header| header as &dyn BlockDevice)
     }
-}
-
-/// In a process that is not confined.
-pub(super) fn asks_of(unlock: &UnlockArgs, file: &File) -> anyhow::Result<Asks> {
-    let device = target::device(file.try_clone()?, Access::ReadOnly, false)?;
-    target::asks(unlock, &Target { device: Arc::new(device) })
 }
 
 /// What comes with the first message.
@@ -105,19 +118,23 @@ fn receive_all(secrets: Option<File>, count: u8) -> anyhow::Result<Vec<Credentia
     (0..count).map(|_| secrets::receive(&mut secrets)).collect()
 }
 
-/// Says what the volume asks for, if that is all that is wanted of this process.
-fn answer(task: &Task<'_>, volume: File, channel: &Channel) -> anyhow::Result<()> {
-    let device = target::device(volume, Access::ReadOnly, false)?;
+/// Says what the task asks for, if that is all that is wanted of this process.
+fn answer(
+    task: &Task<'_>,
+    volume: File,
+    saved: Option<&File>,
+    channel: &Channel,
+) -> anyhow::Result<()> {
+    let given = Given::here(&Task { access: Access::ReadOnly, ..*task }, volume, None, saved)?;
     enter(task.unlock, Needs::default())?;
-    let asks = target::asks(task.unlock, &Target { device: Arc::new(device) })?;
-    Ok(channel.send(&asks.say(), &[])?)
+    Ok(channel.send(&given.asks(task)?.say(), &[])?)
 }
 
 /// Confines this process; `None` if it has done what was wanted.
 pub(super) fn given(task: &Task<'_>, stop: &AtomicBool) -> anyhow::Result<Option<Given>> {
     let Arrived { channel, order, secrets, volume, header, other } = Arrived::receive()?;
     match order.what {
-        What::Ask => answer(task, volume, &channel).map(|()| None),
+        What::Ask => answer(task, volume, other.as_ref(), &channel).map(|()| None),
         What::Serve => bail!("this command serves nothing"),
         What::Work => {
             let given = Given::here(task, volume, header, other.as_ref())?;
@@ -159,8 +176,8 @@ pub fn begin<T>(
     let Arrived { channel, order, secrets, volume, header, .. } = Arrived::receive()?;
     match order.what {
         What::Ask => {
-            let task = Task { unlock: args, access };
-            return answer(&task, volume, &channel).map(|()| None);
+            let task = Task::on(args, access);
+            return answer(&task, volume, None, &channel).map(|()| None);
         }
         What::Work => bail!("this command serves"),
         What::Serve => {}

@@ -69,12 +69,19 @@ pub enum On {
 }
 
 /// A command's work on a volume.
+#[derive(Clone, Copy)]
 pub struct Task<'a> {
     pub unlock: &'a UnlockArgs,
     pub access: Access,
+    /// It puts a header back, and asks for credentials by what is to be put back.
+    pub restores: bool,
 }
 
-impl Task<'_> {
+impl<'a> Task<'a> {
+    pub fn on(unlock: &'a UnlockArgs, access: Access) -> Self {
+        Self { unlock, access, restores: false }
+    }
+
     /// Whether this process is the child of [`run`](Self::run).
     pub fn is_child(&self) -> bool {
         self.unlock.confinement.confined
@@ -126,38 +133,36 @@ impl Task<'_> {
             header.map(|path| target::open_for_child(path, Access::ReadOnly)).transpose()?;
         if !keeper::can_start() {
             let given = Given::here(self, volume, header, other)?;
-            let credentials = secrets(&mut || given.asks(self.unlock))?;
+            let credentials = secrets(&mut || given.asks(self))?;
             return warned(work(Given { credentials, ..given }));
         }
-        let credentials = secrets(&mut || ask(self.unlock, &volume, stop))?;
+        let saved = other.filter(|_| self.restores);
+        let credentials = secrets(&mut || self.ask(&volume, saved, stop))?;
         keeper::work(&volume, header.as_ref(), other, &credentials, stop)
+    }
+
+    /// What the task asks for, by the header of the volume, which is open for reading, or by the `saved` one.
+    pub fn ask(
+        &self,
+        volume: &File,
+        saved: Option<&File>,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Asks> {
+        match self.unlock.header {
+            // Only LUKS has one elsewhere.
+            Some(_) => Ok(Asks { luks: true, ..Asks::default() }),
+            None => keeper::ask(volume, saved, stop),
+        }
     }
 }
 
-/// Finds out what the volume asks for.
+/// Finds out what the task asks for.
 pub type Asking<'a> = &'a mut dyn FnMut() -> anyhow::Result<Asks>;
 
 /// The result of work that had keys in memory.
 fn warned(result: anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
     super::warn_of_swap();
     result
-}
-
-/// What a volume asks for, by its header. `volume` is open for reading.
-pub fn ask(unlock: &UnlockArgs, volume: &File, stop: &AtomicBool) -> anyhow::Result<Asks> {
-    match unlock.header {
-        // Only LUKS has one elsewhere.
-        Some(_) => Ok(Asks { luks: true, ..Asks::default() }),
-        None => keeper::ask(volume, stop),
-    }
-}
-
-/// The same of a saved header.
-pub fn ask_file(unlock: &UnlockArgs, saved: &File, stop: &AtomicBool) -> anyhow::Result<Asks> {
-    match keeper::can_start() {
-        true => keeper::ask(saved, stop),
-        false => child::asks_of(unlock, saved),
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget};
 use cryptbench_os::files::{Opening, names_of};
-use cryptbench_os::lock::{Lock, is_locked_by_record, lock_within};
+use cryptbench_os::lock::{Lock, lock_within};
 use cryptbench_os::storage::space;
 use cryptbench_os::{Details, FileIdentity, FileType};
 use cryptbench_system::SystemError;
@@ -218,10 +218,6 @@ impl Existing {
             })?,
         };
         lock(&file)?;
-        // Only asks: the check below releases the lock.
-        if is_locked_by_record(&file) {
-            return Err(Refusal::Locked);
-        }
         self.check_again(&file)?;
         let (path, least) = (self.path.clone(), self.least(len));
         Ok(Overwritten { file: Arc::new(file), len, least, mode, path })

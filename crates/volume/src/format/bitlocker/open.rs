@@ -12,6 +12,7 @@ use super::method::Method;
 use super::plaintext::{Encrypted, Known, pieces};
 use super::unlock::{Unlocked, unlock};
 use super::{FORMAT, SIGNATURE, damaged, time};
+use crate::volume::WARNING;
 use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
 /// Opens the BitLocker volume on `device`.
@@ -68,7 +69,12 @@ pub fn open(
         data_unit: sector as usize,
         size,
         data_offset: 0,
-        details: details(&metadata, &encrypted, size),
+        details: opened
+            .warning
+            .map(|text| (WARNING, text.to_owned()))
+            .into_iter()
+            .chain(details(&metadata, &encrypted, size))
+            .collect(),
     };
     let mapping = Mapping {
         data: Extent { offset: 0, len: size },
@@ -159,6 +165,7 @@ struct Opened {
     name: String,
     key_bytes: usize,
     opened_with: String,
+    warning: Option<&'static str>,
 }
 
 impl Opened {
@@ -167,10 +174,10 @@ impl Opened {
         sector: usize,
         options: &OpenOptions<'_>,
     ) -> Result<Self, VolumeError> {
-        let Unlocked { method, key, opened_with } = unlocked;
+        let Unlocked { method, key, opened_with, warning } = unlocked;
         let (cipher, tweak_step) = method.keyed(&key, sector, options.tier)?;
         let name = method.dm_crypt().to_owned();
-        Ok(Self { cipher, tweak_step, name, key_bytes: key.len(), opened_with })
+        Ok(Self { cipher, tweak_step, name, key_bytes: key.len(), opened_with, warning })
     }
 
     /// Of a volume that is not encrypted at all, and has no key.
@@ -181,6 +188,7 @@ impl Opened {
             name: "none".to_owned(),
             key_bytes: 0,
             opened_with: "nothing, as it is not encrypted".to_owned(),
+            warning: None,
         }
     }
 }

@@ -24,7 +24,13 @@ pub(super) struct Unlocked {
     pub key: LockedBytes,
     /// What opened it.
     pub opened_with: String,
+    /// What the user should know of that.
+    pub warning: Option<&'static str>,
 }
+
+/// Said where the credentials did not matter.
+const SUSPENDED: &str = "what was given fits no protector; the volume opened with the clear key in its \
+                         metadata, as its protection is suspended: anyone can open it";
 
 /// Opens a protector with `credentials`, or with the key that lies beside it if the protection is
 /// suspended, and with it the key of the data.
@@ -42,8 +48,10 @@ pub(super) fn unlock(
     let given = Given::new(credentials)?;
     let mut attempt = Attempt { metadata, tier, effort, stretched: 0, master: None };
     let mut opened = attempt.with(&given)?;
+    let mut warning = None;
     if opened.is_none() {
         opened = attempt.with_clear_key()?;
+        warning = given.anything().then_some(SUSPENDED);
     }
     let (Some(opened_with), Some(master)) = (opened, attempt.master) else {
         return Err(VolumeError::NoKeyFits(reason(metadata, &given)));
@@ -57,7 +65,7 @@ pub(super) fn unlock(
     if key.bytes.len() != method.stored_bytes() {
         return Err(damaged(format!("a key of {} bytes for {method}", key.bytes.len())));
     }
-    Ok(Unlocked { method, key: method.key_of_stored(&key.bytes), opened_with })
+    Ok(Unlocked { method, key: method.key_of_stored(&key.bytes), opened_with, warning })
 }
 
 /// An error for a cipher that is not known.
@@ -109,6 +117,12 @@ impl Given {
         let startup = credentials.startup_key.as_ref();
         let startup = startup.map(|file| StartupKey::parse(file.bytes())).transpose()?;
         Ok(Self { password, recovery, startup })
+    }
+}
+
+impl Given {
+    fn anything(&self) -> bool {
+        self.password.is_some() || self.recovery.is_some() || self.startup.is_some()
     }
 }
 
@@ -226,4 +240,53 @@ fn reason(metadata: &Metadata, given: &Given) -> String {
     }
     let tried = if tried.is_empty() { "without credentials".to_owned() } else { tried.join(", ") };
     format!("tried: {tried}; the volume is protected by: {has}")
+}
+
+#[cfg(test)]
+mod tests {
+    use cryptbench_blockdev::MemoryDevice;
+
+    use super::super::guid::Guid;
+    use super::super::metadata;
+    use super::super::sealed::{Key, Sealed};
+    use super::*;
+    use crate::Secret;
+    use crate::format::bitlocker::{CreateOptions, create};
+
+    #[test]
+    fn a_clear_key_beside_a_password_that_fits_nothing_is_told() {
+        let tier = cryptbench_cipher::tier().unwrap();
+        let effort = Effort::new(cryptbench_kdf::tier().unwrap(), 2);
+        let typed = |text: &str| Credentials {
+            passphrase: Secret::new(text.into()),
+            ..Credentials::default()
+        };
+        let device = MemoryDevice::new(vec![0; 16 << 20]);
+        create(&device, &typed("the password"), &CreateOptions::new(tier, effort)).unwrap();
+        let (_, boot) = metadata::boot(&device).unwrap();
+        let mut metadata = metadata::read(&device, &boot).unwrap();
+        let warning = |metadata: &Metadata, credentials: &Credentials| {
+            unlock(metadata, credentials, tier, effort).map(|unlocked| unlocked.warning)
+        };
+        assert!(warning(&metadata, &typed("another one")).is_err());
+        // As Windows does it to suspend the protection: the master key under a key beside it.
+        let mut attempt = Attempt { metadata: &metadata, tier, effort, stretched: 0, master: None };
+        attempt.with(&Given::new(&typed("the password")).unwrap()).unwrap().unwrap();
+        let (master, clear) = (attempt.master.unwrap(), LockedBytes::copy_of(&[7; 32]));
+        let key = Key { number: 0x2003, bytes: master };
+        metadata.protectors.push(Protector {
+            id: Guid([1; 16]),
+            modified: 0,
+            number: 0,
+            opener: Opener::ClearKey,
+            name: None,
+            salt: None,
+            master: Some(Sealed::seal(&key, [3; 12], &clear, tier).unwrap()),
+            clear: Some(clear),
+            problem: None,
+        });
+        assert_eq!(warning(&metadata, &typed("another one")).unwrap(), Some(SUSPENDED));
+        assert_eq!(warning(&metadata, &typed("the password")).unwrap(), None);
+        assert_eq!(warning(&metadata, &Credentials::default()).unwrap(), None);
+    }
 }

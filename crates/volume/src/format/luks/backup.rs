@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::ops::Range;
 
-use cryptbench_blockdev::{BlockDevice, read_bytes, write_bytes};
+use cryptbench_blockdev::{BlockDevice, Extent, read_bytes, write_bytes};
 
 use super::Version;
+use super::model::Metadata;
 use super::store::{self, Header, Which, io};
 use crate::VolumeError;
-use crate::detect::{Kind, detect};
+use crate::overwrite::{self, FORCE, Overwrite, Proof};
 
 /// Bytes copied at a time.
 const CHUNK: u64 = 1 << 20;
@@ -40,9 +41,9 @@ pub fn backup_header(device: &dyn BlockDevice, out: &mut dyn Write) -> Result<u6
     Ok(bytes)
 }
 
-/// Restores a header from a backup to `device`. `force` is required in two cases: the device has a
-/// LUKS header with another data offset or other encryption, or it has no LUKS header but other
-/// known contents.
+/// Restores a header from a backup to `device`, if that holds the volume of this header: it has a
+/// header with the same UUID, or zeros where both headers belong and nothing else that is known.
+/// `force` writes over anything, and over a header with another data offset or other encryption.
 ///
 /// The headers are written last, and the one that is read first comes at the very end. After an
 /// interruption the old headers therefore describe new keyslots; restoring again repairs this. If
@@ -51,7 +52,8 @@ pub fn backup_header(device: &dyn BlockDevice, out: &mut dyn Write) -> Result<u6
 ///
 /// # Errors
 /// [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] if `backup` is not a header backup;
-/// [`VolumeError::Invalid`] if it does not fit the device; [`VolumeError::Io`].
+/// [`VolumeError::Invalid`] if it does not fit the device; [`VolumeError::Occupied`];
+/// [`VolumeError::Io`].
 pub fn restore_header(
     device: &dyn BlockDevice,
     backup: &dyn BlockDevice,
@@ -68,26 +70,30 @@ pub fn restore_header(
         ));
     }
     // A detached header gives its data offset as 0.
-    let needed = saved.segments.iter().map(|segment| segment.offset).fold(bytes, u64::max);
+    let ends = saved.segments.iter().map(|s| s.offset.saturating_add(s.size.unwrap_or(0)));
+    let needed = ends.fold(bytes, u64::max);
     if device.size() < needed {
         return invalid(format!(
             "the device has {} bytes, but the header needs {needed}",
             device.size()
         ));
     }
-    match store::read(device, Which::Newest) {
-        _ if force => {}
-        Ok(there) => {
-            let outline = |metadata: &super::model::Metadata| {
-                let segments = metadata.segments.iter();
-                let parts = segments.map(|s| (s.offset, s.encryption.clone(), s.sector_size));
-                (metadata.version, metadata.uuid.clone(), parts.collect::<Vec<_>>())
-            };
-            if outline(there.metadata()) != outline(saved) {
-                return invalid("the device has the header of another volume".to_owned());
-            }
-        }
-        Err(_) => refuse_other_contents(device)?,
+    if !force {
+        let heads = Extent { offset: 0, len: saved.heads_bytes };
+        overwrite::check(
+            device,
+            &Overwrite {
+                parts: &[Extent { offset: 0, len: bytes }],
+                proof: if saved.uuid.is_empty() {
+                    Proof::Nothing
+                } else {
+                    Proof::Uuid(&saved.uuid)
+                },
+                blank: &[heads],
+                remedy: FORCE,
+            },
+        )?;
+        refuse_other_outline(device, saved)?;
     }
     let heads = saved.heads_bytes.min(bytes);
     let whole = copies_agree(header.as_ref());
@@ -106,12 +112,28 @@ pub fn restore_header(
     Ok(())
 }
 
+/// The same volume can have been encrypted anew since the backup, or have moved.
+fn refuse_other_outline(device: &dyn BlockDevice, saved: &Metadata) -> Result<(), VolumeError> {
+    // What cannot be read is what the backup is for.
+    let Ok(there) = store::read(device, Which::Newest) else { return Ok(()) };
+    let outline = |metadata: &Metadata| {
+        let segments = metadata.segments.iter();
+        let parts = segments.map(|s| (s.offset, s.encryption.clone(), s.sector_size));
+        (metadata.version, parts.collect::<Vec<_>>())
+    };
+    if outline(there.metadata()) == outline(saved) {
+        return Ok(());
+    }
+    let holds = "the header of this volume with another version, data offset or encryption";
+    Err(VolumeError::Occupied { holds: holds.to_owned(), remedy: FORCE })
+}
+
 /// Rewrites a damaged or outdated copy of a LUKS2 header from the valid one, and returns whether
-/// anything was repaired. `force` is required if the damage looks like another file system.
+/// anything was repaired. `force` is required if something else has taken the place of a copy.
 ///
 /// # Errors
-/// As for [`info`](super::info); [`VolumeError::Invalid`] for LUKS1, which has only one header, and
-/// if other contents have replaced the primary header.
+/// As for [`info`](super::info); [`VolumeError::Invalid`] for LUKS1, which has only one header;
+/// [`VolumeError::Occupied`] if other contents have replaced the primary header.
 pub fn repair(device: &dyn BlockDevice, force: bool) -> Result<bool, VolumeError> {
     let mut header = store::read(device, Which::Newest)?;
     if header.metadata().version == Version::Luks1 {
@@ -121,7 +143,7 @@ pub fn repair(device: &dyn BlockDevice, force: bool) -> Result<bool, VolumeError
         return Ok(false);
     }
     if !force {
-        refuse_other_contents(device)?;
+        refuse_other_contents(device, header.metadata(), FORCE)?;
     }
     header.write(device)?;
     Ok(true)
@@ -133,21 +155,18 @@ fn copies_agree(header: &dyn Header) -> bool {
     copies.iter().all(|copy| copy.seqid.is_some() && copy.seqid == copies[0].seqid)
 }
 
-/// Fails if overwriting the device would destroy other known contents.
+/// Fails if something else has taken a place of the header that was read from the device.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] if the device holds a file system, a partition table or other known
-/// contents.
-pub(super) fn refuse_other_contents(device: &dyn BlockDevice) -> Result<(), VolumeError> {
-    match detect(device)?.kind {
-        kind @ (Kind::FileSystem { .. }
-        | Kind::PartitionTable { .. }
-        | Kind::BitLocker { .. }
-        | Kind::FileVault) => Err(VolumeError::Invalid(format!(
-            "the device holds something else: {kind}; this would destroy it"
-        ))),
-        _ => Ok(()),
-    }
+/// [`VolumeError::Occupied`].
+pub(super) fn refuse_other_contents(
+    device: &dyn BlockDevice,
+    header: &Metadata,
+    remedy: &'static str,
+) -> Result<(), VolumeError> {
+    let parts = &[Extent { offset: 0, len: header.header_bytes }];
+    let proof = Proof::Uuid(&header.uuid);
+    overwrite::check(device, &Overwrite { parts, proof, blank: &[], remedy })
 }
 
 fn copy(

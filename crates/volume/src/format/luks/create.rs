@@ -134,7 +134,7 @@ pub fn create(
     };
     header.insert(&slot)?;
     // All checks have passed: destroy the old contents from here on.
-    plan.wipe(device)?;
+    plan.wipe(device, options.detached)?;
     material::write(device, &slot, passphrase, &key, &options.resources)?;
     header.write(device)
 }
@@ -270,11 +270,13 @@ impl<'a> Plan<'a> {
     }
 
     /// Zeroes the headers' location, so that no valid header remains, and fills the keyslots with
-    /// random bytes, so that unused ones look like used ones.
-    fn wipe(&self, device: &dyn BlockDevice) -> Result<(), VolumeError> {
+    /// random bytes, so that unused ones look like used ones. Nothing earlier stays between them and
+    /// the data, either.
+    fn wipe(&self, device: &dyn BlockDevice, detached: bool) -> Result<(), VolumeError> {
         let zeros = vec![0; self.keyslots as usize];
         write_bytes(device, 0, &zeros).map_err(io("wiping the header"))?;
-        material::wipe(device, Extent { offset: self.keyslots, len: self.end - self.keyslots })
+        let end = if detached { self.end } else { self.data_offset };
+        material::wipe(device, Extent { offset: self.keyslots, len: end - self.keyslots })
     }
 }
 

@@ -11,6 +11,7 @@ use super::spec::Spec;
 use super::store::{self, Header, Which, random};
 use super::unlock::{Unlocked, matches, new_passphrase, passphrase, unlock};
 use super::{STRIPES, hash::Hash};
+use crate::overwrite::MEND;
 use crate::{Credentials, VolumeError};
 
 /// How to store a new key.
@@ -40,8 +41,9 @@ pub enum Removal<'a> {
 /// volume that opens as before.
 ///
 /// # Errors
-/// As for [`open_with`](super::open_with); [`VolumeError::Invalid`] if no keyslot is free, if this
-/// version does not support the derivation, or if other contents have replaced the primary header.
+/// As for [`open_with`](super::open_with); [`VolumeError::Invalid`] if no keyslot is free or this
+/// version does not support the derivation; [`VolumeError::Occupied`] if other contents have replaced
+/// the primary header.
 pub fn add_key(
     device: &dyn BlockDevice,
     existing: &Credentials,
@@ -83,8 +85,8 @@ pub fn change_key(
 /// A backup of the header still holds the key.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] if the keyslot does not exist, if it is the last one and `force` is not
-/// set, or if other contents have replaced the primary header; as for
+/// [`VolumeError::Invalid`] if the keyslot does not exist, or is the last one and `force` is not set;
+/// [`VolumeError::Occupied`] if other contents have replaced the primary header; as for
 /// [`open_with`](super::open_with) if credentials are given.
 pub fn remove_key(
     device: &dyn BlockDevice,
@@ -116,13 +118,11 @@ pub fn remove_key(
 /// Reads the header in order to change it.
 ///
 /// # Errors
-/// As for [`store::read`]; [`VolumeError::Invalid`] if other contents have replaced a damaged copy,
-/// which the change would overwrite.
+/// As for [`store::read`]; [`VolumeError::Occupied`] if other contents have taken the place of a
+/// copy or of keyslots, which the change would overwrite.
 fn read(device: &dyn BlockDevice) -> Result<Box<dyn Header>, VolumeError> {
     let header = store::read(device, Which::Newest)?;
-    if header.copies().iter().any(|copy| copy.seqid.is_none()) {
-        refuse_other_contents(device)?;
-    }
+    refuse_other_contents(device, header.metadata(), MEND)?;
     Ok(header)
 }
 

@@ -15,6 +15,7 @@ mod limits;
 mod material;
 mod model;
 mod open;
+mod sighting;
 mod spec;
 mod store;
 mod unlock;
@@ -30,6 +31,7 @@ pub use info::{CopyInfo, DigestInfo, Info, KeyslotInfo, SegmentInfo, info, keysl
 pub use keys::{KeyOptions, Removal, add_key, change_key, remove_key};
 pub use limits::{Limits, Resources};
 pub use open::{LuksOptions, open, open_detached, open_with};
+pub(crate) use sighting::sightings;
 
 /// Version of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -61,6 +63,12 @@ impl fmt::Display for Version {
 /// First bytes of a LUKS1 header and of the primary header of LUKS2.
 pub(crate) const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
 
+/// First bytes of the secondary header of LUKS2.
+const SECONDARY_MAGIC: [u8; 6] = *b"SKUL\xba\xbe";
+
+/// The UUID in every header, of either version and place.
+const UUID: std::ops::Range<usize> = 168..208;
+
 /// Unit of LUKS1's offsets and of all tweak numbers, in bytes.
 const SECTOR: u64 = 512;
 
@@ -80,6 +88,15 @@ fn text(field: &[u8], name: &str) -> Result<String, String> {
     match std::str::from_utf8(&field[..end]) {
         Ok(text) if !text.contains(char::is_control) => Ok(text.to_owned()),
         _ => Err(format!("{name} is not text")),
+    }
+}
+
+/// The text of a field that may hold anything: bytes that are not text are escaped, as `\xfc`.
+fn shown_text(field: &[u8]) -> String {
+    let end = field.iter().position(|&byte| byte == 0).unwrap_or(field.len());
+    match std::str::from_utf8(&field[..end]) {
+        Ok(text) if !text.contains(char::is_control) => text.to_owned(),
+        _ => field[..end].escape_ascii().to_string(),
     }
 }
 

@@ -99,10 +99,11 @@ fn open_volume(
     let metadata = header.metadata();
     let format = metadata.version.as_str();
     let segment = metadata.segment()?;
-    if segment.offset == 0 && detached.is_none() {
+    // A detached header, or a backup, which ends before the data that its header names.
+    if detached.is_none() && (segment.offset == 0 || data.size() <= segment.offset) {
         return Err(VolumeError::Unsupported {
-            what: "a detached header without its data".to_owned(),
-            hint: Some("also name the device that holds the data".to_owned()),
+            what: "a header without data".to_owned(),
+            hint: Some("name the data as the volume, and this file with --header".to_owned()),
         });
     }
     let sector = u64::from(segment.sector_size);

@@ -1,15 +1,17 @@
 //! Backs up headers in VeraCrypt's file format, and restores them from such a file or from within
 //! the volume.
 
-use cryptbench_blockdev::BlockDevice;
+use cryptbench_blockdev::{BlockDevice, Extent, MemoryDevice, read_bytes};
 
-use super::change::{HeaderOptions, reseal};
+use super::change::{HeaderOptions, function_of, reseal};
 use super::create::write_header;
 use super::header::HEADER_BYTES;
 use super::layout::{self, AREA, Slot};
 use super::password::password;
 use super::seal::{Filler, Seal};
 use super::unlock::{Request, Unlocked, unlock, unlock_sectors};
+use crate::detect::{Kind, detect};
+use crate::overwrite::{self, FORCE, Overwrite, Proof};
 use crate::{Credentials, VolumeError};
 
 /// The source of restored headers.
@@ -56,31 +58,123 @@ pub fn backup_headers(
 /// written and flushed first, then the header itself. From within the volume, the function restores
 /// the normal header, or the hidden one if `options.hidden` is set. No other header changes.
 ///
+/// A header from a file goes only onto its own volume, unless `options.force` is set: its keys decrypt
+/// the data there, or a header there opens to the same keys, or zeros are where it belongs and nothing
+/// else is known to be on the device.
+///
 /// # Errors
-/// Any [`VolumeError`]; [`VolumeError::Damaged`] also if the header does not fit the device.
+/// [`VolumeError::Occupied`]; [`VolumeError::Damaged`] also if the header does not fit the device; any
+/// other [`VolumeError`].
 pub fn restore_headers(
     device: &dyn BlockDevice,
     source: HeaderSource<'_>,
     credentials: &Credentials,
     options: &HeaderOptions<'_>,
 ) -> Result<(), VolumeError> {
-    match source {
-        HeaderSource::File(file) => {
-            let sectors = sectors(file)?;
+    let size = device.size();
+    let first = match source {
+        HeaderSource::File(_) => Slot::Primary,
+        HeaderSource::Embedded => Slot::for_request(options.hidden, true, options.system)?[0],
+    };
+    let sectors = match source {
+        HeaderSource::File(file) => Some(sectors(file)?),
+        HeaderSource::Embedded => None,
+    };
+    if !options.force {
+        // Only headers from version 4 on have a copy within the volume.
+        let version = if sectors.is_some() { 0 } else { 4 };
+        overwrite::check_opened(device, &first.parts(size, version), FORCE)?;
+    }
+    match sectors {
+        Some(sectors) => {
             let request = options.request(Slot::for_request(false, false, false)?);
             let unlocked = unlock_sectors(&sectors, credentials, &request)?;
-            let data = layout::data(&unlocked.header, unlocked.slot, device.size())?;
+            let data = layout::data(&unlocked.header, unlocked.slot, size)?;
             let password = password(credentials)?;
+            if !options.force {
+                refuse_another_volume(device, &unlocked, data, credentials, options)?;
+            }
             reseal(device, &unlocked, data, &password, unlocked.derivation, options)
         }
-        HeaderSource::Embedded => {
+        None => {
             let request = options.request(Slot::for_request(options.hidden, true, options.system)?);
             let unlocked = unlock(device, credentials, &request)?;
-            layout::data(&unlocked.header, unlocked.slot, device.size())?;
+            layout::data(&unlocked.header, unlocked.slot, size)?;
             let primary = unlocked.slot.other_copy().unwrap_or(unlocked.slot);
             write_header(device, primary, &anew(&unlocked, credentials, options)?)
         }
     }
+}
+
+/// Fails if nothing shows that the volume on `device` is that of a header from a file.
+fn refuse_another_volume(
+    device: &dyn BlockDevice,
+    unlocked: &Unlocked,
+    data: Extent,
+    credentials: &Credentials,
+    options: &HeaderOptions<'_>,
+) -> Result<(), VolumeError> {
+    let size = device.size();
+    let copies = match unlocked.slot.other_copy().filter(|_| unlocked.header.version >= 4) {
+        Some(other) => vec![unlocked.slot, other],
+        None => vec![unlocked.slot],
+    };
+    let own = decrypts(device, unlocked, data, options)?
+        || opens_here(device, unlocked, &copies, credentials, options)?;
+    let blank: Vec<Extent> = copies.iter().map(|slot| slot.sector(size)).collect();
+    overwrite::check(
+        device,
+        &Overwrite {
+            parts: &unlocked.slot.parts(size, unlocked.header.version),
+            proof: if own { Proof::Key } else { Proof::Nothing },
+            blank: &blank,
+            remedy: FORCE,
+        },
+    )
+}
+
+/// Bytes of data that are decrypted to see whether they are those of a volume.
+const LOOK: u64 = 1 << 20;
+
+/// Whether the header's keys give something on `device` that does not look random: then these are the
+/// keys of what is there, even if its passphrase has changed since.
+fn decrypts(
+    device: &dyn BlockDevice,
+    unlocked: &Unlocked,
+    data: Extent,
+    options: &HeaderOptions<'_>,
+) -> Result<bool, VolumeError> {
+    let range = data.offset..data.offset + data.len.min(LOOK);
+    let mut plain = read_bytes(device, range).map_err(VolumeError::io("reading data"))?;
+    let cipher = unlocked.scheme.keyed(&unlocked.header.keys, options.tier)?;
+    cipher.decrypt_in_place(unlocked.scheme.first_tweak(data.offset), &mut plain);
+    Ok(!matches!(detect(&MemoryDevice::new(plain))?.kind, Kind::Random { .. } | Kind::Unreadable))
+}
+
+/// Whether one of the `slots` of `device` opens to the same keys with the same credentials.
+fn opens_here(
+    device: &dyn BlockDevice,
+    unlocked: &Unlocked,
+    slots: &[Slot],
+    credentials: &Credentials,
+    options: &HeaderOptions<'_>,
+) -> Result<bool, VolumeError> {
+    for &slot in slots {
+        let Extent { offset, len } = slot.sector(device.size());
+        let sector = read_bytes(device, offset..offset + len)
+            .map_err(VolumeError::io("reading a header"))?;
+        let request = Request {
+            products: &[unlocked.header.product],
+            prf: Some(function_of(&unlocked.derivation).name()),
+            ..options.request(Slot::for_request(slot.is_hidden(), false, false)?)
+        };
+        match unlock_sectors(&[(slot, sector)], credentials, &request) {
+            Ok(there) if there.header.keys == unlocked.header.keys => return Ok(true),
+            Err(VolumeError::Stopped) => return Err(VolumeError::Stopped),
+            _ => {}
+        }
+    }
+    Ok(false)
 }
 
 /// The header under the same credentials and a new salt.

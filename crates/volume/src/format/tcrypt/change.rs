@@ -11,6 +11,7 @@ use super::layout::{self, Slot};
 use super::password::{self, password};
 use super::seal::Seal;
 use super::unlock::{self, Request, Unlocked, unlock};
+use crate::overwrite::{self, MEND};
 use crate::{Credentials, VolumeError};
 
 /// Which header to use, and how it opens.
@@ -22,6 +23,8 @@ pub struct HeaderOptions<'a> {
     pub system: bool,
     /// Its PRF, or `argon2id`; `None` tries all.
     pub prf: Option<&'a str>,
+    /// Restores a header over anything, even over what nothing shows to be its volume.
+    pub force: bool,
     /// Instruction sets of the ciphers.
     pub tier: Tier,
     /// Instruction sets, threads and stop flag of the key derivation.
@@ -32,7 +35,7 @@ impl<'a> HeaderOptions<'a> {
     /// The normal header, with an unknown PRF.
     #[must_use]
     pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
-        Self { hidden: false, system: false, prf: None, tier, effort }
+        Self { hidden: false, system: false, prf: None, force: false, tier, effort }
     }
 
     pub(super) fn request(&self, slots: &'static [Slot]) -> Request<'a> {
@@ -54,8 +57,9 @@ impl<'a> HeaderOptions<'a> {
 /// header can therefore still open the volume, as in VeraCrypt.
 ///
 /// # Errors
-/// Any [`VolumeError`]. The volume then opens with the old credentials, but after an I/O error its
-/// backup header may already require the new ones.
+/// [`VolumeError::Occupied`] if other contents are where the header is; any other [`VolumeError`].
+/// The volume then opens with the old credentials, but after an I/O error its backup header may
+/// already require the new ones.
 pub fn change_credentials(
     device: &dyn BlockDevice,
     old: &Credentials,
@@ -64,7 +68,9 @@ pub fn change_credentials(
     options: &HeaderOptions<'_>,
 ) -> Result<(), VolumeError> {
     let slots = Slot::for_request(options.hidden, false, options.system)?;
+    refuse_other_contents(device, slots[0], 0)?;
     let unlocked = unlock(device, old, &options.request(slots))?;
+    refuse_other_contents(device, unlocked.slot, unlocked.header.version)?;
     let data = layout::data(&unlocked.header, unlocked.slot, device.size())?;
     let password = password(new)?;
     let product = unlocked.header.product;
@@ -79,6 +85,19 @@ pub fn change_credentials(
     let kind = unlock::kind(product, unlocked.slot == Slot::System);
     let derivation = pim::derivation(kind, function, new.pim)?;
     reseal(device, &unlocked, data, &password, derivation, options)
+}
+
+/// Fails if the place of a header has other contents: then a header that opens is a remainder. Before
+/// it opens, its version is not known and counts as 0.
+///
+/// # Errors
+/// [`VolumeError::Occupied`].
+pub(super) fn refuse_other_contents(
+    device: &dyn BlockDevice,
+    slot: Slot,
+    version: u16,
+) -> Result<(), VolumeError> {
+    overwrite::check_opened(device, &slot.parts(device.size(), version), MEND)
 }
 
 /// Rewrites a header under new salts: first its backup, if the layout has one, then the header

@@ -4,6 +4,7 @@ use cryptbench_blockdev::{BlockDevice, Extent, write_bytes};
 use cryptbench_cipher::Tier;
 use cryptbench_kdf::{Derivation, Effort, pim};
 
+use super::change::refuse_other_contents;
 use super::header::{Header, Plain, Product, secret};
 use super::layout::{self, GROUP, Slot};
 use super::password::{self, password};
@@ -138,8 +139,8 @@ pub fn create(
 /// is written and flushed before the primary one.
 ///
 /// # Errors
-/// As for [`create`]; [`VolumeError::NoKeyFits`] for the outer volume; [`VolumeError::Invalid`] if
-/// the credentials equal those of the outer volume, which VeraCrypt would then always open.
+/// As for [`create`]; [`VolumeError::NoKeyFits`] for the outer volume; [`VolumeError::Occupied`] if
+/// other contents are where its header is; [`VolumeError::Invalid`] if the credentials equal those of the outer volume, which VeraCrypt would then always open.
 pub fn create_hidden(
     device: &dyn BlockDevice,
     credentials: &Credentials,
@@ -160,7 +161,9 @@ pub fn create_hidden(
         tier: options.tier,
         effort: options.effort,
     };
+    refuse_other_contents(device, Slot::Primary, 0)?;
     let outer = unlock(device, place.outer, &request)?;
+    refuse_other_contents(device, Slot::Primary, outer.header.version)?;
     let around = layout::data(&outer.header, outer.slot, device.size())?;
     let sector = outer.header.sector() as u64;
     let unit = sector.max(device.sector() as u64);

@@ -87,6 +87,23 @@ impl Slot {
         matches!(self, Self::Hidden | Self::HiddenBackup | Self::HiddenLegacy)
     }
 
+    /// The bytes of the header itself, on a host of `size` bytes; empty if the host is too small.
+    pub(super) fn sector(self, size: u64) -> Extent {
+        let offset = self.offset(size);
+        Extent { offset: offset.unwrap_or(0), len: offset.map_or(0, |_| HEADER_BYTES as u64) }
+    }
+
+    /// The parts of a host that belong to headers: the group with this slot, and for header versions
+    /// from 4 on the other group, too. An encrypted system leaves the first track to boot loaders.
+    pub(super) fn parts(self, size: u64, version: u16) -> Vec<Extent> {
+        if self == Self::System {
+            return vec![self.sector(size)];
+        }
+        let first = Extent { offset: 0, len: GROUP.min(size) };
+        let last = Extent { offset: size.saturating_sub(GROUP), len: GROUP.min(size) };
+        if version >= 4 { vec![first, last] } else { vec![first] }
+    }
+
     /// Name in messages.
     pub(super) fn name(self) -> &'static str {
         match self {

@@ -196,6 +196,19 @@ fn wrong_credentials_open_nothing() {
 }
 
 #[test]
+fn a_suspended_volume_says_that_what_was_given_did_not_matter() {
+    let Some(dir) = unpacked() else { return };
+    let name = "bitlk-aes-xts-128-clearkey-only.img";
+    let image = Image::all().into_iter().find(|image| image.name == name).unwrap();
+    let volume = image.open(dir.path(), &passphrase("a wrong one")).unwrap();
+    let warnings: Vec<&str> = volume.info().warnings().collect();
+    assert!(matches!(warnings[..], [text] if text.contains("anyone can open it")), "{warnings:?}");
+    let volume = image.open(dir.path(), &Credentials::default()).unwrap();
+    assert_eq!(volume.info().warnings().count(), 0);
+    assert_eq!(volume.info().derivation, "the clear key in the metadata");
+}
+
+#[test]
 fn what_is_written_to_an_image_is_read_again_and_the_metadata_stay() {
     let Some(dir) = unpacked() else { return };
     for name in ["bitlk-aes-cbc-elephant-128.img", "bitlk-aes-cbc-128-4k.img"] {

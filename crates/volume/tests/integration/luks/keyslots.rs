@@ -185,7 +185,7 @@ fn a_backup_brings_back_what_was_destroyed() {
         let other = volume(&cheap(version));
         let there = other.contents();
         let refused = restore_header(&*other, &saved, false);
-        assert!(matches!(refused, Err(VolumeError::Invalid(_))));
+        assert!(matches!(refused, Err(VolumeError::Occupied { .. })));
         assert!(other.contents() == there);
         restore_header(&*other, &saved, true).unwrap();
 
@@ -226,7 +226,7 @@ fn a_damaged_copy_is_not_needed_and_is_repaired() {
     device.write_at(0, &sector).unwrap();
     sector[56..58].copy_from_slice(b"\x53\xef");
     device.write_at(1024, &sector).unwrap();
-    assert!(matches!(repair(&*device, false), Err(VolumeError::Invalid(_))));
+    assert!(matches!(repair(&*device, false), Err(VolumeError::Occupied { .. })));
     assert!(repair(&*device, true).unwrap());
     assert!(opens(&device, "first"));
 
@@ -316,7 +316,7 @@ fn what_took_the_place_of_the_primary_header_is_not_written_over() {
         ("change", change_key(&*device, &first, &new, &key_options())),
         ("remove", remove_key(&*device, Removal::Keyslot(1), false, &resources())),
     ] {
-        assert!(matches!(result, Err(VolumeError::Invalid(_))), "{change}: {result:?}");
+        assert!(matches!(result, Err(VolumeError::Occupied { .. })), "{change}: {result:?}");
         assert!(device.contents() == before, "{change}");
     }
     // Asked for, it is mended, and then changed.

@@ -12,7 +12,7 @@ use crate::format::luks::hash::Hash;
 use crate::format::luks::model::{Digest, Keyslot, MOST_KEY, Metadata, Segment};
 use crate::format::luks::spec::Spec;
 use crate::format::luks::store::io;
-use crate::format::luks::{ALIGNMENT, MAGIC, SECTOR, Version, set_text, text};
+use crate::format::luks::{ALIGNMENT, MAGIC, SECTOR, UUID, Version, set_text, text};
 
 const HEADER_BYTES: usize = 592;
 
@@ -24,7 +24,6 @@ const KEY_BYTES: usize = 108;
 const DIGEST: Range<usize> = 112..132;
 const DIGEST_SALT: Range<usize> = 132..164;
 const DIGEST_ITERATIONS: usize = 164;
-const UUID: Range<usize> = 168..208;
 
 /// A LUKS1 header: its raw bytes and their parsed contents.
 pub(in crate::format::luks) struct Header {

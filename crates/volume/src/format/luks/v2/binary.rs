@@ -6,7 +6,7 @@ use cryptbench_text::chain;
 use crate::VolumeError;
 use crate::format::luks::hash::{Hash, MOST_DIGEST};
 use crate::format::luks::store::random;
-use crate::format::luks::{MAGIC, set_text, text};
+use crate::format::luks::{MAGIC, SECONDARY_MAGIC, UUID, set_text, shown_text, text};
 
 /// Bytes of the binary part.
 pub(super) const BINARY: usize = 4096;
@@ -16,12 +16,9 @@ pub(super) const BINARY: usize = 4096;
 pub(in crate::format::luks) const HDR_SIZES: [u64; 9] =
     [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20];
 
-const SECONDARY_MAGIC: [u8; 6] = *b"SKUL\xba\xbe";
-
 const LABEL: std::ops::Range<usize> = 24..72;
 const CHECKSUM_NAME: std::ops::Range<usize> = 72..104;
 const SALT: std::ops::Range<usize> = 104..168;
-const UUID: std::ops::Range<usize> = 168..208;
 const SUBSYSTEM: std::ops::Range<usize> = 208..256;
 const CHECKSUM: std::ops::Range<usize> = 448..512;
 
@@ -56,10 +53,12 @@ pub(super) struct Binary {
     pub hdr_size: u64,
     /// Number of writes so far: the copy with the higher number is newer.
     pub seqid: u64,
-    pub label: String,
+    /// The bytes of a text that other programs may have written in another encoding.
+    pub label: [u8; 48],
     pub checksum: &'static Hash,
     pub uuid: String,
-    pub subsystem: String,
+    /// As the label.
+    pub subsystem: [u8; 48],
 }
 
 /// Why a copy is not valid.
@@ -141,14 +140,38 @@ fn parse(raw: &[u8], role: Role, offset: u64) -> Result<Binary, String> {
     Ok(Binary {
         hdr_size,
         seqid,
-        label: text(&raw[LABEL], "the label")?,
+        label: field(&raw[LABEL]),
         checksum: Hash::find(&text(&raw[CHECKSUM_NAME], "the checksum's name")?)?,
         uuid: text(&raw[UUID], "the UUID")?,
-        subsystem: text(&raw[SUBSYSTEM], "the subsystem")?,
+        subsystem: field(&raw[SUBSYSTEM]),
     })
 }
 
+fn field(raw: &[u8]) -> [u8; 48] {
+    std::array::from_fn(|i| raw[i])
+}
+
+/// The field with this text.
+///
+/// # Errors
+/// As for [`set_text`].
+pub(super) fn text_field(name: &str, text: &str) -> Result<[u8; 48], VolumeError> {
+    let mut field = [0; 48];
+    set_text(&mut field, name, text)?;
+    Ok(field)
+}
+
 impl Binary {
+    /// The label, with escapes if it is not text.
+    pub(super) fn label(&self) -> String {
+        shown_text(&self.label)
+    }
+
+    /// The subsystem, likewise.
+    pub(super) fn subsystem(&self) -> String {
+        shown_text(&self.subsystem)
+    }
+
     /// Bytes of the JSON area.
     pub(super) fn json_size(&self) -> u64 {
         self.hdr_size - BINARY as u64
@@ -178,11 +201,11 @@ impl Binary {
         copy[6..8].copy_from_slice(&2u16.to_be_bytes());
         copy[8..16].copy_from_slice(&self.hdr_size.to_be_bytes());
         copy[16..24].copy_from_slice(&self.seqid.to_be_bytes());
-        set_text(&mut copy[LABEL], "label", &self.label)?;
+        copy[LABEL].copy_from_slice(&self.label);
         set_text(&mut copy[CHECKSUM_NAME], "checksum's name", self.checksum.name)?;
         random(&mut copy[SALT])?;
         set_text(&mut copy[UUID], "UUID", &self.uuid)?;
-        set_text(&mut copy[SUBSYSTEM], "subsystem", &self.subsystem)?;
+        copy[SUBSYSTEM].copy_from_slice(&self.subsystem);
         copy[256..264].copy_from_slice(&self.offset(role).to_be_bytes());
         copy[BINARY..BINARY + json.len()].copy_from_slice(json);
         let mut digest = [0; MOST_DIGEST];

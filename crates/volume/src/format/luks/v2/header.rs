@@ -6,7 +6,7 @@ use cryptbench_blockdev::{BlockDevice, Extent, write_bytes};
 use cryptbench_kdf::Derivation;
 use serde_json::{Map, Value, json};
 
-use super::binary::{self, Binary, Flaw, HDR_SIZES, Role};
+use super::binary::{self, Binary, Flaw, HDR_SIZES, Role, text_field};
 use super::json::{self as metadata_json, MOST_KEYSLOTS};
 use crate::VolumeError;
 use crate::format::luks::hash::Hash;
@@ -101,10 +101,10 @@ impl Header {
             hdr_size: new.hdr_size,
             // The first write increments this to 1.
             seqid: 0,
-            label: new.label.to_owned(),
+            label: text_field("label", new.label)?,
             checksum: Hash::find("sha256").map_err(VolumeError::Invalid)?,
             uuid: new.uuid.to_owned(),
-            subsystem: new.subsystem.to_owned(),
+            subsystem: text_field("subsystem", new.subsystem)?,
         };
         let root = json!({
             "keyslots": {},

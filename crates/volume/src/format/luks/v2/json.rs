@@ -110,8 +110,8 @@ pub(super) fn parse(text: &[u8], binary: &Binary) -> Result<Metadata, String> {
     let metadata = Metadata {
         version: Version::Luks2,
         uuid: binary.uuid.clone(),
-        label: binary.label.clone(),
-        subsystem: binary.subsystem.clone(),
+        label: binary.label(),
+        subsystem: binary.subsystem(),
         keyslots,
         digests,
         segments,

@@ -1,0 +1,451 @@
+//! What the commands that write headers do to things that are not theirs: refuse, and change nothing.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::sandbox::{Sandbox, skipped, text};
+
+const MIB: usize = 1 << 20;
+
+/// Bytes of every volume and of every other content: a LUKS2 header takes 16 MiB.
+const SIZE: usize = 20 * MIB;
+
+/// A sandbox with passphrases in files.
+struct Bench {
+    sandbox: Sandbox,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Self { sandbox: Sandbox::new() };
+        fs::write(bench.path("old"), "old secret").unwrap();
+        fs::write(bench.path("new"), "new secret").unwrap();
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.sandbox.target().join(name)
+    }
+
+    fn volume(&self, args: &[&str]) -> Output {
+        self.sandbox.run(&[&["volume"], args].concat())
+    }
+
+    fn ok(&self, args: &[&str]) -> Output {
+        let output = self.volume(args);
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+        output
+    }
+
+    /// Runs and expects a refusal of the target that names `--force` and `words`, and no change.
+    fn refused(&self, args: &[&str], words: &[&str]) {
+        let before = fs::read(self.path("v")).unwrap();
+        let output = self.volume(args);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{args:?}: {said}");
+        for word in words.iter().chain(&["--force"]) {
+            assert!(said.contains(word), "{args:?}: no {word:?} in {said}");
+        }
+        assert!(fs::read(self.path("v")).unwrap() == before, "{args:?}");
+    }
+
+    /// A new volume of a format under the old passphrase, as bytes.
+    fn made(&self, format: &str) -> Vec<u8> {
+        let made = self.path("made");
+        let _ = fs::remove_file(&made);
+        self.ok(&[&["create", "made", "--size", "20MiB", "--format", format], &cheap(format)[..]]
+            .concat());
+        fs::read(made).unwrap()
+    }
+
+    fn mkfs(&self, program: &str, args: &[&str], size: usize) -> Option<Vec<u8>> {
+        let file = self.path("fs");
+        fs::write(&file, vec![0; size]).unwrap();
+        let done = Command::new(program).args(args).arg(&file).output().ok()?;
+        done.status.success().then(|| fs::read(&file).unwrap())
+    }
+}
+
+/// The cheapest way to derive a key that a format has.
+fn cheap(format: &str) -> Vec<&'static str> {
+    let cost: &[&str] = match format {
+        "veracrypt" => &["--pim", "1"],
+        "bitlocker" => &[],
+        _ => &["--unlock-time", "1ms"],
+    };
+    [&["--passphrase-file", "old"], cost].concat()
+}
+
+/// Random bytes, the same on every run (splitmix64).
+fn noise(len: usize) -> Vec<u8> {
+    let mut seed = 7_u64;
+    let mut words = Vec::new();
+    for _ in 0..len / 8 {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = seed;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        words.extend((z ^ (z >> 31)).to_le_bytes());
+    }
+    words
+}
+
+fn with(mut bytes: Vec<u8>, parts: &[(usize, &[u8])]) -> Vec<u8> {
+    for (at, part) in parts {
+        bytes[*at..at + part.len()].copy_from_slice(part);
+    }
+    bytes
+}
+
+/// A LUKS2 volume whose label, in both copies, is these bytes.
+fn labelled(mut luks2: Vec<u8>, label: &[u8]) -> Vec<u8> {
+    const COPY: usize = 16 << 10;
+    for copy in luks2[..2 * COPY].chunks_mut(COPY) {
+        copy[24..72].fill(0);
+        copy[24..][..label.len()].copy_from_slice(label);
+        copy[448..512].fill(0);
+        let digest = Sha256::digest(&*copy);
+        copy[448..][..digest.len()].copy_from_slice(&digest);
+    }
+    luks2
+}
+
+/// One partition of Linux from 1 MiB on.
+const MBR_ENTRY: [u8; 16] = [0, 0, 0, 0, 0x83, 0, 0, 0, 0, 8, 0, 0, 0, 0x98, 0, 0];
+
+/// The commands, by short names. `X` stands for what opens a VeraCrypt volume, `Y` for what opens the one that is there.
+const COMMANDS: [(&str, &[&str]); 7] = [
+    ("restore LUKS2", &["header-restore", "v", "luks2.saved"]),
+    ("restore LUKS1", &["header-restore", "v", "luks1.saved"]),
+    ("restore VeraCrypt", &["header-restore", "v", "veracrypt.saved", "X"]),
+    ("restore from within", &["header-restore", "v", "X"]),
+    (
+        "key change",
+        &["key", "change", "v", "--new-passphrase-file", "new", "--unlock-time", "1ms", "Y"],
+    ),
+    (
+        "create",
+        &["create", "v", "--format", "luks1", "--unlock-time", "1ms", "--passphrase-file", "old"],
+    ),
+    (
+        "create --hidden",
+        &[
+            "create",
+            "v",
+            "--hidden",
+            "--size",
+            "512KiB",
+            "--destroy",
+            "v",
+            "--pim",
+            "1",
+            "--passphrase-file",
+            "new",
+            "--outer-passphrase-file",
+            "old",
+            "--outer-pim",
+            "1",
+        ],
+    ),
+];
+
+/// For each content the exit codes of [`COMMANDS`]; `c` after one: the file changes, as it should.
+const EXPECTED: [(&str, [&str; 7]); 14] = [
+    ("zeros", ["0c", "0c", "0c", "7", "7", "3", "7"]),
+    ("random bytes", ["3", "3", "3", "7", "7", "3", "7"]),
+    ("VeraCrypt", ["3", "3", "3", "0c", "0c", "3", "0c"]),
+    ("LUKS1, other UUID", ["3", "3", "3", "2", "0c", "3", "3"]),
+    ("LUKS2, other UUID", ["3", "3", "3", "0", "0c", "3", "3"]),
+    ("LUKS2, label not text", ["3", "3", "3", "0", "0c", "3", "3"]),
+    ("LUKS of version 9", ["3", "3", "3", "5", "5", "3", "3"]),
+    ("BitLocker", ["3", "3", "3", "5", "5", "3", "3"]),
+    ("ext4", ["3", "3", "3", "3", "3", "3", "3"]),
+    ("MBR, ext4, LUKS2's second header", ["3", "3", "3", "3", "3", "3", "3"]),
+    ("GPT", ["3", "3", "3", "3", "3", "3", "3"]),
+    ("GPT, only the backup", ["3", "3", "3", "3", "7", "3", "7"]),
+    ("swap", ["3", "3", "3", "3", "3", "3", "3"]),
+    ("RAID superblock 1.0 at the end", ["3", "3", "3", "3", "7", "3", "7"]),
+];
+
+/// The contents, in the order of [`EXPECTED`], and the saved headers of other volumes.
+fn contents(bench: &Bench) -> Vec<Vec<u8>> {
+    for format in ["luks1", "luks2", "veracrypt"] {
+        let own = bench.made(format);
+        let saved = format!("{format}.saved");
+        bench.ok(&[&["header-backup", "made", &saved], &opened(format)[..]].concat());
+        fs::write(bench.path(format), own).unwrap();
+    }
+    let zeros = || vec![0; SIZE];
+    let ext4 = bench.mkfs("mkfs.ext4", &["-q", "-F"], SIZE).unwrap_or_else(|| {
+        let superblock: &[(usize, &[u8])] = &[(1080, b"\x53\xef"), (1100, &[1])];
+        with(zeros(), superblock)
+    });
+    let small = bench.mkfs("mkfs.ext4", &["-q", "-F"], 8 * MIB).unwrap_or_else(|| vec![1; 8 * MIB]);
+    let swap =
+        bench.mkfs("mkswap", &[], SIZE).unwrap_or_else(|| with(zeros(), &[(4086, b"SWAPSPACE2")]));
+    // A disk that was the LUKS2 volume whose header is saved, and then was given partitions.
+    let reused = with(
+        fs::read(bench.path("luks2")).unwrap(),
+        &[(0, &[0; 16 << 10]), (446, &MBR_ENTRY), (510, &[0x55, 0xaa]), (MIB, &small)],
+    );
+    let protective = [0, 0, 0, 0, 0xee, 0, 0, 0, 1, 0, 0, 0, 0xff, 0x9f, 0, 0];
+    let backup: (usize, &[u8]) = (SIZE - 512, b"EFI PART\0\0\x01\0");
+    let gpt = with(
+        zeros(),
+        &[(446, &protective), (510, &[0x55, 0xaa]), (512, b"EFI PART\0\0\x01\0"), backup],
+    );
+    let luks2 = bench.made("luks2");
+    vec![
+        zeros(),
+        noise(SIZE),
+        bench.made("veracrypt"),
+        bench.made("luks1"),
+        luks2.clone(),
+        labelled(luks2.clone(), b"Schl\xfcssel"),
+        with(luks2, &[(6, &[0, 9])]),
+        bench.made("bitlocker"),
+        ext4,
+        reused,
+        gpt,
+        with(zeros(), &[backup]),
+        swap,
+        with(zeros(), &[(SIZE - 8192, b"\xfc\x4e\x2b\xa9\x01\0\0\0")]),
+    ]
+}
+
+fn opened(format: &str) -> Vec<&'static str> {
+    match format {
+        "veracrypt" => vec!["--passphrase-file", "old", "--pim", "1", "--prf", "sha-512"],
+        _ => vec!["--passphrase-file", "old"],
+    }
+}
+
+#[test]
+fn what_is_not_the_volume_of_a_header_is_refused_and_stays_as_it_is() {
+    let bench = Bench::new();
+    let mut table = format!("{:<34}", "");
+    for (command, _) in COMMANDS {
+        table += &format!("{command:>20}");
+    }
+    let mut wrong = Vec::new();
+    for ((content, expected), before) in EXPECTED.into_iter().zip(contents(&bench)) {
+        table += &format!("\n{content:<34}");
+        for ((command, words), expected) in COMMANDS.into_iter().zip(expected) {
+            fs::write(bench.path("v"), &before).unwrap();
+            let is_luks = content.starts_with("LUKS");
+            let args: Vec<&str> = words
+                .iter()
+                .flat_map(|word| match *word {
+                    "X" => opened("veracrypt"),
+                    "Y" if is_luks => opened("luks"),
+                    "Y" => opened("veracrypt"),
+                    word => vec![word],
+                })
+                .collect();
+            let output = bench.volume(&args);
+            let said = text(&output.stderr);
+            let changed = fs::read(bench.path("v")).unwrap() != before;
+            let code = output.status.code().map_or("killed".to_owned(), |code| code.to_string());
+            let got = code + if changed { "c" } else { "" };
+            let names = got != "3" || said.contains("--force") || said.contains("--destroy");
+            let mark = if got == expected && names { "" } else { " !" };
+            table += &format!("{:>20}", got.clone() + mark);
+            if !mark.is_empty() {
+                wrong.push(format!("{content}, {command}: {got}, not {expected}: {said}"));
+            }
+        }
+    }
+    eprintln!("Exit codes; c: the file has changed; !: wrong\n{table}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A header-restore of `saved` that opens as VeraCrypt does, where it asks for a key.
+fn restore<'a>(saved: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["header-restore", "v", saved], &opened("veracrypt")[..], more].concat()
+}
+
+#[test]
+fn a_header_goes_back_onto_its_own_volume_wherever_that_shows() {
+    let bench = Bench::new();
+    for format in ["luks1", "luks2", "veracrypt"] {
+        let own = bench.made(format);
+        let _ = fs::remove_file(bench.path("saved"));
+        bench.ok(&[&["header-backup", "made", "saved"], &opened(format)[..]].concat());
+        let put = |bytes: &[u8]| fs::write(bench.path("v"), bytes).unwrap();
+        let opens = || bench.ok(&[&["info", "v", "--open"], &opened(format)[..]].concat());
+        // Wiped with zeros, as far as both headers of LUKS2 go.
+        put(&with(own.clone(), &[(0, &[0; 32 << 10])]));
+        bench.ok(&restore("saved", &[]));
+        opens();
+        // Wiped with junk: VeraCrypt's other header and LUKS2's show whose it is, as long as they are there.
+        let junk = with(own.clone(), &[(0, &noise(16 << 10))]);
+        put(&junk);
+        match format {
+            "luks1" => bench.refused(&restore("saved", &[]), &["another encrypted volume"]),
+            _ => drop(bench.ok(&restore("saved", &[]))),
+        }
+        put(&with(junk, &[(16 << 10, &noise(16 << 10)), (SIZE - (128 << 10), &noise(128 << 10))]));
+        bench.refused(&restore("saved", &[]), &["another encrypted volume"]);
+        bench.ok(&restore("saved", &["--force"]));
+        opens();
+    }
+}
+
+#[test]
+fn an_older_header_of_veracrypt_goes_back_where_its_keys_decrypt_something() {
+    let bench = Bench::new();
+    let own = bench.made("veracrypt");
+    bench.ok(&[&["header-backup", "made", "saved"], &opened("veracrypt")[..]].concat());
+    let change = |name| {
+        let words = ["key", "change", name, "--new-passphrase-file", "new", "--new-pim", "1"];
+        bench.ok(&[&words[..], &opened("veracrypt")].concat());
+    };
+    // The passphrase has changed since, and the volume is still full of random bytes: nothing shows it.
+    fs::write(bench.path("v"), own).unwrap();
+    change("v");
+    bench.refused(&restore("saved", &[]), &["another encrypted volume"]);
+    bench.ok(&restore("saved", &["--force"]));
+    // With a file system in it, its data does.
+    let Some(bytes) = with_file_system(&bench) else {
+        return skipped("no mkfs.ext4, or no FUSE, to make a file system in a volume");
+    };
+    fs::write(bench.path("v"), bytes).unwrap();
+    let _ = fs::remove_file(bench.path("saved"));
+    bench.ok(&[&["header-backup", "v", "saved"], &opened("veracrypt")[..]].concat());
+    change("v");
+    bench.ok(&restore("saved", &[]));
+    bench.ok(&[&["info", "v", "--open"], &opened("veracrypt")[..]].concat());
+}
+
+/// A VeraCrypt volume with ext4 in it.
+fn with_file_system(bench: &Bench) -> Option<Vec<u8>> {
+    let made = bench.path("made");
+    let _ = fs::remove_file(&made);
+    let words = ["create", "made", "--size", "20MiB", "--mkfs", "ext4"];
+    let output = bench.volume(&[&words[..], &cheap("veracrypt")].concat());
+    output.status.success().then(|| fs::read(made).unwrap())
+}
+
+/// The folder of a reported case beside the repository, whose files are unpacked into the sandbox.
+fn reported(bench: &Bench, case: &str, files: &[&str]) -> bool {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/data/reports/formats")
+        .join(case);
+    if !place.exists() {
+        skipped("no ../shared/data/reports beside the repository");
+        return false;
+    }
+    for name in files {
+        let packed = place.join(format!("{name}.xz"));
+        let Ok(done) = Command::new("xz").arg("-dc").arg(&packed).output() else {
+            skipped("no xz to unpack what was reported");
+            return false;
+        };
+        assert!(done.status.success(), "{}", packed.display());
+        fs::write(bench.path(name), done.stdout).unwrap();
+    }
+    true
+}
+
+#[test]
+fn a_reported_partition_table_with_a_live_file_system_survives() {
+    let bench = Bench::new();
+    if !reported(&bench, "01-restore-over-partition-table", &["disk.img", "disk.hdr"]) {
+        return;
+    }
+    fs::rename(bench.path("disk.img"), bench.path("v")).unwrap();
+    bench.refused(&["header-restore", "v", "disk.hdr"], &["partition table (MBR)"]);
+    bench.refused(&["header-restore", "v"], &["partition table (MBR)"]);
+    bench.ok(&["header-restore", "v", "disk.hdr", "--force"]);
+}
+
+#[test]
+fn a_reported_header_with_a_label_in_latin_1_is_opened_and_not_overwritten() {
+    let bench = Bench::new();
+    let files = ["base.img", "latin1.img", "other.hdr"];
+    if !reported(&bench, "02-restore-over-header-not-understood", &files) {
+        return;
+    }
+    for image in ["base.img", "latin1.img"] {
+        fs::copy(bench.path(image), bench.path("v")).unwrap();
+        bench.refused(&["header-restore", "v", "other.hdr"], &["header of another volume", "UUID"]);
+    }
+    let place = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/data/reports/formats/03-label-not-utf8/pw");
+    fs::copy(place, bench.path("pw")).unwrap();
+    let dumped = bench.ok(&["dump", "latin1.img", "-", "--passphrase-file", "pw"]).stdout;
+    let digest: String = Sha256::digest(&dumped).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(digest, "7778c7fe087e1e65f252ed077471e1bf70b3c03325e38bbe5652dc338ec8a8c8");
+    let said = text(&bench.ok(&["info", "latin1.img"]).stdout);
+    assert!(said.contains(r"Schl\xfcssel"), "{said}");
+}
+
+#[test]
+fn a_header_without_data_is_called_that() {
+    let bench = Bench::new();
+    for format in ["luks1", "luks2"] {
+        let _ = fs::remove_file(bench.path("saved"));
+        bench.made(format);
+        bench.ok(&["header-backup", "made", "saved"]);
+        let output = bench.volume(&["info", "saved", "--open", "--passphrase-file", "old"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(5), "{said}");
+        assert!(said.contains("a header without data") && said.contains("--header"), "{said}");
+        let header = ["--header", "saved", "--passphrase-file", "old"];
+        bench.ok(&[&["info", "made", "--open"], &header[..]].concat());
+    }
+}
+
+/// Takes a lock of fcntl(2) on some bytes of a file, as the first argument says, and ends with its input.
+const HOLDER: &str = r#"
+import fcntl, struct, sys
+file = open(sys.argv[2], "r+b")
+F_OFD_SETLK = 37
+command, kind = {
+    "ofd": (F_OFD_SETLK, fcntl.F_WRLCK),
+    "posix": (fcntl.F_SETLK, fcntl.F_WRLCK),
+    "qemu": (F_OFD_SETLK, fcntl.F_RDLCK),
+}[sys.argv[1]]
+fcntl.fcntl(file, command, struct.pack("hhqqixxxx", kind, 0, 100, 1, 0))
+print("held", flush=True)
+sys.stdin.read()
+"#;
+
+#[test]
+fn what_a_virtual_machine_holds_is_not_written() {
+    let bench = Bench::new();
+    fs::write(bench.path("v"), bench.made("luks1")).unwrap();
+    bench.ok(&["header-backup", "v", "saved"]);
+    let new = ["--new-passphrase-file", "new", "--unlock-time", "1ms", "--passphrase-file", "old"];
+    let commands: [&[&str]; 4] = [
+        &["create", "v", "--destroy", "v", "--passphrase-file", "old", "--pim", "1"],
+        &["header-restore", "v", "saved", "--force"],
+        &[&["key", "add", "v"], &new[..]].concat(),
+        &[&["key", "change", "v"], &new[..]].concat(),
+    ];
+    for how in ["ofd", "posix", "qemu"] {
+        let mut python = Command::new("python3");
+        let holder = python.args(["-c", HOLDER, how]).arg(bench.path("v")).stdin(Stdio::piped());
+        let Ok(mut holder) = holder.stdout(Stdio::piped()).spawn() else {
+            return skipped("no python3 to hold a lock");
+        };
+        holder.stdout.as_mut().unwrap().read_exact(&mut [0; 4]).unwrap();
+        let before = fs::read(bench.path("v")).unwrap();
+        for command in commands {
+            let output = bench.volume(command);
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(3), "{how}: {command:?}: {said}");
+            assert!(said.contains("virtual machine"), "{how}: {command:?}: {said}");
+            assert!(fs::read(bench.path("v")).unwrap() == before, "{how}: {command:?}");
+        }
+        // Reading disturbs nobody.
+        bench.ok(&["info", "v", "--open", "--passphrase-file", "old"]);
+        drop(holder.stdin.take());
+        holder.wait().unwrap();
+    }
+    bench.ok(commands[1]);
+}

@@ -1,0 +1,119 @@
+//! Decides whether a header may be written over what a device holds: every write to a header asks here.
+
+use cryptbench_blockdev::{BlockDevice, Extent, read_bytes};
+
+use crate::VolumeError;
+use crate::detect::{Kind, Signature, signatures};
+
+/// A header that is about to be written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Overwrite<'a> {
+    /// The parts of the device that belong to the header and its keyslots. Nothing else may be there.
+    pub(crate) parts: &'a [Extent],
+    /// What shows that the volume on the device is the header's.
+    pub(crate) proof: Proof<'a>,
+    /// The parts that have to be zeros if nothing shows it: what is written there then loses nothing.
+    pub(crate) blank: &'a [Extent],
+    /// What the user can do about a refusal.
+    pub(crate) remedy: &'static str,
+}
+
+/// What shows that a header belongs to the volume on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proof<'a> {
+    /// A key opened the header that is there, or the data.
+    Key,
+    /// A LUKS header on the device has this UUID.
+    Uuid(&'a str),
+    /// Nothing.
+    Nothing,
+}
+
+/// What `header-restore` can do about a refusal.
+pub(crate) const FORCE: &str = "--force writes over it";
+
+/// What commands without that option can do.
+pub(crate) const MEND: &str =
+    "if the volume is what you want, restore its header first (header-restore --force)";
+
+/// Checks that `write` is of the volume that is on `device`, and destroys nothing else.
+///
+/// In this order: the header of another LUKS volume at the start refuses it; so does anything else
+/// with a known magic within the header's parts; a proof permits it; without one, anything with a
+/// known magic anywhere refuses it; zeros where the header belongs permit it, as a disk with a wiped
+/// header has them. Everything else could be another volume, as encrypted data looks like random
+/// bytes, and refuses it.
+///
+/// # Errors
+/// [`VolumeError::Occupied`] says what is there.
+pub(crate) fn check(device: &dyn BlockDevice, write: &Overwrite<'_>) -> Result<(), VolumeError> {
+    let occupied = |holds: String| Err(VolumeError::Occupied { holds, remedy: write.remedy });
+    let (headers, others): (Vec<_>, Vec<_>) =
+        signatures(device).into_iter().partition(|found| matches!(found.kind, Kind::Luks { .. }));
+    let ours = |header: &Signature| write.proof == Proof::Uuid(uuid(header));
+    let primary = headers.iter().find(|header| header.offset == 0);
+    if let Some(header) = primary.filter(|header| !ours(header) && !uuid(header).is_empty()) {
+        return occupied(describe(header));
+    }
+    let within = |found: &&Signature| {
+        write.parts.iter().any(|part| (part.offset..part.offset + part.len).contains(&found.offset))
+    };
+    if let Some(found) = others.iter().find(within) {
+        return occupied(describe(found));
+    }
+    if write.proof == Proof::Key && primary.is_none() || headers.iter().any(ours) {
+        return Ok(());
+    }
+    if let Some(found) = headers.first().or(others.first()) {
+        return occupied(describe(found));
+    }
+    for part in write.blank {
+        let end = (part.offset + part.len).min(device.size());
+        match read_bytes(device, part.offset..end) {
+            Ok(there) if there.iter().all(|&byte| byte == 0) => {}
+            Ok(_) => return occupied(UNKNOWN.to_owned()),
+            Err(error) => return occupied(format!("something that cannot be read ({error})")),
+        }
+    }
+    if write.blank.is_empty() { occupied(UNKNOWN.to_owned()) } else { Ok(()) }
+}
+
+const UNKNOWN: &str = "something that nothing shows to be the volume of this header; it could be \
+                       another encrypted volume, which looks like random data";
+
+/// [`check`] for a header that a key opens: whatever else has a known magic within `parts` refuses the
+/// write. Asked before the key is derived, it refuses at once what no key can permit.
+///
+/// # Errors
+/// As for [`check`].
+pub(crate) fn check_opened(
+    device: &dyn BlockDevice,
+    parts: &[Extent],
+    remedy: &'static str,
+) -> Result<(), VolumeError> {
+    check(device, &Overwrite { parts, proof: Proof::Key, blank: &[], remedy })
+}
+
+fn uuid(header: &Signature) -> &str {
+    match &header.kind {
+        Kind::Luks { uuid, .. } => uuid,
+        _ => "",
+    }
+}
+
+fn describe(found: &Signature) -> String {
+    let place = if found.at_end { " at its end" } else { "" };
+    match &found.kind {
+        Kind::Luks { uuid, secondary_only, .. } => {
+            let which = if *secondary_only { "the secondary header" } else { "the header" };
+            if uuid.is_empty() {
+                format!("{which} of a LUKS volume whose UUID cannot be read")
+            } else {
+                format!("{which} of another volume (LUKS, UUID {uuid})")
+            }
+        }
+        Kind::FileSystem { name } => format!("{name}{place}"),
+        Kind::PartitionTable { name } => format!("a partition table ({name}){place}"),
+        other => other.to_string(),
+    }
+}
