@@ -16,6 +16,7 @@ use crate::history::args::HistoryArgs;
 use crate::kdf::parse::{Multiplier, entropy, multiplier};
 use crate::serve::args::ServeArgs;
 use crate::units::{bytes, cipher_rate, duration, not_negative, pause, percent, setting, threads};
+use crate::volume::args::ConfinementArgs;
 use crate::volume::args::VolumeCommand;
 
 /// What does disk encryption cost, on my hardware, and which system and cipher should I take?
@@ -426,6 +427,8 @@ pub struct KdfArgs {
         conflicts_with_all = ["pim", "prf", "full", "csv", "html"]
     )]
     pub bootloader: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    pub confinement: ConfinementArgs,
     /// Print every table: any PIM, an attacker's time, the method
     #[arg(long, group = "form")]
     pub full: bool,

@@ -23,9 +23,7 @@ use study::Study;
 
 pub fn kdf(args: &KdfArgs) -> anyhow::Result<ExitCode> {
     if let Some(volume) = &args.bootloader {
-        let width = terminal_style(false).width;
-        print(&bootloader::answer(volume.as_deref(), args.json, width)?);
-        return Ok(ExitCode::SUCCESS);
+        return bootloader::answer(volume.as_deref(), &args.confinement, args.json);
     }
     let study = study(args)?;
     if args.json {

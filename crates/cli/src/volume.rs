@@ -1,7 +1,7 @@
 //! `cryptbench volume`: encrypted volumes created, opened, mounted and served.
 
 pub mod args;
-mod confined;
+pub mod confined;
 mod create;
 mod dump;
 mod export;

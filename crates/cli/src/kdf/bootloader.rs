@@ -6,8 +6,11 @@
 //! the firmware for more, which gives the largest free piece that it has.
 
 use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use cryptbench_blockdev::BlockDevice;
 use cryptbench_kdf::{Argon2Kind, Argon2Params, Derivation, Effort, KdfError, Tier};
 use cryptbench_report::wrap;
 use cryptbench_volume::Access;
@@ -17,7 +20,9 @@ use serde_json::{Value, json};
 use super::wording::{cost, span};
 use crate::exit::Refusal;
 use crate::layout::bare;
-use crate::volume::target;
+use crate::say::{print, terminal_style};
+use crate::volume::args::{ConfinementArgs, UnlockArgs};
+use crate::volume::confined::{Given, Task};
 
 /// What GRUB has on EFI before it asks for more.
 const FIRST_HEAP_KIB: u32 = 32 << 10;
@@ -56,17 +61,33 @@ struct Row {
     seconds: f64,
 }
 
-/// What is to be printed: of the keyslots of `volume`, or of costs to choose from.
+/// Prints the answer, for `volume` or for costs to choose from.
 ///
 /// # Errors
 /// Those of reading the header and of the derivation.
-pub fn answer(volume: Option<&Path>, json: bool, width: usize) -> anyhow::Result<String> {
-    let asked = match volume {
-        Some(path) => keyslots(path)?,
-        None => CHOICES_KIB.map(|kib| (size(kib), argon2(kib))).into(),
+pub fn answer(
+    volume: Option<&Path>,
+    confinement: &ConfinementArgs,
+    json: bool,
+) -> anyhow::Result<ExitCode> {
+    let tell = |asked, of_volume| -> anyhow::Result<ExitCode> {
+        let rows = measured(asked)?;
+        let width = terminal_style(false).width;
+        print(&if json { object(&rows) } else { text(&rows, of_volume, width) });
+        Ok(ExitCode::SUCCESS)
     };
-    let rows = measured(asked)?;
-    Ok(if json { object(&rows) } else { text(&rows, volume.is_some(), width) })
+    let Some(path) = volume else {
+        return tell(CHOICES_KIB.map(|kib| (size(kib), argon2(kib))).into(), false);
+    };
+    let (volume, confinement) = (path.to_owned(), confinement.clone());
+    let unlock = UnlockArgs { volume, confinement, ..UnlockArgs::default() };
+    let task = Task::on(&unlock, Access::ReadOnly);
+    let work = |given: Given| tell(keyslots(path, &*given.target.device)?, true);
+    let stop = AtomicBool::new(false);
+    match task.is_child() {
+        true => task.in_child(work, &stop),
+        false => task.run(None, |_| Ok(Vec::new()), work, &stop),
+    }
 }
 
 fn argon2(memory_kib: u32) -> Derivation {
@@ -74,9 +95,8 @@ fn argon2(memory_kib: u32) -> Derivation {
     Derivation::Argon2 { kind: Argon2Kind::Id, params }
 }
 
-fn keyslots(path: &Path) -> anyhow::Result<Vec<(String, Derivation)>> {
-    let target = target::open(path, Access::ReadOnly, false)?;
-    let slots = luks::keyslot_costs(&*target.device)
+fn keyslots(path: &Path, device: &dyn BlockDevice) -> anyhow::Result<Vec<(String, Derivation)>> {
+    let slots = luks::keyslot_costs(device)
         .map_err(|error| Refusal::target(path, &cryptbench_text::chain(&error)))?;
     if slots.is_empty() {
         return Err(Refusal::target(path, "it has no keyslot that can be used").into());

@@ -102,7 +102,11 @@ pub fn restore(args: &HeaderRestoreArgs, stop: &AtomicBool) -> anyhow::Result<Ex
     task.run(backup.as_ref(), secrets, work, stop)
 }
 
-fn put_back(args: &HeaderRestoreArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+fn put_back(
+    args: &HeaderRestoreArgs,
+    given: &Given,
+    stop: &AtomicBool,
+) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
     let restore = given.restore(unlock)?;
     let options = HeaderOptions { force: args.force, ..header_options(unlock, stop)? };

@@ -33,12 +33,8 @@ pub struct Target {
 /// How long another process may hold the lock: udev takes it briefly when a writer closes a disk.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Opens the file or device at `path`, bypassing the page cache if `direct` asks for that and it is possible.
-pub fn open(path: &Path, access: Access, direct: bool) -> anyhow::Result<Target> {
-    take(path, open_file(path, access)?, access, direct)
-}
-
-/// The same for an open file, which messages call `path`. Only this file is used, whatever has its name.
+/// The device of an open file, which messages call `path`. Only this file is used, whatever has its name. It bypasses the
+/// page cache if `direct` asks for that and it is possible.
 pub fn take(path: &Path, file: File, access: Access, direct: bool) -> anyhow::Result<Target> {
     check_unused(path, &file, access)?;
     let device = device(file, access, direct);
@@ -351,7 +347,8 @@ mod tests {
             let mut seen = [0; 2];
             while seen.iter().any(|times| *times < 1000) {
                 // A refused file was swapped while it was being opened.
-                let Ok(target) = open(&path("v"), Access::ReadWrite, true) else { continue };
+                let Ok(file) = open_for_child(&path("v"), Access::ReadWrite) else { continue };
+                let target = take(&path("v"), file, Access::ReadWrite, true).unwrap();
                 let mut sector = [0; 512];
                 target.device.read_at(0, &mut sector).unwrap();
                 let used = usize::from(sector[0]) - 1;

@@ -47,11 +47,7 @@ pub(super) fn can_start() -> bool {
     !matches!(Channel::to_child(), Err(e) if e.kind() == std::io::ErrorKind::Unsupported)
 }
 
-pub(super) fn ask(
-    volume: &File,
-    saved: Option<&File>,
-    stop: &AtomicBool,
-) -> anyhow::Result<Asks> {
+pub(super) fn ask(volume: &File, saved: Option<&File>, stop: &AtomicBool) -> anyhow::Result<Asks> {
     let order = Order { what: What::Ask, secrets: 0, header: false, other: saved.is_some() };
     let files: Vec<_> = [volume].into_iter().chain(saved).collect();
     let mut child = Confined::start(order, &files, Stdio::null())?;
