@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FAILURE, Failure};
 
-/// The largest file that is read. Several are in memory at once, so this is less than a record alone may have.
-const LARGEST: u64 = 256 << 20;
+/// The largest file that is read. Several are in memory at once, so this is less than a record alone may have; the largest
+/// run of a built-in profile, with six arms, has 57 MB.
+const LARGEST: u64 = 64 << 20;
 
 /// One file of a fleet's directory.
 #[derive(Debug)]

@@ -22,6 +22,7 @@ mod history_place;
 mod hostile_directory;
 mod interruption;
 mod kdf;
+mod large_files;
 mod main_job;
 mod manual;
 mod page;
