@@ -12,7 +12,7 @@ use cryptbench_record::Record;
 use cryptbench_report::Rows;
 use cryptbench_report::parquet::Gathered;
 
-use crate::{Damaged, FleetError, Found, Observed, read, stream};
+use crate::{Damaged, Files, FleetError, Found, Observed, stream};
 
 /// Rows of one table that wait in memory until the largest part is written: about 100 MB of trials.
 const WAITING: usize = 50_000;
@@ -35,7 +35,7 @@ pub struct Collected {
     pub failures: usize,
 }
 
-/// Writes the rows of the records at `paths` into the new directory `output`, on `threads` threads, and calls `done` after
+/// Writes the rows of the records in `files` into the new directory `output`, on `threads` threads, and calls `done` after
 /// each file that was read.
 ///
 /// The directories are `cells` and `trials`, and in each `cpu_model=...` and `disk_model=...`, as Hive names partitions.
@@ -43,7 +43,7 @@ pub struct Collected {
 /// # Errors
 /// [`FleetError`] if `output` holds something, or cannot be written.
 pub fn collect(
-    paths: &[PathBuf],
+    files: &Files,
     threads: usize,
     output: &Path,
     mut done: impl FnMut(),
@@ -56,11 +56,11 @@ pub fn collect(
     }
     let mut collected = Collected::default();
     let mut tables = TABLES.map(|(_, name)| Partitions::new(output.join(name)));
-    let rows_of = |path: &Path| match read(path) {
+    let rows_of = |path: &Path| match files.read(path) {
         Found::Record(record) => Ok(Parts::of(path, &record)),
         other => Err((path.to_owned(), other)),
     };
-    let failed = stream(paths, threads, rows_of, |found| {
+    let failed = stream(files.paths(), threads, rows_of, |found| {
         done();
         match found {
             Ok(parts) => {
