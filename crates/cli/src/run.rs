@@ -13,7 +13,7 @@ use cryptbench_runner::{
 };
 use cryptbench_system::resource::{Cleaned, cleanup};
 use cryptbench_system::{Selection, setting_name};
-use cryptbench_text::chain;
+use cryptbench_text::{chain, printable_path};
 
 use crate::args::RunArgs;
 use crate::exit;
@@ -85,10 +85,10 @@ pub fn measure_into(
     for done in cleanup() {
         match done {
             Cleaned::Removed(path) => {
-                message(&format!("removed {}, left by a killed run", path.display()));
+                message(&format!("removed {}, left by a killed run", printable_path(&path)));
             }
             Cleaned::Failed(path, why) => {
-                let path = path.display();
+                let path = printable_path(&path);
                 message(&format!("cannot remove {path}, left by a killed run: {why}"));
             }
             Cleaned::NotOurs(_) => {}
@@ -218,7 +218,10 @@ fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
     for given in encrypted {
         let (name, path) = match named_place(given) {
             Some((name, _)) if name.trim().is_empty() => {
-                return refuse(format!("{}: a name is missing before the =", given.display()));
+                return refuse(format!(
+                    "{}: a name is missing before the =",
+                    printable_path(given)
+                ));
             }
             Some((name, path)) => (Some(name), path),
             None => (None, given.clone()),

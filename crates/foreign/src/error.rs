@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use cryptbench_text::{printable, printable_path};
+
 /// A file that cannot be read or parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum ForeignError {
     /// The file could not be read.
-    #[error("cannot read {path}")]
+    #[error("cannot read {name}", name = printable_path(path))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -14,7 +16,7 @@ pub enum ForeignError {
         source: std::io::Error,
     },
     /// The file has none of the known formats, or holds nothing usable.
-    #[error("{path}: {reason}")]
+    #[error("{name}: {reason}", name = printable_path(path))]
     File {
         /// The file or directory.
         path: PathBuf,
@@ -22,7 +24,7 @@ pub enum ForeignError {
         reason: String,
     },
     /// A line of a known format cannot be parsed.
-    #[error("{path}, line {line}: {reason}: {text:?}")]
+    #[error("{name}, line {line}: {reason}: {text:?}", name = printable_path(path))]
     Line {
         /// The file.
         path: PathBuf,
@@ -54,9 +56,12 @@ impl Fault {
     }
 
     pub(crate) fn of(self, path: PathBuf) -> ForeignError {
+        let shown = |reason: String| printable(&reason).into_owned();
         match self {
-            Self::File(reason) => ForeignError::File { path, reason },
-            Self::Line { line, reason, text } => ForeignError::Line { path, line, reason, text },
+            Self::File(reason) => ForeignError::File { path, reason: shown(reason) },
+            Self::Line { line, reason, text } => {
+                ForeignError::Line { path, line, reason: shown(reason), text }
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use cryptbench_record::{ArmRole, Record, Workload};
+use cryptbench_text::printable_path;
 
 use crate::cell::{Cell, Format, Key, Run, Set};
 use crate::number::positive;
@@ -44,7 +45,7 @@ pub enum RecordError {
 
 /// The trials of a record as cells, without discarded ones.
 pub fn from_record(record: &Record, path: &Path, arms: ArmChoice<'_>) -> Result<Set, RecordError> {
-    let label = path.display().to_string();
+    let label = printable_path(path);
     let chosen = |role: ArmRole, id: &str, name: &str| match arms {
         ArmChoice::All => true,
         ArmChoice::Plain => role == ArmRole::Plain,

@@ -10,6 +10,7 @@ mod sizes;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::path::Path;
 
 pub use chain::chain;
 pub use sizes::human;
@@ -18,6 +19,12 @@ pub use sizes::human;
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     shown(text, |_| false)
+}
+
+/// A path as one line: a line break in a name of a file must not forge a line of output.
+#[must_use]
+pub fn printable_path(path: &Path) -> String {
+    printable(&path.to_string_lossy()).into_owned()
 }
 
 /// As [`printable`] for text of several lines: line breaks and tabs stay.
@@ -93,6 +100,12 @@ mod tests {
     fn only_lines_of_text_may_break_and_hold_tabs() {
         assert_eq!(printable("a\nb\t"), "a\\u{a}b\\u{9}");
         assert_eq!(printable_lines("a\nb\t\x1b"), "a\nb\t\\u{1b}");
+    }
+
+    #[test]
+    fn a_path_is_one_line() {
+        let path = Path::new("/a\ncryptbench: all is well\u{9b}\u{2066}");
+        assert_eq!(printable_path(path), "/a\\u{a}cryptbench: all is well\\u{9b}\\u{2066}");
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! A fleet's report on one screen of a terminal, and in full.
 
+use std::path::Path;
+
 use cryptbench_fleet::{Group, Kind, Outlier, Report, Row, Share};
 use cryptbench_report::{share_words, thousands};
+use cryptbench_text::printable_path;
 
 use crate::layout::{grid, hang, paragraph};
 
@@ -116,7 +119,7 @@ pub fn full(report: &Report, width: usize) -> String {
         report
             .damaged
             .iter()
-            .map(|d| hang("  ", &format!("{}: {}", d.path.display(), d.why), width)),
+            .map(|d| hang("  ", &format!("{}: {}", printable_path(&d.path), d.why), width)),
     );
     blocks.push(last.join("\n"));
     blocks.retain(|block| !block.is_empty());
@@ -255,7 +258,7 @@ pub(super) fn state(report: &Report) -> Vec<String> {
     }
     if !report.damaged.is_empty() {
         let file = |d: &cryptbench_fleet::Damaged| {
-            d.path.file_name().unwrap_or(d.path.as_os_str()).to_string_lossy().into_owned()
+            printable_path(Path::new(d.path.file_name().unwrap_or(d.path.as_os_str())))
         };
         let files: Vec<String> = report.damaged.iter().map(file).collect();
         found.push(format!("Damaged and left out: {}", files.join(", ")));

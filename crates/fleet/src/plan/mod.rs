@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cryptbench_os::read_text;
+use cryptbench_text::printable_path;
 use script::Script;
 use serde::Deserialize;
 
@@ -137,7 +138,7 @@ impl Plan {
     pub fn parse(text: &str, origin: &Path) -> Result<Self, FleetError> {
         let plan: Self = toml::from_str(text)
             .map_err(|source| FleetError::Plan { path: origin.to_owned(), source })?;
-        let unfit = |problem| FleetError::Unfit(format!("{}: {problem}", origin.display()));
+        let unfit = |problem| FleetError::Unfit(format!("{}: {problem}", printable_path(origin)));
         if let Some(problem) = values::fault(&plan) {
             return Err(unfit(problem));
         }

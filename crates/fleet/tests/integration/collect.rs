@@ -54,3 +54,20 @@ fn every_trial_of_every_record_is_in_the_dataset() {
     // What is there is not mixed with more.
     assert!(collect(&Files::in_directory(&fleet).unwrap(), 2, &dataset, || ()).is_err());
 }
+
+#[test]
+fn a_model_may_be_longer_than_a_name_of_a_file() {
+    const LONG: &str = concat!(
+        "CPU/0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 ",
+        "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 ",
+        "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 ",
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let (fleet, dataset) = (dir.path().join("fleet"), dir.path().join("dataset"));
+    let kind = Kind { cpu: LONG, disk: LONG, ..FAST };
+    let mut record = record(&mut Normal::new(13), "node1", &kind, (5, 0.02));
+    record.results = None;
+    leave(&fleet, &record);
+    let found = collect(&Files::in_directory(&fleet).unwrap(), 2, &dataset, || ()).unwrap();
+    assert_eq!((found.records, found.files), (1, 2));
+}
