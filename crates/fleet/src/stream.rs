@@ -29,7 +29,7 @@ impl Files {
                 false => paths.push(path),
                 true if fs::symlink_metadata(&run).is_ok() => paths.push(run),
                 true => {
-                    paths.extend(listed(&path)?.into_iter().filter(|(_, d)| !d).map(|(p, _)| p))
+                    paths.extend(listed(&path)?.into_iter().filter(|(_, d)| !d).map(|(p, _)| p));
                 }
             }
         }

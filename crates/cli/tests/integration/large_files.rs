@@ -1,7 +1,7 @@
 //! Files that hold far more than any run are refused with the limit, before they fill the memory.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Output, Stdio};
 
 use crate::sandbox::{Sandbox, text};
@@ -25,8 +25,8 @@ fn fixture() -> String {
     fs::read_to_string(path).unwrap()
 }
 
-fn written(path: PathBuf, text: String) -> String {
-    fs::write(&path, text).unwrap();
+fn written(path: &Path, text: &str) -> String {
+    fs::write(path, text).unwrap();
     path.display().to_string()
 }
 
@@ -52,9 +52,9 @@ fn a_record_with_millions_of_texts_is_refused_in_little_memory() {
     let s = Sandbox::new();
     let notes = fixture().replace("\"notes\":[]", &format!("\"notes\":[{}]", list("\"\"")));
     assert!(notes.len() > LIST, "the fixture has no notes");
-    let record = written(s.out().join("record.json"), notes);
+    let record = written(&s.out().join("record.json"), &notes);
     let limit = "the list \"notes\" has more than 10000 items";
-    let small = written(s.out().join("small.json"), fixture());
+    let small = written(&s.out().join("small.json"), &fixture());
     refused(&s, &["report", &record], &record, limit);
     refused(&s, &["compare", &small, &record], &record, limit);
     let database = s.out().join("history").display().to_string();
@@ -82,11 +82,11 @@ fn a_log_with_millions_of_texts_is_refused_in_little_memory() {
     let start = serde_json::json!({ "start": record });
     let command =
         format!("{{\"command\":{{\"arguments\":[{}],\"directory\":\"\"}}}}", list("\"\""));
-    let log = written(run.join("trials.jsonl"), format!("{start}\n{command}\n"));
+    let log = written(&run.join("trials.jsonl"), &format!("{start}\n{command}\n"));
     let at = run.display().to_string();
     refused(&s, &["report", &at], &log, "the list \"arguments\" has more than 10000 items");
     let notes = "{\"note\":\"\"}\n".repeat(1_100_000);
-    written(run.join("trials.jsonl"), format!("{start}\n{notes}"));
+    written(&run.join("trials.jsonl"), &format!("{start}\n{notes}"));
     refused(&s, &["report", &at], &log, "more than 1000000 lines");
 }
 
@@ -94,10 +94,15 @@ fn a_log_with_millions_of_texts_is_refused_in_little_memory() {
 fn a_foreign_result_with_millions_of_values_is_refused_in_little_memory() {
     let s = Sandbox::new();
     let fio = format!("{{\n\"fio version\": \"fio-3.33\",\n\"jobs\": [{}]}}\n", list("[]"));
-    let fio = written(s.out().join("fio.json"), fio);
+    let fio = written(&s.out().join("fio.json"), &fio);
     let lines = written(
-        s.out().join("table.csv"),
-        "operation,mb_s\n".to_owned() + &"read,1\n".repeat(8_000_000),
+        &s.out().join("table.csv"),
+        &("operation,mb_s
+"
+        .to_owned()
+            + &"read,1
+"
+            .repeat(8_000_000)),
     );
     let limits =
         [(&fio, "the list \"jobs\" has more than 10000 items"), (&lines, "more than 100000 lines")];

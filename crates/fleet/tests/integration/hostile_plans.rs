@@ -122,7 +122,7 @@ fn hostile_plan(random: &mut Random, dir: &Path) -> Table {
             2 if plan.contains_key("target") => _ = plan.insert("target".into(), below("")),
             2 => _ = plan.insert("pair".into(), texts(&["/plain", &format!("{text}=/{text}")])),
             3 | 4 => {
-                _ = plan.insert("options".into(), texts(&["--seed", &text, "x", &hostile(random)]))
+                _ = plan.insert("options".into(), texts(&["--seed", &text, "x", &hostile(random)]));
             }
             5 => _ = plan.insert("fetch_to".into(), text.into()),
             6 => _ = plan.insert("profile".into(), text.into()),
@@ -133,7 +133,7 @@ fn hostile_plan(random: &mut Random, dir: &Path) -> Table {
             11 => _ = plan.insert("claim".into(), format!("a{text}").into()),
             12 => _ = plan.insert("tolerate".into(), texts(&[&format!("a{text}")])),
             13 if plan.contains_key("systems") => {
-                _ = plan.insert("systems".into(), texts(&[&format!("a{text}")]))
+                _ = plan.insert("systems".into(), texts(&[&format!("a{text}")]));
             }
             14 => _ = plan.insert("program".into(), text.into()),
             _ => _ = plan.insert("fetch_to".into(), below("records")),
