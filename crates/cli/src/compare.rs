@@ -13,7 +13,7 @@ use cryptbench_foreign::costs::{CostChange, costs};
 use cryptbench_foreign::differences::{Difference, differences};
 use cryptbench_foreign::{ArmChoice, Set, from_record, is_record, read};
 use cryptbench_record::Record;
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 use serde::Serialize;
 
 use crate::exit::Refusal;
@@ -105,7 +105,7 @@ fn refuse_other_sets(
         "measured {}, and {} measured {}: sets are not mixed. Name an arm that both have, such as --arm plain, or measure \
          both alike with --system",
         name(of_b),
-        printable_path(at_a),
+        shown(at_a),
         name(of_a)
     );
     Err(Refusal::usage(at_b, &reason).into())

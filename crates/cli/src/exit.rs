@@ -16,7 +16,7 @@ use cryptbench_record::RecordError;
 use cryptbench_runner::RunError;
 use cryptbench_serve::ServeError;
 use cryptbench_system::SystemError;
-use cryptbench_text::{chain, printable_path};
+use cryptbench_text::{chain, shown};
 use cryptbench_volume::VolumeError;
 
 /// Something unexpected.
@@ -77,7 +77,7 @@ pub struct Refusal {
 
 impl Refusal {
     fn new(path: &Path, reason: &str, code: u8) -> Self {
-        Self { path: printable_path(path), reason: reason.to_owned(), code }
+        Self { path: shown(path), reason: reason.to_owned(), code }
     }
 
     /// The target is not suitable.

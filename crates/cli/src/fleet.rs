@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use cryptbench_fleet::{Files, Fleet, FleetError, Plan, Report, expand, stream};
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::exit::Refusal;
@@ -71,7 +71,7 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         _ if args.csv => print_text(&csv::lines(&report)),
         _ if args.html => print_text(&page::page(&report)),
         _ if args.full => print(&text::full(&report, style.width)),
-        _ => print(&text::screen(&report, &printable_path(&args.directory), style.width)),
+        _ => print(&text::screen(&report, &shown(&args.directory), style.width)),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -11,7 +11,7 @@ use cryptbench_history::check::{Change, Check, check, check_all};
 use cryptbench_history::{History, HistoryError, Run};
 use cryptbench_os::{Directory, dirs, user};
 use cryptbench_system::provision::{state_directories, trusted_state_directories};
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 use serde::Serialize;
 
 use crate::exit::{self, Refusal};
@@ -118,9 +118,9 @@ fn add(path: &Path, records: &[PathBuf]) -> anyhow::Result<ExitCode> {
     for record in records {
         let added = history.add(record)?;
         let how = if added.new { "added as" } else { "is there already as" };
-        print(&format!("{} {how} {}", printable_path(record), added.id));
+        print(&format!("{} {how} {}", shown(record), added.id));
     }
-    print(&format!("history {}", printable_path(history.path())));
+    print(&format!("history {}", shown(history.path())));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -130,7 +130,7 @@ fn show(history: &History, id: i64, json: bool) -> anyhow::Result<ExitCode> {
         print_json_text(&document);
         return Ok(ExitCode::SUCCESS);
     }
-    let origin = format!("record {id} of {}", printable_path(history.path()));
+    let origin = format!("record {id} of {}", shown(history.path()));
     let record = cryptbench_record::parse(Path::new(&origin), &document)?;
     let results = cryptbench_report::analyse(&record);
     let text = cryptbench_report::terminal::render(&record, &results, terminal_style(false));

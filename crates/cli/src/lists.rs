@@ -7,7 +7,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use cryptbench_load::Profile;
 use cryptbench_system::resource::{Cleaned, cleanup as clean};
 use cryptbench_system::{Availability, Setting};
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 use textwrap::core::Word;
 use textwrap::{WordSeparator, WordSplitter};
 
@@ -82,13 +82,13 @@ pub fn cleanup() -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     for item in &done {
         match item {
-            Cleaned::Removed(path) => print(&format!("removed {}", printable_path(path))),
+            Cleaned::Removed(path) => print(&format!("removed {}", shown(path))),
             Cleaned::NotOurs(path) => print(&format!(
                 "left alone: {} is not the file that the killed run made",
-                printable_path(path)
+                shown(path)
             )),
             Cleaned::Failed(path, why) => {
-                message(&format!("cannot remove {}: {why}", printable_path(path)));
+                message(&format!("cannot remove {}: {why}", shown(path)));
                 code = ExitCode::from(exit::LEFT_OVER);
             }
         }

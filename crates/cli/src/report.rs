@@ -11,7 +11,7 @@ use cryptbench_os::terminal::STDOUT;
 use cryptbench_record::Record;
 use cryptbench_report::Rows;
 use cryptbench_report::terminal::{Style, answer::Outlook};
-use cryptbench_text::{escaped_json, printable, printable_path};
+use cryptbench_text::{escaped_json, printable, shown};
 
 use crate::args::{FormatArg, ReportArgs, TableArg};
 use crate::exit::Refusal;
@@ -86,11 +86,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     }
     if let Some(directory) = &args.charts {
         let written = charts::write(&record, directory)?;
-        say::note(&format!(
-            "{written} charts in {}, {}",
-            printable_path(directory),
-            charts::FORMATS
-        ));
+        say::note(&format!("{written} charts in {}, {}", shown(directory), charts::FORMATS));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -186,6 +182,6 @@ pub fn written(file: &Path, done: std::io::Result<()>) -> anyhow::Result<()> {
         Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => {
             Err(Refusal::target(file, &e.to_string()).into())
         }
-        done => done.with_context(|| format!("cannot write {}", printable_path(file))),
+        done => done.with_context(|| format!("cannot write {}", shown(file))),
     }
 }

@@ -13,7 +13,7 @@ use cryptbench_runner::{
 };
 use cryptbench_system::resource::{Cleaned, cleanup};
 use cryptbench_system::{Selection, setting_name};
-use cryptbench_text::{chain, printable_path};
+use cryptbench_text::{chain, shown};
 
 use crate::args::RunArgs;
 use crate::exit;
@@ -85,10 +85,10 @@ pub fn measure_into(
     for done in cleanup() {
         match done {
             Cleaned::Removed(path) => {
-                message(&format!("removed {}, left by a killed run", printable_path(&path)));
+                message(&format!("removed {}, left by a killed run", shown(&path)));
             }
             Cleaned::Failed(path, why) => {
-                let path = printable_path(&path);
+                let path = shown(&path);
                 message(&format!("cannot remove {path}, left by a killed run: {why}"));
             }
             Cleaned::NotOurs(_) => {}
@@ -218,10 +218,7 @@ fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
     for given in encrypted {
         let (name, path) = match named_place(given) {
             Some((name, _)) if name.trim().is_empty() => {
-                return refuse(format!(
-                    "{}: a name is missing before the =",
-                    printable_path(given)
-                ));
+                return refuse(format!("{}: a name is missing before the =", shown(given)));
             }
             Some((name, path)) => (Some(name), path),
             None => (None, given.clone()),

@@ -13,7 +13,7 @@ use cryptbench_report::studies::brief;
 use cryptbench_studies::here::{Tested, conclusions};
 use cryptbench_studies::own::own;
 use cryptbench_studies::{Letter, Table};
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     for part in &parts {
         let measured = measure_with(part, signal, !args.json, in_ram.clone())?;
         if let Saved::In(at) | Saved::Elsewhere(at, _) = &measured.saved {
-            places.push(printable_path(at));
+            places.push(shown(at));
         }
         records.push(measured.record);
         if !measured.whole {

@@ -11,7 +11,7 @@ use cryptbench_os::write_whole;
 use cryptbench_record::Record;
 use cryptbench_report::Rows;
 use cryptbench_report::parquet::Gathered;
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 
 use crate::node::hex;
 use crate::{Damaged, Files, FleetError, Found, Observed, stream};
@@ -53,8 +53,7 @@ pub fn collect(
     fs::create_dir_all(output).map_err(FleetError::io("create", output))?;
     let mut entries = fs::read_dir(output).map_err(FleetError::io("list", output))?;
     if entries.next().is_some() {
-        let problem =
-            format!("{} holds files already; name a new directory", printable_path(output));
+        let problem = format!("{} holds files already; name a new directory", shown(output));
         return Err(FleetError::Unfit(problem));
     }
     let mut collected = Collected::default();

@@ -6,7 +6,7 @@ use cryptbench_os::read_text;
 use cryptbench_record::{Arm, ArmRole, Node, Record, Results, parse};
 use cryptbench_stats::Effect;
 use cryptbench_stats::paired::FEWEST_PAIRS;
-use cryptbench_text::{chain, printable_path};
+use cryptbench_text::{chain, shown};
 use serde::{Deserialize, Serialize};
 
 use crate::{FAILURE, Failure};
@@ -54,7 +54,7 @@ pub fn read(path: &Path) -> Found {
         Err(error) => {
             let said = chain(&error);
             // The report names the file itself.
-            let named = format!("{} ", printable_path(path));
+            let named = format!("{} ", shown(path));
             Found::Damaged(said.strip_prefix(&named).unwrap_or(&said).to_owned())
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use cryptbench_stats::{Effect, Heterogeneity, Pooled, pool};
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 use serde::Serialize;
 
 use crate::fleet::{Fleet, Point};
@@ -129,7 +129,7 @@ pub struct Member {
 
 /// A path need not be text in UTF-8, as JSON has to be.
 fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&printable_path(path))
+    serializer.serialize_str(&shown(path))
 }
 
 /// A file that is no record.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 use serde::{Serialize, Serializer};
 
 /// The program that wrote a result.
@@ -161,11 +161,11 @@ impl Run {
 
 /// A path need not be text in UTF-8, as JSON has to be.
 fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&printable_path(path))
+    serializer.serialize_str(&shown(path))
 }
 
 fn all_shown<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(paths.iter().map(|path| printable_path(path)))
+    serializer.collect_seq(paths.iter().map(|path| shown(path)))
 }
 
 /// Several runs of the same work.

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use cryptbench_text::{printable, printable_path};
+use cryptbench_text::{printable, shown};
 
 /// A file that cannot be read or parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum ForeignError {
     /// The file could not be read.
-    #[error("cannot read {name}", name = printable_path(path))]
+    #[error("cannot read {name}", name = shown(path))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -16,7 +16,7 @@ pub enum ForeignError {
         source: std::io::Error,
     },
     /// The file has none of the known formats, or holds nothing usable.
-    #[error("{name}: {reason}", name = printable_path(path))]
+    #[error("{name}: {reason}", name = shown(path))]
     File {
         /// The file or directory.
         path: PathBuf,
@@ -24,7 +24,7 @@ pub enum ForeignError {
         reason: String,
     },
     /// A line of a known format cannot be parsed.
-    #[error("{name}, line {line}: {reason}: {text:?}", name = printable_path(path))]
+    #[error("{name}, line {line}: {reason}: {text:?}", name = shown(path))]
     Line {
         /// The file.
         path: PathBuf,

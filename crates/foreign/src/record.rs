@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cryptbench_record::{ArmRole, Record, Workload};
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 
 use crate::cell::{Cell, Format, Key, Run, Set};
 use crate::number::positive;
@@ -45,7 +45,7 @@ pub enum RecordError {
 
 /// The trials of a record as cells, without discarded ones.
 pub fn from_record(record: &Record, path: &Path, arms: ArmChoice<'_>) -> Result<Set, RecordError> {
-    let label = printable_path(path);
+    let label = shown(path);
     let chosen = |role: ArmRole, id: &str, name: &str| match arms {
         ArmChoice::All => true,
         ArmChoice::Plain => role == ArmRole::Plain,

@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 
 use cryptbench_record::RecordError;
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 
 /// An error of the history. None of these has changed a file.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// There is no database yet.
-    #[error("{name}: no history is kept there yet; `cryptbench history add RECORD` begins one", name = printable_path(path))]
+    #[error("{name}: no history is kept there yet; `cryptbench history add RECORD` begins one", name = shown(path))]
     None {
         /// The database's expected path.
         path: PathBuf,
     },
     /// The file is not a history database.
-    #[error("{name} is not a history of cryptbench ({what}); it was left alone", name = printable_path(path))]
+    #[error("{name} is not a history of cryptbench ({what}); it was left alone", name = shown(path))]
     NotOurs {
         /// The file.
         path: PathBuf,
@@ -24,7 +24,7 @@ pub enum HistoryError {
     },
     /// A newer version of the program wrote the database.
     #[error(
-        "{name} has version {found} of the history; this program reads versions up to {known}: use a newer cryptbench", name = printable_path(path))]
+        "{name} has version {found} of the history; this program reads versions up to {known}: use a newer cryptbench", name = shown(path))]
     Newer {
         /// The file.
         path: PathBuf,
@@ -35,7 +35,7 @@ pub enum HistoryError {
     },
     /// The file is damaged.
     #[error(
-        "{name} is damaged ({what}); it was left alone. Its records can be added to a new one (--database)", name = printable_path(path))]
+        "{name} is damaged ({what}); it was left alone. Its records can be added to a new one (--database)", name = shown(path))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum HistoryError {
         what: String,
     },
     /// SQLite failed.
-    #[error("{name} cannot be used: {what}", name = printable_path(path))]
+    #[error("{name} cannot be used: {what}", name = shown(path))]
     Database {
         /// The file.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum HistoryError {
         what: String,
     },
     /// The database's directory cannot be created.
-    #[error("cannot make the directory {name}", name = printable_path(path))]
+    #[error("cannot make the directory {name}", name = shown(path))]
     Io {
         /// The directory.
         path: PathBuf,
@@ -62,13 +62,13 @@ pub enum HistoryError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// The record has no trials and therefore nothing to store.
-    #[error("{name}: the record holds no trials", name = printable_path(path))]
+    #[error("{name}: the record holds no trials", name = shown(path))]
     Empty {
         /// The record.
         path: PathBuf,
     },
     /// The history has no such record.
-    #[error("no record {id} in {name}; `cryptbench history list` shows them", name = printable_path(path))]
+    #[error("no record {id} in {name}; `cryptbench history list` shows them", name = shown(path))]
     NoSuchRecord {
         /// The database.
         path: PathBuf,

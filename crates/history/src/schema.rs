@@ -149,10 +149,7 @@ fn refuse_irregular(path: &Path, real: &Path) -> Result<(), HistoryError> {
         if std::fs::symlink_metadata(&file).is_ok_and(|found| !found.is_file()) {
             let what = match ending {
                 "" => "not a regular file".to_owned(),
-                _ => format!(
-                    "{} is not a regular file",
-                    cryptbench_text::printable_path(Path::new(&file))
-                ),
+                _ => format!("{} is not a regular file", cryptbench_text::shown(Path::new(&file))),
             };
             return Err(HistoryError::NotOurs { path: path.to_owned(), what });
         }

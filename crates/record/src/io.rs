@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use cryptbench_text::{escaped_json, printable_path};
+use cryptbench_text::{escaped_json, shown};
 
 use crate::log::{LOG, fold, read_log};
 use crate::printable::{printable_document, printable_record};
@@ -14,7 +14,7 @@ use crate::{Record, SCHEMA, limits};
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file could not be read or written.
-    #[error("cannot {act} {name}", name = printable_path(path))]
+    #[error("cannot {act} {name}", name = shown(path))]
     Io {
         /// The attempted action, as a verb.
         act: &'static str,
@@ -24,7 +24,7 @@ pub enum RecordError {
         source: std::io::Error,
     },
     /// The file is not JSON, or not a record.
-    #[error("{name} is not a cryptbench record", name = printable_path(path))]
+    #[error("{name} is not a cryptbench record", name = shown(path))]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -32,7 +32,7 @@ pub enum RecordError {
         source: serde_json::Error,
     },
     /// A newer version of the program wrote the record.
-    #[error("{name} has schema {found:?}; this program reads {SCHEMA:?}: use a newer cryptbench", name = printable_path(path))]
+    #[error("{name} has schema {found:?}; this program reads {SCHEMA:?}: use a newer cryptbench", name = shown(path))]
     Schema {
         /// The file.
         path: PathBuf,
@@ -41,7 +41,7 @@ pub enum RecordError {
     },
     /// The file holds more than a record can.
     #[error(
-        "{name} is refused: {what}, which exceeds every run; use the file as cryptbench wrote it", name = printable_path(path))]
+        "{name} is refused: {what}, which exceeds every run; use the file as cryptbench wrote it", name = shown(path))]
     TooLarge {
         /// The file.
         path: PathBuf,

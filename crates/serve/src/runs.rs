@@ -13,7 +13,7 @@ use cryptbench_record::{
     Arm, ArmRole, LOG, LONGEST_TITLE, Record, Results, StopReason, TITLE, TitleError, WorkloadStop,
     is_being_written, set_title, title,
 };
-use cryptbench_text::{chain, printable_path};
+use cryptbench_text::{chain, shown};
 use serde::Serialize;
 
 /// Longest name of a run's directory.
@@ -213,7 +213,7 @@ fn read(name: &str, directory: &Path) -> Run {
         Some(found) if found.len() <= LONGEST_FILE => {
             cryptbench_record::read(&path).map_err(|e| chain(&e))
         }
-        _ => Err(format!("{} is too long for this page.", printable_path(&path))),
+        _ => Err(format!("{} is too long for this page.", shown(&path))),
     };
     let (summary, problem) = match found {
         Ok(record) => (Some(summary(&record)), None),

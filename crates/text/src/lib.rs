@@ -18,19 +18,22 @@ pub use sizes::human;
 /// `text` as one line, without characters that control a terminal or reorder text.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    shown(text, |_| false)
-}
-
-/// A path as one line: a line break in a name of a file must not forge a line of output.
-#[must_use]
-pub fn printable_path(path: &Path) -> String {
-    printable(&path.to_string_lossy()).into_owned()
+    escaped(text, |_| false)
 }
 
 /// As [`printable`] for text of several lines: line breaks and tabs stay.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    shown(text, |c| matches!(c, '\n' | '\t'))
+    escaped(text, |c| matches!(c, '\n' | '\t'))
+}
+
+/// A path as one line of a message: [`printable`], with bytes that are not UTF-8 replaced.
+///
+/// Every name that a message contains passes here, since a line break in it would begin a line of its own, which anyone
+/// could have written.
+#[must_use]
+pub fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy()).into_owned()
 }
 
 /// A JSON text with such characters in strings escaped in JSON's own way (RFC 8259, section 7), so
@@ -44,7 +47,7 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
     })
 }
 
-fn shown(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     replaced(text, stays, |out, c| {
         let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
     })
@@ -100,12 +103,7 @@ mod tests {
     fn only_lines_of_text_may_break_and_hold_tabs() {
         assert_eq!(printable("a\nb\t"), "a\\u{a}b\\u{9}");
         assert_eq!(printable_lines("a\nb\t\x1b"), "a\nb\t\\u{1b}");
-    }
-
-    #[test]
-    fn a_path_is_one_line() {
-        let path = Path::new("/a\ncryptbench: all is well\u{9b}\u{2066}");
-        assert_eq!(printable_path(path), "/a\\u{a}cryptbench: all is well\\u{9b}\\u{2066}");
+        assert_eq!(shown(Path::new("a\nb\t\x1b")), "a\\u{a}b\\u{9}\\u{1b}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use cryptbench_foreign::joint::{Advantage, Cell, Joint, Work, joint};
 use cryptbench_record::Record;
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 use serde::Serialize;
 
 use super::args::CompareArgs;
@@ -46,7 +46,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         if let Some((first, before)) = records.first() {
             refuse_other_sets((path, &record), (Path::new(first), before))?;
         }
-        records.push((printable_path(path), record));
+        records.push((shown(path), record));
     }
     if records.len() < 2 {
         let reason = "takes two records or more; cryptbench report shows one";

@@ -10,20 +10,20 @@ use cryptbench_fleet::Files;
 pub fn collect(files: &Files, threads: usize, output: &Path) -> anyhow::Result<ExitCode> {
     use crate::say::{message, print};
     use cryptbench_report::thousands;
-    use cryptbench_text::printable_path;
+    use cryptbench_text::shown;
 
     let bar = super::progress(files.paths().len());
     let found = cryptbench_fleet::collect(files, threads, output, || bar.inc(1))?;
     bar.finish_and_clear();
     for damaged in &found.damaged {
-        message(&format!("{} is left out: {}", printable_path(&damaged.path), damaged.why));
+        message(&format!("{} is left out: {}", shown(&damaged.path), damaged.why));
     }
     let [cells, trials] = found.rows.map(thousands);
     print(&format!(
         "{} records: {cells} cells and {trials} trials in {} files below {}",
         thousands(found.records),
         thousands(found.files),
-        printable_path(output)
+        shown(output)
     ));
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use cryptbench_fleet::{FAILURE, Failure, Shared, node};
 use cryptbench_record::Node;
 use cryptbench_system::ALL;
-use cryptbench_text::{chain, printable, printable_path};
+use cryptbench_text::{chain, printable, shown};
 
 use crate::args::RunArgs;
 use crate::exit::{self, Refusal};
@@ -33,7 +33,7 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
         print(&format!(
             "{} has measured this since it was started: {}",
             printable(&node.name),
-            printable_path(&path)
+            shown(&path)
         ));
         return Ok(ExitCode::SUCCESS);
     }
@@ -58,7 +58,7 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
             print(&format!(
                 "{} measured: {}",
                 printable(&node.name),
-                printable_path(&shared.record_of(node))
+                shown(&shared.record_of(node))
             ));
         }
     }

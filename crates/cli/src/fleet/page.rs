@@ -2,7 +2,7 @@
 
 use cryptbench_fleet::{Report, Row};
 use cryptbench_report::{ForestPage, ForestPlot, ForestRow, forest_page, share_words};
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 
 use super::text::{LEGEND, choice, kinds, letter, machines, next, records, state, unlike};
 
@@ -24,8 +24,7 @@ pub fn page(report: &Report) -> String {
     let unlike = report.outliers.iter().map(unlike);
     let mut remarks: Vec<String> = unlike.chain(state(report)).collect();
     remarks.extend(report.failed.iter().map(|f| format!("{}: {}", f.node, f.why)));
-    remarks
-        .extend(report.damaged.iter().map(|d| format!("{}: {}", printable_path(&d.path), d.why)));
+    remarks.extend(report.damaged.iter().map(|d| format!("{}: {}", shown(&d.path), d.why)));
     forest_page(&ForestPage {
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         about: format!("{}, {}.", machines(report.machines), records(report.records)),

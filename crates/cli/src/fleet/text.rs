@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cryptbench_fleet::{Group, Kind, Outlier, Report, Row, Share};
 use cryptbench_report::{share_words, thousands};
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 
 use crate::layout::{grid, hang, paragraph};
 
@@ -116,10 +116,7 @@ pub fn full(report: &Report, width: usize) -> String {
         state(report).iter().map(|line| paragraph(line, width, 0)).collect();
     last.extend(report.failed.iter().map(|f| hang("  ", &format!("{}: {}", f.node, f.why), width)));
     last.extend(
-        report
-            .damaged
-            .iter()
-            .map(|d| hang("  ", &format!("{}: {}", printable_path(&d.path), d.why), width)),
+        report.damaged.iter().map(|d| hang("  ", &format!("{}: {}", shown(&d.path), d.why), width)),
     );
     blocks.push(last.join("\n"));
     blocks.retain(|block| !block.is_empty());
@@ -258,7 +255,7 @@ pub(super) fn state(report: &Report) -> Vec<String> {
     }
     if !report.damaged.is_empty() {
         let file = |d: &cryptbench_fleet::Damaged| {
-            printable_path(Path::new(d.path.file_name().unwrap_or(d.path.as_os_str())))
+            shown(Path::new(d.path.file_name().unwrap_or(d.path.as_os_str())))
         };
         let files: Vec<String> = report.damaged.iter().map(file).collect();
         found.push(format!("Damaged and left out: {}", files.join(", ")));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cryptbench_devices::Operation;
 use cryptbench_microbench::cipher::{BUFFER, SpeedRequest, plan};
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ pub(super) fn cipher_rates(
     }
     if let Some(path) = &args.ciphers_from {
         let found = from_file(path, &named, &units)?;
-        return Ok((found, format!("{}, one thread", printable_path(path))));
+        return Ok((found, format!("{}, one thread", shown(path))));
     }
     let speeds = plan(&SpeedRequest {
         ciphers: named,

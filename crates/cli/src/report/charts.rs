@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use cryptbench_os::{Directory, NewFile};
 use cryptbench_record::Record;
 use cryptbench_report::charts::{Chart, MARK, charts};
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 
 use super::written;
 use crate::exit::Refusal;
@@ -63,7 +63,7 @@ impl<'a> Place<'a> {
     fn open(path: &'a Path) -> anyhow::Result<Self> {
         let directory = fs::create_dir_all(path)
             .and_then(|()| Directory::open(path))
-            .with_context(|| format!("cannot make {}", printable_path(path)))?;
+            .with_context(|| format!("cannot make {}", shown(path)))?;
         Ok(Self { path, directory })
     }
 

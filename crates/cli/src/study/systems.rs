@@ -6,7 +6,7 @@ use cryptbench_os::Details;
 use cryptbench_os::storage::mount_of;
 use cryptbench_system::Availability;
 use cryptbench_system::provision::signatures;
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 
 use super::protocol::{Program, Protocol};
 use crate::args::RunArgs;
@@ -34,7 +34,7 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
         return (chosen, remarks);
     }
     for place in prepared {
-        remarks.push(format!("beside them, as you prepared it: {}", printable_path(place)));
+        remarks.push(format!("beside them, as you prepared it: {}", shown(place)));
     }
     for program in protocol.systems {
         // Whoever names a place prepared there what nobody else can.

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cryptbench_os::read_text;
-use cryptbench_text::printable_path;
+use cryptbench_text::shown;
 use script::Script;
 use serde::Deserialize;
 
@@ -138,7 +138,7 @@ impl Plan {
     pub fn parse(text: &str, origin: &Path) -> Result<Self, FleetError> {
         let plan: Self = toml::from_str(text)
             .map_err(|source| FleetError::Plan { path: origin.to_owned(), source })?;
-        let unfit = |problem| FleetError::Unfit(format!("{}: {problem}", printable_path(origin)));
+        let unfit = |problem| FleetError::Unfit(format!("{}: {problem}", shown(origin)));
         if let Some(problem) = values::fault(&plan) {
             return Err(unfit(problem));
         }
