@@ -8,10 +8,10 @@ mod page;
 mod text;
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use cryptbench_fleet::{Fleet, FleetError, Plan, Report, expand, files, read, stream};
+use cryptbench_fleet::{Files, Fleet, FleetError, Plan, Report, expand, stream};
 use cryptbench_text::shown;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -50,13 +50,13 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         (None, Some(plan)) => Plan::read(plan)?.nodes()?,
         (None, None) => Vec::new(),
     };
-    let paths = listed(&args.directory)?;
-    let bar = progress(paths.len());
+    let files = listed(&args.directory)?;
+    let bar = progress(files.paths().len());
     let mut fleet = Fleet::default();
     stream(
-        &paths,
+        files.paths(),
         threads(),
-        |path| Fleet::observe(path.to_owned(), read(path)),
+        |path| Fleet::observe(path.to_owned(), files.read(path)),
         |observed| {
             bar.inc(1);
             fleet.add(observed);
@@ -77,12 +77,12 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The files of a fleet's directory, of which there is at least one.
-fn listed(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let paths = files(directory)?;
-    if paths.is_empty() {
+fn listed(directory: &Path) -> anyhow::Result<Files> {
+    let files = Files::in_directory(directory)?;
+    if files.paths().is_empty() {
         return Err(FleetError::Empty { path: directory.to_owned() }.into());
     }
-    Ok(paths)
+    Ok(files)
 }
 
 fn threads() -> usize {

@@ -11,8 +11,10 @@ use cryptbench_os::write_whole;
 use cryptbench_record::Record;
 use cryptbench_report::Rows;
 use cryptbench_report::parquet::Gathered;
+use cryptbench_text::shown;
 
-use crate::{Damaged, FleetError, Found, Observed, read, stream};
+use crate::node::hex;
+use crate::{Damaged, Files, FleetError, Found, Observed, stream};
 
 /// Rows of one table that wait in memory until the largest part is written: about 100 MB of trials.
 const WAITING: usize = 50_000;
@@ -35,7 +37,7 @@ pub struct Collected {
     pub failures: usize,
 }
 
-/// Writes the rows of the records at `paths` into the new directory `output`, on `threads` threads, and calls `done` after
+/// Writes the rows of the records in `files` into the new directory `output`, on `threads` threads, and calls `done` after
 /// each file that was read.
 ///
 /// The directories are `cells` and `trials`, and in each `cpu_model=...` and `disk_model=...`, as Hive names partitions.
@@ -43,7 +45,7 @@ pub struct Collected {
 /// # Errors
 /// [`FleetError`] if `output` holds something, or cannot be written.
 pub fn collect(
-    paths: &[PathBuf],
+    files: &Files,
     threads: usize,
     output: &Path,
     mut done: impl FnMut(),
@@ -51,16 +53,16 @@ pub fn collect(
     fs::create_dir_all(output).map_err(FleetError::io("create", output))?;
     let mut entries = fs::read_dir(output).map_err(FleetError::io("list", output))?;
     if entries.next().is_some() {
-        let problem = format!("{} holds files already; name a new directory", output.display());
+        let problem = format!("{} holds files already; name a new directory", shown(output));
         return Err(FleetError::Unfit(problem));
     }
     let mut collected = Collected::default();
     let mut tables = TABLES.map(|(_, name)| Partitions::new(output.join(name)));
-    let rows_of = |path: &Path| match read(path) {
+    let rows_of = |path: &Path| match files.read(path) {
         Found::Record(record) => Ok(Parts::of(path, &record)),
         other => Err((path.to_owned(), other)),
     };
-    let failed = stream(paths, threads, rows_of, |found| {
+    let failed = stream(files.paths(), threads, rows_of, |found| {
         done();
         match found {
             Ok(parts) => {
@@ -113,13 +115,28 @@ impl Parts {
             ("started", &record.started),
             ("kernel", &facts.kernel),
         ];
-        let partition = |name: &str, value: &str| format!("{name}={}", encoded(value));
         Self {
             directory: Path::new(&partition("cpu_model", &facts.cpu_model))
                 .join(partition("disk_model", &facts.disk_model)),
             tables: TABLES.map(|(rows, _)| Gathered::of(record, results, rows, &lead)),
         }
     }
+}
+
+/// Most bytes of a name in a directory, on every usual file system.
+const LONGEST_NAME: usize = 255;
+
+/// The directory of a partition. Of a value that is too long for a name, its beginning and a part of its SHA-256 remain.
+fn partition(name: &str, value: &str) -> String {
+    let whole = format!("{name}={}", encoded(value));
+    if whole.len() <= LONGEST_NAME {
+        return whole;
+    }
+    let hash = hex(value);
+    let kept = &whole[..LONGEST_NAME - hash.len() - 1];
+    // An encoded byte is kept whole or not at all.
+    let end = kept.rfind('%').filter(|at| at + 3 > kept.len()).unwrap_or(kept.len());
+    format!("{}-{hash}", &kept[..end])
 }
 
 /// The value of a partition in a path: what is not plain is percent-encoded, as readers undo it.
@@ -188,7 +205,19 @@ impl Partitions {
 
 #[cfg(test)]
 mod tests {
-    use super::encoded;
+    use super::{LONGEST_NAME, encoded, partition};
+
+    #[test]
+    fn a_long_value_is_cut_where_it_can_be_decoded_and_stays_distinct() {
+        for unit in ["x", "ü", " ", "ab/"] {
+            let [a, b] = ["1", "2"].map(|end| partition("cpu_model", &(unit.repeat(4000) + end)));
+            assert!(a.len() <= LONGEST_NAME && a.len() > LONGEST_NAME - 4 && a != b, "{a}");
+            for (at, _) in a.match_indices('%') {
+                assert!(a[at + 1..at + 3].bytes().all(|b| b.is_ascii_hexdigit()), "{a}");
+            }
+        }
+        assert_eq!(partition("cpu_model", "a b"), "cpu_model=a%20b");
+    }
 
     #[test]
     fn no_value_leaves_its_directory() {

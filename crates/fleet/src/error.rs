@@ -3,11 +3,13 @@
 use std::io;
 use std::path::PathBuf;
 
+use cryptbench_text::shown;
+
 /// Why a fleet's directory or plan could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     /// The directory cannot be listed, or a file in it not written.
-    #[error("cannot {act} {path}")]
+    #[error("cannot {act} {name}", name = shown(path))]
     Io {
         /// The attempted action, as a verb.
         act: &'static str,
@@ -17,13 +19,13 @@ pub enum FleetError {
         source: io::Error,
     },
     /// There is nothing to report.
-    #[error("{path} holds no record: machines leave theirs with cryptbench run --fleet {path}")]
+    #[error("{name} holds no record: machines leave theirs with cryptbench run --fleet {name}", name = shown(path))]
     Empty {
         /// The directory.
         path: PathBuf,
     },
     /// The plan is not TOML, or has another key or kind of value.
-    #[error("{path} is not a fleet's plan")]
+    #[error("{name} is not a fleet's plan", name = shown(path))]
     Plan {
         /// The file.
         path: PathBuf,

@@ -32,4 +32,4 @@ pub use outliers::Outlier;
 pub use plan::{For, Plan};
 pub use report::{Damaged, Failed, Group, Kind, Member, Report, Row, SCHEMA, Share};
 pub use shared::Shared;
-pub use stream::{files, stream};
+pub use stream::{Files, stream};

@@ -40,7 +40,7 @@ pub fn file_stem(node: &Node) -> String {
 }
 
 /// The first 16 hexadecimal digits of the SHA-256.
-fn hex(text: &str) -> String {
+pub(crate) fn hex(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(8).fold(String::new(), |mut out, byte| {
         let _ = write!(out, "{byte:02x}");
         out

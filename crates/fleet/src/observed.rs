@@ -6,13 +6,14 @@ use cryptbench_os::read_text;
 use cryptbench_record::{Arm, ArmRole, Node, Record, Results, parse};
 use cryptbench_stats::Effect;
 use cryptbench_stats::paired::FEWEST_PAIRS;
-use cryptbench_text::chain;
+use cryptbench_text::{chain, shown};
 use serde::{Deserialize, Serialize};
 
 use crate::{FAILURE, Failure};
 
-/// The largest file that is read. Several are in memory at once, so this is less than a record alone may have.
-const LARGEST: u64 = 256 << 20;
+/// The largest file that is read. Several are in memory at once, so this is less than a record alone may have; the largest
+/// run of a built-in profile, with six arms, has 57 MB.
+const LARGEST: u64 = 64 << 20;
 
 /// One file of a fleet's directory.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ pub fn read(path: &Path) -> Found {
         Err(error) => {
             let said = chain(&error);
             // The report names the file itself.
-            let named = format!("{} ", path.display());
+            let named = format!("{} ", shown(path));
             Found::Damaged(said.strip_prefix(&named).unwrap_or(&said).to_owned())
         }
     }

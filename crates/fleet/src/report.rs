@@ -1,9 +1,10 @@
 //! What a fleet's records come to: the cost on the next machine of each kind, and who is missing, damaged or unlike.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cryptbench_stats::{Effect, Heterogeneity, Pooled, pool};
+use cryptbench_text::shown;
 use serde::Serialize;
 
 use crate::fleet::{Fleet, Point};
@@ -126,10 +127,16 @@ pub struct Member {
     pub standard_error: f64,
 }
 
+/// A path need not be text in UTF-8, as JSON has to be.
+fn as_shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&shown(path))
+}
+
 /// A file that is no record.
 #[derive(Clone, Debug, Serialize)]
 pub struct Damaged {
     /// The file.
+    #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
     /// What is wrong with it.
     pub why: String,

@@ -6,30 +6,81 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-use crate::FleetError;
+use crate::{FleetError, Found, read};
 
-/// The files of a fleet's directory by name: every `*.json`, and the `record.json` of every run's directory in it.
-///
-/// # Errors
-/// [`FleetError::Io`] if the directory cannot be listed.
-pub fn files(directory: &Path) -> Result<Vec<PathBuf>, FleetError> {
-    let list = || -> std::io::Result<Vec<PathBuf>> {
+/// The files of a fleet's directory by name: every `*.json`, and those in its subdirectories.
+#[derive(Debug)]
+pub struct Files {
+    directory: PathBuf,
+    paths: Vec<PathBuf>,
+}
+
+impl Files {
+    /// Lists `directory`. A subdirectory that holds a `record.json` is a run's, of which nothing else is read; any other is
+    /// the machine's whose name it has, into which `fetch_to` of a plan copies its records.
+    ///
+    /// # Errors
+    /// [`FleetError::Io`] if a directory cannot be listed.
+    pub fn in_directory(directory: &Path) -> Result<Self, FleetError> {
+        let mut paths = Vec::new();
+        for (path, is_directory) in listed(directory)? {
+            let run = path.join(RUN);
+            match is_directory {
+                false => paths.push(path),
+                true if fs::symlink_metadata(&run).is_ok() => paths.push(run),
+                true => {
+                    paths.extend(listed(&path)?.into_iter().filter(|(_, d)| !d).map(|(p, _)| p));
+                }
+            }
+        }
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+        paths.sort();
+        Ok(Self { directory: directory.to_owned(), paths })
+    }
+
+    /// Their paths.
+    #[must_use]
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    /// Reads one of them. A machine cannot speak for another: what is in its directory must have its name.
+    #[must_use]
+    pub fn read(&self, path: &Path) -> Found {
+        let found = read(path);
+        let is_run = path.file_name().is_some_and(|name| name == RUN);
+        let within = path.parent().filter(|parent| *parent != self.directory && !is_run);
+        let Some(own) = within.and_then(Path::file_name) else { return found };
+        let name = match &found {
+            Found::Record(record) => record.node.as_ref().map(|node| node.name.as_str()),
+            Found::Failure(failure) => Some(failure.node.name.as_str()),
+            Found::Damaged(_) => return found,
+        };
+        match name {
+            Some(name) if own == name => found,
+            Some(name) => {
+                Found::Damaged(format!("it is in the directory of another machine than {name:?}"))
+            }
+            None => {
+                Found::Damaged("it names no machine, and is in the directory of one".to_owned())
+            }
+        }
+    }
+}
+
+/// The record in the directory of a run.
+const RUN: &str = "record.json";
+
+/// What a directory holds but hidden files, and whether each is a directory.
+fn listed(directory: &Path) -> Result<Vec<(PathBuf, bool)>, FleetError> {
+    let list = || -> std::io::Result<Vec<(PathBuf, bool)>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(directory)? {
             let entry = entry?;
-            let (name, path) = (entry.file_name(), entry.path());
-            let name = name.to_string_lossy();
-            if name.starts_with('.') {
-                continue;
-            }
-            if entry.file_type()?.is_dir() {
-                let record = path.join("record.json");
-                found.extend(fs::symlink_metadata(&record).is_ok().then_some(record));
-            } else if name.ends_with(".json") {
-                found.push(path);
+            if !entry.file_name().as_encoded_bytes().starts_with(b".") {
+                found.push((entry.path(), entry.file_type()?.is_dir()));
             }
         }
-        found.sort();
         Ok(found)
     };
     list().map_err(FleetError::io("list", directory))
@@ -117,9 +168,18 @@ mod tests {
             fs::create_dir(dir.path().join(run)).unwrap();
         }
         fs::write(dir.path().join("run/record.json"), "").unwrap();
-        let found = files(dir.path()).unwrap();
-        let names: Vec<_> = found.iter().map(|p| p.strip_prefix(dir.path()).unwrap()).collect();
-        assert_eq!(names, ["a.json", "b.json", "run/record.json"].map(Path::new));
-        assert!(files(&dir.path().join("none")).is_err());
+        fs::write(dir.path().join("run/other.json"), "").unwrap();
+        fs::create_dir_all(dir.path().join("node1/below")).unwrap();
+        for file in
+            ["node1/b.json", "node1/a.json", "node1/.part", "node1/c.txt", "node1/below/d.json"]
+        {
+            fs::write(dir.path().join(file), "").unwrap();
+        }
+        let found = Files::in_directory(dir.path()).unwrap();
+        let names: Vec<_> =
+            found.paths().iter().map(|p| p.strip_prefix(dir.path()).unwrap()).collect();
+        let expected = ["a.json", "b.json", "node1/a.json", "node1/b.json", "run/record.json"];
+        assert_eq!(names, expected.map(Path::new));
+        assert!(Files::in_directory(&dir.path().join("none")).is_err());
     }
 }

@@ -1,9 +1,10 @@
 //! The common form of all results: named cells, each with the values of several runs.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use cryptbench_text::shown;
+use serde::{Serialize, Serializer};
 
 /// The program that wrote a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -140,6 +141,7 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_us: Option<f64>,
     /// The file that contains it.
+    #[serde(serialize_with = "as_shown")]
     pub source: PathBuf,
     /// The line in that file, from 1, if the format has lines.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,6 +157,15 @@ impl Run {
             Measure::Latency => self.latency_us,
         }
     }
+}
+
+/// A path need not be text in UTF-8, as JSON has to be.
+fn as_shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&shown(path))
+}
+
+fn all_shown<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| shown(path)))
 }
 
 /// Several runs of the same work.
@@ -177,6 +188,7 @@ pub struct Set {
     /// The formats found.
     pub formats: Vec<Format>,
     /// The files read, in order.
+    #[serde(serialize_with = "all_shown")]
     pub files: Vec<PathBuf>,
     /// The cells in the order of their first run.
     pub cells: Vec<Cell>,

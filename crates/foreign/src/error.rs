@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cryptbench_text::shown;
+use cryptbench_text::{printable, shown};
 
 /// A file that cannot be read or parsed.
 #[derive(Debug, thiserror::Error)]
@@ -56,9 +56,12 @@ impl Fault {
     }
 
     pub(crate) fn of(self, path: PathBuf) -> ForeignError {
+        let shown = |reason: String| printable(&reason).into_owned();
         match self {
-            Self::File(reason) => ForeignError::File { path, reason },
-            Self::Line { line, reason, text } => ForeignError::Line { path, line, reason, text },
+            Self::File(reason) => ForeignError::File { path, reason: shown(reason) },
+            Self::Line { line, reason, text } => {
+                ForeignError::Line { path, line, reason: shown(reason), text }
+            }
         }
     }
 }

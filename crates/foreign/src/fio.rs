@@ -4,12 +4,23 @@
 //! (`lat_ns`, `clat_ns`); fio 2 has `bw` in KiB/s and latencies in microseconds (fio's HOWTO,
 //! section "JSON output").
 
+use cryptbench_record::limits::{Counter, Limits};
 use serde_json::Value;
 
 use crate::cell::Key;
 use crate::error::Fault;
 use crate::number::{positive, size};
 use crate::read::{Found, Observation};
+
+/// The most that fio's JSON may hold. Latency histograms (json+) have up to 1,900 values a direction of a job.
+const LIMITS: Limits = Limits {
+    values: 4_000_000,
+    texts: 1_000_000,
+    text_bytes: 1 << 20,
+    list: 10_000,
+    long_lists: &[],
+    free_maps: &[],
+};
 
 pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     let mut found = Found::default();
@@ -30,14 +41,23 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
 /// Every JSON object that starts at the beginning of a line, with its line number.
 fn documents(text: &str) -> Result<Vec<(usize, Value)>, Fault> {
     let mut found = Vec::new();
-    let mut at = 0;
+    let mut counter = Counter::new(LIMITS);
+    let (mut at, mut line) = (0, 1);
     while let Some(start) = next_object(text, at) {
-        let line = text[..start].matches('\n').count() + 1;
+        line += text[at..start].matches('\n').count();
+        let too_large = |what| {
+            format!(
+                "the JSON that begins in line {line} is refused: {what}, which exceeds every run of fio"
+            )
+        };
+        counter.add(&text[start..]).map_err(too_large).map_err(Fault::file)?;
         let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
         match stream.next() {
             Some(Ok(document)) => {
                 at = start + stream.byte_offset();
-                found.push((line, document));
+                let begun = line;
+                line += text[start..at].matches('\n').count();
+                found.push((begun, document));
             }
             Some(Err(e)) => {
                 let bad = line + e.line().saturating_sub(1);

@@ -2,7 +2,7 @@
 //! same cell.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,11 @@ use crate::cell::{Cell, Format, Key, Run, Set};
 use crate::error::{Fault, ForeignError};
 use crate::{dd, dials, diskmark, fio, hdtune, iozone, table};
 
-/// A larger file is not a benchmark report.
-const LARGEST: u64 = 256 << 20;
+/// A larger file is not a benchmark report. fio's JSON with its histograms (json+) has about 100 KB a job.
+const LARGEST: u64 = 64 << 20;
+
+/// Most lines of a report that is not JSON: 60 times the largest, iozone's. Each may give several results.
+const MOST_LINES: usize = 100_000;
 
 /// What a format's reader found in one file.
 #[derive(Debug, Default)]
@@ -116,7 +119,7 @@ fn file(path: &Path) -> Result<(Format, Found), ForeignError> {
     let fault = |fault: Fault| fault.of(path.to_owned());
     let bytes = match cryptbench_os::read_file(path, LARGEST) {
         Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::FileTooLarge) => {
-            return Err(fault(Fault::file("not a file of at most 256 MiB, as a result would be")));
+            return Err(fault(Fault::file("not a file of at most 64 MiB, as a result would be")));
         }
         read => read.map_err(io)?,
     };
@@ -169,6 +172,11 @@ fn detect(text: &str) -> Result<Format, Fault> {
     if json && text.contains("\"fio version\"") {
         return Ok(Format::Fio);
     }
+    if text.lines().nth(MOST_LINES).is_some() {
+        let problem =
+            format!("has more than {MOST_LINES} lines, the limit for a report; divide it");
+        return Err(Fault::file(problem));
+    }
     if iozone::is_report(text) {
         return Ok(Format::Iozone);
     }
@@ -198,14 +206,11 @@ fn detect(text: &str) -> Result<Format, Fault> {
 /// Merges runs of the same work. If one file has the same work under several names, such as two fio
 /// jobs, the name becomes part of the key.
 fn cells(observations: Vec<(PathBuf, Observation)>) -> Vec<Cell> {
-    let mut names: BTreeMap<(&Path, &Key), Vec<&Option<String>>> = BTreeMap::new();
+    let mut names: BTreeMap<(&Path, &Key), BTreeSet<&Option<String>>> = BTreeMap::new();
     for (path, o) in &observations {
-        let names = names.entry((path, &o.key)).or_default();
-        if !names.contains(&&o.name) {
-            names.push(&o.name);
-        }
+        names.entry((path, &o.key)).or_default().insert(&o.name);
     }
-    let ambiguous: Vec<Key> =
+    let ambiguous: BTreeSet<Key> =
         names.into_iter().filter(|(_, n)| n.len() > 1).map(|((_, k), _)| k.clone()).collect();
     let mut cells: Vec<Cell> = Vec::new();
     let mut at: BTreeMap<Key, usize> = BTreeMap::new();

@@ -6,6 +6,7 @@
 //! SQLite, so other programs can read it too; [`schema`](mod@schema) describes its tables.
 #![forbid(unsafe_code)]
 
+mod canonical;
 mod cell;
 pub mod check;
 mod error;

@@ -8,9 +8,9 @@ use cryptbench_record::RecordError;
 use cryptbench_text::printable;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 use serde::Serialize;
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::canonical;
 use crate::cell::{self, Cell, Run};
 use crate::error::HistoryError;
 use crate::schema::{open, told};
@@ -87,17 +87,16 @@ impl History {
         let (file, text) = cryptbench_record::read_document(path)?;
         let record = cryptbench_record::parse(&file, &text)?;
         // Keeps the document unchanged, including fields of later versions.
-        let mut document: Value = serde_json::from_str(&text)
+        let fields = canonical::fields(&text)
             .map_err(|source| RecordError::Malformed { path: file.clone(), source })?;
+        drop(text);
         let run = Run::of(&record);
         if run.cells.is_empty() {
             return Err(HistoryError::Empty { path: file });
         }
-        let whole = document.to_string();
-        if let Some(fields) = document.as_object_mut() {
-            fields.remove("results");
-        }
-        let digest = digest(&document.to_string());
+        let whole = canonical::object(&fields, None);
+        let digest = digest(&canonical::object(&fields, Some("results")));
+        drop(fields);
         let error = |e| told(&self.path, &e);
         let transaction = self
             .connection

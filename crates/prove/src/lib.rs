@@ -6,12 +6,14 @@
 
 mod damage;
 mod guest;
+mod python;
 mod watch;
 
 use std::time::{Duration, Instant};
 
 pub use damage::{Random, damage, damage_text};
 pub use guest::Guest;
+pub use python::python;
 pub use watch::Watch;
 
 /// Variable with the seconds that a test goes on.

@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use cryptbench_text::escaped_json;
+use cryptbench_text::{escaped_json, shown};
 
 use crate::log::{LOG, fold, read_log};
 use crate::printable::{printable_document, printable_record};
 use crate::title::title;
-use crate::{Record, SCHEMA};
+use crate::{Record, SCHEMA, limits};
 
 /// Why a record could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file could not be read or written.
-    #[error("cannot {act} {path}")]
+    #[error("cannot {act} {name}", name = shown(path))]
     Io {
         /// The attempted action, as a verb.
         act: &'static str,
@@ -24,7 +24,7 @@ pub enum RecordError {
         source: std::io::Error,
     },
     /// The file is not JSON, or not a record.
-    #[error("{path} is not a cryptbench record")]
+    #[error("{name} is not a cryptbench record", name = shown(path))]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -32,13 +32,36 @@ pub enum RecordError {
         source: serde_json::Error,
     },
     /// A newer version of the program wrote the record.
-    #[error("{path} has schema {found:?}; this program reads {SCHEMA:?}: use a newer cryptbench")]
+    #[error("{name} has schema {found:?}; this program reads {SCHEMA:?}: use a newer cryptbench", name = shown(path))]
     Schema {
         /// The file.
         path: PathBuf,
         /// The schema that the file states.
         found: String,
     },
+    /// The file holds more than a record can.
+    #[error(
+        "{name} is refused: {what}, which exceeds every run; use the file as cryptbench wrote it", name = shown(path))]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// What exceeds which limit.
+        what: String,
+    },
+}
+
+impl RecordError {
+    /// For `map_err`: an error of reading the file at `path`.
+    pub(crate) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| match source.kind() {
+            std::io::ErrorKind::FileTooLarge => {
+                let what = format!("it is longer than {} MiB", LARGEST >> 20);
+                Self::TooLarge { path, what }
+            }
+            _ => Self::Io { act: "read", path, source },
+        }
+    }
 }
 
 #[derive(serde::Deserialize)]
@@ -46,11 +69,9 @@ struct Header {
     schema: String,
 }
 
-/// Size in bytes of the largest record that is read.
-///
-/// A trial takes about 700 bytes, so this is enough for 1.5 million trials. The largest built-in
-/// profile makes 300,000 with six arms and thirty trials each.
-pub const LARGEST: u64 = 1 << 30;
+/// Size in bytes of the largest record that is read, and of the largest log: about ten times the largest run of a built-in
+/// profile. What it may hold: [`limits::RECORD`].
+pub const LARGEST: u64 = 512 << 20;
 
 /// Reads a record. For a directory, reads its `record.json`. If the run ended before it could write
 /// or update that file, reconstructs the record from the log.
@@ -98,15 +119,16 @@ fn read_untitled(path: &Path) -> Result<Record, RecordError> {
 /// The file that `path` stands for, and its contents.
 pub fn read_document(path: &Path) -> Result<(PathBuf, String), RecordError> {
     let file = if path.is_dir() { path.join("record.json") } else { path.to_owned() };
-    match cryptbench_os::read_text(&file, LARGEST) {
-        Ok(text) => Ok((file, text)),
-        Err(source) => Err(RecordError::Io { act: "read", path: file, source }),
-    }
+    let text = cryptbench_os::read_text(&file, LARGEST).map_err(RecordError::read(&file))?;
+    Ok((file, text))
 }
 
 /// Parses a record and makes its strings printable; errors name the file `origin`.
 pub fn parse(origin: &Path, text: &str) -> Result<Record, RecordError> {
     let malformed = |source| RecordError::Malformed { path: origin.to_owned(), source };
+    limits::Counter::new(limits::RECORD)
+        .add(text)
+        .map_err(|what| RecordError::TooLarge { path: origin.to_owned(), what })?;
     let text = &*printable_document(text);
     let header: Header = serde_json::from_str(text).map_err(malformed)?;
     if header.schema != SCHEMA {

@@ -8,6 +8,7 @@ mod evidence;
 mod from_os;
 mod in_ram;
 mod io;
+pub mod limits;
 mod log;
 mod printable;
 mod program;

@@ -12,6 +12,7 @@ use cryptbench_os::{Directory, read_file};
 use serde::{Deserialize, Serialize};
 
 use crate::io::{LARGEST, RecordError};
+use crate::limits::{self, Counter};
 use crate::printable::printable_document;
 use crate::{EmulatedDevice, Evidence, Plan, Record, StopReason, Target, Trial, WorkloadStop};
 
@@ -21,6 +22,9 @@ pub const LOG: &str = "trials.jsonl";
 /// The note in the record of a killed run.
 const KILLED: &str =
     "The run was ended from outside before it could write its record: this is what its log holds.";
+
+/// Most lines of a log: one for each trial, and one for each block.
+const MOST_LINES: usize = 1_000_000;
 
 /// How long to wait for whoever only looks whether the log is being written.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -150,15 +154,23 @@ pub fn is_being_written(directory: &Directory) -> bool {
 pub fn read_log(directory: &Path) -> Result<Vec<Line>, RecordError> {
     let path = directory.join(LOG);
     let failed = |source| RecordError::Io { act: "read", path: path.clone(), source };
-    let mut bytes = read_file(&path, LARGEST).map_err(failed)?;
+    let mut bytes = read_file(&path, LARGEST).map_err(RecordError::read(&path))?;
     bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0));
     let text = String::from_utf8(bytes).map_err(|_| {
         failed(io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8"))
     })?;
     let malformed = |source| RecordError::Malformed { path: path.clone(), source };
-    text.lines()
-        .map(|line| serde_json::from_str(&printable_document(line)).map_err(malformed))
-        .collect()
+    let mut counter = Counter::new(limits::RECORD);
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let too_large = |what| RecordError::TooLarge { path: path.clone(), what };
+        counter.add(line).map_err(too_large)?;
+        if lines.len() == MOST_LINES {
+            return Err(too_large(format!("it has more than {MOST_LINES} lines")));
+        }
+        lines.push(serde_json::from_str(&printable_document(line)).map_err(malformed)?);
+    }
+    Ok(lines)
 }
 
 /// Reconstructs a run's record line by line.

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use cryptbench_os::terminal::STDOUT;
+use cryptbench_text::shown;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -113,7 +114,7 @@ async fn runs(State(app): State<App>) -> Answer<Json<Vec<Run>>> {
 
 /// The fleet's directory, or null.
 async fn fleet(State(app): State<App>) -> Json<Value> {
-    Json(json!(app.fleet.map(|directory| directory.display().to_string())))
+    Json(json!(app.fleet.map(|directory| shown(&directory))))
 }
 
 /// Renders the fleet's report, always anew, as records come in, and redirects to it.

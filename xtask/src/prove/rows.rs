@@ -167,6 +167,7 @@ pub const ROWS: &[Row] = &[
             tests("volume integration", "damaged::"),
             tests("export integration", "nbd::damaged::"),
             tests("cli integration", "damaged::"),
+            tests("fleet integration", "hostile_plans::"),
         ],
         special: None,
         broken: &[

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use cryptbench_fleet::{FAILURE, Failure, Shared, node};
 use cryptbench_record::Node;
 use cryptbench_system::ALL;
-use cryptbench_text::{chain, shown};
+use cryptbench_text::{chain, printable, shown};
 
 use crate::args::RunArgs;
 use crate::exit::{self, Refusal};
@@ -30,7 +30,11 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
     let node = Node { at_once: args.at_once, ..node(args.node.as_deref(), &asked) };
     if shared.is_done(&node) {
         let path = shared.record_of(&node);
-        print(&format!("{} has measured this since it was started: {}", node.name, shown(&path)));
+        print(&format!(
+            "{} has measured this since it was started: {}",
+            printable(&node.name),
+            shown(&path)
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     let output = Output::Fleet(shared, node);
@@ -51,7 +55,11 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
     match args.json {
         true => print_json(&record)?,
         false => {
-            print(&format!("{} measured: {}", node.name, shown(&shared.record_of(node))));
+            print(&format!(
+                "{} measured: {}",
+                printable(&node.name),
+                shown(&shared.record_of(node))
+            ));
         }
     }
     Ok(code)

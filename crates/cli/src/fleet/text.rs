@@ -1,5 +1,7 @@
 //! A fleet's report on one screen of a terminal, and in full.
 
+use std::path::Path;
+
 use cryptbench_fleet::{Group, Kind, Outlier, Report, Row, Share};
 use cryptbench_report::{share_words, thousands};
 use cryptbench_text::shown;
@@ -253,7 +255,7 @@ pub(super) fn state(report: &Report) -> Vec<String> {
     }
     if !report.damaged.is_empty() {
         let file = |d: &cryptbench_fleet::Damaged| {
-            d.path.file_name().unwrap_or(d.path.as_os_str()).to_string_lossy().into_owned()
+            shown(Path::new(d.path.file_name().unwrap_or(d.path.as_os_str())))
         };
         let files: Vec<String> = report.damaged.iter().map(file).collect();
         found.push(format!("Damaged and left out: {}", files.join(", ")));

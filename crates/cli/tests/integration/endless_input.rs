@@ -28,7 +28,7 @@ fn ends_at_once(s: &Sandbox, args: &[&str], code: i32) {
     let done = run.wait_with_output().unwrap();
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(code), "{args:?}: {said}");
-    let clear = ["not a regular file", "not a file of at most 256 MiB"];
+    let clear = ["not a regular file", "not a file of at most 64 MiB"];
     assert!(clear.iter().any(|words| said.contains(words)), "{args:?}: {said}");
 }
 

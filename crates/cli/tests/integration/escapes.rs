@@ -86,11 +86,15 @@ fn record(s: &Sandbox) -> PathBuf {
     record["notes"] = Value::from(vec![EVIL]);
     record[EVIL] = Value::from(EVIL);
     let path = s.out().join(EVIL_NAME);
-    // A record says first what it is.
+    write(record, &path);
+    path
+}
+
+/// Writes a record, which says first what it is.
+fn write(mut record: Value, path: &Path) {
     let schema = record.as_object_mut().unwrap().remove("schema").unwrap();
     let rest = record.to_string();
-    fs::write(&path, format!("{{\"schema\":{schema},{}", &rest[1..])).unwrap();
-    path
+    fs::write(path, format!("{{\"schema\":{schema},{}", &rest[1..])).unwrap();
 }
 
 #[test]
@@ -329,4 +333,117 @@ fn a_terminal_gets_our_own_colours_alone() {
         assert!(fits, "{:?}", rest[at..].chars().take(60).collect::<String>());
         rest = &rest[at + own.map_or(1, |own| own.len())..];
     }
+}
+
+/// Begins a line of its own if it is not made printable, and says something there.
+const FORGES: &str = "evil\nforged: all is well\r\u{1b}[2J\u{9b}31m\u{202e}\u{2066}";
+
+#[track_caller]
+fn forges_no_line(s: &Sandbox, args: &[&str]) -> Output {
+    let done = harmless(s, args);
+    for said in [&done.stdout, &done.stderr] {
+        let said = text(said);
+        let line = said.lines().find(|line| line.trim_start().starts_with("forged"));
+        assert!(line.is_none(), "{args:?}: {said}");
+        assert!(!said.contains(['\r', '\u{2066}']), "{args:?}: {said}");
+    }
+    done
+}
+
+#[test]
+fn a_line_break_in_a_name_forges_no_line() {
+    let s = Sandbox::new();
+    let fleet = s.out().join(FORGES);
+    fs::create_dir(&fleet).unwrap();
+    let mut record: Value = serde_json::from_str(&fixture("")).unwrap();
+    record["node"] = serde_json::json!({ "name": FORGES, "machine": "", "boot": "", "plan": "" });
+    for key in ["cpu_model", "kernel"] {
+        record["machine"][key] = FORGES.into();
+    }
+    let good = fleet.join(format!("{FORGES}.json"));
+    write(record, &good);
+    // A record that is damaged, one whose name is not UTF-8, and one in another machine's directory.
+    fs::write(fleet.join(format!("bad {FORGES}.json")), "{").unwrap();
+    let latin = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"gr\xfc\xdfe.json");
+    fs::write(fleet.join(latin), "{").unwrap();
+    let within = fleet.join(format!("in {FORGES}"));
+    fs::create_dir(&within).unwrap();
+    fs::copy(&good, within.join(format!("{FORGES}.json"))).unwrap();
+    let [at, good] = [&fleet, &good].map(|path| path.to_str().unwrap());
+    for more in [&[][..], &["--full"], &["--csv"], &["--html"], &["--json"]] {
+        let done = forges_no_line(&s, &[&["fleet", "report", at], more].concat());
+        assert!(done.status.success(), "{more:?}: {}", text(&done.stderr));
+    }
+    let dataset = s.out().join(format!("dataset {FORGES}")).display().to_string();
+    forges_no_line(&s, &["fleet", "collect", at, "--output", &dataset]);
+    forges_no_line(&s, &["fleet", "collect", at, "--output", at]);
+    let database = s.out().join(format!("history {FORGES}")).display().to_string();
+    for args in [&["add", good][..], &["list"], &["show", "1"], &["check", good], &["remove", "9"]]
+    {
+        forges_no_line(&s, &[&["history", "--database", &database], args].concat());
+    }
+    for more in [&[][..], &["--all"], &["--csv"], &["--json"]] {
+        let done = forges_no_line(&s, &[&["compare", good, good], more].concat());
+        assert!(done.status.success(), "{more:?}: {}", text(&done.stderr));
+        forges_no_line(&s, &[&["compare", good, at], more].concat());
+    }
+    forges_no_line(&s, &["compare", good, good, "--arm", FORGES]);
+    assert!(forges_no_line(&s, &["compare", "--joint", good, good]).status.success());
+    let none = s.out().join(format!("none {FORGES}")).display().to_string();
+    for args in [
+        &["report", &none][..],
+        &["report", at],
+        &["fleet", "report", &none],
+        &["fleet", "plan", &none, "--for", "ssh"],
+        &["fleet", "plan", good, "--for", "ssh"],
+        &["history", "add", &none],
+        &["history", "--database", &none, "list"],
+        &["history", "--database", good, "list"],
+        &["compare", &none, good],
+        &["compare", good, good, "--arm", "a", "--arm", "b", "--arm", "c"],
+        &["predict", "--ciphers-from", &none],
+    ] {
+        assert!(!forges_no_line(&s, args).status.success(), "{args:?}");
+    }
+}
+
+#[test]
+fn no_cell_of_a_table_for_a_spreadsheet_is_a_formula() {
+    let s = Sandbox::new();
+    let fleet = s.out().join("fleet");
+    fs::create_dir(&fleet).unwrap();
+    let formula = "=HYPERLINK(\"http://x\")";
+    let mut record: Value = serde_json::from_str(&fixture("")).unwrap();
+    record["machine"]["cpu_model"] = formula.into();
+    record["plan"]["profile"] = formula.into();
+    for arm in record["plan"]["arms"].as_array_mut().unwrap() {
+        arm["label"] = format!("@{}", arm["label"].as_str().unwrap()).into();
+    }
+    for workload in record["plan"]["workloads"].as_array_mut().unwrap() {
+        workload["label"] = format!("+1-{}", workload["label"].as_str().unwrap()).into();
+    }
+    let path = fleet.join("record.json");
+    write(record, &path);
+    let [at, record] = [&fleet, &path].map(|path| path.to_str().unwrap());
+    let (mut texts, mut numbers) = (0, 0);
+    for args in [
+        &["report", record, "--format", "csv", "--table", "trials"][..],
+        &["report", record, "--format", "csv", "--table", "cells"],
+        &["fleet", "report", at, "--csv"],
+        &["compare", record, record, "--csv"],
+        &["compare", "--joint", record, record, "--csv"],
+    ] {
+        let said = text(&works(&s, args).stdout);
+        let mut reader = csv::Reader::from_reader(said.as_bytes());
+        for field in reader
+            .records()
+            .flat_map(|row| row.unwrap().iter().map(str::to_owned).collect::<Vec<_>>())
+        {
+            let is_number = field.parse::<f64>().is_ok();
+            assert!(is_number || !field.starts_with(['=', '+', '-', '@']), "{args:?}: {field}");
+            texts += usize::from(field.starts_with('\''));
+            numbers += usize::from(is_number && field.starts_with('-'));
+        }
+    }
+    assert!(texts > 10 && numbers > 0, "{texts}, {numbers}");
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
 use crate::sandbox::{Sandbox, skipped, text};
 use cryptbench_record::{Record, Results};
@@ -170,32 +169,7 @@ fn the_schema_is_the_committed_one_and_a_real_record_satisfies_it() {
 
 /// An interpreter of Python that has these modules: the system's, else one of a virtual environment that pip fills.
 pub fn python(module: &str) -> Option<PathBuf> {
-    /// Tests that want the same module fill one environment, one after another.
-    static FILLING: Mutex<()> = Mutex::new(());
-    let _one = FILLING.lock().unwrap_or_else(PoisonError::into_inner);
-    let has = |python: &Path| {
-        let found = Command::new(python).args(["-c", &format!("import {module}")]).output();
-        found.is_ok_and(|o| o.status.success())
-    };
-    let system = PathBuf::from("/usr/bin/python3");
-    if has(&system) {
-        return Some(system);
-    }
-    let venv = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("python-{module}"));
-    let inside = venv.join("bin/python");
-    if has(&inside) {
-        return Some(inside);
-    }
-    let run = |program: &str, args: &[&str]| {
-        Command::new(program).args(args).output().is_ok_and(|o| o.status.success())
-    };
-    let place = venv.display().to_string();
-    // Debian keeps venv in a package of its own, named after the version of Python.
-    let made = run("python3", &["-m", "venv", &place])
-        || run("/usr/bin/python3", &["-m", "virtualenv", "--clear", &place]);
-    let interpreter = inside.display().to_string();
-    let pip = ["-m", "pip", "-q", "install", "--timeout", "20", "--retries", "1", module];
-    (made && run(&interpreter, &pip) && has(&inside)).then_some(inside)
+    cryptbench_prove::python(module, module, Path::new(env!("CARGO_TARGET_TMPDIR")))
 }
 
 fn loads_in_python(module: &str) {

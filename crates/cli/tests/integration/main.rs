@@ -25,6 +25,7 @@ mod hostile_directory;
 mod hostile_volume;
 mod interruption;
 mod kdf;
+mod large_files;
 mod main_job;
 mod manual;
 mod odd_paths;

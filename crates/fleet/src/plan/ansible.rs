@@ -1,37 +1,16 @@
 //! A playbook for Ansible.
 
-use super::Plan;
+use std::fmt::Write as _;
 
-/// The playbook. Its strings are written as JSON has them, which YAML 1.2 reads as the same.
+use super::{FETCHED_BYTES, Plan};
+
+/// The playbook.
 pub(super) fn playbook(plan: &Plan, nodes: &[String]) -> String {
-    let text = |text: &str| serde_json::to_string(text).expect("text is JSON");
-    let argv = |words: &[String]| -> String {
-        let mut command: Vec<String> = plan.command().iter().map(|word| literal(word)).collect();
-        command.extend_from_slice(words);
-        command.extend(["--node".to_owned(), "{{ inventory_hostname }}".to_owned()]);
-        command.iter().map(|word| format!("            - {}\n", text(word))).collect()
-    };
-    let fetch = plan.fetch_to.as_ref().map_or(String::new(), |to| {
-        format!(
-            "    - name: Find the records\n      \
-             ansible.builtin.find:\n        \
-             paths: {fleet}\n        \
-             patterns: \"*.json\"\n      \
-             register: records\n    \
-             - name: Fetch the records\n      \
-             ansible.builtin.fetch:\n        \
-             src: \"{{{{ item.path }}}}\"\n        \
-             dest: {to}\n        \
-             flat: true\n      \
-             loop: \"{{{{ records.files }}}}\"\n",
-            fleet = text(&literal(&plan.fleet)),
-            to = text(&literal(&format!("{}/", to.trim_end_matches('/')))),
-        )
-    });
+    let fetch = plan.fetch_to.as_ref().map_or(String::new(), |to| fetch(&plan.fleet, to));
     let plays: String = plan
         .rounds(nodes.len())
         .into_iter()
-        .map(|(at_once, words)| play(plan, at_once, &argv(&words)))
+        .map(|(at_once, words)| play(plan, at_once, &[plan.command(), words].concat()))
         .collect();
     let inventory = nodes.join(",") + ",";
     format!(
@@ -41,30 +20,74 @@ pub(super) fn playbook(plan: &Plan, nodes: &[String]) -> String {
     )
 }
 
-fn play(plan: &Plan, at_once: usize, argv: &str) -> String {
+fn play(plan: &Plan, at_once: usize, command: &[String]) -> String {
     format!(
-        "- name: Measure what encryption costs on each machine, {at_once} at once\n  \
-           hosts: all\n  \
-           gather_facts: false\n  \
-           become: {sudo}\n  \
-           serial: {at_once}\n  \
-           tasks:\n    \
-             - name: Measure\n      \
-               ansible.builtin.command:\n        \
-                 argv:\n\
-         {argv}      \
-               changed_when: true\n      \
-               # One machine that cannot measure must not keep the others from it; it leaves the reason.\n      \
-               ignore_errors: true\n      \
-               ignore_unreachable: true\n",
+        r#"- name: Measure what encryption costs on each machine, {at_once} at once
+  hosts: all
+  gather_facts: false
+  become: {sudo}
+  serial: {at_once}
+  tasks:
+    - name: Measure
+      ansible.builtin.command:
+        argv: "{{{{ words + ['--node', inventory_hostname] }}}}"
+      vars:
+        words: {words}
+      changed_when: true
+      # One machine that cannot measure must not keep the others from it; it leaves the reason.
+      ignore_errors: true
+      ignore_unreachable: true
+"#,
         sudo = plan.sudo,
+        words = texts(command.iter().map(String::as_str), 10),
     )
 }
 
-/// A word in which Ansible finds no expression.
-fn literal(word: &str) -> String {
-    match word.contains("{{") || word.contains("{%") || word.contains("{#") {
-        true => format!("{{% raw %}}{word}{{% endraw %}}"),
-        false => word.to_owned(),
+/// Tasks that fetch the records. The machine chooses names and contents: only names of its own records are taken, into a
+/// directory of its own.
+fn fetch(fleet: &str, to: &str) -> String {
+    format!(
+        r#"    - name: Find the records
+      ansible.builtin.find:
+        paths: {fleet}
+        patterns: "*.json"
+      register: records
+    - name: Fetch the records
+      ansible.builtin.fetch:
+        src: "{{{{ item.path }}}}"
+        dest: "{{{{ to[0] }}}}/{{{{ inventory_hostname }}}}/{{{{ item.path | basename }}}}"
+        flat: true
+      vars:
+        to: {to}
+        own: '^{{{{ inventory_hostname | regex_escape }}}}(-[0-9a-z]+){{3}}([.]failed)?[.]json\Z'
+      loop: "{{{{ records.files | default([]) }}}}"
+      when:
+        - item.path | basename is match(own)
+        - item.size | int <= {FETCHED_BYTES}
+"#,
+        fleet = texts([fleet], 10),
+        to = texts([to], 10),
+    )
+}
+
+/// A list of texts in which neither YAML nor Ansible finds anything but their characters. It is a list even for one: a scalar
+/// that is `!unsafe` can become a number.
+fn texts<'a>(texts: impl IntoIterator<Item = &'a str>, indent: usize) -> String {
+    let mut out = "!unsafe".to_owned();
+    for text in texts {
+        let _ = write!(out, "\n{:indent$}- \"", "");
+        for c in text.chars() {
+            match c {
+                '"' | '\\' => out.extend(['\\', c]),
+                ' '..='~' => out.push(c),
+                _ if c.is_alphanumeric() => out.push(c),
+                // YAML does not take every character as it is.
+                _ => {
+                    let _ = write!(out, "\\U{:08x}", u32::from(c));
+                }
+            }
+        }
+        out.push('"');
     }
+    out
 }

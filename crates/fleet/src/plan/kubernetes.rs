@@ -16,7 +16,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde_json::json;
 
 use super::{Plan, longest};
-use crate::FleetError;
 
 /// Label and annotation keys are in a domain of their own.
 const LABEL: &str = "app.kubernetes.io/name";
@@ -29,15 +28,7 @@ type Texts = BTreeMap<String, String>;
 /// All pods are placed at once, one a node: a pod that ends frees its node, and the next would be placed there again. Where
 /// fewer than all may measure at once, the others wait by their index. Where a plan compares several numbers, each has a job
 /// of its own; all but the first are suspended, since Kubernetes has no order between jobs.
-pub(super) fn manifest(
-    plan: &Plan,
-    nodes: &[String],
-    budget: Duration,
-) -> Result<String, FleetError> {
-    if plan.image.is_none() {
-        let problem = "fleet's plan: Kubernetes needs an image with the program and its systems";
-        return Err(FleetError::Unfit(problem.to_owned()));
-    }
+pub(super) fn manifest(plan: &Plan, nodes: &[String], budget: Duration) -> String {
     let rounds = plan.rounds(nodes.len());
     let several = rounds.len() > 1;
     let mut jobs = rounds.into_iter().enumerate().map(|(i, (at_once, words))| {
@@ -54,7 +45,7 @@ pub(super) fn manifest(
             &json!({ "apiVersion": "v1", "kind": "List", "items": jobs.collect::<Vec<_>>() }),
         ),
     };
-    Ok(text.expect("a manifest is plain data") + "\n")
+    text.expect("a manifest is plain data") + "\n"
 }
 
 fn job(
@@ -116,16 +107,19 @@ fn job(
 
 /// What a pod executes; one that has to wait does so by its index.
 fn command(plan: &Plan, at_once: usize, words: &[String], turns: u64, turn: u64) -> Vec<String> {
-    // `$(NAME)` is the cluster's own expansion, `$$(` what it leaves alone.
-    let mut command: Vec<String> =
-        plan.command().iter().map(|word| word.replace("$(", "$$(")).collect();
-    command.extend_from_slice(words);
-    command.extend(["--node", "$(NODE_NAME)"].map(str::to_owned));
+    let mut command: Vec<String> = Vec::new();
     if turns > 1 {
-        let wait = format!("sleep $$((JOB_COMPLETION_INDEX / {at_once} * {turn})); exec \"$@\"");
-        command.splice(0..0, ["/bin/sh", "-c", &wait, "sh"].map(str::to_owned));
+        let wait = format!("sleep $((JOB_COMPLETION_INDEX / {at_once} * {turn})); exec \"$@\"");
+        command.extend(["/bin/sh", "-c", &wait, "sh"].map(literal));
     }
+    command.extend(plan.command().iter().chain(words).map(|word| literal(word)));
+    command.extend(["--node".to_owned(), "$(NODE_NAME)".to_owned()]);
     command
+}
+
+/// A word in which the cluster expands nothing: `$$` is a `$` there, and only `$(` begins something else.
+fn literal(word: &str) -> String {
+    word.replace('$', "$$")
 }
 
 fn container(plan: &Plan, command: Vec<String>, mounts: Vec<VolumeMount>) -> Container {
@@ -251,11 +245,12 @@ fn affinity(nodes: &[String], labels: &Texts) -> Affinity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::For;
     use crate::plan::tests::plan;
 
     fn job(more: &str) -> serde_json::Value {
         let plan = plan(&format!("image = \"bench:1\"\n{more}")).unwrap();
-        let text = manifest(&plan, &plan.nodes().unwrap(), Duration::from_secs(60)).unwrap();
+        let text = plan.render(For::Kubernetes, Duration::from_secs(60)).unwrap();
         serde_json::from_str(&text).unwrap()
     }
 
@@ -275,7 +270,7 @@ mod tests {
         let terms = &pod["affinity"]["nodeAffinity"][required]["nodeSelectorTerms"][0];
         assert_eq!(terms["matchExpressions"][0]["values"].as_array().unwrap().len(), 3);
         let command = pod["containers"][0]["command"].as_array().unwrap();
-        assert_eq!(command[2], "sleep $$((JOB_COMPLETION_INDEX / 2 * 690)); exec \"$@\"");
+        assert_eq!(command[2], "sleep $$((JOB_COMPLETION_INDEX / 2 * 690)); exec \"$$@\"");
         assert_eq!(spec["activeDeadlineSeconds"], 2 * 690 + 600);
     }
 
@@ -288,7 +283,7 @@ mod tests {
         assert!(!of(&job("")));
         let text = super::super::tests::PLAN.replace("\"builtin\"", "\"builtin\", \"dm-crypt\"");
         let plan = Plan::parse(&format!("{text}\nimage = \"b\""), "x".as_ref()).unwrap();
-        let text = manifest(&plan, &plan.nodes().unwrap(), Duration::from_secs(60)).unwrap();
+        let text = plan.render(For::Kubernetes, Duration::from_secs(60)).unwrap();
         let job: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(of(&job));
         let why = job["metadata"]["annotations"]["cryptbench/privileges"].as_str().unwrap();
@@ -298,7 +293,7 @@ mod tests {
     #[test]
     fn an_image_is_needed_and_volumes_follow_the_claim() {
         let without = plan("").unwrap();
-        assert!(manifest(&without, &["a".to_owned()], Duration::from_secs(60)).is_err());
+        assert!(without.render(For::Kubernetes, Duration::from_secs(60)).is_err());
         let volumes = |job: serde_json::Value| job["spec"]["template"]["spec"]["volumes"].clone();
         assert_eq!(volumes(job(""))[1]["hostPath"]["path"], "/shared/fleet");
         let claimed = volumes(job("claim = \"shared\""));
@@ -319,7 +314,7 @@ mod tests {
             image = "bench:1"
         "#;
         let plan = Plan::parse(text, "x".as_ref()).unwrap();
-        let text = manifest(&plan, &plan.nodes().unwrap(), Duration::from_secs(60)).unwrap();
+        let text = plan.render(For::Kubernetes, Duration::from_secs(60)).unwrap();
         let job: serde_json::Value = serde_json::from_str(&text).unwrap();
         let pod = &job["spec"]["template"]["spec"];
         let class = |i: usize| {
@@ -351,7 +346,7 @@ mod tests {
         assert_eq!(command[..7], expected);
         assert_eq!(pod["containers"][0]["securityContext"]["privileged"], false);
         // Elsewhere there are no classes.
-        assert!(plan.render(crate::For::Ssh, Duration::from_secs(60)).is_err());
+        assert!(plan.render(For::Ssh, Duration::from_secs(60)).is_err());
     }
 
     #[test]

@@ -2,19 +2,26 @@
 
 mod ansible;
 mod kubernetes;
+mod script;
 mod shell;
 mod slurm;
+mod values;
 
 use std::path::Path;
 use std::time::Duration;
 
 use cryptbench_os::read_text;
+use cryptbench_text::shown;
+use script::Script;
 use serde::Deserialize;
 
 use crate::{FleetError, expand};
 
 /// Longest plan that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
+
+/// Most bytes that are fetched from one machine: four of the largest records of a fleet.
+const FETCHED_BYTES: usize = 256 << 20;
 
 /// The one system that needs neither mounts nor devices.
 const UNPRIVILEGED: &str = "builtin";
@@ -131,63 +138,14 @@ impl Plan {
     pub fn parse(text: &str, origin: &Path) -> Result<Self, FleetError> {
         let plan: Self = toml::from_str(text)
             .map_err(|source| FleetError::Plan { path: origin.to_owned(), source })?;
-        plan.check()?;
+        let unfit = |problem| FleetError::Unfit(format!("{}: {problem}", shown(origin)));
+        if let Some(problem) = values::fault(&plan) {
+            return Err(unfit(problem));
+        }
+        if plan.nodes()?.is_empty() {
+            return Err(unfit("nodes is empty: name at least one machine".to_owned()));
+        }
         Ok(plan)
-    }
-
-    fn check(&self) -> Result<(), FleetError> {
-        let refuse = |problem: &str| Err(FleetError::Unfit(format!("fleet's plan: {problem}")));
-        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let ends = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-        // DNS labels (RFC 1123), as Kubernetes names things; it adds to the name of a job.
-        if self.name.len() > 50
-            || !self.name.chars().all(is_name)
-            || !(self.name.starts_with(ends) && self.name.ends_with(ends))
-        {
-            return refuse("name has small letters, digits and hyphens, and at most 50 of them");
-        }
-        let unnamed =
-            self.systems.is_empty() || self.systems.iter().any(|s| s == "all" || s.is_empty());
-        if self.pair.is_empty() && unnamed {
-            return refuse(
-                "systems names each system: machines would choose differently by themselves",
-            );
-        }
-        if !self.pair.is_empty() && (!self.systems.is_empty() || !self.target.is_empty()) {
-            return refuse("pair stands instead of target and systems");
-        }
-        if self.pair.len() == 1 {
-            return refuse("pair has a plain place and at least one that is encrypted");
-        }
-        if !self.storage_classes.is_empty() && self.storage_classes.len() != self.pair.len() {
-            return refuse("storage_classes has one class for each place of pair");
-        }
-        if self.nodes()?.is_empty() {
-            return refuse("nodes is empty");
-        }
-        match &self.concurrency {
-            Some(Concurrency::Most(0)) => return refuse("concurrency is at least 1"),
-            Some(Concurrency::Each(each)) if each.is_empty() || each.contains(&0) => {
-                return refuse("concurrency lists numbers of at least 1");
-            }
-            _ => {}
-        }
-        let target = self.pair.is_empty().then_some(("target", self.target.as_str()));
-        let pair = self.places().map(|path| ("pair", path));
-        for (key, path) in pair.chain(target).chain([("fleet", self.fleet.as_str())]) {
-            if !path.starts_with('/') {
-                return refuse(&format!("{key} is not an absolute path"));
-            }
-        }
-        let texts = [&self.profile, &self.budget, &self.target, &self.fleet, &self.program];
-        let more = self.systems.iter().chain(&self.options).chain(&self.fetch_to).chain(&self.pair);
-        let more = more.chain(&self.storage_classes).chain([&self.claim_size]);
-        let more =
-            more.chain(&self.partition).chain(&self.image).chain(&self.claim).chain(&self.tolerate);
-        if texts.into_iter().chain(more).any(|text| text.contains(char::is_control)) {
-            return refuse("a line break or another control character is in a value");
-        }
-        Ok(())
     }
 
     /// The machines, one by one.
@@ -204,17 +162,32 @@ impl Plan {
     /// [`FleetError::Unfit`] if something is missing that only this needs.
     pub fn render(&self, by: For, budget: Duration) -> Result<String, FleetError> {
         let nodes = self.nodes()?;
-        if by != For::Kubernetes && !self.storage_classes.is_empty() {
-            let problem =
-                "fleet's plan: storage_classes are Kubernetes'; elsewhere pair names what is there";
-            return Err(FleetError::Unfit(problem.to_owned()));
+        let fault = match by {
+            For::Kubernetes if self.image.is_none() => {
+                Some("Kubernetes needs an image with the program and its systems".to_owned())
+            }
+            For::Kubernetes => values::fault_in_kubernetes(self),
+            _ if !self.storage_classes.is_empty() => Some(
+                "storage_classes are for Kubernetes; elsewhere pair names what is there".to_owned(),
+            ),
+            For::Ansible => values::fault_in_ansible(self),
+            For::Slurm | For::Ssh => None,
+        };
+        if let Some(problem) = fault {
+            return Err(FleetError::Unfit(format!("the fleet's plan: {problem}")));
         }
-        match by {
-            For::Slurm => Ok(slurm::script(self, nodes.len(), budget)),
+        Ok(match by {
+            For::Slurm => slurm::script(self, nodes.len(), budget),
             For::Kubernetes => kubernetes::manifest(self, &nodes, budget),
-            For::Ansible => Ok(ansible::playbook(self, &nodes)),
-            For::Ssh => Ok(shell::script(self, &nodes)),
-        }
+            For::Ansible => ansible::playbook(self, &nodes),
+            For::Ssh => shell::script(self, &nodes),
+        })
+    }
+
+    /// What a shell on a machine starts, without `--node`.
+    fn started(&self) -> Script {
+        let sudo = if self.sudo { "sudo -n " } else { "" };
+        Script::joined([Script::literal(sudo), Script::words(&self.command())])
     }
 
     /// The command on a machine, without `--node`.
@@ -263,10 +236,7 @@ impl Plan {
 
     /// The directories of `pair`, without the names that they may have.
     fn places(&self) -> impl Iterator<Item = &str> {
-        self.pair.iter().map(|place| match place.split_once('=') {
-            Some((name, path)) if !name.contains('/') => path,
-            _ => place.as_str(),
-        })
+        self.pair.iter().map(|place| path_of(place))
     }
 
     /// The systems that mount or map something.
@@ -280,18 +250,12 @@ fn longest(budget: Duration) -> Duration {
     budget.mul_f64(1.5) + Duration::from_secs(600)
 }
 
-/// A word of a POSIX shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:=%+@".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+/// The directory of a place of `pair`, without the name that it may have.
+fn path_of(place: &str) -> &str {
+    match place.split_once('=') {
+        Some((name, path)) if !name.contains('/') => path,
+        _ => place,
     }
-}
-
-/// Words of a POSIX shell.
-fn line(words: &[String]) -> String {
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -316,7 +280,7 @@ pub(crate) mod tests {
         assert_eq!(found.nodes().unwrap(), ["node01", "node02", "node03"]);
         let expected = "cryptbench run /var/tmp --fleet /shared/fleet --system builtin --profile quick --budget 5m \
                         --progress none";
-        assert_eq!(line(&found.command()), expected);
+        assert_eq!(found.command().join(" "), expected);
         assert!(plan("concurency = 2").is_err(), "a misspelt key");
         for (from, to) in [
             ("[\"builtin\"]", "[]"),
@@ -333,17 +297,5 @@ pub(crate) mod tests {
             let text = PLAN.replace(from, to);
             assert!(Plan::parse(&text, Path::new("x")).is_err(), "{to}");
         }
-    }
-
-    #[test]
-    fn words_of_a_shell_come_back_from_it() {
-        let words = ["plain", "two words", "it's", "$(x)", "", "a\"b", "*", "~"];
-        let line = line(&words.map(str::to_owned));
-        let out = std::process::Command::new("sh")
-            .arg("-c")
-            .arg(format!("printf '%s\\n' {line}"))
-            .output()
-            .unwrap();
-        assert_eq!(String::from_utf8(out.stdout).unwrap(), words.join("\n") + "\n");
     }
 }

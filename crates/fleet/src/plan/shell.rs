@@ -1,6 +1,7 @@
 //! A shell script that starts each machine by ssh.
 
-use super::{Plan, line, quoted};
+use super::script::Script;
+use super::{FETCHED_BYTES, Plan};
 
 const SCRIPT: &str = r#"#!/bin/sh
 # Start it with: sh FILE. Again is harmless: a machine that has measured since it was started ends at once.
@@ -15,33 +16,78 @@ status=0
 @ROUNDS@exit $status
 "#;
 
-pub(super) fn script(plan: &Plan, nodes: &[String]) -> String {
-    let mut command: Vec<String> = Vec::new();
-    if plan.sudo {
-        command.extend(["sudo", "-n"].map(str::to_owned));
+/// The machine chooses names and contents. Only names of its own records are taken, into a directory of its own, and no more
+/// bytes than records have; modes and kinds of files are those that this side gives.
+const FETCH: &str = r#"    to=@TO@/$node
+    # At most $2 bytes that the node writes for the command $1, into the file $3.
+    take() {
+        code=$({ { ssh -n -o BatchMode=yes "$node" "$1" 3>&-; echo $? >&3; } | head -c "$2" > "$3"; } 3>&1)
+        [ "$code" = 0 ]
     }
-    command.extend(plan.command());
-    // Once for the shell here, once for the one over there.
-    let remote = quoted(&(line(&command) + " --node "));
-    // Not scp: whether a shell over there takes quotes away depends on its version.
-    let fetch = plan.fetch_to.as_ref().map_or(String::new(), |to| {
-        let to = quoted(to);
-        let pack = quoted(&format!("tar -C {} -cf - .", quoted(&plan.fleet)));
-        format!(
-            "    mkdir -p {to} &&\n        \
-             ssh -n -o BatchMode=yes \"$node\" {pack} | tar -C {to} -xof - || status=1\n"
-        )
+    left=@BYTES@
+    if ! mkdir -p "$to" || ! take @LIST@ 1000000 "$to/.names"; then
+        rm -f "$to/.names"
+        status=1
+    else (
+        LC_ALL=C
+        bad=0
+        while IFS= read -r name; do
+            case $name in
+            *[!A-Za-z0-9._-]*) continue ;;
+            "$node"-*.json) own=${name#"$node"-} ;;
+            *) continue ;;
+            esac
+            # Another machine's name may begin with this one's.
+            case $own in
+            *-*-*-*) continue ;;
+            *-*-*) ;;
+            *) continue ;;
+            esac
+            take @FILE@"$name" "$((left + 1))" "$to/.part" || bad=1
+            bytes=$(wc -c < "$to/.part") || exit 1
+            if [ "$bytes" -gt "$left" ]; then
+                echo "$node: its records have more than @BYTES@ bytes; the others are left there" >&2
+                bad=1
+                break
+            fi
+            left=$((left - bytes))
+            [ $bad = 0 ] && mv -f "$to/.part" "$to/$name" || bad=1
+        done < "$to/.names"
+        rm -f "$to/.part" "$to/.names"
+        exit $bad
+    ) || status=1; fi
+"#;
+
+const ROUND: &str = r#"printf '%s\n' @NODES@ |
+    xargs -n 1 -P @AT_ONCE@ sh "$0" --one @WORDS@ || status=1
+"#;
+
+pub(super) fn script(plan: &Plan, nodes: &[String]) -> String {
+    // A word of the shell here is a script for the one over there.
+    let remote = |template, places: &[_]| Script::filled(template, places).as_word();
+    let started = plan.started();
+    let measure = remote("exec @START@ --node ", &[("START", &started)]);
+    let fleet = Script::word(&plan.fleet);
+    let inside = Script::word(&format!("{}/", plan.fleet.trim_end_matches('/')));
+    let fetch = plan.fetch_to.as_ref().map_or(Script::default(), |to| {
+        let places = [
+            ("TO", &Script::word(to)),
+            ("BYTES", &Script::number(FETCHED_BYTES)),
+            ("LIST", &remote("cd @FLEET@ && ls", &[("FLEET", &fleet)])),
+            ("FILE", &remote("cat @INSIDE@", &[("INSIDE", &inside)])),
+        ];
+        Script::filled(FETCH, &places)
     });
-    let names = nodes.join(" ");
-    let rounds: String = plan
-        .rounds(nodes.len())
-        .into_iter()
-        .map(|(at_once, words)| {
-            let words: String = words.iter().map(|word| format!(" {word}")).collect();
-            format!(
-                "printf '%s\\n' {names} |\n    xargs -n 1 -P {at_once} sh \"$0\" --one '{words}' || status=1\n"
-            )
-        })
-        .collect();
-    SCRIPT.replace("@ROUNDS@", &rounds).replace("@FETCH@", &fetch).replace("@MEASURE@", &remote)
+    let rounds = plan.rounds(nodes.len()).into_iter().map(|(at_once, words)| {
+        let words: String = words.iter().map(|word| format!(" {word}")).collect();
+        let places = [
+            ("NODES", &Script::words(nodes)),
+            ("AT_ONCE", &Script::number(at_once)),
+            ("WORDS", &Script::word(&words)),
+        ];
+        Script::filled(ROUND, &places)
+    });
+    let rounds = Script::joined(rounds);
+    let places = [("MEASURE", &measure), ("FETCH", &fetch), ("ROUNDS", &rounds)];
+    Script::filled(SCRIPT, &places).into_text()
 }

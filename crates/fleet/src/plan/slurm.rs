@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Plan, line, longest};
+use super::script::Script;
+use super::{Plan, longest};
 
 /// One job for each node, all at once. Elements of an array cannot stand for nodes: Slurm takes them for alike, and where one
 /// has to wait for its node, it starts none of the others.
@@ -76,7 +77,8 @@ exec sbatch --nodelist="$list" --nodes="$count" --ntasks="$count" --ntasks-per-n
     --job-name=@NAME@ "$0" --measure
 "#;
 
-const NODES: &str = r#"nodes=$(scontrol show hostnames "${1:-@LIST@}") || exit 1
+const NODES: &str = r#"[ $# -gt 0 ] || set -- @LIST@
+nodes=$(scontrol show hostnames "$1") || exit 1
 [ -n "$nodes" ] || { echo "no nodes" >&2; exit 1; }"#;
 
 /// The script of `plan`, each node measuring for at most `budget`.
@@ -88,23 +90,19 @@ pub(super) fn script(plan: &Plan, nodes: usize, budget: Duration) -> String {
         (true, None) => (EACH, "#SBATCH --nodes=1\n#SBATCH --ntasks=1\n#SBATCH --requeue\n", 1),
     };
     let minutes = longest(budget).as_secs().div_ceil(60) * turns as u64;
+    // The check of a partition leaves no room for another option in its line.
     let partition = plan.partition.as_ref();
     let partition = partition.map_or(String::new(), |p| format!("#SBATCH --partition={p}\n"));
-    let mut command: Vec<String> = Vec::new();
-    if plan.sudo {
-        command.extend(["sudo", "-n"].map(str::to_owned));
-    }
-    command.extend(plan.command());
-    let at_once = plan.throttle(nodes).unwrap_or(nodes);
-    let levels = levels.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-    // The command last: no value of the plan is taken for a place of the script.
-    let body = body
-        .replace("@NODES@", NODES)
-        .replace("@LIST@", &plan.nodes.join(","))
-        .replace("@NAME@", &plan.name)
-        .replace("@AT_ONCE@", &at_once.to_string())
-        .replace("@LEVELS@", &levels)
-        .replace("@MEASURE@", &line(&command));
+    let levels: Vec<String> = levels.iter().map(ToString::to_string).collect();
+    let list = Script::word(&plan.nodes.join(","));
+    let places = [
+        ("NODES", &Script::filled(NODES, &[("LIST", &list)])),
+        ("NAME", &Script::word(&plan.name)),
+        ("AT_ONCE", &Script::number(plan.throttle(nodes).unwrap_or(nodes))),
+        ("LEVELS", &Script::words(&levels)),
+        ("MEASURE", &plan.started()),
+    ];
+    let body = Script::filled(body, &places).into_text();
     format!("#!/bin/bash\n{own}#SBATCH --exclusive\n#SBATCH --time={minutes}\n{partition}{body}")
 }
 

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use cryptbench_fleet::{collect, files};
+use cryptbench_fleet::{Files, collect};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
 use crate::made::{FAST, Kind, Normal, damage, leave, record};
@@ -35,7 +35,7 @@ fn every_trial_of_every_record_is_in_the_dataset() {
         leave(&fleet, &record);
     }
     damage(&fleet, "bad.json", "{}");
-    let found = collect(&files(&fleet).unwrap(), 2, &dataset, || ()).unwrap();
+    let found = collect(&Files::in_directory(&fleet).unwrap(), 2, &dataset, || ()).unwrap();
     // Two workloads on three arms, five blocks of each.
     assert_eq!((found.records, found.rows, found.damaged.len()), (4, [24, 120], 1));
     let mut parts = Vec::new();
@@ -52,5 +52,22 @@ fn every_trial_of_every_record_is_in_the_dataset() {
     let counts: Vec<i64> = parts.iter().map(|path| rows(path)).collect();
     assert_eq!(counts, [18, 6, 90, 30]);
     // What is there is not mixed with more.
-    assert!(collect(&files(&fleet).unwrap(), 2, &dataset, || ()).is_err());
+    assert!(collect(&Files::in_directory(&fleet).unwrap(), 2, &dataset, || ()).is_err());
+}
+
+#[test]
+fn a_model_may_be_longer_than_a_name_of_a_file() {
+    const LONG: &str = concat!(
+        "CPU/0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 ",
+        "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 ",
+        "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 ",
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let (fleet, dataset) = (dir.path().join("fleet"), dir.path().join("dataset"));
+    let kind = Kind { cpu: LONG, disk: LONG, ..FAST };
+    let mut record = record(&mut Normal::new(13), "node1", &kind, (5, 0.02));
+    record.results = None;
+    leave(&fleet, &record);
+    let found = collect(&Files::in_directory(&fleet).unwrap(), 2, &dataset, || ()).unwrap();
+    assert_eq!((found.records, found.files), (1, 2));
 }

@@ -3,8 +3,11 @@
 #[cfg(feature = "parquet")]
 mod collect;
 mod emulated;
+mod hostile_nodes;
+mod hostile_plans;
 mod made;
 mod plan;
+mod programs;
 mod report;
 mod scale;
 mod shared;

@@ -3,23 +3,35 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use cryptbench_fleet::{FAILURE, Failure, Fleet, Report, Shared, files, read, stream};
-use cryptbench_record::{Machine, Node};
+use cryptbench_fleet::{FAILURE, Failure, Files, Fleet, Report, Shared, stream};
+use cryptbench_record::{Machine, Node, Record};
 
 use crate::made::{FAST, Kind, Normal, damage, leave, record};
 
 pub fn report(directory: &Path, expected: &[String]) -> Report {
     let mut fleet = Fleet::default();
+    let files = Files::in_directory(directory).unwrap();
     stream(
-        &files(directory).unwrap(),
+        files.paths(),
         2,
-        |path| Fleet::observe(path.to_owned(), read(path)),
+        |path| Fleet::observe(path.to_owned(), files.read(path)),
         |observed| {
             fleet.add(observed);
             ControlFlow::<()>::Continue(())
         },
     );
     Report::of(fleet, expected, 0.95)
+}
+
+fn failure(name: &str, why: &str) -> Failure {
+    Failure {
+        schema: FAILURE.to_owned(),
+        program_version: "0.1.0".to_owned(),
+        node: Node { name: name.to_owned(), ..Node::default() },
+        why: why.to_owned(),
+        exit_code: 3,
+        machine: Machine::default(),
+    }
 }
 
 const SLOW: Kind = Kind {
@@ -103,14 +115,6 @@ fn who_is_missing_failed_or_damaged_is_named_and_left_out() {
     damage(dir.path(), "cut.json", "{\"schema\": \"cryptbench.record/1\", \"run");
     damage(dir.path(), "later.json", "{\"schema\": \"cryptbench.record/2\"}");
     let shared = Shared::open(dir.path()).unwrap();
-    let failure = |name: &str, why: &str| Failure {
-        schema: FAILURE.to_owned(),
-        program_version: "0.1.0".to_owned(),
-        node: Node { name: name.to_owned(), ..Node::default() },
-        why: why.to_owned(),
-        exit_code: 3,
-        machine: Machine::default(),
-    };
     shared.leave_failure(&failure("node6", "no space\u{1b}[2J")).unwrap();
     let expected: Vec<String> = (1..=8).map(|i| format!("node{i}")).collect();
     let found = report(dir.path(), &expected);
@@ -143,4 +147,27 @@ fn a_machine_that_was_measured_twice_counts_once_and_as_it_was_last() {
     assert_eq!((found.records, found.machines, found.superseded), (10, 5, 5));
     let mean = |r: &Report| r.groups[0].rows[0].pooled.unwrap().mean_ratio;
     assert_eq!(mean(&found), mean(&expected));
+}
+
+#[test]
+fn a_machine_cannot_speak_for_another_in_its_own_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut normal = Normal::new(3);
+    for i in 1..=3 {
+        let name = format!("node{i}");
+        leave(&dir.path().join(&name), &record(&mut normal, &name, &FAST, (12, 0.02)));
+    }
+    let forged = record(&mut normal, "node2", &FAST, (12, 0.02));
+    leave(&dir.path().join("node1"), &forged);
+    // Nor by a record of no machine, which goes by the identifier of its run.
+    let mut nameless = Record { node: None, ..forged };
+    "node3".clone_into(&mut nameless.run_id);
+    cryptbench_record::write(&nameless, &dir.path().join("node1/nameless.json")).unwrap();
+    let shared = Shared::open(&dir.path().join("node1")).unwrap();
+    shared.leave_failure(&failure("node3", "no space")).unwrap();
+    let found = report(dir.path(), &[]);
+    assert_eq!((found.machines, found.records, found.failed.len()), (3, 3, 0));
+    let why: Vec<&str> = found.damaged.iter().map(|d| d.why.as_str()).collect();
+    assert_eq!(why.len(), 3, "{why:?}");
+    assert!(why.iter().all(|why| why.contains("machine")), "{why:?}");
 }

@@ -14,17 +14,24 @@ pub fn render(record: &Record, results: &Results, rows: Rows) -> String {
     lines(std::iter::once(header).chain(rows))
 }
 
-/// Rows of fields as text, each with a newline at its end.
+/// Rows of fields as text, each with a newline at its end. A text that a spreadsheet would take for a formula begins with
+/// `'`: strangers choose names and models.
 ///
 /// # Panics
 /// Never: writing to memory does not fail.
 pub fn lines(rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut writer = ::csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
     for row in rows {
-        writer.write_record(row).expect("memory takes every row");
+        writer.write_record(row.into_iter().map(inert)).expect("memory takes every row");
     }
     let bytes = writer.into_inner().expect("memory takes every row");
     String::from_utf8(bytes).expect("text was written")
+}
+
+/// A field that no spreadsheet computes (OWASP, "CSV Injection"); numbers stay numbers.
+fn inert(field: String) -> String {
+    let begins = field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
+    if begins && field.parse::<f64>().is_err() { format!("'{field}") } else { field }
 }
 
 fn field(value: &Value) -> String {
@@ -47,6 +54,19 @@ mod tests {
         let row = ["AES-256-XTS 512 B", "a,b", "5\" disk\nnext", ""].map(str::to_owned);
         let text = "AES-256-XTS 512 B,\"a,b\",\"5\"\" disk\nnext\",\n";
         assert_eq!(lines([row.into()]), text);
+    }
+
+    #[test]
+    fn no_text_is_a_formula_and_numbers_stay_numbers() {
+        for text in
+            ["=HYPERLINK(\"x\")", "+1+1", "-1+cmd|' /C calc'!A0", "@SUM(1)", "\t=1", "\r=1", "＝1"]
+        {
+            assert_eq!(inert(text.to_owned()), format!("'{text}"));
+        }
+        for text in ["-0.05", "+1", "-1e-9", "inf", "-inf", "NaN", "", "AES 1=2", "a-b", "'=1"] {
+            assert_eq!(inert(text.to_owned()), text);
+        }
+        assert_eq!(lines([vec!["=1+1".to_owned(), "-2".to_owned()]]), "'=1+1,-2\n");
     }
 
     #[test]

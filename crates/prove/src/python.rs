@@ -1,0 +1,37 @@
+//! A Python that has a package: an oracle that other people wrote.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// An interpreter that can import `module`: the system's, or that of an environment below `place` into which pip installs
+/// `package`. `None` where neither works, as without a network.
+#[must_use]
+pub fn python(package: &str, module: &str, place: &Path) -> Option<PathBuf> {
+    /// Tests that want the same module fill one environment, one after another.
+    static FILLING: Mutex<()> = Mutex::new(());
+    let _one = FILLING.lock().unwrap_or_else(PoisonError::into_inner);
+    let has = |python: &Path| {
+        let found = Command::new(python).args(["-c", &format!("import {module}")]).output();
+        found.is_ok_and(|o| o.status.success())
+    };
+    let system = PathBuf::from("/usr/bin/python3");
+    if has(&system) {
+        return Some(system);
+    }
+    let venv = place.join(format!("python-{module}"));
+    let inside = venv.join("bin/python");
+    if has(&inside) {
+        return Some(inside);
+    }
+    let run = |program: &str, args: &[&str]| {
+        Command::new(program).args(args).output().is_ok_and(|o| o.status.success())
+    };
+    let place = venv.display().to_string();
+    // Debian keeps venv in a package of its own, named after the version of Python.
+    let made = run("python3", &["-m", "venv", &place])
+        || run("/usr/bin/python3", &["-m", "virtualenv", "--clear", &place]);
+    let interpreter = inside.display().to_string();
+    let pip = ["-m", "pip", "-q", "install", "--timeout", "20", "--retries", "1", package];
+    (made && run(&interpreter, &pip) && has(&inside)).then_some(inside)
+}
