@@ -1,4 +1,4 @@
-//! Holds `tests/fixtures/commands.txt` against the command line: each command, and below it each argument that takes a path.
+//! Holds `tests/commands.txt` against the command line: each command, and below it each argument that takes a path.
 //!
 //! Integration tests go through that list, so none of them can leave out a new command or a new path.
 
@@ -40,7 +40,7 @@ fn the_list_of_commands_is_complete() {
     command.build();
     let mut all = String::new();
     list(&command, "", &mut all);
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/commands.txt");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands.txt");
     let kept = std::fs::read_to_string(file).unwrap_or_default();
     assert!(kept == all, "{file} must hold these lines:\n{all}");
 }

@@ -18,7 +18,7 @@ pub fn explain(record: &Record, cell: &str) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {
-            say::message(&error.to_string());
+            say::message_lines(&error.to_string());
             Ok(ExitCode::from(exit::USAGE))
         }
     }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use cryptbench_text::shown;
+
 /// Why a device cannot be served, or a server cannot be ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
@@ -10,7 +12,7 @@ pub enum ExportError {
     #[error("/dev/fuse cannot be opened (load the fuse module, or give this user access to it)")]
     NoFuse(#[source] io::Error),
     /// Neither `mount(2)` nor `fusermount3` made the mount.
-    #[error("{path} cannot be mounted: {reason}")]
+    #[error("{} cannot be mounted: {reason}", shown(path))]
     Mount {
         /// The mount point.
         path: PathBuf,
@@ -28,7 +30,7 @@ pub enum ExportError {
         minor: u32,
     },
     /// A file of the mount is still open, or something is mounted on it.
-    #[error("{path} is in use; close what is open there, or stop the server to detach it")]
+    #[error("{} is in use; close what is open there, or stop the server to detach it", shown(path))]
     Busy {
         /// The mount point.
         path: PathBuf,

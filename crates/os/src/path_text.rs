@@ -65,12 +65,13 @@ fn bytes_of(escaped: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    #![cfg(unix)]
-
+    #[cfg(unix)]
     use std::os::unix::ffi::OsStrExt as _;
 
+    #[cfg(unix)]
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn every_path_is_read_as_it_was_written() {
         for bytes in [

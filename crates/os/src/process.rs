@@ -199,13 +199,15 @@ pub fn keep_from_swap() {
 
 #[cfg(test)]
 mod tests {
-    #![cfg(unix)]
-
+    #[cfg(unix)]
     use std::fs;
+    #[cfg(unix)]
     use std::os::unix::fs::PermissionsExt as _;
 
+    #[cfg(unix)]
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn empty_and_relative_parts_of_the_path_are_left_out() {
         const SYSTEM: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
@@ -223,6 +225,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_program_is_a_file_that_may_be_executed_at_an_absolute_path() {
         let [first, second] = [(); 2].map(|()| tempfile::tempdir().unwrap());

@@ -103,7 +103,6 @@ const HOMES: &[(&str, Kind, &str)] = &[
         "regular files of a run, looked at just before; for now",
     ),
     ("crates/cli/src/completions.rs", Kind::Start, "a command of clap, which is not started"),
-    ("crates/export/src/fuse/mount.rs", Kind::Start, "fusermount3, which only ordinary users call"),
     ("crates/prove/src/guest.rs", Kind::Start, "programs that only tests start"),
     ("crates/prove/src", Kind::Say, "tests say their counts there"),
     ("crates/prove/src/guest.rs", Kind::Create, "a guest's files, in the directory of a test"),

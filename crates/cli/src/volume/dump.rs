@@ -31,7 +31,7 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         let credentials = given.credentials.first().context("no credentials came")?;
         let volume =
             target::unlock(&args.unlock, Arc::clone(volume), header, credentials, &options)?;
-        copy(&volume, &mut to, stop).map(|()| ExitCode::SUCCESS)
+        copy(&volume, &mut to, &args.output, stop).map(|()| ExitCode::SUCCESS)
     };
     if task.is_child() {
         return task.in_child(work, stop);
@@ -57,7 +57,12 @@ pub fn new_file(
     partial.appear(path)
 }
 
-fn copy(volume: &dyn BlockDevice, to: &mut impl Write, stop: &AtomicBool) -> anyhow::Result<()> {
+fn copy(
+    volume: &dyn BlockDevice,
+    to: &mut impl Write,
+    output: &Path,
+    stop: &AtomicBool,
+) -> anyhow::Result<()> {
     let mut piece = AlignedBuf::zeroed(PIECE);
     let mut offset = 0;
     while offset < volume.size() {
@@ -68,12 +73,19 @@ fn copy(volume: &dyn BlockDevice, to: &mut impl Write, stop: &AtomicBool) -> any
         volume
             .read_at(offset, &mut piece[..len])
             .map_err(|source| VolumeError::Io { doing: "reading the volume", source })?;
-        to.write_all(&piece[..len]).map_err(|e| unwritten(&e))?;
+        match to.write_all(&piece[..len]) {
+            // Whoever reads has enough.
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            written => written.map_err(|e| unwritten(&e, output))?,
+        }
         offset += len as u64;
     }
-    Ok(to.flush().map_err(|e| unwritten(&e))?)
+    to.flush().map_err(|e| unwritten(&e, output))
 }
 
-fn unwritten(e: &io::Error) -> Refusal {
-    Refusal::target(Path::new("the output"), &e.to_string())
+fn unwritten(e: &io::Error, output: &Path) -> anyhow::Error {
+    match output == Path::new("-") {
+        true => anyhow::anyhow!("cannot write standard output: {e}"),
+        false => Refusal::target(output, &e.to_string()).into(),
+    }
 }

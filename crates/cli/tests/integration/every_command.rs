@@ -1,6 +1,6 @@
 //! The list of all commands and of their arguments that take a path, which a unit test holds against the command line.
 
-const LIST: &str = include_str!("../fixtures/commands.txt");
+const LIST: &str = include_str!("../commands.txt");
 
 /// Each command.
 pub fn commands() -> Vec<&'static str> {

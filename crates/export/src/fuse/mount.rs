@@ -5,8 +5,9 @@ use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
+use cryptbench_os::process::program;
 use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
@@ -147,6 +148,8 @@ fn mount_directly(path: &Path, fuse: &OwnedFd, options: &FuseOptions) -> Result<
 /// the file through the socket whose number `_FUSE_COMMFD` contains.
 fn mount_by_fusermount(path: &Path, options: &FuseOptions) -> Result<OwnedFd, String> {
     let failed = |e: Errno| e.to_string();
+    let missing =
+        |e: io::Error| format!("not root, and fusermount3 (package fuse3) does not start: {e}");
     let (ours, theirs) = rustix::net::socketpair(
         AddressFamily::UNIX,
         SocketType::STREAM,
@@ -161,7 +164,8 @@ fn mount_by_fusermount(path: &Path, options: &FuseOptions) -> Result<OwnedFd, St
             list.push_str(option);
         }
     }
-    let child = Command::new("fusermount3")
+    let child = program("fusermount3")
+        .map_err(missing)?
         .args(["-o", &list, "--"])
         .arg(path)
         .env("_FUSE_COMMFD", "0")
@@ -169,7 +173,7 @@ fn mount_by_fusermount(path: &Path, options: &FuseOptions) -> Result<OwnedFd, St
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|e| format!("not root, and fusermount3 (package fuse3) does not start: {e}"))?;
+        .map_err(missing)?;
     let fuse = receive_file(&ours);
     let out = child.wait_with_output().map_err(|e| e.to_string())?;
     let complaint = String::from_utf8_lossy(&out.stderr).trim().to_owned();
@@ -204,7 +208,7 @@ fn receive_file(socket: &OwnedFd) -> io::Result<Option<OwnedFd>> {
 
 fn fusermount_unmount(path: &Path, detach: bool) -> Result<(), ExportError> {
     let act = || format!("unmount {}", path.display());
-    let mut command = Command::new("fusermount3");
+    let mut command = program("fusermount3").map_err(|e| ExportError::system(act(), e))?;
     command.args(["-u", "-q"]).args(detach.then_some("-z")).arg("--").arg(path);
     let out = command.stdin(Stdio::null()).output().map_err(|e| ExportError::system(act(), e))?;
     if out.status.success() {
