@@ -261,12 +261,11 @@ fn a_place_in_a_value_is_text() {
 fn ssh() {
     judge(200, "ssh", |case| {
         let Case { seed, table, plan, place, .. } = case;
-        // Where a file can have the program's name, it is one.
         let program = expected(table)[0].clone();
         let is_there =
             program == "cryptbench" || program.starts_with(&place.path().display().to_string());
         if is_there && program != "cryptbench" {
-            place.add(program.rsplit('/').next().unwrap(), WRITE);
+            place.add(&program, WRITE);
         }
         let fleet = Path::new(table["fleet"].as_str().unwrap());
         fs::create_dir_all(fleet).unwrap();

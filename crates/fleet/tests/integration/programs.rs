@@ -31,12 +31,12 @@ impl Programs {
         self.dir.path()
     }
 
-    /// Adds a program, if a file can have that name.
+    /// Adds a program by its name, or by its path.
     pub fn add(&self, name: &str, text: &str) {
         let path = self.path().join("bin").join(name);
-        if fs::write(&path, format!("#!/bin/sh\n{text}\n")).is_ok() {
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        }
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// A command that finds these programs first.
