@@ -116,13 +116,20 @@ const NARROW_MODES: &[&str] =
 /// A parsed specification.
 struct Spec {
     algorithm: &'static Algorithm,
-    mode: Mode,
+    chosen: Chosen,
 }
 
+/// A mode with what keys its blocks: no other pair can be built.
+#[derive(Clone, Copy)]
+enum Chosen {
+    Wide { xts: KeyXts, blocks: KeyBlocks<BLOCK>, mode: Mode },
+    Narrow { blocks: KeyBlocks<{ narrow::BLOCK }>, mode: AnyMode },
+}
+
+/// A mode for 128-bit blocks.
 #[derive(Clone, Copy)]
 enum Mode {
-    Ecb,
-    Cbc(Iv),
+    Any(AnyMode),
     Xts(Iv),
     /// CBC with `eboiv` between the Elephant diffuser and the disk; the second half of the key is the
     /// sector keys'.
@@ -130,6 +137,13 @@ enum Mode {
     /// LRW with `benbi`, which counts as LRW does, or with any other generator, whose IV is the index
     /// of a unit's first block.
     Lrw(Option<Iv>),
+}
+
+/// A mode for blocks of any length.
+#[derive(Clone, Copy)]
+enum AnyMode {
+    Ecb,
+    Cbc(Iv),
 }
 
 #[derive(Clone, Copy)]
@@ -187,15 +201,18 @@ pub fn dm_crypt(
             actual: key.len(),
         });
     }
-    let kernel = match spec.algorithm.keying {
-        Keying::Wide { xts, blocks } => match spec.mode {
+    let kernel = match spec.chosen {
+        Chosen::Wide { xts, blocks, mode } => match mode {
+            Mode::Any(mode) => unfused(mode, blocks, key, tier),
             Mode::Xts(iv) => {
                 let (data_key, tweak_key) = key.split_at(key.len() / 2);
                 let kernel = xts(data_key, tweak_key, tier);
                 match iv {
                     Iv::Plain64 => kernel,
                     Iv::Plain => Box::new(XtsPlain(kernel)),
-                    _ => Box::new(XtsIv { kernel, ivs: iv.keyed(blocks, key, tier) }),
+                    Iv::Plain64Be | Iv::Eboiv | Iv::Essiv(_) => {
+                        Box::new(XtsIv { kernel, ivs: iv.keyed(blocks, key, tier) })
+                    }
                 }
             }
             Mode::Elephant => {
@@ -215,27 +232,25 @@ pub fn dm_crypt(
                 let ivs = iv.map(|iv| iv.keyed(blocks, key, tier));
                 Box::new(Lrw::new(blocks(data_key, tier), &block, ivs))
             }
-            mode => unfused(mode, blocks, key, tier),
         },
-        Keying::Narrow(blocks) => unfused(spec.mode, blocks, key, tier),
+        Chosen::Narrow { blocks, mode } => unfused(mode, blocks, key, tier),
     };
     Ok(Box::new(Sectors::new(layout, kernel)))
 }
 
-/// A mode available for blocks of any length: CBC, otherwise ECB.
 fn unfused<const N: usize>(
-    mode: Mode,
+    mode: AnyMode,
     blocks: KeyBlocks<N>,
     key: &[u8],
     tier: Tier,
 ) -> Box<dyn UnitKernel> {
     let cipher = blocks(key, tier);
     match mode {
-        Mode::Cbc(iv) => {
+        AnyMode::Cbc(iv) => {
             let ivs = iv.keyed(blocks, key, tier);
             Box::new(Cbc { cipher, ivs, whitening: Whitening::None })
         }
-        _ => Box::new(Ecb(cipher)),
+        AnyMode::Ecb => Box::new(Ecb(cipher)),
     }
 }
 
@@ -246,35 +261,62 @@ impl Spec {
             name: cipher.to_owned(),
             known: dm_crypt_ciphers().collect(),
         })?;
-        let wide = matches!(algorithm.keying, Keying::Wide { .. });
-        let unknown = || CipherError::DmCryptMode {
-            cipher: algorithm.name,
-            mode: mode.to_owned(),
-            known: if wide { WIDE_MODES } else { NARROW_MODES },
+        let chosen = match algorithm.keying {
+            Keying::Wide { xts, blocks } => {
+                Mode::parse(mode, algorithm).map(|mode| Chosen::Wide { xts, blocks, mode })
+            }
+            Keying::Narrow(blocks) => {
+                let unknown = || unknown(algorithm, mode, NARROW_MODES);
+                AnyMode::parse(mode, algorithm, unknown).map(|mode| Chosen::Narrow { blocks, mode })
+            }
         };
-        let mode = match mode.split_once('-') {
-            None if mode == "ecb" => Mode::Ecb,
-            // The specification from the time when only CBC existed.
-            None if mode == "plain" => Mode::Cbc(Iv::Plain),
-            Some(("cbc", "eboiv")) if wide => Mode::Cbc(Iv::Eboiv),
-            Some(("cbc", "elephant")) if wide => Mode::Elephant,
-            Some(("cbc", iv)) => Mode::Cbc(Iv::parse(iv, algorithm, unknown)?),
-            Some(("xts", iv)) if wide => Mode::Xts(Iv::parse(iv, algorithm, unknown)?),
-            Some(("lrw", "benbi")) if wide => Mode::Lrw(None),
-            Some(("lrw", iv)) if wide => Mode::Lrw(Some(Iv::parse(iv, algorithm, unknown)?)),
-            _ => return Err(unknown()),
-        };
-        Ok(Self { algorithm, mode })
+        Ok(Self { algorithm, chosen: chosen? })
     }
 
     fn key_bytes(&self) -> Vec<usize> {
         let lengths = self.algorithm.key_bytes.iter();
-        let whole = |&bytes: &usize| match self.mode {
-            Mode::Ecb | Mode::Cbc(_) => bytes,
-            Mode::Lrw(_) => bytes + BLOCK,
-            Mode::Xts(_) | Mode::Elephant => 2 * bytes,
+        let whole = |&bytes: &usize| match self.chosen {
+            Chosen::Narrow { mode: AnyMode::Ecb | AnyMode::Cbc(_), .. }
+            | Chosen::Wide { mode: Mode::Any(AnyMode::Ecb | AnyMode::Cbc(_)), .. } => bytes,
+            Chosen::Wide { mode: Mode::Lrw(_), .. } => bytes + BLOCK,
+            Chosen::Wide { mode: Mode::Xts(_) | Mode::Elephant, .. } => 2 * bytes,
         };
         lengths.map(whole).collect()
+    }
+}
+
+fn unknown(algorithm: &Algorithm, mode: &str, known: &'static [&'static str]) -> CipherError {
+    CipherError::DmCryptMode { cipher: algorithm.name, mode: mode.to_owned(), known }
+}
+
+impl Mode {
+    fn parse(mode: &str, algorithm: &Algorithm) -> Result<Self, CipherError> {
+        let unknown = || unknown(algorithm, mode, WIDE_MODES);
+        let iv = |name| Iv::parse(name, algorithm, unknown);
+        Ok(match mode.split_once('-') {
+            Some(("cbc", "eboiv")) => Self::Any(AnyMode::Cbc(Iv::Eboiv)),
+            Some(("cbc", "elephant")) => Self::Elephant,
+            Some(("xts", name)) => Self::Xts(iv(name)?),
+            Some(("lrw", "benbi")) => Self::Lrw(None),
+            Some(("lrw", name)) => Self::Lrw(Some(iv(name)?)),
+            _ => Self::Any(AnyMode::parse(mode, algorithm, unknown)?),
+        })
+    }
+}
+
+impl AnyMode {
+    fn parse(
+        mode: &str,
+        algorithm: &Algorithm,
+        unknown: impl Fn() -> CipherError,
+    ) -> Result<Self, CipherError> {
+        Ok(match mode.split_once('-') {
+            None if mode == "ecb" => Self::Ecb,
+            // The specification from the time when only CBC existed.
+            None if mode == "plain" => Self::Cbc(Iv::Plain),
+            Some(("cbc", iv)) => Self::Cbc(Iv::parse(iv, algorithm, unknown)?),
+            _ => return Err(unknown()),
+        })
     }
 }
 
@@ -308,6 +350,56 @@ impl Iv {
             Self::Plain64Be => Ivs::Plain64Be,
             Self::Eboiv => Ivs::Eboiv(blocks(key, tier)),
             Self::Essiv(hash) => Ivs::Essiv(blocks(&hash.key(key), tier)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tier;
+
+    const LEN: usize = 512;
+
+    /// Where `plain` and `plain64` differ.
+    const UNIT: u64 = (1 << 32) + 3;
+
+    fn encrypted(cipher: &str, mode: &str) -> Vec<u8> {
+        let bytes = dm_crypt_key_bytes(cipher, mode).unwrap()[0];
+        let key: Vec<u8> = (0..bytes as u8).map(|i| i.wrapping_mul(37) ^ 0x5a).collect();
+        let made = dm_crypt(cipher, mode, &key, Layout::SECTOR_512, tier().unwrap()).unwrap();
+        let mut data = vec![0; LEN];
+        made.encrypt_in_place(UNIT, &mut data);
+        data
+    }
+
+    /// A mode that fell through to another one's arm would give the same bytes.
+    #[test]
+    fn each_mode_reaches_its_own_cipher() {
+        for algorithm in &ALGORITHMS {
+            let (modes, block) = match algorithm.keying {
+                Keying::Wide { .. } => (WIDE_MODES, BLOCK),
+                Keying::Narrow(_) => (NARROW_MODES, narrow::BLOCK),
+            };
+            // The digest is the key of ESSIV, and not every cipher takes its length.
+            let fits = |name: &&str| (algorithm.takes)(Hash::find(name).unwrap().bytes);
+            let hash = ["sha256", "sha1"].into_iter().find(fits);
+            let mut seen: Vec<(String, Vec<u8>)> = Vec::new();
+            for mode in modes {
+                if mode.ends_with("HASH") && hash.is_none() {
+                    continue;
+                }
+                let mode = mode.replace("HASH", hash.unwrap_or_default());
+                let data = encrypted(algorithm.name, &mode);
+                let mut blocks: Vec<&[u8]> = data.chunks(block).collect();
+                blocks.sort_unstable();
+                blocks.dedup();
+                let expected = if mode == "ecb" { 1 } else { LEN / block };
+                assert_eq!(blocks.len(), expected, "{}-{mode}: blocks that differ", algorithm.name);
+                let twin = seen.iter().find(|(_, other)| *other == data);
+                assert!(twin.is_none(), "{}-{mode} is {:?}", algorithm.name, twin.map(|t| &t.0));
+                seen.push((mode, data));
+            }
         }
     }
 }
