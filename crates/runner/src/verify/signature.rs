@@ -121,8 +121,12 @@ mod tests {
         getrandom::fill(&mut data).unwrap();
         fs::write(&path, &data).unwrap();
         assert!(of_directory(&path).is_empty());
-        // ext4's magic in its superblock (Linux, `fs/ext4/ext4.h`, `EXT4_SUPER_MAGIC`).
+        // A superblock of ext4 (Linux, `fs/ext4/ext4.h`): its magic `EXT4_SUPER_MAGIC`, and fields that can be.
+        data[1024..2048].fill(0);
+        data[1024 + 32] = 1;
+        data[1024 + 40] = 1;
         data[1024 + 56..1024 + 58].copy_from_slice(&[0x53, 0xef]);
+        data[1024 + 76] = 1;
         fs::write(&path, &data).unwrap();
         assert_eq!(of_directory(&path).len(), 1);
     }
