@@ -167,7 +167,6 @@ pub const ROWS: &[Row] = &[
             tests("volume integration", "damaged::"),
             tests("export integration", "nbd::damaged::"),
             tests("cli integration", "damaged::"),
-            tests("fleet integration", "hostile_plans::"),
         ],
         special: None,
         broken: &[
@@ -193,10 +192,11 @@ pub const ROWS: &[Row] = &[
         what: "attacks on root: mount points swapped, confined processes that lie, plans and names that are scripts, targets swapped under a run",
         share: 8,
         least: Least::OfAll("attacks", 100),
-        once: &[],
+        once: &[tests("fleet integration", "hostile_nodes::")],
         again: &[
             tests("cli integration", "hostile_volume::"),
             tests("cli integration", "hostile_directory::"),
+            tests("fleet integration", "hostile_plans::"),
         ],
         special: None,
         broken: &[broken(

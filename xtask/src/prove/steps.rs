@@ -18,6 +18,7 @@ use crate::{dist, fuzz};
 const PACKAGES: &[&str] = &[
     "-pcryptbench-volume",
     "-pcryptbench-export",
+    "-pcryptbench-fleet",
     "-pcryptbench-system",
     "-pcryptbench-load",
     "-pcryptbench-runner",

@@ -152,7 +152,7 @@ fn attacked(test: &str, arguments: &[&str]) {
         assert!(victim.is_untouched(), "{done:?}");
     }
     drop(attacker);
-    cryptbench_prove::count(done.len() as u64, "attacks on a run's target");
+    cryptbench_prove::count(done.len() as u64, "attacks: runs whose files were swapped");
     // 10: all was set up, and a busy machine had no time left to compare.
     let through = ["exit status: 0:", "exit status: 10:"];
     let any = done.iter().any(|d| through.iter().any(|status| d.starts_with(status)));

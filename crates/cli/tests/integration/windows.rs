@@ -6,9 +6,12 @@ use crate::sandbox::{Sandbox, text};
 
 #[test]
 fn a_record_made_under_wine_is_rendered_here() {
-    let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wine/record.json");
-    let record = record.to_str().unwrap();
     let s = Sandbox::new();
+    // A report lies beside its record.
+    let record = s.out().join("record.json");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wine/record.json");
+    std::fs::copy(fixture, &record).unwrap();
+    let record = record.to_str().unwrap();
     let said = |format: &str| {
         let done = s.run(&["report", record, "--format", format]);
         assert!(done.status.success(), "{format}: {}", text(&done.stderr));

@@ -238,7 +238,7 @@ fn judge(usual: u64, what: &str, judge: impl Fn(&Case)) {
             }
             None => refused += 1,
         }
-        count(1, &format!("inputs: plans of fleets for {what}"));
+        count(1, &format!("attacks: plans of fleets for {what}"));
     }
     assert!(
         cryptbench_prove::is_asked() || (taken > usual / 20 && refused > usual / 20),
@@ -514,7 +514,7 @@ fn ansible() {
         {
             cases.push((case, playbook));
         }
-        count(1, "inputs: plans of fleets for Ansible");
+        count(1, "attacks: plans of fleets for Ansible");
     }
     assert!(cases.len() > 5 || cryptbench_prove::is_asked());
     let place = tempfile::tempdir().unwrap();

@@ -163,7 +163,7 @@ fn a_lie_is_an_error_and_mounts_nothing() {
         bench.check_clean(lie, &before);
         survived += 1;
     }
-    cryptbench_prove::count(survived, "attacks by a confined process");
+    cryptbench_prove::count(survived, "attacks: lies of a confined process");
 }
 
 #[test]

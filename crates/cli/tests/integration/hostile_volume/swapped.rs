@@ -144,7 +144,7 @@ fn a_mount_lands_where_it_was_meant() {
         }
     }
     eprintln!("{mounted} mounted where they were meant, {refused} refused");
-    cryptbench_prove::count(mounted + refused, "attacks on a mount point");
+    cryptbench_prove::count(mounted + refused, "attacks: mounts on a directory that was swapped");
 }
 
 #[test]
