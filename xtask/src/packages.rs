@@ -19,6 +19,7 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/chromium", package: "chromium", reason: "the report in a real browser" },
     Need { file: "/usr/bin/fio", package: "fio", reason: "agreement of the load engine with fio" },
     Need { file: "/usr/sbin/mkfs.ext4", package: "e2fsprogs", reason: "failing disks" },
+    Need { file: "/usr/sbin/mkfs.btrfs", package: "btrfs-progs", reason: "btrfs in a volume" },
     Need { file: "/usr/sbin/losetup", package: "mount", reason: "failing disks" },
     Need { file: "/usr/sbin/cryptsetup", package: "cryptsetup-bin", reason: "LUKS both ways" },
     Need { file: "/usr/bin/dislocker-file", package: "dislocker", reason: "BitLocker both ways" },

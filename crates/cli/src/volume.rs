@@ -14,6 +14,7 @@ mod secrets;
 pub mod target;
 mod umount;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Once;
 use std::sync::atomic::AtomicBool;
@@ -60,6 +61,14 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
         }
         (result, _) => result,
     }
+}
+
+/// This command line with one more option, before what `--` ends the options at.
+fn arguments_with(option: &str) -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let at = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    words.insert(at, option.into());
+    words
 }
 
 fn was_stopped(error: &anyhow::Error) -> bool {

@@ -42,6 +42,12 @@ pub fn unbuffered_input() -> io::Result<File> {
     crate::system::terminal::unbuffered_input()
 }
 
+/// Whether a path means a descriptor of the process that uses it.
+#[must_use]
+pub fn is_descriptor(path: &std::path::Path) -> bool {
+    crate::system::terminal::is_descriptor(path)
+}
+
 /// Standard output, as a file without a buffer of this process's.
 ///
 /// # Errors

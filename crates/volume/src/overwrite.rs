@@ -1,12 +1,14 @@
 //! Decides whether a header may be written over what a device holds: every write to a header asks here.
 
+use std::io;
+
 use cryptbench_blockdev::{BlockDevice, Extent, read_bytes};
 
 use crate::VolumeError;
 use crate::detect::{Kind, Signature, signatures};
 
 /// A header that is about to be written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Overwrite<'a> {
     /// The parts of the device that belong to the header and its keyslots. Nothing else may be there.
     pub(crate) parts: &'a [Extent],
@@ -14,6 +16,9 @@ pub(crate) struct Overwrite<'a> {
     pub(crate) proof: Proof<'a>,
     /// The parts that have to be zeros if nothing shows it: what is written there then loses nothing.
     pub(crate) blank: &'a [Extent],
+    /// Where keyslots can have survived, and what will be written there. If nothing else shows it, they have to be zeros, or
+    /// one piece of them has to be the same: it is random, so no other volume has it.
+    pub(crate) keyslots: Option<(Extent, &'a dyn BlockDevice)>,
     /// What the user can do about a refusal.
     pub(crate) remedy: &'static str,
 }
@@ -70,13 +75,52 @@ pub(crate) fn check(device: &dyn BlockDevice, write: &Overwrite<'_>) -> Result<(
     for part in write.blank {
         let end = (part.offset + part.len).min(device.size());
         match read_bytes(device, part.offset..end) {
-            Ok(there) if there.iter().all(|&byte| byte == 0) => {}
+            Ok(there) if is_zero(&there) => {}
             Ok(_) => return occupied(UNKNOWN.to_owned()),
-            Err(error) => return occupied(format!("something that cannot be read ({error})")),
+            Err(error) => return occupied(unreadable(&error)),
+        }
+    }
+    if let Some((part, written)) = write.keyslots {
+        match survived(device, part, written) {
+            Ok(true) => {}
+            Ok(false) => return occupied(UNKNOWN.to_owned()),
+            Err(error) => return occupied(unreadable(&error)),
         }
     }
     if write.blank.is_empty() { occupied(UNKNOWN.to_owned()) } else { Ok(()) }
 }
+
+/// Whether `part` is zeros, or has a piece in common with `written` that is not.
+fn survived(device: &dyn BlockDevice, part: Extent, written: &dyn BlockDevice) -> io::Result<bool> {
+    let end = (part.offset + part.len).min(device.size());
+    let mut is_blank = true;
+    for start in (part.offset..end).step_by(PIECE) {
+        let piece = start..end.min(start + PIECE as u64);
+        let there = read_bytes(device, piece.clone())?;
+        if is_zero(&there) {
+            continue;
+        }
+        is_blank = false;
+        if there.len() >= LEAST && read_bytes(written, piece)? == there {
+            return Ok(true);
+        }
+    }
+    Ok(is_blank)
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
+}
+
+fn unreadable(error: &io::Error) -> String {
+    format!("something that cannot be read ({error})")
+}
+
+/// Bytes that are compared at once.
+const PIECE: usize = 4096;
+
+/// Random bytes of which no two volumes have the same.
+const LEAST: usize = 512;
 
 const UNKNOWN: &str = "something that nothing shows to be the volume of this header; it could be \
                        another encrypted volume, which looks like random data";
@@ -91,7 +135,7 @@ pub(crate) fn check_opened(
     parts: &[Extent],
     remedy: &'static str,
 ) -> Result<(), VolumeError> {
-    check(device, &Overwrite { parts, proof: Proof::Key, blank: &[], remedy })
+    check(device, &Overwrite { parts, proof: Proof::Key, blank: &[], keyslots: None, remedy })
 }
 
 fn uuid(header: &Signature) -> &str {

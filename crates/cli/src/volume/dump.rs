@@ -17,6 +17,7 @@ use super::confined::{Asking, Given, Task};
 use super::partial::Partial;
 use super::{effort, target};
 use crate::exit::Refusal;
+use crate::say;
 
 /// Bytes per read.
 const PIECE: usize = 4 << 20;
@@ -38,6 +39,10 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     let secrets = |asks: Asking<'_>| Ok(vec![target::credentials(&args.unlock, asks()?, stop)?]);
     if args.output == Path::new("-") {
+        if say::stdout_is_terminal() {
+            let reason = "standard output is a terminal; redirect it, or name a new file";
+            return Err(Refusal::usage(&args.output, reason).into());
+        }
         return task.run(Some(&terminal::unbuffered_output()?), secrets, work, stop);
     }
     if args.output.exists() {

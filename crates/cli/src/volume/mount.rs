@@ -18,6 +18,7 @@ use cryptbench_os::{files, process, terminal, user};
 use cryptbench_system::ServedVolume;
 use cryptbench_system::provision::mountinfo::mount_at;
 use cryptbench_system::resource::{Journal, Place, cleanup};
+use cryptbench_text::shown;
 use cryptbench_volume::{Access, Credentials, VolumeError};
 
 use super::args::{MountArgs, Transport};
@@ -56,6 +57,13 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         return in_background(args, stop);
     }
     let (credentials, protected) = ask(args, stop)?;
+    let named = [Some(&args.unlock.volume), args.unlock.header.as_ref()];
+    let is_own = |path: &&PathBuf| terminal::is_descriptor(path);
+    if let Some(path) = named.into_iter().flatten().find(is_own).filter(|_| !args.foreground) {
+        let reason = "it is a descriptor of this process, which the one in the background does not have; name the \
+                      file, or use --foreground";
+        return Err(Refusal::usage(path, reason).into());
+    }
     if args.foreground {
         let all: Vec<_> = [&credentials].into_iter().chain(&protected).collect();
         let mut mounted = secrets::through_pipe(&all, |secrets| up(args, secrets, stop))?;
@@ -248,29 +256,42 @@ fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> 
             mounted
         }
     };
-    let volume = args.unlock.volume.display();
-    let what = match (&place, raw) {
+    let shown_at = server.watched(stop, || show(args, &mut mounted, &place, read_only, raw));
+    match shown_at {
+        Ok(what) => Ok(Up { mounted, place, what, server: Some(server) }),
+        Err(e) => {
+            // Taken down while the server can still be ended.
+            server.watched(stop, || drop(mounted));
+            Err(if stop.load(Ordering::Relaxed) { VolumeError::Stopped.into() } else { e })
+        }
+    }
+}
+
+/// Lets the volume be seen, and says where.
+fn show(
+    args: &MountArgs,
+    mounted: &mut ServedVolume,
+    place: &Where,
+    read_only: bool,
+    raw: bool,
+) -> anyhow::Result<String> {
+    let volume = shown(&args.unlock.volume);
+    match (place, raw) {
         (Where::Place(place), false) => {
-            server.watched(Some(stop), || -> anyhow::Result<()> {
-                let device = mounted.attach(read_only)?;
-                let options = args.options.as_deref();
-                mounted
-                    .mount_file_system(&device, Arc::clone(place), read_only, options)
-                    .with_context(|| {
-                        "its file system cannot be mounted; --raw gives the plaintext as a file"
-                            .to_owned()
-                    })
-            })?;
-            format!("{volume} is mounted at {}", place.path().display())
+            let device = mounted.attach(read_only)?;
+            let options = args.options.as_deref();
+            mounted.mount_file_system(&device, Arc::clone(place), read_only, options).context(
+                "its file system cannot be mounted; --raw gives the plaintext as a file",
+            )?;
+            Ok(format!("{volume} is mounted at {}", shown(place.path())))
         }
         (place, _) => {
             if let Where::Place(place) = place {
-                server.watched(Some(stop), || mounted.show_at(Arc::clone(place)))?;
+                mounted.show_at(Arc::clone(place))?;
             }
-            format!("the plaintext of {volume} is {}", mounted.file().display())
+            Ok(format!("the plaintext of {volume} is {}", shown(mounted.file())))
         }
-    };
-    Ok(Up { mounted, place, what, server: Some(server) })
+    }
 }
 
 /// The journal of a process that serves a volume.
@@ -290,19 +311,19 @@ fn serve(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
             break;
         }
     }
-    let mut result = server.watched(None, || up.mounted.destroy_at_once());
+    let mut result = up.mounted.destroy_at_once();
     if result.is_err() {
         // Whatever happens to this process while it waits, written data is on the disk.
-        server.watched(None, || up.place.sync());
+        up.place.sync();
     }
     // Asked to end while the mount is in use: waits as long as it takes, because dirty data would be lost.
     while result.is_err() && up.place.is_mounted() {
         std::thread::sleep(POLL);
-        result = server.watched(None, || up.mounted.destroy_at_once());
+        result = up.mounted.destroy_at_once();
     }
     if result.is_err() {
         // Others that have the disk open, such as udev, close it a moment after it was unmounted.
-        result = server.watched(None, || up.mounted.destroy());
+        result = up.mounted.destroy();
     }
     result?;
     // Unmounted means stable.
@@ -317,8 +338,7 @@ fn hand_over(
     stop: &AtomicBool,
 ) -> anyhow::Result<ExitCode> {
     let mut child = process::this_program()?
-        .args(std::env::args_os().skip(1))
-        .arg("--secrets-on-stdin")
+        .args(super::arguments_with("--secrets-on-stdin"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use cryptbench_os::process::{Handle, children};
 use cryptbench_os::user;
+use cryptbench_system::SystemError;
 use cryptbench_system::provision::filesystem;
 use cryptbench_system::provision::mountinfo::mount_at;
 use cryptbench_system::resource::{AnyResource, Cleaned, cleanup_by_subject, living};
@@ -37,8 +37,9 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = top.map(AnyResource::path)
         && mount_at(path).is_some()
         && user::is_root()
+        && filesystem::is_in_use(path)?
     {
-        unmount(path, server.process, args.force)?;
+        return Err(SystemError::Busy { path: path.to_owned() }.into());
     }
     // Held first: the number of a process that has just ended may belong to another one by now.
     if let Ok(handle) = Handle::open(server.process)
@@ -46,37 +47,20 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     {
         let _ = handle.terminate();
     }
-    let until = Instant::now() + PATIENCE;
+    let started = Instant::now();
     while !server.has_ended() {
-        if Instant::now() > until {
-            if args.force {
-                end_servers(server.process);
-            }
-            bail!(Refusal::left_over(&what, "it is still in use; close what is open there"));
+        if args.force && started.elapsed() > GRACE {
+            end_servers(server.process);
+        }
+        if started.elapsed() > PATIENCE {
+            let reason = "it is still in use, or the process that serves it does not answer; close what is open there, \
+                          or use --force, which ends that process: what it has not written is lost";
+            bail!(Refusal::left_over(&what, reason));
         }
         std::thread::sleep(POLL);
     }
     say::message(&format!("{} is unmounted", shown(&server.subject)));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Unmounts what the keeper `process` keeps. The kernel waits for whoever serves it, and no signal ends that.
-fn unmount(path: &Path, process: u32, force: bool) -> anyhow::Result<()> {
-    let (done, ended) = channel();
-    let place = path.to_owned();
-    std::thread::spawn(move || done.send(filesystem::unmount(&place)));
-    match ended.recv_timeout(if force { GRACE } else { PATIENCE }) {
-        Ok(result) => Ok(result?),
-        Err(_) if force => {
-            end_servers(process);
-            Ok(())
-        }
-        Err(_) => {
-            let reason = "the process that serves it does not answer; --force ends it, and what it has not written is \
-                          lost";
-            bail!(Refusal::left_over(path, reason))
-        }
-    }
 }
 
 /// Kills the processes that serve for the keeper `process`, which takes down what they served.

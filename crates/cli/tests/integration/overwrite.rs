@@ -154,9 +154,10 @@ const COMMANDS: [(&str, &[&str]); 7] = [
 ];
 
 /// For each content the exit codes of [`COMMANDS`]; `c` after one: the file changes, as it should.
-const EXPECTED: [(&str, [&str; 7]); 14] = [
+const EXPECTED: [(&str, [&str; 7]); 15] = [
     ("zeros", ["0c", "0c", "0c", "7", "7", "3", "7"]),
     ("random bytes", ["3", "3", "3", "7", "7", "3", "7"]),
+    ("random bytes, the first 32 KiB wiped", ["3", "3", "3", "7", "7", "3", "7"]),
     ("VeraCrypt", ["3", "3", "3", "0c", "0c", "3", "0c"]),
     ("LUKS1, other UUID", ["3", "3", "3", "2", "0c", "3", "3"]),
     ("LUKS2, other UUID", ["3", "3", "3", "0", "0c", "3", "3"]),
@@ -202,6 +203,7 @@ fn contents(bench: &Bench) -> Vec<Vec<u8>> {
     vec![
         zeros(),
         noise(SIZE),
+        with(noise(SIZE), &[(0, &[0; 32 << 10])]),
         bench.made("veracrypt"),
         bench.made("luks1"),
         luks2.clone(),

@@ -43,7 +43,8 @@ const FETCH: &str = r#"    to=@TO@/$node
             *-*-*) ;;
             *) continue ;;
             esac
-            take @FILE@"$name" "$((left + 1))" "$to/.part" || bad=1
+            whole=1
+            take @FILE@"$name" "$((left + 1))" "$to/.part" || whole=0
             bytes=$(wc -c < "$to/.part") || exit 1
             if [ "$bytes" -gt "$left" ]; then
                 echo "$node: its records have more than @BYTES@ bytes; the others are left there" >&2
@@ -51,7 +52,7 @@ const FETCH: &str = r#"    to=@TO@/$node
                 break
             fi
             left=$((left - bytes))
-            [ $bad = 0 ] && mv -f "$to/.part" "$to/$name" || bad=1
+            [ $whole = 1 ] && mv -f "$to/.part" "$to/$name" || bad=1
         done < "$to/.names"
         rm -f "$to/.part" "$to/.names"
         exit $bad

@@ -140,7 +140,10 @@ pub(crate) fn terminate(child: &Child) -> io::Result<()> {
 
 /// By its inode.
 pub(crate) fn this_program() -> io::Result<Command> {
-    Ok(Command::new("/proc/self/exe"))
+    let mut command = Command::new("/proc/self/exe");
+    // As it was called, for what it says of itself.
+    command.arg0(std::env::args_os().next().unwrap_or_else(|| "cryptbench".into()));
+    Ok(command)
 }
 
 pub(crate) fn system_directories() -> Vec<PathBuf> {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -41,6 +41,10 @@ pub(crate) fn path_of_descriptor(number: u32) -> PathBuf {
 
 pub(crate) fn unbuffered_input() -> io::Result<File> {
     Ok(stdin().try_clone_to_owned()?.into())
+}
+
+pub(crate) fn is_descriptor(path: &Path) -> bool {
+    ["/dev/fd", "/dev/stdin", "/proc/self"].iter().any(|own| path.starts_with(own))
 }
 
 pub(crate) fn unbuffered_output() -> io::Result<File> {

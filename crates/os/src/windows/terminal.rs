@@ -36,6 +36,10 @@ pub(crate) fn unbuffered_input() -> io::Result<File> {
     Ok(io::stdin().as_handle().try_clone_to_owned()?.into())
 }
 
+pub(crate) fn is_descriptor(_: &std::path::Path) -> bool {
+    false
+}
+
 pub(crate) fn unbuffered_output() -> io::Result<File> {
     Ok(io::stdout().as_handle().try_clone_to_owned()?.into())
 }

@@ -96,6 +96,20 @@ pub fn unmount(directory: &Path) -> Result<(), SystemError> {
     }
 }
 
+/// Whether something in the mount at `directory` is in use. Writes nothing, so it waits for nobody.
+///
+/// # Errors
+/// [`SystemError::Io`].
+pub fn is_in_use(directory: &Path) -> Result<bool, SystemError> {
+    use rustix::io::Errno;
+    // The kernel marks what nobody uses, and unmounts nothing at the first call (umount(2)).
+    match unmount_at(directory, UnmountFlags::EXPIRE) {
+        Err(Errno::BUSY) => Ok(true),
+        Ok(()) | Err(Errno::AGAIN) => Ok(false),
+        Err(e) => Err(SystemError::io("inspect", directory)(e.into())),
+    }
+}
+
 /// Retries `act` for two seconds while something is in use.
 pub(crate) fn once_let_go(
     mut act: impl FnMut() -> Result<(), SystemError>,

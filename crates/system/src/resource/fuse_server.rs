@@ -10,10 +10,11 @@ use cryptbench_export::fuse::{self, Connection, FILE_SYSTEM, FuseOptions, Mounte
 use cryptbench_text::chain;
 use serde::{Deserialize, Serialize};
 
+use super::mount::standing;
 use super::{Identity, NOT_OURS, Place, Recovered, Resource, ResourceStack, removed};
 use crate::SystemError;
 use crate::provision::filesystem;
-use crate::provision::mountinfo::mount_at;
+use crate::provision::mountinfo::{MountEntry, mount_at};
 
 /// How long a server may take to end whose parent was killed.
 const ORPHANED: Duration = Duration::from_secs(2);
@@ -132,22 +133,27 @@ impl Resource for FuseMount {
     }
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {
-        let entry = mount_at(&self.path)?;
+        let known = |entry: &MountEntry| {
+            let device = identity.map(|identity| identity.device);
+            entry.file_system == FILE_SYSTEM && device == Some(entry.device)
+        };
+        let entry = standing(&self.path, known)?;
         let ours = identity.is_none_or(|id| id.device == entry.device);
         if entry.file_system != FILE_SYSTEM || !ours {
             return NOT_OURS;
         }
+        let path = entry.mountpoint;
         let until = Instant::now() + ORPHANED;
-        while !fuse::is_stale_mount(&self.path) && Instant::now() < until {
+        while !fuse::is_stale_mount(&path) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
         }
         if rustix::process::geteuid().is_root() {
             // Another user may lead the path elsewhere by now.
-            return match fuse::is_stale_mount(&self.path) {
-                true => removed(filesystem::unmount_dead(&self.path)),
+            return match fuse::is_stale_mount(&path) {
+                true => removed(filesystem::unmount_dead(&path)),
                 false => Some(Ok(false)),
             };
         }
-        Some(fuse::remove_stale_mount(&self.path).map_err(|e| chain(&e)))
+        Some(fuse::remove_stale_mount(&path).map_err(|e| chain(&e)))
     }
 }

@@ -28,6 +28,7 @@ mod stack;
 mod stuck;
 pub(crate) mod ublk_disk;
 pub(crate) mod veracrypt_volume;
+mod walk;
 mod work_directory;
 
 use std::path::PathBuf;

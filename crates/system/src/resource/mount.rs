@@ -14,7 +14,7 @@ use super::{
 use crate::SystemError;
 use crate::command::run;
 use crate::provision::filesystem;
-use crate::provision::mountinfo::mount_at;
+use crate::provision::mountinfo::{MountEntry, mount_at, mounts};
 
 /// A file system mounted from a loop device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +55,11 @@ pub struct ProgramMount {
 /// The identity of the current mount at `path`, as stored in the journal.
 pub(super) fn found(path: &Path) -> Option<Identity> {
     mount_at(path).map(|entry| Identity::number(entry.device))
+}
+
+/// The mount at `path`, or the one that `is_ours` if a directory above it has another name by now.
+pub(super) fn standing(path: &Path, is_ours: impl Fn(&MountEntry) -> bool) -> Option<MountEntry> {
+    mount_at(path).or_else(|| mounts().ok()?.into_iter().rfind(is_ours))
 }
 
 /// Where a mount is.
@@ -207,11 +212,17 @@ impl Resource for FileSystem {
     }
 
     fn recover(&self, _identity: Option<Identity>) -> Recovered {
-        let entry = mount_at(&self.path)?;
-        // Numbers of loop devices are reused: only the file below proves that the mount is ours.
-        match loop_device::of_file(&self.file, Some(entry.device)) {
-            None => NOT_OURS,
-            Some(_) => removed(filesystem::unmount_dead(&self.path)),
+        // Numbers of loop devices are reused: only the file below proves that the mount is ours. That of the file system is
+        // another one in btrfs.
+        let of_file = |number| loop_device::of_file(&self.file, Some(number)).is_some();
+        let is_ours = |entry: &MountEntry| {
+            of_file(entry.device)
+                || loop_device::number(Path::new(&entry.source)).is_some_and(of_file)
+        };
+        let entry = standing(&self.path, is_ours)?;
+        match is_ours(&entry) {
+            false => NOT_OURS,
+            true => removed(filesystem::unmount_dead(&entry.mountpoint)),
         }
     }
 }

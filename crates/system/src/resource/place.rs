@@ -4,23 +4,20 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use cryptbench_os::storage::mounts;
-use cryptbench_os::{Writers, renamed_by};
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, openat, openat2, statx,
 };
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, UnmountFlags, move_mount, open_tree, unmount};
 
+use super::walk::{Walked, walk};
+
 use super::Identity;
 use crate::SystemError;
-
-/// How many links may be on the way to a directory, as for the kernel.
-const MOST_LINKS: usize = 40;
 
 /// A directory to mount on, and the mount once it is there.
 #[derive(Debug)]
@@ -32,7 +29,8 @@ pub struct Place {
     mounted: OnceLock<Placed>,
 }
 
-/// What the kernel calls a mount. Numbers of mounts are given again, so that of the file system counts, too.
+/// What the kernel calls a mount, in /proc/self/mountinfo. Numbers of mounts are given again, so that of the file system
+/// counts, too. It can differ from that of the files in it (btrfs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Placed {
     id: u64,
@@ -52,24 +50,26 @@ impl Place {
             problem: problem.to_owned(),
         };
         let failed = |e: Errno| match e {
-            Errno::LOOP => unfit("a link took the place of a directory just now"),
             Errno::NOTDIR => unfit("the mount point is not a directory"),
             e => SystemError::io("open", path)(e.into()),
         };
-        let reached = without_links(path)?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let open =
-            |path: &Path| openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-        let directory = open(&reached).map_err(failed)?;
-        // Where it is by now; `reached` may have `..` in it.
+        let directory = match walk(path).map_err(failed)? {
+            Walked::Directory(directory) => directory,
+            Walked::LinkOfOthers(link) => {
+                let problem = "it is a symbolic link that another user can change; name the \
+                               directory that it leads to";
+                return Err(SystemError::Target { path: link, problem: problem.to_owned() });
+            }
+        };
+        // Where it is by now.
         let path =
             std::fs::read_link(reached_by(&directory)).map_err(SystemError::io("find", path))?;
-        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        let Some(name) = path.file_name() else {
             return Err(unfit("nothing can be mounted on the root directory"));
         };
-        let parent = open(above).map_err(failed)?;
-        let place =
-            Self { name: name.to_owned(), parent, directory, mounted: OnceLock::new(), path };
+        let parent = openat(&directory, "..", DIRECTORY, Mode::empty()).map_err(failed)?;
+        let name = name.to_owned();
+        let place = Self { name, parent, directory, mounted: OnceLock::new(), path };
         match place.is_where_it_was().map_err(SystemError::io("inspect", &place.path))? {
             true => place.check_free().map(|()| place),
             false => Err(unfit("something else took its place just now")),
@@ -123,19 +123,21 @@ impl Place {
         let failed = |e: Errno| SystemError::io("mount on", &self.path)(e.into());
         let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
         let tree = open_tree(CWD, private, flags).map_err(failed)?;
-        let placed = Placed::at(&tree, OsStr::new("")).map_err(failed)?;
+        let id = mount_id(&tree, OsStr::new("")).map_err(failed)?;
         self.check_free()?;
         let by_descriptors =
             MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
         move_mount(&tree, "", &self.directory, "", by_descriptors).map_err(failed)?;
-        if Placed::at(&self.parent, &self.name) != Ok(placed) {
-            // It was renamed before the mount kept it where it is.
+        let device = mounts().unwrap_or_default().iter().find(|m| m.id == id).map(|m| m.device);
+        let placed = device.filter(|_| mount_id(&self.parent, &self.name) == Ok(id));
+        let Some(device) = placed else {
+            // It was renamed before the mount was there.
             unmount(reached_by(&tree), UnmountFlags::DETACH).map_err(failed)?;
             let problem = "something else took its place just now".to_owned();
             return Err(SystemError::Target { path: self.path.clone(), problem });
-        }
-        let _ = self.mounted.set(placed);
-        Ok(Identity::number(placed.device))
+        };
+        let _ = self.mounted.set(Placed { id, device });
+        Ok(Identity::number(device))
     }
 
     /// Whether what was mounted here still is, whatever the directories above it are called by now.
@@ -150,11 +152,12 @@ impl Place {
     /// The operating system's error.
     pub fn sync(&self) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let root = openat(&self.parent, &self.name, flags, Mode::empty())?;
-        match Placed::at(&root, OsStr::new("")).ok() == self.mounted.get().copied() {
-            true => Ok(rustix::fs::syncfs(&root)?),
-            false => Ok(()),
-        }
+        let Some((parent, name)) = self.mounted.get().and_then(|mounted| self.above(*mounted))
+        else {
+            return Ok(());
+        };
+        let root = openat(&parent, &name, flags, Mode::empty())?;
+        Ok(rustix::fs::syncfs(&root)?)
     }
 
     /// Takes it down and writes dirty data back. If somebody did that already, there is nothing to do.
@@ -162,35 +165,60 @@ impl Place {
     /// # Errors
     /// [`SystemError::Busy`] if it is in use or something is mounted on it; [`SystemError::Io`].
     pub(super) fn clear(&self) -> Result<(), SystemError> {
-        let Some(mounted) = self.mounted.get().copied().filter(|mounted| mounted.is_there()) else {
-            return Ok(());
-        };
         let busy = || SystemError::Busy { path: self.path.clone() };
-        if Placed::at(&self.parent, &self.name) != Ok(mounted) {
-            return Err(busy());
+        let Some(mounted) = self.mounted.get() else { return Ok(()) };
+        // Whoever owns the directory can rename it from another namespace at any moment.
+        for _ in 0..RENAMED {
+            if !mounted.is_there() {
+                return Ok(());
+            }
+            let Some((parent, name)) = self.above(*mounted) else { continue };
+            match unmount_in(&parent, &name, UnmountFlags::empty()) {
+                Err(Errno::BUSY) => return Err(busy()),
+                Err(Errno::INVAL | Errno::NOENT | Errno::NOTDIR) => {}
+                other => {
+                    return other.map_err(|e| SystemError::io("unmount", &self.path)(e.into()));
+                }
+            }
         }
-        match unmount_in(&self.parent, &self.name, UnmountFlags::empty()) {
-            Err(Errno::BUSY) => Err(busy()),
-            other => other.map_err(|e| SystemError::io("unmount", &self.path)(e.into())),
-        }
+        Err(busy())
+    }
+
+    /// The directory above the mount and the name there: those that it had, or those that it has by now.
+    fn above(&self, mounted: Placed) -> Option<(OwnedFd, OsString)> {
+        let held = self.parent.try_clone().ok().map(|parent| (parent, self.name.clone()));
+        let by_path = || {
+            let mounts = mounts().ok()?;
+            let path = &mounts.iter().find(|mount| mount.id == mounted.id)?.mountpoint;
+            let (above, name) = (path.parent()?, path.file_name()?);
+            let parent =
+                openat2(CWD, above, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
+            Some((parent, name.to_owned()))
+        };
+        let is_above =
+            |(parent, name): &(OwnedFd, OsString)| mount_id(parent, name) == Ok(mounted.id);
+        held.filter(is_above).or_else(|| by_path().filter(is_above))
     }
 }
 
-impl Placed {
-    /// The topmost mount at `name` in `directory`, or the one that `directory` is in if the name is empty. Sends no request
-    /// to whoever serves it.
-    fn at(directory: impl AsFd, name: &OsStr) -> Result<Self, Errno> {
-        let by = if name.is_empty() { AtFlags::EMPTY_PATH } else { AtFlags::SYMLINK_NOFOLLOW };
-        let flags = by | AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
-        let found = statx(directory, name, flags, StatxFlags::MNT_ID)?;
-        let device = rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor);
-        Ok(Self { id: found.stx_mnt_id, device })
-    }
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
+/// How often a mount may be renamed while it is taken down.
+const RENAMED: usize = 100;
+
+impl Placed {
     fn is_there(self) -> bool {
         let mounts = mounts().unwrap_or_default();
         mounts.iter().any(|mount| Self { id: mount.id, device: mount.device } == self)
     }
+}
+
+/// The number of the topmost mount at `name` in `directory`, or of the one that `directory` is in if the name is empty.
+/// Sends no request to whoever serves it.
+fn mount_id(directory: impl AsFd, name: &OsStr) -> Result<u64, Errno> {
+    let by = if name.is_empty() { AtFlags::EMPTY_PATH } else { AtFlags::SYMLINK_NOFOLLOW };
+    let flags = by | AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
+    Ok(statx(directory, name, flags, StatxFlags::MNT_ID)?.stx_mnt_id)
 }
 
 /// Unmounts what is on top at `path`, without following a link on the way or at its end.
@@ -198,13 +226,12 @@ pub(crate) fn unmount_at(path: &Path, flags: UnmountFlags) -> Result<(), Errno> 
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Errno::INVAL);
     };
-    let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let parent = openat2(CWD, above, directory, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+    let parent = openat2(CWD, above, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
     unmount_in(&parent, name, flags)
 }
 
-/// The kernel lets nobody rename or replace a directory on which something is mounted, so below an open directory the name
-/// means the mount as long as it stands.
+/// Nobody in this namespace of mounts can rename a directory on which something is mounted, so below an open directory the
+/// name means the mount as long as it stands. From another namespace its owner can, and then this is an error.
 fn unmount_in(parent: &OwnedFd, name: &OsStr, flags: UnmountFlags) -> Result<(), Errno> {
     unmount(reached_by(parent).join(name), flags | UnmountFlags::NOFOLLOW)
 }
@@ -212,41 +239,6 @@ fn unmount_in(parent: &OwnedFd, name: &OsStr, flags: UnmountFlags) -> Result<(),
 /// A path to an open file, for calls that take no descriptor.
 fn reached_by(file: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
-}
-
-/// The absolute path that `path` leads to by links of root's, with no link left on the way unless somebody puts one there.
-fn without_links(path: &Path) -> Result<PathBuf, SystemError> {
-    let failed = |e: io::Error| SystemError::io("find", path)(e);
-    let mut whole = std::path::absolute(path).map_err(failed)?;
-    for _ in 0..MOST_LINKS {
-        let Some((link, rest)) = first_link(&whole).map_err(failed)? else {
-            return Ok(whole);
-        };
-        let above = link.parent().unwrap_or(Path::new("/"));
-        let owner = std::fs::symlink_metadata(&link).map_err(failed)?.uid();
-        let user = rustix::process::geteuid().as_raw();
-        let led_by = renamed_by(above, user, Writers::Owner).map_err(failed)?;
-        if led_by.is_some() || (owner != 0 && owner != user) {
-            let problem = "it is a symbolic link that another user can change; name the directory \
-                           that it leads to";
-            return Err(SystemError::Target { path: link, problem: problem.to_owned() });
-        }
-        whole = above.join(std::fs::read_link(&link).map_err(failed)?).join(rest);
-    }
-    Err(failed(Errno::LOOP.into()))
-}
-
-/// The first link on the way, and what follows it.
-fn first_link(path: &Path) -> io::Result<Option<(PathBuf, PathBuf)>> {
-    let mut way = PathBuf::new();
-    let mut parts = path.components();
-    while let Some(part) = parts.next() {
-        way.push(part);
-        if matches!(part, Component::Normal(_)) && std::fs::symlink_metadata(&way)?.is_symlink() {
-            return Ok(Some((way, parts.as_path().to_owned())));
-        }
-    }
-    Ok(None)
 }
 
 #[cfg(test)]

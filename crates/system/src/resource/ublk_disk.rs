@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cryptbench_export::ublk::{Control, Disk};
 use serde::{Deserialize, Serialize};
 
-use super::mount::{Standing, found, move_to};
+use super::mount::{Standing, found, move_to, standing};
 use super::{
     Identity, NOT_OURS, Place, Recovered, Resource, ResourceStack, loop_device, mount_point,
     removed,
@@ -17,7 +17,6 @@ use super::{
 use crate::SystemError;
 use crate::command::run;
 use crate::provision::filesystem;
-use crate::provision::mountinfo::mount_at;
 
 /// How many disks others may have.
 const MOST: u32 = 4096;
@@ -159,14 +158,14 @@ impl Resource for DiskFileSystem {
     }
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {
-        let entry = mount_at(&self.path)?;
         // The node goes with the server. The mount then keeps the disk's number from being given to another one.
         let number = identity
             .map(|identity| identity.device)
             .or_else(|| loop_device::number(&self.disk.path));
         let ours = Control::open().and_then(|mut control| self.disk.is_there(&mut control));
+        let entry = standing(&self.path, |entry| number == Some(entry.device))?;
         match number == Some(entry.device) && ours.unwrap_or(false) {
-            true => removed(filesystem::unmount_dead(&self.path)),
+            true => removed(filesystem::unmount_dead(&entry.mountpoint)),
             false => NOT_OURS,
         }
     }

@@ -16,7 +16,7 @@ use super::believed::{self, Asks, Opened};
 use super::{ON, ON_DISK, On, Order, What, relay};
 use crate::exit::Said;
 use crate::say;
-use crate::volume::secrets;
+use crate::volume::{arguments_with, secrets};
 
 /// How often to look for a signal.
 const POLL: Duration = Duration::from_millis(50);
@@ -106,12 +106,12 @@ impl Confined {
 
     fn start(order: Order, files: &[&File], output: Stdio) -> anyhow::Result<Self> {
         let failed = "the confined process cannot be started";
+        process::pass_nothing_on().context(failed)?;
         let (channel, theirs) = Channel::to_child().context(failed)?;
         let (from, to) = process::pipe().context(failed)?;
         let kept = std::env::vars_os().filter(|(name, _)| is_passed_on(&name.to_string_lossy()));
         let child = program()?
-            .args(std::env::args_os().skip(1))
-            .arg("--confined")
+            .args(arguments_with("--confined"))
             .env_clear()
             .envs(kept)
             .env("COLUMNS", say::terminal_style(false).width.to_string())
@@ -176,26 +176,19 @@ impl Confined {
         believed::believe_up(&said)
     }
 
-    /// Does `act`, for which the kernel waits for this child. Nothing interrupts that: a child that does nothing all the
-    /// while is ended, and so is one that still keeps it waiting after a signal.
-    pub fn watched<T: Send>(&self, stop: Option<&AtomicBool>, act: impl FnOnce() -> T + Send) -> T {
+    /// Does `act`, by which something is set up, and for which the kernel waits for this child. Nothing interrupts that: a
+    /// child that does nothing all the while is ended, and so is one that still keeps it waiting after a signal.
+    pub fn watched<T: Send>(&self, stop: &AtomicBool, act: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             // Elsewhere, as the kernel gives signals to the first thread even if it waits there for ever.
             let acting = scope.spawn(act);
             let mut silence = Silence::of(self.child.id());
             let mut signalled: Option<Instant> = None;
             while !acting.is_finished() {
-                if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                if stop.load(Ordering::Relaxed) {
                     signalled.get_or_insert_with(Instant::now);
                 }
-                let silent = silence.lasts();
-                if silent {
-                    say::message(
-                        "the process that serves the volume does not answer and is ended; what it has not written is \
-                         lost",
-                    );
-                }
-                if silent || signalled.is_some_and(|at| at.elapsed() > FAREWELL) {
+                if silence.lasts() || signalled.is_some_and(|at| at.elapsed() > FAREWELL) {
                     let _ = Handle::open(self.child.id()).and_then(|held| held.kill());
                     break;
                 }
@@ -214,7 +207,8 @@ impl Confined {
     /// Lets it end, once it has flushed the volume.
     pub fn end(mut self) -> anyhow::Result<()> {
         self.channel = None;
-        match self.wait()?.success() {
+        let mut silence = Silence::of(self.child.id());
+        match self.wait(|| silence.lasts())?.success() {
             true => Ok(()),
             false => Err(self.ended()),
         }
@@ -237,15 +231,28 @@ impl Confined {
                 _ => {}
             }
         }
-        match (self.wait()?.success(), asked.is_some()) {
+        match (self.wait(|| false)?.success(), asked.is_some()) {
             (true, _) => Ok(()),
             (false, true) => bail!(VolumeError::Stopped),
             (false, false) => Err(self.ended()),
         }
     }
 
-    fn wait(&mut self) -> anyhow::Result<std::process::ExitStatus> {
-        let status = self.child.wait()?;
+    /// Waits until it has ended, or ends it once it `is_late`.
+    fn wait(
+        &mut self,
+        mut is_late: impl FnMut() -> bool,
+    ) -> anyhow::Result<std::process::ExitStatus> {
+        let status = loop {
+            if let Some(status) = self.child.try_wait()? {
+                break status;
+            }
+            if is_late() {
+                self.child.kill()?;
+                break self.child.wait()?;
+            }
+            std::thread::sleep(TICK);
+        };
         // All that it said is printed before anything else is.
         if let Some(messages) = self.messages.take() {
             let _ = messages.join();
@@ -253,9 +260,10 @@ impl Confined {
         Ok(status)
     }
 
-    /// Why it has ended: it has said so itself, unless it was killed.
+    /// Why it has ended: it has said so itself, unless it was killed. One that says that it has and goes on is ended.
     fn ended(&mut self) -> anyhow::Error {
-        let status = match self.wait() {
+        let until = Instant::now() + FAREWELL;
+        let status = match self.wait(|| Instant::now() > until) {
             Ok(status) => status,
             Err(e) => return e,
         };

@@ -197,3 +197,37 @@ fn where_it_cannot_be_confined_the_user_has_to_say_so() {
         !journals.iter().any(|path| path.extension().is_some_and(|e| e == "jsonl"))
     });
 }
+
+#[test]
+fn plaintext_is_not_written_to_a_terminal() {
+    let Some(bench) = Bench::new() else { return };
+    let program = bench.sandbox.command(&[]);
+    let line = "exec \"$PROGRAM\" volume dump v - --passphrase-file secret";
+    let done = Command::new("script")
+        .args(["--quiet", "--return", "--command", line, "/dev/null"])
+        .env("PROGRAM", program.get_program())
+        .current_dir(bench.sandbox.target())
+        .stdin(Stdio::null())
+        .output();
+    let Ok(done) = done else { return skipped("there is no program script") };
+    let said = text(&done.stdout);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains("standard output is a terminal"), "{said}");
+}
+
+#[test]
+fn names_behind_the_end_of_options_are_names() {
+    let Some(bench) = Bench::new() else { return };
+    let run = |args: &[&str]| bench.sandbox.run(&[&["volume"], args].concat());
+    for args in [
+        &["info", "--", "v"][..],
+        &["header-backup", "--", "v", "saved"],
+        &["header-restore", "--", "v", "saved"],
+        &["dump", "--passphrase-file", "secret", "--", "v", "plain"],
+        &["mount", "--raw", "--passphrase-file", "secret", "--", "v", "mnt"],
+    ] {
+        let done = run(args);
+        assert!(done.status.success(), "{args:?}: {}", text(&done.stderr));
+    }
+    bench.umount();
+}

@@ -30,6 +30,7 @@ struct Message {
 
 unsafe extern "C" {
     fn recvmsg(socket: i32, message: *mut Message, flags: i32) -> isize;
+    fn close(file: i32) -> i32;
     fn send(socket: i32, bytes: *const c_void, len: usize, flags: i32) -> isize;
 }
 
@@ -86,6 +87,15 @@ fn main() {
     match lie.as_str() {
         "end" => return,
         "mute" => for_ever(),
+        "deaf" => {
+            // SAFETY: nobody uses it any more.
+            unsafe { close(0) };
+            for_ever()
+        }
+        "hollow" => {
+            say(b"");
+            for_ever()
+        }
         "babble" => {
             for _ in 0..20_000 {
                 let _ = std::io::stderr().write_all(b"\x1b[2J\x1b]0;title\x07cryptbench: forged\r");

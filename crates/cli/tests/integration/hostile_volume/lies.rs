@@ -134,6 +134,8 @@ const LIES: &[&str] = &[
     "long",
     "end",
     "babble",
+    "deaf",
+    "hollow",
     "asks-odd",
     "asks-long",
     "asks-nothing",

@@ -171,3 +171,97 @@ fn a_link_of_somebodys_is_not_followed() {
     assert_eq!(done.status.code(), Some(3), "{said}");
     assert!(said.contains("symbolic link"), "{said}");
 }
+
+/// A volume of somebody's with this file system, and a directory of theirs to mount it on; `None` where it cannot be made.
+fn mounted(kind: &str) -> Option<Sandbox> {
+    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
+        skipped("mounting for somebody needs root and /dev/fuse");
+        return None;
+    }
+    let sandbox = Sandbox::new();
+    let target = sandbox.target();
+    fs::set_permissions(target.parent().unwrap(), Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(target.join("place/mnt")).unwrap();
+    fs::write(target.join("secret"), "secret").unwrap();
+    let secret = ["--passphrase-file", "secret"];
+    let create = ["volume", "create", "v", "--format", "luks1", "--size", "160MiB"];
+    let more = ["--unlock-time", "1ms", "--mkfs", kind];
+    let made = sandbox.run(&[&create[..], &more, &secret].concat());
+    let said = text(&made.stderr);
+    if said.contains("it is not installed") {
+        skipped(&said);
+        return None;
+    }
+    assert!(made.status.success(), "{said}");
+    for name in ["v", "place", "place/mnt"] {
+        chown(target.join(name), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    }
+    let mount = ["volume", "mount", "v", "place/mnt", "--transport", "device"];
+    let done = sandbox.run(&[&mount[..], &secret].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    Some(sandbox)
+}
+
+fn is_gone(sandbox: &Sandbox) {
+    let place = sandbox.target().display().to_string();
+    wait_until("nothing is left", || {
+        let journals = sandbox.left_behind();
+        !mounts().contains(&place)
+            && !journals.iter().any(|path| path.extension().is_some_and(|e| e == "jsonl"))
+    });
+}
+
+/// Its files have another device number than its mount.
+#[test]
+fn a_volume_with_btrfs_stays_mounted_until_it_is_unmounted() {
+    let Some(sandbox) = mounted("btrfs") else { return };
+    let target = sandbox.target();
+    std::thread::sleep(Duration::from_millis(500));
+    let written = fs::write(target.join("place/mnt/file"), "there");
+    let done = sandbox.run(&["volume", "umount", "place/mnt"]);
+    unmount_all(&target);
+    written.unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    is_gone(&sandbox);
+}
+
+#[test]
+fn a_directory_that_is_renamed_under_a_mount_does_not_keep_it() {
+    let Some(sandbox) = mounted("ext4") else { return };
+    let place = sandbox.target().join("place");
+    // In a namespace of its own its owner can rename what has something mounted on it.
+    let renamed = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "--propagation", "private"])
+        .args(["sh", "-c", "umount -l mnt; mv mnt moved && ln -s / mnt"])
+        .current_dir(&place)
+        .uid(SOMEBODY)
+        .gid(SOMEBODY)
+        .output();
+    let was_renamed = place.join("moved").exists();
+    let subject = sandbox.target().join("v").display().to_string();
+    let done = sandbox.run(&["volume", "umount", &subject]);
+    unmount_all(&sandbox.target());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    is_gone(&sandbox);
+    if !was_renamed {
+        skipped(&format!("namespaces of users cannot be had: {renamed:?}"));
+    }
+}
+
+#[test]
+fn what_a_killed_keeper_left_is_found_where_it_is_by_now() {
+    let Some(sandbox) = mounted("ext4") else { return };
+    let target = sandbox.target();
+    let journals = sandbox.left_behind();
+    let journal = journals.iter().find(|path| path.extension().is_some_and(|e| e == "jsonl"));
+    let journal = fs::read_to_string(journal.expect("a journal")).unwrap();
+    let owner: serde_json::Value = serde_json::from_str(journal.lines().next().unwrap()).unwrap();
+    let keeper = owner["owner"]["process"].to_string();
+    fs::rename(target.join("place"), target.join("elsewhere")).unwrap();
+    assert!(Command::new("kill").args(["-KILL", &keeper]).status().unwrap().success());
+    wait_until("it is cleaned up", || {
+        sandbox.run(&["cleanup"]);
+        !mounts().contains(&target.display().to_string())
+    });
+    is_gone(&sandbox);
+}

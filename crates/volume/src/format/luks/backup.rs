@@ -79,7 +79,12 @@ pub fn restore_header(
         ));
     }
     if !force {
-        let heads = Extent { offset: 0, len: saved.heads_bytes };
+        let heads = saved.heads_bytes.min(bytes);
+        // What pads the last one is nobody's.
+        let padding = header.unused().into_iter().find(|gap| gap.end == bytes);
+        let end = padding.map_or(bytes, |gap| gap.start.max(heads));
+        let keyslots = Extent { offset: heads, len: end - heads };
+        let heads = Extent { offset: 0, len: heads };
         overwrite::check(
             device,
             &Overwrite {
@@ -90,6 +95,7 @@ pub fn restore_header(
                     Proof::Uuid(&saved.uuid)
                 },
                 blank: &[heads],
+                keyslots: Some((keyslots, backup)),
                 remedy: FORCE,
             },
         )?;
@@ -166,7 +172,7 @@ pub(super) fn refuse_other_contents(
 ) -> Result<(), VolumeError> {
     let parts = &[Extent { offset: 0, len: header.header_bytes }];
     let proof = Proof::Uuid(&header.uuid);
-    overwrite::check(device, &Overwrite { parts, proof, blank: &[], remedy })
+    overwrite::check(device, &Overwrite { parts, proof, blank: &[], keyslots: None, remedy })
 }
 
 fn copy(

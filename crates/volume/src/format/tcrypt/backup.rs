@@ -128,6 +128,7 @@ fn refuse_another_volume(
             parts: &unlocked.slot.parts(size, unlocked.header.version),
             proof: if own { Proof::Key } else { Proof::Nothing },
             blank: &blank,
+            keyslots: None,
             remedy: FORCE,
         },
     )
