@@ -193,7 +193,7 @@ fn the_prompt_for_a_passphrase() {
     let secret = s.out().join("secret");
     works(&s, &[&create[..], &["--passphrase-file", secret.to_str().unwrap()]].concat());
     for args in
-        ["volume dump \"$NAME\" -", "volume create \"$NAME.new\" --size 3MiB --format luks1"]
+        ["volume dump \"$NAME\" plain", "volume create \"$NAME.new\" --size 3MiB --format luks1"]
     {
         let line = format!("'{}' {args}", env!("CARGO_BIN_EXE_cryptbench"));
         let mut script = Command::new("script");
