@@ -10,7 +10,7 @@ use cryptbench_export::fuse::{self, Connection, FILE_SYSTEM, FuseOptions, Mounte
 use cryptbench_text::chain;
 use serde::{Deserialize, Serialize};
 
-use super::mount::standing;
+use super::mount::mount_of_ours;
 use super::{Identity, NOT_OURS, Place, Recovered, Resource, ResourceStack, removed};
 use crate::SystemError;
 use crate::provision::filesystem;
@@ -137,7 +137,7 @@ impl Resource for FuseMount {
             let device = identity.map(|identity| identity.device);
             entry.file_system == FILE_SYSTEM && device == Some(entry.device)
         };
-        let entry = standing(&self.path, known)?;
+        let entry = mount_of_ours(&self.path, known)?;
         let ours = identity.is_none_or(|id| id.device == entry.device);
         if entry.file_system != FILE_SYSTEM || !ours {
             return NOT_OURS;

@@ -58,7 +58,10 @@ pub(super) fn found(path: &Path) -> Option<Identity> {
 }
 
 /// The mount at `path`, or the one that `is_ours` if a directory above it has another name by now.
-pub(super) fn standing(path: &Path, is_ours: impl Fn(&MountEntry) -> bool) -> Option<MountEntry> {
+pub(super) fn mount_of_ours(
+    path: &Path,
+    is_ours: impl Fn(&MountEntry) -> bool,
+) -> Option<MountEntry> {
     mount_at(path).or_else(|| mounts().ok()?.into_iter().rfind(is_ours))
 }
 
@@ -219,7 +222,7 @@ impl Resource for FileSystem {
             of_file(entry.device)
                 || loop_device::number(Path::new(&entry.source)).is_some_and(of_file)
         };
-        let entry = standing(&self.path, is_ours)?;
+        let entry = mount_of_ours(&self.path, is_ours)?;
         match is_ours(&entry) {
             false => NOT_OURS,
             true => removed(filesystem::unmount_dead(&entry.mountpoint)),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cryptbench_export::ublk::{Control, Disk};
 use serde::{Deserialize, Serialize};
 
-use super::mount::{Standing, found, move_to, standing};
+use super::mount::{Standing, found, mount_of_ours, move_to};
 use super::{
     Identity, NOT_OURS, Place, Recovered, Resource, ResourceStack, loop_device, mount_point,
     removed,
@@ -163,7 +163,7 @@ impl Resource for DiskFileSystem {
             .map(|identity| identity.device)
             .or_else(|| loop_device::number(&self.disk.path));
         let ours = Control::open().and_then(|mut control| self.disk.is_there(&mut control));
-        let entry = standing(&self.path, |entry| number == Some(entry.device))?;
+        let entry = mount_of_ours(&self.path, |entry| number == Some(entry.device))?;
         match number == Some(entry.device) && ours.unwrap_or(false) {
             true => removed(filesystem::unmount_dead(&entry.mountpoint)),
             false => NOT_OURS,

@@ -1,10 +1,11 @@
 //! Root mounts a volume on a directory that its owner keeps exchanging for a link to one of root's.
 
 use std::fs::{self, Permissions};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -83,28 +84,10 @@ fn a_mount_lands_where_it_was_meant() {
     if let Some(place) = std::env::var_os(ATTACK) {
         swap_for_ever(Path::new(&place));
     }
-    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
-        skipped("mounting for somebody needs root and /dev/fuse");
-        return;
-    }
-    let sandbox = Sandbox::new();
+    let Some(sandbox) = made("ext4", "8MiB") else { return };
     let (target, roots) = (sandbox.target(), roots(&sandbox));
     fs::create_dir(&roots).unwrap();
-    for open in [target.parent().unwrap(), &target, &sandbox.out()] {
-        fs::set_permissions(open, Permissions::from_mode(0o755)).unwrap();
-    }
-    fs::create_dir(target.join("place")).unwrap();
-    fs::create_dir(target.join("place/mnt")).unwrap();
     symlink(&roots, target.join("place/link")).unwrap();
-    fs::write(target.join("secret"), "secret").unwrap();
-    let secret = ["--passphrase-file", "secret"];
-    let create = ["volume", "create", "v", "--format", "luks1", "--size", "8MiB"];
-    let made =
-        sandbox.run(&[&create[..], &["--unlock-time", "1ms", "--mkfs", "ext4"], &secret].concat());
-    assert!(made.status.success(), "{}", text(&made.stderr));
-    chown(target.join("v"), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
-    chown(target.join("place"), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
-    chown(target.join("place/mnt"), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
 
     let seconds = std::env::var(SECONDS).ok().and_then(|s| s.parse().ok());
     let until = seconds.map(|s| Instant::now() + Duration::from_secs(s));
@@ -114,8 +97,7 @@ fn a_mount_lands_where_it_was_meant() {
         // The attacker is there before the volume is served.
         std::thread::sleep(Duration::from_millis(if seed % 4 == 0 { 0 } else { 20 }));
         let raw: &[&str] = if seed % 3 == 0 { &["--raw"] } else { &[] };
-        let mount = ["volume", "mount", "v", "place/mnt", "--transport", "device"];
-        let done = sandbox.run(&[&mount[..], &secret, raw].concat());
+        let done = sandbox.run(&[&MOUNT[..], raw].concat());
         if cryptbench_prove::is_broken("links") {
             let links = ["mnt", "link"].map(|name| target.join("place").join(name));
             let link = links.iter().find(|path| path.is_symlink()).unwrap_or(&links[0]);
@@ -149,44 +131,37 @@ fn a_mount_lands_where_it_was_meant() {
 
 #[test]
 fn a_link_of_somebodys_is_not_followed() {
-    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
-        skipped("mounting for somebody needs root and /dev/fuse");
-        return;
-    }
-    let sandbox = Sandbox::new();
+    let Some(sandbox) = made("ext4", "8MiB") else { return };
     let (target, roots) = (sandbox.target(), roots(&sandbox));
     fs::create_dir(&roots).unwrap();
-    fs::create_dir(target.join("place")).unwrap();
+    fs::remove_dir(target.join("place/mnt")).unwrap();
     symlink(&roots, target.join("place/mnt")).unwrap();
-    chown(target.join("place"), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
-    fs::write(target.join("secret"), "secret").unwrap();
-    let secret = ["--passphrase-file", "secret"];
-    let create =
-        ["volume", "create", "v", "--format", "luks1", "--size", "4MiB", "--unlock-time", "1ms"];
-    assert!(sandbox.run(&[&create[..], &secret].concat()).status.success());
-    let done =
-        sandbox.run(&[&["volume", "mount", "v", "place/mnt", "--raw"], &secret[..]].concat());
+    let done = sandbox.run(&[&MOUNT[..], &["--raw"]].concat());
     let said = text(&done.stderr);
     unmount_all(&roots);
     assert_eq!(done.status.code(), Some(3), "{said}");
     assert!(said.contains("symbolic link"), "{said}");
 }
 
+const MOUNT: [&str; 8] =
+    ["volume", "mount", "v", "place/mnt", "--transport", "device", "--passphrase-file", "secret"];
+
 /// A volume of somebody's with this file system, and a directory of theirs to mount it on; `None` where it cannot be made.
-fn mounted(kind: &str) -> Option<Sandbox> {
+fn made(kind: &str, size: &str) -> Option<Sandbox> {
     if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
         skipped("mounting for somebody needs root and /dev/fuse");
         return None;
     }
     let sandbox = Sandbox::new();
     let target = sandbox.target();
-    fs::set_permissions(target.parent().unwrap(), Permissions::from_mode(0o755)).unwrap();
+    for open in [target.parent().unwrap(), &target, &sandbox.out()] {
+        fs::set_permissions(open, Permissions::from_mode(0o755)).unwrap();
+    }
     fs::create_dir_all(target.join("place/mnt")).unwrap();
     fs::write(target.join("secret"), "secret").unwrap();
-    let secret = ["--passphrase-file", "secret"];
-    let create = ["volume", "create", "v", "--format", "luks1", "--size", "160MiB"];
-    let more = ["--unlock-time", "1ms", "--mkfs", kind];
-    let made = sandbox.run(&[&create[..], &more, &secret].concat());
+    let create = ["volume", "create", "v", "--format", "luks1", "--passphrase-file", "secret"];
+    let more = ["--size", size, "--unlock-time", "1ms", "--mkfs", kind];
+    let made = sandbox.run(&[&create[..], &more].concat());
     let said = text(&made.stderr);
     if said.contains("it is not installed") {
         skipped(&said);
@@ -196,8 +171,12 @@ fn mounted(kind: &str) -> Option<Sandbox> {
     for name in ["v", "place", "place/mnt"] {
         chown(target.join(name), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
     }
-    let mount = ["volume", "mount", "v", "place/mnt", "--transport", "device"];
-    let done = sandbox.run(&[&mount[..], &secret].concat());
+    Some(sandbox)
+}
+
+fn mounted(kind: &str, size: &str) -> Option<Sandbox> {
+    let sandbox = made(kind, size)?;
+    let done = sandbox.run(&MOUNT);
     assert!(done.status.success(), "{}", text(&done.stderr));
     Some(sandbox)
 }
@@ -214,7 +193,7 @@ fn is_gone(sandbox: &Sandbox) {
 /// Its files have another device number than its mount.
 #[test]
 fn a_volume_with_btrfs_stays_mounted_until_it_is_unmounted() {
-    let Some(sandbox) = mounted("btrfs") else { return };
+    let Some(sandbox) = mounted("btrfs", "160MiB") else { return };
     let target = sandbox.target();
     std::thread::sleep(Duration::from_millis(500));
     let written = fs::write(target.join("place/mnt/file"), "there");
@@ -227,30 +206,49 @@ fn a_volume_with_btrfs_stays_mounted_until_it_is_unmounted() {
 
 #[test]
 fn a_directory_that_is_renamed_under_a_mount_does_not_keep_it() {
-    let Some(sandbox) = mounted("ext4") else { return };
+    let Some(sandbox) = made("ext4", "8MiB") else { return };
     let place = sandbox.target().join("place");
-    // In a namespace of its own its owner can rename what has something mounted on it.
-    let renamed = Command::new("unshare")
+    // In a namespace that is older than the mount, nothing is mounted there, and its owner can rename it.
+    let mut owner = Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount", "--propagation", "private"])
-        .args(["sh", "-c", "umount -l mnt; mv mnt moved && ln -s / mnt"])
+        .args([
+            "sh",
+            "-c",
+            "echo there && read -r go && mv mnt moved && ln -s / mnt && echo done; cat",
+        ])
         .current_dir(&place)
         .uid(SOMEBODY)
         .gid(SOMEBODY)
-        .output();
-    let was_renamed = place.join("moved").exists();
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut to, mut from) =
+        (owner.stdin.take().unwrap(), BufReader::new(owner.stdout.take().unwrap()));
+    let mut said = String::new();
+    from.read_line(&mut said).unwrap();
+    if said != "there\n" {
+        owner.wait().unwrap();
+        return skipped("namespaces of users cannot be had");
+    }
+    let mounted = sandbox.run(&MOUNT);
+    to.write_all(b"go\n").unwrap();
+    from.read_line(&mut said).unwrap();
+    let was_renamed = place.join("moved").exists() && place.join("mnt").is_symlink();
     let subject = sandbox.target().join("v").display().to_string();
     let done = sandbox.run(&["volume", "umount", &subject]);
     unmount_all(&sandbox.target());
+    drop(to);
+    owner.wait().unwrap();
+    assert!(mounted.status.success(), "{}", text(&mounted.stderr));
+    assert!(was_renamed, "{said}");
     assert!(done.status.success(), "{}", text(&done.stderr));
     is_gone(&sandbox);
-    if !was_renamed {
-        skipped(&format!("namespaces of users cannot be had: {renamed:?}"));
-    }
 }
 
 #[test]
 fn what_a_killed_keeper_left_is_found_where_it_is_by_now() {
-    let Some(sandbox) = mounted("ext4") else { return };
+    let Some(sandbox) = mounted("ext4", "8MiB") else { return };
     let target = sandbox.target();
     let journals = sandbox.left_behind();
     let journal = journals.iter().find(|path| path.extension().is_some_and(|e| e == "jsonl"));
