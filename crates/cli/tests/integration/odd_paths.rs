@@ -379,7 +379,11 @@ fn runs_and_volumes_work_there_and_a_killed_process_leaves_nothing() {
         works(
             "volume create made --size 3MiB --format luks1 --unlock-time 1ms --passphrase-file secret",
         );
-        if !root || !Path::new("/dev/fuse").exists() || user.is_some() {
+        // An ordinary user may not mount where udev has not opened /dev/fuse: root alone does it here.
+        if user.is_some() {
+            continue;
+        }
+        if !root || !Path::new("/dev/fuse").exists() {
             skipped("mounting needs root and /dev/fuse");
             continue;
         }
