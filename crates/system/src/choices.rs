@@ -3,7 +3,7 @@
 use crate::adapter::{ORDER, builtin::BUILTIN, plain::PLAIN};
 use crate::registry::{find, with_null_layers};
 use crate::system::{ArmSpec, Availability, Role, System};
-use crate::{Selection, SystemError};
+use crate::{Abilities, Selection, SystemError};
 
 /// The sector size of this program's engine where one is measured: LUKS2's larger one, which is the faster.
 const DATA_UNIT: u32 = 4096;
@@ -20,20 +20,24 @@ pub struct Candidate {
 }
 
 /// The systems to choose from, the first to be preferred; `files` says whether workloads make files. Systems that cannot
-/// run here are among them if people would miss them.
+/// run there are among them if people would miss them.
 ///
 /// # Errors
 /// [`SystemError`] for settings that no system has.
-pub fn candidates(selection: &Selection, files: bool) -> Result<Vec<Candidate>, SystemError> {
+pub fn candidates(
+    selection: &Selection,
+    files: bool,
+    abilities: &Abilities,
+) -> Result<Vec<Candidate>, SystemError> {
     let mut all = Vec::<Candidate>::new();
     for &(system, is_missed) in ORDER {
         // The same as the one before it, for those who have no root.
         let is_second =
-            system.name == "builtin-raw" && find("builtin-mounted").is_ok_and(System::is_available);
+            system.name == "builtin-raw" && find("builtin-mounted").is_ok_and(|s| abilities.has(s));
         if is_second || (files && !system.has_files()) {
             continue;
         }
-        let candidate = candidate(system, selection)?;
+        let candidate = candidate(system, selection, abilities)?;
         if is_missed || candidate.lacks.is_none() {
             all.push(candidate);
         }
@@ -41,8 +45,12 @@ pub fn candidates(selection: &Selection, files: bool) -> Result<Vec<Candidate>, 
     Ok(all)
 }
 
-fn candidate(system: &System, selection: &Selection) -> Result<Candidate, SystemError> {
-    if let Availability::Unavailable { reason, remedy } = system.availability() {
+fn candidate(
+    system: &System,
+    selection: &Selection,
+    abilities: &Abilities,
+) -> Result<Candidate, SystemError> {
+    if let Availability::Unavailable { reason, remedy } = abilities.of_system(system) {
         return Ok(Candidate {
             system: system.name,
             arms: Vec::new(),
@@ -53,7 +61,8 @@ fn candidate(system: &System, selection: &Selection) -> Result<Candidate, System
     if system.has_our_ciphers {
         own.data_units.push(DATA_UNIT);
     }
-    Ok(Candidate { system: system.name, arms: of(system, &own, selection.split)?, lacks: None })
+    let arms = of(system, &own, selection.split, abilities)?;
+    Ok(Candidate { system: system.name, arms, lacks: None })
 }
 
 /// Plain storage twice and AES-256 alone in this process: in LUKS2's sectors, or where nothing else is measured
@@ -63,15 +72,21 @@ fn candidate(system: &System, selection: &Selection) -> Result<Candidate, System
 /// [`SystemError`].
 pub fn floor(alone: bool, split: bool) -> Result<Vec<ArmSpec>, SystemError> {
     let data_units = if alone { Vec::new() } else { vec![DATA_UNIT] };
-    let mut arms = PLAIN.arms(&Selection::default())?;
-    arms.extend(of(&BUILTIN, &Selection { data_units, ..Selection::default() }, split)?);
+    let none = Abilities::default();
+    let mut arms = PLAIN.arms_with(&Selection::default(), &none)?;
+    arms.extend(of(&BUILTIN, &Selection { data_units, ..Selection::default() }, split, &none)?);
     Ok(arms)
 }
 
-fn of(system: &System, selection: &Selection, split: bool) -> Result<Vec<ArmSpec>, SystemError> {
+fn of(
+    system: &System,
+    selection: &Selection,
+    split: bool,
+    abilities: &Abilities,
+) -> Result<Vec<ArmSpec>, SystemError> {
     let mut arms = match split {
-        true => with_null_layers(system, selection)?,
-        false => system.arms(selection)?,
+        true => with_null_layers(system, selection, abilities)?,
+        false => system.arms_with(selection, abilities)?,
     };
     arms.retain(|arm| split || arm.role != Role::NullLayer);
     Ok(arms)
@@ -86,6 +101,10 @@ mod tests {
         arms.iter().map(|arm| arm.id.as_str()).collect()
     }
 
+    fn here(selection: &Selection, files: bool) -> Vec<Candidate> {
+        candidates(selection, files, &Abilities::look_for(selection)).unwrap()
+    }
+
     #[test]
     fn the_floor_has_both_sector_sizes_only_where_it_stands_alone() {
         let (luks, both) = ("builtin/aes-256-xts/4096", "builtin/aes-256-xts/512");
@@ -97,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_order_is_the_kernels_then_what_people_install_then_our_own() {
-        let found = candidates(&Selection::default(), false).unwrap();
+        let found = here(&Selection::default(), false);
         let names: Vec<_> = found.iter().map(|c| c.system).collect();
         assert_eq!(names[..4], ["dm-crypt", "veracrypt", "gocryptfs", "builtin-mounted"]);
         for candidate in &found {
@@ -105,7 +124,7 @@ mod tests {
             assert!(candidate.arms.len() <= 1, "{:?}", ids(&candidate.arms));
         }
         let split = Selection { split: true, ..Selection::default() };
-        for candidate in candidates(&split, false).unwrap() {
+        for candidate in here(&split, false) {
             let encrypted = candidate.arms.iter().filter(|a| a.role == Role::Encrypted).count();
             assert_eq!(encrypted, usize::from(candidate.lacks.is_none()), "{}", candidate.system);
         }
@@ -126,8 +145,8 @@ mod tests {
             fuse,
             ..Machine::this()
         }));
-        let found = candidates(&Selection::default(), false).unwrap();
-        let with_files = candidates(&Selection::default(), true).unwrap();
+        let found = here(&Selection::default(), false);
+        let with_files = here(&Selection::default(), true);
         Machine::pretend(None);
         let raw = found.iter().find(|c| c.system == "builtin-raw").unwrap();
         assert_eq!(ids(&raw.arms), ["builtin-raw/aes-256-xts/4096"]);

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(windows, allow(dead_code, reason = "only the systems of Linux are set up"))]
 
+mod abilities;
 #[cfg_attr(windows, path = "windows/adapter.rs")]
 mod adapter;
 mod choices;
@@ -30,6 +31,7 @@ mod served_volume;
 mod settings;
 mod system;
 
+pub use abilities::{Abilities, Features};
 pub use adapter::builtin::inline_layer;
 pub use adapter::paired::paired_arm;
 pub use choices::{Candidate, candidates, floor};

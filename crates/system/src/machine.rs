@@ -161,6 +161,20 @@ impl Machine {
         })
     }
 
+    /// The directory of dm-crypt's parameters.
+    pub(crate) fn dm_crypt(&self) -> PathBuf {
+        self.dm_crypt.clone()
+    }
+
+    /// The parameters that the kernel's dm-crypt has.
+    pub(crate) fn dm_crypt_parameters(&self) -> Vec<String> {
+        let names = fs::read_dir(&self.dm_crypt).into_iter().flatten().flatten();
+        let mut names: Vec<_> =
+            names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// Whether the kernel has dm-inlinecrypt, in use, to be loaded or built in.
     pub(crate) fn has_inline_crypto(&self) -> bool {
         let built_in = fs::read_to_string(self.modules.join("modules.builtin"));

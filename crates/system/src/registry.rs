@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::SystemError;
 use crate::adapter::{SYSTEMS, builtin, builtin::BUILTIN, plain::PLAIN};
 use crate::settings::{self, PRESET};
 use crate::system::{ArmSpec, Availability, Role, System};
+use crate::{Abilities, SystemError};
 
 /// The arms that a user wants from the registered systems. An empty list means the defaults.
 #[derive(Clone, Debug, Default)]
@@ -64,11 +64,14 @@ pub fn find(name: &str) -> Result<&'static System, SystemError> {
 }
 
 /// The systems of a selection, or the default ones.
-fn chosen(selection: &Selection) -> Result<Vec<&'static System>, SystemError> {
+fn chosen(
+    selection: &Selection,
+    abilities: &Abilities,
+) -> Result<Vec<&'static System>, SystemError> {
     Ok(match &selection.systems[..] {
         [] => vec![&BUILTIN],
         names if names.iter().any(|name| name == ALL) => {
-            systems().iter().copied().filter(|s| s.in_all && s.is_available()).collect()
+            systems().iter().copied().filter(|s| s.in_all && abilities.has(s)).collect()
         }
         names => names.iter().map(|name| find(name)).collect::<Result<_, _>>()?,
     })
@@ -79,8 +82,9 @@ fn chosen(selection: &Selection) -> Result<Vec<&'static System>, SystemError> {
 fn foreign_null_layers(
     system: &System,
     selection: &Selection,
+    abilities: &Abilities,
 ) -> Result<Vec<ArmSpec>, SystemError> {
-    let Some(null) = system.null_layer.filter(|null| null.is_available()) else {
+    let Some(null) = system.null_layer.filter(|null| abilities.has(null)) else {
         return Ok(Vec::new());
     };
     let known = |name: &String, values: &Vec<String>| {
@@ -91,9 +95,10 @@ fn foreign_null_layers(
     settings.retain(|name, values| known(name, values));
     // Where the null layer has sectors, too, they are as large.
     let mut data_units: Vec<u32> =
-        system.arms(selection)?.iter().filter_map(|arm| arm.data_unit).collect();
+        system.arms_with(selection, abilities)?.iter().filter_map(|arm| arm.data_unit).collect();
     data_units.dedup();
-    let arms = null.arms(&Selection { settings, data_units, ..Selection::default() })?;
+    let own = Selection { settings, data_units, ..Selection::default() };
+    let arms = null.arms_with(&own, abilities)?;
     Ok(arms.into_iter().filter(|arm| arm.role == Role::NullLayer).collect())
 }
 
@@ -101,9 +106,10 @@ fn foreign_null_layers(
 pub(crate) fn with_null_layers(
     system: &System,
     selection: &Selection,
+    abilities: &Abilities,
 ) -> Result<Vec<ArmSpec>, SystemError> {
-    let mut arms = foreign_null_layers(system, selection)?;
-    arms.extend(system.arms(selection)?);
+    let mut arms = foreign_null_layers(system, selection, abilities)?;
+    arms.extend(system.arms_with(selection, abilities)?);
     Ok(arms)
 }
 
@@ -146,7 +152,7 @@ pub fn null_layer_of<'a>(arm: &ArmSpec, arms: &'a [ArmSpec]) -> Option<&'a ArmSp
 /// # Errors
 /// [`SystemError::NothingSelected`] if none of the systems has such a setting.
 pub fn sweep(selection: &mut Selection, name: &str) -> Result<(), SystemError> {
-    let chosen = chosen(selection)?;
+    let chosen = chosen(selection, &Abilities::look_for(selection))?;
     let ours = chosen.iter().any(|s| s.has_our_ciphers);
     let mut found = false;
     if ours && name == "cipher" {
@@ -186,10 +192,10 @@ pub fn sweep(selection: &mut Selection, name: &str) -> Result<(), SystemError> {
     Err(SystemError::NothingSelected { what: format!("a setting {name:?}"), hint })
 }
 
-/// The arms of a run: plain, plain again, then those of the chosen systems.
-pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-    let mut arms = PLAIN.arms(selection)?;
-    let chosen = chosen(selection)?;
+/// The arms of a run: plain, plain again, then those of the chosen systems, on a machine with these `abilities`.
+pub fn arms(selection: &Selection, abilities: &Abilities) -> Result<Vec<ArmSpec>, SystemError> {
+    let mut arms = PLAIN.arms_with(selection, abilities)?;
+    let chosen = chosen(selection, abilities)?;
     let selection = &with_presets(selection, &chosen);
     settings::check(selection, &chosen)?;
     // Each system uses those of the named ciphers that it has.
@@ -201,7 +207,7 @@ pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
         });
     }
     for system in chosen {
-        if let Availability::Unavailable { reason, remedy } = system.availability() {
+        if let Availability::Unavailable { reason, remedy } = abilities.of_system(system) {
             return Err(SystemError::Unavailable {
                 name: system.name().to_owned(),
                 reason,
@@ -212,7 +218,7 @@ pub fn arms(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
         if !settings::has_cipher(system) {
             selection.ciphers.retain(|name| builtin::has(name) || foreign.contains(name));
         }
-        for arm in with_null_layers(system, &selection)? {
+        for arm in with_null_layers(system, &selection, abilities)? {
             if !arms.iter().any(|a| a.id == arm.id) {
                 arms.push(arm);
             }
@@ -238,15 +244,19 @@ mod tests {
         }
     }
 
+    fn here(selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+        arms(selection, &Abilities::look_for(selection))
+    }
+
     fn ids(selection: &Selection) -> Vec<String> {
-        arms(selection).unwrap().into_iter().map(|a| a.id).collect()
+        here(selection).unwrap().into_iter().map(|a| a.id).collect()
     }
 
     #[test]
     fn bitlockers_ciphers_are_arms_on_its_own_layout() {
         let chosen =
             pick(&["builtin"], &["bitlocker-aes-128-xts", "bitlocker-aes-256-cbc-elephant"], &[]);
-        let arms = arms(&chosen).unwrap();
+        let arms = here(&chosen).unwrap();
         let ours: Vec<_> = arms.iter().filter(|arm| arm.layout == Some("BitLocker")).collect();
         assert_eq!(ours.len(), 4, "two ciphers, two sector sizes");
         let tier = cryptbench_cipher::Tier::Soft;
@@ -269,7 +279,7 @@ mod tests {
             layer.open(2 * unit as u64, &mut stored);
             assert!(stored == plain, "{}", arm.id);
         }
-        let unknown = super::arms(&pick(&["builtin"], &["bitlocker-rot13"], &[])).unwrap_err();
+        let unknown = here(&pick(&["builtin"], &["bitlocker-rot13"], &[])).unwrap_err();
         assert!(unknown.to_string().contains("bitlocker-aes-128-cbc-elephant"), "{unknown}");
     }
 
@@ -311,7 +321,7 @@ mod tests {
             (pick(&[], &["rot13"], &[]), "rot13"),
             (pick(&[], &[], &[1000]), "1000"),
         ] {
-            let error = arms(&selection).unwrap_err().to_string();
+            let error = here(&selection).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
     }
@@ -332,11 +342,12 @@ mod tests {
 
     #[test]
     fn a_program_over_a_directory_brings_its_null_layer_where_that_can_run() {
-        if !GOCRYPTFS.is_available() || !BINDFS.is_available() {
+        let abilities = Abilities::look();
+        if !abilities.has(&GOCRYPTFS) || !abilities.has(&BINDFS) {
             eprintln!("SKIPPED: gocryptfs or bindfs cannot run here");
             return;
         }
-        let arms = arms(&pick(&["gocryptfs", "builtin"], &[], &[])).unwrap();
+        let arms = here(&pick(&["gocryptfs", "builtin"], &[], &[])).unwrap();
         let of = |id: &str| {
             let arm = arms.iter().find(|a| a.id == id).unwrap();
             null_layer_of(arm, &arms).map(|null| null.id.as_str())
@@ -376,11 +387,12 @@ mod tests {
 
     #[test]
     fn all_is_every_system_that_can_run_here_in_all_of_its_presets() {
-        let arms = arms(&pick(&["all"], &[], &[])).unwrap();
+        let abilities = Abilities::look();
+        let arms = arms(&pick(&["all"], &[], &[]), &abilities).unwrap();
         let known_cost = |arm: &ArmSpec| arm.system == DELAY.name;
         assert!(!arms.iter().any(known_cost), "no system that anybody could take");
         assert!(!DELAY.in_all && !BUILTIN_RAW.in_all);
-        for system in systems().iter().filter(|s| s.is_available() && s.in_all) {
+        for system in systems().iter().filter(|s| abilities.has(s) && s.in_all) {
             assert!(arms.iter().any(|a| a.system == system.name()), "{}", system.name());
         }
         for arm in arms.iter().filter(|a| a.system == "encfs") {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cryptbench_blockdev::SectorTransform;
 use cryptbench_cipher::Tier;
+use serde::{Deserialize, Serialize};
 
 use crate::kind::mapped::{self, Mapped};
 use crate::kind::served::{self, Served};
@@ -12,7 +13,7 @@ use crate::kind::stacked::{self, Stacked};
 use crate::kind::{in_place, inline, unsupported};
 use crate::machine::Machine;
 use crate::registry::Selection;
-use crate::{ArmContext, PreparedArm, SystemError};
+use crate::{Abilities, ArmContext, Features, PreparedArm, SystemError};
 
 /// The role of an arm in comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +80,8 @@ pub struct Setting {
 }
 
 /// Whether a system can run on this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Availability {
     /// It can; the text contains its version.
     Available(String),
@@ -150,7 +152,7 @@ pub struct System {
     /// Whether it takes the ciphers and data units of a selection directly instead of as settings.
     pub(crate) has_our_ciphers: bool,
     pub(crate) availability: fn(&System, &Machine) -> Availability,
-    pub(crate) arms: fn(&System, &Selection) -> Result<Vec<ArmSpec>, SystemError>,
+    pub(crate) arms: fn(&System, &Selection, &Features) -> Result<Vec<ArmSpec>, SystemError>,
     pub(crate) kernel_tier: fn(&ArmSpec, Tier) -> Option<String>,
     pub(crate) kind: Kind,
 }
@@ -200,16 +202,24 @@ impl System {
         (self.availability)(self, machine)
     }
 
-    pub(crate) fn is_available(&self) -> bool {
-        matches!(self.availability(), Availability::Available(_))
-    }
-
-    /// The arms for a choice of ciphers, data units and settings.
+    /// The arms for a choice of ciphers, data units and settings on this machine.
     ///
     /// # Errors
     /// [`SystemError::NothingSelected`], [`SystemError::Unavailable`], [`SystemError::Cipher`].
     pub fn arms(&self, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
-        (self.arms)(self, selection)
+        (self.arms)(self, selection, &Features::of(&Machine::this()))
+    }
+
+    /// The same on a machine with these `abilities`.
+    ///
+    /// # Errors
+    /// As [`arms`](Self::arms).
+    pub fn arms_with(
+        &self,
+        selection: &Selection,
+        abilities: &Abilities,
+    ) -> Result<Vec<ArmSpec>, SystemError> {
+        (self.arms)(self, selection, &abilities.features)
     }
 
     /// One of its arms, without a cipher or settings.

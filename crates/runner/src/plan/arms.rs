@@ -3,7 +3,7 @@
 use cryptbench_cipher::Tier;
 use cryptbench_load::{Work, WorkloadSpec};
 use cryptbench_record as record;
-use cryptbench_system::{self as system, ArmSpec, Role, System};
+use cryptbench_system::{self as system, Abilities, ArmSpec, Role, System};
 use cryptbench_text::shown;
 
 use super::choices::Choices;
@@ -33,7 +33,10 @@ impl Arms {
     ///
     /// # Errors
     /// [`RunError::Usage`] for an invalid choice, [`RunError::System`] for an unavailable one.
-    pub(super) fn choose(request: &Request) -> Result<(Self, Option<Choices>), RunError> {
+    pub(super) fn choose(
+        request: &Request,
+        abilities: &Abilities,
+    ) -> Result<(Self, Option<Choices>), RunError> {
         let works = || request.profile.workloads.iter().map(|w| &w.work);
         let opens = works().filter(|w| matches!(w, Work::Unlock(_))).count();
         if opens > 0 {
@@ -58,10 +61,13 @@ impl Arms {
                 selection.keep(&arm.system, &arm.settings);
             }
             if is_open {
-                return Ok((Self::Systems(Choices::again(&selection, &earlier.plan)?), None));
+                return Ok((
+                    Self::Systems(Choices::again(&selection, &earlier.plan, abilities)?),
+                    None,
+                ));
             }
         } else if is_open {
-            let choices = Choices::new(&selection, &request.profile.workloads)?;
+            let choices = Choices::new(&selection, &request.profile.workloads, abilities)?;
             return Ok((Self::Systems(choices.arms()?), Some(choices)));
         }
         if selection.systems.is_empty() && !request.target.pair.is_empty() {
@@ -71,7 +77,7 @@ impl Arms {
             // Small files require a file system on the encrypted storage.
             selection.systems.push("builtin-mounted".to_owned());
         }
-        let mut arms = system::arms(&selection)?;
+        let mut arms = system::arms(&selection, abilities)?;
         check_files(&arms, &request.profile.workloads)?;
         for (number, pair) in request.target.pair.iter().enumerate() {
             let path = shown(&pair.encrypted);

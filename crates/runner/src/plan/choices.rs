@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cryptbench_load::{Work, WorkloadSpec};
 use cryptbench_record::LeftOut;
-use cryptbench_system::{self as system, ArmSpec, Candidate, Selection};
+use cryptbench_system::{self as system, Abilities, ArmSpec, Candidate, Selection};
 
 use super::sizes::makes_files;
 use crate::RunError;
@@ -42,11 +42,15 @@ pub(crate) struct Choices {
 ///
 /// # Errors
 /// [`RunError::System`].
-pub(super) fn missed(selection: &Selection) -> Result<Vec<LeftOut>, RunError> {
+pub(super) fn missed(
+    selection: &Selection,
+    abilities: &Abilities,
+) -> Result<Vec<LeftOut>, RunError> {
     if !selection.systems.iter().any(|name| name == "all") {
         return Ok(Vec::new());
     }
-    let lacking = system::candidates(&Selection::default(), false)?.into_iter().filter_map(|c| {
+    let all = system::candidates(&Selection::default(), false, abilities)?;
+    let lacking = all.into_iter().filter_map(|c| {
         let (reason, remedy) = c.lacks?;
         Some(LeftOut { system: c.system.to_owned(), reason, remedy })
     });
@@ -59,10 +63,14 @@ impl Choices {
     ///
     /// # Errors
     /// [`RunError::System`] if only systems with files can do the work, and there is none.
-    pub(super) fn new(selection: &Selection, workloads: &[WorkloadSpec]) -> Result<Self, RunError> {
+    pub(super) fn new(
+        selection: &Selection,
+        workloads: &[WorkloadSpec],
+        abilities: &Abilities,
+    ) -> Result<Self, RunError> {
         let files = workloads.iter().any(|w| makes_files(&w.work));
         let has_floor = workloads.iter().any(|w| matches!(w.work, Work::Block(_)));
-        let all = system::candidates(selection, files)?;
+        let all = system::candidates(selection, files, abilities)?;
         let mut choices = Self {
             taken: Vec::new(),
             reserve: Vec::new(),
@@ -83,7 +91,7 @@ impl Choices {
         if !has_floor && choices.taken.is_empty() {
             // Says what it lacks.
             let systems = vec!["builtin-mounted".to_owned()];
-            system::arms(&Selection { systems, ..Selection::default() })?;
+            system::arms(&Selection { systems, ..Selection::default() }, abilities)?;
         }
         Ok(choices)
     }
@@ -95,9 +103,10 @@ impl Choices {
     pub(super) fn again(
         selection: &Selection,
         earlier: &cryptbench_record::Plan,
+        abilities: &Abilities,
     ) -> Result<Vec<ArmSpec>, RunError> {
         let mut all = system::floor(true, selection.split)?;
-        for candidate in system::candidates(selection, false)? {
+        for candidate in system::candidates(selection, false, abilities)? {
             all.extend(candidate.arms);
         }
         all.retain(|arm| earlier.arms.iter().any(|was| was.id == arm.id));
@@ -268,7 +277,7 @@ mod tests {
     #[test]
     fn on_this_machine_at_most_two_are_taken_and_every_other_is_named() {
         let workloads = Profile::named("quick").unwrap().workloads;
-        let chosen = Choices::new(&Selection::default(), &workloads).unwrap();
+        let chosen = Choices::new(&Selection::default(), &workloads, &Abilities::look()).unwrap();
         let (set, left) = chosen.recorded();
         assert!(chosen.taken().len() <= PLACES && set.starts_with("default/"), "{set}");
         for name in &chosen.order {

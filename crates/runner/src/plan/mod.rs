@@ -15,6 +15,7 @@ use cryptbench_cipher::Tier;
 use cryptbench_load::{EngineChoice, Presentation, WorkloadSpec};
 use cryptbench_os::machine::Machine;
 use cryptbench_record as record;
+use cryptbench_system::Abilities;
 
 use self::arms::{Arms, makes_a_disk};
 use self::choices::{Choices, missed};
@@ -70,7 +71,8 @@ pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
     let now = jiff::Timestamp::now();
     let run_id = run_id(now);
     let tier = cryptbench_cipher::tier()?;
-    let (mut arms, mut choices) = Arms::choose(request)?;
+    let abilities = Abilities::look_for(&request.selection);
+    let (mut arms, mut choices) = Arms::choose(request, &abilities)?;
     // Systems that the user did not name are left out where they do not fit.
     let storage = loop {
         match storage(request, &arms, &run_id) {
@@ -94,7 +96,9 @@ pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
             (Some(set), left_out)
         }
         (None, Some(earlier)) => (earlier.plan.set.clone(), earlier.plan.left_out.clone()),
-        (None, None) => (draft.arm_set().map(str::to_owned), missed(&request.selection)?),
+        (None, None) => {
+            (draft.arm_set().map(str::to_owned), missed(&request.selection, &abilities)?)
+        }
     };
     for (number, (pair, target)) in request.target.pair.iter().zip(storage.encrypted()).enumerate()
     {

@@ -196,7 +196,7 @@ fn systems(arms: &[ArmSpec]) -> VecDeque<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use cryptbench_system::Selection;
+    use cryptbench_system::{Abilities, Selection};
 
     use super::*;
 
@@ -206,7 +206,7 @@ mod tests {
             systems: vec!["builtin".to_owned(), "delay".to_owned()],
             ..Selection::default()
         };
-        let Ok(arms) = system::arms(&selection) else {
+        let Ok(arms) = system::arms(&selection, &Abilities::look_for(&selection)) else {
             return eprintln!("SKIPPED: the system delay cannot run here");
         };
         let found: Vec<_> = systems(&arms).into_iter().collect();

@@ -20,7 +20,7 @@ use crate::{ArmSpec, Availability, Selection, SystemError};
 pub(crate) static BUILTIN: System = System {
     has_our_ciphers: true,
     availability: |_, _| Availability::Available(env!("CARGO_PKG_VERSION").to_owned()),
-    arms: |system, selection| offered(system, "", selection),
+    arms: |system, selection, _| offered(system, "", selection),
     kernel_tier: kernel_of,
     ..System::new(
         "builtin",

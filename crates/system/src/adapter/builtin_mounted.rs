@@ -20,7 +20,7 @@ use crate::resource::container::Container;
 use crate::served_volume;
 use crate::settings::{choices, identifier, in_words};
 use crate::system::{Kind, System};
-use crate::{ArmSpec, Availability, Selection, SystemError};
+use crate::{ArmSpec, Availability, Features, Selection, SystemError};
 
 /// Ciphers in this process behind a separate file system.
 pub(crate) static BUILTIN_MOUNTED: System = System {
@@ -49,12 +49,16 @@ pub(crate) static BUILTIN_MOUNTED: System = System {
 };
 
 /// The arms in each place and on each file system that was chosen, with a null layer for each.
-fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+fn arms(
+    system: &System,
+    selection: &Selection,
+    features: &Features,
+) -> Result<Vec<ArmSpec>, SystemError> {
     let mut arms = Vec::new();
     // What nobody asked for is not worth a word.
     let is_asked = system.settings.iter().any(|s| selection.settings.contains_key(s.name));
     for values in choices(system, selection) {
-        check_file_system(system.name, &values)?;
+        check_file_system(system.name, &values, features)?;
         let mut these = offered(system, "mounted ", selection)?;
         for arm in these.iter_mut().filter(|_| is_asked) {
             arm.id = identifier(system, &values).replacen(system.name, &arm.id, 1);
@@ -101,7 +105,7 @@ pub(crate) static BUILTIN_RAW: System = System {
         let version = || Availability::Available(env!("CARGO_PKG_VERSION").to_owned());
         machine.lacks_fuse().unwrap_or_else(version)
     },
-    arms: |system, selection| offered(system, "raw mount ", selection),
+    arms: |system, selection, _| offered(system, "raw mount ", selection),
     kernel_tier: kernel_of,
     ..System::new(
         "builtin-raw",

@@ -9,7 +9,7 @@ use cryptbench_blockdev::SectorTransform;
 
 use crate::settings::{Choice, choices, identifier, in_words};
 use crate::system::{Kind, Role, Setting, System};
-use crate::{ArmSpec, Selection, SystemError};
+use crate::{ArmSpec, Features, Selection, SystemError};
 
 const PER_REQUEST: &str = "per-request";
 const PER_BYTE: &str = "per-byte";
@@ -48,7 +48,7 @@ pub(crate) static DELAY: System = System {
     )
 };
 
-fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+fn arms(system: &System, selection: &Selection, _: &Features) -> Result<Vec<ArmSpec>, SystemError> {
     let arm = |values: &Choice| {
         let base = match values[BASE] {
             "0us" => String::new(),
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_base_is_an_arm_of_its_own() {
         let settings = [(BASE.to_owned(), vec!["200us".to_owned()])].into();
-        let arms = arms(&DELAY, &Selection { settings, ..Selection::default() }).unwrap();
+        let arms = DELAY.arms(&Selection { settings, ..Selection::default() }).unwrap();
         let labels: Vec<_> = arms.iter().map(|arm| &arm.label[..]).collect();
         assert_eq!(labels, ["wait 200us + 0us + 0ns/B", "wait 200us + 20us + 0.5ns/B"]);
     }

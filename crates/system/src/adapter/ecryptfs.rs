@@ -42,7 +42,7 @@ const ITERATIONS: u32 = 65536;
 pub(crate) static ECRYPTFS: System = System {
     settings: &[CIPHERS, NAMES],
     availability,
-    arms: |system, selection| {
+    arms: |system, selection, _| {
         let arm = |choice: &Choice| ArmSpec {
             cipher: Some(choice["cipher"]),
             ..settings::arm(system, "eCryptfs", Role::Encrypted, choice)

@@ -21,7 +21,9 @@ use crate::provision::{filesystem, mountinfo, secret};
 use crate::resource::{ResourceStack, WorkTree, container, key, loop_device, mount};
 use crate::settings::{self, Choice};
 use crate::system::{Kind, Role, Setting, System};
-use crate::{ArmContext, ArmSpec, Availability, Backing, Content, Random, Selection, SystemError};
+use crate::{
+    ArmContext, ArmSpec, Availability, Backing, Content, Features, Random, Selection, SystemError,
+};
 
 const CIPHERS: Setting = Setting {
     name: "cipher",
@@ -110,7 +112,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     }
 }
 
-fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+fn arms(system: &System, selection: &Selection, _: &Features) -> Result<Vec<ArmSpec>, SystemError> {
     let choices: Vec<_> = settings::choices(system, selection)
         .into_iter()
         .filter(|choice| modes(choice).is_some())

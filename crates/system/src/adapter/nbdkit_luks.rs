@@ -36,7 +36,7 @@ const CIPHER: Setting = Setting {
 pub(crate) static NBDKIT_LUKS: System = System {
     settings: &[CIPHER, IO_TARGET],
     availability,
-    arms: |system, selection| {
+    arms: |system, selection, _| {
         Ok(luks_arms(system, selection, "nbdkit", ("null", "without its filter")))
     },
     ..System::new(

@@ -5,7 +5,7 @@ use crate::system::{Attachment, Kind, Role, System};
 /// No encryption.
 pub(crate) static PLAIN: System = System {
     in_all: false,
-    arms: |system, _| {
+    arms: |system, _, _| {
         Ok(vec![
             system.arm("plain", "plain", Role::Plain),
             system.arm("plain-again", "plain again", Role::PlainAgain),

@@ -33,7 +33,7 @@ const SETTINGS: &[Setting] = &[
 pub(crate) static QEMU_LUKS: System = System {
     settings: SETTINGS,
     availability,
-    arms: |system, selection| Ok(luks_arms(system, selection, "QEMU", ("raw", "raw"))),
+    arms: |system, selection, _| Ok(luks_arms(system, selection, "QEMU", ("raw", "raw"))),
     ..System::new(
         "qemu-luks",
         "LUKS1 in user space by qemu-storage-daemon, behind FUSE, a loop device and ext4",

@@ -57,7 +57,7 @@ pub(crate) static TRUECRYPT: System = System {
     settings: &[CIPHERS, IO_TARGET, ON],
     null_layer: Some(&DM_CRYPT),
     availability,
-    arms: |system, selection| volume_arms(system, selection, "TrueCrypt"),
+    arms: |system, selection, _| volume_arms(system, selection, "TrueCrypt"),
     kernel_tier: |arm, _| kernel_crypto::of_xts(arm.cipher?),
     ..System::new(
         "truecrypt",

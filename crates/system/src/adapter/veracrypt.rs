@@ -16,7 +16,7 @@ use crate::provision::secret::{line, passphrase};
 use crate::resource::{ResourceStack, daemon, veracrypt_volume};
 use crate::settings::{Choice, choices, volume_arm};
 use crate::system::{ArmSpec, Kind, Setting, System};
-use crate::{Availability, Selection, SystemError};
+use crate::{Availability, Features, Selection, SystemError};
 
 const NAME: &str = "veracrypt";
 
@@ -72,9 +72,7 @@ const SETTINGS: &[Setting] = &[
 pub(crate) static VERACRYPT: System = System {
     settings: SETTINGS,
     availability,
-    arms: |system, selection| {
-        arms(system, selection, Machine::this().lacks_device_mapper().as_ref())
-    },
+    arms,
     // Its own process does not tell.
     kernel_tier: |arm, _| {
         arm.cipher.filter(|_| arm.is_set(WHO, "yes")).and_then(kernel_crypto::of_xts)
@@ -115,14 +113,17 @@ fn availability(_: &System, machine: &Machine) -> Availability {
 }
 
 /// Who encrypts with these values, `yes` or `no` as in [`WHO`]; or why they cannot be, and what can.
-fn who(values: &Choice, lacking: Option<&Availability>) -> Result<&'static str, (String, String)> {
+fn who(
+    values: &Choice,
+    lacking: Option<&(String, String)>,
+) -> Result<&'static str, (String, String)> {
     // CoreLinux.cpp, `MountVolumeNative`: no kernel has the cipher, and the program does not try.
     let own_alone = values["cipher"].contains("kuznyechik");
     match (values[WHO], lacking) {
         ("no", _) => Ok("no"),
         ("auto", lacking) => Ok(if own_alone || lacking.is_some() { "no" } else { "yes" }),
         (_, None) if !own_alone => Ok("yes"),
-        (_, Some(Availability::Unavailable { reason, remedy })) => {
+        (_, Some((reason, remedy))) => {
             let own = "or take kernel-crypto=no: VeraCrypt's own process";
             Err((reason.clone(), format!("{remedy}, {own}")))
         }
@@ -133,17 +134,16 @@ fn who(values: &Choice, lacking: Option<&Availability>) -> Result<&'static str, 
     }
 }
 
-/// What is needed for a kernel that encrypts is `lacking`, if anything. What cannot be is left out where something else
-/// was chosen as well.
+/// What cannot be is left out where something else was chosen as well.
 fn arms(
     system: &System,
     selection: &Selection,
-    lacking: Option<&Availability>,
+    features: &Features,
 ) -> Result<Vec<ArmSpec>, SystemError> {
     let (mut arms, mut refused) = (Vec::<ArmSpec>::new(), None);
     for mut values in choices(system, selection) {
-        check_file_system(NAME, &values)?;
-        match who(&values, lacking) {
+        check_file_system(NAME, &values, features)?;
+        match who(&values, features.lacks_device_mapper.as_ref()) {
             Ok(who) => values.insert(WHO, who),
             Err(why) => {
                 refused = refused.or(Some(why));
@@ -313,13 +313,13 @@ mod tests {
         }
     }
 
-    fn lacking() -> Option<Availability> {
-        Some(Availability::without("no device mapper", "modprobe dm_mod"))
+    fn lacks(lacks: bool) -> Features {
+        let why = ("no device mapper".to_owned(), "modprobe dm_mod".to_owned());
+        Features { lacks_device_mapper: lacks.then_some(why), ..Features::default() }
     }
 
-    fn one(settings: &[(&str, &[&str])], lacks: bool) -> ArmSpec {
-        let lacking = lacking().filter(|_| lacks);
-        let arms = arms(&VERACRYPT, &select(settings), lacking.as_ref()).unwrap();
+    fn one(settings: &[(&str, &[&str])], lacking: bool) -> ArmSpec {
+        let arms = arms(&VERACRYPT, &select(settings), &lacks(lacking)).unwrap();
         assert_eq!(arms.len(), 1, "{arms:?}");
         arms.into_iter().next().unwrap()
     }
@@ -358,13 +358,16 @@ mod tests {
         assert_eq!(one(&[(WHO, &["auto", "no"])], true), by_itself);
         assert_eq!(one(&[(WHO, &["auto", "yes", "no"])], true), by_itself, "swept");
         assert_eq!(one(&[("cipher", &["kuznyechik-aes-xts"])], false).settings[WHO], "no");
-        assert_eq!(arms(&VERACRYPT, &select(&[(WHO, &["yes", "no"])]), None).unwrap().len(), 2);
+        assert_eq!(
+            arms(&VERACRYPT, &select(&[(WHO, &["yes", "no"])]), &lacks(false)).unwrap().len(),
+            2
+        );
         for (settings, lacking, expected) in [
-            (&[(WHO, &["yes"][..])][..], lacking(), "no device mapper"),
-            (&[(WHO, &["yes"]), ("cipher", &["kuznyechik-xts"])], None, "Kuznyechik"),
+            (&[(WHO, &["yes"][..])][..], true, "no device mapper"),
+            (&[(WHO, &["yes"]), ("cipher", &["kuznyechik-xts"])], false, "Kuznyechik"),
         ] {
             let error =
-                arms(&VERACRYPT, &select(settings), lacking.as_ref()).unwrap_err().to_string();
+                arms(&VERACRYPT, &select(settings), &lacks(lacking)).unwrap_err().to_string();
             assert!(error.contains(expected) && error.contains("kernel-crypto=no"), "{error}");
         }
     }
@@ -411,7 +414,8 @@ mod tests {
         ] {
             assert_eq!(their_name(ours), theirs);
         }
-        let arms = arms(&VERACRYPT, &select(&[("cipher", SETTINGS[0].values)]), None).unwrap();
+        let arms =
+            arms(&VERACRYPT, &select(&[("cipher", SETTINGS[0].values)]), &lacks(false)).unwrap();
         assert_eq!(arms.len(), 15);
     }
 }

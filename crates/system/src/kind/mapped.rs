@@ -28,7 +28,9 @@ use crate::provision::secret;
 use crate::resource::container::{self, Container};
 use crate::resource::{ResourceStack, kernel_parameter, mount};
 use crate::settings::Choice;
-use crate::{ArmContext, ArmSpec, Backing, Content, PreparedArm, Random, Setting, SystemError};
+use crate::{
+    ArmContext, ArmSpec, Backing, Content, Features, PreparedArm, Random, Setting, SystemError,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -51,12 +53,16 @@ pub(crate) const FILE_SYSTEM: Setting = Setting {
 
 const NTFS: &str = "ntfs";
 
-/// Why the file system that `values` choose cannot be had on this machine, if it cannot.
+/// Why the file system that `values` choose cannot be had, if it cannot.
 ///
 /// # Errors
 /// [`SystemError::Unavailable`], with the remedy.
-pub(crate) fn check_file_system(name: &str, values: &Choice) -> Result<(), SystemError> {
-    match (values.get(FILE_SYSTEM.name), Machine::this().lacks_ntfs()) {
+pub(crate) fn check_file_system(
+    name: &str,
+    values: &Choice,
+    features: &Features,
+) -> Result<(), SystemError> {
+    match (values.get(FILE_SYSTEM.name), features.lacks_ntfs.clone()) {
         (Some(&NTFS), Some((reason, remedy))) => {
             Err(SystemError::Unavailable { name: format!("{name} with NTFS"), reason, remedy })
         }

@@ -18,7 +18,8 @@ use crate::resource::{ResourceStack, WorkTree, daemon, mount_point};
 use crate::settings::{self, Choice};
 use crate::system::{Kind, System};
 use crate::{
-    ArmContext, ArmSpec, Availability, Backing, Content, Random, Role, Selection, SystemError,
+    ArmContext, ArmSpec, Availability, Backing, Content, Features, Random, Role, Selection,
+    SystemError,
 };
 
 /// Longest time for a program to print its version.
@@ -102,7 +103,7 @@ fn availability(system: &System, machine: &Machine) -> Availability {
     }
 }
 
-fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+fn arms(system: &System, selection: &Selection, _: &Features) -> Result<Vec<ArmSpec>, SystemError> {
     let program = program_of(system);
     let role = if program.cipher.is_some() { Role::Encrypted } else { Role::NullLayer };
     let arm = |choice: Choice| ArmSpec {

@@ -3,7 +3,7 @@
 
 use crate::machine::Machine;
 use crate::system::{Kind, System};
-use crate::{ArmSpec, Availability, Selection, SystemError};
+use crate::{ArmSpec, Availability, Features, Selection, SystemError};
 
 impl System {
     /// A system that cannot be set up; `why` gives the reason and the remedy for a machine.
@@ -23,7 +23,11 @@ fn availability(system: &System, machine: &Machine) -> Availability {
 }
 
 /// The arms of a system that cannot be set up: an error.
-pub(crate) fn no_arms(system: &System, _: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+pub(crate) fn no_arms(
+    system: &System,
+    _: &Selection,
+    _: &Features,
+) -> Result<Vec<ArmSpec>, SystemError> {
     Err(refusal(system))
 }
 

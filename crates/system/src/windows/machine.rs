@@ -1,5 +1,7 @@
 //! What systems need from this machine: nothing, as a run sets none up.
 
+use std::path::PathBuf;
+
 use crate::Availability;
 
 /// Nothing makes file systems here.
@@ -19,6 +21,22 @@ impl Machine {
 
     /// Whether a program is there: none is called.
     pub(crate) fn has(&self, _program: &str) -> bool {
+        false
+    }
+
+    pub(crate) fn lacks_ntfs(&self) -> Option<(String, String)> {
+        lacks_ntfs()
+    }
+
+    pub(crate) fn dm_crypt(&self) -> PathBuf {
+        PathBuf::new()
+    }
+
+    pub(crate) fn dm_crypt_parameters(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    pub(crate) fn has_inline_crypto(&self) -> bool {
         false
     }
 

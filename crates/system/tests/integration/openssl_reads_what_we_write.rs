@@ -12,7 +12,7 @@ use cryptbench_blockdev::{Extent, IoMode, IoTarget};
 use cryptbench_load::{
     Amount, Engine, EngineChoice, Job, MARKER, Operation, Pattern, SectorState, verify_sector,
 };
-use cryptbench_system::{ArmSpec, Role, Selection, arms, inline_layer};
+use cryptbench_system::{Abilities, ArmSpec, Role, Selection, arms, inline_layer};
 use libcrypto::Libcrypto;
 
 const SIZE: u64 = 8 << 20;
@@ -52,7 +52,7 @@ fn every_sector_decrypts_with_openssl_and_none_shows_the_pattern() {
 
 #[test]
 fn plain_storage_does_show_the_pattern() {
-    let plain = arms(&Selection::default()).unwrap().swap_remove(0);
+    let plain = usual_arms().swap_remove(0);
     assert_eq!(plain.role, Role::Plain);
     let path = write_to_file(None, EngineChoice::Auto);
     assert!(contains(&fs::read(&path.1).unwrap(), &MARKER), "the check above could not fail");
@@ -60,13 +60,18 @@ fn plain_storage_does_show_the_pattern() {
 
 #[test]
 fn the_null_layer_stores_plaintext() {
-    let arms = arms(&Selection::default()).unwrap();
+    let arms = usual_arms();
     let null = arms.iter().find(|a| a.role == Role::NullLayer).unwrap();
     assert!(contains(&write_through(null, &[], EngineChoice::Auto), &MARKER));
 }
 
+fn usual_arms() -> Vec<ArmSpec> {
+    let selection = Selection::default();
+    arms(&selection, &Abilities::look_for(&selection)).unwrap()
+}
+
 fn encrypted_arms() -> Vec<ArmSpec> {
-    let all = arms(&Selection::default()).unwrap();
+    let all = usual_arms();
     let encrypted: Vec<_> = all.into_iter().filter(|a| a.role == Role::Encrypted).collect();
     assert_eq!(encrypted.len(), 2);
     encrypted

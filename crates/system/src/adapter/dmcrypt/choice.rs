@@ -4,10 +4,9 @@ use cryptbench_text::shown;
 
 use super::ciphers::{CIPHERS, KernelCipher, find};
 use crate::kind::place::ON;
-use crate::machine::Machine;
 use crate::settings::{Choice as Values, choices, identifier, in_words};
 use crate::system::{ArmSpec, Role, Setting, System};
-use crate::{Selection, SystemError};
+use crate::{Features, Selection, SystemError};
 
 /// The settings, all of which can be swept.
 pub(super) const SETTINGS: &[Setting] = &[
@@ -143,10 +142,10 @@ impl Choice {
             && self.sizes == ["default"; 2]
     }
 
-    /// Whether this machine's kernel has the parameters that are set.
-    fn has_parameters(&self, machine: &Machine) -> bool {
+    /// Whether the kernel has the parameters that are set.
+    fn has_parameters(&self, features: &Features) -> bool {
         let set = PARAMETERS.iter().zip(self.sizes).filter(|(_, size)| *size != "default");
-        set.into_iter().all(|((_, file), _)| machine.dm_crypt.join(file).exists())
+        set.into_iter().all(|((_, file), _)| features.dm_crypt_parameters.iter().any(|f| f == file))
     }
 
     /// A choice with these values of the settings, and `target` instead of their cipher.
@@ -273,11 +272,15 @@ fn layout(format: &str) -> &'static str {
 ///
 /// A sweep does not multiply the null layers: one of each kind per I/O target is enough to separate
 /// the layer from the cipher.
-pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec>, SystemError> {
+pub(super) fn arms(
+    system: &System,
+    selection: &Selection,
+    features: &Features,
+) -> Result<Vec<ArmSpec>, SystemError> {
     let selection = &with_sectors(system, selection)?;
     let all = choices(system, selection);
     let (mut nulls, mut arms) = (Vec::<ArmSpec>::new(), Vec::<ArmSpec>::new());
-    let (machine, mut without_parameters, mut without_inline) = (Machine::this(), false, false);
+    let (mut without_parameters, mut without_inline) = (false, false);
     let cryptsetup_chooses = !selection.settings.contains_key("sector-size");
     for mut values in all {
         let integrity = values.get("integrity").copied().unwrap_or_default();
@@ -294,11 +297,11 @@ pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec
         if !choice.exists() {
             continue;
         }
-        if !choice.has_parameters(&machine) {
+        if !choice.has_parameters(features) {
             without_parameters = true;
             continue;
         }
-        if choice.inline && !machine.has_inline_crypto() {
+        if choice.inline && !features.has_inline_crypto {
             without_inline = true;
             continue;
         }
@@ -320,7 +323,7 @@ pub(super) fn arms(system: &System, selection: &Selection) -> Result<Vec<ArmSpec
     if arms.is_empty() && without_parameters {
         return Err(SystemError::Unavailable {
             name: "dm-crypt with max-read-size or max-write-size".to_owned(),
-            reason: format!("there is none in {}", shown(&machine.dm_crypt)),
+            reason: format!("there is none in {}", shown(&features.dm_crypt)),
             remedy: "Linux 6.11 or newer has them; modprobe dm_crypt".to_owned(),
         });
     }
@@ -405,6 +408,7 @@ fn with_sectors(system: &System, selection: &Selection) -> Result<Selection, Sys
 mod tests {
     use super::super::DM_CRYPT;
     use super::*;
+    use crate::machine::Machine;
 
     fn select(ciphers: &[&str], settings: &[(&str, &[&str])]) -> Selection {
         let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect();

@@ -1,0 +1,110 @@
+//! What a machine can do for systems, asked once: which of them can run there, and what their arms depend on.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::adapter::ORDER;
+use crate::machine::Machine;
+use crate::{ALL, Availability, Selection, System, systems};
+
+/// Systems that a run may turn to although nobody named them: what small files need, and what is compared with.
+const ALWAYS: [&str; 3] = ["plain", "builtin", "builtin-mounted"];
+
+/// Which systems can run on a machine. Stored, it stands for that machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Abilities {
+    /// The systems that were asked, by their names.
+    systems: BTreeMap<String, Availability>,
+    /// What their settings need.
+    pub(crate) features: Features,
+}
+
+/// What settings of systems need. It takes no program to find out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Features {
+    /// Why no NTFS can be made and mounted, and the remedy.
+    pub(crate) lacks_ntfs: Option<(String, String)>,
+    /// Why nothing can be set up through device mapper, and the remedy.
+    pub(crate) lacks_device_mapper: Option<(String, String)>,
+    /// The directory of dm-crypt's parameters.
+    pub(crate) dm_crypt: PathBuf,
+    /// The parameters there.
+    pub(crate) dm_crypt_parameters: Vec<String>,
+    /// Whether the kernel has dm-inlinecrypt.
+    pub(crate) has_inline_crypto: bool,
+}
+
+impl Features {
+    pub(crate) fn of(machine: &Machine) -> Self {
+        let lacks = |availability| match availability {
+            Some(Availability::Unavailable { reason, remedy }) => Some((reason, remedy)),
+            Some(Availability::Available(_)) | None => None,
+        };
+        Self {
+            lacks_ntfs: machine.lacks_ntfs(),
+            lacks_device_mapper: lacks(machine.lacks_device_mapper()),
+            dm_crypt: machine.dm_crypt(),
+            dm_crypt_parameters: machine.dm_crypt_parameters(),
+            has_inline_crypto: machine.has_inline_crypto(),
+        }
+    }
+}
+
+impl Abilities {
+    /// Asks every system.
+    #[must_use]
+    pub fn look() -> Self {
+        Self::of(|_| true)
+    }
+
+    /// Asks the systems that a run of `selection` may turn to; others may take time.
+    #[must_use]
+    pub fn look_for(selection: &Selection) -> Self {
+        let is_named = |name: &str| selection.systems.iter().any(|named| named == name);
+        let is_candidate = |system: &System| ORDER.iter().any(|(one, _)| one.name == system.name);
+        let null_layer_of = |system: &System, other: &System| {
+            other.null_layer.is_some_and(|null| null.name == system.name)
+        };
+        let all = is_named(ALL);
+        let (chooses, split) = (selection.is_open(), selection.split);
+        Self::of(|system| {
+            let stands_below = |other: &&&System| null_layer_of(system, other);
+            let below_named = || systems().iter().any(|o| is_named(o.name) && stands_below(&o));
+            ALWAYS.contains(&system.name)
+                || is_named(system.name)
+                || below_named()
+                || all
+                || (chooses && is_candidate(system))
+                || (chooses
+                    && split
+                    && systems().iter().filter(stands_below).any(|o| is_candidate(o)))
+        })
+    }
+
+    fn of(is_asked: impl Fn(&System) -> bool) -> Self {
+        let machine = Machine::this();
+        let asked = systems().iter().filter(|system| is_asked(system));
+        Self {
+            systems: asked
+                .map(|system| (system.name.to_owned(), system.availability_on(&machine)))
+                .collect(),
+            features: Features::of(&machine),
+        }
+    }
+
+    /// Whether `system` can run there.
+    #[must_use]
+    pub fn of_system(&self, system: &System) -> Availability {
+        self.systems.get(system.name).cloned().unwrap_or_else(|| {
+            Availability::without("nobody asked whether it can run", "ask cryptbench systems")
+        })
+    }
+
+    pub(crate) fn has(&self, system: &System) -> bool {
+        matches!(self.systems.get(system.name), Some(Availability::Available(_)))
+    }
+}
