@@ -11,6 +11,9 @@ use crate::args::Args;
 /// Arguments that are text to clap and may be the path of a file all the same.
 const TEXT_OR_PATH: [&str; 3] = ["FILE", "PATH", "RECORD"];
 
+/// Takes the arguments of `volume mount`, which starts it.
+const AS_MOUNT: &str = "volume keep";
+
 fn takes_path(arg: &Arg) -> bool {
     let names = arg.get_value_names().unwrap_or_default();
     arg.get_action().takes_values()
@@ -22,7 +25,7 @@ fn list(command: &Command, name: &str, out: &mut String) {
     let own = command.get_arguments().filter(|arg| takes_path(arg));
     if !command.is_subcommand_required_set() {
         writeln!(out, "{}", if name.is_empty() { "(none)" } else { name }).unwrap();
-        for arg in own {
+        for arg in own.filter(|_| name != AS_MOUNT) {
             match arg.get_long() {
                 Some(long) => writeln!(out, "    --{long}").unwrap(),
                 None => writeln!(out, "    {}", arg.get_id()).unwrap(),

@@ -31,6 +31,7 @@ mod study;
 mod units;
 mod volume;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -40,19 +41,31 @@ use args::{Args, Command};
 fn main() -> ExitCode {
     // Whatever the caller's shell has open stays out of reach of the programs that are started here.
     let _ = cryptbench_os::process::pass_nothing_on();
-    say::finish(command())
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == volume::confined::WORD) {
+        words.remove(1);
+        volume::confined::become_child();
+    }
+    say::finish(command(&words))
 }
 
-fn command() -> ExitCode {
-    let args = match Args::try_parse() {
+fn command(words: &[OsString]) -> ExitCode {
+    let args = match Args::try_parse_from(words) {
         Ok(args) => args,
         Err(error) => {
             // It repeats words, and one of them may be a stranger's file name of two lines.
-            let words = std::env::args_os().map(|word| cryptbench_text::shown(word.as_ref()));
+            let words = words.iter().map(|word| cryptbench_text::shown(word.as_ref()));
             return say::command_line(&Args::try_parse_from(words).err().unwrap_or(error));
         }
     };
-    let result = match args.command {
+    match perform(args.command) {
+        Ok(code) => code,
+        Err(error) => exit::explain(&error),
+    }
+}
+
+fn perform(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),
         Command::Schema => report::schema(),
@@ -72,9 +85,5 @@ fn command() -> ExitCode {
         Command::Completions(args) => completions::completions(&args),
         Command::Manual(args) => manual::manual(&args),
         Command::KeepRun => output::keeper::keep_run(),
-    };
-    match result {
-        Ok(code) => code,
-        Err(error) => exit::explain(&error),
     }
 }

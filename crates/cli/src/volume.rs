@@ -43,6 +43,7 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
         VolumeCommand::Info(args) => info::info(args, stop),
         VolumeCommand::Dump(args) => dump::dump(args, stop),
         VolumeCommand::Mount(args) => mount::mount(args, stop),
+        VolumeCommand::Keep(args) => mount::keep(args, stop),
         VolumeCommand::Umount(args) => umount::umount(args),
         VolumeCommand::Key(args) => key::key(args, stop),
         VolumeCommand::HeaderBackup(args) => header::backup(args, stop),
@@ -63,11 +64,12 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// This command line with one more option, before what `--` ends the options at.
-fn arguments_with(option: &str) -> Vec<OsString> {
+/// The command line of the keeper that a mount leaves in the background: this one with another command.
+fn arguments_as_keeper() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let at = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    words.insert(at, option.into());
+    if let Some(command) = words.iter_mut().find(|word| *word == "mount") {
+        *command = "keep".into();
+    }
     words
 }
 

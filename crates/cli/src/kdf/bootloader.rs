@@ -22,7 +22,7 @@ use crate::exit::Refusal;
 use crate::layout::bare;
 use crate::say::{print, terminal_style};
 use crate::volume::args::{ConfinementArgs, UnlockArgs};
-use crate::volume::confined::{Given, Task};
+use crate::volume::confined::{self, Given, Task};
 
 /// What GRUB has on EFI before it asks for more.
 const FIRST_HEAP_KIB: u32 = 32 << 10;
@@ -84,7 +84,7 @@ pub fn answer(
     let task = Task::on(&unlock, Access::ReadOnly);
     let work = |given: Given| tell(keyslots(path, &*given.target.device)?, true);
     let stop = AtomicBool::new(false);
-    match task.is_child() {
+    match confined::is_child() {
         true => task.in_child(work, &stop),
         false => task.run(None, |_| Ok(Vec::new()), work, &stop),
     }

@@ -20,6 +20,9 @@ pub enum VolumeCommand {
     Dump(DumpArgs),
     /// Mount a volume: its file system as root, its plaintext as one file otherwise
     Mount(MountArgs),
+    /// Keep a mounted volume in the background, for `mount`, which sends the secrets on standard input
+    #[command(hide = true)]
+    Keep(MountArgs),
     /// Unmount a volume
     #[command(visible_alias = "unmount")]
     Umount(UmountArgs),
@@ -166,9 +169,6 @@ pub struct ConfinementArgs {
     /// Go on where the process that reads the header cannot be confined: only for volumes of people whom you trust
     #[arg(long)]
     pub unconfined: bool,
-    /// That process
-    #[arg(long, hide = true)]
-    pub confined: bool,
 }
 
 impl From<&UnlockArgs> for SecretSource {
@@ -316,9 +316,6 @@ pub struct MountArgs {
     /// Stay in the foreground, until a signal comes or the volume is unmounted
     #[arg(long)]
     pub foreground: bool,
-    /// How the foreground process gets its secrets from the one that asked for them
-    #[arg(long, hide = true)]
-    pub secrets_on_stdin: bool,
 }
 
 /// How requests arrive.

@@ -21,7 +21,7 @@ use cryptbench_volume::format::{luks, tcrypt};
 use cryptbench_volume::{Access, Credentials, OpenOptions, Secret, Volume, VolumeError};
 
 use super::args::{CreateArgs, FileSystemArg, FormatArg, SecretSource, UnlockArgs};
-use super::confined::{Given, Task};
+use super::confined::{self, Given, Task};
 use super::partial::Partial;
 use super::secrets::{self, Prompt};
 use super::{effort, mount, resources, target};
@@ -335,7 +335,7 @@ fn hidden(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
             .with_context(|| shown(&args.volume))?;
         Ok(ExitCode::SUCCESS)
     };
-    if task.is_child() {
+    if confined::is_child() {
         return task.in_child(work, stop);
     }
     tcrypt_options(args, stop)?;

@@ -13,7 +13,7 @@ use cryptbench_os::terminal;
 use cryptbench_volume::{Access, OpenOptions, VolumeError};
 
 use super::args::DumpArgs;
-use super::confined::{Asking, Given, Task};
+use super::confined::{self, Asking, Given, Task};
 use super::partial::Partial;
 use super::{effort, target};
 use crate::exit::Refusal;
@@ -34,7 +34,7 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
             target::unlock(&args.unlock, Arc::clone(volume), header, credentials, &options)?;
         copy(&volume, &mut to, &args.output, stop).map(|()| ExitCode::SUCCESS)
     };
-    if task.is_child() {
+    if confined::is_child() {
         return task.in_child(work, stop);
     }
     let secrets = |asks: Asking<'_>| Ok(vec![target::credentials(&args.unlock, asks()?, stop)?]);

@@ -20,7 +20,7 @@ const POLL: Duration = Duration::from_millis(50);
 
 pub fn export(args: &ExportArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let access = if args.read_only { Access::ReadOnly } else { Access::ReadWrite };
-    if args.unlock.confinement.confined {
+    if confined::is_child() {
         return serve(args, access, stop);
     }
     let volume = target::open_for_child(&args.unlock.volume, access)?;

@@ -13,7 +13,7 @@ use cryptbench_volume::format::tcrypt::{self, HeaderOptions};
 use cryptbench_volume::{Access, Credentials, Restored, VolumeError};
 
 use super::args::{HeaderBackupArgs, HeaderRestoreArgs, UnlockArgs};
-use super::confined::{Asking, Given, Task};
+use super::confined::{self, Asking, Given, Task};
 use super::dump::new_file;
 use super::key::{header_options, whose};
 use super::secrets::{self, Prompt};
@@ -35,7 +35,7 @@ pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<Exit
     refuse_detached(unlock)?;
     let task = Task::on(unlock, Access::ReadOnly);
     let work = |given: Given| save(args, given, stop);
-    if task.is_child() {
+    if confined::is_child() {
         return task.in_child(work, stop);
     }
     if args.output.exists() {
@@ -88,7 +88,7 @@ pub fn restore(args: &HeaderRestoreArgs, stop: &AtomicBool) -> anyhow::Result<Ex
     }
     let task = Task { restores: true, ..Task::on(unlock, Access::ReadWrite) };
     let work = |given: Given| put_back(args, &given, stop);
-    if task.is_child() {
+    if confined::is_child() {
         return task.in_child(work, stop);
     }
     let backup = args.backup.as_deref().map(open_backup).transpose()?;

@@ -14,7 +14,7 @@ use cryptbench_volume::format::luks::{self, Info};
 use cryptbench_volume::{Access, OpenOptions, VolumeInfo};
 
 use super::args::InfoArgs;
-use super::confined::{Given, Task};
+use super::confined::{self, Given, Task};
 use super::{effort, target};
 use crate::say::{print, print_json, terminal_style};
 
@@ -29,7 +29,7 @@ struct Told<'a> {
 pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let task = Task::on(&args.unlock, Access::ReadOnly);
     let work = |given: Given| look(args, &given, stop);
-    if task.is_child() {
+    if confined::is_child() {
         return task.in_child(work, stop);
     }
     task.run(

@@ -11,7 +11,7 @@ use cryptbench_volume::format::tcrypt::{self, HeaderOptions};
 use cryptbench_volume::{Access, VolumeError};
 
 use super::args::{ChangeKeyArgs, KeyArgs, KeyCommand, RemoveKeyArgs, UnlockArgs};
-use super::confined::{Asking, Asks, Given, Task};
+use super::confined::{self, Asking, Asks, Given, Task};
 use super::create::calibrated;
 use super::secrets::{self, Prompt};
 use super::target;
@@ -42,7 +42,7 @@ fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::
     let unlock = &args.unlock;
     let task = Task::on(unlock, Access::ReadWrite);
     let work = |given: Given| replace(args, add, &given, stop);
-    if task.is_child() {
+    if confined::is_child() {
         return task.in_child(work, stop);
     }
     task.run(
@@ -119,7 +119,7 @@ fn remove(args: &RemoveKeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
     let task = Task::on(unlock, Access::ReadWrite);
     let work = |given: Given| take_away(args, &given, stop);
-    if task.is_child() {
+    if confined::is_child() {
         return task.in_child(work, stop);
     }
     let secret = |asks: Asking<'_>| {

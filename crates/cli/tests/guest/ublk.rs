@@ -16,8 +16,8 @@ comes() { n=0; until eval "$1"; do n=$((n + 1)); [ $n -lt 600 ] || { echo "not: 
 volume() { cryptbench volume "$@"; }
 open() { volume mount $1 $2 --passphrase-file /secret ${3:-}; }
 is_gone() { ! grep -q ublk /proc/mounts && ! ls /dev | grep -q ublk[bc] && [ -z "$(server)$(keeper)" ]; }
-server() { COLUMNS=200 ps -o pid,args | awk '/--confined/ && !/awk/ { print $1 }'; }
-keeper() { COLUMNS=200 ps -o pid,args | awk '/--secrets-on-stdin/ && !/--confined/ && !/awk/ { print $1 }'; }
+server() { COLUMNS=200 ps -o pid,args | awk '/ confined / && !/awk/ { print $1 }'; }
+keeper() { COLUMNS=200 ps -o pid,args | awk '/ volume keep / && !/ confined / && !/awk/ { print $1 }'; }
 
 step two volumes at once
 open /dev/vda /mnt

@@ -78,7 +78,7 @@ fn does(command: &str) -> Does {
         "completions" => Prints(&["bash", "zsh", "fish"]),
         "manual" => Prints(&["man"]),
         "serve" => Elsewhere("it ends by a signal"),
-        "volume mount" | "volume umount" | "volume export" => {
+        "volume mount" | "volume umount" | "volume export" | "volume keep" => {
             Elsewhere("they need FUSE or end by a signal, and print nothing")
         }
         "keep-run" => Elsewhere("this program reads its output, and misses what is not there"),

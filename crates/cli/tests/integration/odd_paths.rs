@@ -426,7 +426,7 @@ fn serving() -> Vec<Pid> {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let has = |word: &[u8]| line.split(|byte| *byte == 0).any(|part| part == word);
         let id = entry.file_name().to_str().and_then(|id| id.parse().ok()).and_then(Pid::from_raw);
-        if let Some(id) = id.filter(|_| has(b"made2") && has(b"mount")) {
+        if let Some(id) = id.filter(|_| has(b"made2") && has(b"keep")) {
             found.push(id);
         }
     }

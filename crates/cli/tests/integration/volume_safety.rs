@@ -415,7 +415,7 @@ fn processes(bench: &Bench) -> Vec<i32> {
         |pid: &i32| fs::read_link(format!("/proc/{pid}/exe")).ok().as_ref() == Some(&program);
     let serves = |pid: &i32| {
         let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        arguments.ends_with(b"--confined\0")
+        arguments.split(|byte| *byte == 0).nth(1) == Some(b"confined")
     };
     pids.filter(is_one).filter(serves).collect()
 }

@@ -100,7 +100,7 @@ impl Arrived {
     fn receive() -> anyhow::Result<Self> {
         // Neither Ctrl-C at the terminal nor its end ends what the keeper has to take down first.
         let _ = process::leave_terminal();
-        let wrong = "--confined is for cryptbench itself";
+        let wrong = "this command is for cryptbench itself";
         let channel = Channel::to_parent().context(wrong)?;
         let (message, files) = channel.receive().context(wrong)?;
         let order = Order::hear(&message).context(wrong)?;

@@ -16,7 +16,7 @@ use super::believed::{self, Asks, Opened};
 use super::{ON, ON_DISK, On, Order, What, relay};
 use crate::exit::Said;
 use crate::say;
-use crate::volume::{arguments_with, secrets};
+use crate::volume::secrets;
 
 /// How often to look for a signal.
 const POLL: Duration = Duration::from_millis(50);
@@ -111,7 +111,8 @@ impl Confined {
         let (from, to) = process::pipe().context(failed)?;
         let kept = std::env::vars_os().filter(|(name, _)| is_passed_on(&name.to_string_lossy()));
         let child = program()?
-            .args(arguments_with("--confined"))
+            .arg(super::WORD)
+            .args(std::env::args_os().skip(1))
             .env_clear()
             .envs(kept)
             .env("COLUMNS", say::terminal_style(false).width.to_string())

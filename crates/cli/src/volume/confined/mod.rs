@@ -1,7 +1,7 @@
 //! Whatever parses a volume's header does so in a process without rights: a child that has open files and nothing else. Its
 //! parent, the keeper, keeps its own rights, opens what is needed and takes everything down.
 //!
-//! The child is this program with the same arguments and `--confined`. The two exchange messages with open files; what the
+//! The child is this program with the same arguments after the word `confined`. The two exchange messages with open files; what the
 //! child prints goes through the keeper.
 
 mod believed;
@@ -11,7 +11,7 @@ mod relay;
 
 use std::fs::File;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cryptbench_volume::{Access, Credentials};
 
@@ -21,6 +21,21 @@ pub use keeper::Confined;
 
 use super::args::UnlockArgs;
 use super::target;
+
+/// The first argument of the child, before those of its keeper.
+pub const WORD: &str = "confined";
+
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// This process has been started by a keeper. Called once, before anything else.
+pub fn become_child() {
+    IS_CHILD.store(true, Ordering::Relaxed);
+}
+
+/// Whether this process is the child of a keeper.
+pub fn is_child() -> bool {
+    IS_CHILD.load(Ordering::Relaxed)
+}
 
 /// The first message of the keeper: what to do, and which files come with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +95,6 @@ pub struct Task<'a> {
 impl<'a> Task<'a> {
     pub fn on(unlock: &'a UnlockArgs, access: Access) -> Self {
         Self { unlock, access, restores: false }
-    }
-
-    /// Whether this process is the child of [`run`](Self::run).
-    pub fn is_child(&self) -> bool {
-        self.unlock.confinement.confined
     }
 
     /// Does the work in the child, which ends with the exit code.

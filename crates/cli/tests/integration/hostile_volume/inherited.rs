@@ -67,8 +67,8 @@ impl Bench {
         };
         let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
         let keeper = all.filter(|path| {
-            contains(path, "cmdline", "--secrets-on-stdin")
-                && !contains(path, "cmdline", "--confined")
+            contains(path, "cmdline", "\0volume\0keep\0")
+                && !contains(path, "cmdline", "\0confined\0")
                 && contains(path, "environ", &here)
         });
         let keeper: PathBuf = keeper.last().expect("a keeper");
@@ -76,7 +76,7 @@ impl Bench {
         let children = fs::read_to_string(keeper.join(format!("task/{number}/children"))).unwrap();
         let child = children.split_whitespace().next().expect("a server");
         let server = Path::new("/proc").join(child);
-        let is_confined = contains(&server, "cmdline", "--confined");
+        let is_confined = contains(&server, "cmdline", "\0confined\0");
         vec![(keeper, false), (server, is_confined)]
     }
 }
