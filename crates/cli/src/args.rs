@@ -25,6 +25,9 @@ use crate::volume::args::VolumeCommand;
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
+    /// Tell on standard error what is done, step by step: what is set up, called and undone; -vv tells more. Never a secret
+    #[arg(long, short, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
 }
 
 #[derive(Debug, Subcommand)]

@@ -17,8 +17,21 @@ pub fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
 
 /// The program without its hidden commands: a completion offers what the help lists.
 fn visible(all: &Command) -> Command {
-    let shown = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
-    Command::new("cryptbench").version(env!("CARGO_PKG_VERSION")).subcommands(shown)
+    let version = env!("CARGO_PKG_VERSION");
+    let program = Command::new("cryptbench").version(version).args(all.get_arguments().cloned());
+    program.subcommands(shown(all).map(|command| {
+        if shown(command).count() == command.get_subcommands().count() {
+            return command.clone();
+        }
+        let about = command.get_about().cloned().unwrap_or_default();
+        // clap keeps names that live as long as the program.
+        let name: &'static str = Box::leak(command.get_name().to_owned().into_boxed_str());
+        Command::new(name).about(about).subcommands(shown(command).cloned())
+    }))
+}
+
+fn shown(group: &Command) -> impl Iterator<Item = &Command> {
+    group.get_subcommands().filter(|command| !command.is_hide_set())
 }
 
 #[cfg(test)]
@@ -28,11 +41,17 @@ mod tests {
     #[test]
     fn nothing_but_hidden_commands_is_left_out() {
         let all = Args::command();
-        assert_eq!(all.get_arguments().filter(|a| !a.is_hide_set()).count(), 0, "options as well");
+        let options = |command: &Command| command.get_arguments().count();
+        assert_eq!(options(&visible(&all)), options(&all));
         let shown = visible(&all);
         let hidden: Vec<_> = all.get_subcommands().filter(|c| c.is_hide_set()).collect();
         assert_eq!(hidden.iter().map(|c| c.get_name()).collect::<Vec<_>>(), ["manual", "keep-run"]);
         assert_eq!(shown.get_subcommands().count(), all.get_subcommands().count() - hidden.len());
         assert!(shown.find_subcommand("manual").is_none());
+        let volume = shown.find_subcommand("volume").unwrap();
+        assert!(volume.find_subcommand("keep").is_none());
+        let of_all = all.find_subcommand("volume").unwrap();
+        assert_eq!(volume.get_subcommands().count() + 1, of_all.get_subcommands().count());
+        assert_eq!(of_all.get_arguments().count(), 0, "a group has no options");
     }
 }

@@ -29,6 +29,7 @@ mod signal;
 mod studies;
 mod study;
 mod units;
+mod verbose;
 mod volume;
 
 use std::ffi::OsString;
@@ -58,7 +59,8 @@ fn command(words: &[OsString]) -> ExitCode {
             return say::command_line(&Args::try_parse_from(words).err().unwrap_or(error));
         }
     };
-    match perform(args.command) {
+    let result = verbose::begin(args.verbose).and_then(|()| perform(args.command));
+    match result {
         Ok(code) => code,
         Err(error) => exit::explain(&error),
     }

@@ -13,7 +13,7 @@ use cryptbench_text::{printable, printable_lines};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::ProgressArg;
-use crate::say;
+use crate::{say, verbose};
 use board::Board;
 pub use json::Lines;
 
@@ -32,7 +32,10 @@ impl Progress {
             ProgressArg::Json => Self::Json(Lines::default()),
             ProgressArg::None => Self::Silent,
             ProgressArg::Auto if quiet => Self::Silent,
-            ProgressArg::Auto if say::stderr_is_terminal() => Self::Terminal(Live::new()),
+            // A table that is drawn again and lines in between do not go together.
+            ProgressArg::Auto if say::stderr_is_terminal() && !verbose::is_on() => {
+                Self::Terminal(Live::new())
+            }
             ProgressArg::Auto => Self::Log(Log::default()),
         }
     }

@@ -20,7 +20,8 @@ use crate::say::message;
 
 /// Options that a resumed run accepts: those for output, and the user's consent to overwrite something, which no file
 /// can give.
-const WITH_RESUME: &[&str] = &["resume", "json", "quiet", "progress", "destroy", "yes_erase"];
+const WITH_RESUME: &[&str] =
+    &["resume", "json", "quiet", "progress", "verbose", "destroy", "yes_erase"];
 
 /// Shows a run and writes its log. The log begins with the first trial: a run that measured nothing leaves none.
 pub struct Logged<'a> {
@@ -142,7 +143,7 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
         bail!(refuse("its log does not say how the run was asked for"));
     };
     let words = std::iter::once("cryptbench".into()).chain(arguments);
-    let Ok(Args { command: Command::Run(mut args) }) = Args::try_parse_from(words) else {
+    let Ok(Args { command: Command::Run(mut args), .. }) = Args::try_parse_from(words) else {
         bail!(refuse("its log is of something that cannot be resumed"));
     };
     if args.study.is_some() {

@@ -7,8 +7,10 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use cryptbench_text::shown;
+use tracing::info;
 use zeroize::Zeroizing;
 
 use crate::SystemError;
@@ -89,7 +91,11 @@ impl Invocation {
         let mut child = self.spawn(machine, to_out.into(), to_err.into())?;
         let (out, err) = (Tail::of(out), Tail::of(err));
         let limit = machine.limit(self.program, limit);
+        let begun = Instant::now();
         let status = process::wait_within(&mut child, limit).map_err(|e| failed(e.to_string()))?;
+        if let Some(status) = status {
+            info!("{} ended after {:.3} s: {status}", self.program, begun.elapsed().as_secs_f64());
+        }
         match status {
             Some(status) if status.success() => Ok((out.text().trim().to_owned(), err.text())),
             Some(status) => Err(failed(why(&err.text(), status))),
@@ -124,6 +130,13 @@ impl Invocation {
         Ok(Running { program: self.program, child, output: Tail::of(output) })
     }
 
+    /// The command line, for people. What goes to standard input is not in it.
+    fn shown(&self) -> String {
+        let words = self.arguments.iter().map(|word| format!(" {}", shown(word.as_ref())));
+        let input = if self.input.is_some() { " < (a pipe)" } else { "" };
+        format!("{}{}{input}", self.program, words.collect::<String>())
+    }
+
     fn spawn(&self, machine: &Machine, out: Stdio, err: Stdio) -> Result<Child, SystemError> {
         let failed = |reason: String| SystemError::Program { program: self.program, reason };
         let missing = || failed(format!("it is not installed; {}", remedy(self.program)));
@@ -143,6 +156,7 @@ impl Invocation {
             .stderr(err)
             // An interrupt from the terminal is meant for this process, which cleans up.
             .process_group(0);
+        info!("calls {}", self.shown());
         let mut child = command.spawn().map_err(|e| failed(e.to_string()))?;
         if let (Some(input), Some(mut pipe)) = (&self.input, child.stdin.take()) {
             // Smaller than any pipe buffer, so this never blocks. A program that does not read it

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cryptbench_blockdev::SectorTransform;
 use cryptbench_cipher::Tier;
 use serde::{Deserialize, Serialize};
+use tracing::debug;
 
 use crate::kind::mapped::{self, Mapped};
 use crate::kind::served::{self, Served};
@@ -199,7 +200,9 @@ impl System {
     }
 
     pub(crate) fn availability_on(&self, machine: &Machine) -> Availability {
-        (self.availability)(self, machine)
+        let found = (self.availability)(self, machine);
+        debug!("{}: {found:?}", self.name);
+        found
     }
 
     /// The arms for a choice of ciphers, data units and settings on this machine.

@@ -54,6 +54,7 @@ mod targets;
 mod tasks;
 mod terminal;
 mod transcripts;
+mod verbose;
 mod volume;
 mod volume_safety;
 mod windows;

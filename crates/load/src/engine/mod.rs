@@ -28,6 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use cryptbench_blockdev::IoTarget;
+use tracing::info;
 
 pub use self::prepare::Precondition;
 pub use self::slices::{Slice, Slices};
@@ -99,7 +100,10 @@ impl Engine {
         let polled = choice == EngineChoice::Polled;
         match Self::open_uring(polled) {
             Ok(engine) => Ok((engine, None)),
-            Err(reason) if choice == EngineChoice::Auto => Ok((threads(), Some(reason))),
+            Err(reason) if choice == EngineChoice::Auto => {
+                info!("no io_uring, so threads: {reason}");
+                Ok((threads(), Some(reason)))
+            }
             Err(reason) => {
                 let engine = if polled { "polled io_uring" } else { "io_uring" };
                 Err(LoadError::Unavailable { engine, reason })

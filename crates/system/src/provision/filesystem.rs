@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use cryptbench_text::shown;
 use rustix::mount::UnmountFlags;
+use tracing::info;
 
 use crate::SystemError;
 use crate::command::run;
@@ -89,7 +91,9 @@ pub(crate) fn mount(
 /// # Errors
 /// [`SystemError::Busy`], [`SystemError::Io`].
 pub fn unmount(directory: &Path) -> Result<(), SystemError> {
-    match unmount_at(directory, UnmountFlags::empty()) {
+    let unmounted = unmount_at(directory, UnmountFlags::empty());
+    info!("unmounts {}: {unmounted:?}", shown(directory));
+    match unmounted {
         Ok(()) => Ok(()),
         Err(rustix::io::Errno::BUSY) => Err(SystemError::Busy { path: directory.to_owned() }),
         Err(e) => Err(SystemError::io("unmount", directory)(e.into())),

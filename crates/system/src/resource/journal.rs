@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cryptbench_os::{path_of_text, text_of_path};
 use cryptbench_text::shown;
 use serde::{Deserialize, Serialize};
+use tracing::{debug, info};
 
 use super::journals::{Found, Journals};
 use super::{AnyResource, Identity};
@@ -146,7 +147,9 @@ impl Journal {
     pub fn intend(&self, what: impl Into<AnyResource>) -> Result<u32, SystemError> {
         let mut open = self.held();
         let id = open.next;
-        open.append(Line::Intent { id, what: what.into() })?;
+        let what = what.into();
+        info!("sets up {id}: {}", what.told());
+        open.append(Line::Intent { id, what })?;
         open.next += 1;
         open.there += 1;
         Ok(id)
@@ -157,6 +160,7 @@ impl Journal {
     /// # Errors
     /// [`SystemError::Io`].
     pub fn made(&self, id: u32, identity: Identity) -> Result<(), SystemError> {
+        debug!("{id} is there: {identity:?}");
         self.held().append(Line::Made { id, identity })
     }
 
@@ -167,6 +171,7 @@ impl Journal {
     pub fn undone(&self, id: u32) -> Result<(), SystemError> {
         let mut open = self.held();
         open.append(Line::Undone { id })?;
+        info!("{id} is undone");
         open.there -= 1;
         Ok(())
     }

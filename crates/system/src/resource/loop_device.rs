@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use cryptbench_text::shown;
 use serde::{Deserialize, Serialize};
+use tracing::info;
 
 use super::orphans::await_detached;
 use super::{Identity, Recovered, Resource, ResourceStack, removed};
@@ -89,6 +91,7 @@ fn attached(
 ) -> Result<PathBuf, SystemError> {
     let device = stack.create(LoopDevice { file: file.to_owned() }, || {
         let device = attach()?;
+        info!("{} is {}", shown(&device), shown(file));
         let identity = number(&device).map(Identity::number);
         Ok((device, identity))
     })?;

@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use cryptbench_os::storage::mounts;
+use cryptbench_text::shown;
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, openat, openat2, statx,
 };
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, UnmountFlags, move_mount, open_tree, unmount};
+use tracing::info;
 
 use super::walk::{Walked, walk};
 
@@ -136,6 +138,7 @@ impl Place {
             let problem = "something else took its place just now".to_owned();
             return Err(SystemError::Target { path: self.path.clone(), problem });
         };
+        info!("mount {id} is moved from {} to {}", shown(private), shown(&self.path));
         let _ = self.mounted.set(Placed { id, device });
         Ok(Identity::number(device))
     }
@@ -173,7 +176,9 @@ impl Place {
                 return Ok(());
             }
             let Some((parent, name)) = self.above(*mounted) else { continue };
-            match unmount_in(&parent, &name, UnmountFlags::empty()) {
+            let unmounted = unmount_in(&parent, &name, UnmountFlags::empty());
+            info!("unmounts mount {} at {}: {unmounted:?}", mounted.id, shown(&self.path));
+            match unmounted {
                 Err(Errno::BUSY) => return Err(busy()),
                 Err(Errno::INVAL | Errno::NOENT | Errno::NOTDIR) => {}
                 other => {

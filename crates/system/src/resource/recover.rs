@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cryptbench_os::lock::{Lock, lock_within};
+use tracing::info;
 
 use super::journal::{left_over, owner};
 use super::journals::{Found, Journals};
@@ -89,11 +90,13 @@ fn recover(what: &AnyResource, identity: Option<Identity>) -> Option<Cleaned> {
         await_programs(&word);
     }
     let path = what.path().to_owned();
-    Some(match what.recover(identity)? {
+    let done = match what.recover(identity)? {
         Ok(true) => Cleaned::Removed(path),
         Ok(false) => Cleaned::NotOurs(path),
         Err(why) => Cleaned::Failed(path, why),
-    })
+    };
+    info!("cleans up {}: {done:?}", what.told());
+    Some(done)
 }
 
 /// The order in which to replay journals. Versions before 0.2 wrote several per run, whose names

@@ -14,6 +14,7 @@ use cryptbench_os::terminal::readable_within;
 use cryptbench_os::{process, user};
 use cryptbench_text::shown;
 use cryptbench_volume::{Access, Credentials, OpenOptions, Restore, Volume, VolumeError};
+use tracing::info;
 
 use super::believed::{Opened, UP};
 use super::{Asks, ON, ON_DISK, On, Order, Task, What};
@@ -208,7 +209,10 @@ pub fn begin<T>(
 fn enter(args: &UnlockArgs, needs: Needs) -> anyhow::Result<()> {
     let rights = give_up_rights().context("it keeps root's rights");
     let calls = confine(needs).context("it may make any system call");
-    let Err(problem) = rights.and(calls) else { return Ok(()) };
+    let Err(problem) = rights.and(calls) else {
+        info!("confined: user {}, filtered system calls", user::effective());
+        return Ok(());
+    };
     let reason = format!("the process that reads the header cannot be confined here: {problem:#}");
     if args.confinement.unconfined {
         say::message(&format!("warning: {reason}"));

@@ -11,6 +11,7 @@ use cryptbench_os::channel::Channel;
 use cryptbench_os::process::{self, Handle};
 use cryptbench_os::terminal::readable_within;
 use cryptbench_volume::{Credentials, VolumeError};
+use tracing::info;
 
 use super::believed::{self, Asks, Opened};
 use super::{ON, ON_DISK, On, Order, What, relay};
@@ -123,6 +124,7 @@ impl Confined {
             .stderr(to)
             .spawn()
             .context(failed)?;
+        info!("process {} parses the header, confined: {order:?}", child.id());
         let messages = Some(relay::messages(from));
         let confined = Self { child, channel: Some(channel), messages, serves: false };
         confined.tell(&order.say(), files)?;
@@ -162,7 +164,9 @@ impl Confined {
         stop: &AtomicBool,
     ) -> anyhow::Result<Opened> {
         let said = self.hear(stop)?;
-        Opened::believe(&said, read_only, most)
+        let opened = Opened::believe(&said, read_only, most)?;
+        info!("it has opened the volume: {opened:?}");
+        Ok(opened)
     }
 
     /// Has it serve on these files.

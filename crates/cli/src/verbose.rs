@@ -1,0 +1,109 @@
+//! `--verbose`: what the program does, step by step, on standard error.
+//!
+//! Whoever has something to tell says so by `tracing`, at the level `info` (`-v`) or `debug` (`-vv`). Nothing that is told
+//! may be a secret: what goes to a program's standard input, passphrases and keys are never told.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
+
+use crate::exit::Refusal;
+use crate::say;
+
+/// The variable that asks for the same, in programs that are started by others.
+const VARIABLE: &str = "CRYPTBENCH_LOG";
+
+/// Begins to tell, as often as the option was given or as the variable says, whichever is more.
+///
+/// # Errors
+/// The variable names no level.
+pub fn begin(times: u8) -> anyhow::Result<()> {
+    let option = match times {
+        0 => LevelFilter::OFF,
+        1 => LevelFilter::INFO,
+        _ => LevelFilter::DEBUG,
+    };
+    let variable = std::env::var(VARIABLE).unwrap_or_default();
+    let level = level(&variable).ok_or_else(|| {
+        Refusal::usage(Path::new(VARIABLE), "it is none of off, error, warn, info, debug and trace")
+    })?;
+    if option.max(level) == LevelFilter::OFF {
+        return Ok(());
+    }
+    tracing_subscriber::fmt()
+        .with_max_level(option.max(level))
+        .with_level(false)
+        .with_target(false)
+        .with_ansi(false)
+        .with_timer(Stamp)
+        .with_writer(|| Said)
+        .init();
+    let version = env!("CARGO_PKG_VERSION");
+    let kernel = cryptbench_os::machine::Machine::this().kernel;
+    tracing::info!("cryptbench {version} for {}, kernel {kernel}", std::env::consts::ARCH);
+    Ok(())
+}
+
+/// Whether anything is told.
+pub fn is_on() -> bool {
+    LevelFilter::current() > LevelFilter::OFF
+}
+
+fn level(variable: &str) -> Option<LevelFilter> {
+    match variable {
+        "" => Some(LevelFilter::OFF),
+        some => some.parse().ok(),
+    }
+}
+
+/// The time of day (UTC) and the process: several can have a part in one command.
+struct Stamp;
+
+impl FormatTime for Stamp {
+    fn format_time(&self, to: &mut Writer<'_>) -> fmt::Result {
+        let now = UNIX_EPOCH.elapsed().unwrap_or_default();
+        let (second, ms) = (now.as_secs() % 86_400, now.subsec_millis());
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        write!(to, "{hour:02}:{minute:02}:{second:02}.{ms:03} [{}]", std::process::id())
+    }
+}
+
+/// What is written at once is one event.
+struct Said;
+
+impl io::Write for Said {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        say::note(String::from_utf8_lossy(event).trim_end());
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_that_is_not_known_is_refused() {
+        assert_eq!(level(""), Some(LevelFilter::OFF));
+        assert_eq!(level("debug"), Some(LevelFilter::DEBUG));
+        assert_eq!(level("loud"), None);
+    }
+
+    #[test]
+    fn a_stamp_is_a_time_of_day_and_a_process() {
+        let mut text = String::new();
+        Stamp.format_time(&mut Writer::new(&mut text)).unwrap();
+        let (time, process) = text.split_once(' ').unwrap();
+        assert_eq!(time.len(), "00:00:00.000".len(), "{text}");
+        assert_eq!(process, format!("[{}]", std::process::id()));
+    }
+}
