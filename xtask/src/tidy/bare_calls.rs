@@ -65,8 +65,8 @@ const OF_THE_KERNEL: &[&str] =
 const HOMES: &[(&str, Kind, &str)] = &[
     ("crates/cli/src/say.rs", Kind::Say, "the one place"),
     ("crates/os/src/windows/terminal.rs", Kind::Say, "standard output as a file"),
-    ("crates/cli/src/volume/mount.rs", Kind::Say, "words to the process that waits for it"),
-    ("crates/cli/src/volume/mount.rs", Kind::Open, "the mount itself, and /dev/null"),
+    ("crates/cli/src/volume/mount/keep.rs", Kind::Say, "words to the process that waits for it"),
+    ("crates/cli/src/volume/mount/keep.rs", Kind::Open, "the mount itself, and /dev/null"),
     ("crates/cli/src/volume/header.rs", Kind::Open, "a backup, checked once it is open"),
     ("crates/cli/src/volume/secrets.rs", Kind::Open, "a passphrase may come through a pipe"),
     ("crates/cli/src/volume/target.rs", Kind::Open, "the one place that opens a volume"),
