@@ -7,8 +7,8 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use statrs::distribution::{ContinuousCDF, Normal};
 
+use crate::distribution::{normal_area, normal_quantile};
 use crate::noise_floor::quantile;
 use crate::paired::FEWEST_PAIRS;
 use crate::schedule::below;
@@ -58,7 +58,6 @@ pub fn bootstrap(
     let left_out: Vec<f64> = (0..blocks)
         .map(|out| figure(&all.iter().copied().filter(|i| *i != out).collect::<Vec<_>>()))
         .collect::<Option<_>>()?;
-    let normal = Normal::standard();
     // The share of draws below the estimate; equal ones count half.
     let share = figures
         .iter()
@@ -69,11 +68,11 @@ pub fn bootstrap(
         // Every draw lies on one side, so there is no interval to correct.
         return None;
     }
-    let bias = normal.inverse_cdf(share);
+    let bias = normal_quantile(share);
     let acceleration = acceleration(&left_out);
     let end = |tail: f64| {
-        let z = bias + normal.inverse_cdf(tail);
-        quantile(&figures, normal.cdf(bias + z / (1.0 - acceleration * z)))
+        let z = bias + normal_quantile(tail);
+        quantile(&figures, normal_area(bias + z / (1.0 - acceleration * z)))
     };
     let tail = (1.0 - confidence) / 2.0;
     Some(Bootstrap { estimate, low: end(tail)?, high: end(1.0 - tail)? })

@@ -6,8 +6,7 @@
 //! number of pairs. [`noise_floor`](fn@crate::noise_floor) does not shrink, because it concerns
 //! single trials.
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
+use crate::distribution::normal_quantile;
 use crate::paired::FEWEST_PAIRS;
 use crate::{StoppingRule, student};
 
@@ -67,10 +66,9 @@ pub fn half_width_to_find(cost: f64, cells: usize, confidence: f64, power: f64) 
     if !sane || cost.is_nan() {
         return 0.0;
     }
-    let normal = Normal::standard();
-    let interval = normal.inverse_cdf(f64::midpoint(1.0, confidence));
-    let claim = -normal.inverse_cdf(FAMILY_LEVEL / (2.0 * cells as f64));
-    cost * interval / (claim + normal.inverse_cdf(power))
+    let interval = normal_quantile(f64::midpoint(1.0, confidence));
+    let claim = -normal_quantile(FAMILY_LEVEL / (2.0 * cells as f64));
+    cost * interval / (claim + normal_quantile(power))
 }
 
 impl StoppingRule {

@@ -38,6 +38,7 @@ pub mod compatibility;
 pub mod cost_model;
 pub mod decompose;
 pub mod detect;
+mod distribution;
 pub mod holm;
 pub mod noise_floor;
 pub mod paired;

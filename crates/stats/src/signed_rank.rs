@@ -9,7 +9,7 @@
 
 use std::cell::Cell;
 
-use statrs::distribution::{ContinuousCDF, Normal};
+use crate::distribution::normal_quantile;
 
 /// Up to this many pairs the null distribution is counted exactly (an `f64` still holds 2⁵⁰
 /// exactly). Above, the normal approximation with continuity correction replaces it.
@@ -90,7 +90,7 @@ fn normal_cut(pairs: usize, tail: f64) -> usize {
     let mean = n * (n + 1.0) / 4.0;
     let sd = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
     // P(T ≤ t) ≈ Φ((t + ½ - mean) / sd) ≤ tail holds for t = 0 … cut - 1. A negative cut becomes 0.
-    (mean + sd * Normal::standard().inverse_cdf(tail) + 0.5).floor() as usize
+    (mean + sd * normal_quantile(tail) + 0.5).floor() as usize
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@
 //! samples to differ in spread. The companion that is robust against a few outliers is the
 //! Hodges-Lehmann shift with the interval of the rank-sum test.
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
+use crate::distribution::{normal_area, normal_quantile};
 use crate::paired::Spread;
 use crate::{median, student};
 
@@ -136,7 +135,7 @@ fn shift_interval(shifts: &[f64], counts: (usize, usize), confidence: f64) -> Op
         let (m, n) = (counts.0 as f64, counts.1 as f64);
         let sd = (m * n * (m + n + 1.0) / 12.0).sqrt();
         // P(U ≤ u) ≈ Φ((u + ½ - mean) / sd) ≤ tail holds for u = 0 … cut - 1. A negative cut becomes 0.
-        (m * n / 2.0 + sd * Normal::standard().inverse_cdf(tail) + 0.5).floor() as usize
+        (m * n / 2.0 + sd * normal_quantile(tail) + 0.5).floor() as usize
     };
     let low = shifts.get(cut.checked_sub(1)?)?;
     let high = shifts.get(shifts.len().checked_sub(cut)?)?;
@@ -182,5 +181,5 @@ fn rank_sum_p(baseline: &[f64], arm: &[f64]) -> f64 {
     let sd = (m * n / 12.0 * (count + 1.0 - ties / (count * (count - 1.0)))).sqrt();
     let z = (smaller + 0.5 - m * n / 2.0) / sd;
     // If all values are equal there is no spread and no evidence of a difference.
-    if sd > 0.0 { (2.0 * Normal::standard().cdf(z)).min(1.0) } else { 1.0 }
+    if sd > 0.0 { (2.0 * normal_area(z)).min(1.0) } else { 1.0 }
 }

@@ -5,22 +5,21 @@
 //! Nagashima, Noma & Furukawa (2019, *Statistical Methods in Medical Research* 28:1689): Q(τ²) = Σ w (y - μ)² has a χ²
 //! distribution at the true τ², so each quantile of χ² gives a τ², and each τ² a normal distribution of the next effect.
 
-use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
-
 use super::{Effect, Sums};
+use crate::distribution::{chi_square_quantile, normal_area};
 
 /// Equally probable values of τ².
 const STEPS: u32 = 100;
 
 /// The ends of the interval of `confidence`; `None` if the quantiles cannot be had.
 pub(super) fn interval(effects: &[Effect], confidence: f64) -> Option<(f64, f64)> {
-    let chi2 = ChiSquared::new((effects.len() - 1) as f64).ok()?;
+    let free = effects.len().checked_sub(1).filter(|free| *free > 0)? as f64;
     let mut between = 0.0;
     let parts: Vec<(f64, f64)> = (0..STEPS)
         .rev()
         .map(|step| {
             let p = (f64::from(step) + 0.5) / f64::from(STEPS);
-            between = solve(effects, chi2.inverse_cdf(p), between);
+            between = solve(effects, chi_square_quantile(free, p), between);
             let sums = Sums::of(effects, between);
             (sums.mean, (between + 1.0 / sums.weight).sqrt())
         })
@@ -50,9 +49,8 @@ fn solve(effects: &[Effect], target: f64, start: f64) -> f64 {
 
 /// The quantile at `p` of normal distributions (mean, standard deviation) of equal weight, by bisection.
 fn quantile(parts: &[(f64, f64)], p: f64) -> f64 {
-    let normal = Normal::standard();
     let below = |x: f64| {
-        let sum: f64 = parts.iter().map(|(mean, sd)| normal.cdf((x - mean) / sd)).sum();
+        let sum: f64 = parts.iter().map(|(mean, sd)| normal_area((x - mean) / sd)).sum();
         sum / parts.len() as f64
     };
     let end = |side: f64| {
