@@ -70,7 +70,7 @@ fn perform(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),
-        Command::Schema => report::schema(),
+        Command::Schema => Ok(report::schema()),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Systems => lists::systems(),
         Command::Ciphers(args) => ciphers::ciphers(&args),

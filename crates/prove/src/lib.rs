@@ -7,6 +7,7 @@
 mod damage;
 mod guest;
 mod python;
+mod schema;
 mod watch;
 
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 pub use damage::{Random, damage, damage_text};
 pub use guest::Guest;
 pub use python::python;
+pub use schema::Schema;
 pub use watch::Watch;
 
 /// Variable with the seconds that a test goes on.

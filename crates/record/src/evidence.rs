@@ -1,11 +1,11 @@
 //! Evidence from the storage itself after a run: whether data came back intact after lying at rest,
 //! and what the storage reveals to somebody without the key.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The evidence on one arm's data at rest.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Identifier of the arm.
     pub arm: String,
@@ -74,7 +74,8 @@ pub enum ReadBack {
 }
 
 /// How data came to rest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Rest {
     /// Written back and dropped from the page cache; there is nothing to unmount.
@@ -87,7 +88,8 @@ pub enum Rest {
 }
 
 /// A search of the storage.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Scan {
     /// Bytes that the arm stores.
     pub stored_bytes: u64,
@@ -114,7 +116,8 @@ impl Scan {
 }
 
 /// The conclusion from the entropy of stored data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Randomness {
     /// No conclusion: the system stores unencrypted structures among its data, or encrypts nothing.
@@ -138,7 +141,8 @@ impl Randomness {
 }
 
 /// Shannon entropy of single blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Entropy {
     /// Number of blocks examined.
     pub blocks: u64,
@@ -169,7 +173,8 @@ impl Entropy {
 
 /// What the storage reveals of an arm's files without the key. The check looks for files with known
 /// names, sizes and times; a value is absent if its check was impossible.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reveals {
     /// Names of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -196,7 +201,8 @@ pub struct Reveals {
 }
 
 /// What the storage reveals of names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Names {
     /// The names themselves.
@@ -210,7 +216,8 @@ pub enum Names {
 }
 
 /// What the storage reveals of sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
     /// The exact sizes.

@@ -1,10 +1,10 @@
 //! What was measured in RAM beside a run, as study A did.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Ciphers and key derivation, with nothing read from a disk.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InRam {
     /// Bytes that each thread encrypts.
     pub buffer_bytes: u64,
@@ -17,7 +17,8 @@ pub struct InRam {
 }
 
 /// The speed of a cipher on all threads together: medians in MB/s (10^6 bytes per second).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CipherInRam {
     /// Its name, such as `aes-256-xts`.
     pub cipher: String,
@@ -34,7 +35,8 @@ pub struct CipherInRam {
 }
 
 /// How long a function takes to derive the key of a volume's header.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DerivationInRam {
     /// The function, such as `SHA-512`.
     pub function: String,
@@ -55,7 +57,8 @@ pub struct DerivationInRam {
 }
 
 /// The time with one PIM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PimInRam {
     /// The PIM.
     pub pim: u32,

@@ -31,7 +31,7 @@ pub use run::{
     Machine, Node, PairedTarget, Plan, Power, Record, Scratch, StopReason, Target, Workload,
     WorkloadStop,
 };
-pub use schema::json_schema;
+pub use schema::JSON_SCHEMA;
 pub use share::to_share;
 pub use slow_aes::SlowAes;
 pub use title::{LONGEST_TITLE, TITLE, TitleError, set_title, title};

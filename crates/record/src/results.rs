@@ -1,10 +1,10 @@
 //! Results derived from the trials: one cell per workload and arm, with estimate and verdict.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Everything derived from the trials of a run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Results {
     /// One cell per workload and arm, plain included, in plan order.
     pub cells: Vec<Cell>,
@@ -23,7 +23,8 @@ pub struct Results {
 
 /// Extra time of a request as a function of block size, `per_request_s` + `per_byte_s` · bytes, by
 /// least squares weighted with the standard errors.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Addition {
     /// Arm identifier.
     pub arm: String,
@@ -44,7 +45,8 @@ pub struct Addition {
 }
 
 /// One workload on one arm.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cell {
     /// Workload identifier.
     pub workload: String,
@@ -80,7 +82,8 @@ pub struct Cell {
 }
 
 /// A speed ratio to plain with its interval. 1 means the same speed.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// exp(mean of ln(E/P)).
     pub ratio: f64,
@@ -103,7 +106,8 @@ pub struct Estimate {
 }
 
 /// Verdict on a cell; percentages are positive.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Verdict {
     /// Slower than plain, beyond the noise floor, after correction for multiple cells.
@@ -149,7 +153,8 @@ pub enum Verdict {
 }
 
 /// Medians over the trials of their latency percentiles, in microseconds.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Latency {
     /// Median of the trial medians.
     pub p50_us: f64,
@@ -160,7 +165,8 @@ pub struct Latency {
 }
 
 /// CPU cost of a cell.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CpuCost {
     /// CPU seconds of this process per GiB moved.
     pub process_s_per_gib: f64,

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Evidence, InRam, Results, Trial};
 
 /// One run of the program: its plan, its surroundings, its raw trials and the results derived from
 /// them.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Record {
     /// Name and version of the document format.
-    #[schemars(extend("const" = crate::SCHEMA))]
+    #[cfg_attr(test, schemars(extend("const" = crate::SCHEMA)))]
     pub schema: String,
     /// Version of the program that made the measurement.
     pub program_version: String,
@@ -55,9 +55,8 @@ pub struct Record {
 }
 
 /// Which machine of a fleet a run is of, and which of the fleet's plans. Together the four fields name the run.
-#[derive(
-    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Node {
     /// Name of the machine in its cluster.
     pub name: String,
@@ -73,7 +72,8 @@ pub struct Node {
 }
 
 /// The measurements to make, their duration and their order.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Name of the workload profile.
     pub profile: String,
@@ -133,7 +133,8 @@ pub struct Plan {
 }
 
 /// A system that is missing from the set that the program chose.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// Name in the registry, such as `dm-crypt`.
     pub system: String,
@@ -197,7 +198,8 @@ impl Plan {
 }
 
 /// One workload of a profile.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Workload {
     /// Identifier within the record, such as `seq-read-1m-q1`.
     pub id: String,
@@ -275,7 +277,8 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// The role of an arm in comparisons.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ArmRole {
     /// Plain storage, the baseline.
@@ -290,7 +293,8 @@ pub enum ArmRole {
 }
 
 /// One arm.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Arm {
     /// Identifier within the record, such as `builtin/aes-256-xts/512`.
     pub id: String,
@@ -326,7 +330,8 @@ pub struct Arm {
 }
 
 /// The machine.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Machine {
     /// CPU model as the kernel names it.
     pub cpu_model: String,
@@ -356,7 +361,8 @@ pub struct Machine {
 }
 
 /// How the machine saves power, in the system's words.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Power {
     /// The policies that choose the processors' clock rates, such as `powersave`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -380,7 +386,8 @@ impl Power {
 }
 
 /// The measured storage.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Target {
     /// Directory of the scratch file or, without one, the overwritten file or device.
     pub directory: String,
@@ -434,7 +441,8 @@ impl Target {
 }
 
 /// Encryption that the program did not set up, below plain storage.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EncryptedBy {
     /// What it is, such as `LUKS2`, `VeraCrypt`, `fscrypt`.
     pub system: String,
@@ -443,7 +451,8 @@ pub struct EncryptedBy {
 }
 
 /// An emulated device: its figures are not measurements of hardware.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EmulatedDevice {
     /// Name of the model.
     pub model: String,
@@ -473,7 +482,8 @@ pub struct EmulatedDevice {
 }
 
 /// A target that the user prepared for comparison with the plain one.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PairedTarget {
     /// Name in tables.
     pub name: String,
@@ -504,7 +514,8 @@ pub struct PairedTarget {
 }
 
 /// A dm-crypt device in use, from the kernel's table.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InUse {
     /// What opened it: `LUKS2`, `VeraCrypt`, and so on.
     pub system: String,
@@ -524,7 +535,8 @@ pub struct InUse {
 }
 
 /// The block device whose counters apply.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Device {
     /// Kernel name, such as `nvme0n1p2`.
     pub name: String,
@@ -546,7 +558,8 @@ pub struct Device {
 }
 
 /// The file shared by all arms.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Scratch {
     /// Bytes.
     pub size_bytes: u64,
@@ -558,7 +571,8 @@ pub struct Scratch {
 }
 
 /// The engine that issued the requests.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Engine {
     /// `io_uring` or `threads`.
     pub name: String,
@@ -573,7 +587,8 @@ pub struct Engine {
 }
 
 /// Why a workload's trials ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
     /// Every interval reached the target half-width.
@@ -587,7 +602,8 @@ pub enum StopReason {
 }
 
 /// Why and when one workload ended.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WorkloadStop {
     /// Workload identifier.
     pub workload: String,

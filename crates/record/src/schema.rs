@@ -1,82 +1,90 @@
-//! Generates the JSON Schema of the document from its types, whose doc comments become the
-//! descriptions.
-
-use schemars::generate::SchemaSettings;
-use schemars::transform::{Transform, transform_subschemas};
-use schemars::{JsonSchema as _, Schema};
-use serde_json::Value;
-
-use crate::Record;
-
-/// Identifies the schema; nothing loads it.
-const ID: &str = "urn:cryptbench:record:1";
+//! The JSON Schema of the document. A test generates it from the types, whose doc comments become the descriptions.
 
 /// The JSON Schema (draft 2020-12) of a record as this version reads it. Properties that earlier
 /// records of the same version lack are optional, and unknown properties are allowed.
-pub fn json_schema() -> Value {
-    let generator = SchemaSettings::draft2020_12().with_transform(PlainWords).into_generator();
-    let mut schema = generator.into_root_schema_for::<Record>();
-    schema.insert("$id".to_owned(), ID.into());
-    schema.insert(
-        "title".to_owned(),
-        format!("{} ({})", Record::schema_name(), crate::SCHEMA).into(),
-    );
-    schema.to_value()
-}
-
-/// Replaces rustdoc links in descriptions with their text.
-#[derive(Clone, Debug)]
-struct PlainWords;
-
-impl Transform for PlainWords {
-    fn transform(&mut self, schema: &mut Schema) {
-        if let Some(Value::String(words)) = schema.get_mut("description") {
-            *words = without_links(&unwrapped(words));
-        }
-        transform_subschemas(self, schema);
-    }
-}
-
-/// Joins the lines of each paragraph.
-fn unwrapped(words: &str) -> String {
-    let paragraphs: Vec<String> = words.split("\n\n").map(|p| p.replace('\n', " ")).collect();
-    paragraphs.join("\n\n")
-}
-
-/// Turns `[words](Path)` into `words`; a link in backticks keeps its backticks. Keeps brackets that
-/// are not links.
-fn without_links(words: &str) -> String {
-    let mut out = String::with_capacity(words.len());
-    let mut rest = words;
-    while let Some((before, after)) = rest.split_once('[') {
-        out.push_str(before);
-        let Some((inner, tail)) = after.split_once(']') else {
-            out.push('[');
-            rest = after;
-            continue;
-        };
-        let target = tail.strip_prefix('(').and_then(|t| t.split_once(')'));
-        match target {
-            Some((_, tail)) => {
-                out.push_str(inner);
-                rest = tail;
-            }
-            None if inner.starts_with('`') && inner.ends_with('`') => {
-                out.push_str(inner);
-                rest = tail;
-            }
-            None => {
-                out.push('[');
-                rest = after;
-            }
-        }
-    }
-    out + rest
-}
+pub const JSON_SCHEMA: &str = include_str!("../../../docs/schema/record.schema.json");
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use schemars::generate::SchemaSettings;
+    use schemars::transform::{Transform, transform_subschemas};
+    use schemars::{JsonSchema as _, Schema};
+    use serde_json::Value;
+
+    use super::JSON_SCHEMA;
+    use crate::Record;
+
+    /// Identifies the schema; nothing loads it.
+    const ID: &str = "urn:cryptbench:record:1";
+
+    fn generated() -> String {
+        let generator = SchemaSettings::draft2020_12().with_transform(PlainWords).into_generator();
+        let mut schema = generator.into_root_schema_for::<Record>();
+        schema.insert("$id".to_owned(), ID.into());
+        let title = format!("{} ({})", Record::schema_name(), crate::SCHEMA);
+        schema.insert("title".to_owned(), title.into());
+        format!("{:#}\n", schema.to_value())
+    }
+
+    #[test]
+    fn the_committed_schema_is_what_the_types_say() {
+        let generated = generated();
+        if generated != JSON_SCHEMA {
+            let new = std::env::temp_dir().join("record.schema.json");
+            std::fs::write(&new, generated).unwrap();
+            panic!("copy {} to docs/schema/record.schema.json", new.display());
+        }
+    }
+
+    /// Replaces rustdoc links in descriptions with their text.
+    #[derive(Clone, Debug)]
+    struct PlainWords;
+
+    impl Transform for PlainWords {
+        fn transform(&mut self, schema: &mut Schema) {
+            if let Some(Value::String(words)) = schema.get_mut("description") {
+                *words = without_links(&unwrapped(words));
+            }
+            transform_subschemas(self, schema);
+        }
+    }
+
+    /// Joins the lines of each paragraph.
+    fn unwrapped(words: &str) -> String {
+        let paragraphs: Vec<String> = words.split("\n\n").map(|p| p.replace('\n', " ")).collect();
+        paragraphs.join("\n\n")
+    }
+
+    /// Turns `[words](Path)` into `words`; a link in backticks keeps its backticks. Keeps brackets that
+    /// are not links.
+    fn without_links(words: &str) -> String {
+        let mut out = String::with_capacity(words.len());
+        let mut rest = words;
+        while let Some((before, after)) = rest.split_once('[') {
+            out.push_str(before);
+            let Some((inner, tail)) = after.split_once(']') else {
+                out.push('[');
+                rest = after;
+                continue;
+            };
+            let target = tail.strip_prefix('(').and_then(|t| t.split_once(')'));
+            match target {
+                Some((_, tail)) => {
+                    out.push_str(inner);
+                    rest = tail;
+                }
+                None if inner.starts_with('`') && inner.ends_with('`') => {
+                    out.push_str(inner);
+                    rest = tail;
+                }
+                None => {
+                    out.push('[');
+                    rest = after;
+                }
+            }
+        }
+        out + rest
+    }
 
     #[test]
     fn links_of_the_documentation_become_words() {
@@ -91,7 +99,7 @@ mod tests {
 
     #[test]
     fn units_are_told_and_nothing_of_rust_shows() {
-        let text = json_schema().to_string();
+        let text = JSON_SCHEMA;
         assert!(text.contains("Measured seconds.") && text.contains("in microseconds"), "{text}");
         assert_eq!(unwrapped("a\nb\n\nc"), "a b\n\nc");
         assert!(!text.contains("[`") && !text.contains("crate::"), "{text}");

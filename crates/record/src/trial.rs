@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Record;
@@ -16,7 +15,8 @@ pub const FLUSH: &str = "flush";
 pub const DEVICE_FLUSH: &str = "device-flush";
 
 /// One trial. A trial, never a single request, is the unit of observation.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trial {
     /// Position in the order of execution, from 0.
     pub sequence: u32,
@@ -58,7 +58,8 @@ pub struct Trial {
 }
 
 /// The slices of a trial in their order: three lists of one length.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Slices {
     /// Microseconds since the start of the run at which each began.
     pub at_us: Vec<u64>,
@@ -70,7 +71,8 @@ pub struct Slices {
 
 /// Whose CPU time a trial used, and the state of the machine during it. Values that this machine
 /// cannot provide are absent. CPU seconds are scaled to the measured time, as `cpu_machine_s` is.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Accounting {
     /// CPU seconds of the threads that issue the load, inline layers included.
     pub generator_s: f64,
@@ -123,7 +125,8 @@ impl Slices {
 }
 
 /// Offset and latency of single requests, in order of completion.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Samples {
     /// Bytes from the start of the extent.
     pub offset: Vec<u64>,
@@ -132,7 +135,8 @@ pub struct Samples {
 }
 
 /// Bytes and requests counted by the device itself.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DeviceMoved {
     /// Bytes read.
     pub read_bytes: u64,
@@ -148,7 +152,8 @@ pub struct DeviceMoved {
 /// layer.
 ///
 /// Percentiles without enough requests are absent: p99 needs 1,000 requests, p99.9 needs 10,000.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Percentiles {
     /// Mean.
     pub mean_us: f64,

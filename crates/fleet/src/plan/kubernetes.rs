@@ -1,27 +1,15 @@
-//! A manifest for Kubernetes: one Indexed Job with one pod a node, of the API's own types.
+//! A manifest for Kubernetes: one Indexed Job with one pod a node, as the published schema of `batch/v1` has it.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use k8s_openapi::api::batch::v1::{Job, JobSpec};
-use k8s_openapi::api::core::v1::{
-    Affinity, Container, EnvVar, EnvVarSource, EphemeralVolumeSource, HostPathVolumeSource,
-    NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectFieldSelector,
-    PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource,
-    PodAffinityTerm, PodAntiAffinity, PodSpec, PodTemplateSpec, ResourceRequirements,
-    SecurityContext, Toleration, Volume, VolumeMount, VolumeResourceRequirements,
-};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Plan, longest};
 
 /// Label and annotation keys are in a domain of their own.
 const LABEL: &str = "app.kubernetes.io/name";
 const HOST: &str = "kubernetes.io/hostname";
-
-type Texts = BTreeMap<String, String>;
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /// The manifest in JSON, which `kubectl apply -f` takes.
 ///
@@ -31,78 +19,69 @@ type Texts = BTreeMap<String, String>;
 pub(super) fn manifest(plan: &Plan, nodes: &[String], budget: Duration) -> String {
     let rounds = plan.rounds(nodes.len());
     let several = rounds.len() > 1;
-    let mut jobs = rounds.into_iter().enumerate().map(|(i, (at_once, words))| {
-        let name = if several { format!("{}-{at_once}", plan.name) } else { plan.name.clone() };
-        let mut job = job(plan, nodes, name, at_once, &words, longest(budget).as_secs());
-        if let Some(spec) = job.spec.as_mut().filter(|_| i > 0) {
-            spec.suspend = Some(true);
-        }
-        job
-    });
-    let text = match several {
-        false => serde_json::to_string_pretty(&jobs.next()),
-        true => serde_json::to_string_pretty(
-            &json!({ "apiVersion": "v1", "kind": "List", "items": jobs.collect::<Vec<_>>() }),
-        ),
+    let mut jobs: Vec<Value> = rounds
+        .into_iter()
+        .map(|(at_once, words)| {
+            let name = if several { format!("{}-{at_once}", plan.name) } else { plan.name.clone() };
+            job(plan, nodes, &name, at_once, &words, longest(budget).as_secs())
+        })
+        .collect();
+    for later in jobs.iter_mut().skip(1) {
+        later["spec"]["suspend"] = true.into();
+    }
+    let whole = match several {
+        false => jobs.swap_remove(0),
+        true => json!({ "apiVersion": "v1", "kind": "List", "items": jobs }),
     };
-    text.expect("a manifest is plain data") + "\n"
+    format!("{whole:#}\n")
 }
 
 fn job(
     plan: &Plan,
     nodes: &[String],
-    name: String,
+    name: &str,
     at_once: usize,
     words: &[String],
     turn: u64,
-) -> Job {
+) -> Value {
     let turns = nodes.len().div_ceil(at_once) as u64;
-    let labels = Texts::from([(LABEL.to_owned(), name.clone())]);
+    let labels = json!({ LABEL: name });
     let privileged = plan.privileged();
     let why = match (privileged.is_empty(), plan.pair.is_empty()) {
         (true, true) => "none: builtin encrypts in the measuring process".to_owned(),
         (true, false) => "none: the storage encrypts by itself".to_owned(),
         _ => format!("privileged, as these mount or map devices: {}", privileged.join(", ")),
     };
-    let count = i32::try_from(nodes.len()).unwrap_or(i32::MAX);
-    let tolerate = |key: &String| Toleration {
-        key: Some(key.clone()),
-        operator: Some("Exists".to_owned()),
-        ..Toleration::default()
-    };
+    let tolerate = |key: &String| json!({ "key": key, "operator": "Exists" });
     let (volumes, mounts) = volumes(plan);
-    let pod = PodSpec {
-        restart_policy: Some("Never".to_owned()),
-        affinity: Some(affinity(nodes, &labels)),
-        tolerations: Some(plan.tolerate.iter().map(tolerate).collect()),
-        containers: vec![container(plan, command(plan, at_once, words, turns, turn), mounts)],
-        volumes: Some(volumes),
-        // It never speaks to the cluster.
-        automount_service_account_token: Some(false),
-        ..PodSpec::default()
-    };
-    let seconds = i64::try_from(turns * turn + 600).unwrap_or(i64::MAX);
-    Job {
-        metadata: ObjectMeta {
-            name: Some(name),
-            labels: Some(labels.clone()),
-            annotations: Some(Texts::from([("cryptbench/privileges".to_owned(), why)])),
-            ..ObjectMeta::default()
+    json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": name,
+            "labels": labels,
+            "annotations": { "cryptbench/privileges": why },
         },
-        spec: Some(JobSpec {
-            completion_mode: Some("Indexed".to_owned()),
-            completions: Some(count),
-            parallelism: Some(count),
-            backoff_limit_per_index: Some(1),
-            active_deadline_seconds: Some(seconds),
-            template: PodTemplateSpec {
-                metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
-                spec: Some(pod),
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": nodes.len(),
+            "parallelism": nodes.len(),
+            "backoffLimitPerIndex": 1,
+            "activeDeadlineSeconds": turns * turn + 600,
+            "template": {
+                "metadata": { "labels": labels },
+                "spec": {
+                    "restartPolicy": "Never",
+                    "affinity": affinity(nodes, &labels),
+                    "tolerations": plan.tolerate.iter().map(tolerate).collect::<Vec<_>>(),
+                    "containers": [container(plan, &command(plan, at_once, words, turns, turn), &mounts)],
+                    "volumes": volumes,
+                    // It never speaks to the cluster.
+                    "automountServiceAccountToken": false,
+                },
             },
-            ..JobSpec::default()
-        }),
-        ..Job::default()
-    }
+        },
+    })
 }
 
 /// What a pod executes; one that has to wait does so by its index.
@@ -122,124 +101,61 @@ fn literal(word: &str) -> String {
     word.replace('$', "$$")
 }
 
-fn container(plan: &Plan, command: Vec<String>, mounts: Vec<VolumeMount>) -> Container {
-    let node = ObjectFieldSelector { field_path: "spec.nodeName".to_owned(), api_version: None };
-    let request = |name: &str, amount: &str| (name.to_owned(), Quantity(amount.to_owned()));
-    Container {
-        name: "cryptbench".to_owned(),
-        image: plan.image.clone(),
-        command: Some(command),
-        env: Some(vec![EnvVar {
-            name: "NODE_NAME".to_owned(),
-            value_from: Some(EnvVarSource { field_ref: Some(node), ..EnvVarSource::default() }),
-            ..EnvVar::default()
-        }]),
+fn container(plan: &Plan, command: &[String], mounts: &[Value]) -> Value {
+    json!({
+        "name": "cryptbench",
+        "image": plan.image,
+        "command": command,
+        "env": [{ "name": "NODE_NAME", "valueFrom": { "fieldRef": { "fieldPath": "spec.nodeName" } } }],
         // No limits: what a quota withholds would be measured as the cost of encryption.
-        resources: Some(ResourceRequirements {
-            requests: Some(BTreeMap::from([request("cpu", "1"), request("memory", "1Gi")])),
-            ..ResourceRequirements::default()
-        }),
-        security_context: Some(SecurityContext {
-            privileged: Some(!plan.privileged().is_empty()),
-            ..SecurityContext::default()
-        }),
-        volume_mounts: Some(mounts),
-        ..Container::default()
-    }
+        "resources": { "requests": { "cpu": "1", "memory": "1Gi" } },
+        "securityContext": { "privileged": !plan.privileged().is_empty() },
+        "volumeMounts": mounts,
+    })
 }
 
 /// What is measured, and the fleet's directory, with where each is mounted.
-fn volumes(plan: &Plan) -> (Vec<Volume>, Vec<VolumeMount>) {
-    let of_host = |name: String, path: &str| Volume {
-        name,
-        host_path: Some(HostPathVolumeSource {
-            path: path.to_owned(),
-            type_: Some("DirectoryOrCreate".to_owned()),
-        }),
-        ..Volume::default()
+fn volumes(plan: &Plan) -> (Vec<Value>, Vec<Value>) {
+    let of_host = |path: &str| ("hostPath", json!({ "path": path, "type": "DirectoryOrCreate" }));
+    let (mut volumes, mut mounts) = (Vec::new(), Vec::new());
+    let mut add = |name: &str, path: &str, (kind, source): (&str, Value)| {
+        volumes.push(json!({ "name": name, kind: source }));
+        mounts.push(json!({ "name": name, "mountPath": path }));
     };
-    let mut found: Vec<(Volume, &str)> = Vec::new();
     if plan.pair.is_empty() {
-        found.push((of_host("target".to_owned(), &plan.target), &plan.target));
+        add("target", &plan.target, of_host(&plan.target));
     }
     for (i, path) in plan.places().enumerate() {
-        let name = format!("place-{i}");
-        let volume = match plan.storage_classes.get(i) {
-            Some(class) => {
-                Volume { ephemeral: Some(claim_of(plan, class)), name, ..Volume::default() }
-            }
-            None => of_host(name, path),
-        };
-        found.push((volume, path));
+        let class = plan.storage_classes.get(i);
+        let source = class.map_or_else(|| of_host(path), |class| claim_of(plan, class));
+        add(&format!("place-{i}"), path, source);
     }
     let fleet = match &plan.claim {
-        Some(claim) => Volume {
-            name: "fleet".to_owned(),
-            persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
-                claim_name: claim.clone(),
-                read_only: None,
-            }),
-            ..Volume::default()
-        },
-        None => of_host("fleet".to_owned(), &plan.fleet),
+        Some(claim) => ("persistentVolumeClaim", json!({ "claimName": claim })),
+        None => of_host(&plan.fleet),
     };
-    found.push((fleet, &plan.fleet));
-    let mount = |(volume, path): &(Volume, &str)| VolumeMount {
-        name: volume.name.clone(),
-        mount_path: (*path).to_owned(),
-        ..VolumeMount::default()
-    };
-    let mounts = found.iter().map(mount).collect();
-    (found.into_iter().map(|(volume, _)| volume).collect(), mounts)
+    add("fleet", &plan.fleet, fleet);
+    (volumes, mounts)
 }
 
 /// A claim of a storage class, made for each pod and removed with it.
-fn claim_of(plan: &Plan, class: &str) -> EphemeralVolumeSource {
-    let size = Quantity(plan.claim_size.clone());
-    let spec = PersistentVolumeClaimSpec {
-        access_modes: Some(vec!["ReadWriteOnce".to_owned()]),
-        storage_class_name: Some(class.to_owned()),
-        resources: Some(VolumeResourceRequirements {
-            requests: Some(BTreeMap::from([("storage".to_owned(), size)])),
-            limits: None,
-        }),
-        ..PersistentVolumeClaimSpec::default()
-    };
-    let template = PersistentVolumeClaimTemplate { metadata: None, spec };
-    EphemeralVolumeSource { volume_claim_template: Some(template) }
+fn claim_of(plan: &Plan, class: &str) -> (&'static str, Value) {
+    let spec = json!({
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": class,
+        "resources": { "requests": { "storage": plan.claim_size } },
+    });
+    ("ephemeral", json!({ "volumeClaimTemplate": { "spec": spec } }))
 }
 
 /// On the plan's nodes only, and never beside another pod of the same job.
-fn affinity(nodes: &[String], labels: &Texts) -> Affinity {
-    let term = NodeSelectorTerm {
-        match_expressions: Some(vec![NodeSelectorRequirement {
-            key: HOST.to_owned(),
-            operator: "In".to_owned(),
-            values: Some(nodes.to_vec()),
-        }]),
-        ..NodeSelectorTerm::default()
-    };
-    let apart = PodAffinityTerm {
-        label_selector: Some(LabelSelector {
-            match_labels: Some(labels.clone()),
-            ..LabelSelector::default()
-        }),
-        topology_key: HOST.to_owned(),
-        ..PodAffinityTerm::default()
-    };
-    Affinity {
-        node_affinity: Some(NodeAffinity {
-            required_during_scheduling_ignored_during_execution: Some(NodeSelector {
-                node_selector_terms: vec![term],
-            }),
-            ..NodeAffinity::default()
-        }),
-        pod_anti_affinity: Some(PodAntiAffinity {
-            required_during_scheduling_ignored_during_execution: Some(vec![apart]),
-            ..PodAntiAffinity::default()
-        }),
-        ..Affinity::default()
-    }
+fn affinity(nodes: &[String], labels: &Value) -> Value {
+    let here = json!({ "key": HOST, "operator": "In", "values": nodes });
+    let apart = json!({ "labelSelector": { "matchLabels": labels }, "topologyKey": HOST });
+    json!({
+        "nodeAffinity": { REQUIRED: { "nodeSelectorTerms": [{ "matchExpressions": [here] }] } },
+        "podAntiAffinity": { REQUIRED: [apart] },
+    })
 }
 
 #[cfg(test)]

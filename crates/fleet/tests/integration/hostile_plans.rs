@@ -10,8 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use cryptbench_fleet::{FleetError, For, Plan};
-use cryptbench_prove::{Random, count, seeds};
-use k8s_openapi::api::batch::v1::Job;
+use cryptbench_prove::{Random, Schema, count, seeds};
 use serde_json::{Value as Json, json};
 use toml::{Table, Value};
 
@@ -413,6 +412,8 @@ fn the_reference_expands_as_kubernetes_documents_it() {
 fn kubernetes() {
     let variables =
         BTreeMap::from([("NODE_NAME", "node1"), ("X", "other"), ("JOB_COMPLETION_INDEX", "0")]);
+    let schema = include_str!("../fixtures/kubernetes-1.37.schema.json");
+    let schema = Schema::new(serde_json::from_str(schema).unwrap());
     judge(400, "Kubernetes", |case| {
         let Case { seed, table, plan, place, .. } = case;
         // Paths that cannot be mounted are refused here alone.
@@ -423,17 +424,12 @@ fn kubernetes() {
             _ => vec![parsed],
         };
         for job in jobs {
-            let job: Job = serde_json::from_value(job).unwrap();
-            let pod = job.spec.unwrap().template.spec.unwrap();
-            let container = &pod.containers[0];
-            assert_eq!(container.image.as_deref(), plan.image.as_deref());
-            let command: Vec<String> = container
-                .command
-                .as_ref()
-                .unwrap()
-                .iter()
-                .map(|word| expanded(word, &variables))
-                .collect();
+            assert_eq!(schema.faults(&job), [""; 0], "seed {seed}");
+            let container = &job["spec"]["template"]["spec"]["containers"][0];
+            assert_eq!(container["image"].as_str(), plan.image.as_deref());
+            let words = container["command"].as_array().unwrap();
+            let command: Vec<String> =
+                words.iter().map(|word| expanded(word.as_str().unwrap(), &variables)).collect();
             let mut wanted = expected(table);
             let begin = command.iter().position(|word| *word == wanted[0]).unwrap_or(usize::MAX);
             assert!(begin == 0 || begin == 4, "seed {seed}: {command:?}");
