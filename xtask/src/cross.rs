@@ -52,6 +52,7 @@ pub enum System {
 /// The portable crates: they get everything system-specific from `os` and `blockdev`.
 pub const PORTABLE: &[&str] = &[
     "blockdev",
+    "catalog",
     "cipher",
     "cpu",
     "devices",

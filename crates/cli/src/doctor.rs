@@ -45,7 +45,7 @@ fn diagnose(directory: &Path) -> Diagnosis {
     let disturbances = disturbances::look(directory);
     let machine = cryptbench_runner::machine(0.0);
     let storage = storage::look(directory);
-    let systems = systems::look(distribution.family);
+    let systems = systems::look(distribution.manager);
     let install = packages::install(&systems.packages, &distribution);
     Diagnosis {
         schema: SCHEMA,
@@ -59,7 +59,7 @@ fn diagnose(directory: &Path) -> Diagnosis {
         sections: vec![
             Section::new("Processor", processor::look(&machine)),
             Section::new("Storage", storage.findings),
-            Section::new("Rights and kernel", rights::look(distribution.family)),
+            Section::new("Rights and kernel", rights::look(distribution.manager)),
             Section::new("Systems", systems.findings),
             Section::new("What may spoil measurements now", disturbances),
         ],

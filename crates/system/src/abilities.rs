@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use cryptbench_catalog::Remedy;
 use serde::{Deserialize, Serialize};
 
 use crate::adapter::ORDER;
@@ -27,9 +28,9 @@ pub struct Abilities {
 #[serde(default)]
 pub struct Features {
     /// Why no NTFS can be made and mounted, and the remedy.
-    pub(crate) lacks_ntfs: Option<(String, String)>,
+    pub(crate) lacks_ntfs: Option<(String, Remedy)>,
     /// Why nothing can be set up through device mapper, and the remedy.
-    pub(crate) lacks_device_mapper: Option<(String, String)>,
+    pub(crate) lacks_device_mapper: Option<(String, Remedy)>,
     /// The directory of dm-crypt's parameters.
     pub(crate) dm_crypt: PathBuf,
     /// The parameters there.

@@ -1,5 +1,7 @@
 //! What a person can take on this machine: the systems that a run chooses from where its user names none.
 
+use cryptbench_catalog::Remedy;
+
 use crate::adapter::{ORDER, builtin::BUILTIN, plain::PLAIN};
 use crate::registry::{find, with_null_layers};
 use crate::system::{ArmSpec, Availability, Role, System};
@@ -16,7 +18,7 @@ pub struct Candidate {
     /// Its arms: one that encrypts as the system does by default, behind its null layers if those were asked for.
     pub arms: Vec<ArmSpec>,
     /// Why it cannot run here and what would mend that, if it cannot; then it has no arms.
-    pub lacks: Option<(String, String)>,
+    pub lacks: Option<(String, Remedy)>,
 }
 
 /// The systems to choose from, the first to be preferred; `files` says whether workloads make files. Systems that cannot
@@ -153,7 +155,7 @@ mod tests {
         let mounted = found.iter().find(|c| c.system == "builtin-mounted").unwrap();
         assert!(mounted.lacks.as_ref().unwrap().0.contains("root"));
         let gocryptfs = found.iter().find(|c| c.system == "gocryptfs").unwrap();
-        assert!(gocryptfs.lacks.as_ref().unwrap().1.contains("apt install gocryptfs"));
+        assert!(gocryptfs.lacks.as_ref().unwrap().1.to_string().contains("apt install gocryptfs"));
         assert!(found.iter().all(|c| c.system != "cryfs"), "nobody misses it");
         assert!(with_files.iter().all(|c| c.system != "builtin-raw"));
     }

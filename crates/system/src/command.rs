@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use cryptbench_catalog::Remedy;
 use cryptbench_text::shown;
 use tracing::info;
 use zeroize::Zeroizing;
@@ -139,7 +140,7 @@ impl Invocation {
 
     fn spawn(&self, machine: &Machine, out: Stdio, err: Stdio) -> Result<Child, SystemError> {
         let failed = |reason: String| SystemError::Program { program: self.program, reason };
-        let missing = || failed(format!("it is not installed; {}", remedy(self.program)));
+        let missing = || failed(format!("it is not installed; {}", Remedy::program(self.program)));
         let mut command = Command::new(machine.program(self.program).ok_or_else(missing)?);
         command
             // It begins what many programs say.
@@ -250,23 +251,6 @@ fn why(said: &str, status: ExitStatus) -> String {
     last_line(said).map_or_else(|| status.to_string(), ToOwned::to_owned)
 }
 
-/// How to install a program on Debian and its derivatives.
-pub(crate) fn remedy(program: &str) -> String {
-    let package = match program {
-        "losetup" | "mount" | "umount" => "mount",
-        "mkfs.ext4" => "e2fsprogs",
-        "mkfs.xfs" | "xfs_io" => "xfsprogs",
-        "mkfs.btrfs" => "btrfs-progs",
-        "mkfs.vfat" => "dosfstools",
-        "mkfs.exfat" => "exfatprogs",
-        "fusermount" | "fusermount3" => "fuse3",
-        "keyctl" => "keyutils",
-        "ecryptfs-add-passphrase" => "ecryptfs-utils",
-        other => other,
-    };
-    format!("apt install {package}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,7 +270,7 @@ mod tests {
         let failed = run("ls", ["/no/such/file"]).unwrap_err().to_string();
         assert!(failed.starts_with("ls: ") && failed.contains("/no/such/file"), "{failed}");
         let absent = run("no-such-program", [""; 0]).unwrap_err().to_string();
-        assert!(absent.contains("apt install no-such-program"), "{absent}");
+        assert!(absent.contains("install no-such-program"), "{absent}");
     }
 
     #[test]

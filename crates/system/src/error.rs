@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use cryptbench_catalog::Remedy;
 use cryptbench_text::shown;
 
 /// Why an operation on a system, a target or a left-over failed.
@@ -24,7 +25,7 @@ pub enum SystemError {
         /// The reason.
         reason: String,
         /// The remedy.
-        remedy: String,
+        remedy: Remedy,
     },
     /// The chosen systems have no such cipher, data unit or setting.
     #[error("no chosen system offers {what}; {hint}")]

@@ -1,42 +1,29 @@
 //! Features of the kernel and rights of the user that several systems need, and remedies if they
 //! are missing.
 
+use cryptbench_catalog::Facility;
+
 use crate::Availability;
 use crate::machine::Machine;
 
-/// A requirement of several systems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Facility {
-    /// FUSE: file systems served from user space.
-    Fuse,
-    /// Loop devices: files as disks, and mounting them.
-    LoopDevices,
-    /// The kernel's device mapper, on which dm-crypt stands.
-    DeviceMapper,
-}
-
-impl Facility {
-    /// All facilities.
-    pub const ALL: [Self; 3] = [Self::Fuse, Self::LoopDevices, Self::DeviceMapper];
-
-    /// Whether it can be used here, by the same probes as the systems.
-    pub fn availability(self) -> Availability {
-        let machine = Machine::this();
-        let lacking = match self {
-            Self::Fuse => machine.lacks_fuse(),
-            Self::LoopDevices => machine.lacks_disks(),
-            Self::DeviceMapper => machine.lacks_device_mapper(),
-        };
-        lacking.unwrap_or_else(|| Availability::Available("can be used".to_owned()))
-    }
+/// Whether it can be used here, by the same probes as the systems.
+#[must_use]
+pub fn facility(facility: Facility) -> Availability {
+    let machine = Machine::this();
+    let lacking = match facility {
+        Facility::Fuse => machine.lacks_fuse(),
+        Facility::LoopDevices => machine.lacks_disks(),
+        Facility::DeviceMapper => machine.lacks_device_mapper(),
+    };
+    lacking.unwrap_or_else(|| Availability::Available("can be used".to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lacks(facility: Facility) -> bool {
-        matches!(facility.availability(), Availability::Unavailable { .. })
+    fn lacks(asked: Facility) -> bool {
+        matches!(facility(asked), Availability::Unavailable { .. })
     }
 
     #[test]

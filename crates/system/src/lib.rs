@@ -36,7 +36,7 @@ pub use adapter::builtin::inline_layer;
 pub use adapter::paired::paired_arm;
 pub use choices::{Candidate, candidates, floor};
 pub use error::SystemError;
-pub use facility::Facility;
+pub use facility::facility;
 pub use machine::lacks_ntfs;
 pub use prepared::{
     ArmContext, Backing, Closed, Content, Fill, PreparedArm, Random, container_path,

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cryptbench_catalog::Remedy;
 use cryptbench_os::process::{program_in, search_path};
 use cryptbench_text::shown;
 
 use crate::Availability;
-use crate::command::remedy;
 use crate::resource::mapping;
 
 /// A serving program derives its key before it mounts. On a busy machine with two cores CryFS takes
@@ -18,7 +18,7 @@ const READY_WITHIN: Duration = Duration::from_secs(300);
 
 /// The reason why no NTFS can be made and mounted on this machine, and the remedy, if any.
 #[must_use]
-pub fn lacks_ntfs() -> Option<(String, String)> {
+pub fn lacks_ntfs() -> Option<(String, Remedy)> {
     Machine::this().lacks_ntfs()
 }
 
@@ -125,7 +125,7 @@ impl Machine {
         (!self.root && !self.has("fusermount") && !self.has("fusermount3")).then(|| {
             Availability::without(
                 "mounting requires root or the program fusermount3, which is missing",
-                "run as root, or apt install fuse3",
+                Remedy::program("fusermount3").after("run as root, or "),
             )
         })
     }
@@ -146,18 +146,16 @@ impl Machine {
     }
 
     /// The reason why no NTFS can be made and mounted here, and the remedy, if any.
-    pub(crate) fn lacks_ntfs(&self) -> Option<(String, String)> {
+    pub(crate) fn lacks_ntfs(&self) -> Option<(String, Remedy)> {
         let by_kernel = self.kernel_has("ntfs3") || self.has_module("ntfs3");
         let by_program = self.has("mount.ntfs") && self.fuse.exists();
         if !self.has("mkfs.ntfs") {
-            return Some((
-                "there is no program mkfs.ntfs".to_owned(),
-                "apt install ntfs-3g".to_owned(),
-            ));
+            let reason = "there is no program mkfs.ntfs".to_owned();
+            return Some((reason, Remedy::program("mkfs.ntfs")));
         }
         (!by_kernel && !by_program).then(|| {
             let reason = "neither the kernel (ntfs3) nor ntfs-3g can mount NTFS here";
-            (reason.to_owned(), "apt install ntfs-3g, and load the fuse module".to_owned())
+            (reason.to_owned(), Remedy::program("mkfs.ntfs").then(", and load the fuse module"))
         })
     }
 
@@ -204,7 +202,7 @@ impl Machine {
         if let Some(program) = self.missing(&["losetup", "mount", "mkfs.ext4"]) {
             return Some(Availability::without(
                 format!("there is no program {program}"),
-                remedy(program),
+                Remedy::program(program),
             ));
         }
         if !Path::new("/dev/loop-control").exists() {
@@ -231,10 +229,8 @@ impl Machine {
             ));
         }
         if self.missing(&["dmsetup"]).is_some() {
-            return Some(Availability::without(
-                "there is no program dmsetup",
-                "apt install dmsetup",
-            ));
+            let remedy = Remedy::program("dmsetup");
+            return Some(Availability::without("there is no program dmsetup", remedy));
         }
         self.lacks_disks()
     }

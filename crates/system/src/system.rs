@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cryptbench_blockdev::SectorTransform;
+use cryptbench_catalog::{self as catalog, Remedy};
 use cryptbench_cipher::Tier;
 use serde::{Deserialize, Serialize};
 use tracing::debug;
@@ -91,13 +92,13 @@ pub enum Availability {
         /// The exact reason.
         reason: String,
         /// The remedy.
-        remedy: String,
+        remedy: Remedy,
     },
 }
 
 impl Availability {
     /// Unavailable, with the reason and the remedy.
-    pub(crate) fn without(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn without(reason: impl Into<String>, remedy: impl Into<Remedy>) -> Self {
         Self::Unavailable { reason: reason.into(), remedy: remedy.into() }
     }
 }
@@ -138,11 +139,12 @@ pub(crate) enum Kind {
     /// Not at all: measures what exists.
     InPlace(Attachment),
     /// Never; the function returns the reason and the remedy for a machine.
-    Unsupported(fn(&Machine) -> (String, String)),
+    Unsupported(fn(&Machine) -> (String, Remedy)),
 }
 
 /// An encryption system, or plain storage, which does not encrypt.
 pub struct System {
+    pub(crate) facts: &'static catalog::System,
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) settings: &'static [Setting],
@@ -160,10 +162,11 @@ pub struct System {
 
 impl System {
     /// A system that can always run, offers nothing, and has no settings.
-    pub(crate) const fn new(name: &'static str, about: &'static str, kind: Kind) -> Self {
+    pub(crate) const fn new(facts: &'static catalog::System, kind: Kind) -> Self {
         Self {
-            name,
-            about,
+            facts,
+            name: facts.name,
+            about: facts.about,
             settings: &[],
             null_layer: None,
             in_all: true,

@@ -2,37 +2,15 @@
 
 use std::fs;
 
+use cryptbench_catalog::Manager;
 use cryptbench_os::machine::Machine;
-
-/// Distributions that share a package manager and, mostly, names of packages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    Debian,
-    Fedora,
-    Arch,
-    Suse,
-    Alpine,
-}
-
-impl Family {
-    /// Installs packages, as root.
-    pub fn installer(self) -> &'static str {
-        match self {
-            Self::Debian => "apt install",
-            Self::Fedora => "dnf install",
-            Self::Arch => "pacman -S",
-            Self::Suse => "zypper install",
-            Self::Alpine => "apk add",
-        }
-    }
-}
 
 /// What os-release(5) says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
     pub name: String,
     /// `None` if neither ID nor ID_LIKE is known here.
-    pub family: Option<Family>,
+    pub manager: Option<Manager>,
 }
 
 impl Distribution {
@@ -41,7 +19,10 @@ impl Distribution {
         // The second path is the fallback that os-release(5) names.
         let text = read("/etc/os-release").or_else(|| read("/usr/lib/os-release"));
         // Windows has no such file.
-        text.map_or_else(|| Self { name: Machine::this().os, family: None }, |text| Self::of(&text))
+        text.map_or_else(
+            || Self { name: Machine::this().os, manager: None },
+            |text| Self::of(&text),
+        )
     }
 
     /// Reads the text of an os-release file: ID first, then ID_LIKE in its order.
@@ -54,20 +35,21 @@ impl Distribution {
         };
         let id = field("ID").unwrap_or_default();
         let like = field("ID_LIKE").unwrap_or_default();
-        let family = std::iter::once(id.as_str()).chain(like.split_whitespace()).find_map(family);
+        let manager =
+            std::iter::once(id.as_str()).chain(like.split_whitespace()).find_map(manager_of);
         let name = field("PRETTY_NAME").or_else(|| field("NAME")).filter(|n| !n.is_empty());
-        Self { name: name.unwrap_or_else(|| "an unknown distribution".to_owned()), family }
+        Self { name: name.unwrap_or_else(|| "an unknown distribution".to_owned()), manager }
     }
 }
 
-fn family(id: &str) -> Option<Family> {
+fn manager_of(id: &str) -> Option<Manager> {
     Some(match id {
-        "debian" | "ubuntu" => Family::Debian,
-        "fedora" | "rhel" | "centos" => Family::Fedora,
-        "arch" | "archlinux" => Family::Arch,
-        "suse" | "opensuse" | "sles" => Family::Suse,
-        "alpine" => Family::Alpine,
-        id if id.starts_with("opensuse-") => Family::Suse,
+        "debian" | "ubuntu" => Manager::Apt,
+        "fedora" | "rhel" | "centos" => Manager::Dnf,
+        "arch" | "archlinux" => Manager::Pacman,
+        "suse" | "opensuse" | "sles" => Manager::Zypper,
+        "alpine" => Manager::Apk,
+        id if id.starts_with("opensuse-") => Manager::Zypper,
         _ => return None,
     })
 }
@@ -76,18 +58,21 @@ fn family(id: &str) -> Option<Family> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Option<Family> {
-        Distribution::of(text).family
+    fn of(text: &str) -> Option<Manager> {
+        Distribution::of(text).manager
     }
 
     #[test]
     fn id_decides_and_else_what_it_is_like() {
-        assert_eq!(of("ID=debian\n"), Some(Family::Debian));
-        assert_eq!(of("ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n"), Some(Family::Debian));
-        assert_eq!(of("ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n"), Some(Family::Fedora));
-        assert_eq!(of("ID=manjaro\nID_LIKE=arch\n"), Some(Family::Arch));
-        assert_eq!(of("ID=\"opensuse-tumbleweed\"\nID_LIKE=\"opensuse suse\""), Some(Family::Suse));
-        assert_eq!(of("ID=alpine\n"), Some(Family::Alpine));
+        assert_eq!(of("ID=debian\n"), Some(Manager::Apt));
+        assert_eq!(of("ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n"), Some(Manager::Apt));
+        assert_eq!(of("ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n"), Some(Manager::Dnf));
+        assert_eq!(of("ID=manjaro\nID_LIKE=arch\n"), Some(Manager::Pacman));
+        assert_eq!(
+            of("ID=\"opensuse-tumbleweed\"\nID_LIKE=\"opensuse suse\""),
+            Some(Manager::Zypper)
+        );
+        assert_eq!(of("ID=alpine\n"), Some(Manager::Apk));
         assert_eq!(of("ID=nixos\n"), None);
         assert_eq!(of("VERSION_ID=12\nBUILD_ID=debian\n"), None, "other fields end in ID too");
         assert_eq!(of(""), None);

@@ -1,15 +1,14 @@
 //! What this user and this kernel allow: root, FUSE, loop devices, device mapper.
 
+use cryptbench_catalog::{Facility, Manager};
 use cryptbench_os::user::is_root;
-use cryptbench_system::{Availability, Facility};
+use cryptbench_system::Availability;
 
 use super::diagnosis::Finding;
-use super::distribution::Family;
-use super::packages::localised;
 
-pub fn look(family: Option<Family>) -> Vec<Finding> {
+pub fn look(manager: Option<Manager>) -> Vec<Finding> {
     let mut findings = vec![user(is_root())];
-    findings.extend(Facility::ALL.map(|facility| of(facility, family)));
+    findings.extend(Facility::ALL.map(|facility| of(facility, manager)));
     findings
 }
 
@@ -25,23 +24,19 @@ fn user(root: bool) -> Finding {
     .remedy("sudo cryptbench run, for those")
 }
 
-fn of(facility: Facility, family: Option<Family>) -> Finding {
+fn of(facility: Facility, manager: Option<Manager>) -> Finding {
     let (name, what_for) = match facility {
-        Facility::Fuse => (
-            "FUSE",
-            "gocryptfs, EncFS, CryFS, securefs, bindfs, builtin-mounted, VeraCrypt, QEMU's and nbdkit's LUKS",
-        ),
-        Facility::LoopDevices => ("loop devices", "containers with a file system of their own"),
-        Facility::DeviceMapper => (
-            "device mapper",
-            "dm-crypt, TrueCrypt, VeraCrypt on the kernel, BitLocker, FileVault 2",
-        ),
+        Facility::Fuse => ("FUSE", facility.needed_for()),
+        Facility::LoopDevices => {
+            ("loop devices", "containers with a file system of their own".to_owned())
+        }
+        Facility::DeviceMapper => ("device mapper", facility.needed_for()),
     };
-    match facility.availability() {
+    match cryptbench_system::facility(facility) {
         Availability::Available(words) => Finding::ok(name, words),
         Availability::Unavailable { reason, remedy } => {
             Finding::lacking(name, format!("{reason}; needed for {what_for}"))
-                .remedy(localised(&remedy, family))
+                .remedy(remedy.told(manager))
         }
     }
 }

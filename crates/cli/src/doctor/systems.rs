@@ -1,30 +1,29 @@
 //! Each system of the registry: available, or why not and what to do.
 
+use cryptbench_catalog::{Manager, Package};
 use cryptbench_system::Availability;
 
 use super::diagnosis::Finding;
-use super::distribution::Family;
-use super::packages::{asked_for, localised};
 
 pub struct Systems {
     pub findings: Vec<Finding>,
-    /// Debian's names of the packages that would make more of them available.
-    pub packages: Vec<&'static str>,
+    /// The packages that would make more of them available.
+    pub packages: Vec<&'static Package>,
 }
 
-pub fn look(family: Option<Family>) -> Systems {
+pub fn look(manager: Option<Manager>) -> Systems {
     let mut packages = Vec::new();
     let findings = cryptbench_system::systems()
         .iter()
         .map(|system| match system.availability() {
             Availability::Available(version) => Finding::ok(system.name(), version),
             Availability::Unavailable { reason, remedy } => {
-                for package in asked_for(&remedy) {
+                for package in remedy.packages() {
                     if !packages.contains(&package) {
                         packages.push(package);
                     }
                 }
-                Finding::lacking(system.name(), reason).remedy(localised(&remedy, family))
+                Finding::lacking(system.name(), reason).remedy(remedy.told(manager))
             }
         })
         .collect();

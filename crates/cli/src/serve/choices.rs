@@ -45,7 +45,7 @@ fn system(system: &&cryptbench_system::System) -> System {
         about: system.about().to_owned(),
         version,
         reason,
-        remedy,
+        remedy: remedy.map(|remedy| remedy.to_string()),
         settings: settings.map(|s| format!("{}={}", s.name, s.values.join(","))).collect(),
     }
 }

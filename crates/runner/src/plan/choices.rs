@@ -52,7 +52,7 @@ pub(super) fn missed(
     let all = system::candidates(&Selection::default(), false, abilities)?;
     let lacking = all.into_iter().filter_map(|c| {
         let (reason, remedy) = c.lacks?;
-        Some(LeftOut { system: c.system.to_owned(), reason, remedy })
+        Some(LeftOut { system: c.system.to_owned(), reason, remedy: remedy.to_string() })
     });
     // Its own mount is nobody's question.
     Ok(lacking.filter(|out| !out.system.starts_with("builtin")).collect())
@@ -82,7 +82,7 @@ impl Choices {
         for candidate in all {
             match &candidate.lacks {
                 Some((reason, remedy)) => {
-                    choices.leave_out(candidate.system, reason.clone(), remedy.clone());
+                    choices.leave_out(candidate.system, reason.clone(), remedy.to_string());
                 }
                 None if choices.taken.len() < PLACES => choices.taken.push(candidate),
                 None => choices.reserve.push(candidate),

@@ -4,17 +4,16 @@
 //! Like EncFS, CryFS and securefs it is built on libfuse 2, and it does for each request what they
 //! do besides encrypting. Its cost is that of the path through user space.
 
+use cryptbench_catalog as catalog;
+
 use crate::System;
 use crate::command::Invocation;
 use crate::kind::program::{Program, StackedDirs, first_version};
 
 /// bindfs(1).
 pub(crate) static BINDFS: System = System::program(
-    "bindfs",
-    "a directory through FUSE and not encrypted: the pass-through of gocryptfs, EncFS, CryFS and securefs",
+    &catalog::BINDFS,
     Program {
-        label: "FUSE pass-through (bindfs)",
-        file_system: "fuse.bindfs",
         cipher: None,
         version: &["--version"],
         read_version: first_version,

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use cryptbench_blockdev::SectorTransform;
+use cryptbench_catalog as catalog;
 use cryptbench_cipher::{CipherInfo, Layout, SectorCipher, Tier};
 use cryptbench_volume::format::bitlocker::Method;
 use zeroize::Zeroizing;
@@ -23,8 +24,7 @@ pub(crate) static BUILTIN: System = System {
     arms: |system, selection, _| offered(system, "", selection),
     kernel_tier: kernel_of,
     ..System::new(
-        "builtin",
-        "ciphers in this process on the sector layouts of VeraCrypt (512 B) and LUKS2 (4096 B)",
+        &catalog::BUILTIN,
         Kind::Inline(|arm, tier| inline_layer(arm, &random_key(arm)?, tier)),
     )
 };

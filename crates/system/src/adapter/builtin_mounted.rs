@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cryptbench_blockdev::{BlockDevice, Extent, FileDevice};
+use cryptbench_catalog as catalog;
 use cryptbench_cipher::Tier;
 use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
 
@@ -30,8 +31,7 @@ pub(crate) static BUILTIN_MOUNTED: System = System {
     arms,
     kernel_tier: kernel_of,
     ..System::new(
-        "builtin-mounted",
-        "the same behind FUSE, a loop device and ext4, as `cryptbench volume mount` has it",
+        &catalog::BUILTIN_MOUNTED,
         Kind::Mapped(Mapped {
             overhead: |_, _| 0,
             spare: |_| 0,
@@ -108,8 +108,7 @@ pub(crate) static BUILTIN_RAW: System = System {
     arms: |system, selection, _| offered(system, "raw mount ", selection),
     kernel_tier: kernel_of,
     ..System::new(
-        "builtin-raw",
-        "the same behind FUSE alone, as `cryptbench volume mount --raw` has it: needs no root",
+        &catalog::BUILTIN_RAW,
         Kind::Served(Served { secret: random_key, open: plaintext }),
     )
 };

@@ -1,6 +1,8 @@
 //! CryFS: a file system split into encrypted blocks of equal size, which hides even the sizes of
 //! files.
 
+use cryptbench_catalog as catalog;
+
 use super::bindfs::BINDFS;
 use crate::command::Invocation;
 use crate::kind::program::{Program, StackedDirs, first_version};
@@ -46,11 +48,8 @@ pub(crate) static CRYFS: System = System {
     settings: &[CIPHERS, BLOCKS],
     null_layer: Some(&BINDFS),
     ..System::program(
-        "cryfs",
-        "an encrypted directory of equal blocks, which hides sizes and the tree of directories",
+        &catalog::CRYFS,
         Program {
-            label: "CryFS",
-            file_system: "fuse.cryfs",
             cipher: Some(|choice| choice["cipher"]),
             version: &["--version"],
             read_version: first_version,

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::SectorTransform;
 
+use cryptbench_catalog as catalog;
+
 use crate::settings::{Choice, choices, identifier, in_words};
 use crate::system::{Kind, Role, Setting, System};
 use crate::{ArmSpec, Features, Selection, SystemError};
@@ -39,8 +41,7 @@ pub(crate) static DELAY: System = System {
     in_all: false,
     arms,
     ..System::new(
-        "delay",
-        "no encryption: a known wait per request and per byte, to try what a run finds",
+        &catalog::DELAY,
         Kind::Inline(|arm, _| {
             let request_ns = nanoseconds(arm, BASE) + nanoseconds(arm, PER_REQUEST);
             Ok(Arc::new(Wait { request_ns, byte_ns: nanoseconds(arm, PER_BYTE) }))

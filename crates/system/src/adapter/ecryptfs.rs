@@ -8,9 +8,10 @@ use std::fs;
 use sha2::{Digest as _, Sha512};
 use zeroize::Zeroizing;
 
+use cryptbench_catalog::{self as catalog, Remedy};
 use cryptbench_text::shown;
 
-use crate::command::{Invocation, remedy};
+use crate::command::Invocation;
 use crate::kind::stacked::{Laid, Stacked};
 use crate::machine::Machine;
 use crate::prepared::Shown;
@@ -52,11 +53,7 @@ pub(crate) static ECRYPTFS: System = System {
     kernel_tier: |arm, _| {
         arm.cipher.and_then(|_| kernel_crypto::in_use(&["cbc(aes)"], Accepts::Any))
     },
-    ..System::new(
-        "ecryptfs",
-        "an encrypted directory, stacked on another by the kernel",
-        Kind::Stacked(Stacked::Kernel { create, contained: false }),
-    )
+    ..System::new(&catalog::ECRYPTFS, Kind::Stacked(Stacked::Kernel { create, contained: false }))
 };
 
 fn availability(_: &System, machine: &Machine) -> Availability {
@@ -73,9 +70,10 @@ fn availability(_: &System, machine: &Machine) -> Availability {
         return Availability::without("mounting it requires root", "run as root");
     }
     match machine.missing(&["ecryptfs-add-passphrase", "keyctl", "mount"]) {
-        Some(program) => {
-            Availability::without(format!("there is no program {program}"), remedy(program))
-        }
+        Some(program) => Availability::without(
+            format!("there is no program {program}"),
+            Remedy::program(program),
+        ),
         None => Availability::Available(format!(
             "of Linux {}",
             rustix::system::uname().release().to_string_lossy()

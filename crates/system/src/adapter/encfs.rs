@@ -7,6 +7,8 @@
 //!
 //! Both use a separate IV for each file and chain the IVs of names (encfs(1), "Paranoia mode").
 
+use cryptbench_catalog as catalog;
+
 use super::bindfs::BINDFS;
 use crate::command::Invocation;
 use crate::kind::program::{Program, StackedDirs, first_version};
@@ -23,11 +25,8 @@ pub(crate) static ENCFS: System = System {
     settings: &[PRESETS],
     null_layer: Some(&BINDFS),
     ..System::program(
-        "encfs",
-        "an encrypted directory, each file in blocks of 1 KiB",
+        &catalog::ENCFS,
         Program {
-            label: "EncFS",
-            file_system: "fuse.encfs",
             cipher: Some(|choice| match choice["preset"] {
                 "paranoia" => "aes-256-cbc",
                 _ => "aes-192-cbc",

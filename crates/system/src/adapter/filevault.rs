@@ -1,25 +1,22 @@
 //! FileVault 2 on CoreStorage: volumes of macOS, which only their owner can identify and open.
 
+use cryptbench_catalog::{self as catalog, Remedy};
+
 use crate::System;
 use crate::kind::unsupported::because;
 
 /// The disk encryption of macOS before APFS. cryptsetup(8) opens it with `fvault2Open` since 2.6.
-pub(crate) static FILEVAULT: System = System::unsupported(
-    "filevault2",
-    "a FileVault 2 (CoreStorage) volume of yours, opened by cryptsetup",
-    |machine| {
-        if !machine.has("cryptsetup") {
-            return because("there is no program cryptsetup", "apt install cryptsetup-bin");
-        }
-        if let Some(crate::Availability::Unavailable { reason, remedy }) =
-            machine.lacks_device_mapper()
-        {
-            return because(reason, remedy);
-        }
-        because(
-            "only macOS makes FileVault 2 volumes: a run cannot make one to measure",
-            "open one of yours (cryptsetup open --type fvault2, 2.6 or later), mount it, and measure it beside a \
+pub(crate) static FILEVAULT: System = System::unsupported(&catalog::FILEVAULT, |machine| {
+    if !machine.has("cryptsetup") {
+        return because("there is no program cryptsetup", Remedy::program("cryptsetup"));
+    }
+    if let Some(crate::Availability::Unavailable { reason, remedy }) = machine.lacks_device_mapper()
+    {
+        return because(reason, remedy);
+    }
+    because(
+        "only macOS makes FileVault 2 volumes: a run cannot make one to measure",
+        "open one of yours (cryptsetup open --type fvault2, 2.6 or later), mount it, and measure it beside a \
              plain directory: cryptbench run --pair PLAIN ENCRYPTED",
-        )
-    },
-);
+    )
+});

@@ -9,10 +9,11 @@ use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use cryptbench_catalog::{self as catalog, Remedy};
 use cryptbench_text::chain;
 use zeroize::Zeroizing;
 
-use crate::command::{remedy, run};
+use crate::command::run;
 use crate::kind::stacked::{Laid, Stacked};
 use crate::machine::Machine;
 use crate::prepared::{Reopen, Shown};
@@ -84,11 +85,7 @@ pub(crate) static FSCRYPT: System = System {
     availability,
     arms,
     kernel_tier: |arm, _| driver(arm.cipher?),
-    ..System::new(
-        "fscrypt",
-        "a directory that the kernel's file system encrypts, in an ext4 of its own or on the target",
-        Kind::Stacked(Stacked::Kernel { create, contained: true }),
-    )
+    ..System::new(&catalog::FSCRYPT, Kind::Stacked(Stacked::Kernel { create, contained: true }))
 };
 
 fn availability(_: &System, machine: &Machine) -> Availability {
@@ -102,9 +99,10 @@ fn availability(_: &System, machine: &Machine) -> Availability {
         return lacking;
     }
     match machine.missing(&["xfs_io", "mkfs.ext4", "losetup", "mount"]) {
-        Some(program) => {
-            Availability::without(format!("there is no program {program}"), remedy(program))
-        }
+        Some(program) => Availability::without(
+            format!("there is no program {program}"),
+            Remedy::program(program),
+        ),
         None => Availability::Available(format!(
             "of Linux {}",
             rustix::system::uname().release().to_string_lossy()
@@ -243,8 +241,7 @@ fn encrypt(
             Err(SystemError::Unavailable {
                 name: format!("fscrypt with {content} and mode {names} for names"),
                 reason: "this kernel lacks a cipher of it, as its log says".to_owned(),
-                remedy: "modprobe essiv, adiantum or hctr2, or choose cipher=aes-256-xts"
-                    .to_owned(),
+                remedy: "modprobe essiv, adiantum or hctr2, or choose cipher=aes-256-xts".into(),
             })
         }
         Err(e) => Err(SystemError::io("create", &probe)(e)),

@@ -1,5 +1,7 @@
 //! gocryptfs: encrypts each file in blocks of 4096 bytes with authentication tags.
 
+use cryptbench_catalog as catalog;
+
 use super::bindfs::BINDFS;
 use crate::command::Invocation;
 use crate::kind::program::{Program, StackedDirs};
@@ -22,11 +24,8 @@ pub(crate) static GOCRYPTFS: System = System {
     settings: &[CIPHERS, NAMES],
     null_layer: Some(&BINDFS),
     ..System::program(
-        "gocryptfs",
-        "an encrypted directory, each file in authenticated blocks of 4 KiB",
+        &catalog::GOCRYPTFS,
         Program {
-            label: "gocryptfs",
-            file_system: "fuse.gocryptfs",
             cipher: Some(|choice| choice["cipher"]),
             version: &["-version"],
             read_version: |said| {

@@ -4,13 +4,14 @@
 use std::path::Path;
 
 use cryptbench_blockdev::{FileDevice, IoMode};
+use cryptbench_catalog::{self as catalog, Remedy};
 use cryptbench_cipher::Tier;
 use cryptbench_kdf::{Derivation, Effort};
 use cryptbench_text::chain;
 use cryptbench_volume::format::luks::{self, CreateOptions, Resources, Version};
 use cryptbench_volume::{Credentials, Secret};
 
-use crate::command::{Invocation, remedy, run};
+use crate::command::{Invocation, run};
 use crate::kind::mapped::{Disk, IO_TARGET, Mapped, Volume};
 use crate::machine::Machine;
 use crate::resource::{ResourceStack, daemon, loop_device};
@@ -40,8 +41,7 @@ pub(crate) static NBDKIT_LUKS: System = System {
         Ok(luks_arms(system, selection, "nbdkit", ("null", "without its filter")))
     },
     ..System::new(
-        "nbdkit-luks",
-        "LUKS1 in user space by nbdkit's filter, behind nbdfuse, a loop device and ext4",
+        &catalog::NBDKIT_LUKS,
         // nbdkit's file plugin uses the page cache.
         Kind::Mapped(Mapped { cached: true, ..Mapped::new(open, |_, _| HEADER) }),
     )
@@ -49,10 +49,10 @@ pub(crate) static NBDKIT_LUKS: System = System {
 
 fn availability(_: &System, machine: &Machine) -> Availability {
     if !machine.has("nbdkit") {
-        return Availability::without("there is no program nbdkit", remedy("nbdkit"));
+        return Availability::without("there is no program nbdkit", Remedy::program("nbdkit"));
     }
     if !machine.has(DAEMON) {
-        return Availability::without("there is no program nbdfuse", "apt install libnbd-bin");
+        return Availability::without("there is no program nbdfuse", Remedy::program(DAEMON));
     }
     if let Some(lacking) = machine.lacks_fuse().or_else(|| machine.lacks_disks()) {
         return lacking;

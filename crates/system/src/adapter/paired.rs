@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use cryptbench_catalog as catalog;
+
 use crate::provision::zfs_driver;
 use crate::system::{Attachment, Kind, Role, System, Target};
 use crate::{ArmSpec, Availability};
@@ -23,11 +25,7 @@ pub(crate) static PAIRED: System = System {
         let of = |name: &str| arm.settings.get(name).map(String::as_str);
         of("source").filter(|_| of("filesystem") == Some("zfs")).and_then(zfs_driver)
     },
-    ..System::new(
-        "paired",
-        "anything else: a place that you have encrypted in any way, beside one that is plain",
-        Kind::InPlace(Attachment::Mounted),
-    )
+    ..System::new(&catalog::PAIRED, Kind::InPlace(Attachment::Mounted))
 };
 
 /// The arm for encrypted place `number` at `path`; its label is `name`. `id` tells it from other places of the run; without

@@ -1,5 +1,7 @@
 //! Plain storage: the baseline, measured twice to determine the noise floor.
 
+use cryptbench_catalog as catalog;
+
 use crate::system::{Attachment, Kind, Role, System};
 
 /// No encryption.
@@ -11,9 +13,5 @@ pub(crate) static PLAIN: System = System {
             system.arm("plain-again", "plain again", Role::PlainAgain),
         ])
     },
-    ..System::new(
-        "plain",
-        "no encryption: the baseline of every comparison, measured twice, which shows the noise",
-        Kind::InPlace(Attachment::Inline),
-    )
+    ..System::new(&catalog::PLAIN, Kind::InPlace(Attachment::Inline))
 };

@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
+use cryptbench_catalog::{self as catalog, Remedy};
+
 use crate::command::{Invocation, run};
 use crate::kind::mapped::{Disk, IO_TARGET, Mapped, Volume};
 use crate::machine::Machine;
@@ -34,19 +36,14 @@ pub(crate) static QEMU_LUKS: System = System {
     settings: SETTINGS,
     availability,
     arms: |system, selection, _| Ok(luks_arms(system, selection, "QEMU", ("raw", "raw"))),
-    ..System::new(
-        "qemu-luks",
-        "LUKS1 in user space by qemu-storage-daemon, behind FUSE, a loop device and ext4",
-        Kind::Mapped(Mapped::new(open, |_, _| HEADER)),
-    )
+    ..System::new(&catalog::QEMU_LUKS, Kind::Mapped(Mapped::new(open, |_, _| HEADER)))
 };
 
 fn availability(_: &System, machine: &Machine) -> Availability {
     if let Some(program) = machine.missing(&["qemu-img", DAEMON]) {
-        let package = if program == DAEMON { "qemu-system-common" } else { "qemu-utils" };
         return Availability::without(
             format!("there is no program {program}"),
-            format!("apt install {package}"),
+            Remedy::program(program),
         );
     }
     if let Some(lacking) = machine.lacks_fuse().or_else(|| machine.lacks_disks()) {

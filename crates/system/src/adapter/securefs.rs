@@ -1,5 +1,7 @@
 //! securefs in its lite format: encrypts each file in authenticated blocks, and names as well.
 
+use cryptbench_catalog as catalog;
+
 use super::bindfs::BINDFS;
 use crate::command::Invocation;
 use crate::kind::program::{Program, StackedDirs};
@@ -16,11 +18,8 @@ pub(crate) static SECUREFS: System = System {
     settings: &[BLOCKS],
     null_layer: Some(&BINDFS),
     ..System::program(
-        "securefs",
-        "an encrypted directory, each file in authenticated blocks, in securefs' lite format",
+        &catalog::SECUREFS,
         Program {
-            label: "securefs",
-            file_system: "fuse.securefs",
             // According to `securefs info` for the lite format.
             cipher: Some(|_| "aes-128-gcm"),
             version: &["version"],

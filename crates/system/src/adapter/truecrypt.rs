@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use cryptbench_blockdev::{FileDevice, IoMode};
+use cryptbench_catalog::{self as catalog, Remedy};
 use cryptbench_cipher::Tier;
 use cryptbench_kdf::Effort;
 use cryptbench_text::chain;
@@ -15,7 +16,7 @@ use cryptbench_volume::format::tcrypt::{CreateOptions, Fill, Product, create};
 use cryptbench_volume::{Credentials, Secret};
 
 use super::dmcrypt::DM_CRYPT;
-use crate::command::{Invocation, remedy};
+use crate::command::Invocation;
 use crate::kind::mapped::{Disk, IO_TARGET, Mapped, Volume};
 use crate::kind::place::{self, ON};
 use crate::kind::program::first_version;
@@ -59,20 +60,16 @@ pub(crate) static TRUECRYPT: System = System {
     availability,
     arms: |system, selection, _| volume_arms(system, selection, "TrueCrypt"),
     kernel_tier: |arm, _| kernel_crypto::of_xts(arm.cipher?),
-    ..System::new(
-        "truecrypt",
-        "TrueCrypt volumes by tcplay on the kernel's dm-crypt",
-        Kind::Mapped(Mapped::new(open, |_, _| HEADERS)),
-    )
+    ..System::new(&catalog::TRUECRYPT, Kind::Mapped(Mapped::new(open, |_, _| HEADERS)))
 };
 
 fn availability(_: &System, machine: &Machine) -> Availability {
-    let beside = |remedy: String| {
-        format!("{remedy}; builtin and builtin-mounted measure its ciphers without it")
+    let beside = |remedy: Remedy| {
+        remedy.then("; builtin and builtin-mounted measure its ciphers without it")
     };
     if !machine.has(PROGRAM) {
         let reason = format!("there is no program {PROGRAM}");
-        return Availability::without(reason, beside(remedy(PROGRAM)));
+        return Availability::without(reason, beside(Remedy::program(PROGRAM)));
     }
     if let Some(Availability::Unavailable { reason, remedy }) = machine.lacks_device_mapper() {
         return Availability::without(reason, beside(remedy));

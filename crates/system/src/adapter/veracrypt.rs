@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
+use cryptbench_catalog::{self as catalog, Remedy};
+
 use crate::command::{Invocation, run};
 use crate::kind::mapped::{Disk, FILE_SYSTEM, IO_TARGET, Mapped, Volume, check_file_system, free};
 use crate::kind::place::{ON, is_device};
@@ -18,7 +20,7 @@ use crate::settings::{Choice, choices, volume_arm};
 use crate::system::{ArmSpec, Kind, Setting, System};
 use crate::{Availability, Features, Selection, SystemError};
 
-const NAME: &str = "veracrypt";
+const NAME: &str = catalog::VERACRYPT.name;
 
 /// Creating a volume fills it with random data, at the speed of the disk.
 const LIMIT: Duration = Duration::from_secs(3600);
@@ -78,8 +80,7 @@ pub(crate) static VERACRYPT: System = System {
         arm.cipher.filter(|_| arm.is_set(WHO, "yes")).and_then(kernel_crypto::of_xts)
     },
     ..System::new(
-        NAME,
-        "VeraCrypt's own program, on the kernel's dm-crypt or in user space (nokernelcrypto)",
+        &catalog::VERACRYPT,
         Kind::Mapped(Mapped {
             secret: |_| Ok(line(passphrase().as_bytes())),
             // The program's loop device has no direct I/O, and its own process uses the page cache.
@@ -115,8 +116,8 @@ fn availability(_: &System, machine: &Machine) -> Availability {
 /// Who encrypts with these values, `yes` or `no` as in [`WHO`]; or why they cannot be, and what can.
 fn who(
     values: &Choice,
-    lacking: Option<&(String, String)>,
-) -> Result<&'static str, (String, String)> {
+    lacking: Option<&(String, Remedy)>,
+) -> Result<&'static str, (String, Remedy)> {
     // CoreLinux.cpp, `MountVolumeNative`: no kernel has the cipher, and the program does not try.
     let own_alone = values["cipher"].contains("kuznyechik");
     match (values[WHO], lacking) {
@@ -124,12 +125,12 @@ fn who(
         ("auto", lacking) => Ok(if own_alone || lacking.is_some() { "no" } else { "yes" }),
         (_, None) if !own_alone => Ok("yes"),
         (_, Some((reason, remedy))) => {
-            let own = "or take kernel-crypto=no: VeraCrypt's own process";
-            Err((reason.clone(), format!("{remedy}, {own}")))
+            let own = ", or take kernel-crypto=no: VeraCrypt's own process";
+            Err((reason.clone(), remedy.clone().then(own)))
         }
         _ => Err((
             "no kernel has Kuznyechik, so that VeraCrypt's own process encrypts".to_owned(),
-            "take kernel-crypto=no or auto".to_owned(),
+            "take kernel-crypto=no or auto".into(),
         )),
     }
 }
@@ -314,7 +315,7 @@ mod tests {
     }
 
     fn lacks(lacks: bool) -> Features {
-        let why = ("no device mapper".to_owned(), "modprobe dm_mod".to_owned());
+        let why = ("no device mapper".to_owned(), "modprobe dm_mod".into());
         Features { lacks_device_mapper: lacks.then_some(why), ..Features::default() }
     }
 

@@ -6,11 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cryptbench_catalog::{self as catalog, Remedy};
 use cryptbench_text::chain;
 use zeroize::Zeroizing;
 
 use super::stacked::{Laid, Stacked};
-use crate::command::{Invocation, remedy};
+use crate::command::Invocation;
 use crate::machine::Machine;
 use crate::prepared::Shown;
 use crate::provision::secret;
@@ -27,10 +28,6 @@ const VERSION_LIMIT: Duration = Duration::from_secs(30);
 
 /// Such a program; its name is that of the system.
 pub(crate) struct Program {
-    /// Its label in tables.
-    pub(crate) label: &'static str,
-    /// The type of its mounts in the kernel's list.
-    pub(crate) file_system: &'static str,
     /// The cipher of a choice; `None` if nothing is encrypted.
     pub(crate) cipher: Option<fn(&Choice) -> &'static str>,
     /// Arguments that make it print its version.
@@ -71,9 +68,9 @@ impl StackedDirs<'_> {
 
 impl System {
     /// A system served by a program.
-    pub(crate) const fn program(name: &'static str, about: &'static str, program: Program) -> Self {
+    pub(crate) const fn program(facts: &'static catalog::System, program: Program) -> Self {
         let kind = Kind::Stacked(Stacked::Program(program));
-        Self { availability, arms, ..Self::new(name, about, kind) }
+        Self { availability, arms, ..Self::new(facts, kind) }
     }
 }
 
@@ -87,7 +84,7 @@ fn program_of(system: &System) -> &Program {
 fn availability(system: &System, machine: &Machine) -> Availability {
     let (name, program) = (system.name, program_of(system));
     if !machine.has(name) {
-        return Availability::without(format!("there is no program {name}"), remedy(name));
+        return Availability::without(format!("there is no program {name}"), Remedy::program(name));
     }
     if let Some(lacking) = machine.lacks_fuse() {
         return lacking;
@@ -98,18 +95,19 @@ fn availability(system: &System, machine: &Machine) -> Availability {
         ),
         Err(e) => Availability::without(
             format!("cannot get its version: {}", chain(&e)),
-            format!("reinstall it: {}", remedy(name)),
+            Remedy::program(name).after("reinstall it: "),
         ),
     }
 }
 
 fn arms(system: &System, selection: &Selection, _: &Features) -> Result<Vec<ArmSpec>, SystemError> {
     let program = program_of(system);
+    let title = system.facts.usual_title();
     let role = if program.cipher.is_some() { Role::Encrypted } else { Role::NullLayer };
     let arm = |choice: Choice| ArmSpec {
         cipher: program.cipher.map(|cipher| cipher(&choice)),
         // File systems take requests of any size.
-        ..settings::arm(system, program.label, role, &choice)
+        ..settings::arm(system, &title, role, &choice)
     };
     Ok(settings::choices(system, selection).into_iter().map(arm).collect())
 }
@@ -145,7 +143,8 @@ pub(crate) fn create(
     if let Some(create) = program.create {
         daemon::run_to_its_end(stack, name, &create(&dirs), &ciphertext, &machine)?;
     }
-    let (file_system, invocation) = (program.file_system, (program.serve)(&dirs));
+    let invocation = (program.serve)(&dirs);
+    let file_system = system.facts.mounted_as.unwrap_or_default();
     let open = move |stack: &mut ResourceStack| {
         let number = daemon::serve(stack, name, &invocation, &mount_point, file_system, &machine)?;
         Ok(Shown { directory: mount_point.clone(), device: None, daemons: vec![number] })

@@ -1,6 +1,8 @@
 //! Systems that cryptbench knows but cannot set up: what they are, the reason, and what their users
 //! can do instead.
 
+use cryptbench_catalog::{self as catalog, Remedy};
+
 use crate::machine::Machine;
 use crate::system::{Kind, System};
 use crate::{ArmSpec, Availability, Features, Selection, SystemError};
@@ -8,11 +10,10 @@ use crate::{ArmSpec, Availability, Features, Selection, SystemError};
 impl System {
     /// A system that cannot be set up; `why` gives the reason and the remedy for a machine.
     pub(crate) const fn unsupported(
-        name: &'static str,
-        about: &'static str,
-        why: fn(&Machine) -> (String, String),
+        facts: &'static catalog::System,
+        why: fn(&Machine) -> (String, Remedy),
     ) -> Self {
-        Self { availability, ..Self::new(name, about, Kind::Unsupported(why)) }
+        Self { availability, ..Self::new(facts, Kind::Unsupported(why)) }
     }
 }
 
@@ -40,8 +41,8 @@ pub(crate) fn refusal(system: &System) -> SystemError {
     SystemError::Unavailable { name: system.name.to_owned(), reason, remedy }
 }
 
-/// Reason and remedy as owned strings.
-pub(crate) fn because(reason: impl Into<String>, remedy: impl Into<String>) -> (String, String) {
+/// Reason and remedy.
+pub(crate) fn because(reason: impl Into<String>, remedy: impl Into<Remedy>) -> (String, Remedy) {
     (reason.into(), remedy.into())
 }
 
@@ -57,7 +58,10 @@ mod tests {
             let Availability::Unavailable { reason, remedy } = system.availability() else {
                 panic!("{name} is available")
             };
-            assert!(reason.len() > 10 && remedy.len() > 10, "{name}: {reason}; {remedy}");
+            assert!(
+                reason.len() > 10 && remedy.to_string().len() > 10,
+                "{name}: {reason}; {remedy}"
+            );
             let error = system.arms(&Selection::default()).unwrap_err().to_string();
             assert!(error.contains(&reason) && error.contains(name), "{error}");
         }

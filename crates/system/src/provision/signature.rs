@@ -6,6 +6,7 @@ use crate::SystemError;
 use crate::command::Invocation;
 use crate::machine::Machine;
 use crate::provision::recognised::{Signature, recognised};
+use cryptbench_catalog::Remedy;
 
 /// Time limit for wipefs(8) in seconds: a disk with bad sectors answers slowly.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(300);
@@ -27,7 +28,7 @@ pub fn signatures(path: &Path) -> Result<Vec<Signature>, SystemError> {
 fn signatures_by(machine: &Machine, path: &Path) -> Result<Vec<Signature>, SystemError> {
     let failed = |reason: String| SystemError::Program { program: "wipefs", reason };
     if !machine.has("wipefs") {
-        return Err(failed("it is not installed; apt install util-linux".to_owned()));
+        return Err(failed(format!("it is not installed; {}", Remedy::program("wipefs"))));
     }
     let words = ["--noheadings", "--output", "OFFSET,TYPE"].map(AsRef::as_ref);
     let listed = Invocation::new("wipefs")

@@ -7,6 +7,8 @@ pub(crate) mod paired;
 #[path = "../adapter/plain.rs"]
 pub(crate) mod plain;
 
+use cryptbench_catalog as catalog;
+
 use crate::System;
 use crate::kind::unsupported::because;
 
@@ -14,10 +16,9 @@ use crate::kind::unsupported::because;
 const PAIR: &str = "open a volume and measure a directory on it beside one on a plain disk: cryptbench run --pair C:\\plain V:\\";
 
 /// Windows' own disk encryption.
-static BITLOCKER: System = System::unsupported(
-    "bitlocker",
-    "a BitLocker volume of yours, unlocked by Windows",
-    |_| {
+static BITLOCKER: System = System {
+    about: "a BitLocker volume of yours, unlocked by Windows",
+    ..System::unsupported(&catalog::BITLOCKER, |_| {
         because(
             "a run does not change how Windows encrypts a disk",
             format!(
@@ -25,15 +26,16 @@ static BITLOCKER: System = System::unsupported(
                  bitlocker-aes-128-xts"
             ),
         )
-    },
-);
+    })
+};
 
 /// VeraCrypt, and TrueCrypt, whose volumes it opens up to version 1.25.9.
-static VERACRYPT: System = System::unsupported(
-    "veracrypt",
-    "a VeraCrypt or TrueCrypt volume of yours, mounted by its program",
-    |_| because("a run sets up no driver of Windows", PAIR),
-);
+static VERACRYPT: System = System {
+    about: "a VeraCrypt or TrueCrypt volume of yours, mounted by its program",
+    ..System::unsupported(&catalog::VERACRYPT, |_| {
+        because("a run sets up no driver of Windows", PAIR)
+    })
+};
 
 /// All systems, in the order of tables.
 pub(crate) static SYSTEMS: &[&System] =

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use cryptbench_catalog::Remedy;
+
 use crate::Availability;
 
 /// Nothing makes file systems here.
 #[must_use]
-pub fn lacks_ntfs() -> Option<(String, String)> {
-    Some(("this program makes no file systems on Windows".to_owned(), "use Windows'".to_owned()))
+pub fn lacks_ntfs() -> Option<(String, Remedy)> {
+    Some(("this program makes no file systems on Windows".to_owned(), "use Windows'".into()))
 }
 
 /// This machine.
@@ -24,7 +26,7 @@ impl Machine {
         false
     }
 
-    pub(crate) fn lacks_ntfs(&self) -> Option<(String, String)> {
+    pub(crate) fn lacks_ntfs(&self) -> Option<(String, Remedy)> {
         lacks_ntfs()
     }
 

@@ -92,7 +92,7 @@ pub fn crypt_table(name: &str) -> Result<CryptTable, SystemError> {
     Err(SystemError::Unavailable {
         name: name.to_owned(),
         reason: "dm-crypt is Linux's".to_owned(),
-        remedy: "on Windows: cryptbench run --pair PLAIN ENCRYPTED".to_owned(),
+        remedy: "on Windows: cryptbench run --pair PLAIN ENCRYPTED".into(),
     })
 }
 

@@ -1,11 +1,11 @@
 //! What this user may ask Windows for.
 
+use cryptbench_catalog::Manager;
 use cryptbench_os::user::is_root;
 
 use crate::doctor::diagnosis::Finding;
-use crate::doctor::distribution::Family;
 
-pub fn look(_family: Option<Family>) -> Vec<Finding> {
+pub fn look(_manager: Option<Manager>) -> Vec<Finding> {
     vec![user(is_root())]
 }
 

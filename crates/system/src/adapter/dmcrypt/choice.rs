@@ -324,14 +324,14 @@ pub(super) fn arms(
         return Err(SystemError::Unavailable {
             name: "dm-crypt with max-read-size or max-write-size".to_owned(),
             reason: format!("there is none in {}", shown(&features.dm_crypt)),
-            remedy: "Linux 6.11 or newer has them; modprobe dm_crypt".to_owned(),
+            remedy: "Linux 6.11 or newer has them; modprobe dm_crypt".into(),
         });
     }
     if arms.is_empty() && without_inline {
         return Err(SystemError::Unavailable {
             name: "dm-crypt with inline-crypto".to_owned(),
             reason: "this kernel has no dm-inlinecrypt".to_owned(),
-            remedy: "a kernel of mid-2026 or newer with CONFIG_DM_INLINECRYPT has it; modprobe dm_inlinecrypt".to_owned(),
+            remedy: "a kernel of mid-2026 or newer with CONFIG_DM_INLINECRYPT has it; modprobe dm_inlinecrypt".into(),
         });
     }
     if arms.is_empty() {

@@ -15,6 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cryptbench_catalog::{self as catalog, Remedy};
 use cryptbench_os::Details;
 use cryptbench_os::storage::{self, Tree};
 use cryptbench_text::chain;
@@ -54,8 +55,7 @@ pub(crate) static DM_CRYPT: System = System {
         kernel_crypto::in_use(&[cipher.kernel_name], Accepts::Any)
     },
     ..System::new(
-        "dm-crypt",
-        "LUKS2, LUKS1 and plain dm-crypt of the kernel, set up by cryptsetup on a loop device",
+        &catalog::DM_CRYPT,
         Kind::Mapped(Mapped {
             secret: |arm| Ok(random_key(argv::secret_bytes(&Choice::of(arm)))),
             parameters: |arm| {
@@ -77,10 +77,8 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     machine.lacks_device_mapper().unwrap_or_else(|| {
         // With integritysetup, in the same package.
         if !machine.has("cryptsetup") {
-            return Availability::without(
-                "there is no program cryptsetup",
-                "apt install cryptsetup-bin",
-            );
+            let remedy = Remedy::program("cryptsetup");
+            return Availability::without("there is no program cryptsetup", remedy);
         }
         let said = run("cryptsetup", ["--version"]);
         Availability::Available(said.map_or_else(|e| chain(&e), |said| version(&said)))
@@ -209,7 +207,7 @@ mod tests {
         };
         assert!(reason.contains("no device mapper"), "{reason}");
         assert!(reason.contains("/dev/mapper/control"), "{reason}");
-        assert!(remedy.contains("modprobe dm_mod"), "{remedy}");
+        assert!(remedy.to_string().contains("modprobe dm_mod"), "{remedy}");
         assert!(matches!(DM_CRYPT.availability(), Availability::Unavailable { .. }));
     }
 

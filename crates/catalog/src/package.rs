@@ -1,0 +1,138 @@
+//! Packages by their names in each distribution, and the programs that they hold.
+//!
+//! Debian's names were looked up with apt-cache (12), Alpine's in aports; those of Fedora, Arch and openSUSE in public package
+//! lists and install scripts of 2026. Where no source was found, Fedora and openSUSE install by the path of a program
+//! (`dnf install /usr/bin/qemu-storage-daemon` finds whichever package has it), and users of Arch are told to search: one
+//! unknown name makes pacman refuse the whole command.
+
+use crate::systems::SYSTEMS;
+
+/// The package managers of distributions that share, mostly, names of packages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manager {
+    /// Debian's and Ubuntu's.
+    Apt,
+    /// Fedora's.
+    Dnf,
+    /// Arch's.
+    Pacman,
+    /// openSUSE's.
+    Zypper,
+    /// Alpine's.
+    Apk,
+}
+
+impl Manager {
+    /// Installs packages, as root.
+    #[must_use]
+    pub fn installs(self) -> &'static str {
+        match self {
+            Self::Apt => "apt install",
+            Self::Dnf => "dnf install",
+            Self::Pacman => "pacman -S",
+            Self::Zypper => "zypper install",
+            Self::Apk => "apk add",
+        }
+    }
+}
+
+/// A package by its names; `None` where a distribution has no known one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Package {
+    /// Debian's name.
+    pub debian: &'static str,
+    pub(crate) fedora: Option<&'static str>,
+    pub(crate) arch: Option<&'static str>,
+    pub(crate) suse: Option<&'static str>,
+    pub(crate) alpine: Option<&'static str>,
+    /// Where else to get it, to follow "no package of X is known here:".
+    pub elsewhere: &'static str,
+    /// Programs in it that are not called as it is in Debian.
+    pub(crate) programs: &'static [&'static str],
+    /// Whether the names that other distributions have were looked up.
+    pub looked_up: bool,
+}
+
+const SOURCE: &str = "build it from its source";
+pub(crate) const AUR: &str = "the AUR has it for Arch; elsewhere build it from its source";
+
+/// A package with one name in all distributions.
+pub(crate) const fn everywhere(name: &'static str) -> Package {
+    let all = Some(name);
+    Package {
+        debian: name,
+        fedora: all,
+        arch: all,
+        suse: all,
+        alpine: all,
+        elsewhere: SOURCE,
+        programs: &[],
+        looked_up: true,
+    }
+}
+
+/// A package of which Debian's name alone is known.
+pub(crate) const fn debians(debian: &'static str, programs: &'static [&'static str]) -> Package {
+    Package { programs, looked_up: false, ..everywhere(debian) }
+}
+
+/// Those that several systems need, or none but a workload.
+static SHARED: &[Package] = &[
+    Package { suse: Some("btrfsprogs"), programs: &["mkfs.btrfs"], ..everywhere("btrfs-progs") },
+    Package { programs: &["mkfs.vfat"], ..everywhere("dosfstools") },
+    Package { programs: &["mkfs.ext4"], ..everywhere("e2fsprogs") },
+    Package { programs: &["mkfs.exfat"], ..everywhere("exfatprogs") },
+    Package { programs: &["fusermount", "fusermount3"], ..everywhere("fuse3") },
+    Package { programs: &["keyctl"], ..everywhere("keyutils") },
+    Package { debian: "mount", programs: &["losetup", "umount"], ..everywhere("util-linux") },
+    Package {
+        alpine: Some("xfsprogs-extra"),
+        programs: &["mkfs.xfs", "xfs_io"],
+        ..everywhere("xfsprogs")
+    },
+    debians("ntfs-3g", &["mkfs.ntfs"]),
+    debians("util-linux", &["wipefs", "blockdev"]),
+];
+
+/// Every package that is known here.
+pub fn packages() -> impl Iterator<Item = &'static Package> {
+    SHARED.iter().chain(SYSTEMS.iter().flat_map(|system| system.packages))
+}
+
+/// The package that has `program`.
+#[must_use]
+pub fn with_program(program: &str) -> Option<&'static Package> {
+    let mut named = packages().filter(|p| p.debian == program);
+    packages().find(|p| p.programs.contains(&program)).or_else(|| named.next())
+}
+
+impl Package {
+    /// Its name for a package manager.
+    #[must_use]
+    pub fn name(&self, manager: Manager) -> Option<&'static str> {
+        match manager {
+            Manager::Apt => Some(self.debian),
+            Manager::Dnf => self.fedora,
+            Manager::Pacman => self.arch,
+            Manager::Zypper => self.suse,
+            Manager::Apk => self.alpine,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_named_once_and_so_are_their_programs() {
+        let mut names: Vec<_> = packages().map(|p| p.debian).collect();
+        let mut programs: Vec<_> = packages().flat_map(|p| p.programs).collect();
+        let count = (names.len(), programs.len());
+        names.sort_unstable();
+        names.dedup();
+        programs.sort_unstable();
+        programs.dedup();
+        assert_eq!((names.len(), programs.len()), count);
+    }
+}

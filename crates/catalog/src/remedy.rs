@@ -1,0 +1,160 @@
+//! What to do where a system cannot run: words, and packages to install, which each distribution calls otherwise.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::package::{Manager, Package, with_program};
+
+/// What a user can do about something that is missing. Stored, it is in Debian's words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct Remedy(Vec<Part>);
+
+/// A part of the sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Say(Cow<'static, str>),
+    Install(Vec<&'static Package>),
+}
+
+impl Remedy {
+    /// Installs the package with `program`.
+    #[must_use]
+    pub fn program(program: &str) -> Self {
+        match with_program(program) {
+            Some(package) => Self(vec![Part::Install(vec![package])]),
+            None => format!("install {program}").into(),
+        }
+    }
+
+    /// Installs packages.
+    #[must_use]
+    pub fn packages_of(packages: &'static [Package]) -> Self {
+        Self(vec![Part::Install(packages.iter().collect())])
+    }
+
+    /// This one behind `words`.
+    #[must_use]
+    pub fn after(self, words: impl Into<Self>) -> Self {
+        words.into().then(self)
+    }
+
+    /// This one and more.
+    #[must_use]
+    pub fn then(mut self, more: impl Into<Self>) -> Self {
+        self.0.extend(more.into().0);
+        self
+    }
+
+    /// The packages that it asks for and that are known in several distributions.
+    pub fn packages(&self) -> impl Iterator<Item = &'static Package> {
+        let asked = self.0.iter().flat_map(|part| match part {
+            Part::Say(_) => &[][..],
+            Part::Install(packages) => packages,
+        });
+        asked.copied().filter(|package| package.looked_up)
+    }
+
+    /// In the words of a distribution; `None` where its package manager is not known.
+    #[must_use]
+    pub fn told(&self, manager: Option<Manager>) -> String {
+        let told = self.0.iter().map(|part| match part {
+            Part::Say(words) => words.clone(),
+            Part::Install(packages) => install(packages, manager).into(),
+        });
+        told.collect()
+    }
+}
+
+/// Packages that are not known there keep Debian's names, and are called so.
+fn install(packages: &[&Package], manager: Option<Manager>) -> String {
+    let debians = || packages.iter().map(|p| p.debian).collect::<Vec<_>>().join(" ");
+    match manager {
+        Some(Manager::Apt) => format!("{} {}", Manager::Apt.installs(), debians()),
+        Some(manager) if packages.iter().all(|p| p.looked_up) => {
+            let each = packages.iter().map(|package| match package.name(manager) {
+                Some(name) => format!("{} {name}", manager.installs()),
+                None => {
+                    format!("no package of {} is known here: {}", package.debian, package.elsewhere)
+                }
+            });
+            each.collect::<Vec<_>>().join("; ")
+        }
+        _ => format!("install what Debian calls {}", debians()),
+    }
+}
+
+/// In Debian's words.
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.told(Some(Manager::Apt)))
+    }
+}
+
+impl From<&'static str> for Remedy {
+    fn from(words: &'static str) -> Self {
+        Self(vec![Part::Say(words.into())])
+    }
+}
+
+impl From<String> for Remedy {
+    fn from(words: String) -> Self {
+        Self(vec![Part::Say(words.into())])
+    }
+}
+
+impl From<Remedy> for String {
+    fn from(remedy: Remedy) -> Self {
+        remedy.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::package::packages;
+    use crate::{QEMU_LUKS, ZFS};
+
+    fn asked(remedy: &Remedy) -> Vec<&'static str> {
+        remedy.packages().map(|p| p.debian).collect()
+    }
+
+    #[test]
+    fn a_remedy_knows_its_packages_and_those_with_its_programs() {
+        assert_eq!(asked(&Remedy::program("gocryptfs")), ["gocryptfs"]);
+        assert_eq!(asked(&Remedy::program("fusermount3").after("run as root, or ")), ["fuse3"]);
+        let both = Remedy::from("modprobe dm_mod").then("; or ").then(Remedy::program("dislocker"));
+        assert_eq!(asked(&both.then(", which needs only FUSE")), ["dislocker"]);
+        let qemu = Remedy::packages_of(QEMU_LUKS.packages);
+        assert_eq!(asked(&qemu), ["qemu-system-common", "qemu-utils"]);
+        assert!(asked(&Remedy::packages_of(ZFS.packages)).is_empty(), "known in Debian alone");
+        assert!(asked(&Remedy::program("no-such-program")).is_empty());
+        assert!(asked(&Remedy::from("modprobe fuse")).is_empty());
+    }
+
+    #[test]
+    fn remedies_are_told_in_the_words_of_the_distribution() {
+        let told = |manager| Remedy::program("encfs").after("run as root, or ").told(manager);
+        assert_eq!(told(Some(Manager::Apt)), "run as root, or apt install encfs");
+        assert_eq!(told(Some(Manager::Dnf)), "run as root, or dnf install fuse-encfs");
+        assert_eq!(told(Some(Manager::Apk)), "run as root, or apk add encfs");
+        assert_eq!(told(None), "run as root, or install what Debian calls encfs");
+        let none = Remedy::program("securefs").told(Some(Manager::Zypper));
+        assert!(none.starts_with("no package of securefs is known here"), "{none}");
+        let debians = Remedy::packages_of(ZFS.packages).then(", then modprobe zfs");
+        let words = "apt install zfs-dkms zfsutils-linux, then modprobe zfs";
+        assert_eq!(debians.to_string(), words);
+        for manager in [Some(Manager::Dnf), None] {
+            let said = debians.told(manager);
+            assert_eq!(said, words.replace("apt install", "install what Debian calls"));
+        }
+        for manager in [Manager::Dnf, Manager::Pacman, Manager::Zypper, Manager::Apk] {
+            for package in packages() {
+                let told = install(&[package], Some(manager));
+                assert!(!told.contains("apt install"), "{told}");
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What one system is, whoever asks.
+
+use crate::Package;
+use crate::systems::SYSTEMS;
+
+/// An encryption system, or what a run measures beside one.
+pub struct System {
+    /// Name on the command line and in records.
+    pub name: &'static str,
+    /// A description in one line.
+    pub about: &'static str,
+    /// What people call an arm of it.
+    pub named: Named,
+    /// What a user gets.
+    pub family: Family,
+    /// What does the encryption.
+    pub encrypts: Encrypts,
+    /// Parts of the kernel that it cannot do without, and what of it needs them.
+    pub needs: &'static [(Facility, &'static str)],
+    /// Packages that no other system needs.
+    pub packages: &'static [Package],
+    /// The type of its mounts in the kernel's list.
+    pub mounted_as: Option<&'static str>,
+    /// Names of files that give it away, in or below the directory of a volume.
+    pub files: &'static [&'static str],
+    /// How device mapper's devices of it begin, where they have no UUID.
+    pub devices: Option<&'static str>,
+    /// Why nobody should take it, however fast it is.
+    pub weakness: Option<Weakness>,
+}
+
+/// How people call the arms of a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// By the label of the arm.
+    ByLabel,
+    /// By this title.
+    Title(&'static str),
+    /// By a title with the arm's layout in parentheses: `cryptbench mount (LUKS2)`.
+    WithLayout(&'static str),
+    /// By the arm's layout with the system in parentheses, `LUKS2 (dm-crypt)`, or by the first layout alone; the second is
+    /// the usual one.
+    ByLayout(&'static str, [&'static str; 2]),
+    /// By a title and the value of a setting.
+    WithValue(&'static str, &'static str),
+    /// By a title, which these words follow where a setting has this value.
+    Where(&'static str, &'static str, [&'static str; 2]),
+}
+
+/// Whether a system makes one volume or encrypts file by file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// One volume.
+    Volume,
+    /// Each file for itself.
+    Files,
+    /// Neither is known: a place that somebody prepared.
+    Place,
+}
+
+/// What encrypts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encrypts {
+    /// Nothing does.
+    Nothing,
+    /// This program's engine, in the process that measures.
+    Engine,
+    /// This program's engine, behind a mount.
+    OwnMount,
+    /// The operating system's kernel.
+    Kernel,
+    /// A program.
+    Program,
+    /// The drive.
+    Drive,
+    /// What its user prepared.
+    Prepared,
+}
+
+/// A part of the kernel that several systems need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Facility {
+    /// FUSE: file systems served from user space.
+    Fuse,
+    /// Loop devices: files as disks, and mounting them.
+    LoopDevices,
+    /// The kernel's device mapper, on which dm-crypt stands.
+    DeviceMapper,
+}
+
+impl Facility {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Fuse, Self::LoopDevices, Self::DeviceMapper];
+
+    /// What needs it, in words.
+    #[must_use]
+    pub fn needed_for(self) -> String {
+        let needs = SYSTEMS.iter().flat_map(|system| system.needs);
+        let words = needs.filter(|(facility, _)| *facility == self).map(|(_, words)| *words);
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Why nobody should take a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weakness {
+    /// In the answer.
+    pub short: &'static str,
+    /// With its source.
+    pub full: &'static str,
+}
+
+/// The system that is called `name` on the command line and in records.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static System> {
+    SYSTEMS.iter().copied().find(|system| system.name == name)
+}
+
+impl System {
+    /// What people call an arm with this layout and these settings; `None` where that is its label.
+    pub fn title<'a>(
+        &self,
+        layout: Option<&str>,
+        setting: impl Fn(&str) -> Option<&'a str>,
+    ) -> Option<String> {
+        Some(match (self.named, layout) {
+            (Named::ByLabel, _) => return None,
+            (Named::Title(title), _) | (Named::WithLayout(title), None) => title.to_owned(),
+            (Named::WithLayout(title), Some(layout)) => format!("{title} ({layout})"),
+            (Named::ByLayout(title, _), None) => title.to_owned(),
+            (Named::ByLayout(_, [own, _]), Some(layout)) if layout == own => own.to_owned(),
+            (Named::ByLayout(title, _), Some(layout)) => format!("{layout} ({title})"),
+            (Named::WithValue(title, name), _) => match setting(name) {
+                Some(value) => format!("{title} {value}"),
+                None => title.to_owned(),
+            },
+            (Named::Where(title, words, [name, value]), _) => match setting(name) {
+                Some(set) if set == value => format!("{title} {words}"),
+                _ => title.to_owned(),
+            },
+        })
+    }
+
+    /// What people call it where no arm of it is at hand.
+    #[must_use]
+    pub fn usual_title(&self) -> String {
+        let layout = match self.named {
+            Named::ByLayout(_, [_, usual]) => Some(usual),
+            _ => None,
+        };
+        self.title(layout, |_| None).unwrap_or_else(|| self.name.to_owned())
+    }
+
+    /// Whether it is this program's engine without any layer around it, which nobody can use.
+    #[must_use]
+    pub fn is_engine(&self) -> bool {
+        self.encrypts == Encrypts::Engine
+    }
+
+    /// Whether this program itself encrypts.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        matches!(self.encrypts, Encrypts::Engine | Encrypts::OwnMount)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BUILTIN_MOUNTED, DM_CRYPT, ENCFS, PAIRED, VERACRYPT};
+
+    #[test]
+    fn an_arm_is_called_by_what_its_record_tells() {
+        let title = |system: &System, layout, value| system.title(layout, |_| value);
+        assert_eq!(title(&DM_CRYPT, Some("LUKS1"), None).unwrap(), "LUKS1 (dm-crypt)");
+        assert_eq!(title(&DM_CRYPT, Some("plain dm-crypt"), None).unwrap(), "plain dm-crypt");
+        assert_eq!(title(&DM_CRYPT, None, None).unwrap(), "dm-crypt");
+        let mount = title(&BUILTIN_MOUNTED, Some("VeraCrypt"), None).unwrap();
+        assert_eq!(mount, "cryptbench mount (VeraCrypt)");
+        assert_eq!(title(&ENCFS, None, Some("paranoia")).unwrap(), "EncFS paranoia");
+        assert_eq!(title(&VERACRYPT, None, Some("no")).unwrap(), "VeraCrypt (own process)");
+        assert_eq!(title(&VERACRYPT, None, Some("yes")).unwrap(), "VeraCrypt");
+        assert_eq!(title(&PAIRED, None, None), None);
+        assert_eq!(DM_CRYPT.usual_title(), "LUKS2 (dm-crypt)");
+        assert_eq!(ENCFS.usual_title(), "EncFS");
+    }
+
+    #[test]
+    fn names_and_traces_are_of_one_system_each() {
+        fn unique<'a>(all: impl Iterator<Item = &'a str>) {
+            let mut all: Vec<_> = all.collect();
+            let count = all.len();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), count);
+        }
+        unique(SYSTEMS.iter().map(|s| s.name));
+        unique(SYSTEMS.iter().filter_map(|s| s.mounted_as));
+        unique(SYSTEMS.iter().flat_map(|s| s.files).copied());
+        assert!(find("no-such-system").is_none());
+    }
+}

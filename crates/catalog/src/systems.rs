@@ -1,0 +1,348 @@
+//! The systems, one entry each.
+
+use crate::package::{AUR, Package, debians, everywhere};
+use crate::system::{Encrypts, Facility, Family, Named, System, Weakness};
+
+/// All of them, in the order of tables.
+pub static SYSTEMS: &[&System] = &[
+    &PLAIN,
+    &BUILTIN,
+    &BUILTIN_MOUNTED,
+    &BUILTIN_RAW,
+    &DM_CRYPT,
+    &QEMU_LUKS,
+    &NBDKIT_LUKS,
+    &VERACRYPT,
+    &TRUECRYPT,
+    &BINDFS,
+    &DELAY,
+    &GOCRYPTFS,
+    &ENCFS,
+    &CRYFS,
+    &SECUREFS,
+    &FSCRYPT,
+    &ECRYPTFS,
+    &BITLOCKER,
+    &FILEVAULT,
+    &ZFS,
+    &BCACHEFS,
+    &OPAL,
+    &PAIRED,
+];
+
+/// One volume, of which nothing else is known.
+const fn volume(name: &'static str, about: &'static str, encrypts: Encrypts) -> System {
+    System {
+        name,
+        about,
+        named: Named::ByLabel,
+        family: Family::Volume,
+        encrypts,
+        needs: &[],
+        packages: &[],
+        mounted_as: None,
+        files: &[],
+        devices: None,
+        weakness: None,
+    }
+}
+
+/// A program that shows a directory of encrypted files as a directory of plain ones.
+const fn directory(name: &'static str, title: &'static str, about: &'static str) -> System {
+    System {
+        named: Named::Title(title),
+        family: Family::Files,
+        ..volume(name, about, Encrypts::Program)
+    }
+}
+
+/// No encryption.
+pub static PLAIN: System = volume(
+    "plain",
+    "no encryption: the baseline of every comparison, measured twice, which shows the noise",
+    Encrypts::Nothing,
+);
+
+/// This program's engine.
+pub static BUILTIN: System = volume(
+    "builtin",
+    "ciphers in this process on the sector layouts of VeraCrypt (512 B) and LUKS2 (4096 B)",
+    Encrypts::Engine,
+);
+
+/// The engine behind a mount.
+pub static BUILTIN_MOUNTED: System = System {
+    named: Named::WithLayout("cryptbench mount"),
+    needs: &[(Facility::Fuse, "builtin-mounted")],
+    ..volume(
+        "builtin-mounted",
+        "the same behind FUSE, a loop device and ext4, as `cryptbench volume mount` has it",
+        Encrypts::OwnMount,
+    )
+};
+
+/// The engine behind a mount without a file system.
+pub static BUILTIN_RAW: System = System {
+    named: Named::WithLayout("cryptbench raw mount"),
+    needs: &[(Facility::Fuse, "builtin-raw")],
+    ..volume(
+        "builtin-raw",
+        "the same behind FUSE alone, as `cryptbench volume mount --raw` has it: needs no root",
+        Encrypts::OwnMount,
+    )
+};
+
+/// LUKS and plain dm-crypt.
+pub static DM_CRYPT: System = System {
+    named: Named::ByLayout("dm-crypt", ["plain dm-crypt", "LUKS2"]),
+    needs: &[(Facility::DeviceMapper, "dm-crypt")],
+    packages: &[
+        Package {
+            debian: "cryptsetup-bin",
+            programs: &["cryptsetup", "integritysetup"],
+            ..everywhere("cryptsetup")
+        },
+        Package { debian: "dmsetup", ..everywhere("device-mapper") },
+    ],
+    ..volume(
+        "dm-crypt",
+        "LUKS2, LUKS1 and plain dm-crypt of the kernel, set up by cryptsetup on a loop device",
+        Encrypts::Kernel,
+    )
+};
+
+/// LUKS1 by QEMU.
+pub static QEMU_LUKS: System = System {
+    named: Named::Title("QEMU (LUKS1)"),
+    needs: &[(Facility::Fuse, "QEMU's LUKS")],
+    packages: &[
+        Package {
+            debian: "qemu-system-common",
+            fedora: Some("/usr/bin/qemu-storage-daemon"),
+            arch: None,
+            suse: Some("/usr/bin/qemu-storage-daemon"),
+            alpine: Some("cmd:qemu-storage-daemon"),
+            elsewhere: "`pacman -F qemu-storage-daemon` says which package has it",
+            programs: &["qemu-storage-daemon"],
+            looked_up: true,
+        },
+        Package { debian: "qemu-utils", programs: &["qemu-img"], ..everywhere("qemu-img") },
+    ],
+    ..volume(
+        "qemu-luks",
+        "LUKS1 in user space by qemu-storage-daemon, behind FUSE, a loop device and ext4",
+        Encrypts::Program,
+    )
+};
+
+/// LUKS1 by nbdkit.
+pub static NBDKIT_LUKS: System = System {
+    named: Named::Title("nbdkit (LUKS1)"),
+    needs: &[(Facility::Fuse, "nbdkit's LUKS")],
+    packages: &[
+        // Alpine builds libnbd without FUSE.
+        Package {
+            debian: "libnbd-bin",
+            arch: None,
+            alpine: None,
+            elsewhere: "the AUR has it for Arch, as libnbd; elsewhere build it from its source",
+            programs: &["nbdfuse"],
+            ..everywhere("nbdfuse")
+        },
+        Package { arch: None, alpine: None, elsewhere: AUR, ..everywhere("nbdkit") },
+    ],
+    ..volume(
+        "nbdkit-luks",
+        "LUKS1 in user space by nbdkit's filter, behind nbdfuse, a loop device and ext4",
+        Encrypts::Program,
+    )
+};
+
+/// VeraCrypt's own program; no distribution has a package of it.
+pub static VERACRYPT: System = System {
+    named: Named::Where("VeraCrypt", "(own process)", ["kernel-crypto", "no"]),
+    needs: &[(Facility::Fuse, "VeraCrypt"), (Facility::DeviceMapper, "VeraCrypt on the kernel")],
+    mounted_as: Some("fuse.veracrypt"),
+    devices: Some("veracrypt"),
+    ..volume(
+        "veracrypt",
+        "VeraCrypt's own program, on the kernel's dm-crypt or in user space (nokernelcrypto)",
+        Encrypts::Kernel,
+    )
+};
+
+/// TrueCrypt's volumes.
+pub static TRUECRYPT: System = System {
+    named: Named::Title("TrueCrypt"),
+    needs: &[(Facility::DeviceMapper, "TrueCrypt")],
+    packages: &[Package { fedora: None, suse: None, alpine: None, ..everywhere("tcplay") }],
+    devices: Some("truecrypt"),
+    ..volume("truecrypt", "TrueCrypt volumes by tcplay on the kernel's dm-crypt", Encrypts::Kernel)
+};
+
+/// The pass-through of programs over a directory.
+pub static BINDFS: System = System {
+    encrypts: Encrypts::Nothing,
+    needs: &[(Facility::Fuse, "bindfs")],
+    packages: &[Package { arch: None, elsewhere: AUR, ..everywhere("bindfs") }],
+    mounted_as: Some("fuse.bindfs"),
+    ..directory(
+        "bindfs",
+        "FUSE pass-through (bindfs)",
+        "a directory through FUSE and not encrypted: the pass-through of gocryptfs, EncFS, CryFS and securefs",
+    )
+};
+
+/// A known cost.
+pub static DELAY: System = System {
+    family: Family::Place,
+    ..volume(
+        "delay",
+        "no encryption: a known wait per request and per byte, to try what a run finds",
+        Encrypts::Nothing,
+    )
+};
+
+/// gocryptfs(1).
+pub static GOCRYPTFS: System = System {
+    needs: &[(Facility::Fuse, "gocryptfs")],
+    packages: &[everywhere("gocryptfs")],
+    mounted_as: Some("fuse.gocryptfs"),
+    files: &["gocryptfs.conf", "gocryptfs.diriv"],
+    ..directory(
+        "gocryptfs",
+        "gocryptfs",
+        "an encrypted directory, each file in authenticated blocks of 4 KiB",
+    )
+};
+
+/// encfs(1).
+pub static ENCFS: System = System {
+    named: Named::WithValue("EncFS", "preset"),
+    needs: &[(Facility::Fuse, "EncFS")],
+    packages: &[Package { fedora: Some("fuse-encfs"), ..everywhere("encfs") }],
+    mounted_as: Some("fuse.encfs"),
+    files: &[".encfs6.xml"],
+    weakness: Some(Weakness {
+        short: "EncFS: not safe if someone sees two versions of the files (audit, 2014).",
+        full: "EncFS: an audit found it not safe if someone sees two versions of the files, and that its integrity checks can \
+               be switched off by whoever can write there (Taylor Hornby, 2014); number, sizes, times and tree of the files \
+               show.",
+    }),
+    ..directory("encfs", "EncFS", "an encrypted directory, each file in blocks of 1 KiB")
+};
+
+/// cryfs(1).
+pub static CRYFS: System = System {
+    needs: &[(Facility::Fuse, "CryFS")],
+    packages: &[everywhere("cryfs")],
+    mounted_as: Some("fuse.cryfs"),
+    files: &["cryfs.config"],
+    ..directory(
+        "cryfs",
+        "CryFS",
+        "an encrypted directory of equal blocks, which hides sizes and the tree of directories",
+    )
+};
+
+/// securefs(1).
+pub static SECUREFS: System = System {
+    needs: &[(Facility::Fuse, "securefs")],
+    packages: &[Package {
+        fedora: None,
+        arch: None,
+        suse: None,
+        alpine: None,
+        elsewhere: AUR,
+        ..everywhere("securefs")
+    }],
+    mounted_as: Some("fuse.securefs"),
+    // In each of its formats.
+    files: &[".securefs.json", ".securefs.pb", ".config.pb"],
+    ..directory(
+        "securefs",
+        "securefs",
+        "an encrypted directory, each file in authenticated blocks, in securefs' lite format",
+    )
+};
+
+/// The kernel's encryption of directories.
+pub static FSCRYPT: System = System {
+    encrypts: Encrypts::Kernel,
+    ..directory(
+        "fscrypt",
+        "fscrypt",
+        "a directory that the kernel's file system encrypts, in an ext4 of its own or on the target",
+    )
+};
+
+/// The kernel's stacked file system.
+pub static ECRYPTFS: System = System {
+    encrypts: Encrypts::Kernel,
+    packages: &[Package { programs: &["ecryptfs-add-passphrase"], ..everywhere("ecryptfs-utils") }],
+    mounted_as: Some("ecryptfs"),
+    weakness: Some(Weakness {
+        short: "eCryptfs: it decrypts altered data as if they were sound, and the kernel maintains it only in odd fixes.",
+        full: "eCryptfs: sizes, times, number and tree of the files show, and changed data are decrypted as if they were \
+               sound; the kernel's list of maintainers gives it odd fixes only.",
+    }),
+    ..directory("ecryptfs", "eCryptfs", "an encrypted directory, stacked on another by the kernel")
+};
+
+/// Windows' own, by cryptsetup or dislocker(1).
+pub static BITLOCKER: System = System {
+    named: Named::Title("BitLocker"),
+    needs: &[(Facility::DeviceMapper, "BitLocker")],
+    packages: &[Package {
+        fedora: Some("fuse-dislocker"),
+        arch: None,
+        suse: Some("/usr/bin/dislocker-fuse"),
+        elsewhere: AUR,
+        ..everywhere("dislocker")
+    }],
+    mounted_as: Some("fuse.dislocker"),
+    ..volume(
+        "bitlocker",
+        "a BitLocker volume of yours, opened by cryptsetup or dislocker",
+        Encrypts::Kernel,
+    )
+};
+
+/// The disk encryption of macOS before APFS.
+pub static FILEVAULT: System = System {
+    needs: &[(Facility::DeviceMapper, "FileVault 2")],
+    ..volume(
+        "filevault2",
+        "a FileVault 2 (CoreStorage) volume of yours, opened by cryptsetup",
+        Encrypts::Kernel,
+    )
+};
+
+/// OpenZFS, datasets with `encryption=on`.
+pub static ZFS: System = System {
+    packages: &[debians("zfs-dkms", &[]), debians("zfsutils-linux", &["zpool", "zfs"])],
+    ..volume("zfs", "OpenZFS with native encryption of datasets", Encrypts::Kernel)
+};
+
+/// bcachefs, formatted with `--encrypted`.
+pub static BCACHEFS: System = System {
+    packages: &[debians("bcachefs-tools", &["bcachefs"])],
+    ..volume("bcachefs", "bcachefs with its own encryption (ChaCha20-Poly1305)", Encrypts::Kernel)
+};
+
+/// A drive's own encryption.
+pub static OPAL: System = volume(
+    "opal",
+    "a self-encrypting drive: as fast as plain storage, for it encrypts always, with a key of its own",
+    Encrypts::Drive,
+);
+
+/// What its user encrypted in any way.
+pub static PAIRED: System = System {
+    family: Family::Place,
+    ..volume(
+        "paired",
+        "anything else: a place that you have encrypted in any way, beside one that is plain",
+        Encrypts::Prepared,
+    )
+};
