@@ -17,6 +17,9 @@ mod windows;
 use std::path::Path;
 use std::process::ExitCode;
 
+use cryptbench_runner::look_with;
+use cryptbench_system::Abilities;
+
 use crate::args::DoctorArgs;
 use crate::say::{print, print_json, terminal_style};
 use diagnosis::{Diagnosis, Section};
@@ -44,8 +47,10 @@ fn diagnose(directory: &Path) -> Diagnosis {
     // First, while nothing that this program does is in the figures.
     let disturbances = disturbances::look(directory);
     let machine = cryptbench_runner::machine(0.0);
-    let storage = storage::look(directory);
-    let systems = systems::look(distribution.manager);
+    let request = storage::request(directory);
+    let facts = look_with(&request, Abilities::look());
+    let storage = storage::look(directory, &request, &facts);
+    let systems = systems::look(&facts.abilities, distribution.manager);
     let install = packages::install(&systems.packages, &distribution);
     Diagnosis {
         schema: SCHEMA,

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use cryptbench_record::{ArmRole, Record};
+use cryptbench_record::{ArmRole, Device, Record};
 use cryptbench_stats::median;
 
-use crate::plan::storage::{Consent, Target};
+use crate::look::Ground;
 
 /// Most records to search, newest first: reading all of them could take long.
 const LOOK_BACK: usize = 20;
@@ -27,7 +27,11 @@ pub struct DiskRates {
 /// The rates in the newest record below `runs` of the device under `directory`, measured without
 /// the page cache. `None` if there is none, or if it cannot be read.
 pub fn disk_rates(directory: &Path, runs: &Path) -> Option<DiskRates> {
-    let device = Target::inspect(directory, "none", &Consent::default()).ok()?.device?;
+    rates_of(&Ground::of_directory(directory).ok()?.below?.device?, runs)
+}
+
+/// The same of `device`.
+pub(crate) fn rates_of(device: &Device, runs: &Path) -> Option<DiskRates> {
     let mut names: Vec<_> = fs::read_dir(runs).ok()?.flatten().map(|e| e.file_name()).collect();
     // The name of a run begins with its date.
     names.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,31 +1,37 @@
-//! From a request to a record: plan, prepare, measure, verify, finish.
+//! From a request to a record: look, decide, prepare, measure, verify, finish.
 #![forbid(unsafe_code)]
 
+mod decide;
 mod disk_rates;
+mod dry_run;
 mod error;
 mod event;
 mod finish;
 mod halt;
+mod look;
 mod measure;
-mod plan;
 mod prepare;
 mod recorder;
+mod refusal;
+mod request;
 mod resumed;
 mod run;
 mod verify;
 
 pub use cryptbench_load::EngineChoice;
+pub use cryptbench_text::human;
+pub use decide::limits::{DEFAULT_BUDGET, DEFAULT_PRECISION, half_width};
+pub use decide::storage::only_reads;
+pub use decide::volumes::UnlockSelection;
 pub use disk_rates::{DiskRates, disk_rates};
+pub use dry_run::{DryRun, dry_run, dry_run_on};
 pub use error::RunError;
 pub use event::{Event, Observer};
 pub use halt::Halt;
+pub use look::{Facts, InUse, look, look_with};
 pub use measure::Turns;
 pub use measure::schedule::{Bench, Course, Observation, drive, drive_on};
-pub use plan::forecast::{DryRun, dry_run};
-pub use plan::limits::{DEFAULT_BUDGET, DEFAULT_PRECISION, half_width};
-pub use plan::storage::{Consent, InUse, human, only_reads};
-pub use plan::volumes::UnlockSelection;
-pub use plan::{EmulateRequest, PairRequest, Request, TargetRequest};
+pub use request::{Consent, EmulateRequest, PairRequest, Request, TargetRequest};
 pub use run::run;
 
 /// Describes this machine. The caller has measured `idle_baseline`, a fraction from 0 to 1.

@@ -3,7 +3,7 @@
 
 use cryptbench_record::{self as record, Fold, Line, Record};
 
-use crate::plan::Plan;
+use crate::decide::Plan;
 use crate::prepare::Session;
 use crate::{Event, Halt, Observer, RunError, resumed};
 

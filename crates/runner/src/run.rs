@@ -1,13 +1,14 @@
-//! A run, from the request to the record: plan, prepare, measure, verify, finish.
+//! A run, from the request to the record: look, decide, prepare, measure, verify, finish.
 
 use std::sync::atomic::AtomicBool;
 
 use cryptbench_record::Record;
 
-use crate::plan::{Request, plan};
+use crate::decide::decide;
+use crate::look::look;
 use crate::prepare::Session;
 use crate::recorder::Recorder;
-use crate::{Observer, RunError};
+use crate::{Observer, Request, RunError};
 
 /// Runs `request`. `stop` ends the run within a second.
 ///
@@ -22,7 +23,7 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<(Record, Option<RunError>), RunError> {
-    let plan = plan(request)?;
+    let plan = decide(request, &look(request))?;
     let mut session = Session::open(&plan, stop)?;
     let mut recorder = Recorder::begin(&plan, &session, program_version, observer)?;
     let halt = session.prepare(&mut recorder).and_then(|()| session.measure(&mut recorder)).err();

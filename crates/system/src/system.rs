@@ -307,6 +307,12 @@ impl System {
         (self.kernel_tier)(arm, tier)
     }
 
+    /// The same where only this program's own code and the processor decide, so that nothing else has to be asked.
+    #[must_use]
+    pub fn own_kernel(&self, arm: &ArmSpec, tier: Tier) -> Option<String> {
+        self.has_our_ciphers.then(|| self.kernel_tier(arm, tier))?
+    }
+
     /// Sets up `arm`.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ const HOMES: &[(&str, &str)] = &[
     ("crates/export/src", "FUSE, and NBD on a unix socket, are the system's own"),
     ("crates/load/src/engine/linux", "what it is for"),
     ("crates/load/src/engine/windows", "what it is for"),
-    ("crates/runner/src/plan/storage/in_use.rs", "dm-crypt is Linux's own"),
+    ("crates/runner/src/look/in_use.rs", "dm-crypt is Linux's own"),
     ("crates/prove/src/watch.rs", "how much memory a test has taken: it depends on nothing"),
     ("crates/kdf/src/memory.rs", "the limits of its cgroups: it depends on cpu alone"),
     ("crates/system/src", "what is set up is the system's own: mappings, mounts, keys"),

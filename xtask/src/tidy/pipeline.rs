@@ -1,4 +1,4 @@
-//! A run is a pipeline: the user's request is visible only up to the plan, the plan does not
+//! A run is a pipeline: the user's request is visible only up to the plan, what decides asks nothing, the plan does not
 //! change, and the function that names the stages stays short.
 
 use std::path::Path;
@@ -7,7 +7,22 @@ use std::path::Path;
 const LONGEST: usize = 60;
 
 /// Where the user's request is visible.
-const KNOW_THE_REQUEST: &[&str] = &["lib.rs", "run.rs", "plan"];
+const KNOW_THE_REQUEST: &[&str] =
+    &["lib.rs", "run.rs", "request.rs", "look", "decide", "dry_run.rs"];
+
+/// What asks the machine, which is done before anything is decided.
+const ASKS: &[&str] = &[
+    "cryptbench_os",
+    "fs",
+    "File",
+    "env",
+    "process",
+    "Instant",
+    "SystemTime",
+    "Timestamp",
+    "getrandom",
+    "Tree",
+];
 
 /// Finds everything in `text`, a file of `runner`, that violates the pipeline.
 pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
@@ -18,6 +33,11 @@ pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
     let knows = KNOW_THE_REQUEST.iter().any(|known| inside.starts_with(known));
     if !knows && !is_test && word(&text[..tests], "Request") {
         faults.push(format!("{name}: names Request, which ends at the plan"));
+    }
+    if inside.starts_with("decide")
+        && let Some(asks) = ASKS.iter().find(|asks| calls(&text[..tests], asks))
+    {
+        faults.push(format!("{name}: names {asks}: what a decision needs is a fact (look/)"));
     }
     if word(text, "&mut Plan") {
         faults.push(format!("{name}: takes &mut Plan: what turns out late is a line of the log"));
@@ -33,9 +53,17 @@ pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
 
 /// Whether `text` contains `wanted` as a word.
 fn word(text: &str, wanted: &str) -> bool {
-    let part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(wanted)
         .any(|(at, _)| !text[..at].ends_with(part) && !text[at + wanted.len()..].starts_with(part))
+}
+
+/// Whether `text` names something in the module or type `within`.
+fn calls(text: &str, within: &str) -> bool {
+    text.match_indices(&format!("{within}::")).any(|(at, _)| !text[..at].ends_with(part))
+}
+
+fn part(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]
@@ -53,7 +81,15 @@ mod tests {
         assert_eq!(faults("prepare/arms.rs", "fn f(request: &Request) {}"), 1);
         assert_eq!(faults("prepare/arms.rs", "fn f(t: &TargetRequest) {}"), 0);
         assert_eq!(faults("prepare/arms.rs", "fn f() {}\n#[cfg(test)]\nuse crate::Request;"), 0);
-        assert_eq!(faults("plan/arms.rs", "fn f(request: &Request) {}"), 0);
+        assert_eq!(faults("decide/arms.rs", "fn f(request: &Request) {}"), 0);
+    }
+
+    #[test]
+    fn what_decides_asks_nothing() {
+        assert_eq!(faults("decide/arms.rs", "use std::fs;\nfn f() { fs::read(x) }"), 1);
+        assert_eq!(faults("decide/arms.rs", "use cryptbench_os::user;"), 1);
+        assert_eq!(faults("decide/arms.rs", "fn f() {}\n#[cfg(test)]\nuse std::fs::File;"), 0);
+        assert_eq!(faults("look/mod.rs", "use cryptbench_os::user;"), 0);
     }
 
     #[test]

@@ -10,7 +10,9 @@ use cryptbench_os::dirs::resolved;
 use cryptbench_os::files::{reopen_direct, without_name, write_all_at};
 use cryptbench_os::machine::kernel_setting;
 use cryptbench_os::storage::space;
-use cryptbench_runner::{Consent, DryRun, Request, RunError, TargetRequest, dry_run, human};
+use cryptbench_runner::{
+    Consent, DryRun, Facts, Request, RunError, TargetRequest, dry_run_on, human,
+};
 use cryptbench_system::Selection;
 use cryptbench_text::{chain, shown};
 
@@ -26,14 +28,14 @@ pub struct Storage {
     pub code: u8,
 }
 
-pub fn look(directory: &Path) -> Storage {
+pub fn look(directory: &Path, request: &Request, facts: &Facts) -> Storage {
     let absolute = resolved(directory).unwrap_or_else(|_| directory.to_owned());
     let mut storage =
         Storage { findings: Vec::new(), directory: shown(&absolute), refusal: None, code: 0 };
-    match would_run(directory) {
+    match dry_run_on(request, facts, None) {
         Ok(dry) => storage.findings.extend(room(&absolute, &dry)),
         Err(error) => {
-            storage.refuse("place", &error);
+            storage.refuse("place", &error.into());
             return storage;
         }
     }
@@ -60,9 +62,9 @@ impl Storage {
     }
 }
 
-/// What `cryptbench run DIRECTORY` would do.
-fn would_run(directory: &Path) -> anyhow::Result<DryRun> {
-    let request = Request {
+/// `cryptbench run DIRECTORY`.
+pub fn request(directory: &Path) -> Request {
+    Request {
         target: TargetRequest {
             path: directory.to_owned(),
             consent: Consent::default(),
@@ -72,7 +74,7 @@ fn would_run(directory: &Path) -> anyhow::Result<DryRun> {
             size: None,
             buffered: None,
         },
-        profile: Profile::named("quick")?,
+        profile: Profile::named("quick").expect("it is built in"),
         selection: Selection::default(),
         unlock: Default::default(),
         budget: None,
@@ -86,8 +88,7 @@ fn would_run(directory: &Path) -> anyhow::Result<DryRun> {
         verify: false,
         precondition: 0,
         resume: None,
-    };
-    Ok(dry_run(&request, None)?)
+    }
 }
 
 fn room(directory: &Path, dry: &DryRun) -> Vec<Finding> {
@@ -188,7 +189,9 @@ mod tests {
 
     #[test]
     fn no_place_is_a_refusal_with_its_code() {
-        let storage = look(Path::new("/no/such/directory"));
+        let directory = Path::new("/no/such/directory");
+        let request = request(directory);
+        let storage = look(directory, &request, &cryptbench_runner::look(&request));
         assert_eq!(storage.code, exit::TARGET);
         assert!(storage.refusal.unwrap().contains("no such directory"));
     }

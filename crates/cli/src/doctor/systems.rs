@@ -1,7 +1,7 @@
 //! Each system of the registry: available, or why not and what to do.
 
 use cryptbench_catalog::{Manager, Package};
-use cryptbench_system::Availability;
+use cryptbench_system::{Abilities, Availability};
 
 use super::diagnosis::Finding;
 
@@ -11,11 +11,11 @@ pub struct Systems {
     pub packages: Vec<&'static Package>,
 }
 
-pub fn look(manager: Option<Manager>) -> Systems {
+pub fn look(abilities: &Abilities, manager: Option<Manager>) -> Systems {
     let mut packages = Vec::new();
     let findings = cryptbench_system::systems()
         .iter()
-        .map(|system| match system.availability() {
+        .map(|system| match abilities.of_system(system) {
             Availability::Available(version) => Finding::ok(system.name(), version),
             Availability::Unavailable { reason, remedy } => {
                 for package in remedy.packages() {

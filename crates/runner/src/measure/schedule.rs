@@ -8,7 +8,7 @@ use cryptbench_record::{
 use cryptbench_stats::{Decision, StoppingRule, block_order, estimate};
 
 use super::slicing::{Slicing, Speed, Turns, slicing};
-use crate::plan::limits::stopping_rule;
+use crate::decide::limits::stopping_rule;
 use crate::{Event, Halt, Observer};
 
 /// The measurements of one trial.

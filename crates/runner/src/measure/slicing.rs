@@ -6,7 +6,7 @@ use std::time::Duration;
 use cryptbench_record::{Plan, Workload};
 use cryptbench_stats::slice_order;
 
-use crate::plan::limits::LEAST_SLICES;
+use crate::decide::limits::LEAST_SLICES;
 
 /// Minimum length of a slice in queues' worth of requests: the first is not counted, and the last
 /// drains.

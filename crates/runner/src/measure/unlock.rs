@@ -11,7 +11,7 @@ use cryptbench_load::UnlockWork;
 use cryptbench_volume::{OpenOptions, VolumeError, open};
 
 use crate::RunError;
-use crate::plan::volumes::{UnlockFormat, UnlockKind};
+use crate::decide::volumes::{UnlockFormat, UnlockKind};
 use crate::prepare::volumes::{Unlocker, credentials, storage};
 
 /// Size of the first block in bytes.

@@ -6,11 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget};
+use cryptbench_os::Details;
+use cryptbench_os::files::Opening;
 use cryptbench_system::SystemError;
 use cryptbench_system::resource::{Journal, Scratch};
+use cryptbench_text::chain;
 
+use super::existing::{self, Overwritten};
 use crate::RunError;
-use crate::plan::storage::{Overwritten, Target};
+use crate::decide::storage::Target;
 
 /// A scratch file that is removed afterwards, the beginning of storage that is overwritten, or a device that is only read.
 pub(crate) enum ActiveRange {
@@ -44,10 +48,13 @@ impl ActiveRange {
         beside: Option<&Scratch>,
         journal: &Journal,
     ) -> Result<Self, RunError> {
-        if let Some((file, all)) = target.open_to_read()? {
-            return Ok(Self::Read(OnlyRead { file: Arc::new(file), all, stretch: len }));
+        if let Some(all) = target.only_read {
+            let file = Arc::new(open_to_read(target)?);
+            return Ok(Self::Read(OnlyRead { file, all, stretch: len }));
         }
-        if let Some(claimed) = target.claim(len, buffered)? {
+        if let Some(existing) = &target.existing {
+            let refuse = |why| RunError::Target { path: target.path.clone(), problem: chain(&why) };
+            let claimed = existing::claim(existing, len, buffered).map_err(refuse)?;
             return Ok(Self::Overwritten(claimed));
         }
         let mut scratch =
@@ -132,5 +139,17 @@ impl ActiveRange {
             Self::Overwritten(extent) => extent.release(),
             Self::Read(_) => Ok(()),
         }
+    }
+}
+
+/// Opens what is only read, and never for writing.
+fn open_to_read(target: &Target) -> Result<File, RunError> {
+    let refuse = |problem: String| RunError::Target { path: target.path.clone(), problem };
+    let opened = Opening::to_read().direct(true).open(&target.path);
+    let file = opened.map_err(|e| refuse(format!("cannot be read ({e}): run as root")))?;
+    let found = file.metadata().map_err(|e| refuse(e.to_string()))?;
+    match Details::of(&found).device == target.ground.number {
+        true => Ok(file),
+        false => Err(refuse("is not the device any more that it was: try again".to_owned())),
     }
 }

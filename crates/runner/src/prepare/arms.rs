@@ -12,9 +12,9 @@ use cryptbench_text::chain;
 use super::Session;
 use super::set_up::{SetUp, Site};
 use super::target::no_direct_io;
+use crate::decide::arms::makes_a_disk;
+use crate::decide::choices::{Choices, set_up_within};
 use crate::finish::take_down;
-use crate::plan::arms::makes_a_disk;
-use crate::plan::choices::{Choices, set_up_within};
 use crate::recorder::Recorder;
 use crate::{Event, Halt, Observer as _, RunError};
 

@@ -16,10 +16,11 @@ use cryptbench_system::resource::Journal;
 use cryptbench_system::{ServedVolume, SystemError};
 
 use crate::RunError;
-use crate::plan::Plan;
-use crate::plan::arms::Arms;
-use crate::plan::storage::emulated::with_file_system;
-use crate::plan::storage::{Consent, EmulatedStorage, Present, Target, Targets};
+use crate::decide::Plan;
+use crate::decide::arms::Arms;
+use crate::decide::storage::{EmulatedStorage, Present, Target, Targets};
+use crate::look::{Place, consented};
+use crate::request::Consent;
 
 const MIB: u64 = 1 << 20;
 
@@ -48,7 +49,7 @@ impl Emulation {
         plan: &Plan,
         journal: &Journal,
     ) -> Result<(Self, Present), RunError> {
-        let EmulatedStorage { emulate, size, range } = storage;
+        let EmulatedStorage { emulate, size, has_file_system, range } = storage;
         let model = &emulate.model;
         let failed =
             |source| RunError::Storage { act: "make room for the emulated device", source };
@@ -66,7 +67,7 @@ impl Emulation {
         let shown: Arc<dyn BlockDevice> = device.clone();
         let mut served = ServedVolume::serve(shown, None, &options, journal)?;
         let mut consent = Consent::default();
-        let (path, probed) = if with_file_system() {
+        let (path, probed) = if *has_file_system {
             let disk = served.attach(false)?;
             let probed = probe(&disk, *size)?;
             filesystem::make_settled(&disk)?;
@@ -93,7 +94,9 @@ impl Emulation {
         };
         let notes = notes(model, &probed, &described);
         let emulation = Self { served, device, described, notes };
-        let plain = Target::inspect(&path, &plan.run_id, &consent)?;
+        // It was not there when the run was decided: it is looked at now, and admitted like any other.
+        let place = Place::look(&path);
+        let plain = Target::admit(&place, &plan.run_id, &consent, &consented(&consent.destroy))?;
         let targets = Targets { plain, encrypted: Vec::new(), in_use: None };
         let range = matches!(plan.arms, Arms::Systems(_)).then(|| range.clone());
         Ok((emulation, Present { targets, range }))

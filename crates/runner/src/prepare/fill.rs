@@ -4,10 +4,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Pattern, Precondition};
+use cryptbench_text::human;
 
 use super::Session;
-use crate::plan::sizes::least_scratch;
-use crate::plan::storage::human;
+use crate::decide::sizes::least_scratch;
 use crate::recorder::Recorder;
 use crate::{Event, Halt, Observer as _};
 

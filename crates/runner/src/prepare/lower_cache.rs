@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use cryptbench_os::{Details, storage};
 use cryptbench_system::resource::loop_device;
 
-use crate::plan::storage::Target;
+use crate::decide::storage::Target;
 
 /// Most files of a store that is walked completely between trials.
 const FEW: usize = 2_000;
@@ -40,11 +40,13 @@ pub(super) fn look_below(target: &Target, began: SystemTime, len: u64) -> Below 
     if !is_stacked(target) {
         return Below::Nothing;
     }
-    let store = Path::new(&target.source);
+    let store = Path::new(&target.ground.source);
     if !store.is_absolute() || !store.is_dir() {
         return Below::Hidden("its mount does not name the directory that it stores in");
     }
-    if fs::metadata(store).is_ok_and(|found| Details::of(&found).file_system == target.number) {
+    if fs::metadata(store)
+        .is_ok_and(|found| Details::of(&found).file_system == target.ground.number)
+    {
         return Below::Hidden("it is mounted over the directory that it stores in");
     }
     // Clocks of file systems are coarser than the system clock.
@@ -68,16 +70,17 @@ pub(super) fn caches_below(target: &Target) -> bool {
 }
 
 fn is_stacked(target: &Target) -> bool {
-    let over_directory = target.filesystem.starts_with("fuse") || target.filesystem == "ecryptfs";
-    target.is_directory() && over_directory && target.filesystem != "fuseblk"
+    let over_directory =
+        target.ground.filesystem.starts_with("fuse") || target.ground.filesystem == "ecryptfs";
+    target.is_directory() && over_directory && target.ground.filesystem != "fuseblk"
 }
 
 /// The processes that serve a FUSE file system, if the system reports them.
 pub(super) fn serving(target: &Target) -> Vec<u32> {
-    if !target.is_directory() || !target.filesystem.starts_with("fuse") {
+    if !target.is_directory() || !target.ground.filesystem.starts_with("fuse") {
         return Vec::new();
     }
-    storage::serving(target.number)
+    storage::serving(target.ground.number)
 }
 
 struct Seen {

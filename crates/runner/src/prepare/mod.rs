@@ -3,6 +3,7 @@
 mod active_range;
 mod arms;
 mod emulated;
+mod existing;
 mod fill;
 mod lower_cache;
 mod places;
@@ -29,9 +30,10 @@ pub(crate) use self::active_range::ActiveRange;
 use self::emulated::Emulation;
 pub(crate) use self::target::PreparedTarget;
 use self::volumes::Unlocker;
-use crate::plan::arms::{Arms, all_recorded};
-use crate::plan::storage::{Buffered, InUse, Present, Storage};
-use crate::plan::{Plan, limits};
+use crate::decide::arms::{Arms, recorded_up};
+use crate::decide::storage::{Buffered, Present, Storage};
+use crate::decide::{Plan, limits};
+use crate::look::InUse;
 use crate::recorder::Recorder;
 use crate::{Event, Halt, Observer as _, RunError, machine, resumed};
 
@@ -117,14 +119,14 @@ impl<'a> Session<'a> {
             let reason = format!("io_uring is not used ({reason}); threads carry the requests.");
             notes.push(reason);
         }
-        let mut counters = Counters::new(targets.plain.device_stat.clone(), &SERVING);
+        let mut counters = Counters::new(targets.plain.counters(), &SERVING);
         let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         let machine = machine(counters.measure_baseline(BASELINE, cpus));
         // Claims all targets before the first byte is written to any.
         let plain = PreparedTarget::claim(targets.plain, range.clone(), plan, 0, &[], &journal)?;
         let mut encrypted: Vec<PreparedTarget> = Vec::new();
         for target in targets.encrypted {
-            let counted_by = counters.add_device(target.device_stat.clone());
+            let counted_by = counters.add_device(target.counters());
             let before: Vec<_> = std::iter::once(&plain).chain(&encrypted).collect();
             let claimed =
                 PreparedTarget::claim(target, range.clone(), plan, counted_by, &before, &journal)?;
@@ -178,7 +180,7 @@ impl<'a> Session<'a> {
                     None => self.bring_up(arms, recorder)?,
                 }
                 // Systems choose settings that nobody asked for, and the kernel names its drivers once they are in use.
-                self.recorded.arms = all_recorded(&self.specs, self.plan.tier)?;
+                self.recorded.arms = recorded_up(&self.specs, self.plan.tier)?;
             }
             Arms::Volumes(arms) => {
                 let mut begun = 0;
@@ -232,11 +234,11 @@ impl<'a> Session<'a> {
             kind: (!target.is_directory()).then(|| target.kind().to_owned()),
             backing_file: target.existing.as_ref().and_then(|e| e.backing_file.clone()),
             erased: target.existing.as_ref().map(|e| e.signatures.clone()).unwrap_or_default(),
-            filesystem: target.filesystem.clone(),
-            mount_options: target.mount_options.clone(),
-            source: target.source.clone(),
-            device: target.device.clone(),
-            encrypted_by: target.encrypted_by(),
+            filesystem: target.ground.filesystem.clone(),
+            mount_options: target.ground.mount_options.clone(),
+            source: target.ground.source.clone(),
+            device: target.device().cloned(),
+            encrypted_by: target.ground.encrypted_by.clone(),
             scratch: record::Scratch {
                 size_bytes: range.as_ref().map_or(0, ActiveRange::len),
                 size_reason: self.plain.size_reason.clone(),
@@ -275,10 +277,10 @@ impl<'a> Session<'a> {
             arm: arm.id.clone(),
             directory: shown(&target.path),
             kind: target.kind().to_owned(),
-            filesystem: target.filesystem.clone(),
-            mount_options: target.mount_options.clone(),
-            source: target.source.clone(),
-            device: target.device.clone(),
+            filesystem: target.ground.filesystem.clone(),
+            mount_options: target.ground.mount_options.clone(),
+            source: target.ground.source.clone(),
+            device: target.device().cloned(),
             backing_file: existing.and_then(|e| e.backing_file.clone()),
             erased: existing.map(|e| e.signatures.clone()).unwrap_or_default(),
             in_use: self.in_use.as_ref().map(|in_use| in_use.facts.clone()),
@@ -293,7 +295,7 @@ fn buffered_note(plan: &Plan, plain: &PreparedTarget) -> Option<String> {
         Buffered::Asked => "as asked".to_owned(),
         Buffered::Profile => "as the profile has it".to_owned(),
         Buffered::No => {
-            let file_system = match plain.target.filesystem.as_str() {
+            let file_system = match plain.target.ground.filesystem.as_str() {
                 "" => "it",
                 name => name,
             };

@@ -8,7 +8,7 @@ use cryptbench_system::{self as system, ArmSpec, Attachment, Target, container_p
 use super::PreparedTarget;
 use super::active_range::ActiveRange;
 use crate::RunError;
-use crate::plan::Plan;
+use crate::decide::Plan;
 
 /// Takes the blocks of the scratch files from the device, in turn with those of the containers that arms are set up in and,
 /// on one file system, with each other. `size` is that of the active range in bytes.
@@ -36,9 +36,9 @@ pub(super) fn allocate(
     }
     let mut elsewhere = BTreeMap::<_, Vec<&Scratch>>::new();
     for target in encrypted {
-        match target.target.number == plain.target.number {
+        match target.target.ground.number == plain.target.ground.number {
             true => scratch.extend(made(target)),
-            false => elsewhere.entry(target.target.number).or_default().extend(made(target)),
+            false => elsewhere.entry(target.target.ground.number).or_default().extend(made(target)),
         }
     }
     for together in elsewhere.values() {
@@ -58,7 +58,7 @@ pub(super) fn note(
         encrypted.get(number).is_some_and(|encrypted| {
             made(plain).is_some()
                 && made(encrypted).is_some()
-                && encrypted.target.number == plain.target.number
+                && encrypted.target.ground.number == plain.target.ground.number
         })
     };
     let lies_elsewhere = |arm: &&ArmSpec| match arm.target {

@@ -6,7 +6,7 @@ use cryptbench_system::resource::{Journal, PrivateDirectory};
 use cryptbench_text::{chain, shown};
 
 use crate::RunError;
-use crate::plan::storage::Target;
+use crate::decide::storage::Target;
 
 /// A private directory on `target`, where no one else can rename the files of a run, if someone
 /// could in the target itself. `names` says whether the run creates anything that is opened again
@@ -56,9 +56,11 @@ mod tests {
 
     use super::*;
     use crate::Consent;
+    use crate::look::Place;
 
     fn inspect(directory: &std::path::Path) -> Target {
-        Target::inspect(directory, "20261121-203000-1a2b3c", &Consent::default()).unwrap()
+        let place = Place::look(directory);
+        Target::admit(&place, "20261121-203000-1a2b3c", &Consent::default(), &[]).unwrap()
     }
 
     #[test]

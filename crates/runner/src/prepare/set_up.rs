@@ -15,8 +15,8 @@ use cryptbench_system::resource::{Journal, Reserve};
 use cryptbench_system::{self as system, ArmContext, ArmSpec, PreparedArm, SystemError, Target};
 
 use super::PreparedTarget;
-use crate::plan::Plan;
-use crate::plan::arms::makes_a_disk;
+use crate::decide::Plan;
+use crate::decide::arms::makes_a_disk;
 use crate::recorder::Recorder;
 use crate::{Event, Observer as _};
 

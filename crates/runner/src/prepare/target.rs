@@ -15,10 +15,10 @@ use super::lower_cache::{Below, caches_below, look_below, serving};
 use super::places;
 use super::seclusion::seclude;
 use crate::RunError;
-use crate::plan::Plan;
-use crate::plan::arms::{Arms, makes_a_disk};
-use crate::plan::sizes::makes_files;
-use crate::plan::storage::{Buffered, Range, Target};
+use crate::decide::Plan;
+use crate::decide::arms::{Arms, makes_a_disk};
+use crate::decide::sizes::makes_files;
+use crate::decide::storage::{Buffered, Range, Target};
 
 /// A target in use. Its fields are taken down from the first to the last.
 pub(crate) struct PreparedTarget {
@@ -74,7 +74,8 @@ impl PreparedTarget {
         let buffered = plan.buffered != Buffered::No;
         let range = match range {
             Some(range) => {
-                let beside = before.iter().find(|other| other.target.number == target.number);
+                let beside =
+                    before.iter().find(|other| other.target.ground.number == target.ground.number);
                 let beside = beside.and_then(|other| places::made(other));
                 Some(ActiveRange::claim(&target, &inside, range.size, buffered, beside, journal)?)
             }
@@ -208,7 +209,7 @@ fn work_directory(
 ) -> Result<WorkDirectory, RunError> {
     // In one of our own mounts it disappears with the mount, and cleanup must not wait for it to
     // come back.
-    let name = match target.is_our_own() {
+    let name = match target.ground.is_our_own {
         true => "work".to_owned(),
         false => format!("cryptbench-{run_id}.work"),
     };

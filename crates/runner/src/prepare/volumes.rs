@@ -15,7 +15,7 @@ use cryptbench_volume::format::tcrypt::{self, Product};
 use cryptbench_volume::{Credentials, Secret, VolumeError};
 
 use crate::RunError;
-use crate::plan::volumes::{LUKS_KEY, UnlockArm, UnlockFormat, UnlockKind};
+use crate::decide::volumes::{LUKS_KEY, UnlockArm, UnlockFormat, UnlockKind};
 
 /// Time that determines the cost of a new LUKS key: cryptsetup's default (`--iter-time`).
 pub const UNLOCK_TIME: Duration = Duration::from_secs(2);

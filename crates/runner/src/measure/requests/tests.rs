@@ -10,7 +10,8 @@ use cryptbench_load::{EngineChoice, Profile, Work};
 use cryptbench_system::Selection;
 
 use super::*;
-use crate::plan::plan;
+use crate::decide::decide;
+use crate::look::look;
 use crate::recorder::Recorder;
 use crate::{Consent, Event, Request, TargetRequest, UnlockSelection};
 
@@ -73,7 +74,10 @@ fn request(place: &Path) -> Request {
 fn written_beside_others(cached_below: bool) -> Option<(u64, bool)> {
     let place = tempfile::tempdir().unwrap();
     counters(place.path())?;
-    let (plan, stop) = (plan(&request(place.path())).unwrap(), AtomicBool::new(false));
+    let (plan, stop) = (
+        decide(&request(place.path()), &look(&request(place.path()))).unwrap(),
+        AtomicBool::new(false),
+    );
     let mut session = Session::open(&plan, &stop).unwrap();
     let mut nobody = |_: Event<'_>| {};
     let mut recorder = Recorder::begin(&plan, &session, "0", &mut nobody).unwrap();

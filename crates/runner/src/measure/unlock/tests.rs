@@ -11,7 +11,8 @@ use cryptbench_volume::VolumeError;
 use cryptbench_volume::detect::{Kind, detect};
 
 use super::*;
-use crate::plan::volumes::{UnlockArm, UnlockSelection, arms};
+use crate::decide::Tiers;
+use crate::decide::volumes::{UnlockArm, UnlockSelection, arms};
 
 fn select(formats: &[&str], prfs: &[&str], pims: &[u32]) -> UnlockSelection {
     UnlockSelection {
@@ -90,7 +91,11 @@ fn the_record_says_what_a_key_costs() {
     let directory = tempfile::tempdir().unwrap();
     let mut chosen = arms(&select(&["veracrypt"], &["sha-256", "argon2id"], &[1])).unwrap();
     chosen.extend(arms(&select(&["luks2"], &["sha-256"], &[])).unwrap().split_off(2));
-    let before = chosen[4].record().unwrap();
+    let tiers = Tiers {
+        ciphers: cryptbench_cipher::tier().unwrap(),
+        derivations: cryptbench_kdf::tier().unwrap(),
+    };
+    let before = chosen[4].record(tiers).unwrap();
     assert!(!before.settings.contains_key("iterations"), "it has not been chosen yet");
     let recorded = prepare(&chosen, directory.path()).record_arms().unwrap();
     assert_eq!((recorded[0].role, recorded[0].system.as_str()), (ArmRole::Plain, "plain"));

@@ -3,13 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use cryptbench_os::FileIdentity;
-use cryptbench_os::storage::is_encrypted;
 use cryptbench_text::shown;
 
 use super::Target;
-use super::block::Tree;
 use crate::RunError;
+use crate::look::Below;
 
 /// Refuses targets that cannot be a pair.
 pub(super) fn check(plain: &Target, encrypted: &Target) -> Result<(), RunError> {
@@ -46,37 +44,47 @@ pub(super) fn check_others(before: &Target, encrypted: &Target) -> Result<(), Ru
 
 /// Whether two targets are the same directory, file or device, by whichever names.
 fn are_one(one: &Target, other: &Target) -> bool {
-    let identity = |target: &Target| FileIdentity::reached_by(&target.path).ok();
+    let identity = |target: &Target| target.ground.identity;
+    let number = |target: &Target| target.existing.as_ref().map(|e| e.identity.number);
     one.path == other.path
         || (identity(one).is_some() && identity(one) == identity(other))
-        || one.existing.as_ref().is_some_and(|e| e.is_at(&other.path))
+        || (number(one).is_some() && number(one) == number(other))
 }
 
 /// Whether one of two devices is built on the other.
 fn shares(plain: &Target, encrypted: &Target) -> bool {
-    let (Some(a), Some(b)) = (&plain.node, &encrypted.node) else { return false };
+    let (Some(a), Some(b)) = (below(plain), below(encrypted)) else { return false };
     let files = plain.kind() == "file" && encrypted.kind() == "file";
-    let tree = Tree::this();
-    let (of_a, of_b) = (tree.files(a), tree.files(b));
     // Through a single loop device they are separate partitions of it.
-    let by_two = of_a.iter().any(|(file, by)| of_b.get(file).is_some_and(|other| other != by));
-    !files && (by_two || tree.stack(a).contains(b) || tree.stack(b).contains(a))
+    let by_two = a
+        .files
+        .iter()
+        .any(|(file, by)| b.files.iter().any(|(other, by_other)| other == file && by_other != by));
+    !files && (by_two || a.stack.contains(&b.name) || b.stack.contains(&a.name))
 }
 
 /// Whether the new files of both use space of the same file system.
 pub(super) fn share_room(plain: &Target, encrypted: &Target) -> bool {
     plain.existing.is_none()
-        && (plain.number == encrypted.number
-            || (plain.node.is_some() && plain.node == encrypted.node))
+        && (plain.ground.number == encrypted.ground.number
+            || (below(plain).is_some() && name(plain) == name(encrypted)))
+}
+
+fn below(target: &Target) -> Option<&Below> {
+    target.ground.below.as_ref()
+}
+
+fn name(target: &Target) -> Option<&str> {
+    below(target).map(|below| below.name.as_str())
 }
 
 /// Caveats for readers of the comparison, in sentences.
 pub(super) fn caveats(plain: &Target, encrypted: &Target) -> Vec<String> {
     let mut notes = Vec::new();
     let (a, b) = (shown(&plain.path), shown(&encrypted.path));
-    if plain.existing.is_none() && plain.number == encrypted.number {
-        notes.push(match is_encrypted(&encrypted.path) {
-            true if !is_encrypted(&plain.path) => format!(
+    if plain.existing.is_none() && plain.ground.number == encrypted.ground.number {
+        notes.push(match encrypted.ground.is_encrypted {
+            true if !plain.ground.is_encrypted => format!(
                 "{a} and {b} lie on the same mount; the file system says that it encrypts what is in {b}."
             ),
             true => format!(
@@ -95,7 +103,6 @@ pub(super) fn caveats(plain: &Target, encrypted: &Target) -> Vec<String> {
 
 /// How the positions of the two targets affect the comparison.
 fn placement(plain: &Target, encrypted: &Target) -> String {
-    let tree = Tree::this();
     let (a, b) = (shown(&plain.path), shown(&encrypted.path));
     let unknown = |target: &Target| {
         format!(
@@ -104,43 +111,44 @@ fn placement(plain: &Target, encrypted: &Target) -> String {
             shown(&target.path)
         )
     };
-    let (Some(below_a), Some(below_b)) = (&plain.node, &encrypted.node) else {
-        return unknown(if plain.node.is_none() { plain } else { encrypted });
+    let (Some(below_a), Some(below_b)) = (below(plain), below(encrypted)) else {
+        return unknown(if below(plain).is_none() { plain } else { encrypted });
     };
-    let (disks_a, disks_b) = (tree.disks(below_a), tree.disks(below_b));
+    let (disks_a, disks_b) = (&below_a.disks, &below_b.disks);
     let names = |disks: &BTreeSet<String>| match disks.is_empty() {
-        true => below_a.name(),
+        true => below_a.name.clone(),
         false => disks.iter().cloned().collect::<Vec<_>>().join(" and "),
     };
-    if below_a != below_b && (disks_a.is_empty() || disks_b.is_empty()) {
+    let is_one = below_a.name == below_b.name;
+    if !is_one && (disks_a.is_empty() || disks_b.is_empty()) {
         return unknown(if disks_a.is_empty() { plain } else { encrypted });
     }
     if disks_a != disks_b {
         return format!(
             "Warning: {a} lies on {} and {b} on {}: a difference between these devices looks like a cost of \
              encryption. Prepare both on one device, or measure the pair with their roles exchanged too.",
-            names(&disks_a),
-            names(&disks_b)
+            names(disks_a),
+            names(disks_b)
         );
     }
-    if below_a == below_b || (plain.kind() == "file" && encrypted.kind() == "file") {
+    if is_one || (plain.kind() == "file" && encrypted.kind() == "file") {
         return format!(
             "{a} and {b} are stored in the same file system on {}, each in files of its own, whose places it chose \
              itself and which cannot be exchanged between blocks.",
-            names(&disks_a)
+            names(disks_a)
         );
     }
-    let start = |target: &Target| {
-        let node = target.node.as_ref().filter(|node| node.is_partition());
-        node.map_or(String::new(), |node| format!(" from {} GB on", node.start() / 1_000_000_000))
+    let start = |below: &Below| match below.is_partition {
+        true => format!(" from {} GB on", below.start / 1_000_000_000),
+        false => String::new(),
     };
     format!(
         "{a} ({}{}) and {b} ({}{}) lie on the same disk, {}, in different places, which cannot be exchanged between \
          blocks: the zones of a rotating disk differ by up to half in speed, those of flash in how they were written.",
-        below_a.name(),
-        start(plain),
-        below_b.name(),
-        start(encrypted),
-        names(&disks_a)
+        below_a.name,
+        start(below_a),
+        below_b.name,
+        start(below_b),
+        names(disks_a)
     )
 }

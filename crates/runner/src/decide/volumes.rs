@@ -7,6 +7,7 @@ use cryptbench_kdf::pim::{self, VolumeKind};
 use cryptbench_kdf::{Derivation, Effort, Function};
 use cryptbench_record::{Arm, ArmRole};
 
+use super::Tiers;
 use crate::RunError;
 
 /// The cipher of all volumes; the measurement covers what comes before it.
@@ -216,10 +217,10 @@ impl UnlockArm {
     /// cost of LUKS is chosen then; `Unlocker::record_arms` includes it.
     ///
     /// # Errors
-    /// [`RunError::Kdf`] for a PIM above the maximum; [`RunError::Cpu`].
-    pub fn record(&self) -> Result<Arm, RunError> {
-        let effort = Effort::new(cryptbench_kdf::tier()?, 1);
-        self.record_with(self.ruled_derivation()?, cryptbench_cipher::tier()?, effort)
+    /// [`RunError::Kdf`] for a PIM above the maximum.
+    pub(crate) fn record(&self, tiers: Tiers) -> Result<Arm, RunError> {
+        let effort = Effort::new(tiers.derivations, 1);
+        self.record_with(self.ruled_derivation()?, tiers.ciphers, effort)
     }
 
     /// The same with the cost of the volume's key.

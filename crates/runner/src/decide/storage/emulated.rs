@@ -2,16 +2,14 @@
 //! it.
 
 use cryptbench_load::WorkloadSpec;
-use cryptbench_os::machine::memory_available;
-use cryptbench_os::storage::space;
-use cryptbench_os::user;
-use cryptbench_text::shown;
+use cryptbench_text::{human, shown};
 
-use super::{MIB, Range, human};
+use super::{MIB, Range};
 use crate::RunError;
-use crate::plan::arms::{Arms, makes_a_disk};
-use crate::plan::request::EmulateRequest;
-use crate::plan::sizes::{containers, file_space, least_scratch, makes_files};
+use crate::decide::arms::{Arms, makes_a_disk};
+use crate::decide::sizes::{containers, file_space, least_scratch, makes_files};
+use crate::look::Facts;
+use crate::request::EmulateRequest;
 
 /// Size of the scratch file if the user sets none.
 const USUAL: u64 = 256 * MIB;
@@ -26,13 +24,10 @@ pub(crate) struct EmulatedStorage {
     pub(crate) emulate: EmulateRequest,
     /// Size of the device in bytes.
     pub(crate) size: u64,
+    /// Whether it gets a file system, which requires root.
+    pub(crate) has_file_system: bool,
     /// The part of it that requests go to.
     pub(crate) range: Range,
-}
-
-/// Whether the device gets a file system, which requires root.
-pub(crate) fn with_file_system() -> bool {
-    user::is_root()
 }
 
 impl EmulatedStorage {
@@ -46,15 +41,17 @@ impl EmulatedStorage {
         asked: Option<u64>,
         arms: &Arms,
         workloads: &[WorkloadSpec],
+        facts: &Facts,
     ) -> Result<Self, RunError> {
-        if !with_file_system() {
+        let has_file_system = facts.is_root;
+        if !has_file_system {
             refuse_files(arms, workloads)?;
         }
         let least = least_scratch(workloads).next_multiple_of(MIB);
         let scratch = asked.unwrap_or(USUAL.max(least)) / MIB * MIB;
         let each = scratch + file_space(workloads);
         let mut size = each;
-        if with_file_system() {
+        if has_file_system {
             // The sizes of systems depend on the free space, which depends on the size of the
             // device.
             for _ in 0..8 {
@@ -63,16 +60,16 @@ impl EmulatedStorage {
             }
         }
         let size = size.next_multiple_of(MIB);
-        let (there, of) = match &emulate.backing {
-            None => (memory_available().unwrap_or(0) / 2, "half of the free memory is".to_owned()),
-            Some(directory) => {
-                let space = space(directory).map_err(|e| RunError::Target {
-                    path: directory.clone(),
-                    problem: e.to_string(),
-                })?;
-                let free = space.free / 20 * 19;
-                (free, format!("{} has", shown(directory)))
+        let room = match (&facts.room_to_emulate, &emulate.backing) {
+            (Some(Err(why)), Some(directory)) => {
+                return Err(RunError::Target { path: directory.clone(), problem: why.clone() });
             }
+            (Some(Ok(room)), _) => *room,
+            _ => 0,
+        };
+        let (there, of) = match &emulate.backing {
+            None => (room / 2, "half of the free memory is".to_owned()),
+            Some(directory) => (room / 20 * 19, format!("{} has", shown(directory))),
         };
         if size > there.min(emulate.model.capacity_bytes) {
             let remedy = match &emulate.backing {
@@ -87,7 +84,8 @@ impl EmulatedStorage {
             )));
         }
         let reason = "the emulated device is made to fit".to_owned();
-        Ok(Self { emulate: emulate.clone(), size, range: Range { size: scratch, reason } })
+        let range = Range { size: scratch, reason };
+        Ok(Self { emulate: emulate.clone(), size, has_file_system, range })
     }
 
     /// The storage of its bytes, in words.

@@ -8,15 +8,16 @@ use cryptbench_devices::sweep::{Load, seconds_per_request};
 use cryptbench_load::{Assumptions, Forecast, Profile, Rates, WorkloadSpec};
 use cryptbench_record::{self as record, ArmRole};
 use cryptbench_system::ArmSpec;
-use cryptbench_text::shown;
+use cryptbench_text::{human, shown};
 
-use super::arms::makes_a_disk;
-use super::request::Request;
-use super::sizes::containers;
-use super::storage::{EmulatedStorage, Present, Range, Storage, Target, Targets, human};
-use super::{Plan, plan};
+use crate::decide::arms::makes_a_disk;
+use crate::decide::sizes::containers;
+use crate::decide::storage::{EmulatedStorage, Present, Range, Storage, Target, Targets};
+use crate::decide::{Plan, decide};
+use crate::disk_rates::rates_of;
+use crate::look::{Facts, look};
 use crate::verify::traffic;
-use crate::{DiskRates, RunError, disk_rates};
+use crate::{DiskRates, Request, RunError};
 
 /// The prediction of a run.
 #[derive(Clone, Debug)]
@@ -40,13 +41,25 @@ pub struct DryRun {
     pub remarks: Vec<String>,
 }
 
-/// Plans `request` and inspects the target without creating anything. `runs` contains earlier
+/// Looks and decides as a run of `request` would, without creating anything. `runs` contains earlier
 /// records.
 ///
 /// # Errors
 /// Those with which a run of `request` would be refused.
 pub fn dry_run(request: &Request, runs: Option<&Path>) -> Result<DryRun, RunError> {
-    let plan = plan(request)?;
+    dry_run_on(request, &look(request), runs)
+}
+
+/// The same where these are the facts.
+///
+/// # Errors
+/// As [`dry_run`].
+pub fn dry_run_on(
+    request: &Request,
+    facts: &Facts,
+    runs: Option<&Path>,
+) -> Result<DryRun, RunError> {
+    let plan = decide(request, facts)?;
     Ok(match &plan.storage {
         Storage::Present(present) => on_present(&plan, present, request, runs),
         Storage::Emulated(storage) => on_emulated(&plan, storage, request),
@@ -62,7 +75,8 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
     };
     let arms = plan.arms.systems();
     let own = own_files(arms);
-    let measured = runs.and_then(|runs| disk_rates(&plain.path, runs));
+    let device = plain.device().filter(|_| plain.is_directory());
+    let measured = runs.and_then(|runs| rates_of(device?, runs));
     // A mounted system fills its container and the file in it; of a pair each target is filled.
     let fills = match is_only_read {
         true => 0,
@@ -98,7 +112,7 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
 
 /// The same for an emulated device, whose model determines its speed.
 fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> DryRun {
-    let EmulatedStorage { emulate, size, range } = storage;
+    let EmulatedStorage { emulate, size, range, .. } = storage;
     let model = &emulate.model;
     let own = own_files(plan.arms.systems());
     let rate = |operation| {

@@ -4,16 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cryptbench_load::{BlockWork, FileUse, Profile, Work};
-use cryptbench_os::storage::{mount_of, number_in_words};
+use cryptbench_os::storage::{Node, Tree, mount_of, number_in_words};
 use cryptbench_os::{Details, FileType, user};
 use cryptbench_record as record;
 use cryptbench_system::SystemError;
 use cryptbench_system::provision::{CryptTable, crypt_table};
-use cryptbench_text::{chain, shown};
+use cryptbench_text::chain;
 
-use super::block::{Node, Tree};
-use super::human;
 use crate::RunError;
 
 /// An open dm-crypt device with the part of the device below that it shows.
@@ -51,58 +48,6 @@ impl InUse {
     pub fn label(&self) -> String {
         format!("{} (dm-crypt)", self.facts.system)
     }
-
-    /// What a reader must know, in sentences.
-    pub(super) fn notes(&self, stretch: u64) -> Vec<String> {
-        let record::InUse { system, cipher, sector_size, offset_bytes, size_bytes, .. } =
-            &self.facts;
-        let (mapped, below) = (shown(&self.mapped), shown(&self.below));
-        vec![
-            format!(
-                "{mapped} is {system}, {cipher} in sectors of {sector_size} bytes. Plain is {below}, the device below it, \
-                 from byte {offset_bytes} on: the same {}, read without being decrypted. Both were opened for reading \
-                 only, and nothing was written to them.",
-                human(*size_bytes)
-            ),
-            format!(
-                "In each block the arms read different neighbouring stretches of {}, drawn anew each time, so that none \
-                 finds in the drive's cache what another has just read. Parts that were trimmed or never written are read \
-                 faster than data, above as below.",
-                human(stretch)
-            ),
-        ]
-    }
-}
-
-/// `profile` without all that writes or makes files, for `option`; says so in a remark.
-///
-/// # Errors
-/// [`RunError::Usage`] if nothing is left.
-pub fn only_reads(mut profile: Profile, option: &str) -> Result<Profile, RunError> {
-    let all = profile.workloads.len();
-    profile.workloads.retain(|workload| reads(&workload.work));
-    if profile.workloads.is_empty() {
-        return Err(RunError::Usage(format!(
-            "{option} only reads, and the profile {} has no work that reads what is there: choose another",
-            profile.name
-        )));
-    }
-    let left_out = all - profile.workloads.len();
-    if left_out > 0 {
-        profile.remarks.push(format!(
-            "{left_out} of {all} workloads of the profile were left out, because they do more than read."
-        ));
-    }
-    profile.buffered = false;
-    Ok(profile)
-}
-
-/// Whether it only reads what is there.
-pub(crate) fn reads(work: &Work) -> bool {
-    let reads = |work: &BlockWork| {
-        !work.direction.writes() && !work.stdio && matches!(work.file, FileUse::Scratch(_))
-    };
-    matches!(work, Work::Block(work) if reads(work))
 }
 
 fn find(tree: &Tree, asked: Option<&Path>, tables: Tables<'_>) -> Result<InUse, RunError> {
@@ -373,16 +318,5 @@ mod tests {
         assert!(elsewhere.contains("open are /dev/mapper/root (LUKS2)"), "{elsewhere}");
         let missing = m.find(Some(&dir.path().join("none"))).unwrap_err();
         assert!(missing.contains("No such file"), "{missing}");
-    }
-
-    #[test]
-    fn of_a_profile_only_what_reads_is_left() {
-        let profile = only_reads(Profile::named("quick").unwrap(), "--existing").unwrap();
-        let ids: Vec<&str> = profile.workloads.iter().map(|w| w.id.as_str()).collect();
-        assert_eq!(ids.len(), 4);
-        assert!(ids.iter().all(|id| id.contains("read")), "{ids:?}");
-        assert!(profile.remarks.iter().any(|r| r.starts_with("4 of 8 workloads")));
-        let why = only_reads(Profile::named("mount").unwrap(), "--existing").unwrap_err();
-        assert!(why.to_string().contains("only reads"), "{why}");
     }
 }

@@ -1,16 +1,20 @@
 //! The targets of a run: one, or a plain one and those that its user encrypted.
 
+use std::path::PathBuf;
+
 use cryptbench_blockdev::Extent;
 use cryptbench_load::WorkloadSpec;
 use cryptbench_record as record;
-use cryptbench_system::{ArmSpec, Attachment, Role, find};
-use cryptbench_text::{chain, shown};
+use cryptbench_system::{ArmSpec, Role};
+use cryptbench_text::{chain, human, shown};
 
-use super::{Consent, InUse, MIB, Target, encryption, human, pair, reads};
+use super::only_read::{check_reads, in_use_notes, only_read_note};
+use super::{MIB, Target, pair};
 use crate::RunError;
-use crate::plan::arms::{Arms, makes_a_disk};
-use crate::plan::request::TargetRequest;
-use crate::plan::sizes::{containers, file_space, least_scratch, makes_files, uses_range};
+use crate::decide::arms::{Arms, makes_a_disk};
+use crate::decide::sizes::{containers, file_space, least_scratch, makes_files, uses_range};
+use crate::look::{Facts, InUse, Number, Place, There};
+use crate::request::{Consent, TargetRequest};
 
 /// Size of the scratch file for workloads that do not use it: it only shows which kind of I/O
 /// works.
@@ -36,38 +40,45 @@ pub(crate) struct Range {
 }
 
 impl Targets {
-    /// Inspects the storage that `target` names. Changes nothing.
+    /// Admits the storage that `target` names.
     ///
     /// # Errors
     /// [`RunError::Target`] if it must not be used, with a remedy.
-    pub(crate) fn inspect(target: &TargetRequest, run_id: &str) -> Result<Self, RunError> {
+    pub(super) fn admit(target: &TargetRequest, facts: &Facts) -> Result<Self, RunError> {
+        let Facts { plain, encrypted, consented, .. } = facts;
+        let Some(plain) = plain else {
+            let problem = "nobody looked at it".to_owned();
+            return Err(RunError::Target { path: target.path.clone(), problem });
+        };
         if let Some(in_use) = target.pair.iter().find_map(|pair| pair.in_use.as_ref()) {
             let record::InUse { offset_bytes: offset, size_bytes: len, .. } = in_use.facts;
+            let mapped = |place| Target::to_read(place, Some(Extent { offset: 0, len }));
             return Ok(Self {
-                plain: Target::to_read(&in_use.below, Extent { offset, len })?,
-                encrypted: vec![Target::to_read(&in_use.mapped, Extent { offset: 0, len })?],
+                plain: Target::to_read(plain, Some(Extent { offset, len }))?,
+                encrypted: encrypted.iter().map(mapped).collect::<Result<_, _>>()?,
                 in_use: Some(in_use.clone()),
             });
         }
+        let mut all = encrypted.iter().chain([plain].into_iter().filter(|_| !encrypted.is_empty()));
+        let is_missing =
+            |place: &&Place| matches!(place.there, There::Nothing { .. } | There::Unseen(_));
+        if let Some(place) = all.find(is_missing) {
+            let problem = "does not exist: a pair compares places that are there".to_owned();
+            return Err(RunError::Target { path: place.path.clone(), problem });
+        }
+        let run_id = &facts.drawn.run_id;
+        let admit = |place: &Place| Target::admit(place, run_id, &target.consent, consented);
+        let plain = admit(plain)?;
         if target.only_read {
-            let plain = Target::device_to_read(&target.path)?;
             return Ok(Self { plain, encrypted: Vec::new(), in_use: None });
         }
-        let named = target.pair.iter().map(|pair| &pair.encrypted);
-        let all = named.clone().chain([&target.path].into_iter().filter(|_| named.len() > 0));
-        if let Some(path) = all.into_iter().find(|path| !path.exists()) {
-            let problem = "does not exist: a pair compares places that are there".to_owned();
-            return Err(RunError::Target { path: path.clone(), problem });
-        }
-        let inspect = |path: &std::path::PathBuf| Target::inspect(path, run_id, &target.consent);
-        let plain = inspect(&target.path)?;
-        let encrypted = named.map(inspect).collect::<Result<Vec<_>, _>>()?;
+        let encrypted = encrypted.iter().map(admit).collect::<Result<Vec<_>, _>>()?;
         for (number, one) in encrypted.iter().enumerate() {
             pair::check(&plain, one)?;
             encrypted[..number].iter().try_for_each(|before| pair::check_others(before, one))?;
         }
         let targets = Self { plain, encrypted, in_use: None };
-        targets.check_consent(&target.consent)?;
+        targets.check_consent(&target.consent, consented)?;
         Ok(targets)
     }
 
@@ -81,10 +92,14 @@ impl Targets {
     }
 
     /// Checks that the consent matches the storage; otherwise it was meant for something else.
-    fn check_consent(&self, consent: &Consent) -> Result<(), RunError> {
+    fn check_consent(
+        &self,
+        consent: &Consent,
+        consented: &[(PathBuf, Option<Number>)],
+    ) -> Result<(), RunError> {
         for path in &consent.destroy {
             let mut existing = self.each().filter_map(|target| target.existing.as_ref());
-            if !existing.any(|existing| existing.is_at(path)) {
+            if !existing.any(|existing| existing.is_named(path, consented)) {
                 let targets: Vec<_> = self.each().map(|target| shown(&target.path)).collect();
                 return Err(RunError::Target {
                     path: path.clone(),
@@ -119,7 +134,7 @@ impl Targets {
         workloads: &[WorkloadSpec],
     ) -> Result<(), RunError> {
         if self.are_only_read() {
-            return only_reads(arms, workloads);
+            return check_reads(arms, workloads);
         }
         let Some(target) = self.each().find(|target| !target.is_directory()) else {
             return Ok(());
@@ -208,7 +223,7 @@ impl Targets {
                 (shared, "so that a file of each place fits on the same file system".to_owned());
         }
         for target in self.each() {
-            if let Some(Err(why)) = target.existing.as_ref().map(|e| e.suits(size)) {
+            if let Some(Err(why)) = target.existing.as_ref().map(|e| e.suits(size, e.holes)) {
                 let problem = chain(&why);
                 return Err(RunError::Target { path: target.path.clone(), problem });
             }
@@ -247,15 +262,21 @@ impl Targets {
 
     /// What a reader must know first: that plain storage is none.
     fn encryption_note(&self) -> Option<String> {
-        let by = self.plain.encrypted_by()?;
-        Some(encryption::sentence(&self.plain.path, &by))
+        let by = self.plain.ground.encrypted_by.as_ref()?;
+        Some(format!(
+            "{} is encrypted already, by {} ({}): \"plain\" is not plain there, and every figure is what more encryption costs on \
+             top of that.",
+            shown(&self.plain.path),
+            by.system,
+            by.at
+        ))
     }
 
     /// Notes on the targets for readers, in sentences: first, whether plain storage is plain.
     pub(crate) fn notes(&self, size: u64) -> Vec<String> {
         let mut notes: Vec<String> = self.encryption_note().into_iter().collect();
         if let Some(in_use) = &self.in_use {
-            notes.extend(in_use.notes(size));
+            notes.extend(in_use_notes(in_use, size));
             return notes;
         }
         if self.are_only_read() {
@@ -276,36 +297,5 @@ impl Targets {
         }
         notes.extend(self.encrypted.iter().flat_map(|one| pair::caveats(&self.plain, one)));
         notes
-    }
-}
-
-/// What a reader must know of a device that is only read, in sentences.
-fn only_read_note(target: &Target) -> String {
-    format!(
-        "{} was only read, and nothing was written. The ciphers decrypted whatever lies there, which takes as long as \
-         for data. Parts that were trimmed or never written are read faster than data.",
-        shown(&target.path)
-    )
-}
-
-/// Refuses anything that could write to devices that are only read.
-fn only_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError> {
-    let refuse = |what: &str| {
-        Err(RunError::Usage(format!(
-            "devices in use and with --read-only are only read, and {what}: leave it out"
-        )))
-    };
-    let Arms::Systems(arms) = arms else { return refuse("volumes to be opened are made first") };
-    let reads_there = |arm: &ArmSpec| match arm.system {
-        "plain" | "paired" => true,
-        // In this process, on the bytes that are there.
-        name => find(name).is_ok_and(|s| !s.makes_a_disk() && s.attachment() == Attachment::Inline),
-    };
-    if let Some(arm) = arms.iter().find(|arm| !reads_there(arm)) {
-        return refuse(&format!("{} writes", arm.label));
-    }
-    match workloads.iter().find(|workload| !reads(&workload.work)) {
-        Some(workload) => refuse(&format!("the workload {:?} does more", workload.id)),
-        None => Ok(()),
     }
 }

@@ -1,16 +1,18 @@
 //! Reasons for not overwriting existing storage, with remedies.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use cryptbench_text::printable;
+use cryptbench_text::{human, printable};
+use serde::{Deserialize, Serialize};
 
-use super::existing::Held;
-use super::holders::Holder;
-use super::human;
+use crate::look::Holder;
+use crate::look::existing::Held;
 
 /// Why a file or device is not used for a run.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Refusal {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Refusal {
     /// It is in use.
     #[error("is in use and is not overwritten: {}", list(.0))]
     Used(Vec<Holder>),
@@ -43,7 +45,7 @@ pub(super) enum Refusal {
     Unknown { what: String },
     /// It cannot be written.
     #[error("is read-only: {remedy}")]
-    ReadOnly { remedy: &'static str },
+    ReadOnly { remedy: Cow<'static, str> },
     /// The kernel has reserved it, for a reason that is not visible here.
     #[error(
         "is already reserved in the kernel, for example by a mount in another namespace or by another run of \
@@ -57,18 +59,24 @@ pub(super) enum Refusal {
     Locked,
     /// It changed between the check and the first write.
     #[error("is not what it was when it was checked ({what} has changed): nothing was written")]
-    Changed { what: &'static str },
+    Changed { what: Cow<'static, str> },
     /// It is neither a file nor a block device.
     #[error(
         "is neither a directory, nor a file, nor a block device: name one of these, or a file that does not exist yet"
     )]
     Kind,
     /// The operating system refused.
-    #[error("cannot {act}")]
-    Io { act: &'static str, source: std::io::Error },
+    #[error("cannot {act}: {why}")]
+    Io { act: Cow<'static, str>, why: String },
     /// It could not be inspected.
-    #[error("nothing is overwritten, because its contents cannot be determined")]
-    Unreadable(#[from] cryptbench_system::SystemError),
+    #[error("nothing is overwritten, because its contents cannot be determined: {why}")]
+    Unreadable { why: String },
+}
+
+impl Refusal {
+    pub(crate) fn io(act: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        move |why| Self::Io { act: act.into(), why: why.to_string() }
+    }
 }
 
 fn list(uses: &[Holder]) -> String {
@@ -100,7 +108,7 @@ fn unnamed(what: &str, size: u64, signatures: &[Held], path: &Path) -> String {
 }
 
 /// Quotes a path for a shell. What is not printable is written as POSIX.1-2024 has it, `$'\xff'`.
-pub(super) fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     if path.to_str().is_none() || printable(&text) != text {
         let bytes = path.as_os_str().as_encoded_bytes().iter();

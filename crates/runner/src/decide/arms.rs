@@ -3,15 +3,17 @@
 use cryptbench_cipher::Tier;
 use cryptbench_load::{Work, WorkloadSpec};
 use cryptbench_record as record;
-use cryptbench_system::{self as system, Abilities, ArmSpec, Role, System};
+use cryptbench_system::{self as system, Abilities, ArmSpec, Role, System, null_layer_of};
 use cryptbench_text::shown;
 
+use super::Tiers;
 use super::choices::Choices;
-use super::request::Request;
 use super::sizes::makes_files;
 use super::storage::Target;
 use super::volumes::{self, UnlockArm};
 use crate::RunError;
+use crate::look::Ground;
+use crate::request::{PairRequest, Request};
 
 /// The arms of a run, in the order of the record.
 #[derive(Clone, Debug)]
@@ -93,20 +95,21 @@ impl Arms {
         Ok((Self::Systems(arms), None))
     }
 
-    /// Names the arm of encrypted target `number` after the properties of `target`, unless the user chose a name.
-    pub(super) fn name_pair(&mut self, number: usize, name: Option<&str>, target: &Target) {
+    /// Names the arms of encrypted targets after their properties, unless the user chose a name.
+    pub(super) fn name_pairs(&mut self, pairs: &[PairRequest], targets: &[Target]) {
         let Self::Systems(arms) = self else { return };
-        let path = shown(&target.path);
-        for arm in arms.iter_mut().filter(|arm| arm.target == system::Target::Encrypted(number)) {
-            arm.label = name.map_or_else(
-                || match &target.existing {
-                    Some(_) => path.clone(),
-                    None => format!("{} {path}", target.filesystem),
-                },
-                ToOwned::to_owned,
-            );
-            let facts =
-                [("path", &path), ("filesystem", &target.filesystem), ("source", &target.source)];
+        for arm in arms {
+            let system::Target::Encrypted(number) = arm.target else { continue };
+            let (Some(pair), Some(target)) = (pairs.get(number), targets.get(number)) else {
+                continue;
+            };
+            let (path, Ground { filesystem, source, .. }) = (shown(&target.path), &target.ground);
+            arm.label = match (&pair.name, &target.existing) {
+                (Some(name), _) => name.clone(),
+                (None, Some(_)) => path.clone(),
+                (None, None) => format!("{filesystem} {path}"),
+            };
+            let facts = [("path", &path), ("filesystem", filesystem), ("source", source)];
             let known = facts.into_iter().filter(|(_, value)| !value.is_empty());
             arm.settings.extend(known.map(|(key, value)| (key, value.clone())));
         }
@@ -120,18 +123,24 @@ impl Arms {
         }
     }
 
-    /// The arms in the form of the record.
-    pub(super) fn recorded(&self, tier: Tier) -> Result<Vec<record::Arm>, RunError> {
+    /// The arms in the form of the record, before any is up.
+    pub(super) fn recorded(&self, tiers: Tiers) -> Result<Vec<record::Arm>, RunError> {
+        let tier = tiers.ciphers;
         match self {
-            Self::Systems(arms) => all_recorded(arms, tier),
-            Self::Volumes(arms) => arms.iter().map(UnlockArm::record).collect(),
+            Self::Systems(arms) => {
+                // Other systems tell once they are up.
+                let kernel = |system: &System, arm: &_| system.own_kernel(arm, tier);
+                arms.iter().map(|arm| recorded(arm, arms, kernel)).collect()
+            }
+            Self::Volumes(arms) => arms.iter().map(|arm| arm.record(tiers)).collect(),
         }
     }
 }
 
-/// `arms` as a record has them.
-pub(crate) fn all_recorded(arms: &[ArmSpec], tier: Tier) -> Result<Vec<record::Arm>, RunError> {
-    arms.iter().map(|arm| recorded(arm, arms, tier)).collect()
+/// `arms` that are up, as a record has them.
+pub(crate) fn recorded_up(arms: &[ArmSpec], tier: Tier) -> Result<Vec<record::Arm>, RunError> {
+    let kernel = |system: &System, arm: &_| system.kernel_tier(arm, tier);
+    arms.iter().map(|arm| recorded(arm, arms, kernel)).collect()
 }
 
 /// Refuses workloads that make files on a system that has none.
@@ -146,7 +155,13 @@ fn check_files(arms: &[ArmSpec], workloads: &[WorkloadSpec]) -> Result<(), RunEr
     }
 }
 
-fn recorded(arm: &ArmSpec, arms: &[ArmSpec], tier: Tier) -> Result<record::Arm, RunError> {
+/// `arm` of `arms` in the form of the record; `kernel` tells what runs its cipher.
+fn recorded(
+    arm: &ArmSpec,
+    arms: &[ArmSpec],
+    kernel: impl Fn(&System, &ArmSpec) -> Option<String>,
+) -> Result<record::Arm, RunError> {
+    let system = system::find(arm.system)?;
     Ok(record::Arm {
         id: arm.id.clone(),
         label: arm.label.clone(),
@@ -160,11 +175,10 @@ fn recorded(arm: &ArmSpec, arms: &[ArmSpec], tier: Tier) -> Result<record::Arm, 
         cipher: arm.cipher.map(str::to_owned),
         data_unit: arm.data_unit,
         layout: arm.layout.map(str::to_owned),
-        kernel_tier: system::find(arm.system)?.kernel_tier(arm, tier),
+        kernel_tier: kernel(system, arm),
         attachment: (!matches!(arm.role, Role::Plain | Role::PlainAgain))
-            .then(|| system::find(arm.system).map(|s| s.attachment().as_str().to_owned()))
-            .transpose()?,
-        null_layer: system::null_layer_of(arm, arms).map(|null| null.id.clone()),
+            .then(|| system.attachment().as_str().to_owned()),
+        null_layer: null_layer_of(arm, arms).map(|null| null.id.clone()),
         settings: arm.settings.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect(),
     })
 }

@@ -7,8 +7,8 @@ use cryptbench_record as record;
 use cryptbench_stats::StoppingRule;
 
 use super::Plan;
-use super::request::Request;
 use crate::RunError;
+use crate::request::Request;
 
 /// Time limit of a run with at most the usual number of arms, if its profile leaves the number of
 /// trials to the precision.

@@ -5,12 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use cryptbench_os::Details;
-use cryptbench_os::storage::{is_encrypted, mount_of};
+use cryptbench_os::storage::{Node, Tree, is_encrypted, mount_of};
 use cryptbench_record::EncryptedBy;
 use cryptbench_system::provision::zfs_encryption;
-use cryptbench_text::shown;
-
-use super::block::{Node, Tree};
 
 /// File systems that encrypt what lies in them, by the type of the mount.
 const FILE_SYSTEMS: [(&str, &str); 8] = [
@@ -58,15 +55,4 @@ fn of_device(node: &Node) -> Option<&'static str> {
         let number = Details::of(&fs::metadata(&file).ok()?).file_system;
         of_file_system(&mount_of(number, &file)?.file_system)
     })
-}
-
-/// What a reader must know first, in a sentence.
-pub(super) fn sentence(target: &Path, by: &EncryptedBy) -> String {
-    format!(
-        "{} is encrypted already, by {} ({}): \"plain\" is not plain there, and every figure is what more encryption costs on \
-         top of that.",
-        shown(target),
-        by.system,
-        by.at
-    )
 }

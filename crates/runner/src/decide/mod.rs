@@ -1,28 +1,25 @@
-//! Turns a user's request into a plan that decides everything. Inspects the machine and the target
-//! without changing anything.
+//! Decides how to carry out a request, from what was seen of the machine and the target. Asks nothing, reads no file and no
+//! clock: the same request and facts always give the same plan.
 
 pub(crate) mod arms;
 pub(crate) mod choices;
-pub(crate) mod forecast;
 pub(crate) mod limits;
-mod request;
 pub(crate) mod sizes;
 pub(crate) mod storage;
 pub(crate) mod volumes;
 mod workloads;
 
-use cryptbench_cipher::Tier;
+use cryptbench_cipher::{CpuError, Tier};
 use cryptbench_load::{EngineChoice, Presentation, WorkloadSpec};
-use cryptbench_os::machine::Machine;
 use cryptbench_record as record;
-use cryptbench_system::Abilities;
 
 use self::arms::{Arms, makes_a_disk};
 use self::choices::{Choices, missed};
 use self::limits::{CONFIDENCE, Limits, half_width};
-pub use self::request::{EmulateRequest, PairRequest, Request, TargetRequest};
 use self::storage::{Buffered, Storage};
 use crate::RunError;
+use crate::look::Facts;
+use crate::request::Request;
 
 /// A run, completely decided before the first byte is written. The plan never changes: later
 /// findings become lines of the run's log.
@@ -63,60 +60,43 @@ impl Plan {
     }
 }
 
-/// Decides how to carry out `request`.
+/// Decides how to carry out `request` where these are the `facts`.
 ///
 /// # Errors
 /// [`RunError`] for a request that is contradictory, unavailable or not permitted, with a remedy.
-pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
-    let now = jiff::Timestamp::now();
-    let run_id = run_id(now);
-    let tier = cryptbench_cipher::tier()?;
-    let abilities = Abilities::look_for(&request.selection);
-    let (mut arms, mut choices) = Arms::choose(request, &abilities)?;
-    // Systems that the user did not name are left out where they do not fit.
-    let storage = loop {
-        match storage(request, &arms, &run_id) {
-            Ok(storage) => break storage,
-            Err(error) => {
-                let Some(choices) = &mut choices else { return Err(error) };
-                if !choices.give_way(&error) {
-                    return Err(error);
-                }
-                arms = Arms::Systems(choices.arms()?);
-            }
-        }
-    };
+pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError> {
+    let tiers = Tiers::of(facts)?;
+    let (mut arms, mut choices) = Arms::choose(request, &facts.abilities)?;
+    let storage = storage(request, facts, &mut arms, choices.as_mut())?;
+    arms.name_pairs(&request.target.pair, storage.encrypted());
     // Work over all of the storage is work on so many bytes from here on.
     let request =
         &Request { profile: request.profile.clone().over(storage.whole()), ..request.clone() };
-    let (mut draft, trial_is_asked) = recorded(request, arms.recorded(tier)?)?;
-    (draft.set, draft.left_out) = match (&choices, request.resume.as_deref()) {
+    let (draft, trial_is_asked) = recorded(request, arms.recorded(tiers)?, facts.drawn.seed)?;
+    let (set, left_out) = match (&choices, request.resume.as_deref()) {
         (Some(choices), _) => {
             let (set, left_out) = choices.recorded();
             (Some(set), left_out)
         }
         (None, Some(earlier)) => (earlier.plan.set.clone(), earlier.plan.left_out.clone()),
         (None, None) => {
-            (draft.arm_set().map(str::to_owned), missed(&request.selection, &abilities)?)
+            let set = draft.arm_set().map(str::to_owned);
+            (set, missed(&request.selection, &facts.abilities)?)
         }
     };
-    for (number, (pair, target)) in request.target.pair.iter().zip(storage.encrypted()).enumerate()
-    {
-        arms.name_pair(number, pair.name.as_deref(), target);
-    }
-    let recorded = record::Plan { arms: arms.recorded(tier)?, ..draft };
-    let slow_aes = record::SlowAes::of(&Machine::this().cpu_features, &recorded.arms);
+    let recorded = record::Plan { set, left_out, ..draft };
+    let slow_aes = record::SlowAes::of(&facts.processor.features, &recorded.arms);
     let mut remarks: Vec<String> =
         slow_aes.map(|slow| slow.sentence().to_owned()).into_iter().collect();
     remarks.extend(request.profile.remarks.iter().cloned());
     Ok(Plan {
         recorded,
-        run_id,
-        started: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        run_id: facts.drawn.run_id.clone(),
+        started: facts.drawn.started.clone(),
         arms,
         choices,
         workloads: request.profile.workloads.clone(),
-        tier,
+        tier: tiers.ciphers,
         engine: request.engine,
         storage,
         buffered: Buffered::choose(request),
@@ -129,8 +109,43 @@ pub(crate) fn plan(request: &Request) -> Result<Plan, RunError> {
     })
 }
 
-/// The storage for `arms`, if they fit.
-fn storage(request: &Request, arms: &Arms, run_id: &str) -> Result<Storage, RunError> {
+/// The tiers of a processor. Of one of another architecture, the portable ones.
+#[derive(Clone, Copy)]
+pub(crate) struct Tiers {
+    pub(crate) ciphers: Tier,
+    pub(crate) derivations: Tier,
+}
+
+impl Tiers {
+    fn of(facts: &Facts) -> Result<Self, RunError> {
+        let tiers = facts.processor.tiers.as_ref();
+        let (ciphers, derivations) = tiers.map_err(|value| CpuError { value: value.clone() })?;
+        let tier = |name: &str| name.parse().unwrap_or(Tier::Soft);
+        Ok(Self { ciphers: tier(ciphers), derivations: tier(derivations) })
+    }
+}
+
+/// The storage for `arms`. Systems that the user did not name are left out where they do not fit.
+fn storage(
+    request: &Request,
+    facts: &Facts,
+    arms: &mut Arms,
+    mut choices: Option<&mut Choices>,
+) -> Result<Storage, RunError> {
+    loop {
+        let error = match storage_for(arms, request, facts) {
+            Ok(storage) => return Ok(storage),
+            Err(error) => error,
+        };
+        let Some(choices) = choices.as_deref_mut() else { return Err(error) };
+        if !choices.give_way(&error) {
+            return Err(error);
+        }
+        *arms = Arms::Systems(choices.arms()?);
+    }
+}
+
+fn storage_for(arms: &Arms, request: &Request, facts: &Facts) -> Result<Storage, RunError> {
     if request.precondition > 0 && arms.systems().iter().any(makes_a_disk) {
         return Err(RunError::Usage(
             "--precondition writes to the file that inline systems share; a mounted system has its own, so \
@@ -140,11 +155,15 @@ fn storage(request: &Request, arms: &Arms, run_id: &str) -> Result<Storage, RunE
     }
     // As much whether the user or the program chose the systems, so that both measure the same.
     let most = arms.systems().iter().any(makes_a_disk).then_some(choices::RANGE);
-    Storage::plan(request, arms, run_id, most)
+    Storage::plan(request, arms, facts, most)
 }
 
 /// The plan for `arms` in the form of the record, and whether the length of its trials was set.
-fn recorded(request: &Request, arms: Vec<record::Arm>) -> Result<(record::Plan, bool), RunError> {
+fn recorded(
+    request: &Request,
+    arms: Vec<record::Arm>,
+    seed: u32,
+) -> Result<(record::Plan, bool), RunError> {
     let profile = &request.profile;
     let workload = |w| workloads::record_workload(w, request);
     let workloads: Vec<_> = profile.workloads.iter().map(workload).collect();
@@ -153,17 +172,12 @@ fn recorded(request: &Request, arms: Vec<record::Arm>) -> Result<(record::Plan, 
         && workloads.iter().any(|w| w.unsliced.is_none());
     let Limits { budget, trial, trial_is_asked, ramp_s, min_pairs, max_pairs } =
         Limits::choose(request, arms.len(), is_sliced);
-    let seed = match request.seed {
-        Some(seed) => seed,
-        // Short enough to be typed.
-        None => u64::from(getrandom::u32().expect("the kernel's random generator answers")),
-    };
     let to_find = request.precision.unwrap_or(limits::DEFAULT_PRECISION);
     let plan = record::Plan {
         profile: profile.name.clone(),
         workloads,
         arms,
-        seed,
+        seed: request.seed.unwrap_or(u64::from(seed)),
         budget_s: budget.as_secs_f64(),
         trial_s: trial.as_secs_f64(),
         min_pairs,
@@ -185,11 +199,6 @@ fn recorded(request: &Request, arms: Vec<record::Arm>) -> Result<(record::Plan, 
     Ok((plan, trial_is_asked))
 }
 
-fn run_id(now: jiff::Timestamp) -> String {
-    let random = getrandom::u32().expect("the kernel's random generator answers") & 0xff_ffff;
-    format!("{}-{random:06x}", now.strftime("%Y%m%d-%H%M%S"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -197,9 +206,10 @@ mod tests {
     use cryptbench_load::Profile;
     use cryptbench_system::{Selection, find};
 
-    use super::storage::Consent;
     use super::volumes::UnlockSelection;
     use super::*;
+    use crate::look::look;
+    use crate::request::{Consent, PairRequest, TargetRequest};
 
     pub(super) fn request() -> Request {
         Request {
@@ -231,7 +241,7 @@ mod tests {
 
     /// The plan of `request` on this directory.
     pub(super) fn planned(request: &Request) -> Plan {
-        plan(request).unwrap()
+        decide(request, &look(request)).unwrap()
     }
 
     #[test]
@@ -251,7 +261,8 @@ mod tests {
         let of = |name: &str| find(name).unwrap().arms(&Selection::default()).unwrap();
         let range = |names: &[&str]| {
             let arms = names.iter().flat_map(|name| of(name)).collect();
-            let storage = storage(&request(), &Arms::Systems(arms), "id").unwrap();
+            let request = request();
+            let storage = storage_for(&Arms::Systems(arms), &request, &look(&request)).unwrap();
             let Storage::Present(present) = storage else { panic!("{storage:?}") };
             present.range.unwrap().size
         };

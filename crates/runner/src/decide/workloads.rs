@@ -5,8 +5,8 @@ use cryptbench_load::{
 };
 use cryptbench_record as record;
 
-use super::request::Request;
 use super::storage::Buffered;
+use crate::request::Request;
 
 pub(super) fn record_workload(w: &WorkloadSpec, request: &Request) -> record::Workload {
     let why = if request.slices { whole_trials(&w.work, request) } else { None };

@@ -8,8 +8,17 @@ use cryptbench_load::{EngineChoice, Profile};
 use cryptbench_record as record;
 use cryptbench_system::Selection;
 
-use super::storage::{Consent, InUse};
-use super::volumes::UnlockSelection;
+use crate::decide::volumes::UnlockSelection;
+use crate::look::InUse;
+
+/// What the user has permitted to destroy.
+#[derive(Clone, Debug, Default)]
+pub struct Consent {
+    /// Files and devices, each named a second time.
+    pub destroy: Vec<PathBuf>,
+    /// Signatures on them, named as in blkid(8).
+    pub erase: Vec<String>,
+}
 
 /// Where to measure.
 #[derive(Clone, Debug)]

@@ -6,16 +6,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cryptbench_os::files::Opening;
-use cryptbench_os::storage::{Untold, number_in_words};
+use cryptbench_os::storage::{Node, Tree, Untold, number_in_words};
 use cryptbench_os::{Details, FileIdentity};
 use cryptbench_text::shown;
+use serde::{Deserialize, Serialize};
 
-use super::block::{Node, Tree};
-use super::refusal::{Refusal, quoted};
+use crate::refusal::{Refusal, quoted};
 
 /// A use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Holder {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Holder {
     /// It holds the root file system, possibly through other devices.
     Root { device: String },
     /// It, or one of its partitions, is mounted.

@@ -1,28 +1,21 @@
-//! The target of a run: inspects it, and refuses it if it must not be used. Changes nothing (Linux:
-//! mountinfo and /sys).
+//! The storage of a run: admits the target, or refuses it if it must not be used, and chooses the part for requests.
 
-mod block;
 pub(crate) mod emulated;
-mod encryption;
 mod existing;
-mod holders;
-mod in_use;
+mod only_read;
 mod pair;
-mod refusal;
 mod target;
 mod targets;
 
-pub(crate) use emulated::EmulatedStorage;
-pub use existing::Consent;
-pub(crate) use existing::Overwritten;
-pub(crate) use in_use::reads;
-pub use in_use::{InUse, only_reads};
-pub(crate) use target::Target;
-pub(crate) use targets::{Range, Targets};
-
+pub(crate) use self::emulated::EmulatedStorage;
+pub(crate) use self::existing::{Existing, refuse_links};
+pub use self::only_read::only_reads;
+pub(crate) use self::target::Target;
+pub(crate) use self::targets::{Range, Targets};
 use super::arms::Arms;
-use super::request::Request;
 use crate::RunError;
+use crate::look::Facts;
+use crate::request::Request;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -49,17 +42,17 @@ impl Storage {
     pub(super) fn plan(
         request: &Request,
         arms: &Arms,
-        run_id: &str,
+        facts: &Facts,
         most: Option<u64>,
     ) -> Result<Self, RunError> {
         let target = &request.target;
         if let Some(emulate) = &target.emulate {
             let asked = target.size.or(request.profile.size);
             let workloads = &request.profile.workloads;
-            return EmulatedStorage::plan(emulate, asked, arms, workloads)
+            return EmulatedStorage::plan(emulate, asked, arms, workloads, facts)
                 .map(|storage| Self::Emulated(Box::new(storage)));
         }
-        let targets = Targets::inspect(target, run_id)?;
+        let targets = Targets::admit(target, facts)?;
         let asked = target.size.map(|size| (size, "asked for with --size"));
         let usual = request.profile.size.map(|size| (size, "as the profile has it"));
         let asked = asked.or(usual);
@@ -130,30 +123,5 @@ impl Buffered {
             (None, true) => Self::Profile,
             _ => Self::No,
         }
-    }
-}
-
-/// Formats bytes for people, in binary units.
-pub fn human(bytes: u64) -> String {
-    let (value, unit) = match bytes {
-        0..1024 => return format!("{bytes} B"),
-        1024..MIB => (bytes as f64 / 1024.0, "KiB"),
-        MIB..GIB => (bytes as f64 / MIB as f64, "MiB"),
-        _ => (bytes as f64 / GIB as f64, "GiB"),
-    };
-    let digits = if value < 10.0 && value.fract() > 0.05 { 1 } else { 0 };
-    format!("{value:.digits$} {unit}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_read_well() {
-        assert_eq!(human(512), "512 B");
-        assert_eq!(human(4096), "4 KiB");
-        assert_eq!(human(3 * GIB / 2), "1.5 GiB");
-        assert_eq!(human(256 * GIB), "256 GiB");
     }
 }

@@ -1,0 +1,109 @@
+//! Devices that are only read: which work and which arms that leaves, and what a reader must know.
+
+use cryptbench_load::{BlockWork, FileUse, Profile, Work, WorkloadSpec};
+use cryptbench_record as record;
+use cryptbench_system::{ArmSpec, Attachment, find};
+use cryptbench_text::{human, shown};
+
+use super::Target;
+use crate::RunError;
+use crate::decide::arms::Arms;
+use crate::look::InUse;
+
+/// `profile` without all that writes or makes files, for `option`; says so in a remark.
+///
+/// # Errors
+/// [`RunError::Usage`] if nothing is left.
+pub fn only_reads(mut profile: Profile, option: &str) -> Result<Profile, RunError> {
+    let all = profile.workloads.len();
+    profile.workloads.retain(|workload| reads(&workload.work));
+    if profile.workloads.is_empty() {
+        return Err(RunError::Usage(format!(
+            "{option} only reads, and the profile {} has no work that reads what is there: choose another",
+            profile.name
+        )));
+    }
+    let left_out = all - profile.workloads.len();
+    if left_out > 0 {
+        profile.remarks.push(format!(
+            "{left_out} of {all} workloads of the profile were left out, because they do more than read."
+        ));
+    }
+    profile.buffered = false;
+    Ok(profile)
+}
+
+/// Whether it only reads what is there.
+pub(crate) fn reads(work: &Work) -> bool {
+    let reads = |work: &BlockWork| {
+        !work.direction.writes() && !work.stdio && matches!(work.file, FileUse::Scratch(_))
+    };
+    matches!(work, Work::Block(work) if reads(work))
+}
+
+/// What a reader must know of a device in use, in sentences.
+pub(super) fn in_use_notes(in_use: &InUse, stretch: u64) -> Vec<String> {
+    let record::InUse { system, cipher, sector_size, offset_bytes, size_bytes, .. } = &in_use.facts;
+    let (mapped, below) = (shown(&in_use.mapped), shown(&in_use.below));
+    vec![
+        format!(
+            "{mapped} is {system}, {cipher} in sectors of {sector_size} bytes. Plain is {below}, the device below it, \
+             from byte {offset_bytes} on: the same {}, read without being decrypted. Both were opened for reading \
+             only, and nothing was written to them.",
+            human(*size_bytes)
+        ),
+        format!(
+            "In each block the arms read different neighbouring stretches of {}, drawn anew each time, so that none \
+             finds in the drive's cache what another has just read. Parts that were trimmed or never written are read \
+             faster than data, above as below.",
+            human(stretch)
+        ),
+    ]
+}
+
+/// What a reader must know of a device that is only read, in sentences.
+pub(super) fn only_read_note(target: &Target) -> String {
+    format!(
+        "{} was only read, and nothing was written. The ciphers decrypted whatever lies there, which takes as long as \
+         for data. Parts that were trimmed or never written are read faster than data.",
+        shown(&target.path)
+    )
+}
+
+/// Refuses anything that could write to devices that are only read.
+pub(super) fn check_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError> {
+    let refuse = |what: &str| {
+        Err(RunError::Usage(format!(
+            "devices in use and with --read-only are only read, and {what}: leave it out"
+        )))
+    };
+    let Arms::Systems(arms) = arms else { return refuse("volumes to be opened are made first") };
+    let reads_there = |arm: &ArmSpec| match arm.system {
+        "plain" | "paired" => true,
+        // In this process, on the bytes that are there.
+        name => find(name).is_ok_and(|s| !s.makes_a_disk() && s.attachment() == Attachment::Inline),
+    };
+    if let Some(arm) = arms.iter().find(|arm| !reads_there(arm)) {
+        return refuse(&format!("{} writes", arm.label));
+    }
+    match workloads.iter().find(|workload| !reads(&workload.work)) {
+        Some(workload) => refuse(&format!("the workload {:?} does more", workload.id)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_profile_only_what_reads_is_left() {
+        let profile = only_reads(Profile::named("quick").unwrap(), "--existing").unwrap();
+        let ids: Vec<&str> = profile.workloads.iter().map(|w| w.id.as_str()).collect();
+        assert_eq!(ids.len(), 4);
+        assert!(ids.iter().all(|id| id.contains("read")), "{ids:?}");
+        assert!(profile.remarks.iter().any(|r| r.starts_with("4 of 8 workloads")));
+        let why = only_reads(Profile::named("mount").unwrap(), "--existing").unwrap_err();
+        assert!(why.to_string().contains("only reads"), "{why}");
+    }
+}

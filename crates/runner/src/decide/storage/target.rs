@@ -1,0 +1,419 @@
+//! A target: a directory with room for the scratch file, or storage that will be overwritten or only read.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use cryptbench_blockdev::Extent;
+use cryptbench_record::Device;
+use cryptbench_text::{chain, human, shown};
+
+use super::{Existing, GIB, MIB};
+use crate::RunError;
+use crate::look::{Asked, Ground, Number, Place, There, parent};
+use crate::request::Consent;
+
+/// The smallest scratch file that still spreads random requests.
+const SMALLEST: u64 = 64 * MIB;
+
+/// The target of a run and what lies below it: a directory for a scratch file, or existing storage
+/// that will be overwritten.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// Absolute path of the directory, or of the storage to be overwritten.
+    pub(crate) path: PathBuf,
+    /// Name of the scratch file in that directory.
+    pub(crate) scratch: OsString,
+    /// The storage to be overwritten instead of a scratch file.
+    pub(crate) existing: Option<Existing>,
+    /// The part of a device in use that is read instead of a scratch file.
+    pub(crate) only_read: Option<Extent>,
+    /// What lies below.
+    pub(crate) ground: Ground,
+}
+
+impl Target {
+    /// Admits what is at `place`: an existing directory, the path of a new file with an extension, or a
+    /// file or device that `consent` permits to overwrite.
+    ///
+    /// # Errors
+    /// [`RunError::Target`] if it must not be used, with a remedy.
+    pub(crate) fn admit(
+        place: &Place,
+        run_id: &str,
+        consent: &Consent,
+        consented: &[(PathBuf, Option<Number>)],
+    ) -> Result<Self, RunError> {
+        let target = place.path.as_path();
+        let refuse = |problem: String| RunError::Target { path: target.to_owned(), problem };
+        match &place.there {
+            There::Refused(why) | There::Unseen(why) => Err(refuse(why.clone())),
+            There::Directory(ground) => {
+                let name = format!("cryptbench-{run_id}.scratch").into();
+                Ok(Self::in_directory(ground.clone().map_err(refuse)?, name))
+            }
+            There::Existing(found) => {
+                let found = found.as_ref().map_err(|why| refuse(why.clone()))?;
+                let existing = Existing::admit(found, consent, consented)
+                    .map_err(|why| refuse(chain(&why)))?;
+                Self::over(existing, found.ground.clone())
+            }
+            There::Nothing { is_link, around } => Self::new_file(target, *is_link, around.as_ref()),
+            There::ToRead(_) => Self::to_read(place, None),
+        }
+    }
+
+    fn in_directory(ground: Ground, scratch: OsString) -> Self {
+        Self { path: ground.path.clone(), scratch, existing: None, only_read: None, ground }
+    }
+
+    /// A scratch file of a name that the user chose.
+    fn new_file(
+        target: &Path,
+        is_link: bool,
+        around: Option<&Asked<Ground>>,
+    ) -> Result<Self, RunError> {
+        let refuse = |problem: String| RunError::Target { path: target.to_owned(), problem };
+        let name = target.file_name().ok_or_else(|| refuse("no such directory".to_owned()))?;
+        let parent = parent(target);
+        let Some(around) = around else {
+            return Err(refuse(format!("no such directory: {}", shown(parent))));
+        };
+        if is_link {
+            return Err(refuse("is a broken symbolic link; name a directory".to_owned()));
+        }
+        let in_parent = |problem| RunError::Target { path: parent.to_owned(), problem };
+        let found = Self::in_directory(around.clone().map_err(in_parent)?, name.to_owned());
+        // The mistyped name of a device is not the name of a new file.
+        if found.ground.filesystem == "devtmpfs" || found.path == Path::new("/dev") {
+            return Err(refuse("does not exist, and files do not belong among devices".to_owned()));
+        }
+        // A mistyped directory would be created as a file, and the wrong disk, that of its
+        // parent, would be measured.
+        if target.extension().is_none() {
+            return Err(refuse(format!(
+                "no such directory; to create a scratch file of that name, give it an extension: {}.scratch",
+                shown(target)
+            )));
+        }
+        Ok(found)
+    }
+
+    fn over(existing: Existing, ground: Asked<Ground>) -> Result<Self, RunError> {
+        let (path, size) = (existing.path.clone(), existing.identity.size);
+        let ground = ground
+            .map_err(|problem| RunError::Target { path: parent(&path).to_owned(), problem })?;
+        Ok(Self {
+            path,
+            scratch: OsString::new(),
+            existing: Some(existing),
+            only_read: None,
+            ground: Ground { free: size, size, ..ground },
+        })
+    }
+
+    /// Admits a device of which `part`, or all, is only read.
+    ///
+    /// # Errors
+    /// [`RunError::Target`] if it is none, or if this user may not read it.
+    pub(super) fn to_read(place: &Place, part: Option<Extent>) -> Result<Self, RunError> {
+        let refuse = |problem: &str| RunError::Target {
+            path: place.path.clone(),
+            problem: problem.to_owned(),
+        };
+        let There::ToRead(found) = &place.there else {
+            return Err(refuse("was not looked at for reading"));
+        };
+        let found = found.as_ref().map_err(|why| refuse(why))?;
+        if part.is_none() && !found.is_device {
+            return Err(refuse(
+                "is no block device, and --read-only reads those alone: name a disk or a partition, or leave it out",
+            ));
+        }
+        let part = match part {
+            Some(part) => part,
+            None => Extent { offset: 0, len: found.len.clone().map_err(|why| refuse(&why))? },
+        };
+        Ok(Self {
+            path: found.ground.path.clone(),
+            scratch: OsString::new(),
+            existing: None,
+            only_read: Some(part),
+            ground: Ground { free: 0, size: part.len, ..found.ground.clone() },
+        })
+    }
+
+    /// Bytes of all that is overwritten, whole MiB; `None` for a directory.
+    pub(super) fn all(&self) -> Option<u64> {
+        self.existing.as_ref().map(|_| self.ground.size / MIB * MIB)
+    }
+
+    /// Whether new files are made there, in contrast to storage that is overwritten or only read.
+    pub(crate) fn is_directory(&self) -> bool {
+        self.existing.is_none() && self.only_read.is_none()
+    }
+
+    /// The size of the stretch that each of `arms` arms reads in a block, and its reason in words.
+    pub(super) fn stretch(
+        &self,
+        asked: Option<(u64, &str)>,
+        least: u64,
+        arms: u64,
+    ) -> Result<(u64, String), RunError> {
+        let round = |n: u64| n / MIB * MIB;
+        let there = round(self.ground.size / arms.max(1));
+        let least = least.next_multiple_of(MIB).max(MIB);
+        let (size, reason) = match asked {
+            Some((asked, reason)) => (round(asked), reason),
+            None => ((round(self.ground.size / 256).clamp(256 * MIB, 2 * GIB)).min(there), ""),
+        };
+        if there < least {
+            return Err(RunError::Target {
+                path: self.path.clone(),
+                problem: format!(
+                    "each of {arms} arms reads a stretch of its own of at least {}, and {} in all are too few: name fewer \
+                     ciphers, or a larger device",
+                    human(least),
+                    human(self.ground.size)
+                ),
+            });
+        }
+        if size < least || size > there {
+            return Err(RunError::Target {
+                path: self.path.clone(),
+                problem: format!(
+                    "each arm reads a stretch of its own, which must have {} to {} here, not {}: see --size",
+                    human(least),
+                    human(there),
+                    human(size)
+                ),
+            });
+        }
+        let where_from = format!("a stretch for each arm, of {}", human(self.ground.size));
+        Ok((size, if reason.is_empty() { where_from } else { format!("{reason}; {where_from}") }))
+    }
+
+    /// `directory`, or the kind of storage to be overwritten or read: `file`, `device` or `partition`.
+    pub(crate) fn kind(&self) -> &'static str {
+        match &self.existing {
+            Some(existing) => existing.kind.as_str(),
+            None if self.only_read.is_none() => "directory",
+            None if self.ground.below.as_ref().is_some_and(|below| below.is_partition) => {
+                "partition"
+            }
+            None => "device",
+        }
+    }
+
+    /// Its storage, in words.
+    pub(crate) fn in_words(&self) -> String {
+        match &self.existing {
+            None if self.only_read.is_some() => format!("the {} itself, only read", self.kind()),
+            None => format!("{} on {}", self.ground.filesystem, self.ground.source),
+            Some(existing) => {
+                let behind = match &existing.backing_file {
+                    Some(file) => format!(", a loop device over {file}"),
+                    None => String::new(),
+                };
+                format!("the {} itself{behind}", existing.kind.as_str())
+            }
+        }
+    }
+
+    /// The device that its counters are of, or that it lies on.
+    pub(crate) fn device(&self) -> Option<&Device> {
+        self.ground.below.as_ref()?.device.as_ref()
+    }
+
+    /// The file with the counters of its device.
+    pub(crate) fn counters(&self) -> Option<PathBuf> {
+        self.ground.below.as_ref()?.counters.clone()
+    }
+
+    /// The file of the topmost loop device below it.
+    pub(crate) fn kept_in(&self) -> Option<PathBuf> {
+        self.ground.below.as_ref()?.kept_in.clone()
+    }
+
+    /// Free bytes.
+    pub(crate) fn free(&self) -> u64 {
+        self.ground.free
+    }
+
+    /// Refuses a run whose files do not fit: `plain` bytes on plain storage, `mounted` bytes in the
+    /// containers of mounted systems.
+    pub(crate) fn holds(&self, plain: u64, mounted: u64) -> Result<(), RunError> {
+        let all = plain.saturating_add(mounted);
+        if self.existing.is_some() || all <= self.ground.free / 20 * 19 {
+            return Ok(());
+        }
+        Err(RunError::Target {
+            path: self.path.clone(),
+            problem: format!(
+                "too little room: the run needs {} ({} of them for mounted systems) and {} are free; ask for a \
+                 smaller file with --size, or for fewer arms",
+                human(all),
+                human(mounted),
+                human(self.ground.free)
+            ),
+        })
+    }
+
+    /// Chooses the size of the scratch file, or checks the requested one, which comes with its
+    /// reason. `least` is what the workloads need.
+    ///
+    /// Returns the size in bytes and the reason in words.
+    pub(super) fn size(
+        &self,
+        asked: Option<(u64, &str)>,
+        least: u64,
+    ) -> Result<(u64, String), RunError> {
+        let refuse = |problem| RunError::Target { path: self.path.clone(), problem };
+        let round = |n: u64| n / MIB * MIB;
+        let least = least.next_multiple_of(MIB).max(MIB);
+        let smallest = SMALLEST.max(least);
+        if let Some((asked, reason)) = asked {
+            let size = round(asked);
+            if size < least {
+                return Err(refuse(format!(
+                    "a scratch file of {} is too small for these workloads: ask for at least {}",
+                    human(asked),
+                    human(least)
+                )));
+            }
+            if self.existing.is_some() {
+                return self.part(size, least, reason);
+            }
+            // A file system filled to the last byte does not behave normally.
+            if size > self.ground.free / 20 * 19 {
+                return Err(refuse(format!(
+                    "a scratch file of {} does not fit: {} are free; free some room or ask for \
+                     less with --size",
+                    human(size),
+                    human(self.ground.free)
+                )));
+            }
+            return Ok((size, reason.to_owned()));
+        }
+        let device = match (self.device(), &self.existing) {
+            (Some(device), None) => device.size_bytes,
+            _ => self.ground.size,
+        };
+        let wanted = round((device / 256).clamp(256 * MIB, 2 * GIB));
+        if self.existing.is_some() {
+            let all = round(device);
+            if all <= wanted {
+                return self.part(all, least, "all of it");
+            }
+            let reason = format!("1/256 of {}, within 256 MiB to 2 GiB", human(device));
+            return self.part(wanted.max(smallest), least, &reason);
+        }
+        let room = round(self.ground.free / 4);
+        if room < smallest {
+            return Err(refuse(format!(
+                "too little room: {} are free, and a scratch file of {} may take a quarter of the \
+                 free space at most; free {} more, or name another directory, or say --size",
+                human(self.ground.free),
+                human(smallest),
+                human(4 * smallest - self.ground.free),
+            )));
+        }
+        Ok(if wanted <= room {
+            (wanted.max(smallest), format!("1/256 of {}, within 256 MiB to 2 GiB", human(device)))
+        } else {
+            (room, format!("a quarter of the {} that are free", human(self.ground.free)))
+        })
+    }
+
+    /// The first `size` bytes of the storage to be overwritten.
+    fn part(&self, size: u64, least: u64, reason: &str) -> Result<(u64, String), RunError> {
+        let there = self.ground.size / MIB * MIB;
+        let problem = if there < least {
+            format!("has {}, and these workloads need {}", human(self.ground.size), human(least))
+        } else if size > there {
+            format!("has {} and not {}: ask for less with --size", human(there), human(size))
+        } else {
+            return Ok((size, format!("{reason}; from the start of the {}", self.kind())));
+        };
+        Err(RunError::Target { path: self.path.clone(), problem })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn of_size(free: u64, device: u64) -> Target {
+        Target {
+            path: "/d".into(),
+            scratch: "s".into(),
+            existing: None,
+            only_read: None,
+            ground: Ground {
+                filesystem: "ext4".to_owned(),
+                free,
+                size: device,
+                ..Ground::default()
+            },
+        }
+    }
+
+    #[test]
+    fn size_follows_device_and_free_space() {
+        let size = |free, device| of_size(free, device).size(None, MIB).map(|s| s.0 / MIB);
+        assert_eq!(size(100 * GIB, 256 * GIB).unwrap(), 1024);
+        assert_eq!(size(100 * GIB, 10 * GIB).unwrap(), 256);
+        assert_eq!(size(4000 * GIB, 8000 * GIB).unwrap(), 2048);
+        assert_eq!(size(GIB, 256 * GIB).unwrap(), 256);
+        assert_eq!(size(300 * MIB, 256 * GIB).unwrap(), 75);
+    }
+
+    #[test]
+    fn too_little_room_says_how_much_more() {
+        let error = of_size(200 * MIB, GIB).size(None, MIB).unwrap_err().to_string();
+        assert!(
+            error.contains("200 MiB are free") && error.contains("free 56 MiB more"),
+            "{error}"
+        );
+        let error = of_size(GIB, GIB).size(Some((GIB, "asked")), MIB).unwrap_err().to_string();
+        assert!(error.contains("does not fit"), "{error}");
+        let error = of_size(GIB, GIB).size(Some((MIB, "asked")), 8 * MIB).unwrap_err().to_string();
+        assert!(error.contains("at least 8 MiB"), "{error}");
+        assert_eq!(of_size(GIB, GIB).size(Some((16 * MIB + 5, "asked")), MIB).unwrap().0, 16 * MIB);
+    }
+
+    fn inspect(path: &Path) -> Result<Target, RunError> {
+        Target::admit(&Place::look(path), "id", &Consent::default(), &[])
+    }
+
+    #[test]
+    fn existing_files_and_missing_directories_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("precious");
+        fs::write(&file, "data").unwrap();
+        let said = |p: &Path| inspect(p).unwrap_err().to_string();
+        assert!(said(&file).contains("nothing that exists is overwritten"));
+        assert!(said(&dir.path().join("no/file")).contains("no such directory"));
+        let mistyped = said(Path::new("/dev/no-such-device-of-this-machine"));
+        assert!(mistyped.contains("does not exist"), "{mistyped}");
+        std::os::unix::fs::symlink("/nowhere/at/all", dir.path().join("link")).unwrap();
+        assert!(said(&dir.path().join("link")).contains("symbolic link"));
+        assert_eq!(fs::read(&file).unwrap(), b"data");
+        // `/mnt/dta` instead of `/mnt/data` would measure the disk below /mnt.
+        let directory = said(&dir.path().join("dta"));
+        assert!(
+            directory.contains("no such directory") && directory.contains("dta.scratch"),
+            "{directory}"
+        );
+    }
+
+    #[test]
+    fn a_new_file_name_is_the_scratch_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let named = inspect(&dir.path().join("new.scratch")).unwrap();
+        assert_eq!(named.scratch, "new.scratch");
+        let chosen = inspect(dir.path()).unwrap();
+        assert_eq!(chosen.scratch, "cryptbench-id.scratch");
+    }
+}

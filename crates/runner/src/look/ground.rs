@@ -1,0 +1,108 @@
+//! What a target lies on: a file system and its device, or a device alone.
+
+use std::path::{Path, PathBuf};
+
+use cryptbench_os::FileIdentity;
+use cryptbench_os::dirs::resolved;
+use cryptbench_os::storage::{Tree, is_encrypted, mount_of, number_of, space};
+use cryptbench_record::EncryptedBy;
+use cryptbench_system::provision::runtime_directory;
+use cryptbench_text::shown;
+use serde::{Deserialize, Serialize};
+
+use super::{Asked, Below, Number, encryption};
+
+/// What lies below a target.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Ground {
+    /// Absolute path of the directory or device.
+    pub(crate) path: PathBuf,
+    /// Type of the file system; empty for a device.
+    pub(crate) filesystem: String,
+    pub(crate) mount_options: String,
+    pub(crate) source: String,
+    /// Device number of the file system, or of the device itself.
+    pub(crate) number: u64,
+    /// Tells it from others with another path.
+    pub(crate) identity: Option<Number>,
+    /// Free bytes.
+    pub(crate) free: u64,
+    /// Bytes in all; 0 if the file system does not count them.
+    pub(crate) size: u64,
+    pub(crate) below: Option<Below>,
+    /// Whether the file system encrypts by a policy of its own.
+    pub(crate) is_encrypted: bool,
+    /// What encrypts it already, if anything does. What this run serves itself is a model, whose bytes nobody encrypts.
+    pub(crate) encrypted_by: Option<EncryptedBy>,
+    /// Whether it is a file system that this program mounted itself.
+    pub(crate) is_our_own: bool,
+}
+
+impl Ground {
+    /// Looks at `directory`.
+    pub(crate) fn of_directory(directory: &Path) -> Asked<Self> {
+        Self::within(directory, None)
+    }
+
+    /// Looks at what the file `path` lies on.
+    pub(super) fn of_file(path: &Path) -> Asked<Self> {
+        Self::within(super::parent(path), Some(path))
+    }
+
+    /// Looks at `directory`, or at `file` in it.
+    fn within(directory: &Path, file: Option<&Path>) -> Asked<Self> {
+        let in_words = |e: std::io::Error| e.to_string();
+        let directory = resolved(directory).map_err(in_words)?;
+        let space = space(&directory).map_err(in_words)?;
+        let number = number_of(&directory).map_err(in_words)?;
+        let mount = mount_of(number, &directory).unwrap_or_default();
+        let tree = Tree::this();
+        let node = tree.of_mount(number, &mount.source);
+        let source = shown(&mount.source);
+        let path = file.map_or(directory, Path::to_owned);
+        let is_our_own =
+            file.is_none() && runtime_directory().is_some_and(|ours| path.starts_with(ours));
+        let encrypted_by = match is_our_own {
+            true => None,
+            false => encryption::below(&path, (&mount.file_system, &source), node.as_ref()),
+        };
+        Ok(Self {
+            number,
+            identity: identity(&path),
+            // A file system of size 0 (ramfs) does not count its space; only an attempt shows what
+            // fits.
+            free: if space.size == 0 { u64::MAX } else { space.free },
+            size: space.size,
+            below: node.map(|node| Below::of(&tree, &node)),
+            is_encrypted: is_encrypted(&path),
+            encrypted_by,
+            is_our_own,
+            path,
+            filesystem: mount.file_system,
+            mount_options: mount.options,
+            source,
+        })
+    }
+
+    /// Looks at the block device `path` with this number.
+    pub(super) fn of_device(path: &Path, number: u64) -> Self {
+        let tree = Tree::this();
+        let node = tree.of_number(number);
+        let source = shown(path);
+        Self {
+            path: path.to_owned(),
+            number,
+            identity: identity(path),
+            is_encrypted: is_encrypted(path),
+            encrypted_by: encryption::below(path, ("", &source), node.as_ref()),
+            below: node.map(|node| Below::of(&tree, &node)),
+            source,
+            ..Self::default()
+        }
+    }
+}
+
+fn identity(path: &Path) -> Option<Number> {
+    FileIdentity::reached_by(path).ok().map(|found| (found.device, found.inode))
+}

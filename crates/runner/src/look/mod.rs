@@ -1,0 +1,144 @@
+//! Looks at the machine and at everything that a request names: every question once, before anything is decided. Changes
+//! nothing.
+
+mod below;
+mod encryption;
+pub(crate) mod existing;
+mod ground;
+mod holders;
+mod in_use;
+mod place;
+
+use std::path::PathBuf;
+
+use cryptbench_os::machine::{Machine, memory_available};
+use cryptbench_os::storage::space;
+use cryptbench_os::user;
+use cryptbench_system::Abilities;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::below::Below;
+pub(crate) use self::existing::numbered;
+pub(crate) use self::ground::Ground;
+pub(crate) use self::holders::Holder;
+pub use self::in_use::InUse;
+pub(crate) use self::place::{Place, There, parent};
+use crate::request::{EmulateRequest, Request, TargetRequest};
+
+/// An answer, or in words why there is none.
+pub(crate) type Asked<T> = Result<T, String>;
+
+/// Device number of a block device; of a file that of its file system, and its own there.
+pub(crate) type Number = (u64, u64);
+
+/// All that a run decides by besides its request. Stored, it stands for a machine.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// What systems can do there.
+    pub abilities: Abilities,
+    pub(crate) drawn: Drawn,
+    pub(crate) processor: Processor,
+    /// Whether root runs this.
+    pub(crate) is_root: bool,
+    /// Free bytes for the data of an emulated device, if one is asked for.
+    pub(crate) room_to_emulate: Option<Asked<u64>>,
+    /// The plain target, unless a device is emulated instead.
+    pub(crate) plain: Option<Place>,
+    /// The targets that their user encrypted.
+    pub(crate) encrypted: Vec<Place>,
+    /// What may be overwritten: each path that the user named again, and the number of what is there.
+    pub(crate) consented: Vec<(PathBuf, Option<Number>)>,
+}
+
+/// What no machine decides.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Drawn {
+    /// `20261121-203000-1a2b3c`: sorts by time, and is unique even within a second.
+    pub(crate) run_id: String,
+    /// Time of the request, in UTC.
+    pub(crate) started: String,
+    /// Short enough to be typed.
+    pub(crate) seed: u32,
+}
+
+/// What ciphers run on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Processor {
+    /// The highest tier of ciphers and that of key derivations; or the value of the variable that names none.
+    pub(crate) tiers: Asked<(String, String)>,
+    pub(crate) features: Vec<String>,
+}
+
+impl Default for Processor {
+    fn default() -> Self {
+        Self { tiers: Ok(("soft".to_owned(), "soft".to_owned())), features: Vec::new() }
+    }
+}
+
+/// Looks at all that a run of `request` depends on.
+#[must_use]
+pub fn look(request: &Request) -> Facts {
+    look_with(request, Abilities::look_for(&request.selection))
+}
+
+/// The same where the systems have been asked already.
+#[must_use]
+pub fn look_with(request: &Request, abilities: Abilities) -> Facts {
+    let target = &request.target;
+    let (plain, encrypted) = places(target);
+    Facts {
+        abilities,
+        drawn: draw(),
+        processor: processor(),
+        is_root: user::is_root(),
+        room_to_emulate: target.emulate.as_ref().map(room_to_emulate),
+        plain,
+        encrypted,
+        consented: consented(&target.consent.destroy),
+    }
+}
+
+/// What is at the paths that may be overwritten.
+pub(crate) fn consented(destroy: &[PathBuf]) -> Vec<(PathBuf, Option<Number>)> {
+    destroy.iter().map(|path| (path.clone(), numbered(path))).collect()
+}
+
+fn places(target: &TargetRequest) -> (Option<Place>, Vec<Place>) {
+    if target.emulate.is_some() {
+        return (None, Vec::new());
+    }
+    if let Some(in_use) = target.pair.iter().find_map(|pair| pair.in_use.as_ref()) {
+        let read = |path| Place::to_read(path, Some(in_use.facts.size_bytes));
+        return (Some(read(&in_use.below)), vec![read(&in_use.mapped)]);
+    }
+    if target.only_read {
+        return (Some(Place::to_read(&target.path, None)), Vec::new());
+    }
+    let encrypted = target.pair.iter().map(|pair| Place::look(&pair.encrypted)).collect();
+    (Some(Place::look(&target.path)), encrypted)
+}
+
+fn room_to_emulate(emulate: &EmulateRequest) -> Asked<u64> {
+    match &emulate.backing {
+        None => Ok(memory_available().unwrap_or(0)),
+        Some(directory) => space(directory).map(|space| space.free).map_err(|e| e.to_string()),
+    }
+}
+
+fn processor() -> Processor {
+    let tiers = cryptbench_cipher::tier().and_then(|ours| Ok((ours, cryptbench_kdf::tier()?)));
+    let named = tiers.map(|(ours, kdf)| (ours.as_str().to_owned(), kdf.as_str().to_owned()));
+    Processor { tiers: named.map_err(|e| e.value), features: Machine::this().cpu_features }
+}
+
+fn draw() -> Drawn {
+    let random = || getrandom::u32().expect("the kernel's random generator answers");
+    let now = jiff::Timestamp::now();
+    Drawn {
+        run_id: format!("{}-{:06x}", now.strftime("%Y%m%d-%H%M%S"), random() & 0xff_ffff),
+        started: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        seed: random(),
+    }
+}

@@ -1,0 +1,232 @@
+//! Claims existing storage: opens it exclusively, and looks at it once more before the first byte is written.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cryptbench_blockdev::{Extent, IoMode, IoTarget};
+use cryptbench_os::Details;
+use cryptbench_os::files::Opening;
+use cryptbench_system::SystemError;
+
+use crate::decide::storage::{Existing, refuse_links};
+use crate::look::existing::{Kind, held, holes, identity, lock, names, number, users};
+use crate::refusal::Refusal;
+
+/// Opens `existing` exclusively, repeats all checks, and returns its first `len` bytes for overwriting.
+/// While it is open, the kernel lets no one mount the device, swap to it or build on it.
+pub(super) fn claim(existing: &Existing, len: u64, buffered: bool) -> Result<Overwritten, Refusal> {
+    let Existing { path, kind, .. } = existing;
+    existing.suits(len, holes(path, *kind)?)?;
+    let alone = Opening::to_write().alone(*kind != Kind::File);
+    let direct = if buffered { None } else { alone.direct(true).open(path).ok() };
+    let mode = if direct.is_some() { IoMode::Direct } else { IoMode::Buffered };
+    let file = match direct {
+        Some(file) => file,
+        None => alone.open(path).map_err(|e| match e.kind() {
+            io::ErrorKind::ResourceBusy => Refusal::Claimed,
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                let remedy = "name another, or run as a user who may write it".into();
+                Refusal::ReadOnly { remedy }
+            }
+            _ => Refusal::io("open it")(e),
+        })?,
+    };
+    lock(&file)?;
+    check_again(existing, &file)?;
+    let (path, least) = (path.clone(), existing.least(len));
+    Ok(Overwritten { file: Arc::new(file), len, least, mode, path })
+}
+
+/// Checks that the opened storage is the one that was looked at, and that still nothing uses it.
+fn check_again(existing: &Existing, file: &File) -> Result<(), Refusal> {
+    let Existing { path, kind, identity: was, .. } = existing;
+    let changed = |what: &'static str| Err(Refusal::Changed { what: what.into() });
+    let opened = file.metadata().map_err(Refusal::io("look at it"))?;
+    if number(file, *kind).map_err(Refusal::io("look at it"))? != was.number {
+        return changed("its device number");
+    }
+    let now = identity(path, *kind)?;
+    if now != *was {
+        return changed(if now.size == was.size { "its serial number" } else { "its size" });
+    }
+    let uses = users(path, *kind, Details::of(&opened).device)?;
+    if !uses.is_empty() {
+        return Err(Refusal::Used(uses));
+    }
+    if *kind == Kind::File {
+        refuse_links(names(file)?)?;
+    }
+    match held(path, *kind)? == existing.held {
+        true => Ok(()),
+        false => changed("what it holds"),
+    }
+}
+
+/// The beginning of a file or device that is being overwritten.
+pub(crate) struct Overwritten {
+    file: Arc<File>,
+    len: u64,
+    least: u64,
+    mode: IoMode,
+    path: PathBuf,
+}
+
+impl Overwritten {
+    pub(crate) fn io_target(&self) -> IoTarget {
+        IoTarget {
+            file: Arc::clone(&self.file),
+            extent: Extent { offset: 0, len: self.len },
+            mode: self.mode,
+            transform: None,
+        }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Size below which it must not be cut, in bytes.
+    pub(crate) fn least(&self) -> u64 {
+        self.least
+    }
+
+    pub(crate) fn mode(&self) -> IoMode {
+        self.mode
+    }
+
+    pub(crate) fn shrink(&mut self, len: u64) {
+        self.len = len.min(self.len);
+    }
+
+    /// Writes back cached data and closes it.
+    pub(crate) fn release(self) -> Result<(), SystemError> {
+        self.file.sync_data().map_err(|source| SystemError::Io {
+            act: "write back",
+            path: self.path,
+            source,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::look::existing::{Held, Holes};
+    use crate::look::{Place, There, consented};
+    use crate::request::Consent;
+
+    fn inspect(path: &Path, consent: &Consent) -> Result<Existing, String> {
+        match Place::look(path).there {
+            There::Existing(found) => {
+                let (found, consented) = (found?, consented(&consent.destroy));
+                Existing::admit(&found, consent, &consented).map_err(|why| why.to_string())
+            }
+            there => panic!("{there:?}"),
+        }
+    }
+
+    #[test]
+    fn what_changes_between_check_and_claim_is_not_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let consent = Consent { destroy: vec![path.clone()], erase: Vec::new() };
+        let inspect = || inspect(&path, &consent).unwrap();
+        let said = |existing: &Existing| {
+            claim(existing, 512, true).err().map(|why| why.to_string()).unwrap_or_default()
+        };
+        fs::write(&path, [7; 4096]).unwrap();
+        let same = inspect();
+        assert_eq!(said(&same), "");
+        let grown = inspect();
+        fs::write(&path, [7; 8192]).unwrap();
+        assert!(said(&grown).contains("its size has changed"), "{}", said(&grown));
+        let replaced = inspect();
+        fs::write(dir.path().join("other"), [9; 8192]).unwrap();
+        fs::rename(dir.path().join("other"), &path).unwrap();
+        assert!(said(&replaced).contains("its device number has changed"));
+        assert_eq!(fs::read(&path).unwrap(), [9; 8192]);
+    }
+
+    #[test]
+    fn another_run_on_the_same_file_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, [7; 4096]).unwrap();
+        let consent = Consent { destroy: vec![path.clone()], erase: Vec::new() };
+        let existing = inspect(&path, &consent).unwrap();
+        let first = claim(&existing, 4096, true).ok().unwrap();
+        let Err(why) = claim(&existing, 4096, true) else { panic!("claimed twice") };
+        assert!(why.to_string().contains("another cryptbench"), "{why}");
+        first.release().unwrap();
+        assert!(claim(&existing, 4096, true).is_ok());
+    }
+
+    #[test]
+    fn what_is_neither_file_nor_device_is_refused() {
+        let consent = Consent { destroy: vec!["/dev/null".into()], erase: Vec::new() };
+        let why = inspect(Path::new("/dev/null"), &consent).unwrap_err();
+        assert!(why.contains("neither a directory"), "{why}");
+    }
+
+    #[test]
+    fn what_another_program_has_locked_is_refused() {
+        use std::io::Read as _;
+        use std::process::{Command, Stdio};
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, [7; 4096]).unwrap();
+        let consent = Consent { destroy: vec![path.clone()], erase: Vec::new() };
+        let existing = inspect(&path, &consent).unwrap();
+        // Like QEMU: a lock of fcntl(2), which flock(2) does not see.
+        let script = "import fcntl, sys\nf = open(sys.argv[1], 'r+')\nfcntl.lockf(f, fcntl.LOCK_SH)\n\
+                      print('held', flush=True)\nsys.stdin.read()";
+        let mut python = Command::new("python3");
+        let holder = python.args(["-c", script]).arg(&path).stdin(Stdio::piped());
+        let Ok(mut holder) = holder.stdout(Stdio::piped()).spawn() else {
+            return eprintln!("SKIPPED: no python3 to hold a lock");
+        };
+        holder.stdout.as_mut().unwrap().read_exact(&mut [0; 4]).unwrap();
+        let why = claim(&existing, 4096, true).err().map(|why| why.to_string()).unwrap_or_default();
+        drop(holder.stdin.take());
+        holder.wait().unwrap();
+        assert!(why.contains("locked by another program"), "{why}");
+        assert!(claim(&existing, 4096, true).is_ok());
+    }
+
+    #[test]
+    fn a_file_of_several_names_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, other) = (dir.path().join("file"), dir.path().join("other"));
+        fs::write(&path, [7; 4096]).unwrap();
+        let consent = Consent { destroy: vec![path.clone()], erase: Vec::new() };
+        let existing = inspect(&path, &consent).unwrap();
+        fs::hard_link(&path, &other).unwrap();
+        let why = inspect(&path, &consent).unwrap_err();
+        assert!(why.contains("has 2 names"), "{why}");
+        let Err(why) = claim(&existing, 4096, true) else { panic!("claimed") };
+        assert!(why.to_string().contains("has 2 names"), "{why}");
+    }
+
+    #[test]
+    fn a_signature_behind_what_is_overwritten_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, [7; 4096]).unwrap();
+        let consent = Consent { destroy: vec![path.clone()], erase: Vec::new() };
+        let mut existing = inspect(&path, &consent).unwrap();
+        let name = "linux_raid_member".to_owned();
+        existing.held = vec![Held { name, partition: None, start: 0, offset: 2048 }];
+        let why = existing.suits(2048, Holes::default()).unwrap_err().to_string();
+        assert!(why.contains("at byte 2048") && why.contains("wipefs --all --types"), "{why}");
+        assert!(existing.suits(2049, Holes::default()).is_ok());
+        assert_eq!(existing.least(4096), 2049);
+        // A partition beyond the overwritten part keeps its data and its signature.
+        existing.held[0].start = 4096;
+        assert!(existing.suits(4096, Holes::default()).is_ok());
+    }
+}
