@@ -109,7 +109,7 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
     })
 }
 
-/// The tiers of a processor. Of one of another architecture, the portable ones.
+/// The tiers of a processor. A stored one of another architecture is no limit here.
 #[derive(Clone, Copy)]
 pub(crate) struct Tiers {
     pub(crate) ciphers: Tier,
@@ -120,7 +120,8 @@ impl Tiers {
     fn of(facts: &Facts) -> Result<Self, RunError> {
         let tiers = facts.processor.tiers.as_ref();
         let (ciphers, derivations) = tiers.map_err(|value| CpuError { value: value.clone() })?;
-        let tier = |name: &str| name.parse().unwrap_or(Tier::Soft);
+        let highest = Tier::ALL[Tier::ALL.len() - 1];
+        let tier = |name: &str| name.parse().unwrap_or(highest);
         Ok(Self { ciphers: tier(ciphers), derivations: tier(derivations) })
     }
 }

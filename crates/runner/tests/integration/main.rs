@@ -1,6 +1,7 @@
 //! Tests what `runner` promises its users, one module per subject.
 
 mod failing_storage;
+mod machines;
 mod one_way;
 mod request;
 mod simulated_disk;
