@@ -4,7 +4,8 @@
 use cryptbench_record::{self as record, Fold, Line, Record};
 
 use crate::decide::Plan;
-use crate::prepare::Session;
+use crate::finish::Finished;
+use crate::prepare::Claimed;
 use crate::{Event, Halt, Observer, RunError, resumed};
 
 /// Adds up the lines of a run, and passes them on.
@@ -24,13 +25,13 @@ impl<'a> Recorder<'a> {
     /// [`RunError::Usage`] if the run continues one with another plan or target.
     pub(crate) fn begin(
         plan: &Plan,
-        session: &Session<'_>,
+        claimed: &Claimed<'_>,
         program_version: &str,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, RunError> {
-        let target = session.describe();
+        let target = claimed.describe(&plan.recorded);
         observer.event(Event::Planned { plan: &plan.recorded, target: &target });
-        let mut notes = session.notes.clone();
+        let mut notes = claimed.notes.clone();
         for note in &notes {
             observer.event(Event::Note(note));
         }
@@ -53,7 +54,7 @@ impl<'a> Recorder<'a> {
             elapsed_s: 0.0,
             partial: true,
             plan: plan.recorded.clone(),
-            machine: session.machine.clone(),
+            machine: claimed.machine.clone(),
             target,
             trials: Vec::new(),
             stops: Vec::new(),
@@ -95,17 +96,13 @@ impl<'a> Recorder<'a> {
         self.fold.record()
     }
 
-    /// Completes the record. Also returns the error that halted the run, otherwise the one `found`
-    /// in the arms' data, otherwise one for anything `left_over`.
+    /// Completes the record. Also returns the error that halted the run, otherwise the one found
+    /// in the arms' data, otherwise one for anything left over.
     ///
     /// # Errors
     /// The error that halted the run, if nothing was measured.
-    pub(crate) fn end(
-        self,
-        halt: Option<Halt>,
-        found: Option<RunError>,
-        left_over: bool,
-    ) -> Result<(Record, Option<RunError>), RunError> {
+    pub(crate) fn end(self, finished: Finished) -> Result<(Record, Option<RunError>), RunError> {
+        let Finished { halt, found, left_over } = finished;
         let error = match halt {
             Some(Halt::Failed(error)) if self.so_far().trials.len() == self.before => {
                 return Err(error);

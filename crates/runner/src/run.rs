@@ -1,4 +1,4 @@
-//! A run, from the request to the record: look, decide, prepare, measure, verify, finish.
+//! A run, from the request to the record: look, decide, claim, prepare, measure, verify, finish.
 
 use std::sync::atomic::AtomicBool;
 
@@ -6,7 +6,7 @@ use cryptbench_record::Record;
 
 use crate::decide::decide;
 use crate::look::look;
-use crate::prepare::Session;
+use crate::prepare::Claimed;
 use crate::recorder::Recorder;
 use crate::{Observer, Request, RunError};
 
@@ -23,17 +23,13 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<(Record, Option<RunError>), RunError> {
-    let plan = decide(request, &look(request))?;
-    let mut session = Session::open(&plan, stop)?;
-    let mut recorder = Recorder::begin(&plan, &session, program_version, observer)?;
-    let halt = session.prepare(&mut recorder).and_then(|()| session.measure(&mut recorder)).err();
-    let found = match halt {
-        // Proof takes writing.
-        None if plan.storage.is_only_read() => None,
-        None => session.verify(&mut recorder),
-        // Storage that failed under load may hang when it is closed, so it is only taken down.
-        Some(_) => None,
-    };
-    let left_over = session.finish(halt.as_ref(), &mut recorder);
-    recorder.end(halt, found, left_over)
+    let facts = look(request);
+    let plan = decide(request, &facts)?;
+    let claimed = Claimed::claim(&plan, stop)?;
+    let mut recorder = Recorder::begin(&plan, &claimed, program_version, observer)?;
+    let prepared = claimed.prepare(&mut recorder);
+    let measured = prepared.measure(&mut recorder);
+    let verified = measured.verify(&mut recorder);
+    let finished = verified.finish(&mut recorder);
+    recorder.end(finished)
 }

@@ -5,27 +5,37 @@ pub(crate) mod notes;
 use std::sync::atomic::Ordering;
 
 use cryptbench_record::Line;
-use cryptbench_system::PreparedArm;
 use cryptbench_text::chain;
 
 use self::notes::{cut_short, few_requests, steady_note};
-use crate::prepare::{PreparedTarget, Session};
+use crate::measure::Measured;
+use crate::prepare::{Arm, Claimed, Prepared, PreparedTarget, Up};
 use crate::recorder::Recorder;
-use crate::{Halt, Observer as _};
+use crate::verify::Verified;
+use crate::{Halt, Observer as _, RunError};
 
-impl Session<'_> {
-    /// Takes everything down in reverse order of set-up and completes the record. Returns whether
-    /// something is left over.
-    pub(crate) fn finish(self, halt: Option<&Halt>, recorder: &mut Recorder<'_>) -> bool {
-        if let Some(Halt::Failed(error)) = halt {
+/// How a run ended.
+pub(crate) struct Finished {
+    pub(crate) halt: Option<Halt>,
+    /// The gravest violation in the arms' data.
+    pub(crate) found: Option<RunError>,
+    /// Whether something that was set up still exists.
+    pub(crate) left_over: bool,
+}
+
+impl Verified<'_> {
+    /// Takes everything down in reverse order of set-up and completes the record.
+    pub(crate) fn finish(self, recorder: &mut Recorder<'_>) -> Finished {
+        let Self { found, measured: Measured { files, prepared, .. } } = self;
+        let Prepared { up, halt, claimed, .. } = prepared;
+        if let Some(Halt::Failed(error)) = &halt {
             recorder.note(format!("The run ended early: {}.", chain(error)));
         }
-        let Self { plan, stop, clock, files, unlocker, reserve, arms, left_over, .. } = self;
-        let Self { encrypted, plain, emulation, .. } = self;
+        let Up { volumes, arms, left_over: mut left } = up;
+        let Claimed { plan, stop, clock, reserve, encrypted, plain, emulation, .. } = claimed;
         // The files are in file systems that the arms take down, and containers that no arm took are
         // in directories that the targets take down.
-        drop((files, unlocker, reserve));
-        let mut left = left_over;
+        drop((files, volumes, reserve));
         left.extend(take_down(arms));
         left.extend(encrypted.into_iter().rev().flat_map(PreparedTarget::take_down));
         left.extend(plain.take_down());
@@ -49,13 +59,13 @@ impl Session<'_> {
             || cut_short(&so_far.plan, &so_far.stops);
         notes.into_iter().for_each(|note| recorder.note(note));
         recorder.log(&Line::End { elapsed_s: clock.elapsed().as_secs_f64(), partial, emulated });
-        left_over
+        Finished { halt, found, left_over }
     }
 }
 
 /// Takes the arms down, last one first; returns a sentence for each failure.
-pub(crate) fn take_down(arms: Vec<PreparedArm>) -> Vec<String> {
-    let down = |arm: PreparedArm| arm.destroy().err();
+pub(crate) fn take_down(arms: Vec<Arm>) -> Vec<String> {
+    let down = |arm: Arm| arm.prepared.destroy().err();
     let remains = |error| {
         let error = chain(&error);
         format!("A system could not be taken down ({error}); cryptbench cleanup will try again.")

@@ -3,12 +3,12 @@
 use cryptbench_load::{FileAction, FileSet, FileWork};
 use cryptbench_record::Accounting;
 
+use super::Measured;
 use super::lower_cache::{drop_below, settle_below};
 use super::numbers::percentiles;
-use crate::prepare::Session;
 use crate::{Halt, Observation};
 
-impl Session<'_> {
+impl Measured<'_> {
     /// Runs one action on a set of files.
     ///
     /// # Errors
@@ -19,21 +19,21 @@ impl Session<'_> {
         arm: usize,
         offsets: u64,
     ) -> Result<Observation, Halt> {
-        let directory = self.arms[arm].directory.clone();
-        let seed = self.recorded.seed;
+        let directory = self.arm(arm).directory.clone();
+        let (seed, stop) = (self.prepared.recorded.seed, self.stop());
         let set = self.files.entry(arm).or_insert_with(|| FileSet::new(seed));
-        set.prepare(&directory, work, self.stop)?;
+        set.prepare(&directory, work, stop)?;
         // Data written before does not count for this trial, and can then be dropped from the
         // cache.
-        settle_below(&self.arms[arm]);
+        settle_below(self.arm(arm));
         if work.action != FileAction::Create {
-            drop_below(&self.arms[arm]);
+            drop_below(self.arm(arm));
         }
         let before = self.begin_counting(arm);
         let set = self.files.get_mut(&arm).expect("just made");
-        let measured = set.run(&directory, work, offsets, self.stop)?;
-        settle_below(&self.arms[arm]);
-        let passed = self.counters.passed(&before);
+        let measured = set.run(&directory, work, offsets, stop)?;
+        settle_below(self.arm(arm));
+        let passed = self.passed(&before);
         if measured.interrupted {
             return Err(Halt::Interrupted);
         }

@@ -11,39 +11,88 @@ mod slicing;
 mod turns;
 mod unlock;
 
-use std::sync::atomic::Ordering;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cryptbench_load::Work;
-use cryptbench_os::counters::Snapshot;
+use cryptbench_load::{FileSet, Work};
+use cryptbench_os::counters::{Passed, Snapshot};
 use cryptbench_record::Line;
+use cryptbench_system::PreparedArm;
 
 use self::schedule::drive_on;
 pub use self::slicing::Turns;
-use crate::prepare::Session;
+use crate::decide::Plan;
+use crate::prepare::{Arm, Prepared};
 use crate::recorder::Recorder;
 use crate::{Bench, Halt, Observation, Observer as _, RunError};
 
 /// How often a pause checks the stop flag.
 const STOP_POLL: Duration = Duration::from_millis(50);
 
-impl Session<'_> {
-    /// Measures block by block up to the plan's limits, and records why each workload ended.
-    ///
-    /// # Errors
-    /// [`Halt`]; the trials before it are valid.
-    pub(crate) fn measure(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
-        let plan = self.recorded.clone();
-        let earlier = recorder.so_far().trials.clone();
-        let course = drive_on(&plan, earlier, self, recorder);
-        recorder.log(&Line::Stops(course.stops));
-        course.halt.map_or(Ok(()), Err)
+/// What a run measures on, while it does and once it has.
+pub(crate) struct Measured<'a> {
+    /// Number of the latest job, which is part of the verify headers of its data.
+    generation: u64,
+    /// The sets of small files of each arm, as far as they have been needed. They lie in file systems of the arms.
+    pub(crate) files: BTreeMap<usize, FileSet>,
+    pub(crate) prepared: Prepared<'a>,
+}
+
+impl<'a> Prepared<'a> {
+    /// Measures block by block up to the plan's limits, and records why each workload ended; nothing where preparing was
+    /// halted. After a halt, the trials before it are valid.
+    pub(crate) fn measure(self, recorder: &mut Recorder<'_>) -> Measured<'a> {
+        let mut measured = Measured { generation: 0, files: BTreeMap::new(), prepared: self };
+        if measured.prepared.halt.is_none() {
+            let plan = measured.prepared.recorded.clone();
+            let earlier = recorder.so_far().trials.clone();
+            let course = drive_on(&plan, earlier, &mut measured, recorder);
+            recorder.log(&Line::Stops(course.stops));
+            measured.prepared.halt = course.halt;
+        }
+        measured
+    }
+}
+
+impl<'a> Measured<'a> {
+    fn plan(&self) -> &'a Plan {
+        self.prepared.claimed.plan
+    }
+
+    fn stop(&self) -> &'a AtomicBool {
+        self.prepared.claimed.stop
+    }
+
+    /// What has passed since a snapshot.
+    fn passed(&self, before: &Snapshot) -> Passed {
+        self.prepared.claimed.counters.passed(before)
+    }
+
+    fn arms(&self) -> &[Arm] {
+        &self.prepared.up.arms
+    }
+
+    /// What a system has prepared for an arm under load.
+    fn arm(&self, arm: usize) -> &PreparedArm {
+        &self.prepared.up.arms[arm].prepared
+    }
+
+    /// Number of the device in the counters that `arm` is counted by.
+    fn counted_by(&self, arm: usize) -> usize {
+        let spec = self.arms().get(arm).map(|arm| &arm.spec);
+        self.prepared.claimed.target_of(spec).counted_by
+    }
+
+    /// The processes that serve an arm; none serve a volume.
+    fn daemons(&self, arm: usize) -> &[u32] {
+        self.arms().get(arm).map_or(&[], |arm| &arm.prepared.daemons)
     }
 
     /// Sets the kernel's parameters for trials on `arm`: its own, and all others as they were before the run.
     fn set_parameters(&self, arm: usize) -> Result<(), Halt> {
-        let own = self.arms.get(arm).map_or(&[][..], |arm| &arm.parameters);
-        for any in self.arms.iter().flat_map(|arm| &arm.parameters) {
+        let own = self.arms().get(arm).map_or(&[][..], |arm| &arm.prepared.parameters);
+        for any in self.arms().iter().flat_map(|arm| &arm.prepared.parameters) {
             match own.iter().find(|parameter| parameter.is_of(any)) {
                 Some(set) => set.set(),
                 None => any.put_back(),
@@ -55,30 +104,27 @@ impl Session<'_> {
 
     /// Whether the same device and daemons are counted for both arms.
     fn count_alike(&self, arm: usize, other: usize) -> bool {
-        let device = |arm| self.target_of(self.specs.get(arm)).counted_by;
-        let daemons = |arm: usize| self.arms.get(arm).map_or(&[][..], |a| &a.daemons);
-        device(arm) == device(other) && daemons(arm) == daemons(other)
+        self.counted_by(arm) == self.counted_by(other) && self.daemons(arm) == self.daemons(other)
     }
 
     /// Takes a snapshot before a trial on `arm`, whose daemons are counted separately from now on.
     fn begin_counting(&mut self, arm: usize) -> Snapshot {
-        let counted_by = self.target_of(self.specs.get(arm)).counted_by;
-        self.counters.forget_watched();
-        self.counters.use_device(counted_by);
-        if let Some(prepared) = self.arms.get(arm) {
-            for &pid in &prepared.daemons {
-                self.counters.watch(pid);
-            }
-        }
-        self.counters.snapshot()
+        let counted_by = self.counted_by(arm);
+        let Prepared { up, claimed, .. } = &mut self.prepared;
+        let counters = &mut claimed.counters;
+        counters.forget_watched();
+        counters.use_device(counted_by);
+        let daemons = up.arms.get(arm).map_or(&[][..], |arm| &arm.prepared.daemons);
+        daemons.iter().for_each(|&pid| counters.watch(pid));
+        counters.snapshot()
     }
 }
 
-impl Bench for Session<'_> {
+impl Bench for Measured<'_> {
     fn trial(&mut self, workload: usize, arm: usize, offsets: u64) -> Result<Observation, Halt> {
         self.generation += 1;
         self.set_parameters(arm)?;
-        match &self.plan.workloads[workload].work {
+        match &self.plan().workloads[workload].work {
             Work::Block(work) => self.requests(work, arm, offsets),
             Work::Files(work) => self.small_files(work, arm, offsets),
             Work::Unlock(work) => self.open_volume(work, arm),
@@ -86,7 +132,7 @@ impl Bench for Session<'_> {
     }
 
     fn takes_turns(&self, workload: usize, arm: usize) -> bool {
-        matches!(self.plan.workloads[workload].work, Work::Block(_)) && self.can_take_turns(arm)
+        matches!(self.plan().workloads[workload].work, Work::Block(_)) && self.can_take_turns(arm)
     }
 
     fn turns(
@@ -96,7 +142,7 @@ impl Bench for Session<'_> {
         offsets: u64,
     ) -> Result<Vec<Observation>, Halt> {
         self.generation += 1;
-        match &self.plan.workloads[workload].work {
+        match &self.plan().workloads[workload].work {
             Work::Block(work) => self.requests_by_turns(work, turns, offsets),
             Work::Files(_) | Work::Unlock(_) => unreachable!("nobody takes turns"),
         }
@@ -112,10 +158,10 @@ impl Bench for Session<'_> {
     }
 
     fn elapsed(&self) -> Duration {
-        self.clock.elapsed()
+        self.prepared.claimed.clock.elapsed()
     }
 
     fn interrupted(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop().load(Ordering::Relaxed)
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use cryptbench_load::UnlockWork;
 use cryptbench_record::{Accounting, Percentiles};
 
-use crate::prepare::Session;
+use super::Measured;
 use crate::{Halt, Observation};
 
-impl Session<'_> {
+impl Measured<'_> {
     /// Opens the arm's volume once.
     ///
     /// # Errors
@@ -19,11 +19,12 @@ impl Session<'_> {
         arm: usize,
     ) -> Result<Observation, Halt> {
         let before = self.begin_counting(arm);
-        let unlocker = self.unlocker.as_ref().expect("made for a plan that opens volumes");
-        let Some(time) = unlocker.unlock(arm, work, self.stop)? else {
+        let volumes = self.prepared.up.volumes.as_ref();
+        let volumes = volumes.expect("made for a plan that opens volumes");
+        let Some(time) = volumes.unlock(arm, work, self.stop())? else {
             return Err(Halt::Interrupted);
         };
-        let passed = self.counters.passed(&before);
+        let passed = self.passed(&before);
         let us = time.total.as_secs_f64() * 1e6;
         Ok(Observation {
             elapsed_s: time.total.as_secs_f64(),

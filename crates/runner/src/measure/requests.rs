@@ -10,13 +10,14 @@ use cryptbench_load::{
 };
 use cryptbench_record::{Accounting, DEVICE_FLUSH, FLUSH};
 
+use super::Measured;
 use super::fresh::FreshFile;
 use super::lower_cache::{drop_below, late, settle_below};
 use super::numbers::{percentiles, samples, scaled, share};
-use crate::prepare::{ActiveRange, Session};
+use crate::prepare::ActiveRange;
 use crate::{Halt, Observation, RunError};
 
-impl Session<'_> {
+impl Measured<'_> {
     /// Runs a block workload.
     ///
     /// # Errors
@@ -27,7 +28,7 @@ impl Session<'_> {
         arm: usize,
         offsets: u64,
     ) -> Result<Observation, Halt> {
-        let prepared = &self.arms[arm];
+        let prepared = self.arm(arm);
         let (io_target, fresh) = match work.file {
             FileUse::Scratch(_) => (self.scratch(work, arm, offsets), None),
             FileUse::Fresh(bytes) => {
@@ -35,7 +36,7 @@ impl Session<'_> {
                 (fresh.io_target.clone(), Some(fresh))
             }
         };
-        let is_only_read = self.plan.storage.is_only_read();
+        let is_only_read = self.plan().storage.is_only_read();
         if !is_only_read && (prepared.cached_below || prepared.stored.is_some()) {
             // Data written by others or by earlier trials does not count for this trial, and can
             // then be dropped from the cache.
@@ -53,19 +54,19 @@ impl Session<'_> {
         let job = job(work, self.lengths(), offsets, self.generation);
         let cached_before = cached(&io_target);
         let before = self.begin_counting(arm);
-        let traced = self.plan.verify && stamps(work);
-        let mut acknowledged = None;
+        let traced = self.plan().verify && stamps(work);
+        let (mut acknowledged, stop) = (None, self.stop());
+        let engine = &mut self.prepared.claimed.engine;
         let measured = if work.stdio {
-            self.engine.run_stdio(&io_target, &job, self.stop)?
+            engine.run_stdio(&io_target, &job, stop)?
         } else if traced {
             let map = Arc::new(Acknowledged::nothing(io_target.extent.len, work.block_size)?);
-            let map = acknowledged.insert(map);
-            self.engine.run_traced(&io_target, &job, map, self.stop)?
+            engine.run_traced(&io_target, &job, acknowledged.insert(map), stop)?
         } else {
-            self.engine.run(&io_target, &job, self.stop)?
+            engine.run(&io_target, &job, stop)?
         };
         // CPU time covers the measured time and its ramp, not what follows.
-        let passed = self.counters.passed(&before);
+        let passed = self.passed(&before);
         if measured.interrupted {
             return Err(Halt::Interrupted);
         }
@@ -73,7 +74,7 @@ impl Session<'_> {
         if work.direction.writes() {
             // Empties the device's write cache between trials, outside the measured time, so that
             // one arm's writes do not burden the next arm.
-            let prepared = &self.arms[arm];
+            let prepared = self.arm(arm);
             let settled = || {
                 let began = Instant::now();
                 settle(&io_target)?;
@@ -83,11 +84,11 @@ impl Session<'_> {
             if io_target.mode == IoMode::Buffered {
                 settled()?;
                 // Data in the page cache counts for this trial.
-                passed.device = self.counters.passed(&before).device;
+                passed.device = self.passed(&before).device;
             } else if (prepared.cached_below || self.counts_flush(work)) && !work.stdio {
                 // Direct writes may lie in the device's own cache or one below; they count once
                 // they are on the device.
-                let (rest, then) = late(settled, || self.counters.passed(&before))?;
+                let (rest, then) = late(settled, || self.passed(&before))?;
                 passed = then;
                 later = rest.mul_f64(of_all(measured.bytes, measured.total_bytes));
                 let part = if prepared.cached_below { FLUSH } else { DEVICE_FLUSH };
@@ -118,12 +119,13 @@ impl Session<'_> {
     }
 }
 
-impl Session<'_> {
+impl Measured<'_> {
     /// The part of an arm's scratch file or device that a workload uses in the block with the seed `offsets`.
     pub(super) fn scratch(&self, work: &BlockWork, arm: usize, offsets: u64) -> IoTarget {
-        let mut io_target = self.arms[arm].io_target.clone();
-        if let Some(len) = self.plain.range.as_ref().and_then(ActiveRange::stretch) {
-            io_target.extent = stretch(io_target.extent, len, (arm, self.arms.len()), offsets);
+        let mut io_target = self.arm(arm).io_target.clone();
+        if let Some(len) = self.prepared.claimed.plain.range.as_ref().and_then(ActiveRange::stretch)
+        {
+            io_target.extent = stretch(io_target.extent, len, (arm, self.arms().len()), offsets);
         }
         if let FileUse::Scratch(Some(bytes)) = work.file {
             io_target.extent.len = bytes.min(io_target.extent.len);
@@ -137,18 +139,18 @@ impl Session<'_> {
     pub(super) fn counts_flush(&self, work: &BlockWork) -> bool {
         work.amount == WorkAmount::Time
             && work.flush == Flush::Never
-            && self.recorded.estimator.is_none()
+            && self.prepared.recorded.estimator.is_none()
     }
 
     /// Ramp and measured time of a trial.
     fn lengths(&self) -> (Duration, Duration) {
-        let plan = &self.recorded;
+        let plan = &self.prepared.recorded;
         (Duration::from_secs_f64(plan.ramp_s), Duration::from_secs_f64(plan.trial_s))
     }
 
     /// Verifies the data that a trial wrote; an error if the storage does not hold it.
     fn read_back(&self, map: &Acknowledged, io_target: &IoTarget) -> Result<(), RunError> {
-        let found = match map.verify(io_target, self.stop, &mut |_| ()) {
+        let found = match map.verify(io_target, self.stop(), &mut |_| ()) {
             // The schedule checks the same flag.
             Err(LoadError::Interrupted) => return Ok(()),
             other => other?,

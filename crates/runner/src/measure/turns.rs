@@ -9,11 +9,11 @@ use cryptbench_os::counters::Passed;
 use cryptbench_record::{Accounting, DEVICE_FLUSH, Slices};
 use cryptbench_system::Target;
 
+use super::Measured;
 use super::lower_cache::{late, settle_below};
 use super::numbers::{percentiles, scaled, share};
 use super::requests::{job, of_all, settle};
 use super::slicing::Turns;
-use crate::prepare::Session;
 use crate::{Halt, Observation, RunError};
 
 /// The sums over an arm's slices.
@@ -25,12 +25,12 @@ struct Sum {
     flush: Duration,
 }
 
-impl Session<'_> {
+impl Measured<'_> {
     /// Whether an arm can take turns: its requests bypass the page cache, both above and below the
     /// arm, and no arm has parameters of the kernel, which hold for all.
     pub(super) fn can_take_turns(&self, arm: usize) -> bool {
-        let prepared = &self.arms[arm];
-        let alike = self.arms.iter().all(|arm| arm.parameters.is_empty());
+        let prepared = self.arm(arm);
+        let alike = self.arms().iter().all(|arm| arm.prepared.parameters.is_empty());
         alike && prepared.io_target.mode == IoMode::Direct && !prepared.cached_below
     }
 
@@ -48,20 +48,21 @@ impl Session<'_> {
             turns.arms.iter().map(|&arm| self.scratch(work, arm, offsets)).collect();
         let job = job(work, (Duration::ZERO, turns.length), offsets, self.generation);
         let mut sums: Vec<Sum> = turns.arms.iter().map(|_| Sum::default()).collect();
-        let mut slices = self.engine.slices(&io_targets, &job)?;
-        let mut counted = None;
+        let mut slices = self.prepared.claimed.engine.slices(&io_targets, &job)?;
+        let (mut counted, stop) = (None, self.stop());
         for (i, &turn) in turns.order.iter().enumerate() {
             let arm = turns.arms[turn];
             let before = counted.take().unwrap_or_else(|| self.begin_counting(arm));
-            let at = self.clock.elapsed();
-            let slice = slices.carry(&mut self.engine, turn, turns.length, self.stop)?;
+            let at = self.prepared.claimed.clock.elapsed();
+            let slice =
+                slices.carry(&mut self.prepared.claimed.engine, turn, turns.length, stop)?;
             let next = turns.order.get(i + 1).map(|&turn| turns.arms[turn]);
             let passed = if next.is_some_and(|next| self.count_alike(arm, next)) {
-                let (passed, next) = self.counters.lap(&before);
+                let (passed, next) = self.prepared.claimed.counters.lap(&before);
                 counted = Some(next);
                 passed
             } else {
-                self.counters.passed(&before)
+                self.passed(&before)
             };
             sums[turn].add(at, &slice, &passed);
             if slice.interrupted {
@@ -89,10 +90,7 @@ impl Session<'_> {
         measured: &[Measurement],
         sums: &mut [Sum],
     ) -> Result<(), RunError> {
-        let shares = |turn: usize| {
-            let spec = self.specs.get(turns.arms[turn]);
-            spec.is_none_or(|arm| arm.target == Target::Plain)
-        };
+        let shares = |turn: usize| self.arms()[turns.arms[turn]].spec.target == Target::Plain;
         let bytes_of = |turn: usize| if shares(turn) { measured[turn].total_bytes } else { 0 };
         let all: u64 = (0..measured.len()).map(bytes_of).sum();
         let whole = self.flush(&io_targets[0], turns.arms[0])?;
@@ -117,7 +115,7 @@ impl Session<'_> {
         let settled = || {
             let began = Instant::now();
             settle(io_target)?;
-            settle_below(&self.arms[arm]);
+            settle_below(self.arm(arm));
             Ok::<_, RunError>(began.elapsed())
         };
         Ok(late(settled, || ())?.0)

@@ -6,12 +6,13 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cryptbench_record as record;
 use cryptbench_system::{ArmSpec, PreparedArm, SystemError};
 use cryptbench_text::chain;
 
-use super::Session;
 use super::set_up::{SetUp, Site};
 use super::target::no_direct_io;
+use super::{Arm, Claimed, Up};
 use crate::decide::arms::makes_a_disk;
 use crate::decide::choices::{Choices, set_up_within};
 use crate::finish::take_down;
@@ -21,7 +22,7 @@ use crate::{Event, Halt, Observer as _, RunError};
 /// How often it is seen whether the run is to end while a system is set up that may not take long.
 const STOP_POLL: Duration = Duration::from_millis(20);
 
-impl Session<'_> {
+impl<'a> Claimed<'a> {
     /// Sets up `arms`, several at once if they belong to several systems with storage of their own.
     ///
     /// # Errors
@@ -29,17 +30,17 @@ impl Session<'_> {
     pub(super) fn bring_up(
         &mut self,
         arms: &[ArmSpec],
+        up: &mut Up,
         recorder: &mut Recorder<'_>,
     ) -> Result<(), Halt> {
         let mut own: Vec<_> = arms.iter().filter(|a| makes_a_disk(a)).map(|a| a.system).collect();
         own.dedup();
         if own.len() > 1 {
-            return self.bring_up_together(arms, recorder);
+            return self.bring_up_together(arms, up, recorder);
         }
         for (number, arm) in arms.iter().enumerate() {
             let place = (number + 1, arms.len());
-            let made = self.bring_one_up(arm, place, self.stop, recorder)?;
-            self.keep(arm, made);
+            up.arms.push(self.bring_one_up(arm, place, self.stop, recorder)?);
         }
         Ok(())
     }
@@ -47,6 +48,7 @@ impl Session<'_> {
     fn bring_up_together(
         &mut self,
         arms: &[ArmSpec],
+        up: &mut Up,
         recorder: &mut Recorder<'_>,
     ) -> Result<(), Halt> {
         let (made, failed) = self.set_up().together(arms, self.stop, recorder);
@@ -56,8 +58,7 @@ impl Session<'_> {
             if made.io_target.mode != mode {
                 other_mode.get_or_insert_with(|| no_direct_io(&arm.label));
             }
-            let made = self.on_target(arm, made);
-            self.keep(arm, made);
+            up.arms.push(self.on_target(arm, made));
         }
         match failed {
             Some(error) => Err(halted(error, self.stop)),
@@ -65,24 +66,26 @@ impl Session<'_> {
         }
     }
 
-    /// Brings up what the program chose. A system that cannot be set up, or not in time, gives its place to the next.
+    /// Brings up what the program chose. A system that cannot be set up, or not in time, gives its place to the next. Returns
+    /// the name of the set, and all that is not in it.
     ///
     /// # Errors
     /// [`Halt`], of plain storage and AES-256 alone; those before stay up until the run is finished.
     pub(super) fn bring_choices_up(
         &mut self,
         mut choices: Choices,
+        up: &mut Up,
         recorder: &mut Recorder<'_>,
-    ) -> Result<(), Halt> {
-        let (all, each) = set_up_within(self.recorded.budget_s);
+    ) -> Result<(String, Vec<record::LeftOut>), Halt> {
+        let (all, each) = set_up_within(self.plan.recorded.budget_s);
         let mut waiting = choices.taken().to_vec();
         let mut systems = Vec::new();
         while !waiting.is_empty() {
             let candidate = waiting.remove(0);
             let left = all.saturating_sub(self.clock.elapsed()).min(each);
             let place = systems.len() + 1;
-            match self.bring_candidate_up(&candidate.arms, place, left, recorder)? {
-                Ok(made) => systems.extend(candidate.arms.into_iter().zip(made)),
+            match self.bring_candidate_up(&candidate.arms, (place, left), up, recorder)? {
+                Ok(made) => systems.extend(made),
                 Err((reason, remedy)) => {
                     let name = candidate.system;
                     recorder.tell(format!("{name} is left out: {reason}."));
@@ -90,13 +93,9 @@ impl Session<'_> {
                 }
             }
         }
-        self.bring_up(&choices.floor()?, recorder)?;
-        for (arm, made) in systems {
-            self.keep(&arm, made);
-        }
-        let (set, left_out) = choices.recorded();
-        (self.recorded.set, self.recorded.left_out) = (Some(set), left_out);
-        Ok(())
+        let floor = self.bring_up(&choices.floor()?, up, recorder);
+        up.arms.extend(systems);
+        floor.map(|()| choices.recorded())
     }
 
     /// Brings up all arms of a system within `limit`, or none: then why, and what would mend that.
@@ -106,10 +105,10 @@ impl Session<'_> {
     fn bring_candidate_up(
         &mut self,
         arms: &[ArmSpec],
-        place: usize,
-        limit: Duration,
+        (place, limit): (usize, Duration),
+        up: &mut Up,
         recorder: &mut Recorder<'_>,
-    ) -> Result<Result<Vec<PreparedArm>, (String, String)>, Halt> {
+    ) -> Result<Result<Vec<Arm>, (String, String)>, Halt> {
         let slow = |system: &str| {
             let reason = match limit.is_zero() {
                 true => "the time for setting systems up had passed".to_owned(),
@@ -124,7 +123,7 @@ impl Session<'_> {
             let result = match left.is_zero() {
                 true => Err(slow(arm.system)),
                 false => {
-                    let place = (place + made.len(), self.recorded.arms.len());
+                    let place = (place + made.len(), self.plan.recorded.arms.len());
                     let up = |stop: &_| self.bring_one_up(arm, place, stop, recorder);
                     within(left, stop, up).map_err(|halt| match halt {
                         Halt::Interrupted => slow(arm.system),
@@ -137,18 +136,13 @@ impl Session<'_> {
             match result {
                 Ok(one) => made.push(one),
                 Err(why) => {
-                    self.left_over.extend(take_down(made));
+                    up.left_over.extend(take_down(made));
                     self.go_on()?;
                     return Ok(Err(why));
                 }
             }
         }
         Ok(Ok(made))
-    }
-
-    fn keep(&mut self, arm: &ArmSpec, mut made: PreparedArm) {
-        self.specs.push(made.turned_out.take().unwrap_or_else(|| arm.clone()));
-        self.arms.push(made);
     }
 
     /// Brings an arm up until `stop` is set.
@@ -158,7 +152,7 @@ impl Session<'_> {
         place: (usize, usize),
         stop: &AtomicBool,
         recorder: &mut Recorder<'_>,
-    ) -> Result<PreparedArm, Halt> {
+    ) -> Result<Arm, Halt> {
         self.go_on()?;
         recorder.event(Event::Preparing { what: &arm.label, place });
         let (set_up, total) = (self.set_up(), self.plain.io_target().extent.len);
@@ -171,20 +165,18 @@ impl Session<'_> {
         Ok(self.on_target(arm, made))
     }
 
-    /// The arm with what its target lets it share.
-    fn on_target(&self, arm: &ArmSpec, mut made: PreparedArm) -> PreparedArm {
+    /// The arm as it turned out, with what its target lets it share.
+    fn on_target(&self, arm: &ArmSpec, mut made: PreparedArm) -> Arm {
         self.target_of(Some(arm)).share(&mut made);
-        made
+        Arm { spec: made.turned_out.take().unwrap_or_else(|| arm.clone()), prepared: made }
     }
-}
 
-impl<'a> Session<'a> {
     fn set_up(&self) -> SetUp<'a> {
         SetUp {
             plan: self.plan,
             journal: self.journal.clone(),
             reserve: Arc::clone(&self.reserve),
-            seed: self.recorded.seed,
+            seed: self.plan.recorded.seed,
             plain: Site::of(&self.plain),
             encrypted: self.encrypted.iter().map(Site::of).collect(),
         }

@@ -6,7 +6,7 @@ use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Pattern, Precondition};
 use cryptbench_text::human;
 
-use super::Session;
+use super::Claimed;
 use crate::decide::sizes::least_scratch;
 use crate::recorder::Recorder;
 use crate::{Event, Halt, Observer as _};
@@ -20,7 +20,7 @@ const FILL_SHARE: f64 = 0.15;
 /// The smallest part of a scratch file on which measuring makes sense.
 const LEAST_FILLED: u64 = 64 << 20;
 
-impl Session<'_> {
+impl Claimed<'_> {
     /// Fills the active range of each target, and rewrites it as often as the user requested.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Session<'_> {
         let io_target = range.io_target();
         let total = io_target.extent.len;
         let mut tell = |done| recorder.event(Event::Filling { done, total });
-        self.engine.prefill(&io_target, self.recorded.seed, self.stop, &mut tell)?;
+        self.engine.prefill(&io_target, self.plan.recorded.seed, self.stop, &mut tell)?;
         encrypted.find_stored(began, filled).into_iter().for_each(|note| recorder.tell(note));
         self.precondition(&io_target, recorder)
     }
@@ -60,7 +60,8 @@ impl Session<'_> {
     /// Fills the plain range and returns its size in bytes, which is smaller on a disk too slow for
     /// the planned size.
     fn fill_plain(&mut self, recorder: &mut Recorder<'_>) -> Result<u64, Halt> {
-        let Self { plain, engine, stop, recorded, plan, .. } = self;
+        let Self { plain, engine, stop, plan, .. } = self;
+        let recorded = &plan.recorded;
         let range = plain.range.as_mut().expect("systems are under a load");
         let total = range.len();
         let deadline = Instant::now() + Duration::from_secs_f64(recorded.budget_s * FILL_SHARE);
@@ -105,7 +106,7 @@ impl Session<'_> {
             pattern: Pattern::Permutation,
             passes,
             block_size: PRECONDITION_BLOCK,
-            seed: self.recorded.seed,
+            seed: self.plan.recorded.seed,
         };
         let mut tell = |done| recorder.event(Event::Filling { done, total });
         Ok(self.engine.precondition(io_target, &how, self.stop, &mut tell)?)

@@ -12,14 +12,13 @@ mod set_up;
 mod target;
 pub(crate) mod volumes;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::IoMode;
 use cryptbench_export::SERVING;
-use cryptbench_load::{Engine, FileSet};
+use cryptbench_load::Engine;
 use cryptbench_os::counters::Counters;
 use cryptbench_record as record;
 use cryptbench_system::resource::{Journal, Reserve};
@@ -40,35 +39,21 @@ use crate::{Event, Halt, Observer as _, RunError, machine, resumed};
 /// How long to observe the machine while this program sleeps.
 const BASELINE: Duration = Duration::from_millis(500);
 
-/// The resources of a running run. Dropping it takes down what still exists, from the first field
-/// to the last.
-pub(crate) struct Session<'a> {
+/// Storage that is claimed; nothing is written to it but empty files. Dropping it takes down what still exists, from the
+/// first field to the last.
+pub(crate) struct Claimed<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) clock: Clock,
     pub(crate) machine: record::Machine,
     /// Notes on the storage for readers, in sentences.
     pub(crate) notes: Vec<String>,
-    /// The plan in the form of the record, with what became known while arms were set up.
-    pub(crate) recorded: record::Plan,
     pub(crate) engine: Engine,
     /// Why io_uring is not used, if it is not.
     fallback: Option<String>,
     pub(crate) counters: Counters,
-    /// Number of the latest job, which is part of the verify headers of its data.
-    pub(crate) generation: u64,
-    /// The sets of small files of each arm, as far as they have been needed.
-    pub(crate) files: BTreeMap<usize, FileSet>,
-    /// The volumes, if the work is opening them.
-    pub(crate) unlocker: Option<Unlocker>,
     /// Containers of arms that are not up yet.
     pub(crate) reserve: Arc<Reserve>,
-    /// One for each arm of the plan as recorded, if systems are under load.
-    pub(crate) arms: Vec<PreparedArm>,
-    /// The same as their systems have them.
-    pub(crate) specs: Vec<ArmSpec>,
-    /// What could not be taken down of systems that were left out, in sentences.
-    pub(crate) left_over: Vec<String>,
     /// The targets that the user encrypted.
     pub(crate) encrypted: Vec<PreparedTarget>,
     /// Set if the two targets are a device in use and the device below it.
@@ -77,6 +62,33 @@ pub(crate) struct Session<'a> {
     pub(crate) emulation: Option<Emulation>,
     /// Everything that is set up is recorded here first.
     journal: Journal,
+}
+
+/// An arm that is up.
+pub(crate) struct Arm {
+    /// As its system has it, once it is up.
+    pub(crate) spec: ArmSpec,
+    pub(crate) prepared: PreparedArm,
+}
+
+/// What was brought up on claimed storage, from the first field to be taken down to the last.
+#[derive(Default)]
+pub(crate) struct Up {
+    /// The volumes, if the work is opening them.
+    pub(crate) volumes: Option<Unlocker>,
+    /// The systems, if they are under load.
+    pub(crate) arms: Vec<Arm>,
+    /// What could not be taken down of systems that were left out, in sentences.
+    pub(crate) left_over: Vec<String>,
+}
+
+/// Claimed storage with everything up on it, or with as much as was up when the run was halted.
+pub(crate) struct Prepared<'a> {
+    pub(crate) up: Up,
+    /// The plan in the form of the record, with what became known while arms were set up; it has the arms in the same order.
+    pub(crate) recorded: record::Plan,
+    pub(crate) halt: Option<Halt>,
+    pub(crate) claimed: Claimed<'a>,
 }
 
 /// The run time.
@@ -94,12 +106,12 @@ impl Clock {
     }
 }
 
-impl<'a> Session<'a> {
+impl<'a> Claimed<'a> {
     /// Claims the storage of `plan`; writes nothing except empty files.
     ///
     /// # Errors
     /// Any [`RunError`]; nothing is left behind.
-    pub(crate) fn open(plan: &'a Plan, stop: &'a AtomicBool) -> Result<Self, RunError> {
+    pub(crate) fn claim(plan: &'a Plan, stop: &'a AtomicBool) -> Result<Self, RunError> {
         let started = Instant::now();
         let journal = Journal::create(&plan.run_id)?;
         let (emulation, present) = match &plan.storage {
@@ -148,17 +160,10 @@ impl<'a> Session<'a> {
             clock: Clock { started, before: Duration::from_secs_f64(before) },
             machine,
             notes,
-            recorded: plan.recorded.clone(),
             engine,
             fallback,
             counters,
-            generation: 0,
-            files: BTreeMap::new(),
-            unlocker: None,
             reserve: Arc::new(reserve),
-            arms: Vec::new(),
-            specs: Vec::new(),
-            left_over: Vec::new(),
             encrypted,
             in_use,
             plain,
@@ -167,20 +172,37 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Fills the storage and sets up the arms.
-    ///
-    /// # Errors
-    /// [`Halt`]; [`finish`](Self::finish) takes down what has been set up.
-    pub(crate) fn prepare(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
-        match &self.plan.arms {
+    /// Fills the storage and sets up the arms. Where that is halted, what is up so far is kept to be taken down.
+    pub(crate) fn prepare(mut self, recorder: &mut Recorder<'_>) -> Prepared<'a> {
+        let mut up = Up::default();
+        let (recorded, halt) = match self.bring_all_up(&mut up, recorder) {
+            Ok(recorded) => (recorded, None),
+            Err(halt) => (self.plan.recorded.clone(), Some(halt)),
+        };
+        Prepared { up, recorded, halt, claimed: self }
+    }
+
+    /// Gives the plan with what became known.
+    fn bring_all_up(
+        &mut self,
+        up: &mut Up,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<record::Plan, Halt> {
+        let plan = self.plan;
+        let mut recorded = plan.recorded.clone();
+        match &plan.arms {
             Arms::Systems(arms) => {
                 self.fill(recorder)?;
-                match &self.plan.choices {
-                    Some(choices) => self.bring_choices_up(choices.clone(), recorder)?,
-                    None => self.bring_up(arms, recorder)?,
+                match &plan.choices {
+                    Some(choices) => {
+                        let (set, left_out) =
+                            self.bring_choices_up(choices.clone(), up, recorder)?;
+                        (recorded.set, recorded.left_out) = (Some(set), left_out);
+                    }
+                    None => self.bring_up(arms, up, recorder)?,
                 }
                 // Systems choose settings that nobody asked for, and the kernel names its drivers once they are in use.
-                self.recorded.arms = recorded_up(&self.specs, self.plan.tier)?;
+                recorded.arms = recorded_up(&up.specs(), plan.tier)?;
             }
             Arms::Volumes(arms) => {
                 let mut begun = 0;
@@ -195,40 +217,56 @@ impl<'a> Session<'a> {
                         recorder.event(Event::Preparing { what: &arm.label, place });
                     },
                 )?;
-                self.recorded.arms = made.record_arms()?;
-                self.unlocker = Some(made);
+                recorded.arms = made.record_arms()?;
+                up.volumes = Some(made);
             }
         }
-        let lengths = match self.plan.earlier.as_deref() {
+        let lengths = match plan.earlier.as_deref() {
             Some(earlier) => Some(resumed::lengths(earlier)),
             None => {
-                let fitted = limits::fit(self.plan, self.clock.started.elapsed());
+                let fitted = limits::fit(plan, self.clock.started.elapsed());
                 fitted.note.into_iter().for_each(|note| recorder.tell(note));
                 fitted.trial
             }
         };
         if let Some((trial_s, ramp_s)) = lengths {
-            (self.recorded.trial_s, self.recorded.ramp_s) = (trial_s, ramp_s);
+            (recorded.trial_s, recorded.ramp_s) = (trial_s, ramp_s);
         }
-        let note = match self.plan.storage.is_only_read() {
+        let note = match plan.storage.is_only_read() {
             true => None,
-            false => places::note(&self.specs, &self.plain, &self.encrypted),
+            false => places::note(&up.specs(), &self.plain, &self.encrypted),
         };
         note.into_iter().for_each(|note| recorder.note(note));
-        recorder.prepared(&self.recorded, self.describe());
-        Ok(())
+        recorder.prepared(&recorded, self.describe_up(up, &recorded));
+        Ok(recorded)
     }
 
     /// # Errors
     /// [`Halt::Interrupted`] once the run should end.
-    pub(crate) fn go_on(&self) -> Result<(), Halt> {
+    fn go_on(&self) -> Result<(), Halt> {
         if self.stop.load(Ordering::Relaxed) { Err(Halt::Interrupted) } else { Ok(()) }
     }
 
-    /// The target in the form of the record, as far as it is known.
-    pub(crate) fn describe(&self) -> record::Target {
+    /// The target with what is up on it, in the form of the record.
+    fn describe_up(&self, up: &Up, recorded: &record::Plan) -> record::Target {
+        let target = self.describe(recorded);
+        let volumes = up.volumes.as_ref().is_some_and(|u| u.mode() == IoMode::Direct);
+        let engine = record::Engine {
+            direct: volumes || target.engine.direct,
+            details: (!up.arms.is_empty()).then(|| self.engine.details()),
+            ..target.engine
+        };
+        record::Target { engine, ..target }
+    }
+
+    /// The target in the form of the record, before anything is up. Its arms are called as in `recorded`.
+    pub(crate) fn describe(&self, recorded: &record::Plan) -> record::Target {
         let PreparedTarget { target, range, .. } = &self.plain;
-        let volumes = self.unlocker.as_ref().is_some_and(|u| u.mode() == IoMode::Direct);
+        let mut paired = self
+            .encrypted
+            .iter()
+            .enumerate()
+            .filter_map(|(number, target)| self.describe_place(number, target, recorded));
         record::Target {
             directory: shown(&target.path),
             kind: (!target.is_directory()).then(|| target.kind().to_owned()),
@@ -247,17 +285,17 @@ impl<'a> Session<'a> {
             engine: record::Engine {
                 name: self.engine.name().to_owned(),
                 fallback_reason: self.fallback.clone(),
-                direct: volumes || range.as_ref().is_some_and(|r| r.mode() == IoMode::Direct),
-                details: (!self.arms.is_empty()).then(|| self.engine.details()),
+                direct: range.as_ref().is_some_and(|r| r.mode() == IoMode::Direct),
+                details: None,
             },
-            paired: self.describe_place(0),
-            also_paired: (1..self.encrypted.len()).filter_map(|n| self.describe_place(n)).collect(),
+            paired: paired.next(),
+            also_paired: paired.collect(),
             only_read: self.plan.storage.is_only_read(),
             emulated: self.emulation.as_ref().map(Emulation::describe),
         }
     }
 
-    /// The target that `arm` is measured on.
+    /// The target that an arm is measured on; volumes lie on the plain one.
     pub(crate) fn target_of(&self, arm: Option<&ArmSpec>) -> &PreparedTarget {
         match arm.map(|arm| arm.target) {
             Some(Target::Encrypted(number)) => &self.encrypted[number],
@@ -266,11 +304,16 @@ impl<'a> Session<'a> {
     }
 
     /// Encrypted target `number` in the form of the record.
-    fn describe_place(&self, number: usize) -> Option<record::PairedTarget> {
-        let target = &self.encrypted.get(number)?.target;
+    fn describe_place(
+        &self,
+        number: usize,
+        target: &PreparedTarget,
+        recorded: &record::Plan,
+    ) -> Option<record::PairedTarget> {
+        let target = &target.target;
         let of_place = |arm: &&ArmSpec| arm.target == Target::Encrypted(number);
         let id = &self.plan.arms.systems().iter().find(of_place)?.id;
-        let arm = self.recorded.arms.iter().find(|arm| arm.id == *id)?;
+        let arm = recorded.arms.iter().find(|arm| arm.id == *id)?;
         let existing = target.existing.as_ref();
         Some(record::PairedTarget {
             name: arm.label.clone(),
@@ -285,6 +328,12 @@ impl<'a> Session<'a> {
             erased: existing.map(|e| e.signatures.clone()).unwrap_or_default(),
             in_use: self.in_use.as_ref().map(|in_use| in_use.facts.clone()),
         })
+    }
+}
+
+impl Up {
+    fn specs(&self) -> Vec<ArmSpec> {
+        self.arms.iter().map(|arm| arm.spec.clone()).collect()
     }
 }
 

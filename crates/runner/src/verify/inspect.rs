@@ -32,7 +32,7 @@ pub(crate) trait Subject {
     fn reopen(&mut self) -> Result<(), SystemError>;
 }
 
-impl Subject for PreparedArm {
+impl Subject for &mut PreparedArm {
     fn io_target(&self) -> &IoTarget {
         &self.io_target
     }
@@ -42,15 +42,15 @@ impl Subject for PreparedArm {
     }
 
     fn backing(&self) -> Option<&Backing> {
-        self.backing()
+        PreparedArm::backing(self)
     }
 
     fn close(&mut self) -> Result<system::Closed, SystemError> {
-        self.close()
+        PreparedArm::close(self)
     }
 
     fn reopen(&mut self) -> Result<(), SystemError> {
-        self.reopen()
+        PreparedArm::reopen(self)
     }
 }
 

@@ -23,20 +23,37 @@ use cryptbench_record::{Arm, ArmRole, Evidence, Line, Randomness};
 
 use self::findings::{Finding, doubts, findings};
 use self::inspect::{Failure, Subject, inspect};
-use crate::prepare::Session;
+use crate::measure::Measured;
+use crate::prepare::Prepared;
 use crate::recorder::Recorder;
 use crate::{Event, Observer, RunError};
 
-impl Session<'_> {
-    /// Inspects the stored data of every arm and records the findings. Returns the gravest
-    /// violation.
-    pub(crate) fn verify(&mut self, recorder: &mut Recorder<'_>) -> Option<RunError> {
-        let plan = &self.recorded;
-        let proof = gather(&mut self.arms, &plan.arms, self.stop, recorder);
-        proof.notes.into_iter().for_each(|note| recorder.note(note));
-        doubts(&plan.arms, &proof.evidence).into_iter().for_each(|note| recorder.note(note));
-        recorder.log(&Line::Evidence(proof.evidence));
-        proof.error
+/// What was measured, with what its data at rest proved.
+pub(crate) struct Verified<'a> {
+    /// The gravest violation.
+    pub(crate) found: Option<RunError>,
+    pub(crate) measured: Measured<'a>,
+}
+
+impl<'a> Measured<'a> {
+    /// Inspects the stored data of every arm and records the findings. Inspects nothing of storage that is only read, as
+    /// proof takes writing, and nothing after a halt: storage that failed under load may hang when it is closed, so it is
+    /// only taken down.
+    pub(crate) fn verify(mut self, recorder: &mut Recorder<'_>) -> Verified<'a> {
+        let Prepared { up, recorded, halt, claimed } = &mut self.prepared;
+        let found = match halt.is_some() || claimed.plan.storage.is_only_read() {
+            true => None,
+            false => {
+                let mut arms: Vec<_> = up.arms.iter_mut().map(|arm| &mut arm.prepared).collect();
+                let proof = gather(&mut arms, &recorded.arms, claimed.stop, recorder);
+                proof.notes.into_iter().for_each(|note| recorder.note(note));
+                let doubts = doubts(&recorded.arms, &proof.evidence);
+                doubts.into_iter().for_each(|note| recorder.note(note));
+                recorder.log(&Line::Evidence(proof.evidence));
+                proof.error
+            }
+        };
+        Verified { found, measured: self }
     }
 }
 

@@ -12,6 +12,7 @@ use cryptbench_system::Selection;
 use super::*;
 use crate::decide::decide;
 use crate::look::look;
+use crate::prepare::Claimed;
 use crate::recorder::Recorder;
 use crate::{Consent, Event, Request, TargetRequest, UnlockSelection};
 
@@ -74,31 +75,31 @@ fn request(place: &Path) -> Request {
 fn written_beside_others(cached_below: bool) -> Option<(u64, bool)> {
     let place = tempfile::tempdir().unwrap();
     counters(place.path())?;
-    let (plan, stop) = (
-        decide(&request(place.path()), &look(&request(place.path()))).unwrap(),
-        AtomicBool::new(false),
-    );
-    let mut session = Session::open(&plan, &stop).unwrap();
+    let (request, stop) = (request(place.path()), AtomicBool::new(false));
+    let plan = decide(&request, &look(&request)).unwrap();
+    let claimed = Claimed::claim(&plan, &stop).unwrap();
     let mut nobody = |_: Event<'_>| {};
-    let mut recorder = Recorder::begin(&plan, &session, "0", &mut nobody).unwrap();
-    session.prepare(&mut recorder).unwrap();
-    if session.arms[0].io_target.mode != IoMode::Direct {
+    let mut recorder = Recorder::begin(&plan, &claimed, "0", &mut nobody).unwrap();
+    let mut measured = claimed.prepare(&mut recorder).measure(&mut recorder);
+    assert!(measured.prepared.halt.is_none());
+    if measured.arm(0).io_target.mode != IoMode::Direct {
         return None;
     }
     let stored = place.path().join("stored");
     fs::create_dir(&stored).unwrap();
-    session.arms[0].stored = Some(stored.clone());
-    session.arms[0].cached_below = cached_below;
+    let arm = &mut measured.prepared.up.arms[0].prepared;
+    arm.stored = Some(stored.clone());
+    arm.cached_below = cached_below;
     let Work::Block(work) = plan.workloads[0].work.clone() else { unreachable!() };
     let (mut least, mut late) = (u64::MAX, false);
     for _ in 0..5 {
         let mut others = File::create(stored.join("others")).unwrap();
         others.write_all(&vec![7; OTHERS]).unwrap();
-        let observed = session.requests(&work, 0, 0).unwrap();
+        let observed = measured.requests(&work, 0, 0).unwrap();
         least = least.min(observed.device.unwrap().written_bytes);
         late = observed.parts.contains_key(FLUSH);
     }
-    session.finish(None, &mut recorder);
+    measured.verify(&mut recorder).finish(&mut recorder);
     Some((least, late))
 }
 
