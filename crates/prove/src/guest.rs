@@ -27,6 +27,22 @@ poweroff -f
 /// The last line of a script that came to its end.
 const PASSED: &str = "the script has passed";
 
+/// What this and the scripts take of busybox, which machines have in several forms.
+const APPLETS: [&str; 12] = [
+    "awk",
+    "cmp",
+    "dd",
+    "grep",
+    "insmod",
+    "mount",
+    "poweroff",
+    "ps",
+    "sh",
+    "sha256sum",
+    "sleep",
+    "umount",
+];
+
 /// What a guest is made of.
 pub struct Guest<'a> {
     /// The emulator.
@@ -50,6 +66,21 @@ impl Guest<'_> {
     /// Programs that this needs, each with the Debian package that has it.
     pub const NEEDS: [(&'static str, &'static str); 3] =
         [(Self::QEMU, "qemu-system-x86"), (BUSYBOX, "busybox-static"), (CPIO, "cpio")];
+
+    /// What this machine lacks of that, if anything.
+    #[must_use]
+    pub fn lacks() -> Option<String> {
+        let lacks = |(file, _): &&(&str, &str)| !Path::new(file).exists();
+        if let Some((file, package)) = Self::NEEDS.iter().find(lacks) {
+            return Some(format!("no {file}; apt install {package}"));
+        }
+        let listed = Command::new(BUSYBOX).arg("--list").output();
+        let listed = listed.map(|listed| listed.stdout).unwrap_or_default();
+        let listed = String::from_utf8_lossy(&listed);
+        let lacks = |applet: &&&str| !listed.lines().any(|line| line == **applet);
+        let applet = APPLETS.iter().find(lacks)?;
+        Some(format!("{BUSYBOX} has no {applet}; apt install busybox-static"))
+    }
 
     /// Boots, runs the script with busybox's shell and `set -eu`, and gives each line of the console to `say`. Whether the
     /// script came to its end within `limit`.
@@ -99,8 +130,9 @@ impl Guest<'_> {
         for directory in ["bin", "proc", "sys", "dev", "run", "mnt", "mnt2"] {
             fs::create_dir_all(root.join(directory))?;
         }
-        fs::copy(BUSYBOX, root.join("bin/busybox"))?;
-        for (name, program) in self.programs {
+        // Not every busybox is static: like the others it comes with what it loads.
+        let busybox = ("busybox", Path::new(BUSYBOX));
+        for (name, program) in self.programs.iter().chain([&busybox]) {
             fs::copy(program, root.join("bin").join(name))?;
             for library in libraries(program)? {
                 let place = root.join(library.strip_prefix("/").unwrap_or(&library));

@@ -22,11 +22,9 @@ impl Distribution {
             skipped("the kernel in QEMU is for x86 only");
             return None;
         }
-        for (file, package) in Guest::NEEDS {
-            if !Path::new(file).exists() {
-                skipped(&format!("no {file}; apt install {package}"));
-                return None;
-            }
+        if let Some(lacking) = Guest::lacks() {
+            skipped(&lacking);
+            return None;
         }
         // Unpacked by `cargo xtask test` (xtask/src/guest_kernel.rs).
         let kernel = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("guest-kernel");
