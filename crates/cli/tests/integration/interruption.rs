@@ -3,6 +3,7 @@
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::sandbox::waiting::{wait_for_trials, wait_until};
 use crate::sandbox::{Sandbox, text};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -33,8 +34,8 @@ fn send(child: &Child, signal: Signal) {
 fn signals_end_the_run_soon_with_a_partial_record_and_nothing_left() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         let s = Sandbox::new();
-        let child = start(&s);
-        std::thread::sleep(Duration::from_secs(6));
+        let mut child = start(&s);
+        wait_for_trials(&mut child, &s.out(), 20);
         let sent = Instant::now();
         send(&child, signal);
         let done = child.wait_with_output().unwrap();
@@ -73,10 +74,10 @@ fn kill_9_at_any_moment_leaves_nothing_after_cleanup() {
 fn the_next_run_removes_what_a_killed_one_left() {
     let s = Sandbox::new();
     let mut child = start(&s);
-    while s.left_behind().len() < 2 {
-        std::thread::sleep(Duration::from_millis(5));
+    wait_until("something is set up", || {
         assert!(child.try_wait().unwrap().is_none(), "the run ended by itself");
-    }
+        s.left_behind().len() >= 2
+    });
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!s.left_behind().is_empty());
@@ -90,10 +91,10 @@ fn the_next_run_removes_what_a_killed_one_left() {
 fn cleanup_leaves_a_living_run_alone() {
     let s = Sandbox::new();
     let mut child = start(&s);
-    while s.left_behind().len() < 2 {
-        std::thread::sleep(Duration::from_millis(5));
+    wait_until("something is set up", || {
         assert!(child.try_wait().unwrap().is_none(), "the run ended by itself");
-    }
+        s.left_behind().len() >= 2
+    });
     let before = s.left_behind();
     let cleaned = s.run(&["cleanup"]);
     assert!(text(&cleaned.stdout).contains("nothing was left behind"));

@@ -8,11 +8,11 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::every_command::paths;
+use crate::sandbox::waiting::{trials_in, wait_for_trials, wait_until};
 use crate::sandbox::{Sandbox, skipped, text};
 
 /// `café` in Latin-1, and a name of two lines, of which the second clears a terminal.
@@ -125,11 +125,6 @@ fn arguments(command: &str, argument: &str) -> String {
     }
 }
 
-/// What needs root or FUSE.
-fn mounts(command: &str) -> bool {
-    ["volume mount", "volume umount", "volume export"].contains(&command)
-}
-
 struct Place {
     sandbox: Sandbox,
     name: &'static [u8],
@@ -225,50 +220,62 @@ fn furniture() -> tempfile::TempDir {
     dir
 }
 
-#[test]
-fn every_path_that_a_command_takes_may_be_odd() {
-    let furniture = furniture();
-    let can_mount = rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists();
-    if !can_mount {
-        skipped("mounting needs root and /dev/fuse");
+/// The commands of a test: all together take minutes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Runs,
+    Opened,
+    Keys,
+    Others,
+}
+
+impl Part {
+    fn of(command: &str) -> Self {
+        match command {
+            "run" => Self::Runs,
+            "volume mount" | "volume umount" | "volume export" => Self::Opened,
+            _ if command.starts_with("volume ") => Self::Keys,
+            _ => Self::Others,
+        }
     }
+}
+
+#[test]
+fn every_path_that_a_run_takes_may_be_odd() {
+    every_path_may_be_odd(Part::Runs);
+}
+
+#[test]
+fn every_path_that_opens_a_volume_may_be_odd() {
+    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
+        return skipped("mounting needs root and /dev/fuse");
+    }
+    every_path_may_be_odd(Part::Opened);
+}
+
+#[test]
+fn every_path_that_leads_to_a_volume_may_be_odd() {
+    every_path_may_be_odd(Part::Keys);
+}
+
+#[test]
+fn every_path_that_another_command_takes_may_be_odd() {
+    every_path_may_be_odd(Part::Others);
+}
+
+fn every_path_may_be_odd(part: Part) {
+    let furniture = furniture();
     let mut faults = Vec::new();
     eprintln!(
         "{:<24} {:<26} {:>6} {:>7} {:>9}",
         "command", "path", "plain", "caf\\xe9", "a\\nb..."
     );
-    for (command, argument) in paths() {
-        if mounts(command) && !can_mount {
-            continue;
-        }
+    for (command, argument) in paths().into_iter().filter(|(command, _)| Part::of(command) == part)
+    {
         let line = format!("{command} {}", arguments(command, argument));
         let mut codes = Vec::new();
         for name in [PLAIN, NAMES[0], NAMES[1]] {
-            let place = Place::new(name, furniture.path());
-            if command == "volume umount" {
-                place.run("volume mount {}/v {}/mnt --raw --passphrase-file secret");
-            }
-            let (code, said) = place.run(&line.replace("umount {}", "umount {}/mnt"));
-            if command == "volume mount" && code == Some(0) {
-                let (code, said) = place.run(match argument {
-                    "mountpoint" => "volume umount {}/mnt",
-                    _ => "volume umount mnt",
-                });
-                if code != Some(0) {
-                    faults.push(format!("{line}, then umount: {code:?} {said}"));
-                }
-            }
-            let journals = place.sandbox.left_behind().into_iter();
-            let left: Vec<_> =
-                journals.filter(|path| path.extension() == Some(OsStr::new("jsonl"))).collect();
-            let steers = |c: char| c.is_control() && !"\n\t".contains(c);
-            // A volume's bytes and the scripts of a shell are what they are.
-            let is_text = command != "volume dump" || argument == "output";
-            if is_text
-                && (said.contains(steers) || said.lines().any(|line| line.starts_with("b\\u{1b}")))
-            {
-                faults.push(format!("{line} prints a forged line or controls: {said:?}"));
-            }
+            let (code, said, left) = tried(command, argument, name, furniture.path(), &mut faults);
             let first = codes.first().copied().unwrap_or(code);
             if code != first || code == Some(101) || said.contains("panicked") || !left.is_empty() {
                 faults.push(format!(
@@ -288,6 +295,40 @@ fn every_path_that_a_command_takes_may_be_odd() {
         );
     }
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// Exit code, what was printed and the journals that are left of `command` in a directory of that name.
+fn tried(
+    command: &str,
+    argument: &str,
+    name: &'static [u8],
+    furniture: &Path,
+    faults: &mut Vec<String>,
+) -> (Option<i32>, String, Vec<PathBuf>) {
+    let line = format!("{command} {}", arguments(command, argument));
+    let place = Place::new(name, furniture);
+    if command == "volume umount" {
+        place.run("volume mount {}/v {}/mnt --raw --passphrase-file secret");
+    }
+    let (code, said) = place.run(&line.replace("umount {}", "umount {}/mnt"));
+    if command == "volume mount" && code == Some(0) {
+        let (code, said) = place.run(match argument {
+            "mountpoint" => "volume umount {}/mnt",
+            _ => "volume umount mnt",
+        });
+        if code != Some(0) {
+            faults.push(format!("{line}, then umount: {code:?} {said}"));
+        }
+    }
+    let steers = |c: char| c.is_control() && !"\n\t".contains(c);
+    // A volume's bytes and the scripts of a shell are what they are.
+    let is_text = command != "volume dump" || argument == "output";
+    if is_text && (said.contains(steers) || said.lines().any(|line| line.starts_with("b\\u{1b}"))) {
+        faults.push(format!("{line} prints a forged line or controls: {said:?}"));
+    }
+    let journals = place.sandbox.left_behind().into_iter();
+    let left = journals.filter(|path| path.extension() == Some(OsStr::new("jsonl"))).collect();
+    (code, said, left)
 }
 
 /// Somebody who is not root, where that can be chosen.
@@ -340,24 +381,24 @@ fn runs_and_volumes_work_there_and_a_killed_process_leaves_nothing() {
         assert_eq!(names_in(&place.odd()), before);
         // A run that is killed, and resumed.
         let line = "run . --builtin-only --size 64MiB --trial 20ms --budget 30s --precision 0.01% --profile tiny.toml --output out";
-        for (resumed, killed_when) in [(false, ".scratch"), (true, "trials.jsonl")] {
+        for resumed in [false, true] {
             let mut child =
                 command(line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            let until = Instant::now() + Duration::from_secs(30);
-            let there = || {
-                let out = place.odd().join("out");
-                let found = names_in(&place.odd()).into_iter().chain(names_in(&out));
-                found.into_iter().any(|name| text(name.as_bytes()).ends_with(killed_when))
-            };
-            while !there() {
-                assert!(Instant::now() < until && child.try_wait().unwrap().is_none(), "{line}");
-                std::thread::sleep(Duration::from_millis(10));
+            let out = place.odd().join("out");
+            if resumed {
+                wait_for_trials(&mut child, &out, 10);
+            } else {
+                wait_until("a scratch file", || {
+                    assert!(child.try_wait().unwrap().is_none(), "{line}");
+                    let mut names = names_in(&place.odd()).into_iter();
+                    out.exists() && names.any(|name| name.as_bytes().ends_with(b".scratch"))
+                });
             }
-            std::thread::sleep(Duration::from_millis(300));
             child.kill().unwrap();
             child.wait().unwrap();
             works("cleanup");
             if resumed {
+                let before_kill = trials_in(&out);
                 // From anywhere: the log knows the directory.
                 let mut again = command("run --resume {}/out --quiet");
                 let mut child = again
@@ -366,7 +407,7 @@ fn runs_and_volumes_work_there_and_a_killed_process_leaves_nothing() {
                     .stderr(Stdio::piped())
                     .spawn()
                     .unwrap();
-                std::thread::sleep(Duration::from_secs(4));
+                wait_for_trials(&mut child, &out, before_kill + 10);
                 let _ = kill_process(Pid::from_child(&child), Signal::INT);
                 let mut said = String::new();
                 child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -399,11 +440,10 @@ fn runs_and_volumes_work_there_and_a_killed_process_leaves_nothing() {
         for process in serving() {
             kill_process(process, Signal::KILL).unwrap();
         }
-        let until = Instant::now() + Duration::from_secs(20);
-        while !names_in(&place.odd().join("mnt")).is_empty() {
-            assert!(Instant::now() < until, "it stays mounted");
+        wait_until("it is unmounted", || {
             let _ = command("cleanup").output().unwrap();
-        }
+            names_in(&place.odd().join("mnt")).is_empty()
+        });
         works("cleanup");
         let journals = place.sandbox.left_behind().into_iter();
         let left: Vec<_> =

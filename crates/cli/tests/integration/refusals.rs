@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use crate::sandbox::waiting::wait_for_trials;
 use crate::sandbox::{Sandbox, skipped, text};
 
 /// Runs and expects this exit code and these words on standard error.
@@ -188,13 +189,13 @@ fn a_disk_that_vanishes_ends_the_run_with_what_was_measured() {
     ]
     .map(str::to_owned);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let child = s
+    let mut child = s
         .command(&args)
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(8));
+    wait_for_trials(&mut child, &record_dir, 60);
     // The disk's blocks are gone and there is no room for new ones: every further write is an I/O
     // error of the device.
     fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(0).unwrap();

@@ -5,8 +5,9 @@ use std::fs;
 use std::os::unix::fs::chown;
 use std::path::Path;
 use std::process::Child;
-use std::time::{Duration, Instant};
+use std::time::UNIX_EPOCH;
 
+use crate::sandbox::waiting::{wait_for_trials, wait_until};
 use crate::sandbox::{Sandbox, skipped, text};
 use cryptbench_record::Record;
 
@@ -27,14 +28,7 @@ fn killed(s: &Sandbox, out: &str, trials: usize) {
 
 fn killed_as(s: &Sandbox, out: &str, arguments: &[&str], trials: usize) {
     let mut run: Child = s.command(arguments).spawn().unwrap();
-    let log = Path::new(out).join(LOG);
-    let until = Instant::now() + Duration::from_secs(60);
-    let counted = || fs::read_to_string(&log).unwrap_or_default().matches("{\"trial\":").count();
-    while counted() < trials {
-        assert!(Instant::now() < until, "{} trials", counted());
-        assert!(run.try_wait().unwrap().is_none(), "it ended before it was killed");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_for_trials(&mut run, Path::new(out), trials);
     run.kill().unwrap();
     run.wait().unwrap();
     assert!(s.run(&["cleanup"]).status.success());
@@ -204,7 +198,10 @@ fn the_newest_run_is_the_last() {
     for _ in 0..2 {
         let done = s.run(&s.tiny(&["--quiet", "--systems", "plain"]));
         assert!(done.status.success(), "{}", text(&done.stderr));
-        std::thread::sleep(Duration::from_secs(1));
+        // Runs are named after the second in which they begin.
+        let second = || UNIX_EPOCH.elapsed().unwrap().as_secs();
+        let ended = second();
+        wait_until("the next second", || second() > ended);
     }
     let runs = s.target().parent().unwrap().join("home/.local/share/cryptbench/runs");
     let newest = fs::read_dir(runs).unwrap().map(|e| e.unwrap().file_name()).max().unwrap();

@@ -5,9 +5,10 @@ use std::os::unix::fs::{FileExt as _, PermissionsExt as _, chown};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::sandbox::waiting::{wait_for_open, wait_until};
 use crate::sandbox::{Sandbox, skipped, text};
 use rustix::process::{Pid, Signal};
 use sha2::{Digest as _, Sha256};
@@ -99,7 +100,7 @@ fn a_strangers_volume_hands_out_neither_root_nor_a_disk() {
         bench.ok(&[&["mount", "v", "mnt"], &OPENED[..], more].concat());
     };
     let who = || {
-        let out = Command::new(place.join("who")).arg("-u").uid(STRANGER).gid(STRANGER).output();
+        let out = Command::new(place.join("id")).arg("-u").uid(STRANGER).gid(STRANGER).output();
         text(&out.unwrap().stdout).trim().to_owned()
     };
     let zero = || {
@@ -110,8 +111,9 @@ fn a_strangers_volume_hands_out_neither_root_nor_a_disk() {
         |wanted: [&str; 2]| wanted.map(|name| mount_options(&place).iter().any(|o| o == name));
     mount(&["-o", "suid,dev"]);
     assert_eq!(told(["nosuid", "nodev"]), [false, false]);
-    fs::copy(fs::canonicalize("/usr/bin/id").unwrap(), place.join("who")).unwrap();
-    fs::set_permissions(place.join("who"), Permissions::from_mode(0o4755)).unwrap();
+    // By its own name: where all of coreutils is one program, that tells it what to do.
+    fs::copy("/usr/bin/id", place.join("id")).unwrap();
+    fs::set_permissions(place.join("id"), Permissions::from_mode(0o4755)).unwrap();
     rustix::fs::mknodat(
         rustix::fs::CWD,
         place.join("zero"),
@@ -220,23 +222,23 @@ fn a_pipe_gives_a_passphrase_when_it_comes_and_a_signal_ends_the_wait() {
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
     let args = ["volume", "info", "v", "--open", "--passphrase-file", "pipe"];
     let mut waiting = bench.sandbox.command(&args);
-    let child = waiting.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    let mut child = waiting.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_open(&mut child, &pipe);
     fs::write(&pipe, "a secret\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     for option in ["--passphrase-file", "--keyfile"] {
         let args = ["volume", "info", "v", "--open", option, "pipe"];
-        let (code, said) =
-            terminated(&mut bench.sandbox.command(&args), Duration::from_millis(300));
+        let waits = |child: &mut Child| wait_for_open(child, &pipe);
+        let (code, said) = terminated(&mut bench.sandbox.command(&args), waits);
         assert_eq!(code, Some(143), "{option}: {said}");
     }
 }
 
-/// The exit code of a command that gets SIGTERM after a while, and what it said; killed if it goes on for long.
-fn terminated(command: &mut Command, after: Duration) -> (Option<i32>, String) {
+/// The exit code of a command that gets SIGTERM once it is there, and what it said; killed if it goes on for long.
+fn terminated(command: &mut Command, is_there: impl Fn(&mut Child)) -> (Option<i32>, String) {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(after);
+    is_there(&mut child);
     assert!(child.try_wait().unwrap().is_none(), "it ended before the signal");
     let begun = Instant::now();
     rustix::process::kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
@@ -289,11 +291,25 @@ fn a_signal_ends_a_key_derivation_that_a_header_makes_last_for_minutes() {
     ];
     for command in commands {
         let args = [&["volume"], command, &OPENED].concat();
-        let (code, said) = terminated(&mut bench.sandbox.command(&args), Duration::from_secs(1));
+        let derives = |child: &mut Child| {
+            wait_until("a key is derived", || resident_kib(child.id()) > 100 << 10);
+        };
+        let (code, said) = terminated(&mut bench.sandbox.command(&args), derives);
         assert_eq!(code, Some(143), "{command:?}: {said}");
         assert!(said.contains("stopped"), "{command:?}: {said}");
     }
     assert!(mounts_below(&bench.path("mnt")).is_empty());
+}
+
+/// Memory of a process and its descendants.
+fn resident_kib(process: u32) -> u64 {
+    let read = |file: &str| fs::read_to_string(format!("/proc/{process}/{file}"));
+    let status = read("status").unwrap_or_default();
+    let own =
+        status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next());
+    let children = read(&format!("task/{process}/children")).unwrap_or_default();
+    let children = children.split_whitespace().flat_map(str::parse).map(resident_kib);
+    own.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) + children.sum::<u64>()
 }
 
 /// Mount points at a path.
@@ -451,11 +467,10 @@ fn an_ordinary_users_keys_are_locked_in_memory_or_a_warning_says_that_they_are_n
         }
         let args = [&["export", "v", "--nbd", "nbd"], &OPENED[..]].concat();
         let mut server = as_stranger(&bench, limit, &args).spawn().unwrap();
-        let until = Instant::now() + Duration::from_secs(20);
-        while !bench.path("nbd").exists() && Instant::now() < until {
+        wait_until("it serves", || {
             assert!(server.try_wait().unwrap().is_none(), "it ended early");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            bench.path("nbd").exists()
+        });
         let pid = Pid::from_child(&server);
         let keeper = pid.as_raw_nonzero();
         let children = fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children"));

@@ -5,16 +5,15 @@ use std::fs;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::hostile_volume::compiled;
+use crate::sandbox::waiting::wait_until;
 use crate::sandbox::{Sandbox, skipped, text};
 
 const OPENED: [&str; 2] = ["--passphrase-file", "secret"];
 const OWNER: u32 = 4711;
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A volume that an ordinary user owns, and a place to mount it.
 struct Bench {
@@ -90,14 +89,6 @@ impl Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         let _ = self.command(&["umount", "mnt"]).output();
-    }
-}
-
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < until, "not: {what}");
-        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

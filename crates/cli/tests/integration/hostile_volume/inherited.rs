@@ -6,7 +6,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{SOMEBODY, compiled, wait_until};
+use super::{SOMEBODY, compiled};
+use crate::sandbox::waiting::wait_until;
 use crate::sandbox::{Sandbox, skipped, text};
 
 const OPENED: [&str; 2] = ["--passphrase-file", "secret"];

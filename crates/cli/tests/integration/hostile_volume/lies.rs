@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{compiled, mounts, wait_until};
+use super::{compiled, mounts};
 use crate::sandbox::disk::{Loop, did};
+use crate::sandbox::waiting::wait_until;
 use crate::sandbox::{Sandbox, skipped, text};
 
 /// Longer than any honest mount takes.

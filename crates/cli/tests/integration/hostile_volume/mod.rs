@@ -7,7 +7,6 @@ mod swapped;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use crate::sandbox::{skipped, text};
 
@@ -16,14 +15,6 @@ const SOMEBODY: u32 = 4711;
 
 fn mounts() -> String {
     String::from_utf8_lossy(&fs::read("/proc/self/mountinfo").unwrap()).into_owned()
-}
-
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < until, "not: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// A program or library of one file, compiled in `place`.

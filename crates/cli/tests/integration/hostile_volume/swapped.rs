@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use super::{SOMEBODY, mounts, wait_until};
+use super::{SOMEBODY, mounts};
+use crate::sandbox::waiting::wait_until;
 use crate::sandbox::{Sandbox, skipped, text};
 
 /// Tells this test that it is the attacker, and where.

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod disk;
+pub mod waiting;
 
 use std::fs;
 use std::path::{Path, PathBuf};
