@@ -1,0 +1,211 @@
+//! A new system below a directory, entered with chroot(8), with mounts that no other process sees.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+use clap::ValueEnum;
+
+const MIRROR: &str = "http://deb.debian.org/debian";
+
+/// Where the sources lie in the system, whoever builds them.
+pub const HOME: &str = "/srv/cryptbench";
+
+/// The ordinary user.
+const USER: &str = "newcomer";
+
+/// A system as it is installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Distribution {
+    /// Debian 12
+    Debian12,
+    /// Debian 13
+    Debian13,
+    /// Debian 13 with what makes an Ubuntu unlike it: Ubuntu itself is not on Debian's mirrors
+    UbuntuLike,
+}
+
+impl Distribution {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Debian12 => "Debian 12",
+            Self::Debian13 => "Debian 13",
+            Self::UbuntuLike => "Debian 13 like an Ubuntu",
+        }
+    }
+
+    /// Its name in the README.
+    pub const fn in_readme(self) -> &'static str {
+        match self {
+            Self::Debian12 => "Debian 12",
+            Self::Debian13 => "Debian 13",
+            Self::UbuntuLike => "Ubuntu",
+        }
+    }
+
+    const fn release(self) -> &'static str {
+        match self {
+            Self::Debian12 => "bookworm",
+            Self::Debian13 | Self::UbuntuLike => "trixie",
+        }
+    }
+
+    /// What is set up before anything else. Ubuntu has busybox twice, and of Chromium only a script that asks for a snap.
+    const fn set_up(self) -> &'static str {
+        match self {
+            Self::Debian12 | Self::Debian13 => "true",
+            Self::UbuntuLike => {
+                "apt-get -q install --no-install-recommends busybox-static mawk sudo
+                printf 'Package: chromium\\nPin: release *\\nPin-Priority: -1\\n' >/etc/apt/preferences.d/snap
+                printf '#!/bin/sh\\necho >&2 \"Command requires the chromium snap\"; exit 10\\n' \
+                    >/usr/bin/chromium-browser
+                chmod 755 /usr/bin/chromium-browser"
+            }
+        }
+    }
+}
+
+/// What is on the system besides, and who works there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Furniture {
+    /// Nothing but what the README names; root, in the locale C, without systemd
+    Bare,
+    /// What a machine of root's usually has: a busybox that needs libraries, gawk beside mawk, systemd's programs, a locale
+    Usual,
+    /// An ordinary user without root's rights
+    User,
+}
+
+impl Furniture {
+    const fn set_up(self) -> &'static str {
+        match self {
+            Self::Bare => "true",
+            Self::Usual => {
+                "apt-get -q install --no-install-recommends busybox gawk locales man-db sudo systemd udev
+                echo 'en_US.UTF-8 UTF-8' >/etc/locale.gen
+                locale-gen"
+            }
+            Self::User => "id newcomer >/dev/null 2>&1 || useradd --create-home newcomer",
+        }
+    }
+
+    const fn locale(self) -> &'static str {
+        match self {
+            Self::Usual => "en_US.UTF-8",
+            Self::Bare | Self::User => "C",
+        }
+    }
+}
+
+/// What a new system lacks compared with a newcomer's: consent to install, and sudo, which root does not need.
+const HABITS: &str = "set -e; sudo() { \"$@\"; }; export DEBIAN_FRONTEND=noninteractive";
+
+/// A directory with a system in it.
+pub struct System {
+    pub directory: PathBuf,
+    /// Whether it uses this machine's compiler and downloaded crates.
+    pub shares: bool,
+}
+
+impl System {
+    /// Unpacks it, unless it is there already.
+    pub fn unpack(&self, distribution: Distribution) -> anyhow::Result<()> {
+        let (system, release) = (&self.directory, distribution.release());
+        if system.join("etc/debian_version").exists() {
+            return Ok(());
+        }
+        fs::create_dir_all(system)?;
+        let mut debootstrap = Command::new("debootstrap");
+        debootstrap.args(["--variant=minbase", release]).arg(system).arg(MIRROR);
+        said_well(debootstrap.stdout(Stdio::null()), "debootstrap")?;
+        let sources = system.join("etc/apt/sources.list");
+        // Sources of later fixes, as on an installed system.
+        let fixes = format!(
+            "deb {MIRROR} {release}-updates main\ndeb {MIRROR}-security {release}-security main\n"
+        );
+        fs::write(&sources, fs::read_to_string(&sources)? + &fixes)?;
+        fs::write(system.join("etc/apt/apt.conf.d/90yes"), "APT::Get::Assume-Yes \"true\";\n")?;
+        for file in ["resolv.conf", "hosts"] {
+            fs::copy(Path::new("/etc").join(file), system.join("etc").join(file))?;
+        }
+        self.enter(Furniture::Bare, &format!("apt-get -q update; {}", distribution.set_up()))?;
+        Ok(())
+    }
+
+    /// Copies this machine's certificate authorities: nothing else works behind a proxy with its own certificate.
+    pub fn trust(&self) -> anyhow::Result<()> {
+        let authorities = "etc/ssl/certs/ca-certificates.crt";
+        let here = Path::new("/").join(authorities);
+        if here.exists() {
+            fs::copy(here, self.directory.join(authorities))?;
+        }
+        Ok(())
+    }
+
+    /// A copy with its files and their rights, below `place`.
+    pub fn copied(&self, place: &Path) -> anyhow::Result<Self> {
+        let copy = place.join("copy");
+        let mut cp = Command::new("cp");
+        cp.args(["--archive", "--reflink=auto"]).arg(&self.directory).arg(&copy);
+        said_well(&mut cp, "cp")?;
+        Ok(Self { directory: copy, shares: self.shares })
+    }
+
+    /// Puts on it what is usually there, and gives the sources to whoever works there.
+    pub fn furnish(&self, furniture: Furniture) -> anyhow::Result<()> {
+        self.enter(Furniture::Bare, furniture.set_up())?;
+        if furniture == Furniture::User {
+            self.enter(Furniture::Bare, &format!("chown -R {USER}: /srv"))?;
+        }
+        Ok(())
+    }
+
+    /// Runs `script` like a login shell of whoever works there, and returns the seconds that it took.
+    pub fn enter(&self, furniture: Furniture, script: &str) -> anyhow::Result<f64> {
+        // Makes the root a mount point, so that programs inside find their file system.
+        const MOUNTS: &str = r#"
+            mount --bind "$1" "$1"
+            mount --bind /proc "$1/proc"; mount --bind /sys "$1/sys"; mount --rbind /dev "$1/dev"
+            mkdir -p "$1/mnt/source"; mount --bind . "$1/mnt/source"
+            shares() { mkdir -p "$2"; mount --bind "$1" "$2"; mount -o remount,bind,ro "$2"; }
+            if [ -n "$4" ]; then shares "$4" "$1/srv/compiler"; shares "$5" "$1/srv/cargo/registry"; fi
+            exec chroot $6 "$1" /usr/bin/env -i HOME="$7" TERM=xterm LANG="$3" \
+                CARGO_HOME=/srv/cargo RUSTUP_HOME=/srv/rustup ${4:+CARGO_NET_OFFLINE=true} \
+                PATH="${4:+/srv/compiler/bin:}/srv/cargo/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
+                GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*' bash -c "$2""#;
+        println!("\n# {script}");
+        let [compiler, registry] = match self.shares {
+            true => shared()?,
+            false => [String::new(), String::new()],
+        };
+        let (who, home) = match furniture {
+            Furniture::User => ("--userspec=newcomer", "/home/newcomer"),
+            Furniture::Bare | Furniture::Usual => ("--userspec=root", "/root"),
+        };
+        let begun = Instant::now();
+        let mut shell = Command::new("unshare");
+        shell.args(["--mount", "--propagation", "private", "sh", "-ec", MOUNTS, "sh"]);
+        shell.arg(&self.directory).arg(format!("{HABITS}; {script}"));
+        shell.args([furniture.locale(), &compiler, &registry, who, home]);
+        said_well(shell.stdin(Stdio::null()), script)?;
+        Ok(begun.elapsed().as_secs_f64())
+    }
+}
+
+/// This machine's compiler and the crates that cargo has downloaded.
+fn shared() -> anyhow::Result<[String; 2]> {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().context("rustc")?;
+    let home = std::env::var("CARGO_HOME");
+    let home = home.or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))?;
+    Ok([String::from_utf8(sysroot.stdout)?.trim().to_owned(), format!("{home}/registry")])
+}
+
+fn said_well(command: &mut Command, what: &str) -> anyhow::Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {what}"))?;
+    if !status.success() {
+        bail!("{what}: {status}");
+    }
+    Ok(())
+}
