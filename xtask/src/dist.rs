@@ -2,7 +2,6 @@
 //! package, a static binary, and what Windows needs.
 
 mod windows;
-mod zip;
 
 use std::fs;
 use std::path::{Path, PathBuf};

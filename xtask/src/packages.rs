@@ -79,6 +79,7 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/fish", package: "fish", reason: "completions of fish" },
     Need { file: "/usr/bin/mandoc", package: "mandoc", reason: "manual pages without faults" },
     Need { file: "/usr/bin/groff", package: "groff-base", reason: "manual pages without faults" },
+    Need { file: "/usr/bin/zip", package: "zip", reason: "the archive for Windows" },
     Need { file: "/usr/bin/dpkg-deb", package: "dpkg", reason: "the Debian package" },
     Need { file: "/usr/sbin/slurmctld", package: "slurmctld", reason: "a fleet on Slurm" },
     Need { file: "/usr/sbin/slurmd", package: "slurmd", reason: "a fleet on Slurm" },

@@ -1,12 +1,14 @@
 //! What is distributed for Windows: a static program, a zip of it with all licences, and a manifest for winget.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 
-use super::zip::Zip;
 use super::{date_of_sources, said, tell};
 use crate::cross::System;
 
@@ -39,21 +41,21 @@ const OF_COMPILERS: [(&str, &str); 2] = [
 pub(super) fn pack(program: &Path, out: &Path, url: Option<&str>) -> anyhow::Result<()> {
     needs_windows_alone(program)?;
     let (version, triple) = (env!("CARGO_PKG_VERSION"), System::Windows.triple());
-    let mut zip = Zip::new(date_of_sources()?.trim().parse()?);
-    zip.add("cryptbench.exe", &read(program)?)?;
+    let mut files = vec![("cryptbench.exe".to_owned(), program.to_owned())];
     for name in ["README.md", "LICENSE-MIT", "LICENSE-APACHE", "docs/windows.md"] {
-        zip.add(name, &read(Path::new(name))?)?;
+        files.push((name.to_owned(), name.into()));
     }
     let licences = licences()?;
     println!("licences of {} crates and compilers", licences.len());
-    for (name, files) in licences {
-        for file in files {
+    for (name, of_one) in licences {
+        for file in of_one {
             let called = file.file_name().context("a licence without a name")?.to_string_lossy();
-            zip.add(&format!("licences/{name}/{called}"), &read(&file)?)?;
+            files.push((format!("licences/{name}/{called}"), file));
         }
     }
     let packed = out.join(format!("cryptbench-{version}-{triple}.zip"));
-    fs::write(&packed, zip.end()?)?;
+    let seconds = date_of_sources()?.trim().parse()?;
+    zip(&files, UNIX_EPOCH + Duration::from_secs(seconds), &packed)?;
     tell(&packed)?;
     let hash = said("sha256sum", &[&packed.display().to_string()])?;
     let hash = hash.split_whitespace().next().context("sha256sum said nothing")?.to_uppercase();
@@ -71,8 +73,24 @@ pub(super) fn pack(program: &Path, out: &Path, url: Option<&str>) -> anyhow::Res
     Ok(())
 }
 
-fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+/// Packs files under new names, all of one time, so that the archive is the same each time.
+fn zip(files: &[(String, PathBuf)], time: SystemTime, packed: &Path) -> anyhow::Result<()> {
+    let stage = tempfile::tempdir()?;
+    for (name, file) in files {
+        let staged = stage.path().join(name);
+        fs::create_dir_all(staged.parent().unwrap_or(stage.path()))?;
+        fs::copy(file, &staged).with_context(|| format!("cannot read {}", file.display()))?;
+        fs::set_permissions(&staged, Permissions::from_mode(0o644))?;
+        File::options().write(true).open(&staged)?.set_modified(time)?;
+    }
+    let _ = fs::remove_file(packed);
+    // No owners, no directories, and times without a zone.
+    let mut command = Command::new("zip");
+    command.args(["-9", "-X", "-D", "-q"]).arg(packed).args(files.iter().map(|(name, _)| name));
+    let done = command.env("TZ", "UTC").current_dir(&stage).output();
+    let done = done.context("cannot start zip (apt install zip)")?;
+    ensure!(done.status.success(), "zip: {}", String::from_utf8_lossy(&done.stdout).trim());
+    Ok(())
 }
 
 /// Checks that a program asks for no library but those of Windows.
@@ -200,6 +218,23 @@ mod tests {
         assert_eq!(package("libc v0.2.1 (*)"), Some(("libc", "0.2.1")));
         assert_eq!(package(""), None);
         assert!(is_licence(Path::new("/x/LICENSE-MIT")) && !is_licence(Path::new("/x/lib.rs")));
+    }
+
+    #[test]
+    fn an_archive_of_the_same_files_is_the_same() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("x");
+        fs::write(&file, "hello").unwrap();
+        let files = [("d/a.txt".to_owned(), file.clone()), ("b".to_owned(), file)];
+        let made = |name: &str| {
+            let packed = place.path().join(name);
+            let time = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+            zip(&files, time, &packed).map(|()| fs::read(packed).unwrap())
+        };
+        match (made("1.zip"), made("2.zip")) {
+            (Ok(one), Ok(two)) => assert!(one == two && one.starts_with(b"PK\x03\x04")),
+            (Err(why), _) | (_, Err(why)) => eprintln!("SKIPPED: {why:#}"),
+        }
     }
 
     #[test]
