@@ -5,6 +5,7 @@
 mod arm;
 mod audit;
 mod bench;
+mod commits;
 mod cross;
 mod devices;
 mod dist;
@@ -38,6 +39,8 @@ struct Args {
 enum Command {
     /// Check every dependency against deny.toml and known vulnerabilities, with cargo-deny
     Audit,
+    /// Check that the messages of new commits have the form of CONTRIBUTING.md
+    Commits,
     /// Run every test; installs the Debian packages that tests need if it may
     Test(test::Options),
     /// Feed every parser of foreign bytes with mutated input for a while
@@ -81,6 +84,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     std::env::set_current_dir(root())?;
     match command {
         Command::Audit => audit::run(),
+        Command::Commits => commits::run(),
         Command::Test(options) => test::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Cross(cross) => cross::run(&cross),

@@ -1,0 +1,158 @@
+//! `cargo xtask commits`: checks that new commits say what they change, and why (CONTRIBUTING.md).
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+
+/// The last commit before there was this rule.
+const BEFORE: &str = "f342c817fd30ce7856345a254ce11e87261877de";
+
+/// Longest subject, in columns.
+const SUBJECT: usize = 72;
+
+/// A commit that changes more lines than this has a body.
+const LINES: u64 = 20;
+
+/// What git tells of a commit.
+struct Commit {
+    hash: String,
+    message: String,
+    /// Added and removed lines; unknown of a merge, and where the clone does not have the commit before.
+    lines: Option<u64>,
+}
+
+/// Checks the commits that are in this clone and newer than the rule.
+///
+/// # Errors
+/// What is wrong with them, or git's error.
+pub fn run() -> anyhow::Result<()> {
+    if git(&["rev-parse", "--verify", "--quiet", "HEAD"]).is_err() {
+        println!("SKIPPED: there is no history here");
+        return Ok(());
+    }
+    let commits = commits(&range())?;
+    let mut faults = 0;
+    for commit in &commits {
+        for fault in commit.faults() {
+            println!("{:.10}: {fault}", commit.hash);
+            faults += 1;
+        }
+    }
+    if faults > 0 {
+        bail!("faults in {} messages of commits: {faults}; see CONTRIBUTING.md", commits.len());
+    }
+    println!("{} messages of commits are as they should be", commits.len());
+    Ok(())
+}
+
+/// What `git log` takes: all since the rule; in a clone without its history, what is not on the main branch.
+fn range() -> Vec<String> {
+    let known = |commit: &str| git(&["cat-file", "-e", &format!("{commit}^{{commit}}")]).is_ok();
+    if known(BEFORE) {
+        return vec!["HEAD".to_owned(), format!("^{BEFORE}")];
+    }
+    match git(&["merge-base", "HEAD", "origin/main"]) {
+        Ok(base) => vec!["HEAD".to_owned(), format!("^{}", base.trim())],
+        Err(_) => vec!["HEAD".to_owned()],
+    }
+}
+
+fn commits(range: &[String]) -> anyhow::Result<Vec<Commit>> {
+    let mut arguments = vec!["log", "--numstat", "--no-renames", "--format=%x1e%H%x1f%P%x1f%B%x1f"];
+    arguments.extend(range.iter().map(String::as_str));
+    let log = git(&arguments)?;
+    // The oldest commits of a clone without its history, whose changes would be all files.
+    let shallow = git(&["rev-parse", "--git-path", "shallow"])?;
+    let shallow = fs::read_to_string(shallow.trim()).unwrap_or_default();
+    let shallow = BTreeSet::from_iter(shallow.lines());
+    log.split('\x1e').skip(1).map(|entry| parse(entry, &shallow)).collect()
+}
+
+fn parse(entry: &str, shallow: &BTreeSet<&str>) -> anyhow::Result<Commit> {
+    let mut fields = entry.split('\x1f');
+    let mut next = || fields.next().context("git log has another form");
+    let (hash, parents, message, changes) = (next()?, next()?, next()?, next()?);
+    let is_known = !parents.contains(' ') && !shallow.contains(hash);
+    // A binary file has `-` for numbers.
+    let numbers =
+        changes.lines().flat_map(|line| line.split('\t').take(2)).flat_map(str::parse::<u64>);
+    let lines = is_known.then(|| numbers.sum());
+    Ok(Commit { hash: hash.to_owned(), message: message.trim_end().to_owned(), lines })
+}
+
+impl Commit {
+    fn faults(&self) -> Vec<String> {
+        let mut lines = self.message.lines();
+        let subject = lines.next().unwrap_or_default();
+        let mut faults = Vec::new();
+        if !has_component(subject) {
+            faults.push(format!("the subject is not `component: what changes`: {subject:?}"));
+        }
+        let columns = subject.chars().count();
+        if columns > SUBJECT {
+            faults.push(format!("the subject has {columns} columns, not {SUBJECT}: {subject:?}"));
+        }
+        if lines.next().is_some_and(|second| !second.is_empty()) {
+            faults.push(format!("no empty line after the subject {subject:?}"));
+        }
+        let changed = self.lines.filter(|changed| *changed > LINES);
+        if let Some(changed) = changed.filter(|_| lines.all(|line| line.trim().is_empty())) {
+            faults.push(format!("{changed} lines changed, and no body says why: {subject:?}"));
+        }
+        faults
+    }
+}
+
+/// Whether it begins with what is changed, as in `cli: ` or `docs, xtask: `.
+fn has_component(subject: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-./, ".contains(c);
+    subject.split_once(": ").is_some_and(|(component, what)| {
+        !component.is_empty() && component.chars().all(allowed) && !what.trim().is_empty()
+    })
+}
+
+fn git(arguments: &[&str]) -> anyhow::Result<String> {
+    let done = Command::new("git").args(arguments).output().context("cannot start git")?;
+    if !done.status.success() {
+        bail!("git {}: {}", arguments.join(" "), String::from_utf8_lossy(&done.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(message: &str, lines: Option<u64>) -> Vec<String> {
+        Commit { hash: String::new(), message: message.to_owned(), lines }.faults()
+    }
+
+    #[test]
+    fn a_message_has_a_component_a_short_subject_and_a_body_for_a_large_change() {
+        assert_eq!(faults("cli: say which file is missing", Some(20)), [""; 0]);
+        assert_eq!(faults("cli, docs: x\n\nBecause.", Some(21)), [""; 0]);
+        assert!(faults("cli: x", Some(21))[0].contains("no body says why"));
+        assert!(faults("cli: x\n\n  ", Some(21))[0].contains("no body says why"));
+        assert_eq!(faults("cli: x", None), [""; 0]);
+        assert!(faults("cli: x\nbecause", Some(1))[0].contains("no empty line"));
+        for subject in ["Fix the build", "fix", "cli:", "cli: ", "fixup! cli: x", ""] {
+            assert!(faults(subject, Some(1))[0].contains("component"), "{subject}");
+        }
+        let long = format!("cli: {}", "é".repeat(SUBJECT - 5));
+        assert_eq!(faults(&long, Some(1)), [""; 0]);
+        assert!(faults(&format!("{long}x"), Some(1))[0].contains("73 columns"));
+    }
+
+    #[test]
+    fn the_lines_of_a_commit_are_added_up_where_they_are_known() {
+        let changes = "\n3\t4\ta.rs\n-\t-\tb.png\n10\t0\tc d.rs\n";
+        let of = |entry: &str| parse(entry, &BTreeSet::from(["old"])).unwrap();
+        let commit = of(&format!("new\x1fp\x1fa: b\n\nc\n\x1f{changes}"));
+        assert_eq!((commit.message.as_str(), commit.lines), ("a: b\n\nc", Some(17)));
+        assert_eq!(of(&format!("old\x1fp\x1fa: b\n\x1f{changes}")).lines, None);
+        assert_eq!(of("merge\x1fp q\x1fa: b\n\x1f").lines, None);
+        assert!(parse("x", &BTreeSet::new()).is_err());
+    }
+}
