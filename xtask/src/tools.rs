@@ -1,7 +1,7 @@
-//! Programs that these commands install for themselves, with cargo, below the target directory.
+//! Programs that these commands install for themselves, with cargo or pip, below the target directory.
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
@@ -46,16 +46,10 @@ impl Tool {
     /// is installed.
     pub fn path(&self) -> anyhow::Result<PathBuf> {
         let Self { name, arguments, settings } = self;
-        let tools = std::path::absolute(TOOLS)?;
-        let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-        let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let own = home.map(|h| h.join("bin")).into_iter().chain([tools.join("bin")]);
-        let places: Vec<PathBuf> = std::env::split_paths(&path).chain(own).collect();
-        let find = || places.iter().map(|d| d.join(name)).find(|p| p.is_file());
-        if let Some(found) = find() {
+        if let Some(found) = find(name)? {
             return Ok(found);
         }
+        let tools = std::path::absolute(TOOLS)?;
         if std::env::var_os("CRYPTBENCH_OFFLINE").is_some() {
             // A test of the package recognises these words and reports that it is skipped.
             bail!("there is no {name} (cargo install {name} --locked)");
@@ -72,8 +66,50 @@ impl Tool {
         if !done.status.success() {
             bail!("{name} cannot be installed: {}", reason(&String::from_utf8_lossy(&done.stderr)));
         }
-        find().with_context(|| format!("{name} was installed, but is not in {}", tools.display()))
+        find(name)?.with_context(|| format!("{name} was installed, but is not in {TOOLS}"))
     }
+}
+
+/// The path of cargo-nextest. Building it takes minutes, so pip installs it as PyPI has it built.
+///
+/// # Errors
+/// The reason why it is not there, or cannot be installed if `may_install`.
+pub fn cargo_nextest(may_install: bool) -> anyhow::Result<PathBuf> {
+    const NAME: &str = "cargo-nextest";
+    /// The version, and the hashes of what is accepted.
+    const PACKAGE: &str = "xtask/nextest.txt";
+    if let Some(found) = find(NAME)? {
+        return Ok(found);
+    }
+    if !may_install {
+        bail!("there is no {NAME}");
+    }
+    let environment = std::path::absolute(TOOLS)?;
+    let python = |program: &Path, arguments: &[&str]| {
+        let done = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+        let done = done.with_context(|| program.display().to_string())?;
+        let said = String::from_utf8_lossy(&done.stderr);
+        anyhow::ensure!(done.status.success(), "{}: {}", program.display(), reason(&said));
+        anyhow::Ok(())
+    };
+    let (system, place) = (Path::new("python3"), environment.display().to_string());
+    // Debian keeps venv in a package of its own, and its Python installs nothing for the whole system.
+    python(system, &["-m", "venv", &place])
+        .or_else(|_| python(system, &["-m", "virtualenv", "--quiet", &place]))?;
+    let pip = ["-m", "pip", "--quiet", "install", "--only-binary=:all:", "--require-hashes"];
+    python(&environment.join("bin/python"), &[&pip[..], &["-r", PACKAGE]].concat())?;
+    find(NAME)?.with_context(|| format!("{NAME} was installed, but is not in {TOOLS}"))
+}
+
+/// A program on the path, among cargo's, or among our own.
+fn find(name: &str) -> anyhow::Result<Option<PathBuf>> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let own = std::path::absolute(TOOLS)?;
+    let own = home.into_iter().chain([own]).map(|place| place.join("bin"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).chain(own).map(|place| place.join(name));
+    Ok(places.find(|path| path.is_file()))
 }
 
 /// The line of cargo's output with the reason of the failure.

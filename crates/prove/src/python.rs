@@ -1,16 +1,16 @@
 //! A Python that has a package: an oracle that other people wrote.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
 /// An interpreter that can import `module`: the system's, or that of an environment below `place` into which pip installs
 /// `package`. `None` where neither works, as without a network.
 #[must_use]
 pub fn python(package: &str, module: &str, place: &Path) -> Option<PathBuf> {
-    /// Tests that want the same module fill one environment, one after another.
-    static FILLING: Mutex<()> = Mutex::new(());
-    let _one = FILLING.lock().unwrap_or_else(PoisonError::into_inner);
+    // Tests that want the same module fill one environment, one after another; each may be a process of its own.
+    let filling = File::create(place.join(format!("python-{module}.lock"))).ok()?;
+    filling.lock().ok()?;
     let has = |python: &Path| {
         let found = Command::new(python).args(["-c", &format!("import {module}")]).output();
         found.is_ok_and(|o| o.status.success())

@@ -7,7 +7,7 @@ mod runs;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -17,8 +17,7 @@ use anyhow::{Context as _, bail};
 use super::{PORTABLE, STD, System, cargo, prepared};
 use crate::audit::Step;
 use crate::packages::{Need, ensure};
-use crate::test::binaries::{Binary, build_with};
-use crate::test::counts::Counts;
+use crate::test::libtest::{self, Counts};
 
 /// Tests of portable crates that do not run under Wine: the name of the crate, what of it, and why.
 const LEFT_OUT: &[(&str, Kind, &str)] = &[
@@ -50,6 +49,9 @@ const PREFIX: &str = "target/wine";
 /// The complete output of the tests.
 const LOG: &str = "target/wine/tests.log";
 
+/// What a test says that it skipped begins so.
+const SKIPPED: &str = "SKIPPED: ";
+
 /// Where programs for Windows are built.
 const BUILT: &str = "target/cross/x86_64-pc-windows-gnu/debug";
 
@@ -78,36 +80,29 @@ pub fn run(filter: Option<&str>) -> anyhow::Result<Option<String>> {
         println!("{triple}: built, and all runs passed, in {:.0} s", began.elapsed().as_secs_f64());
     }
     let began = Instant::now();
-    let mut log = File::create(LOG).with_context(|| format!("cannot write {LOG}"))?;
-    let mut all = Counts::default();
+    let mut log = libtest::log(Path::new(LOG))?;
+    let (mut all, mut success) = (Counts::default(), true);
     for kind in [Kind::Unit, Kind::Integration] {
-        for test in built(kind)? {
-            all.add(wine.tests(&test, filter, &mut log)?);
+        let ended = libtest::run(&mut wine.tests(kind, filter), &mut log)?;
+        let skips = ended.output.lines().filter_map(|line| line.trim_start().strip_prefix(SKIPPED));
+        for why in BTreeSet::from_iter(skips) {
+            println!("           {SKIPPED}{why}");
         }
+        for failure in &ended.failures {
+            println!("           {failure}");
+        }
+        success &= ended.success;
+        all.add(&ended.counts);
     }
     for (name, kind, why) in LEFT_OUT {
         println!("SKIPPED: {kind:?} tests of {name}: {why}");
     }
     let took = began.elapsed().as_secs_f64();
     println!("{triple}: {} tests passed, {} failed in {took:.0} s: {LOG}", all.passed, all.failed);
-    if all.failed > 0 || all.broken > 0 || all.passed == 0 {
+    if !success || all.passed == 0 {
         bail!("tests for Windows failed: see {LOG}");
     }
     Ok(None)
-}
-
-/// Builds the tests of the portable crates.
-fn built(kind: Kind) -> anyhow::Result<Vec<Binary>> {
-    let mut command = cargo("test", System::Windows);
-    command.args([STD, "--offline", "--no-run"]).arg(match kind {
-        Kind::Unit => "--lib",
-        Kind::Integration => "--test=integration",
-    });
-    let is_left_out =
-        |name: &str| LEFT_OUT.iter().any(|(left, of, _)| (*left, *of) == (name, kind));
-    let tested = PORTABLE.iter().filter(|name| !is_left_out(name));
-    command.args(tested.map(package));
-    build_with(&mut command)
 }
 
 fn package(name: &&str) -> String {
@@ -165,34 +160,19 @@ impl Wine {
         command
     }
 
-    /// Runs a program of tests in the directory of its crate, and tells what came of it.
-    fn tests(&self, test: &Binary, filter: Option<&str>, log: &mut File) -> anyhow::Result<Counts> {
-        let began = Instant::now();
-        let mut command = Command::new("wine");
-        command.arg(&test.program).arg("--show-output").args(filter).current_dir(&test.directory);
+    /// Builds the tests of the portable crates, and runs them.
+    fn tests(&self, kind: Kind, filter: Option<&str>) -> Command {
+        let mut command = cargo("test", System::Windows);
+        command.args([STD, "--offline", "--no-fail-fast"]).arg(match kind {
+            Kind::Unit => "--lib",
+            Kind::Integration => "--test=integration",
+        });
+        let is_left_out =
+            |name: &str| LEFT_OUT.iter().any(|(left, of, _)| (*left, *of) == (name, kind));
+        let tested = PORTABLE.iter().filter(|name| !is_left_out(name));
+        command.args(tested.map(package)).args(["--", "--show-output"]).args(filter);
+        command.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine");
         self.runs(&mut command);
-        // Not a pipe: the services that Wine starts beside its first program keep that open.
-        let mut said = tempfile::tempfile()?;
-        command.stdout(said.try_clone()?).stderr(said.try_clone()?);
-        let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
-        let output = read(&mut said)?;
-        writeln!(log, "==== {} ({})\n{output}", test.name, status)?;
-        let counts = Counts::of(&output, &test.name, status.success(), false);
-        let took = began.elapsed().as_secs_f64();
-        println!(
-            "{took:7.1} s  {}: {} passed, {} failed, {} ignored",
-            test.name, counts.passed, counts.failed, counts.ignored
-        );
-        let skips = output.lines().filter_map(|line| line.trim_start().strip_prefix("SKIPPED: "));
-        for why in BTreeSet::from_iter(skips) {
-            println!("           SKIPPED: {why}");
-        }
-        for failure in &counts.failures {
-            println!("           {failure}");
-        }
-        if counts.broken > 0 {
-            println!("           it ended without a result: {status}");
-        }
-        Ok(counts)
+        command
     }
 }

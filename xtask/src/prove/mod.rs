@@ -3,6 +3,7 @@
 //! Each row of the table is made of tests that the quick tier runs with a few seeds. Here they go on with new seeds until
 //! their time is over. Each check is first seen to fail on something broken on purpose.
 
+mod binaries;
 mod broken;
 mod page;
 mod rows;

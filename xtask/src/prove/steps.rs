@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 
+use super::binaries::{self, Binary};
 use super::rows::{Row, Special, Tests};
 use super::sanitized;
 use super::tally::Tally;
-use crate::test::binaries::{self, Binary};
 use crate::{dist, fuzz};
 
 /// The packages whose tests are counted, and this one, so that what both need is built once.
@@ -56,7 +56,7 @@ pub struct Ran {
 impl Programs {
     pub fn build(rows: &[&Row], images: Option<&Path>) -> anyhow::Result<Self> {
         let needed = rows.iter().any(|row| !row.once.is_empty() || !row.again.is_empty());
-        let built = if needed { binaries::build_of(PACKAGES)? } else { Vec::new() };
+        let built = if needed { binaries::build(PACKAGES)? } else { Vec::new() };
         Ok(Self {
             binaries: built.into_iter().map(|binary| (binary.name.clone(), binary)).collect(),
             images: images.map(std::path::absolute).transpose()?,

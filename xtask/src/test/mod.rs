@@ -1,26 +1,26 @@
 //! `cargo xtask test`: installs packages, runs the tests and the tidiness checks, and lists what
 //! was skipped.
 
-mod again;
-pub mod binaries;
-pub mod counts;
+mod flaky;
 mod hurried;
-mod schedule;
+mod junit;
+pub mod libtest;
+mod nextest;
 mod skips;
 
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::panic::resume_unwind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 
-use self::again::Failed;
-use self::binaries::{Binary, build};
-use self::counts::Counts;
-use self::schedule::{Ended, How, run_all};
+use self::flaky::Flaky;
+use self::junit::{Case, Result as Came};
+use self::libtest::Counts;
 use self::skips::Skips;
 use crate::{arm, cross, guest_kernel, packages, tidy, tools};
 
@@ -67,29 +67,30 @@ impl Tier {
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let began = Instant::now();
-    let mut skips = Skips::read()?;
+    let (mut skips, named) = (Skips::read()?, Flaky::read()?);
     tidy::run()?;
     // The packages of others are fetched and unpacked while the compiler works.
-    let (binaries, missing) = std::thread::scope(|scope| {
-        let installing = scope.spawn(|| match options.offline {
-            true => Vec::new(),
-            false => install(options.tier),
-        });
+    let (built, installed) = std::thread::scope(|scope| {
+        let installing = scope.spawn(|| install(options));
         (build(), installing.join())
     });
-    let binaries = binaries?;
-    for missing in missing.unwrap_or_else(|panic| resume_unwind(panic)) {
-        skips.not_installed(missing);
-    }
+    built?;
+    let (missing, nextest) = installed.unwrap_or_else(|panic| resume_unwind(panic));
+    missing.into_iter().for_each(|what| skips.not_installed(what));
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     fs::create_dir_all(&target)?;
     let built = began.elapsed();
     let log_path = Path::new(&target).join("test.log");
-    let mut log = Log::create(&log_path)?;
-    let mut all = Counts::default();
-    let mut failed = Failed::default();
+    let mut all = All {
+        counts: Counts::default(),
+        success: true,
+        skips,
+        flaky: Vec::new(),
+        times: Vec::new(),
+        log: libtest::log(&log_path)?,
+    };
     let how = How {
-        tier: options.tier.as_str(),
+        tier: options.tier,
         filter: options.filter.as_deref(),
         state: tempfile::tempdir()?,
         programs: match options.tier {
@@ -97,27 +98,24 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             Tier::Nightly => None,
         },
     };
-    run_all(&binaries, &how, |ended| {
-        log.take(&ended)?;
-        let counts = ended.counts();
-        skips.take(&ended.output);
-        tell(&ended, &counts);
-        failed.take(ended.binary, &counts);
-        all.add(counts);
-        Ok(())
-    })?;
-    failed.again(&how, &mut all, |ended| {
-        skips.take(&ended.output);
-        log.take(ended)
-    })?;
+    match nextest {
+        Ok(nextest) => {
+            nextest::run(&nextest, &how)?.into_iter().try_for_each(|case| all.take(case))?;
+        }
+        Err(why) => {
+            println!("cargo test runs the tests, without limits of time: {why:#}");
+            all.cargo_test(&["--lib", "--bins", "--tests"], &how)?;
+        }
+    }
+    // Of all crates together: for a single one cargo would build others with different features.
+    all.cargo_test(&["--doc"], &how)?;
     let ran = began.elapsed();
     println!();
     let other_systems = match options.tier {
-        Tier::Nightly if !options.offline && options.filter.is_none() => on_others(&mut skips),
+        Tier::Nightly if !options.offline && options.filter.is_none() => on_others(&mut all.skips),
         _ => Ok(()),
     };
-    all.print_slowest(options.slowest);
-    skips.print();
+    all.print(options.slowest);
     println!(
         "{:.0} s: {:.0} to install and build, {:.0} to test; complete output: {}",
         ran.as_secs_f64(),
@@ -125,26 +123,114 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         (ran - built).as_secs_f64(),
         log_path.display()
     );
-    let flaky = match all.flaky {
-        0 => String::new(),
-        flaky => format!(" ({flaky} of them FLAKY)"),
-    };
-    println!(
-        "{} passed{flaky}, {} failed, {} skipped",
-        all.passed,
-        all.failed,
-        all.ignored + skips.tests()
-    );
-    if all.failed > 0 || all.broken > 0 {
+    let Counts { passed, failed, ignored } = all.counts;
+    println!("{passed} passed, {failed} failed, {} skipped", ignored + all.skips.tests());
+    if failed > 0 || !all.success {
         bail!("tests failed: see {}", log_path.display());
     }
-    if all.passed == 0 {
+    if passed == 0 {
         bail!("no test ran");
     }
     if std::env::var_os(CI).is_some_and(|ci| ci == "true") {
-        skips.must_be_named()?;
+        all.skips.must_be_named()?;
+        named.must_name(&all.flaky, jiff::Zoned::now().date())?;
     }
     other_systems
+}
+
+/// Builds every test of the workspace.
+fn build() -> anyhow::Result<()> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["test", "--quiet", "--workspace", "--all-features", "--no-run"]);
+    if !cargo.status().context("cannot start cargo")?.success() {
+        bail!("the tests do not build");
+    }
+    Ok(())
+}
+
+/// The settings for all tests.
+struct How<'a> {
+    tier: Tier,
+    filter: Option<&'a str>,
+    /// A directory for the state of programs.
+    state: tempfile::TempDir,
+    /// Programs in front of those in the search path.
+    programs: Option<tempfile::TempDir>,
+}
+
+impl How<'_> {
+    /// Sets what the tests read.
+    fn set(&self, command: &mut Command) -> anyhow::Result<()> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let own = self.programs.iter().map(|programs| programs.path().to_owned());
+        let path = std::env::join_paths(own.chain(std::env::split_paths(&path)))?;
+        command
+            .env("PATH", path)
+            .env("CARGO", env!("CARGO"))
+            // insta asks cargo for this otherwise, once for each test.
+            .env("INSTA_WORKSPACE_ROOT", std::env::current_dir()?)
+            .env(TIER, self.tier.as_str());
+        Ok(())
+    }
+}
+
+/// What came of all tests.
+struct All {
+    counts: Counts,
+    success: bool,
+    skips: Skips,
+    /// Tests that passed when they were repeated.
+    flaky: Vec<String>,
+    /// Seconds and names of tests.
+    times: Vec<(f64, String)>,
+    log: File,
+}
+
+impl All {
+    /// Takes a test that has ended.
+    fn take(&mut self, case: Case) -> anyhow::Result<()> {
+        let Case { name, seconds, result, output } = case;
+        writeln!(self.log, "==== {name} ({result:?})\n{output}")?;
+        self.skips.take(&output);
+        match result {
+            Came::Passed => self.counts.passed += 1,
+            Came::Failed => self.counts.failed += 1,
+            Came::Ignored => self.counts.ignored += 1,
+            Came::Flaky => {
+                self.counts.passed += 1;
+                self.flaky.push(name.clone());
+            }
+        }
+        self.times.push((seconds, name));
+        Ok(())
+    }
+
+    /// Runs the tests of these targets with cargo itself.
+    fn cargo_test(&mut self, targets: &[&str], how: &How<'_>) -> anyhow::Result<()> {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["test", "--workspace", "--all-features", "--no-fail-fast"]).args(targets);
+        // Passing tests tell what they skipped, too.
+        cargo.args(["--", "--show-output"]).args(how.filter);
+        cargo.env("XDG_STATE_HOME", how.state.path());
+        how.set(&mut cargo)?;
+        let ended = libtest::run(&mut cargo, &mut self.log)?;
+        self.skips.take(&ended.output);
+        ended.failures.iter().for_each(|failure| println!("{failure}"));
+        self.success &= ended.success;
+        self.counts.add(&ended.counts);
+        Ok(())
+    }
+
+    fn print(&mut self, slowest: usize) {
+        self.times.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for (seconds, test) in self.times.iter().take(slowest) {
+            println!("slowest: {seconds:6.1} s  {test}");
+        }
+        for test in &self.flaky {
+            println!("FLAKY, passed when it was repeated: {test}");
+        }
+        self.skips.print();
+    }
 }
 
 /// Checks for other systems, and tests on another processor and under Wine.
@@ -155,47 +241,20 @@ fn on_others(skips: &mut Skips) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Installs what the tests of `tier` need, and returns what could not be installed.
-fn install(tier: Tier) -> Vec<String> {
+/// Installs what the tests need, if it may; what could not be installed, and the program that runs the tests.
+fn install(options: &Options) -> (Vec<String>, anyhow::Result<PathBuf>) {
+    if options.offline {
+        return (Vec::new(), tools::cargo_nextest(false));
+    }
     let mut missing = packages::ensure(packages::FOR_TESTS);
     if let Err(why) = guest_kernel::ensure() {
         missing.push(format!("a kernel of Debian's (disks of ublk): {why:#}"));
     }
     // It takes a minute of both cores to build.
-    if tier == Tier::Nightly
+    if options.tier == Tier::Nightly
         && let Err(why) = tools::CARGO_DEB.path()
     {
         missing.push(format!("cargo-deb (the Debian package): {why:#}"));
     }
-    missing
-}
-
-/// Prints a line for each binary, and its failures.
-fn tell(ended: &Ended<'_>, counts: &Counts) {
-    let Binary { name, .. } = ended.binary;
-    let seconds = ended.took.as_secs_f64();
-    println!(
-        "{seconds:7.1} s  {name}: {} passed, {} failed, {} ignored",
-        counts.passed, counts.failed, counts.ignored
-    );
-    for line in &counts.failures {
-        println!("           {line}");
-    }
-    if counts.broken > 0 {
-        println!("           it ended without a result: {}", ended.status);
-    }
-}
-
-/// The complete output of the tests.
-struct Log(File);
-
-impl Log {
-    fn create(path: &Path) -> anyhow::Result<Self> {
-        File::create(path).map(Self).with_context(|| format!("cannot write {}", path.display()))
-    }
-
-    fn take(&mut self, ended: &Ended<'_>) -> anyhow::Result<()> {
-        writeln!(self.0, "==== {} ({})\n{}", ended.binary.name, ended.status, ended.output)?;
-        Ok(())
-    }
+    (missing, tools::cargo_nextest(true))
 }

@@ -134,7 +134,7 @@ fn lacks(why: &str) -> Option<&str> {
 }
 
 /// Whether `text` matches `pattern`, in which `*` matches anything.
-fn fits(pattern: &str, text: &str) -> bool {
+pub(super) fn fits(pattern: &str, text: &str) -> bool {
     let Some((before, after)) = pattern.split_once('*') else { return pattern == text };
     let Some(rest) = text.strip_prefix(before) else { return false };
     (0..=rest.len()).any(|at| rest.is_char_boundary(at) && fits(after, &rest[at..]))

@@ -105,6 +105,7 @@ const HOMES: &[(&str, Kind, &str)] = &[
     ("crates/cli/src/completions.rs", Kind::Start, "a command of clap, which is not started"),
     ("crates/prove/src/guest.rs", Kind::Start, "programs that only tests start"),
     ("crates/prove/src", Kind::Say, "tests say their counts there"),
+    ("crates/prove/src/python.rs", Kind::Create, "a lock of tests, in the target directory"),
     ("crates/prove/src/guest.rs", Kind::Create, "a guest's files, in the directory of a test"),
     ("crates/system/src/adapter", Kind::Create, "files of a run, for now"),
     ("crates/system/src/adapter", Kind::Open, "files of a run, for now"),

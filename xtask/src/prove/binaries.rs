@@ -1,4 +1,4 @@
-//! The test binaries of the workspace, built by cargo.
+//! Test binaries, built by cargo.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,30 +13,16 @@ pub struct Binary {
     /// Crate and target, such as `cli integration`; `cli unit` for unit tests.
     pub name: String,
     pub program: PathBuf,
-    pub arguments: Vec<String>,
     /// Its working directory: the directory of its package.
     pub directory: PathBuf,
-    /// Whether it reports how long each test took. Asking cargo for that would rebuild everything.
-    pub times: bool,
-}
-
-/// Builds every test of the workspace.
-pub fn build() -> anyhow::Result<Vec<Binary>> {
-    let mut binaries = build_of(&["--workspace"])?;
-    binaries.push(documentation());
-    Ok(binaries)
 }
 
 /// Builds the tests of the packages that these arguments of cargo select.
-pub fn build_of(packages: &[&str]) -> anyhow::Result<Vec<Binary>> {
-    build_with(
-        Command::new(env!("CARGO")).arg("test").args(packages).args(["--all-features", "--no-run"]),
-    )
-}
-
-/// Builds the tests that a command of cargo selects.
-pub fn build_with(cargo: &mut Command) -> anyhow::Result<Vec<Binary>> {
-    let mut cargo = cargo
+pub fn build(packages: &[&str]) -> anyhow::Result<Vec<Binary>> {
+    let mut cargo = Command::new(env!("CARGO"))
+        .arg("test")
+        .args(packages)
+        .args(["--all-features", "--no-run"])
         .arg("--message-format=json-render-diagnostics")
         .stdout(Stdio::piped())
         .spawn()
@@ -64,23 +50,8 @@ fn artifact(line: &Value) -> Option<Binary> {
     Some(Binary {
         name: format!("{package} {target}"),
         program: program.into(),
-        arguments: Vec::new(),
         directory: directory.to_owned(),
-        times: true,
     })
-}
-
-/// The examples in the documentation of all crates together: for a single crate cargo would build
-/// others with different features.
-fn documentation() -> Binary {
-    let arguments = ["test", "--workspace", "--all-features", "--doc", "--"];
-    Binary {
-        name: "all documentation".to_owned(),
-        program: env!("CARGO").into(),
-        arguments: arguments.map(str::to_owned).into(),
-        directory: Path::new(".").to_owned(),
-        times: false,
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,66 @@
+//! Runs the tests with cargo-nextest: each in a process of its own, with a limit of time and a second try
+//! (`.config/nextest.toml`).
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context as _;
+
+use super::junit::{self, Case};
+use super::{How, Tier};
+use crate::fuzz;
+
+/// Tests that only compute take a core, which is so many slots of the scheduler; tests that wait for disks and other
+/// programs take one slot each (`threads-required`).
+const SLOTS_PER_CORE: usize = 3;
+
+/// Keeps what one test leaves behind on purpose from the cleanup of another.
+const RUNNER: &str = "#!/bin/sh
+export XDG_STATE_HOME=\"$CRYPTBENCH_TEST_STATE/$$\"
+exec \"$@\"
+";
+
+/// Runs all tests but the examples in the documentation.
+///
+/// # Errors
+/// If it cannot be started, or ends without a report.
+pub fn run(nextest: &Path, how: &How<'_>) -> anyhow::Result<Vec<Case>> {
+    let report = report(how.tier);
+    let _ = fs::remove_file(&report);
+    let runner = how.state.path().join("runner");
+    fs::write(&runner, RUNNER)?;
+    fs::set_permissions(&runner, Permissions::from_mode(0o755))?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut command = Command::new(nextest);
+    command
+        .args(["nextest", "run", "--workspace", "--all-features", "--no-fail-fast"])
+        .args(["--no-tests=pass", "--cargo-quiet", "--no-pager", "--profile", profile(how.tier)])
+        .arg(format!("--test-threads={}", SLOTS_PER_CORE * cores))
+        .args(how.filter)
+        .env(runner_variable()?, &runner)
+        .env("CRYPTBENCH_TEST_STATE", how.state.path())
+        .stdin(Stdio::null());
+    how.set(&mut command)?;
+    let status = command.status().context("cannot start cargo-nextest")?;
+    junit::read(&report).with_context(|| format!("cargo-nextest: {status}"))
+}
+
+fn profile(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Quick => "default",
+        Tier::Nightly => "nightly",
+    }
+}
+
+/// Where the report lies (`path` of `junit` in `.config/nextest.toml`).
+fn report(tier: Tier) -> PathBuf {
+    Path::new("target/nextest").join(profile(tier)).join("junit.xml")
+}
+
+/// The variable that names what runs this machine's programs (The Cargo Book, "Configuration").
+fn runner_variable() -> anyhow::Result<String> {
+    let host = fuzz::host()?.to_uppercase().replace('-', "_");
+    Ok(format!("CARGO_TARGET_{host}_RUNNER"))
+}
