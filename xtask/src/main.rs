@@ -22,6 +22,7 @@ mod semver;
 mod test;
 mod tidy;
 mod tools;
+mod weight;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -67,6 +68,8 @@ enum Command {
     Semver,
     /// Check that everything is where ARCHITECTURE.md says
     Tidy,
+    /// Count lines, packages, bytes and build time, beside another commit
+    Weight(weight::Options),
     /// Compare with other programs, side by side in one run
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -97,6 +100,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Msrv => msrv::run(),
         Command::Semver => semver::run(),
         Command::Tidy => tidy::run(),
+        Command::Weight(options) => weight::run(&options),
         Command::Bench(bench) => bench::run(bench),
     }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use cryptbench_kdf::pim::VolumeKind;
-use cryptbench_runner::EngineChoice;
 use cryptbench_studies::Letter;
 
 use crate::compare::args::CompareArgs;
@@ -14,8 +13,9 @@ use crate::exit;
 use crate::fleet::args::FleetArgs;
 use crate::history::args::HistoryArgs;
 use crate::kdf::parse::{Multiplier, entropy, multiplier};
+use crate::run::args::RunArgs;
 use crate::serve::args::ServeArgs;
-use crate::units::{bytes, cipher_rate, duration, not_negative, pause, percent, setting, threads};
+use crate::units::{bytes, cipher_rate, duration, not_negative, threads};
 use crate::volume::args::ConfinementArgs;
 use crate::volume::args::VolumeCommand;
 
@@ -73,201 +73,6 @@ pub enum Command {
     /// Write a run's files for another process of this program, as it says on standard input
     #[command(hide = true, name = crate::output::keeper::COMMAND)]
     KeepRun,
-}
-
-#[derive(Clone, Debug, ClapArgs)]
-pub struct RunArgs {
-    /// A directory on the disk to measure, or the path of a scratch file to make there, whose name needs an extension. With
-    /// --destroy: a file, partition or disk, which is overwritten
-    #[arg(default_value = ".")]
-    pub target: PathBuf,
-    /// Compare places that you have prepared in any way: directories, or with --destroy devices. An encrypted one may
-    /// have a name: NAME=PATH
-    #[arg(long, num_args = 2.., action = ArgAction::Set, value_names = ["PLAIN", "ENCRYPTED"], conflicts_with = "target")]
-    pub pair: Vec<PathBuf>,
-    /// What tables call the encrypted place, if there is only one [default: its file system and path]
-    #[arg(long, value_name = "NAME", requires = "pair")]
-    pub pair_name: Option<String>,
-    /// Measure the encryption in use, reading only: an open dm-crypt device (LUKS, VeraCrypt, BitLocker) beside the device
-    /// below it. DEVICE can be a directory on it [default: the only one that is open]
-    #[arg(
-        long,
-        value_name = "DEVICE",
-        num_args = 0..=1,
-        conflicts_with_all = ["target", "pair", "emulate", "destroy", "system", "builtin_only", "split", "cipher",
-            "data_unit", "set", "sweep", "buffered", "verify", "precondition", "study"]
-    )]
-    #[expect(clippy::option_option, reason = "the option may stand without a value")]
-    pub existing: Option<Option<PathBuf>>,
-    /// Measure a modelled device instead of this machine's: hdd-7200, hdd-laptop, sshd, sata-ssd, usb-flash,
-    /// nvme, or a model's file; everything is labelled EMULATED
-    #[arg(long, value_name = "MODEL|FILE", conflicts_with_all = ["target", "pair", "destroy"])]
-    pub emulate: Option<PathBuf>,
-    /// Keep an emulated device's bytes in a file in DIR [default: in memory]
-    #[arg(long, value_name = "DIR", requires = "emulate")]
-    pub emulate_backing: Option<PathBuf>,
-    /// Name the target again, if it is a file or device: everything on it may be lost (repeatable)
-    #[arg(long, value_name = "PATH")]
-    pub destroy: Vec<PathBuf>,
-    /// Read TARGET and write nothing: a disk or partition, which may be in use. Compares plain with ciphers in this process
-    #[arg(long, conflicts_with_all = ["pair", "emulate", "destroy", "existing", "buffered", "verify", "precondition"])]
-    pub read_only: bool,
-    /// Allow a device with this signature to be overwritten, as blkid names it: ext4, crypto_LUKS, gpt ... (repeatable)
-    #[arg(long, value_name = "SIGNATURE", value_delimiter = ',')]
-    pub yes_erase: Vec<String>,
-    /// Measure this system, or `all` that can run here (repeatable; see `cryptbench systems`) [default: AES-256 alone
-    /// and the first two that can run here of LUKS2, VeraCrypt, gocryptfs, this program's own mount and others]
-    #[arg(long, visible_alias = "systems", value_name = "NAME", value_delimiter = ',')]
-    pub system: Vec<String>,
-    /// Measure no system, only AES-256 alone, in sectors of 512 and 4096 bytes, and its pass-through
-    #[arg(long, conflicts_with_all = ["system", "study"])]
-    pub builtin_only: bool,
-    /// Also measure the default systems' pass-throughs: the same path without the cipher (named systems bring theirs)
-    #[arg(long)]
-    pub split: bool,
-    /// Measure this cipher: one of `cryptbench ciphers --list`, or of BitLocker's, such as bitlocker-aes-128-xts
-    /// (repeatable)
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub cipher: Vec<String>,
-    /// Measure only this sector size, in bytes: 512 (VeraCrypt) or 4096 (LUKS2) (repeatable)
-    #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]
-    pub data_unit: Vec<u32>,
-    /// Set a system's setting, or several values of it, each a choice of its own (repeatable; see `cryptbench systems`)
-    #[arg(long, value_name = "NAME=VALUE,...", value_parser = setting)]
-    pub set: Vec<(String, Vec<String>)>,
-    /// Measure every value of a setting: cipher, data-unit, sector-size, workqueues ... (repeatable)
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub sweep: Vec<String>,
-    /// Profile `mount`: only volumes with this PRF, or argon2id (repeatable)
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub prf: Vec<String>,
-    /// Profile `mount`: VeraCrypt volumes of this PIM; 0 is the default cost (repeatable)
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    pub pim: Vec<u32>,
-    /// Profile `mount`: only this format: veracrypt, truecrypt, luks1, luks2 (repeatable)
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub volume_format: Vec<String>,
-    /// A workload profile: a name from `cryptbench profiles`, or a file (TOML, or a fio job)
-    #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
-    pub profile: PathBuf,
-    /// Repeat a published study here: its profiles, its systems or what stands in for them, its number of trials;
-    /// and print its table
-    #[arg(
-        long,
-        value_enum,
-        ignore_case = true,
-        value_name = "A|B|C|D",
-        conflicts_with = "profile"
-    )]
-    pub study: Option<StudyArg>,
-    /// Time that the whole run may take [default: 2m for up to 5 choices and more for more, or what the
-    /// profile's number of trials takes]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub budget: Option<Duration>,
-    /// Trials per workload and choice [default: the profile's, or as many as the precision takes]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub trials: Option<u32>,
-    /// Rest before each trial [default: the profile's]
-    #[arg(long, value_name = "TIME", value_parser = pause)]
-    pub pause: Option<Duration>,
-    /// Skip larger files of a profile
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    pub max_file: Option<u64>,
-    /// Only say what the run would do, what it would write and how long it would take
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Measured time of one trial [default: from the budget]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub trial: Option<Duration>,
-    /// The smallest loss to detect. A workload ends when its intervals are narrow enough for that (±1.3 % for 3 %
-    /// in 8 workloads), or show that there is none. With this option trials are short, so that it ends soon
-    /// [default: 3%, in trials that fill the budget]
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
-    pub precision: Option<f64>,
-    /// Most pairs per workload
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    pub max_pairs: u32,
-    /// Size of the scratch file [default: from device size and free space]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    pub size: Option<u64>,
-    /// Seed of the schedule; the same seed repeats the order of trials and the offsets
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Measure each trial in one piece instead of in slices that the choices take in turns
-    #[arg(long)]
-    pub no_slices: bool,
-    /// The I/O engine
-    #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
-    pub engine: EngineArg,
-    /// Go through the page cache even where direct I/O works
-    #[arg(long, overrides_with = "direct")]
-    pub buffered: bool,
-    /// Bypass the page cache although the profile does not
-    #[arg(long)]
-    pub direct: bool,
-    /// Read back after each trial what it wrote, and stop if anything differs
-    #[arg(long)]
-    pub verify: bool,
-    /// First write the scratch file this many times in random order, for flash that was never full
-    #[arg(long, value_name = "PASSES", default_value_t = 0, hide_default_value = true)]
-    pub precondition: u32,
-    /// Directory for record.json and report.html [default: a new one under the user's data directory]
-    #[arg(long, short, value_name = "DIR")]
-    pub output: Option<PathBuf>,
-    /// Leave the record in a directory that a fleet's machines share. A second run of the same plan measures nothing
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "resume", "study", "dry_run"])]
-    pub fleet: Option<PathBuf>,
-    /// What the fleet calls this machine [default: its host name]
-    #[arg(long, value_name = "NAME", requires = "fleet")]
-    pub node: Option<String>,
-    /// How many machines measure at the same time, where a fleet's plan compares that; kept in the record
-    #[arg(long, value_name = "MACHINES", requires = "fleet")]
-    pub at_once: Option<u32>,
-    /// Continue an interrupted run in its directory, with the next repeat of the same plan on the same target
-    #[arg(long, value_name = "RUN_DIRECTORY")]
-    pub resume: Option<PathBuf>,
-    /// Print the record as JSON on standard output instead of the table
-    #[arg(long)]
-    pub json: bool,
-    /// No progress, no table: only the answer in a sentence, and what to take
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// How the run reports its progress on standard error
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = ProgressArg::Auto)]
-    pub progress: ProgressArg,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum ProgressArg {
-    /// On a terminal a table that fills, elsewhere a line now and then
-    Auto,
-    /// A line of JSON for each event, for programs
-    Json,
-    /// Nothing
-    None,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum EngineArg {
-    /// io_uring, or threads where the kernel denies it
-    Auto,
-    /// io_uring or an error
-    Uring,
-    /// io_uring that polls for completions: direct I/O on devices with poll queues
-    Polled,
-    /// One thread per request in flight
-    Threads,
-}
-
-impl From<EngineArg> for EngineChoice {
-    fn from(arg: EngineArg) -> Self {
-        match arg {
-            EngineArg::Auto => Self::Auto,
-            EngineArg::Uring => Self::Uring,
-            EngineArg::Polled => Self::Polled,
-            EngineArg::Threads => Self::Threads,
-        }
-    }
 }
 
 #[derive(Clone, Debug, ClapArgs)]

@@ -12,7 +12,7 @@ use cryptbench_runner::{Event, Observer};
 use cryptbench_text::{printable, printable_lines};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::args::ProgressArg;
+use crate::run::args::ProgressArg;
 use crate::{say, verbose};
 use board::Board;
 pub use json::Lines;

@@ -1,5 +1,7 @@
 //! `cryptbench run`.
 
+pub mod args;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,11 +17,11 @@ use cryptbench_system::resource::{Cleaned, cleanup};
 use cryptbench_system::{Selection, setting_name};
 use cryptbench_text::{chain, shown};
 
-use crate::args::RunArgs;
 use crate::exit;
 use crate::output::{Output, Saved};
 use crate::progress::Progress;
 use crate::report::{answer, brief};
+use crate::run::args::RunArgs;
 use crate::run_log::{self, Logged, Resumed};
 use crate::say::{message, print_json, print_styled, stdout_is_terminal, terminal_style};
 use crate::signal::Signal;
@@ -27,21 +29,21 @@ use crate::signal::Signal;
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     // Installed before anything else: from here on a signal ends the run in good order.
     let signal = Signal::watch()?;
-    if let Some(directory) = &args.resume {
+    if let Some(directory) = &args.result.resume {
         let output = Output::resume(directory)?;
         let Resumed { args, earlier } = run_log::resume(directory, args)?;
         let mut request = request(&args)?;
         request.resume = Some(Box::new(earlier));
         return Ok(measure_into(&args, &request, &output, &signal, (true, None))?.code);
     }
-    if let Some(directory) = &args.fleet {
+    if let Some(directory) = &args.result.fleet {
         return crate::fleet::machine::run(args, directory, &signal);
     }
-    if let Some(study) = args.study {
+    if let Some(study) = args.what.study {
         return crate::study::run(args, study.into(), &signal);
     }
-    if args.dry_run {
-        return crate::dry_run::show(&request(args)?, args.json);
+    if args.result.dry_run {
+        return crate::dry_run::show(&request(args)?, args.shown.json);
     }
     Ok(measure(args, &signal, true)?.code)
 }
@@ -71,7 +73,7 @@ pub fn measure_with(
     in_ram: Option<InRam>,
 ) -> anyhow::Result<Measured> {
     let request = request(args)?;
-    let output = Output::prepare(args.output.as_deref())?;
+    let output = Output::prepare(args.result.output.as_deref())?;
     measure_into(args, &request, &output, signal, (shown, in_ram))
 }
 
@@ -94,7 +96,7 @@ pub fn measure_into(
             Cleaned::NotOurs(_) => {}
         }
     }
-    let mut progress = Progress::new(args.progress, args.quiet);
+    let mut progress = Progress::new(args.shown.progress, args.shown.quiet);
     let mut logged = Logged::new(&mut progress, output);
     let result =
         cryptbench_runner::run(request, env!("CARGO_PKG_VERSION"), &signal.stop, &mut logged);
@@ -148,53 +150,56 @@ fn nothing_compared(record: &Record) -> bool {
 }
 
 pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
-    let mut profile = profile(&args.profile)?;
-    if let Some(pause) = args.pause {
+    let mut profile = profile(&args.what.profile)?;
+    if let Some(pause) = args.how.pause {
         (profile.pause_s, profile.round_pause_s) = (pause.as_secs_f64(), pause.as_secs_f64());
     }
-    if let Some(bytes) = args.max_file {
+    if let Some(bytes) = args.what.max_file {
         profile.max_file(bytes)?;
     }
-    let (path, pair) = match &args.existing {
+    let (path, pair) = match &args.place.existing {
         Some(asked) => {
             profile = only_reads(profile, "--existing")?;
             let found = InUse::find(asked.as_deref())?;
             (found.below.clone(), vec![in_use(found)])
         }
         None => {
-            if args.read_only {
+            if args.place.read_only {
                 profile = only_reads(profile, "--read-only")?;
             }
-            (args.pair.first().unwrap_or(&args.target).clone(), places(args)?)
+            (args.place.pair.first().unwrap_or(&args.place.target).clone(), places(args)?)
         }
     };
     Ok(Request {
         target: TargetRequest {
             path,
-            consent: Consent { destroy: args.destroy.clone(), erase: args.yes_erase.clone() },
-            only_read: args.read_only,
+            consent: Consent {
+                destroy: args.consent.destroy.clone(),
+                erase: args.consent.yes_erase.clone(),
+            },
+            only_read: args.place.read_only,
             pair,
             emulate: emulate(args)?,
-            size: args.size,
-            buffered: (args.buffered || args.direct).then_some(args.buffered),
+            size: args.how.size,
+            buffered: (args.how.buffered || args.how.direct).then_some(args.how.buffered),
         },
         profile,
         selection: selection(args)?,
         unlock: UnlockSelection {
-            prfs: args.prf.clone(),
-            pims: args.pim.clone(),
-            formats: args.volume_format.clone(),
+            prfs: args.what.prf.clone(),
+            pims: args.what.pim.clone(),
+            formats: args.what.volume_format.clone(),
         },
-        budget: args.budget,
-        trials: args.trials,
-        trial: args.trial,
-        seed: args.seed,
-        precision: args.precision,
-        max_pairs: args.max_pairs,
-        engine: args.engine.into(),
-        slices: !args.no_slices,
-        verify: args.verify,
-        precondition: args.precondition,
+        budget: args.how.budget,
+        trials: args.how.trials,
+        trial: args.how.trial,
+        seed: args.how.seed,
+        precision: args.how.precision,
+        max_pairs: args.how.max_pairs,
+        engine: args.how.engine.into(),
+        slices: !args.how.no_slices,
+        verify: args.how.verify,
+        precondition: args.how.precondition,
         resume: None,
     })
 }
@@ -207,8 +212,8 @@ fn in_use(found: InUse) -> PairRequest {
 /// The encrypted places. One without a name of its own is called as ever, so that its history goes on.
 fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
     let refuse = |problem: String| Err(RunError::Usage(problem).into());
-    let encrypted = args.pair.get(1..).unwrap_or_default();
-    if args.pair_name.is_some() && encrypted.len() > 1 {
+    let encrypted = args.place.pair.get(1..).unwrap_or_default();
+    if args.place.pair_name.is_some() && encrypted.len() > 1 {
         return refuse(
             "--pair-name names one place, and --pair has several: give each its own, NAME=PATH"
                 .to_owned(),
@@ -234,7 +239,7 @@ fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
         }
         found.push(PairRequest {
             encrypted: path,
-            name: name.or_else(|| args.pair_name.clone()),
+            name: name.or_else(|| args.place.pair_name.clone()),
             id,
             in_use: None,
         });
@@ -251,30 +256,30 @@ fn named_place(given: &Path) -> Option<(String, PathBuf)> {
 }
 
 fn emulate(args: &RunArgs) -> anyhow::Result<Option<EmulateRequest>> {
-    let Some(name) = &args.emulate else { return Ok(None) };
+    let Some(name) = &args.place.emulate else { return Ok(None) };
     let model = Model::named_or_file(name).map_err(|e| RunError::Usage(chain(&e)))?;
-    Ok(Some(EmulateRequest { model, backing: args.emulate_backing.clone() }))
+    Ok(Some(EmulateRequest { model, backing: args.place.emulate_backing.clone() }))
 }
 
 fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
     let mut selection = Selection {
-        systems: match args.builtin_only {
+        systems: match args.what.builtin_only {
             true => vec!["builtin".to_owned()],
-            false => args.system.clone(),
+            false => args.what.system.clone(),
         },
-        ciphers: args.cipher.clone(),
-        data_units: args.data_unit.clone(),
-        split: args.split,
+        ciphers: args.what.cipher.clone(),
+        data_units: args.what.data_unit.clone(),
+        split: args.what.split,
         ..Selection::default()
     };
-    for (name, values) in &args.set {
+    for (name, values) in &args.what.set {
         let name = setting_name(name).to_owned();
         selection.settings.entry(name).or_default().extend(values.iter().cloned());
     }
-    for name in &args.sweep {
+    for name in &args.what.sweep {
         cryptbench_system::sweep(&mut selection, setting_name(name))?;
     }
-    if !args.sweep.is_empty() && selection.is_open() {
+    if !args.what.sweep.is_empty() && selection.is_open() {
         // All sector sizes, as an open selection has of the engine that is swept.
         selection.systems.push("builtin".to_owned());
     }
@@ -290,15 +295,16 @@ fn profile(path: &Path) -> anyhow::Result<Profile> {
 }
 
 fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {
-    if args.json {
+    if args.shown.json {
         return print_json(record);
     }
     let style = terminal_style(stdout_is_terminal());
-    let text = match (args.quiet, saved) {
+    let text = match (args.shown.quiet, saved) {
         (true, Saved::In(_) | Saved::Nowhere(_)) => brief(record, style),
         (_, Saved::In(directory) | Saved::Elsewhere(directory, _)) => {
             // This is the newest of the user's own runs.
-            let named = match (args.output.is_none() && args.resume.is_none(), saved) {
+            let named = match (args.result.output.is_none() && args.result.resume.is_none(), saved)
+            {
                 (true, Saved::In(_)) => "last".to_owned(),
                 _ => shown(directory),
             };

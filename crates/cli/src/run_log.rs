@@ -12,16 +12,12 @@ use cryptbench_record::{LOG, Line, Record, fold_to_resume, is_being_written, rea
 use cryptbench_runner::{Event, Observer};
 use cryptbench_text::printable;
 
-use crate::args::{Args, Command, RunArgs};
+use crate::args::{Args, Command};
 use crate::exit::Refusal;
 use crate::output::{Output, RunLog, runs_directory};
 use crate::progress::Progress;
+use crate::run::args::{RunArgs, go_with_resume};
 use crate::say::message;
-
-/// Options that a resumed run accepts: those for output, and the user's consent to overwrite something, which no file
-/// can give.
-const WITH_RESUME: &[&str] =
-    &["resume", "json", "quiet", "progress", "verbose", "destroy", "yes_erase"];
 
 /// Shows a run and writes its log. The log begins with the first trial: a run that measured nothing leaves none.
 pub struct Logged<'a> {
@@ -146,16 +142,15 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     let Ok(Args { command: Command::Run(mut args), .. }) = Args::try_parse_from(words) else {
         bail!(refuse("its log is of something that cannot be resumed"));
     };
-    if args.study.is_some() {
+    if args.what.study.is_some() {
         bail!(refuse("a study has a run for each of its profiles: start it anew"));
     }
     std::env::set_current_dir(&began_in)
         .map_err(|e| Refusal::target(Path::new(&began_in), &e.to_string()))?;
-    (args.json, args.quiet, args.progress) = (given.json, given.quiet, given.progress);
-    (args.destroy, args.yes_erase) = (given.destroy.clone(), given.yes_erase.clone());
-    args.seed = Some(earlier.plan.seed);
-    if args.size.is_none() && earlier.target.kind.is_none() {
-        args.size = Some(earlier.target.scratch.size_bytes).filter(|size| *size > 0);
+    (args.shown, args.consent) = (given.shown.clone(), given.consent.clone());
+    args.how.seed = Some(earlier.plan.seed);
+    if args.how.size.is_none() && earlier.target.kind.is_none() {
+        args.how.size = Some(earlier.target.scratch.size_bytes).filter(|size| *size > 0);
     }
     Ok(Resumed { args: *args, earlier })
 }
@@ -164,13 +159,14 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
 fn refuse_other_options() -> anyhow::Result<()> {
     let matches = Args::command().get_matches();
     let Some(run) = matches.subcommand_matches("run") else { return Ok(()) };
+    let accepted = go_with_resume();
     let command = Args::command();
     let options = command.find_subcommand("run").into_iter().flat_map(clap::Command::get_arguments);
     for option in options {
         let id = option.get_id().as_str();
         let is_given = run.try_contains_id(id).is_ok()
             && run.value_source(id) == Some(ValueSource::CommandLine);
-        if is_given && !WITH_RESUME.contains(&id) {
+        if is_given && !accepted.iter().any(|name| name == id) {
             let name = option.get_long().map_or_else(|| id.to_owned(), |long| format!("--{long}"));
             let reason = format!("a resumed run is what it was: leave out {name}");
             bail!(Refusal::usage(Path::new("--resume"), &reason));

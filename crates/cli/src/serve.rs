@@ -15,6 +15,7 @@ use cryptbench_serve::{Address, Opener, Server, Site, open};
 use cryptbench_system::provision::runtime_directory;
 
 use crate::output::runs_directory;
+use crate::run::args::offered;
 use crate::say::{message, print};
 use args::ServeArgs;
 
@@ -32,7 +33,8 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     // The pages ask from wherever the server is.
     let fleet = args.fleet.as_ref().map(std::path::absolute).transpose();
     let fleet = fleet.context("cannot find the fleet's directory")?;
-    let site = Site { program, runs, fleet, catalogue: choices::catalogue, plan: plan::plan };
+    let (catalogue, plan) = (choices::catalogue as fn() -> _, plan::plan as fn(&_) -> _);
+    let site = Site { program, runs, fleet, catalogue, options: offered(), plan };
     // Signals are handled by the time that the address is printed, so its reader may end the server at once.
     server.run(site, message, |address| {
         print(&format!("The page is at {address}"));

@@ -17,10 +17,10 @@ use cryptbench_text::shown;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::args::{ProgressArg, RunArgs};
 use crate::layout::{hang, paragraph};
 use crate::output::Saved;
 use crate::progress::Lines;
+use crate::run::args::{ProgressArg, RunArgs};
 use crate::run::{measure_with, request};
 use crate::say::{print, print_json, terminal_style};
 use crate::signal::Signal;
@@ -71,7 +71,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     let (parts, remarks) = parts(args, study)?;
     let width = terminal_style(false).width;
     let say = |text: &str| {
-        if !args.json {
+        if !args.shown.json {
             print(&match text.strip_prefix("- ") {
                 Some(remark) => hang("- ", remark, width),
                 None => paragraph(text, width, 0),
@@ -81,12 +81,12 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     let profiles = protocol.profiles_on(is_on_a_device(args));
     say(&format!("Study {study} on this machine: {}", profiles.join(", then ")));
     remarks.iter().for_each(|r| say(&format!("- {r}")));
-    let mut lines = matches!(args.progress, ProgressArg::Json).then(Lines::default);
-    if args.dry_run && args.json {
+    let mut lines = matches!(args.shown.progress, ProgressArg::Json).then(Lines::default);
+    if args.result.dry_run && args.shown.json {
         print_json(&plan(args, study)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if args.dry_run {
+    if args.result.dry_run {
         if protocol.in_ram {
             say(&in_ram::forecast(args));
         }
@@ -104,13 +104,13 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         remarks.iter().for_each(|remark| lines.note(remark));
     }
     let in_ram = match protocol.in_ram {
-        true => Some(in_ram::in_ram(args, !args.json)?),
+        true => Some(in_ram::in_ram(args, !args.shown.json)?),
         false => None,
     };
     let (mut records, mut places) = (Vec::<Record>::new(), Vec::new());
     let mut code = ExitCode::SUCCESS;
     for part in &parts {
-        let measured = measure_with(part, signal, !args.json, in_ram.clone())?;
+        let measured = measure_with(part, signal, !args.shown.json, in_ram.clone())?;
         if let Saved::In(at) | Saved::Elsewhere(at, _) = &measured.saved {
             places.push(shown(at));
         }
@@ -125,7 +125,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     if let Some(lines) = &mut lines {
         lines.study(study, &tables);
     }
-    if args.json {
+    if args.shown.json {
         let schema = "cryptbench.study/1";
         let document =
             Document { schema, study, remarks, records: places, in_ram, tables, conclusions };
@@ -147,8 +147,8 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
 
 /// Whether the storage is a block device.
 fn is_on_a_device(args: &RunArgs) -> bool {
-    let plain = args.pair.first().unwrap_or(&args.target);
-    args.emulate.is_none()
+    let plain = args.place.pair.first().unwrap_or(&args.place.target);
+    args.place.emulate.is_none()
         && std::fs::metadata(plain)
             .is_ok_and(|found| Details::of(&found).kind == FileType::BlockDevice)
 }
@@ -156,7 +156,7 @@ fn is_on_a_device(args: &RunArgs) -> bool {
 /// Checks that `--max-file` leaves some workloads of a profile.
 fn fits(args: &RunArgs, profile: &str) -> anyhow::Result<()> {
     let mut profile = Profile::named(profile)?;
-    if let Some(bytes) = args.max_file {
+    if let Some(bytes) = args.what.max_file {
         profile.max_file(bytes)?;
     }
     Ok(())
@@ -164,11 +164,11 @@ fn fits(args: &RunArgs, profile: &str) -> anyhow::Result<()> {
 
 fn part(args: &RunArgs, profile: &str) -> RunArgs {
     let mut part = args.clone();
-    part.study = None;
-    part.profile = profile.into();
-    part.output = args.output.as_ref().map(|dir| dir.join(profile));
-    part.quiet |= args.json;
+    part.what.study = None;
+    part.what.profile = profile.into();
+    part.result.output = args.result.output.as_ref().map(|dir| dir.join(profile));
+    part.shown.quiet |= args.shown.json;
     // The study's document is printed at the end; each record is in its own file.
-    part.json = false;
+    part.shown.json = false;
     part
 }

@@ -23,6 +23,23 @@ pub struct Catalogue {
     pub devices: Vec<Device>,
     /// The formats that a record can be converted to.
     pub formats: Vec<Format>,
+    /// The options of a run that the page offers.
+    pub options: Vec<Offered>,
+}
+
+/// An option of `run`, as the command line defines it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Offered {
+    /// Long name, without the dashes.
+    pub name: String,
+    /// What it does.
+    pub about: String,
+    /// What its value is called; `None` for a switch.
+    pub takes: Option<String>,
+    /// The value that it has if it is left out.
+    pub default: Option<String>,
+    /// Whether it can have several values.
+    pub repeats: bool,
 }
 
 /// An encryption system.

@@ -38,7 +38,7 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 
 pub use address::Address;
-pub use catalogue::{Catalogue, Choice, Device, Format, Profile, System};
+pub use catalogue::{Catalogue, Choice, Device, Format, Offered, Profile, System};
 pub use error::ServeError;
 pub use opener::{Opener, open};
 pub use order::{Invalid, Order, Pair};
@@ -60,6 +60,8 @@ pub struct Site {
     /// Returns the choices of this machine. The server calls it anew when the page is opened and no
     /// run is in progress.
     pub catalogue: fn() -> Catalogue,
+    /// The options of `run` that an order may have.
+    pub options: Vec<Offered>,
     /// Plans the run with these arguments of `run`, with the program's own parser and checks, and
     /// returns the plan as `run --dry-run --json` prints it. Writes nothing.
     pub plan: fn(&[OsString]) -> Result<serde_json::Value, Invalid>,
@@ -137,6 +139,7 @@ impl Server {
             fleet: site.fleet.map(Arc::new),
             asked: Arc::new(asked::Asked::new(site.program)),
             plan: site.plan,
+            options: site.options.into(),
             reports: Arc::default(),
             offer: Arc::new(offer::Offer::new(site.catalogue)),
             watchers: Arc::new(tokio::sync::Semaphore::new(events::MOST_WATCHERS)),

@@ -3,11 +3,14 @@
 //! be overwritten. No shell is involved.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path};
 
 use serde::Deserialize;
+
+use crate::Offered;
 
 /// Longest path that the kernel accepts.
 const PATH_MAX: usize = 4096;
@@ -28,26 +31,8 @@ pub struct Order {
     pub pair: Option<Pair>,
     /// Instead of a target: the name of a modelled device.
     pub emulate: String,
-    /// Workload profile, by name.
-    pub profile: String,
-    /// Instead of a profile: the letter of a published study.
-    pub study: String,
-    /// Systems.
-    pub systems: Vec<String>,
-    /// Only the in-process engine.
-    pub builtin_only: bool,
-    /// Pass-throughs, too.
-    pub split: bool,
-    /// Ciphers.
-    pub ciphers: Vec<String>,
-    /// Sector sizes, as typed.
-    pub sector_sizes: String,
-    /// Settings, each as `--set` takes it.
-    pub settings: Vec<String>,
-    /// Longest duration of the run, as typed.
-    pub budget: String,
-    /// Size of the scratch file, as typed.
-    pub size: String,
+    /// Other options of `run` by name, each with its values as typed; a switch has none.
+    pub options: BTreeMap<String, Vec<String>>,
 }
 
 /// Two prepared places.
@@ -76,19 +61,9 @@ pub struct Invalid {
     pub problem: String,
 }
 
-/// Options of the program, and the fields that hold their values.
-const FIELDS: [(&str, &str); 10] = [
-    ("destroy", "confirm"),
-    ("yes-erase", "erase"),
-    ("pair", "plain"),
-    ("pair-name", "name"),
-    ("system", "systems"),
-    ("builtin-only", "builtin_only"),
-    ("cipher", "ciphers"),
-    ("data-unit", "sector_sizes"),
-    ("sector-size", "sector_sizes"),
-    ("set", "settings"),
-];
+/// Options whose fields have other names: they belong to the choice of a place.
+const FIELDS: [(&str, &str); 4] =
+    [("destroy", "confirm"), ("yes-erase", "erase"), ("pair", "plain"), ("pair-name", "name")];
 
 impl Invalid {
     /// A value that the program refuses. `option` is the long name of the option that it belongs to.
@@ -103,38 +78,34 @@ impl Invalid {
 }
 
 impl Order {
-    /// The arguments of `run`, without those that control its output. A value cannot become an
-    /// option of its own.
+    /// The arguments of `run`, without those that control its output. A value cannot become an option of its own.
     ///
     /// # Errors
-    /// The order would overwrite something whose name was not typed again, or names a file where the
-    /// page offers names.
-    pub fn arguments(&self) -> Result<Vec<OsString>, Invalid> {
-        let mut options = Vec::new();
-        let mut option = |name: &str, value: &str| {
-            let value = value.trim();
-            if !value.is_empty() {
-                options.push(OsString::from(format!("--{name}={value}")));
-            }
-        };
-        named("profile", &self.profile)?;
+    /// The order would overwrite something whose name was not typed again, has an option that is not `offered`, or names a
+    /// file where the page offers names.
+    pub fn arguments(&self, offered: &[Offered]) -> Result<Vec<OsString>, Invalid> {
         named("emulate", &self.emulate)?;
-        option("profile", &self.profile);
-        option("study", &self.study);
-        self.systems.iter().for_each(|name| option("system", name));
-        self.ciphers.iter().for_each(|name| option("cipher", name));
-        option("sector-size", &self.sector_sizes);
-        self.settings.iter().for_each(|setting| option("set", setting));
-        option("budget", &self.budget);
-        option("size", &self.size);
-        option("emulate", &self.emulate);
-        for (flag, is_set) in [("--builtin-only", self.builtin_only), ("--split", self.split)] {
-            if is_set {
-                options.push(flag.into());
+        let mut words = Vec::new();
+        for (name, values) in &self.options {
+            let Some(option) = offered.iter().find(|option| option.name == *name) else {
+                return Err(invalid(name.clone(), "The page does not offer this option."));
+            };
+            if option.takes.is_none() {
+                words.push(format!("--{name}").into());
+            }
+            for value in values.iter().map(|value| value.trim()).filter(|value| !value.is_empty()) {
+                if name == "profile" {
+                    named("profile", value)?;
+                }
+                words.push(format!("--{name}={value}").into());
             }
         }
-        self.places(&mut options)?;
-        Ok(options)
+        let emulate = self.emulate.trim();
+        if !emulate.is_empty() {
+            words.push(format!("--emulate={emulate}").into());
+        }
+        self.places(&mut words)?;
+        Ok(words)
     }
 
     /// Adds what is measured.
@@ -222,7 +193,7 @@ fn named(field: &'static str, name: &str) -> Result<(), Invalid> {
     }
 }
 
-fn invalid(field: &'static str, problem: impl Into<String>) -> Invalid {
+fn invalid(field: impl Into<Cow<'static, str>>, problem: impl Into<String>) -> Invalid {
     Invalid { field: Some(field.into()), problem: problem.into() }
 }
 
@@ -230,24 +201,54 @@ fn invalid(field: &'static str, problem: impl Into<String>) -> Invalid {
 mod tests {
     use super::*;
 
+    fn offered() -> Vec<Offered> {
+        let option = |name: &str, takes: Option<&str>| Offered {
+            name: name.to_owned(),
+            takes: takes.map(ToOwned::to_owned),
+            ..Offered::default()
+        };
+        let valued = ["system", "budget", "set"].map(|name| option(name, Some("VALUE")));
+        valued.into_iter().chain([option("split", None)]).collect()
+    }
+
+    fn options(all: &[(&str, &[&str])]) -> BTreeMap<String, Vec<String>> {
+        let values = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
+        all.iter().map(|(name, all)| ((*name).to_owned(), values(all))).collect()
+    }
+
     #[test]
     fn no_value_becomes_an_option() {
         let whole = if cfg!(windows) { "C:/tmp" } else { "/tmp" };
         let order = Order {
             target: whole.to_owned(),
-            systems: vec!["--destroy=/dev/sda".to_owned()],
-            budget: "-- /etc".to_owned(),
-            settings: vec!["--output=/".to_owned(), "  ".to_owned()],
+            options: options(&[
+                ("system", &["--destroy=/dev/sda"]),
+                ("budget", &["-- /etc"]),
+                ("set", &["--output=/", "  "]),
+                ("split", &[]),
+            ]),
             ..Order::default()
         };
-        let expected =
-            ["--system=--destroy=/dev/sda", "--set=--output=/", "--budget=-- /etc", "--", whole];
-        assert_eq!(order.arguments().unwrap(), expected);
+        let expected = [
+            "--budget=-- /etc",
+            "--set=--output=/",
+            "--split",
+            "--system=--destroy=/dev/sda",
+            "--",
+            whole,
+        ];
+        assert_eq!(order.arguments(&offered()).unwrap(), expected);
+        for name in ["output", "destroy", "--budget", "budget=1s --destroy", ""] {
+            let order = Order { options: options(&[(name, &["x"])]), ..order.clone() };
+            let wrong = order.arguments(&offered()).unwrap_err();
+            assert_eq!(wrong.field.as_deref(), Some(name));
+        }
         for path in ["--output=/", "relative", "/a/../b", "/a\0b", ""] {
             let pair = Pair { plain: path.to_owned(), encrypted: whole.into(), ..Pair::default() };
-            let wrong = Order { pair: Some(pair), ..Order::default() }.arguments().unwrap_err();
+            let wrong =
+                Order { pair: Some(pair), ..Order::default() }.arguments(&offered()).unwrap_err();
             assert_eq!(wrong.field.as_deref(), Some("plain"), "{path:?}");
-            let wrong = Order { target: path.to_owned(), ..Order::default() }.arguments();
+            let wrong = Order { target: path.to_owned(), ..Order::default() }.arguments(&offered());
             assert_eq!(wrong.unwrap_err().field.as_deref(), Some("target"), "{path:?}");
         }
     }
@@ -268,7 +269,7 @@ mod tests {
                 confirm_encrypted: confirm_encrypted.to_owned(),
                 name: "mine".to_owned(),
             };
-            Order { pair: Some(pair), ..Order::default() }.arguments()
+            Order { pair: Some(pair), ..Order::default() }.arguments(&offered())
         };
         assert_eq!(order("", &b).unwrap_err().field.as_deref(), Some("confirm_plain"));
         assert_eq!(order(&a, &a).unwrap_err().field.as_deref(), Some("confirm_encrypted"));

@@ -27,7 +27,7 @@ use crate::offer::Offer;
 use crate::refused::Refused;
 use crate::reports::{self, Reports};
 use crate::runs::{self, NotChanged, Run, Runs};
-use crate::{Catalogue, Invalid, Order};
+use crate::{Catalogue, Invalid, Offered, Order};
 
 /// A report may run its own script and style in an origin of its own, and loads nothing else.
 const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads; default-src 'none'; \
@@ -47,6 +47,7 @@ pub(crate) struct App {
     pub runs: Arc<Runs>,
     pub fleet: Option<Arc<PathBuf>>,
     pub asked: Arc<Asked>,
+    pub options: Arc<[Offered]>,
     pub plan: fn(&[OsString]) -> Result<Value, Invalid>,
     pub reports: Arc<Reports>,
     pub offer: Arc<Offer>,
@@ -132,8 +133,8 @@ fn no_random(_: getrandom::Error) -> Refused {
 }
 
 /// The order as arguments of `run`.
-fn arguments(body: &Bytes) -> Answer<Vec<OsString>> {
-    Ok(sent::<Order>(body)?.arguments()?)
+fn arguments(offered: &[Offered], body: &Bytes) -> Answer<Vec<OsString>> {
+    Ok(sent::<Order>(body)?.arguments(offered)?)
 }
 
 /// What a page sent.
@@ -153,8 +154,8 @@ async fn quiet<'a>(app: &'a App, problem: &str) -> Answer<Turn<'a>> {
 
 async fn plan(State(app): State<App>, body: Bytes) -> Answer<Json<Value>> {
     let _turn = quiet(&app, DISTURBS).await?;
-    let plan = app.plan;
-    let planned = aside(move || Ok::<_, Refused>(plan(&arguments(&body)?)?));
+    let (plan, offered) = (app.plan, Arc::clone(&app.options));
+    let planned = aside(move || Ok::<_, Refused>(plan(&arguments(&offered, &body)?)?));
     Ok(Json(planned.await??))
 }
 
@@ -162,8 +163,9 @@ async fn run(State(app): State<App>, body: Bytes) -> Answer<Response> {
     // Waits for a running query, which would otherwise be measured too.
     let _turn = quiet(&app, RUNS).await?;
     let (measurement, plan) = (Arc::clone(&app.measurement), app.plan);
+    let offered = Arc::clone(&app.options);
     let started = aside(move || {
-        let order = arguments(&body)?;
+        let order = arguments(&offered, &body)?;
         // A value that the program refuses belongs to a field, which only the plan knows.
         plan(&order)?;
         Ok::<_, Refused>(measurement.start(&order))

@@ -205,7 +205,9 @@ impl Server {
         let processor_before = self.processor_s()?;
         let runs = home.join("cryptbench/runs");
         let before = names(&runs);
-        let order = serde_json::json!({ "target": target, "profile": "quick", "budget": format!("{budget}s") });
+        let order = serde_json::json!({
+            "target": target, "options": { "profile": ["quick"], "budget": [format!("{budget}s")] }
+        });
         let mut answer = String::new();
         self.ask("POST", "/api/run", &order.to_string())?.read_to_string(&mut answer)?;
         if !answer.starts_with("HTTP/1.1 202") {

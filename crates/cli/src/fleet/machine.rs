@@ -8,9 +8,9 @@ use cryptbench_record::Node;
 use cryptbench_system::ALL;
 use cryptbench_text::{chain, printable, shown};
 
-use crate::args::RunArgs;
 use crate::exit::{self, Refusal};
 use crate::output::Output;
+use crate::run::args::RunArgs;
 use crate::run::{Measured, measure_into, request};
 use crate::say::{message, print, print_json};
 use crate::signal::Signal;
@@ -26,8 +26,8 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
         Ok(request) => format!("{VERSION}\n{request:?}"),
         Err(_) => format!("{VERSION}\n{args:?}"),
     };
-    asked.extend(args.at_once.map(|n| format!("\n{n} at once")));
-    let node = Node { at_once: args.at_once, ..node(args.node.as_deref(), &asked) };
+    asked.extend(args.result.at_once.map(|n| format!("\n{n} at once")));
+    let node = Node { at_once: args.result.at_once, ..node(args.result.node.as_deref(), &asked) };
     if shared.is_done(&node) {
         let path = shared.record_of(&node);
         print(&format!(
@@ -52,7 +52,7 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
         let why = "the time budget ended before the first pair of trials";
         leave_failure(shared, node, why, exit::UNMEASURED);
     }
-    match args.json {
+    match args.shown.json {
         true => print_json(&record)?,
         false => {
             print(&format!(
@@ -67,8 +67,12 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
 
 /// Machines that choose systems by themselves choose differently, and cannot be pooled.
 fn refuse_choosing(args: &RunArgs) -> anyhow::Result<()> {
-    let is_named = !args.system.is_empty() && !args.system.iter().any(|name| name == ALL);
-    if is_named || args.builtin_only || !args.pair.is_empty() || args.existing.is_some() {
+    let is_named = !args.what.system.is_empty() && !args.what.system.iter().any(|name| name == ALL);
+    if is_named
+        || args.what.builtin_only
+        || !args.place.pair.is_empty()
+        || args.place.existing.is_some()
+    {
         return Ok(());
     }
     let reason = "needs the systems by name (--system dm-crypt,gocryptfs), --builtin-only, --pair or --existing: left \

@@ -7,6 +7,7 @@ use cryptbench_studies::abouts;
 use cryptbench_system::Availability;
 
 use super::{devices, here};
+use crate::run::args::offered;
 
 pub fn catalogue() -> Catalogue {
     let systems = cryptbench_system::systems().iter().filter(|s| !s.is_baseline());
@@ -27,6 +28,7 @@ pub fn catalogue() -> Catalogue {
             .collect(),
         devices: devices::devices(),
         formats: formats(),
+        options: offered(),
     }
 }
 

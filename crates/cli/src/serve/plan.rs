@@ -13,7 +13,8 @@ use cryptbench_system::SystemError;
 use cryptbench_text::chain;
 use serde_json::Value;
 
-use crate::args::{Args, Command, RunArgs};
+use crate::args::{Args, Command};
+use crate::run::args::RunArgs;
 use crate::run::request;
 use crate::{dry_run, study};
 
@@ -25,8 +26,8 @@ pub fn plan(words: &[OsString]) -> Result<Value, Invalid> {
         return Err(Invalid::value(None, "That is not a run.".to_owned()));
     };
     // Without the tables in RAM, which have no place on the page.
-    args.json = true;
-    let planned = match args.study {
+    args.shown.json = true;
+    let planned = match args.what.study {
         Some(letter) => study::plan(&args, letter.into()),
         None => request(&args).and_then(|request| dry_run::plan(&request)),
     };
@@ -80,7 +81,7 @@ fn of_system(error: &SystemError, args: &RunArgs) -> Option<&'static str> {
         SystemError::NothingSelected { what, .. } => Some(match what.as_str() {
             what if what.contains("setting") => "set",
             what if what.starts_with("the cipher") => "cipher",
-            what if what.starts_with("a data unit") => "sector-size",
+            what if what.starts_with("a data unit") => "data-unit",
             _ => "system",
         }),
         SystemError::Cipher(_) => Some("cipher"),
@@ -90,7 +91,7 @@ fn of_system(error: &SystemError, args: &RunArgs) -> Option<&'static str> {
 }
 
 fn place(path: &Path, args: &RunArgs) -> Option<&'static str> {
-    match (&args.pair[..], &args.emulate) {
+    match (&args.place.pair[..], &args.place.emulate) {
         ([_, encrypted], _) if path == encrypted => Some("encrypted"),
         ([_, _], _) => Some("pair"),
         (_, Some(_)) => None,
@@ -115,14 +116,14 @@ mod tests {
         for (words, field, problem) in [
             (&["--budget=no time"][..], "budget", "write for instance 90s"),
             (&["--size=big"], "size", "256MiB"),
-            (&["--sector-size=many"], "sector_sizes", "invalid digit"),
-            (&["--set=nothing"], "settings", "not a setting"),
-            (&["--set=colour=red", "--system=builtin"], "settings", "\"colour\""),
-            (&["--system=nosuch"], "systems", "registered are"),
-            (&["--cipher=nosuch", "--system=builtin"], "ciphers", "nosuch"),
+            (&["--sector-size=many"], "data-unit", "invalid digit"),
+            (&["--set=nothing"], "set", "not a setting"),
+            (&["--set=colour=red", "--system=builtin"], "set", "\"colour\""),
+            (&["--system=nosuch"], "system", "registered are"),
+            (&["--cipher=nosuch", "--system=builtin"], "cipher", "nosuch"),
             (&["--profile=nosuch"], "profile", "nosuch"),
             (&["--study=X"], "study", "possible values: "),
-            (&["--builtin-only", "--system=builtin"], "builtin_only", "cannot be used with"),
+            (&["--builtin-only", "--system=builtin"], "builtin-only", "cannot be used with"),
             (&["--system=builtin", "--budget=1s"], "budget", "give a larger --budget"),
             (&["--study=a", "--profile=quick"], "study", "cannot be used with"),
         ] {

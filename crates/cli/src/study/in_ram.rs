@@ -5,7 +5,8 @@ use std::time::Duration;
 use clap::Parser as _;
 use cryptbench_record::{CipherInRam, DerivationInRam, InRam, PimInRam};
 
-use crate::args::{Args, CiphersArgs, Command, KdfArgs, RunArgs};
+use crate::args::{Args, CiphersArgs, Command, KdfArgs};
+use crate::run::args::RunArgs;
 use crate::say::print;
 use crate::{ciphers, kdf};
 
@@ -23,7 +24,7 @@ fn seconds(args: &RunArgs) -> f64 {
     let part = |whole: Option<Duration>, times: f64| {
         whole.map_or(LONGEST, |whole| (whole.as_secs_f64() * times).min(LONGEST))
     };
-    part(args.budget, 0.25).min(part(args.trial, TRIALS))
+    part(args.how.budget, 0.25).min(part(args.how.trial, TRIALS))
 }
 
 /// Each cipher works through its buffer several times, and on the study's a slow cascade spends a good part of a second.

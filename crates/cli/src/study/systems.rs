@@ -9,7 +9,7 @@ use cryptbench_system::provision::signatures;
 use cryptbench_text::shown;
 
 use super::protocol::{Program, Protocol};
-use crate::args::RunArgs;
+use crate::run::args::RunArgs;
 
 /// The built-in engine, mounted and not.
 const OURS: [&str; 3] = ["builtin-mounted", "builtin", "builtin-raw"];
@@ -18,14 +18,14 @@ const OURS: [&str; 3] = ["builtin-mounted", "builtin", "builtin-raw"];
 /// stay.
 pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) {
     let (mut chosen, mut remarks) = (args.clone(), Vec::new());
-    let prepared = args.pair.get(1..).unwrap_or_default();
+    let prepared = args.place.pair.get(1..).unwrap_or_default();
     // A device has no file system for systems to lie in.
-    let is_on_devices = args.pair.first().is_some_and(|plain| !plain.is_dir());
-    let is_on_device = args.pair.is_empty()
-        && args.emulate.is_none()
-        && args.target.exists()
-        && !args.target.is_dir();
-    if !args.system.is_empty() || is_on_devices {
+    let is_on_devices = args.place.pair.first().is_some_and(|plain| !plain.is_dir());
+    let is_on_device = args.place.pair.is_empty()
+        && args.place.emulate.is_none()
+        && args.place.target.exists()
+        && !args.place.target.is_dir();
+    if !args.what.system.is_empty() || is_on_devices {
         let of_study: Vec<_> = protocol.systems.iter().map(|program| program.name).collect();
         remarks.push(format!(
             "the systems are those that you named, not the study's: {}",
@@ -45,21 +45,21 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
             ));
             continue;
         }
-        let (system, mut remark) = one(program, protocol.apart, &chosen.system, is_on_device);
+        let (system, mut remark) = one(program, protocol.apart, &chosen.what.system, is_on_device);
         let own = protocol.own_ciphers.iter().find(|(of, _)| Some(*of) == program.itself);
         if let (Some(_), Some((_, cipher))) = (system, own) {
             remark.push_str(&format!(", with {cipher}"));
         }
         remarks.push(remark);
-        chosen.system.extend(system.map(str::to_owned));
+        chosen.what.system.extend(system.map(str::to_owned));
     }
-    chosen.system.sort();
-    chosen.system.dedup();
+    chosen.what.system.sort();
+    chosen.what.system.dedup();
     complete(&mut chosen, protocol);
     if protocol.ntfs && !is_on_device {
         remarks.extend(on_ntfs(&mut chosen));
     }
-    let ciphers = match chosen.cipher.as_slice() {
+    let ciphers = match chosen.what.cipher.as_slice() {
         [] => "each system's own".to_owned(),
         some => some.join(", "),
     };
@@ -116,20 +116,20 @@ fn lack(name: &str) -> Option<String> {
 
 /// Ciphers, data units and settings of the study, where nothing else was asked for.
 fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
-    let has = |name: &str| chosen.system.iter().any(|s| s == name);
-    if chosen.cipher.is_empty() {
+    let has = |name: &str| chosen.what.system.iter().any(|s| s == name);
+    if chosen.what.cipher.is_empty() {
         // TrueCrypt's own is its default here, and named would be taken by LUKS as well.
         let named = |(system, _): &&(&str, &str)| *system == "dm-crypt" || !has(system);
         let own = protocol.own_ciphers.iter().filter(named).map(|(_, cipher)| cipher);
-        chosen.cipher = protocol.ciphers.iter().chain(own).map(|c| (*c).to_owned()).collect();
+        chosen.what.cipher = protocol.ciphers.iter().chain(own).map(|c| (*c).to_owned()).collect();
     }
-    if chosen.data_unit.is_empty() && OURS.into_iter().any(has) {
-        chosen.data_unit = vec![512];
+    if chosen.what.data_unit.is_empty() && OURS.into_iter().any(has) {
+        chosen.what.data_unit = vec![512];
     }
     let settings = protocol.settings.iter().filter(|(system, ..)| has(system));
     let settings: Vec<_> =
         settings.map(|(_, n, v)| ((*n).to_owned(), vec![(*v).to_owned()])).collect();
-    chosen.set.extend(settings);
+    chosen.what.set.extend(settings);
 }
 
 /// Systems whose disks can have the file system of the study.
@@ -139,13 +139,13 @@ const WITH_FILE_SYSTEM: [&str; 2] = ["veracrypt", "builtin-mounted"];
 /// no system has a file system of its own.
 fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
     let has_one = |name: &String| WITH_FILE_SYSTEM.contains(&name.as_str());
-    chosen.system.iter().find(|name| has_one(name))?;
-    let plain = file_system(chosen.pair.first().unwrap_or(&chosen.target));
-    if chosen.emulate.is_some() || plain.as_deref() != Some(NTFS) {
+    chosen.what.system.iter().find(|name| has_one(name))?;
+    let plain = file_system(chosen.place.pair.first().unwrap_or(&chosen.place.target));
+    if chosen.place.emulate.is_some() || plain.as_deref() != Some(NTFS) {
         return Some(format!(
             "file systems: {} on plain storage and ext4 on the systems' disks; on a target with NTFS, which the study had, \
              the systems get it, too",
-            plain.filter(|_| chosen.emulate.is_none()).unwrap_or_else(|| "ext4".to_owned())
+            plain.filter(|_| chosen.place.emulate.is_none()).unwrap_or_else(|| "ext4".to_owned())
         ));
     }
     Some(match cryptbench_system::lacks_ntfs() {
@@ -153,7 +153,7 @@ fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
             "file systems: NTFS, the study's, on plain storage and ext4 on the systems' disks: {reason} ({remedy})"
         ),
         None => {
-            chosen.set.push(("file-system".to_owned(), vec![NTFS.to_owned()]));
+            chosen.what.set.push(("file-system".to_owned(), vec![NTFS.to_owned()]));
             "file systems: NTFS, the study's, on plain storage and on the systems' disks".to_owned()
         }
     })
@@ -176,8 +176,8 @@ fn file_system(directory: &Path) -> Option<String> {
 
 /// The settings that the run has, in a sentence.
 fn settings(chosen: &RunArgs) -> Option<String> {
-    let units = chosen.data_unit.iter().map(|unit| format!("data units of {unit} B"));
-    let set = chosen.set.iter().map(|(name, values)| format!("{name}={}", values.join(",")));
+    let units = chosen.what.data_unit.iter().map(|unit| format!("data units of {unit} B"));
+    let set = chosen.what.set.iter().map(|(name, values)| format!("{name}={}", values.join(",")));
     let all: Vec<String> = units.chain(set).collect();
     (!all.is_empty()).then(|| format!("settings: {}", all.join(", ")))
 }

@@ -12,7 +12,8 @@ const PATIENCE: Duration = Duration::from_secs(240);
 
 fn start(s: &Sandbox, serving: &Serving, seconds: u32) {
     let order = serde_json::json!({
-        "target": s.target(), "profile": "quick", "size": "16MiB", "budget": format!("{seconds}s"),
+        "target": s.target(),
+        "options": { "profile": ["quick"], "size": ["16MiB"], "budget": [format!("{seconds}s")] },
     });
     let answer = serving.post("/api/run", &order);
     assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");

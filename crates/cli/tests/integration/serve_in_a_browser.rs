@@ -81,7 +81,7 @@ fn a_run_is_watched_to_its_end_and_can_be_read_by_everybody() {
     let mut other = stage.open();
     other.eval("location.hash = '#live'");
     // Few arms, so that there are three repeats on a busy machine, too: before them there are no estimates.
-    click(&mut tab, "builtin_only");
+    click(&mut tab, "builtin-only");
     start(&mut tab, &s.target(), 30);
     tab.wait(ESTIMATES);
     other.wait(ESTIMATES);
@@ -180,7 +180,7 @@ fn a_pair_and_an_emulated_run_are_planned_and_a_wrong_value_is_said_at_its_field
     let plan = "document.getElementById('plan').innerText";
 
     click(&mut tab, "kind-pair");
-    assert_eq!(tab.eval("document.getElementById('systems').getClientRects().length"), 0);
+    assert_eq!(tab.eval("document.getElementById('system').getClientRects().length"), 0);
     set(&mut tab, "plain", s.target().to_str().unwrap());
     set(&mut tab, "encrypted", s.out().join("gone").to_str().unwrap());
     set(&mut tab, "size", "16MiB");

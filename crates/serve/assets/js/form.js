@@ -19,7 +19,7 @@ export async function start() {
   try {
     offer(await choices());
   } catch (refused) {
-    by("systems").replaceChildren();
+    by("system").replaceChildren();
     problem(new Wrong(null, `${refused.message} Then reload this page.`));
   }
 }
@@ -65,9 +65,10 @@ function offer(catalogue) {
     // A study has its own profiles.
     by("profile").disabled = by("study").value !== "";
   });
+  by("others").replaceChildren(...catalogue.options.filter((o) => !by(o.name)).map(field));
   const here = catalogue.systems.filter((s) => s.version !== null);
   const missing = catalogue.systems.filter((s) => s.version === null);
-  by("systems").replaceChildren(...here.map((s) => box("system", s.name, s.name, `${s.about} (${s.version})`)));
+  by("system").replaceChildren(...here.map((s) => box("system", s.name, s.name, `${s.about} (${s.version})`)));
   by("missing").hidden = missing.length === 0;
   by("missing").firstElementChild.textContent = `Not available here: ${missing.length} more, and why`;
   by("systems-missing").replaceChildren(...missing.map((s) =>
@@ -75,11 +76,23 @@ function offer(catalogue) {
   const settable = here.filter((s) => s.settings.length > 0);
   by("settings-known").replaceChildren(...settable.map((s) =>
     h("div", null, h("dt", null, s.name), h("dd", null, s.settings.map((setting) => h("code", null, setting))))));
-  by("ciphers").replaceChildren(...catalogue.ciphers.map((c) => box("cipher", c.name, c.label, null)));
-  by("ciphers").addEventListener("change", () => {
+  by("cipher").replaceChildren(...catalogue.ciphers.map((c) => box("cipher", c.name, c.label, null)));
+  by("cipher").addEventListener("change", () => {
     const count = chosen("cipher").length;
     by("ciphers-chosen").textContent = count > 0 ? ` (${count} chosen)` : "";
   });
+}
+
+/** A field for an option of the command line that has none of its own on the page. */
+function field(option) {
+  const { name, about } = option;
+  const data = { id: name, "data-option": name, "aria-describedby": `${name}-hint` };
+  const label = h("label", { for: name }, `${name[0].toUpperCase()}${name.slice(1).replaceAll("-", " ")} (optional)`);
+  const hint = h("span", { class: "hint", id: `${name}-hint` }, option.default ? `${about} [${option.default}]` : about);
+  if (option.takes) {
+    return h("p", { class: "field" }, label, h("input", { type: "text", class: "short", autocomplete: "off", ...data }), hint);
+  }
+  return h("p", { class: "row" }, h("input", { type: "checkbox", ...data }), h("span", null, label, " ", hint));
 }
 
 function box(group, name, label, what, disabled) {
@@ -103,15 +116,25 @@ class Wrong extends Error {
 
 const typed = (id) => by(id).value.trim();
 
+/** The options that are set, by name: the fields that can be seen, of those of a group the chosen ones. */
+function options() {
+  const set = {};
+  for (const field of by("form").querySelectorAll("[data-option]")) {
+    if (field.disabled || field.closest("[hidden]")) continue;
+    const name = field.dataset.option;
+    if (field.type === "checkbox") {
+      if (field.checked) set[name] = [];
+      continue;
+    }
+    const values = field.matches("ul") ? chosen(name) : field.value.split("\n").map((s) => s.trim()).filter(Boolean);
+    if (values.length > 0) set[name] = values;
+  }
+  return set;
+}
+
 function order() {
   const where = kind();
-  const list = (id, between) => typed(id).split(between).map((s) => s.trim()).filter(Boolean);
-  const made = {
-    profile: by("profile").disabled ? "" : by("profile").value,
-    study: by("study").value,
-    budget: typed("budget"),
-    size: typed("size"),
-  };
+  const made = { options: options() };
   if (where === "directory") made.target = typed("directory");
   if (where === "device") {
     if (by("confirm").value === "") {
@@ -120,18 +143,16 @@ function order() {
     Object.assign(made, { target: typed("device"), confirm: by("confirm").value });
   }
   if (where === "emulate") made.emulate = by("emulate").value;
-  if (where === "device" || where === "pair") made.erase = list("erase", ",");
+  if (where === "device" || where === "pair") {
+    made.erase = typed("erase").split(",").map((s) => s.trim()).filter(Boolean);
+  }
   if (where === "pair") {
     made.pair = {
       plain: typed("plain"), confirm_plain: by("confirm_plain").value, name: typed("name"),
       encrypted: typed("encrypted"), confirm_encrypted: by("confirm_encrypted").value,
     };
-    return made;
   }
-  return Object.assign(made, {
-    systems: chosen("system"), ciphers: chosen("cipher"), builtin_only: by("builtin_only").checked,
-    split: by("split").checked, sector_sizes: typed("sector_sizes"), settings: list("settings", "\n"),
-  });
+  return made;
 }
 
 async function act(button, work) {

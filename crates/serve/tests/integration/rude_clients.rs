@@ -49,20 +49,17 @@ fn orders_that_are_none_start_nothing() {
         ("{\"target\":\"/tmp\",\"shell\":\"rm\"}", 400),
         (&"[".repeat(20_000), 400),
         (&format!("{{\"target\":\"{}\"}}", "x".repeat(40_000)), 413),
-        ("{\"target\":\"relative\",\"profile\":\"quick\"}", 422),
-        ("{\"target\":\"--destroy\",\"profile\":\"quick\"}", 422),
-        ("{\"target\":\"/tmp/../etc\",\"profile\":\"quick\"}", 422),
-        (&format!("{{\"target\":\"{target}\",\"profile\":\"/etc/passwd\"}}"), 422),
+        ("{\"target\":\"relative\"}", 422),
+        ("{\"target\":\"--destroy\"}", 422),
+        ("{\"target\":\"/tmp/../etc\"}", 422),
         (
-            &format!("{{\"target\":\"{target}\",\"profile\":\"quick\",\"systems\":[\"absent\"]}}"),
+            &format!("{{\"target\":\"{target}\",\"options\":{{\"profile\":[\"/etc/passwd\"]}}}}"),
             422,
         ),
-        (
-            &format!("{{\"target\":\"{target}\",\"profile\":\"quick\",\"ciphers\":[\"--json\"]}}"),
-            422,
-        ),
-        (&format!("{{\"target\":\"{target}\",\"profile\":\"quick\",\"budget_s\":0}}"), 400),
-        (&format!("{{\"target\":\"{target}\",\"profile\":\"quick\",\"size\":99999999999}}"), 400),
+        (&format!("{{\"target\":\"{target}\",\"options\":{{\"system\":[\"absent\"]}}}}"), 422),
+        (&format!("{{\"target\":\"{target}\",\"options\":{{\"cipher\":[\"--json\"]}}}}"), 422),
+        (&format!("{{\"target\":\"{target}\",\"budget_s\":0}}"), 400),
+        (&format!("{{\"target\":\"{target}\",\"options\":{{\"size\":99999999999}}}}"), 400),
     ] {
         let (status, answer) = place.post("/api/run", body);
         assert_eq!(status, expected, "{body:.100}: {answer}");

@@ -72,7 +72,7 @@ fn nothing_is_overwritten_unless_its_name_is_typed_again() {
     fs::write(&disk, "precious").unwrap();
     let name = disk.display().to_string();
     let order = |confirm: &str| {
-        serde_json::json!({ "target": name, "profile": "quick", "confirm": confirm }).to_string()
+        serde_json::json!({ "target": name, "options": { "profile": ["quick"] }, "confirm": confirm }).to_string()
     };
     for confirm in ["", "disk.img", &name[1..], &format!("{name} "), &name.to_uppercase()] {
         for path in ["/api/run", "/api/plan"] {
@@ -83,9 +83,9 @@ fn nothing_is_overwritten_unless_its_name_is_typed_again() {
     }
     // A consent without anything that it could be for is a mistake, too.
     let target = place.target();
-    let body = serde_json::json!({ "target": target, "profile": "quick", "confirm": target });
+    let body = serde_json::json!({ "target": target, "options": { "profile": ["quick"] }, "confirm": target });
     assert_eq!(place.post("/api/run", &body.to_string()).0, 422);
-    let body = serde_json::json!({ "target": name, "profile": "quick", "confirm": name, "erase": ["--output=/"] });
+    let body = serde_json::json!({ "target": name, "options": { "profile": ["quick"] }, "confirm": name, "erase": ["--output=/"] });
     assert_eq!(place.post("/api/run", &body.to_string()).0, 422);
     assert!(!place.dir.path().join("arguments").exists(), "nothing was started");
     assert_eq!(place.post("/api/run", &order(&name)).0, 202);
@@ -104,17 +104,21 @@ fn pairs_models_studies_and_settings_reach_the_program_as_its_own_options() {
         answer.split("\r\n\r\n").nth(1).unwrap().to_owned()
     };
     let pair = serde_json::json!({ "plain": here, "encrypted": here, "name": "my disk" });
-    let order = serde_json::json!({ "profile": "quick", "pair": pair });
+    let order = serde_json::json!({ "options": { "profile": ["quick"] }, "pair": pair });
     let words = format!("--profile=quick --pair {here} {here} --pair-name=my disk");
     assert_eq!(planned(order), format!("{{\"planned\":\"{words}\"}}"));
-    let order = serde_json::json!({ "study": "A", "emulate": "nvme", "size": "1GiB" });
-    assert!(planned(order).contains("\"--study=A --size=1GiB --emulate=nvme\""));
+    let order =
+        serde_json::json!({ "emulate": "nvme", "options": { "study": ["A"], "size": ["1GiB"] } });
+    assert!(planned(order).contains("\"--size=1GiB --study=A --emulate=nvme\""));
     let order = serde_json::json!({
-        "target": here, "systems": ["builtin"], "ciphers": ["aes-256-xts"], "sector_sizes": "512,4096",
-        "settings": ["format=luks2", "workqueues=on,off"], "split": true, "builtin_only": true, "budget": "5m",
+        "target": here,
+        "options": {
+            "system": ["builtin"], "cipher": ["aes-256-xts"], "data-unit": ["512,4096"], "budget": ["5m"],
+            "set": ["format=luks2", "workqueues=on,off"], "split": [], "builtin-only": [],
+        },
     });
-    let words = "--system=builtin --cipher=aes-256-xts --sector-size=512,4096 --set=format=luks2 \
-                 --set=workqueues=on,off --budget=5m --builtin-only --split -- ";
+    let words = "--budget=5m --builtin-only --cipher=aes-256-xts --data-unit=512,4096 --set=format=luks2 \
+                 --set=workqueues=on,off --split --system=builtin -- ";
     assert!(planned(order).contains(words));
 }
 
@@ -122,10 +126,11 @@ fn pairs_models_studies_and_settings_reach_the_program_as_its_own_options() {
 fn what_the_program_refuses_is_said_at_its_field_and_starts_nothing() {
     let place = Place::new();
     for (value, field) in [
-        (serde_json::json!({ "budget": "never" }), "budget"),
-        (serde_json::json!({ "settings": ["never"] }), "settings"),
-        (serde_json::json!({ "sector_sizes": "never" }), "sector_sizes"),
-        (serde_json::json!({ "profile": "/etc/shadow" }), "profile"),
+        (serde_json::json!({ "options": { "budget": ["never"] } }), "budget"),
+        (serde_json::json!({ "options": { "set": ["never"] } }), "set"),
+        (serde_json::json!({ "options": { "data-unit": ["never"] } }), "data-unit"),
+        (serde_json::json!({ "options": { "profile": ["/etc/shadow"] } }), "profile"),
+        (serde_json::json!({ "options": { "output": ["/etc"] } }), "output"),
         (serde_json::json!({ "target": "", "emulate": "./model.toml" }), "emulate"),
     ] {
         let mut order: serde_json::Value =

@@ -111,7 +111,7 @@ impl Stage {
 pub fn open(browser: &Browser, serving: &Serving) -> Tab {
     let mut tab = browser.tab();
     tab.goto(&serving.address);
-    tab.wait("document.querySelectorAll('#systems input').length > 0");
+    tab.wait("document.querySelectorAll('#system input').length > 0");
     tab
 }
 

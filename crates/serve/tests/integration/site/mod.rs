@@ -9,7 +9,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cryptbench_serve::{Catalogue, Choice, Format, Invalid, Profile, Server, Site, System};
+use cryptbench_serve::{
+    Catalogue, Choice, Format, Invalid, Offered, Profile, Server, Site, System,
+};
 
 /// Longest time that anything is waited for; nothing is asserted about how long it takes.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -96,6 +98,20 @@ fn catalogue() -> Catalogue {
     }
 }
 
+/// The options of the program, and whether they take a value.
+const OPTIONS: [(&str, bool); 10] = [
+    ("profile", true),
+    ("study", true),
+    ("system", true),
+    ("builtin-only", false),
+    ("split", false),
+    ("cipher", true),
+    ("data-unit", true),
+    ("set", true),
+    ("budget", true),
+    ("size", true),
+];
+
 /// As the program's parser does, as far as it matters here.
 fn plan(words: &[OsString]) -> Result<serde_json::Value, Invalid> {
     let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
@@ -133,7 +149,13 @@ impl Place {
         let port = server.address().port();
         let token = address.trim_end_matches('/').rsplit('/').next().unwrap().to_owned();
         let [runs, fleet] = ["runs", "fleet"].map(|name| dir.path().join(name));
-        let site = Site { program, runs, fleet: Some(fleet), catalogue, plan };
+        let options = OPTIONS.map(|(name, takes)| Offered {
+            name: name.to_owned(),
+            takes: takes.then(|| "VALUE".to_owned()),
+            ..Offered::default()
+        });
+        let site =
+            Site { program, runs, fleet: Some(fleet), catalogue, options: options.into(), plan };
         std::thread::spawn(move || server.run(site, |_| {}, |_| {}));
         Self { dir, port, token }
     }
@@ -203,7 +225,7 @@ impl Place {
 
     /// An order that is fine, with this target.
     pub fn order(&self, target: &std::path::Path) -> String {
-        serde_json::json!({ "target": target, "profile": "quick" }).to_string()
+        serde_json::json!({ "target": target, "options": { "profile": ["quick"] } }).to_string()
     }
 
     /// Starts a run, which is accepted.

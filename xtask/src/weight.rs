@@ -1,0 +1,188 @@
+//! `cargo xtask weight`: how much there is to read, to fetch, to build and to carry, beside another commit.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// A commit to compare with
+    #[arg(long, value_name = "COMMIT")]
+    against: Option<String>,
+    /// Build the program anew as often, both in turns, and count processor time (minutes each)
+    #[arg(long, value_name = "TIMES", default_value_t = 0)]
+    builds: u32,
+}
+
+/// A checkout, and where it is built.
+struct Tree {
+    name: String,
+    root: PathBuf,
+    target: PathBuf,
+    seconds: Vec<f64>,
+}
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let scratch = tempfile::tempdir_in("target")?;
+    let here = std::env::current_dir()?;
+    let mut trees = vec![Tree::new("this", here, scratch.path())];
+    if let Some(commit) = &options.against {
+        let root = scratch.path().join("source");
+        unpack(commit, &root)?;
+        trees.insert(0, Tree::new(commit, root, scratch.path()));
+    }
+    for _ in 0..options.builds {
+        for tree in &mut trees {
+            tree.build()?;
+        }
+    }
+    println!("| | {} |", trees.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(" | "));
+    println!("|---|{}", "---|".repeat(trees.len()));
+    row(&trees, "lines of crates/*/src without tests", |tree| {
+        Ok(source_lines(&tree.root.join("crates"))?.to_string())
+    })?;
+    row(&trees, "locked packages", |tree| Ok(packages(&tree.root)?.to_string()))?;
+    if options.builds > 0 {
+        row(&trees, "processor time of a release build, median", |tree| {
+            Ok(format!("{:.0} s", tree.median()))
+        })?;
+        row(&trees, "program", |tree| Ok(format!("{:.1} MB", tree.program_mb()?)))?;
+        if let [before, after] = &trees[..] {
+            println!("processor time: {:.2} of before", after.median() / before.median());
+        }
+    }
+    Ok(())
+}
+
+fn row(
+    trees: &[Tree],
+    what: &str,
+    cell: impl Fn(&Tree) -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
+    let cells: Vec<_> = trees.iter().map(cell).collect::<anyhow::Result<_>>()?;
+    println!("| {what} | {} |", cells.join(" | "));
+    Ok(())
+}
+
+impl Tree {
+    fn new(name: &str, root: PathBuf, scratch: &Path) -> Self {
+        let target = scratch.join(format!("target-{name}"));
+        Self { name: name.to_owned(), root, target, seconds: Vec::new() }
+    }
+
+    fn build(&mut self) -> anyhow::Result<()> {
+        let _ = fs::remove_dir_all(&self.target);
+        let before = childrens_seconds()?;
+        let arguments = ["build", "--release", "--locked", "--package", "cryptbench"];
+        let mut cargo = Command::new("cargo");
+        cargo.args(arguments).current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
+        checked(cargo.stderr(Stdio::null()))?;
+        self.seconds.push(childrens_seconds()? - before);
+        Ok(())
+    }
+
+    fn median(&self) -> f64 {
+        let mut sorted = self.seconds.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() / 2]
+    }
+
+    fn program_mb(&self) -> anyhow::Result<f64> {
+        Ok(fs::metadata(self.target.join("release/cryptbench"))?.len() as f64 / 1e6)
+    }
+}
+
+fn checked(command: &mut Command) -> anyhow::Result<()> {
+    match command.status().with_context(|| format!("{command:?}"))?.success() {
+        true => Ok(()),
+        false => bail!("{command:?} failed"),
+    }
+}
+
+fn unpack(commit: &str, to: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(to)?;
+    let git = Command::new("git").args(["archive", commit]).stdout(Stdio::piped()).spawn();
+    let mut git = git.context("git")?;
+    let from = git.stdout.take().context("git says nothing")?;
+    let mut tar = Command::new("tar");
+    checked(tar.arg("-x").current_dir(to).stdin(from))?;
+    if !git.wait()?.success() {
+        bail!("there is no commit {commit}");
+    }
+    Ok(())
+}
+
+/// Seconds that this process's children have computed, once they have ended.
+fn childrens_seconds() -> anyhow::Result<f64> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    let fields = stat.rsplit_once(')').context("/proc/self/stat")?.1.split_whitespace();
+    // cutime and cstime (proc(5)), in ticks of 10 ms.
+    let ticks: Vec<f64> = fields.skip(13).take(2).filter_map(|field| field.parse().ok()).collect();
+    Ok(ticks.iter().sum::<f64>() / 100.0)
+}
+
+fn packages(root: &Path) -> anyhow::Result<usize> {
+    let lock = fs::read_to_string(root.join("Cargo.lock"))?;
+    Ok(lock.lines().filter(|line| *line == "[[package]]").count())
+}
+
+/// Lines of all sources of the crates, without tests.
+fn source_lines(crates: &Path) -> anyhow::Result<usize> {
+    let mut lines = 0;
+    for entry in fs::read_dir(crates)? {
+        lines += lines_below(&entry?.path().join("src"))?;
+    }
+    Ok(lines)
+}
+
+fn lines_below(directory: &Path) -> anyhow::Result<usize> {
+    let mut lines = 0;
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() {
+            lines += if name == "tests" { 0 } else { lines_below(&path)? };
+        } else if name.ends_with(".rs") && name != "tests.rs" && !name.ends_with("_tests.rs") {
+            lines += lines_without_tests(&fs::read_to_string(&path)?);
+        }
+    }
+    Ok(lines)
+}
+
+/// Lines outside items that are compiled for tests alone. As rustfmt leaves it, such an item ends with a brace that stands
+/// as far in as it began.
+fn lines_without_tests(text: &str) -> usize {
+    let mut lines = text.lines();
+    let mut kept = 0;
+    while let Some(line) = lines.next() {
+        let within = line.trim_start();
+        if !within.starts_with("#[cfg(test)]") {
+            kept += 1;
+            continue;
+        }
+        let end = format!("{}}}", &line[..line.len() - within.len()]);
+        for line in lines.by_ref() {
+            if line == end
+                || line.ends_with(';') && line.len() - line.trim_start().len() + 1 == end.len()
+            {
+                break;
+            }
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_not_counted() {
+        let text = "a\n#[cfg(test)]\nmod tests;\nb\n#[cfg(test)]\nmod tests {\n    x;\n    {\n    }\n}\nc\n";
+        assert_eq!(lines_without_tests(text), 3);
+        let inner = "impl X {\n    #[cfg(test)]\n    fn a() {\n        b;\n    }\n}\n";
+        assert_eq!(lines_without_tests(inner), 2);
+    }
+}
