@@ -104,6 +104,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         }
         Err(why) => {
             println!("cargo test runs the tests, without limits of time: {why:#}");
+            println!("their output: {}", log_path.display());
             all.cargo_test(&["--lib", "--bins", "--tests"], &how)?;
         }
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 
 use super::junit::{self, Case};
 use super::{How, Tier};
@@ -44,7 +44,10 @@ pub fn run(nextest: &Path, how: &How<'_>) -> anyhow::Result<Vec<Case>> {
         .stdin(Stdio::null());
     how.set(&mut command)?;
     let status = command.status().context("cannot start cargo-nextest")?;
-    junit::read(&report).with_context(|| format!("cargo-nextest: {status}"))
+    let cases = junit::read(&report).with_context(|| format!("cargo-nextest: {status}"))?;
+    let has_failed = cases.iter().any(|case| case.result == junit::Result::Failed);
+    ensure!(status.success() || has_failed, "cargo-nextest: {status}");
+    Ok(cases)
 }
 
 fn profile(tier: Tier) -> &'static str {

@@ -7,12 +7,10 @@ use crate::page::devtools::{Browser, Tab};
 use crate::page::{self, axe};
 use crate::sandbox::{Sandbox, skipped, text};
 
-const CHROMIUM: &str = "/usr/bin/chromium";
-
 #[test]
 fn the_page_opens_without_a_console_message() {
-    if !Path::new(CHROMIUM).exists() {
-        return skipped("no /usr/bin/chromium (apt install chromium)");
+    if let Some(why) = page::missing() {
+        return skipped(why);
     }
     let s = Sandbox::new();
     let out = s.out().display().to_string();
@@ -98,7 +96,7 @@ fn first_screens(tab: &mut Tab, of: &str, script: Result<&String, &String>) {
 /// The document after rendering, and what the browser logged.
 fn open(s: &Sandbox, page: &Path) -> (String, String) {
     let profile = s.out().join("browser");
-    let shot = Command::new(CHROMIUM)
+    let shot = Command::new(page::CHROMIUM)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-quic"])
         .args(["--enable-logging=stderr", "--virtual-time-budget=2000", "--dump-dom"])
