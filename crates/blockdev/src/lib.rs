@@ -1,6 +1,7 @@
 //! Block devices and I/O targets: the [`BlockDevice`] below and above volumes, the [`IoTarget`] of
 //! a load, memory for direct I/O ([`AlignedBuf`]) and for secrets ([`LockedBytes`]), and the
 //! [`SectorTransform`] of an inline encryption layer.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod aligned;
 mod device;

@@ -1,4 +1,5 @@
 //! Windows: files through its cache, and memory that is kept from the page file.
+#![expect(clippy::disallowed_methods, reason = "the same on Windows")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fs::{File, FileType};

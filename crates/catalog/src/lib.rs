@@ -3,6 +3,7 @@
 //! A record names systems by texts, among which those of later versions may be: [`find`] knows what this version knows, and
 //! everything else is shown as the record has it.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod cipher;
 pub mod package;

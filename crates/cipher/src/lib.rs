@@ -23,6 +23,7 @@
 //! process at once, and gets XTS from `mode::xts`. An algorithm that can do better implements
 //! `kernel::UnitKernel` with the mode fused in, as AES does on x86. Either way it gets a line in
 //! `registry.rs`, and the crate's tests run over every line there.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod algorithm;
 mod cascade;

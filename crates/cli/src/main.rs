@@ -1,5 +1,6 @@
 //! `cryptbench`: arguments become a plan, results become text and exit codes; nothing else.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod args;
 mod ciphers;

@@ -5,6 +5,7 @@
 //! only the sequences of our own styles pass. Formats for programs are printed unchanged: whatever read a record, a foreign
 //! result or the history has made the strings printable already. A closed pipe is the reader's choice; any other failed
 //! write to standard output makes the program fail at its end ([`finish`]).
+#![expect(clippy::disallowed_methods, reason = "the one place")]
 
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::process::ExitCode;

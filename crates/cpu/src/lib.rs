@@ -4,6 +4,7 @@
 //! features that it needs, and reports its own name (such as `vaes-avx2` or `avx512vl-x4`). Records
 //! should store that name.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 use std::ffi::OsStr;
 use std::fmt;

@@ -24,6 +24,7 @@
 //! |---|---|
 //! | a device | `models/<name>.toml` and its line in `model.rs` |
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod backing;
 pub mod calibration;

@@ -13,6 +13,7 @@
 //! server.unmount()?;
 //! # Ok::<(), cryptbench_export::ExportError>(())
 //! ```
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 #[cfg(target_os = "linux")]
 mod arena;

@@ -4,6 +4,7 @@
 //! here talks to a machine. [`stream`] reads the files in their order with bounded memory, [`Fleet`] keeps of each what
 //! pooling needs, and [`Report`] is what it comes to. [`Plan`] writes what Slurm, Kubernetes, Ansible or a shell starts.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 #[cfg(feature = "parquet")]
 mod collect;

@@ -8,6 +8,7 @@
 //! sets. Text that cannot be parsed is an [error](ForeignError) with file and line;
 //! [`Set::remarks`] lists what was omitted on purpose.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod cell;
 pub mod compare;

@@ -5,6 +5,7 @@
 //! [`check`](check::check) judges a run by the spread *between* earlier ones. The database is
 //! SQLite, so other programs can read it too; [`schema`](mod@schema) describes its tables.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod canonical;
 mod cell;

@@ -14,6 +14,7 @@
 //! assert_eq!(key[..4], [0xb9, 0x09, 0x18, 0xcd]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod argon2;
 mod bitlocker;

@@ -4,6 +4,7 @@
 //! Linux promises more memory than it has, and kills a process when it runs out. A derivation that
 //! needs more than is available is therefore refused before it begins. Swap does not count: Argon2
 //! reads its memory at random, which takes hours on swap.
+#![expect(clippy::disallowed_methods, reason = "files of /proc and of cgroups")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -11,6 +11,7 @@
 //!
 //! Requests in flight may overlap: nothing orders them, as on real storage under a real load. It is
 //! unspecified which of two overlapping writes wins; the verify header is valid either way.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod clock;
 mod engine;

@@ -5,6 +5,7 @@
 //! round takes one *sample* of every case in a new random order, so that drift of the machine
 //! affects all cases equally. Results are medians over the rounds.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 pub mod cipher;
 mod error;

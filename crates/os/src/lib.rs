@@ -11,6 +11,7 @@
 //! [`std::io::ErrorKind::Unsupported`]. Features of a single system that only its own code needs (a
 //! block tree in /sys, directories in which others may rename) exist on that system only.
 #![deny(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 pub mod channel;
 pub mod clock;

@@ -40,6 +40,7 @@ pub fn program_in(path: &OsStr, name: &str) -> Option<PathBuf> {
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`].
+#[expect(clippy::disallowed_methods, reason = "the one place that finds programs")]
 pub fn program(name: &str) -> io::Result<Command> {
     let path = search_path();
     let missing = || io::Error::new(io::ErrorKind::NotFound, format!("there is no program {name}"));

@@ -3,6 +3,7 @@
 //! A record contains the raw trials. Estimates and verdicts are derived from them and stored with
 //! them ([`Results`]) only so that readers of the JSON need not recompute them.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod evidence;
 mod from_os;

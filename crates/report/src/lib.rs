@@ -5,6 +5,7 @@
 //! profile know. What such a picture shows is data of `presentation`, the same for both. Nothing
 //! here measures, and nothing is shown that the record does not contain.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod accounting;
 mod advice;

@@ -1,5 +1,6 @@
 //! From a request to a record: look, decide, prepare, measure, verify, finish.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod decide;
 mod disk_rates;

@@ -10,6 +10,7 @@
 //! refuses requests that name another host or come from another origin (DNS rebinding, other
 //! pages). The page loads nothing from elsewhere.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod address;
 mod asked;

@@ -84,6 +84,7 @@ impl Measurement {
     }
 
     /// Starts `run` with these arguments.
+    #[expect(clippy::disallowed_methods, reason = "this program itself")]
     pub(crate) fn start(self: &Arc<Self>, arguments: &[OsString]) -> Result<(), NotStarted> {
         let mut process = self.process();
         if process.closed {

@@ -32,6 +32,7 @@
 //! | does one more run differ from the earlier ones? | [`prediction`] |
 //! | how did a published study condense its trials? | [`compatibility`] |
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 pub mod bootstrap;
 pub mod compatibility;

@@ -13,6 +13,7 @@
 //! | a conclusion tested on records | an entry in `here/claims.rs` |
 //! | a study | `study/<letter>/`, its line in `study/mod.rs`, its files in `files.rs` |
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 pub mod beside;
 mod check;

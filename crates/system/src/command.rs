@@ -138,6 +138,7 @@ impl Invocation {
         format!("{}{}{input}", self.program, words.collect::<String>())
     }
 
+    #[expect(clippy::disallowed_methods, reason = "found by `program_in`")]
     fn spawn(&self, machine: &Machine, out: Stdio, err: Stdio) -> Result<Child, SystemError> {
         let failed = |reason: String| SystemError::Program { program: self.program, reason };
         let missing = || failed(format!("it is not installed; {}", Remedy::program(self.program)));

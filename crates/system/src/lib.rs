@@ -5,6 +5,7 @@
 //! removed.
 #![forbid(unsafe_code)]
 #![cfg_attr(windows, allow(dead_code, reason = "only the systems of Linux are set up"))]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod abilities;
 #[cfg_attr(windows, path = "windows/adapter.rs")]

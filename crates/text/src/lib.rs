@@ -4,6 +4,7 @@
 //! sequences that retitle a terminal, clear it, or print a line that looks like the program's own.
 //! This crate replaces such characters with their number in Rust's notation: `\u{1b}`.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod chain;
 mod sizes;

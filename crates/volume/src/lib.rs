@@ -16,6 +16,7 @@
 //!
 //! The README shows how to create and open a volume.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod crc32;
 mod credentials;

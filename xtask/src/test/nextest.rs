@@ -36,7 +36,9 @@ pub fn run(nextest: &Path, how: &How<'_>) -> anyhow::Result<Vec<Case>> {
     let mut command = Command::new(nextest);
     command
         .args(["nextest", "run", "--workspace", "--all-features", "--no-fail-fast"])
-        .args(["--no-tests=pass", "--cargo-quiet", "--no-pager", "--profile", profile(how.tier)])
+        .args(["--no-tests=pass", "--no-pager", "--profile", profile(how.tier)])
+        // Nothing of cargo's: everything was built before.
+        .args(["--cargo-quiet", "--cargo-quiet"])
         .arg(format!("--test-threads={}", SLOTS_PER_CORE * cores))
         .args(how.filter)
         .env(runner_variable()?, &runner)

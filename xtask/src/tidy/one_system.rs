@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::bare_calls::{is_source, test_modules, without_tests};
+use super::sources::{is_source, test_modules, without_tests};
 use crate::cross::PORTABLE;
 
 /// Names that exist on some systems only.

@@ -1,4 +1,8 @@
 //! Files with and without the page cache, and holes in files.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "volumes and targets, checked by those who name them"
+)]
 
 use std::fs::{File, FileType};
 use std::io;

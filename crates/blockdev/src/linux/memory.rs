@@ -1,4 +1,5 @@
 //! Memory pages: huge pages, and pages that are neither swapped out nor dumped.
+#![expect(clippy::disallowed_methods, reason = "files of the kernel")]
 
 use std::ops::Range;
 use std::ptr::NonNull;

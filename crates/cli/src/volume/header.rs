@@ -1,4 +1,5 @@
 //! `cryptbench volume header-backup` and `header-restore`.
+#![expect(clippy::disallowed_methods, reason = "a backup, checked once it is open")]
 
 use std::fs::File;
 use std::io::Write as _;

@@ -1,4 +1,5 @@
 //! Passphrases and key files: from the terminal, a descriptor or a file, never from an argument.
+#![expect(clippy::disallowed_methods, reason = "a passphrase may come through a pipe")]
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};

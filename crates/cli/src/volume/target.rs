@@ -1,4 +1,5 @@
 //! The file or device that holds a volume: opened once, locked, and never destroyed by mistake.
+#![expect(clippy::disallowed_methods, reason = "the one place that opens a volume")]
 
 use std::fs::{self, File, Metadata};
 use std::io;

@@ -1,4 +1,5 @@
 //! The kernel's setting for FUSE over io_uring, which is off by default.
+#![expect(clippy::disallowed_methods, reason = "files of /sys")]
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::FileExt as _;

@@ -1,4 +1,5 @@
 //! Rings that are made before anything else: a confined process can make none.
+#![expect(clippy::disallowed_methods, reason = "files of the kernel")]
 
 use std::io;
 use std::os::fd::BorrowedFd;

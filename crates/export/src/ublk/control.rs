@@ -1,4 +1,5 @@
 //! Makes and removes disks: commands to `/dev/ublk-control`. Requires root.
+#![expect(clippy::disallowed_methods, reason = "nodes that the kernel makes in /dev")]
 
 use std::fs::File;
 use std::io;

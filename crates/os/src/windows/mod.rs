@@ -1,4 +1,8 @@
 //! Windows: what the standard library and the calls in `call.rs` tell.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the one place that opens and makes files on Windows"
+)]
 
 mod call;
 pub(crate) mod channel;

@@ -1,5 +1,6 @@
 //! A file or block device that could be overwritten: what it is, what it holds, and who uses it. Looked at when a run is
 //! planned, and again before the first byte is written.
+#![expect(clippy::disallowed_methods, reason = "targets, with checks of their own")]
 
 use std::fmt;
 use std::fs::{self, File};

@@ -1,4 +1,5 @@
 //! A path that a request names, and what is there.
+#![expect(clippy::disallowed_methods, reason = "targets, with checks of their own")]
 
 use std::fs;
 use std::io::{ErrorKind, Seek as _, SeekFrom};

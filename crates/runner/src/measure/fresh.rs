@@ -1,4 +1,5 @@
 //! A new file for one trial.
+#![expect(clippy::disallowed_methods, reason = "files of a run in an arm")]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
 //! The data of a stacked system in the page cache below its mount.
+#![expect(clippy::disallowed_methods, reason = "files of a run in an arm")]
 
 use std::fs::{self, File};
 use std::io;

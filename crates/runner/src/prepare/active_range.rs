@@ -1,5 +1,9 @@
 //! The active range: the part of a target that receives the requests of all arms (SNIA PTS,
 //! ActiveRange).
+#![expect(
+    clippy::disallowed_methods,
+    reason = "targets that it claims, checked once they are open"
+)]
 
 use std::fs::File;
 use std::path::Path;

@@ -1,4 +1,8 @@
 //! Claims existing storage: opens it exclusively, and looks at it once more before the first byte is written.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "targets that it claims, checked once they are open"
+)]
 
 use std::fs::File;
 use std::io;

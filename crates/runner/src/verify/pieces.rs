@@ -1,5 +1,6 @@
 //! Which bytes of the storage are searched, and in which order: recently written data first, then
 //! the rest evenly, as time permits.
+#![expect(clippy::disallowed_methods, reason = "files of a run in an arm")]
 
 use std::collections::HashSet;
 use std::fs::File;

@@ -1,4 +1,5 @@
 //! Reads the pattern back through an arm.
+#![expect(clippy::disallowed_methods, reason = "files of a run in an arm")]
 
 use std::fs;
 use std::io;

@@ -1,4 +1,5 @@
 //! Writes the pattern through an arm.
+#![expect(clippy::disallowed_methods, reason = "files of a run in an arm")]
 
 use std::fs::{self, File, FileTimes};
 use std::io::{self, Write as _};

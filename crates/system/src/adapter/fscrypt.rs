@@ -3,6 +3,7 @@
 //! Policies are set with xfs_io(8), which supports every such file system and keeps no state of its
 //! own, unlike the program fscrypt(8). The key reaches the kernel through a pipe (Linux,
 //! Documentation/filesystems/fscrypt.rst).
+#![expect(clippy::disallowed_methods, reason = "files of a run, for now")]
 
 use std::fs::{self, File};
 use std::ops::RangeInclusive;

@@ -1,5 +1,6 @@
 //! QEMU's own LUKS in user space: qemu-storage-daemon serves the plaintext through FUSE, with a
 //! loop device on it and ext4 on that. The null layer is the same path with QEMU's raw format.
+#![expect(clippy::disallowed_methods, reason = "files of a run, for now")]
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -4,6 +4,7 @@
 //! One device serves both kinds of workload. Small files are created in the file system. Requests
 //! go either to a scratch file in it, as for users and for the mounted built-in engine, or to the
 //! device itself, behind the end of the file system.
+#![expect(clippy::disallowed_methods, reason = "a file of /sys; a device of a run")]
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,5 @@
 //! The kernel's drivers of ciphers: which one runs an algorithm that is in use.
+#![expect(clippy::disallowed_methods, reason = "files of /proc and /sys, devices")]
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read as _};

@@ -1,4 +1,5 @@
 //! Serving processes: identified by number and start time, ended, and found again after a kill.
+#![expect(clippy::disallowed_methods, reason = "files of /proc and /sys, devices")]
 
 use std::fs;
 use std::io;

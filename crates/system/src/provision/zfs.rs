@@ -1,4 +1,5 @@
 //! What ZFS says of its own encryption, which the kernel's list of mounts does not, and of the code that it runs.
+#![expect(clippy::disallowed_methods, reason = "files of /proc and /sys, devices")]
 
 use std::fs;
 use std::time::Duration;

@@ -1,5 +1,6 @@
 //! Programs that work for a run or serve a FUSE file system: started, awaited, ended, and found
 //! again after a kill.
+#![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,8 @@
 //! Parameters of the kernel's modules, which hold for everybody: set for the trials of an arm, and put back.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "parameters of modules, in /sys; files of a run, and of /proc and /sys; for now"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! Device-mapper devices: created by several programs, identified by name in sysfs, removed with
 //! dmsetup(8).
+#![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! Programs of a killed run that are still working: waits for them, so that what they create is
 //! found.
+#![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! Newly created files: the scratch file, one range of the disk that all arms share, and the files
 //! on which programs mount.
+#![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,5 @@
 //! Disks that a child of this process serves through ublk, and file systems on them. Requires root.
+#![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,5 @@
 //! Volumes that VeraCrypt's program has open: found in its list and dismounted by it or, where its process has died, by hand.
+#![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

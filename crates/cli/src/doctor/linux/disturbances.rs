@@ -1,4 +1,5 @@
 //! What may disturb measurements at this moment: other load, stolen time, a busy disk, swapping, power saving.
+#![expect(clippy::disallowed_methods, reason = "files of /proc and /sys")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

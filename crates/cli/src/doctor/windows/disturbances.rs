@@ -180,6 +180,7 @@ fn instances(text: &str) -> Vec<String> {
 }
 
 /// What a program of Windows prints.
+#[expect(clippy::disallowed_methods, reason = "a program of Windows, by its whole path")]
 fn said(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program)
         .args(arguments)

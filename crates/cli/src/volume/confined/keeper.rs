@@ -322,6 +322,7 @@ fn is_passed_on(name: &str) -> bool {
 }
 
 /// This program. A test build can have a program that lies in its stead.
+#[expect(clippy::disallowed_methods, reason = "this program itself")]
 fn program() -> anyhow::Result<std::process::Command> {
     #[cfg(debug_assertions)]
     if let Some(program) = std::env::var_os("CRYPTBENCH_TEST_CHILD") {

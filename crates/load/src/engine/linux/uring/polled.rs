@@ -1,4 +1,5 @@
 //! Checks whether completions on a file can be polled.
+#![expect(clippy::disallowed_methods, reason = "files of the kernel")]
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
