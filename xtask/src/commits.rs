@@ -9,6 +9,9 @@ use anyhow::{Context as _, bail};
 /// The last commit before there was this rule.
 const BEFORE: &str = "f342c817fd30ce7856345a254ce11e87261877de";
 
+/// Newer than that, but not than this check: its subject has a column too many.
+const LANDED: &[&str] = &["2be35a786ff03f5e6136becb9c553f0a25585a21"];
+
 /// Longest subject, in columns.
 const SUBJECT: usize = 72;
 
@@ -34,7 +37,7 @@ pub fn run() -> anyhow::Result<()> {
     }
     let commits = commits(&range())?;
     let mut faults = 0;
-    for commit in &commits {
+    for commit in commits.iter().filter(|commit| !LANDED.contains(&&*commit.hash)) {
         for fault in commit.faults() {
             println!("{:.10}: {fault}", commit.hash);
             faults += 1;
