@@ -118,8 +118,7 @@ fn prepared(system: &System, distribution: Distribution, readme: &str) -> anyhow
     if let Some(rest) = rest {
         steps.push(("compiler".to_owned(), system.enter(Furniture::Bare, &rest)?));
     }
-    let clone = format!("git clone -q /mnt/source {HOME}");
-    steps.push(("clone".to_owned(), system.enter(Furniture::Bare, &clone)?));
+    system.clone_to(&sources)?;
     Ok(steps)
 }
 

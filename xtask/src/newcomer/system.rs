@@ -144,6 +144,13 @@ impl System {
         Ok(())
     }
 
+    /// Clones the sources, from outside: a work tree of git's need not have its history below it.
+    pub fn clone_to(&self, sources: &Path) -> anyhow::Result<()> {
+        let mut git = Command::new("git");
+        git.args(["-c", "safe.directory=*", "clone", "--quiet", "."]).arg(sources);
+        said_well(&mut git, "git clone")
+    }
+
     /// A copy with its files and their rights, below `place`.
     pub fn copied(&self, place: &Path) -> anyhow::Result<Self> {
         let copy = place.join("copy");
@@ -168,7 +175,6 @@ impl System {
         const MOUNTS: &str = r#"
             mount --bind "$1" "$1"
             mount --bind /proc "$1/proc"; mount --bind /sys "$1/sys"; mount --rbind /dev "$1/dev"
-            mkdir -p "$1/mnt/source"; mount --bind . "$1/mnt/source"
             shares() { mkdir -p "$2"; mount --bind "$1" "$2"; mount -o remount,bind,ro "$2"; }
             if [ -n "$4" ]; then shares "$4" "$1/srv/compiler"; shares "$5" "$1/srv/cargo/registry"; fi
             exec chroot $6 "$1" /usr/bin/env -i HOME="$7" TERM=xterm LANG="$3" \
