@@ -14,7 +14,7 @@ use crate::fuzz;
 
 /// Tests that only compute take a core, which is so many slots of the scheduler; tests that wait for disks and other
 /// programs take one slot each (`threads-required`).
-const SLOTS_PER_CORE: usize = 3;
+const SLOTS_PER_CORE: usize = 4;
 
 /// Keeps what one test leaves behind on purpose from the cleanup of another.
 const RUNNER: &str = "#!/bin/sh
