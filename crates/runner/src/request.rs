@@ -1,6 +1,6 @@
 //! A user's request.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cryptbench_devices::Model;
@@ -10,6 +10,9 @@ use cryptbench_system::Selection;
 
 use crate::decide::volumes::UnlockSelection;
 use crate::look::InUse;
+
+/// Most pairs of a workload, unless the user says otherwise.
+const MAX_PAIRS: u32 = 200;
 
 /// What the user has permitted to destroy.
 #[derive(Clone, Debug, Default)]
@@ -99,4 +102,36 @@ pub struct Request {
     pub precondition: u32,
     /// The interrupted run that this one continues.
     pub resume: Option<Box<record::Record>>,
+}
+
+impl Request {
+    /// `cryptbench run PATH` with the work of `profile`.
+    #[must_use]
+    pub fn of(path: &Path, profile: Profile) -> Self {
+        Self {
+            target: TargetRequest {
+                path: path.to_owned(),
+                consent: Consent::default(),
+                only_read: false,
+                pair: Vec::new(),
+                emulate: None,
+                size: None,
+                buffered: None,
+            },
+            profile,
+            selection: Selection::default(),
+            unlock: UnlockSelection::default(),
+            budget: None,
+            trials: None,
+            trial: None,
+            seed: None,
+            precision: None,
+            max_pairs: MAX_PAIRS,
+            engine: EngineChoice::Auto,
+            slices: true,
+            verify: false,
+            precondition: 0,
+            resume: None,
+        }
+    }
 }

@@ -10,10 +10,7 @@ use cryptbench_os::dirs::resolved;
 use cryptbench_os::files::{reopen_direct, without_name, write_all_at};
 use cryptbench_os::machine::kernel_setting;
 use cryptbench_os::storage::space;
-use cryptbench_runner::{
-    Consent, DryRun, Facts, Request, RunError, TargetRequest, dry_run_on, human,
-};
-use cryptbench_system::Selection;
+use cryptbench_runner::{DryRun, Facts, Request, RunError, dry_run_on, human};
 use cryptbench_text::{chain, shown};
 
 use super::diagnosis::{Finding, State};
@@ -64,31 +61,7 @@ impl Storage {
 
 /// `cryptbench run DIRECTORY`.
 pub fn request(directory: &Path) -> Request {
-    Request {
-        target: TargetRequest {
-            path: directory.to_owned(),
-            consent: Consent::default(),
-            only_read: false,
-            pair: Vec::new(),
-            emulate: None,
-            size: None,
-            buffered: None,
-        },
-        profile: Profile::named("quick").expect("it is built in"),
-        selection: Selection::default(),
-        unlock: Default::default(),
-        budget: None,
-        trials: None,
-        trial: None,
-        seed: None,
-        precision: None,
-        max_pairs: 200,
-        engine: EngineChoice::Auto,
-        slices: true,
-        verify: false,
-        precondition: 0,
-        resume: None,
-    }
+    Request::of(directory, Profile::named("quick").expect("it is built in"))
 }
 
 fn room(directory: &Path, dry: &DryRun) -> Vec<Finding> {

@@ -96,10 +96,12 @@ impl Arms {
     }
 
     /// Names the arms of encrypted targets after their properties, unless the user chose a name.
-    pub(super) fn name_pairs(&mut self, pairs: &[PairRequest], targets: &[Target]) {
+    fn name_pairs(&mut self, pairs: &[PairRequest], targets: &[Target]) {
         let Self::Systems(arms) = self else { return };
         for arm in arms {
-            let system::Target::Encrypted(number) = arm.target else { continue };
+            let system::Target::Encrypted(number) = arm.target else {
+                continue;
+            };
             let (Some(pair), Some(target)) = (pairs.get(number), targets.get(number)) else {
                 continue;
             };
@@ -123,8 +125,14 @@ impl Arms {
         }
     }
 
-    /// The arms in the form of the record, before any is up.
-    pub(super) fn recorded(&self, tiers: Tiers) -> Result<Vec<record::Arm>, RunError> {
+    /// The arms in the form of the record, before any is up; those of encrypted `targets` are named after these.
+    pub(super) fn recorded(
+        &mut self,
+        pairs: &[PairRequest],
+        targets: &[Target],
+        tiers: Tiers,
+    ) -> Result<Vec<record::Arm>, RunError> {
+        self.name_pairs(pairs, targets);
         let tier = tiers.ciphers;
         match self {
             Self::Systems(arms) => {
@@ -145,7 +153,9 @@ pub(crate) fn recorded_up(arms: &[ArmSpec], tier: Tier) -> Result<Vec<record::Ar
 
 /// Refuses workloads that make files on a system that has none.
 fn check_files(arms: &[ArmSpec], workloads: &[WorkloadSpec]) -> Result<(), RunError> {
-    let Some(workload) = workloads.iter().find(|w| makes_files(&w.work)) else { return Ok(()) };
+    let Some(workload) = workloads.iter().find(|w| makes_files(&w.work)) else {
+        return Ok(());
+    };
     match arms.iter().find(|arm| system::find(arm.system).is_ok_and(|s| !s.has_files())) {
         Some(arm) => Err(RunError::Usage(format!(
             "the workload {:?} makes new files, and {} has no file system: leave one of them out",

@@ -4,11 +4,12 @@
 use std::time::Duration;
 
 use cryptbench_load::{Work, WorkloadSpec};
-use cryptbench_record::LeftOut;
+use cryptbench_record::{self as record, LeftOut};
 use cryptbench_system::{self as system, Abilities, ArmSpec, Candidate, Selection};
 
 use super::sizes::makes_files;
 use crate::RunError;
+use crate::request::Request;
 
 /// Systems that a run chooses: with plain storage twice and AES-256 alone as many measurements as its budget has room for.
 const PLACES: usize = 2;
@@ -38,14 +39,31 @@ pub(crate) struct Choices {
     split: bool,
 }
 
+/// The name of the set that a run measures, and all that is not in it, as a record has them.
+///
+/// # Errors
+/// [`RunError::System`].
+pub(super) fn set(
+    choices: Option<&Choices>,
+    request: &Request,
+    plan: &record::Plan,
+    abilities: &Abilities,
+) -> Result<(Option<String>, Vec<LeftOut>), RunError> {
+    Ok(match (choices, request.resume.as_deref()) {
+        (Some(choices), _) => {
+            let (set, left_out) = choices.recorded();
+            (Some(set), left_out)
+        }
+        (None, Some(earlier)) => (earlier.plan.set.clone(), earlier.plan.left_out.clone()),
+        (None, None) => (plan.arm_set().map(str::to_owned), missed(&request.selection, abilities)?),
+    })
+}
+
 /// The systems that people ask for first and that cannot run here, where all that can were asked for.
 ///
 /// # Errors
 /// [`RunError::System`].
-pub(super) fn missed(
-    selection: &Selection,
-    abilities: &Abilities,
-) -> Result<Vec<LeftOut>, RunError> {
+fn missed(selection: &Selection, abilities: &Abilities) -> Result<Vec<LeftOut>, RunError> {
     if !selection.systems.iter().any(|name| name == "all") {
         return Ok(Vec::new());
     }
@@ -102,7 +120,7 @@ impl Choices {
     /// [`RunError::System`].
     pub(super) fn again(
         selection: &Selection,
-        earlier: &cryptbench_record::Plan,
+        earlier: &record::Plan,
         abilities: &Abilities,
     ) -> Result<Vec<ArmSpec>, RunError> {
         let mut all = system::floor(true, selection.split)?;
@@ -161,7 +179,9 @@ impl Choices {
         if self.taken.len() <= usize::from(!self.has_floor) {
             return false;
         }
-        let Some(last) = self.taken.pop() else { return false };
+        let Some(last) = self.taken.pop() else {
+            return false;
+        };
         let remedy = format!("when that is settled: cryptbench run --system {}", last.system);
         self.leave_out(last.system, cryptbench_text::chain(why), remedy);
         // What another would need is no less.

@@ -3,10 +3,12 @@
 
 use std::time::Duration;
 
+use cryptbench_load::Presentation;
 use cryptbench_record as record;
 use cryptbench_stats::StoppingRule;
 
 use super::Plan;
+use super::workloads::record_workload;
 use crate::RunError;
 use crate::request::Request;
 
@@ -43,7 +45,7 @@ pub(crate) const SLICE_S: f64 = 0.005;
 pub(crate) const LEAST_SLICES: u32 = 2;
 
 /// Whether a trial of the requested length, if any, can be cut into slices.
-pub(super) fn can_be_cut(request: &Request) -> bool {
+fn can_be_cut(request: &Request) -> bool {
     let asked = request.trial.map(|trial| trial.as_secs_f64()).or(request.profile.trial_s);
     asked.is_none_or(|trial_s| trial_s >= f64::from(LEAST_SLICES) * SLICE_S)
 }
@@ -68,23 +70,23 @@ fn aims(is_sliced: bool) -> (f64, f64) {
 const OVERHEAD: f64 = 0.20;
 
 /// Length and number of a run's trials.
-pub(super) struct Limits {
+struct Limits {
     /// Time limit of the whole run.
-    pub(super) budget: Duration,
+    budget: Duration,
     /// Measured time of one trial.
-    pub(super) trial: Duration,
+    trial: Duration,
     /// Whether the user or the profile sets the length of a trial.
-    pub(super) trial_is_asked: bool,
+    trial_is_asked: bool,
     /// Unmeasured lead-in of a timed trial, in seconds.
-    pub(super) ramp_s: f64,
-    pub(super) min_pairs: u32,
-    pub(super) max_pairs: u32,
+    ramp_s: f64,
+    min_pairs: u32,
+    max_pairs: u32,
 }
 
 impl Limits {
     /// Takes the limits of `request` and chooses missing ones for `arms` arms, for a run with or
     /// without slices.
-    pub(super) fn choose(request: &Request, arms: usize, is_sliced: bool) -> Self {
+    fn choose(request: &Request, arms: usize, is_sliced: bool) -> Self {
         let (aim, least) = aims(is_sliced);
         let profile = &request.profile;
         let trials = request.trials.or(profile.trials);
@@ -108,6 +110,49 @@ impl Limits {
         let ramp_s = profile.ramp_s.unwrap_or_else(|| usual_ramp(trial.as_secs_f64()));
         Self { budget, trial, trial_is_asked: asked.is_some(), ramp_s, min_pairs, max_pairs }
     }
+}
+
+/// The plan for `arms` in the form of the record, and whether the length of its trials was set.
+///
+/// # Errors
+/// [`RunError::Usage`] for a plan that cannot complete.
+pub(super) fn schedule(
+    request: &Request,
+    arms: Vec<record::Arm>,
+    seed: u32,
+) -> Result<(record::Plan, bool), RunError> {
+    let profile = &request.profile;
+    let workload = |w| record_workload(w, request);
+    let workloads: Vec<_> = profile.workloads.iter().map(workload).collect();
+    let is_sliced =
+        request.slices && can_be_cut(request) && workloads.iter().any(|w| w.unsliced.is_none());
+    let Limits { budget, trial, trial_is_asked, ramp_s, min_pairs, max_pairs } =
+        Limits::choose(request, arms.len(), is_sliced);
+    let to_find = request.precision.unwrap_or(DEFAULT_PRECISION);
+    let plan = record::Plan {
+        profile: profile.name.clone(),
+        workloads,
+        arms,
+        seed: request.seed.unwrap_or(u64::from(seed)),
+        budget_s: budget.as_secs_f64(),
+        trial_s: trial.as_secs_f64(),
+        min_pairs,
+        max_pairs,
+        target_half_width: half_width(to_find, profile.workloads.len()),
+        to_find: Some(to_find),
+        confidence: CONFIDENCE,
+        presentation: (profile.presentation != Presentation::Table)
+            .then(|| profile.presentation.as_str().to_owned()),
+        estimator: profile.estimator.map(|e| e.as_str().to_owned()),
+        pause_s: profile.pause_s,
+        round_pause_s: profile.round_pause_s,
+        ramp_s,
+        slice_s: is_sliced.then_some(SLICE_S),
+        set: None,
+        left_out: Vec::new(),
+    };
+    check(&plan)?;
+    Ok((plan, trial_is_asked))
 }
 
 fn usual_ramp(trial_s: f64) -> f64 {
@@ -171,7 +216,7 @@ fn timed_cells(plan: &record::Plan) -> usize {
 }
 
 /// Refuses a plan that cannot complete, or that leaves a workload without an arm to compare.
-pub(super) fn check(plan: &record::Plan) -> Result<(), RunError> {
+fn check(plan: &record::Plan) -> Result<(), RunError> {
     for workload in &plan.workloads {
         let encrypted = |a: &&record::Arm| {
             matches!(a.role, record::ArmRole::Encrypted | record::ArmRole::NullLayer)

@@ -10,12 +10,11 @@ pub(crate) mod volumes;
 mod workloads;
 
 use cryptbench_cipher::{CpuError, Tier};
-use cryptbench_load::{EngineChoice, Presentation, WorkloadSpec};
+use cryptbench_load::{EngineChoice, WorkloadSpec};
 use cryptbench_record as record;
 
-use self::arms::{Arms, makes_a_disk};
-use self::choices::{Choices, missed};
-use self::limits::{CONFIDENCE, Limits, half_width};
+use self::arms::Arms;
+use self::choices::Choices;
 use self::storage::{Buffered, Storage};
 use crate::RunError;
 use crate::look::Facts;
@@ -67,23 +66,13 @@ impl Plan {
 pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError> {
     let tiers = Tiers::of(facts)?;
     let (mut arms, mut choices) = Arms::choose(request, &facts.abilities)?;
-    let storage = storage(request, facts, &mut arms, choices.as_mut())?;
-    arms.name_pairs(&request.target.pair, storage.encrypted());
+    let storage = Storage::choose(request, facts, &mut arms, choices.as_mut())?;
+    let named = arms.recorded(&request.target.pair, storage.encrypted(), tiers)?;
     // Work over all of the storage is work on so many bytes from here on.
     let request =
         &Request { profile: request.profile.clone().over(storage.whole()), ..request.clone() };
-    let (draft, trial_is_asked) = recorded(request, arms.recorded(tiers)?, facts.drawn.seed)?;
-    let (set, left_out) = match (&choices, request.resume.as_deref()) {
-        (Some(choices), _) => {
-            let (set, left_out) = choices.recorded();
-            (Some(set), left_out)
-        }
-        (None, Some(earlier)) => (earlier.plan.set.clone(), earlier.plan.left_out.clone()),
-        (None, None) => {
-            let set = draft.arm_set().map(str::to_owned);
-            (set, missed(&request.selection, &facts.abilities)?)
-        }
-    };
+    let (draft, trial_is_asked) = limits::schedule(request, named, facts.drawn.seed)?;
+    let (set, left_out) = choices::set(choices.as_ref(), request, &draft, &facts.abilities)?;
     let recorded = record::Plan { set, left_out, ..draft };
     let slow_aes = record::SlowAes::of(&facts.processor.features, &recorded.arms);
     let mut remarks: Vec<String> =
@@ -126,80 +115,6 @@ impl Tiers {
     }
 }
 
-/// The storage for `arms`. Systems that the user did not name are left out where they do not fit.
-fn storage(
-    request: &Request,
-    facts: &Facts,
-    arms: &mut Arms,
-    mut choices: Option<&mut Choices>,
-) -> Result<Storage, RunError> {
-    loop {
-        let error = match storage_for(arms, request, facts) {
-            Ok(storage) => return Ok(storage),
-            Err(error) => error,
-        };
-        let Some(choices) = choices.as_deref_mut() else { return Err(error) };
-        if !choices.give_way(&error) {
-            return Err(error);
-        }
-        *arms = Arms::Systems(choices.arms()?);
-    }
-}
-
-fn storage_for(arms: &Arms, request: &Request, facts: &Facts) -> Result<Storage, RunError> {
-    if request.precondition > 0 && arms.systems().iter().any(makes_a_disk) {
-        return Err(RunError::Usage(
-            "--precondition writes to the file that inline systems share; a mounted system has its own, so \
-             the two would not be compared on the same ground: leave one of them out"
-                .to_owned(),
-        ));
-    }
-    // As much whether the user or the program chose the systems, so that both measure the same.
-    let most = arms.systems().iter().any(makes_a_disk).then_some(choices::RANGE);
-    Storage::plan(request, arms, facts, most)
-}
-
-/// The plan for `arms` in the form of the record, and whether the length of its trials was set.
-fn recorded(
-    request: &Request,
-    arms: Vec<record::Arm>,
-    seed: u32,
-) -> Result<(record::Plan, bool), RunError> {
-    let profile = &request.profile;
-    let workload = |w| workloads::record_workload(w, request);
-    let workloads: Vec<_> = profile.workloads.iter().map(workload).collect();
-    let is_sliced = request.slices
-        && limits::can_be_cut(request)
-        && workloads.iter().any(|w| w.unsliced.is_none());
-    let Limits { budget, trial, trial_is_asked, ramp_s, min_pairs, max_pairs } =
-        Limits::choose(request, arms.len(), is_sliced);
-    let to_find = request.precision.unwrap_or(limits::DEFAULT_PRECISION);
-    let plan = record::Plan {
-        profile: profile.name.clone(),
-        workloads,
-        arms,
-        seed: request.seed.unwrap_or(u64::from(seed)),
-        budget_s: budget.as_secs_f64(),
-        trial_s: trial.as_secs_f64(),
-        min_pairs,
-        max_pairs,
-        target_half_width: half_width(to_find, profile.workloads.len()),
-        to_find: Some(to_find),
-        confidence: CONFIDENCE,
-        presentation: (profile.presentation != Presentation::Table)
-            .then(|| profile.presentation.as_str().to_owned()),
-        estimator: profile.estimator.map(|e| e.as_str().to_owned()),
-        pause_s: profile.pause_s,
-        round_pause_s: profile.round_pause_s,
-        ramp_s,
-        slice_s: is_sliced.then_some(limits::SLICE_S),
-        set: None,
-        left_out: Vec::new(),
-    };
-    limits::check(&plan)?;
-    Ok((plan, trial_is_asked))
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -207,37 +122,14 @@ mod tests {
     use cryptbench_load::Profile;
     use cryptbench_system::{Selection, find};
 
-    use super::volumes::UnlockSelection;
     use super::*;
     use crate::look::look;
-    use crate::request::{Consent, PairRequest, TargetRequest};
+    use crate::request::PairRequest;
 
     pub(super) fn request() -> Request {
-        Request {
-            target: TargetRequest {
-                path: ".".into(),
-                consent: Consent::default(),
-                only_read: false,
-                pair: Vec::new(),
-                emulate: None,
-                size: None,
-                buffered: None,
-            },
-            profile: Profile::named("quick").unwrap(),
-            selection: Selection::default(),
-            unlock: UnlockSelection::default(),
-            budget: Some(Duration::from_secs(300)),
-            trials: None,
-            trial: None,
-            seed: Some(1),
-            precision: None,
-            max_pairs: 200,
-            engine: EngineChoice::Auto,
-            slices: true,
-            verify: false,
-            precondition: 0,
-            resume: None,
-        }
+        let quick = Profile::named("quick").unwrap();
+        let budget = Some(Duration::from_secs(300));
+        Request { budget, seed: Some(1), ..Request::of(".".as_ref(), quick) }
     }
 
     /// The plan of `request` on this directory.
@@ -263,7 +155,8 @@ mod tests {
         let range = |names: &[&str]| {
             let arms = names.iter().flat_map(|name| of(name)).collect();
             let request = request();
-            let storage = storage_for(&Arms::Systems(arms), &request, &look(&request)).unwrap();
+            let (mut arms, facts) = (Arms::Systems(arms), look(&request));
+            let storage = Storage::choose(&request, &facts, &mut arms, None).unwrap();
             let Storage::Present(present) = storage else { panic!("{storage:?}") };
             present.range.unwrap().size
         };

@@ -12,7 +12,6 @@ use cryptbench_runner::{
     Consent, EmulateRequest, Facts, PairRequest, Request, RunError, TargetRequest, dry_run,
     dry_run_on, human, look, only_reads,
 };
-use cryptbench_system::Selection;
 use cryptbench_text::chain;
 use serde::Deserialize;
 
@@ -53,30 +52,18 @@ impl Asked {
         let pair = |encrypted| PairRequest { encrypted, name: None, id: None, in_use: None };
         let model =
             |name: String| EmulateRequest { model: Model::named(&name).unwrap(), backing: None };
-        Request {
-            target: TargetRequest {
-                path: self.path,
-                consent: Consent { destroy: self.destroy, erase: self.erase },
-                only_read: self.read_only,
-                pair: self.pair.into_iter().map(pair).collect(),
-                emulate: self.emulate.map(model),
-                size: self.size,
-                buffered: self.buffered,
-            },
-            profile,
-            selection: Selection {
-                systems: self.systems,
-                split: self.split,
-                ..Selection::default()
-            },
-            budget: None,
-            trials: None,
-            trial: None,
-            seed: None,
-            max_pairs: 200,
-            precondition: self.precondition,
-            ..request(Path::new("."))
-        }
+        let mut request = Request::of(&self.path, profile);
+        request.target = TargetRequest {
+            consent: Consent { destroy: self.destroy, erase: self.erase },
+            only_read: self.read_only,
+            pair: self.pair.into_iter().map(pair).collect(),
+            emulate: self.emulate.map(model),
+            size: self.size,
+            buffered: self.buffered,
+            ..request.target
+        };
+        (request.selection.systems, request.selection.split) = (self.systems, self.split);
+        Request { precondition: self.precondition, ..request }
     }
 }
 

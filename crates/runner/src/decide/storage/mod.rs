@@ -11,8 +11,9 @@ pub(crate) use self::emulated::EmulatedStorage;
 pub(crate) use self::existing::{Existing, refuse_links};
 pub use self::only_read::only_reads;
 pub(crate) use self::target::Target;
-pub(crate) use self::targets::{Range, Targets};
-use super::arms::Arms;
+pub(crate) use self::targets::{Present, Range, Targets};
+use super::arms::{Arms, makes_a_disk};
+use super::choices::{Choices, RANGE};
 use crate::RunError;
 use crate::look::Facts;
 use crate::request::Request;
@@ -29,34 +30,50 @@ pub(crate) enum Storage {
     Emulated(Box<EmulatedStorage>),
 }
 
-/// Existing storage, and the part of it that requests go to.
-#[derive(Clone, Debug)]
-pub(crate) struct Present {
-    pub(crate) targets: Targets,
-    /// `None` if the work is opening volumes, which are separate files.
-    pub(crate) range: Option<Range>,
-}
-
 impl Storage {
-    /// The storage of a run of `arms`; where nobody asks for a size, the active range has at most `most` bytes.
-    pub(super) fn plan(
+    /// The storage of a run of `arms`. Where that does not fit, `choices` give way: systems that the user did not name are
+    /// left out.
+    pub(super) fn choose(
         request: &Request,
-        arms: &Arms,
         facts: &Facts,
-        most: Option<u64>,
+        arms: &mut Arms,
+        mut choices: Option<&mut Choices>,
     ) -> Result<Self, RunError> {
-        let target = &request.target;
+        loop {
+            let error = match Self::of(request, arms, facts) {
+                Ok(storage) => return Ok(storage),
+                Err(error) => error,
+            };
+            let Some(choices) = choices.as_deref_mut() else {
+                return Err(error);
+            };
+            if !choices.give_way(&error) {
+                return Err(error);
+            }
+            *arms = Arms::Systems(choices.arms()?);
+        }
+    }
+
+    fn of(request: &Request, arms: &Arms, facts: &Facts) -> Result<Self, RunError> {
+        let has_a_disk = arms.systems().iter().any(makes_a_disk);
+        if request.precondition > 0 && has_a_disk {
+            return Err(RunError::Usage(
+                "--precondition writes to the file that inline systems share; a mounted system has its own, so \
+                 the two would not be compared on the same ground: leave one of them out"
+                    .to_owned(),
+            ));
+        }
+        let (target, workloads) = (&request.target, &request.profile.workloads);
         if let Some(emulate) = &target.emulate {
             let asked = target.size.or(request.profile.size);
-            let workloads = &request.profile.workloads;
-            return EmulatedStorage::plan(emulate, asked, arms, workloads, facts)
-                .map(|storage| Self::Emulated(Box::new(storage)));
+            let storage = EmulatedStorage::plan(emulate, asked, arms, workloads, facts)?;
+            return Ok(Self::Emulated(Box::new(storage)));
         }
-        let targets = Targets::admit(target, facts)?;
         let asked = target.size.map(|size| (size, "asked for with --size"));
         let usual = request.profile.size.map(|size| (size, "as the profile has it"));
-        let asked = asked.or(usual);
-        let present = Present::plan(targets, arms, &request.profile.workloads, asked, most)?;
+        // As much whether the user or the program chose the systems, so that both measure the same.
+        let most = has_a_disk.then_some(RANGE);
+        let present = Present::admit(target, facts, arms, workloads, (asked.or(usual), most))?;
         Ok(Self::Present(Box::new(present)))
     }
 
@@ -79,29 +96,6 @@ impl Storage {
             Self::Present(present) => &present.targets.encrypted,
             Self::Emulated(_) => &[],
         }
-    }
-}
-
-impl Present {
-    /// Chooses the part of `targets` for requests. `asked` is a requested size with its reason; without
-    /// it, the part has at most `most` bytes.
-    ///
-    /// # Errors
-    /// [`RunError::Usage`] if the targets cannot carry the arms or workloads, [`RunError::Target`]
-    /// if the files of a run do not fit.
-    fn plan(
-        targets: Targets,
-        arms: &Arms,
-        workloads: &[cryptbench_load::WorkloadSpec],
-        asked: Option<(u64, &str)>,
-        most: Option<u64>,
-    ) -> Result<Self, RunError> {
-        targets.check_suit(arms, workloads)?;
-        let range = match arms {
-            Arms::Systems(arms) => Some(targets.range((asked, most), arms, workloads)?),
-            Arms::Volumes(_) => None,
-        };
-        Ok(Self { targets, range })
     }
 }
 

@@ -39,12 +39,44 @@ pub(crate) struct Range {
     pub(crate) reason: String,
 }
 
+/// Existing storage, and the part of it that requests go to.
+#[derive(Clone, Debug)]
+pub(crate) struct Present {
+    pub(crate) targets: Targets,
+    /// `None` if the work is opening volumes, which are separate files.
+    pub(crate) range: Option<Range>,
+}
+
+impl Present {
+    /// Admits the storage that `target` names, and chooses the part of it for requests: of an asked size with its reason,
+    /// or without one at most so many bytes.
+    ///
+    /// # Errors
+    /// [`RunError::Usage`] if the targets cannot carry the arms or workloads, [`RunError::Target`]
+    /// if they must not be used, or if the files of a run do not fit.
+    pub(super) fn admit(
+        target: &TargetRequest,
+        facts: &Facts,
+        arms: &Arms,
+        workloads: &[WorkloadSpec],
+        sizes: (Option<(u64, &str)>, Option<u64>),
+    ) -> Result<Self, RunError> {
+        let targets = Targets::admit(target, facts)?;
+        targets.check_suit(arms, workloads)?;
+        let range = match arms {
+            Arms::Systems(arms) => Some(targets.range(sizes, arms, workloads)?),
+            Arms::Volumes(_) => None,
+        };
+        Ok(Self { targets, range })
+    }
+}
+
 impl Targets {
     /// Admits the storage that `target` names.
     ///
     /// # Errors
     /// [`RunError::Target`] if it must not be used, with a remedy.
-    pub(super) fn admit(target: &TargetRequest, facts: &Facts) -> Result<Self, RunError> {
+    fn admit(target: &TargetRequest, facts: &Facts) -> Result<Self, RunError> {
         let Facts { plain, encrypted, consented, .. } = facts;
         let Some(plain) = plain else {
             let problem = "nobody looked at it".to_owned();
@@ -128,11 +160,7 @@ impl Targets {
     ///
     /// # Errors
     /// [`RunError::Usage`].
-    pub(super) fn check_suit(
-        &self,
-        arms: &Arms,
-        workloads: &[WorkloadSpec],
-    ) -> Result<(), RunError> {
+    fn check_suit(&self, arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError> {
         if self.are_only_read() {
             return check_reads(arms, workloads);
         }
@@ -174,7 +202,7 @@ impl Targets {
     ///
     /// # Errors
     /// [`RunError::Target`] if it does not fit together with everything else that a run creates.
-    pub(super) fn range(
+    fn range(
         &self,
         (asked, most): (Option<(u64, &str)>, Option<u64>),
         arms: &[ArmSpec],
@@ -283,7 +311,9 @@ impl Targets {
             notes.push(only_read_note(&self.plain));
         }
         for target in self.each() {
-            let Some(existing) = &target.existing else { continue };
+            let Some(existing) = &target.existing else {
+                continue;
+            };
             let lost = match &existing.signatures[..] {
                 [] => String::new(),
                 names => format!(", and with them what it held: {}", names.join(", ")),

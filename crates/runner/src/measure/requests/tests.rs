@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use cryptbench_load::{EngineChoice, Profile, Work};
-use cryptbench_system::Selection;
 
 use super::*;
 use crate::decide::decide;
 use crate::look::look;
 use crate::prepare::Claimed;
 use crate::recorder::Recorder;
-use crate::{Consent, Event, Request, TargetRequest, UnlockSelection};
+use crate::{Event, Request};
 
 /// Bytes that others have left in the page cache: many times the amount of a trial.
 const OTHERS: usize = 96 << 20;
@@ -43,31 +42,11 @@ fn counters(path: &Path) -> Option<PathBuf> {
 
 /// Requests 4 MiB on plain storage in `place`.
 fn request(place: &Path) -> Request {
-    Request {
-        target: TargetRequest {
-            path: place.to_owned(),
-            consent: Consent::default(),
-            only_read: false,
-            pair: Vec::new(),
-            emulate: None,
-            size: Some(4 << 20),
-            buffered: None,
-        },
-        profile: Profile::from_toml(PROFILE, "a test").unwrap(),
-        selection: Selection { systems: vec!["plain".to_owned()], ..Selection::default() },
-        unlock: UnlockSelection::default(),
-        budget: None,
-        trials: Some(1),
-        trial: None,
-        seed: Some(1),
-        precision: None,
-        max_pairs: 1,
-        engine: EngineChoice::Threads,
-        slices: false,
-        verify: false,
-        precondition: 0,
-        resume: None,
-    }
+    let mut request = Request::of(place, Profile::from_toml(PROFILE, "a test").unwrap());
+    request.target.size = Some(4 << 20);
+    request.selection.systems.push("plain".to_owned());
+    (request.trials, request.seed, request.max_pairs) = (Some(1), Some(1), 1);
+    Request { engine: EngineChoice::Threads, slices: false, ..request }
 }
 
 /// The least that the device wrote in a trial of 1 MiB, over a few attempts, because others use it

@@ -1,0 +1,235 @@
+//! Claims the storage of a run before the first byte is written to it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use cryptbench_blockdev::IoMode;
+use cryptbench_export::SERVING;
+use cryptbench_load::Engine;
+use cryptbench_os::counters::Counters;
+use cryptbench_record as record;
+use cryptbench_system::resource::{Journal, Reserve};
+use cryptbench_system::{ArmSpec, Target};
+use cryptbench_text::shown;
+
+use super::emulated::Emulation;
+use super::{ActiveRange, PreparedTarget, places};
+use crate::decide::Plan;
+use crate::decide::storage::{Buffered, Present, Storage};
+use crate::look::InUse;
+use crate::{Halt, RunError, machine};
+
+/// How long to observe the machine while this program sleeps.
+const BASELINE: Duration = Duration::from_millis(500);
+
+/// Storage that is claimed; nothing is written to it but empty files. Dropping it takes down what still exists, from the
+/// first field to the last.
+pub(crate) struct Claimed<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) clock: Clock,
+    pub(crate) machine: record::Machine,
+    /// Notes on the storage for readers, in sentences.
+    pub(crate) notes: Vec<String>,
+    pub(crate) engine: Engine,
+    /// Why io_uring is not used, if it is not.
+    fallback: Option<String>,
+    pub(crate) counters: Counters,
+    /// Containers of arms that are not up yet.
+    pub(crate) reserve: Arc<Reserve>,
+    /// The targets that the user encrypted.
+    pub(crate) encrypted: Vec<PreparedTarget>,
+    /// Set if the two targets are a device in use and the device below it.
+    in_use: Option<InUse>,
+    pub(crate) plain: PreparedTarget,
+    pub(crate) emulation: Option<Emulation>,
+    /// Everything that is set up is recorded here first.
+    pub(super) journal: Journal,
+}
+
+/// The run time.
+#[derive(Clone, Copy)]
+pub(crate) struct Clock {
+    pub(super) started: Instant,
+    /// The run time of an earlier part.
+    before: Duration,
+}
+
+impl Clock {
+    /// Time since the start of the run, without the time between its parts.
+    pub(crate) fn elapsed(self) -> Duration {
+        self.before + self.started.elapsed()
+    }
+}
+
+impl<'a> Claimed<'a> {
+    /// Claims the storage of `plan`; writes nothing except empty files.
+    ///
+    /// # Errors
+    /// Any [`RunError`]; nothing is left behind.
+    pub(crate) fn claim(plan: &'a Plan, stop: &'a AtomicBool) -> Result<Self, RunError> {
+        let started = Instant::now();
+        let journal = Journal::create(&plan.run_id)?;
+        let (emulation, present) = match &plan.storage {
+            Storage::Present(present) => (None, (**present).clone()),
+            Storage::Emulated(storage) => {
+                let (emulation, present) = Emulation::serve(storage, plan, &journal)?;
+                (Some(emulation), present)
+            }
+        };
+        let Present { targets, range } = present;
+        let in_use = targets.in_use.clone();
+        let size = range.as_ref().map_or(0, |range| range.size);
+        let mut notes = emulation.as_ref().map_or(Vec::new(), |e| e.notes().to_vec());
+        notes.extend(targets.notes(size));
+        let (engine, fallback) = Engine::open(plan.engine)?;
+        if let Some(reason) = &fallback {
+            let reason = format!("io_uring is not used ({reason}); threads carry the requests.");
+            notes.push(reason);
+        }
+        let mut counters = Counters::new(targets.plain.counters(), &SERVING);
+        let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        let machine = machine(counters.measure_baseline(BASELINE, cpus));
+        // Claims all targets before the first byte is written to any.
+        let plain = PreparedTarget::claim(targets.plain, range.clone(), plan, 0, &[], &journal)?;
+        let mut encrypted: Vec<PreparedTarget> = Vec::new();
+        for target in targets.encrypted {
+            let counted_by = counters.add_device(target.counters());
+            let before: Vec<_> = std::iter::once(&plain).chain(&encrypted).collect();
+            let claimed =
+                PreparedTarget::claim(target, range.clone(), plan, counted_by, &before, &journal)?;
+            claimed.check_mode(&plain)?;
+            encrypted.push(claimed);
+        }
+        let reserve = places::allocate(plan, size, &plain, &encrypted, &journal)?;
+        for target in std::iter::once(&plain).chain(&encrypted) {
+            if !counters.device_counts(target.counted_by) {
+                notes.push(target.uncounted());
+            }
+        }
+        notes.extend(plan.remarks.iter().cloned());
+        notes.extend(buffered_note(plan, &plain));
+        let before = plan.earlier.as_ref().map_or(0.0, |earlier| earlier.elapsed_s);
+        Ok(Self {
+            plan,
+            stop,
+            clock: Clock { started, before: Duration::from_secs_f64(before) },
+            machine,
+            notes,
+            engine,
+            fallback,
+            counters,
+            reserve: Arc::new(reserve),
+            encrypted,
+            in_use,
+            plain,
+            emulation,
+            journal,
+        })
+    }
+
+    /// # Errors
+    /// [`Halt::Interrupted`] once the run should end.
+    pub(super) fn go_on(&self) -> Result<(), Halt> {
+        if self.stop.load(Ordering::Relaxed) { Err(Halt::Interrupted) } else { Ok(()) }
+    }
+
+    /// The target in the form of the record, before anything is up. Its arms are called as in `recorded`.
+    pub(crate) fn describe(&self, recorded: &record::Plan) -> record::Target {
+        let PreparedTarget { target, range, .. } = &self.plain;
+        let mut paired = self
+            .encrypted
+            .iter()
+            .enumerate()
+            .filter_map(|(number, target)| self.describe_place(number, target, recorded));
+        record::Target {
+            directory: shown(&target.path),
+            kind: (!target.is_directory()).then(|| target.kind().to_owned()),
+            backing_file: target.existing.as_ref().and_then(|e| e.backing_file.clone()),
+            erased: target.existing.as_ref().map(|e| e.signatures.clone()).unwrap_or_default(),
+            filesystem: target.ground.filesystem.clone(),
+            mount_options: target.ground.mount_options.clone(),
+            source: target.ground.source.clone(),
+            device: target.device().cloned(),
+            encrypted_by: target.ground.encrypted_by.clone(),
+            scratch: record::Scratch {
+                size_bytes: range.as_ref().map_or(0, ActiveRange::len),
+                size_reason: self.plain.size_reason.clone(),
+                extents: None,
+            },
+            engine: record::Engine {
+                name: self.engine.name().to_owned(),
+                fallback_reason: self.fallback.clone(),
+                direct: range.as_ref().is_some_and(|r| r.mode() == IoMode::Direct),
+                details: None,
+            },
+            paired: paired.next(),
+            also_paired: paired.collect(),
+            only_read: self.plan.storage.is_only_read(),
+            emulated: self.emulation.as_ref().map(Emulation::describe),
+        }
+    }
+
+    /// The target that an arm is measured on; volumes lie on the plain one.
+    pub(crate) fn target_of(&self, arm: Option<&ArmSpec>) -> &PreparedTarget {
+        match arm.map(|arm| arm.target) {
+            Some(Target::Encrypted(number)) => &self.encrypted[number],
+            Some(Target::Plain) | None => &self.plain,
+        }
+    }
+
+    /// Encrypted target `number` in the form of the record.
+    fn describe_place(
+        &self,
+        number: usize,
+        target: &PreparedTarget,
+        recorded: &record::Plan,
+    ) -> Option<record::PairedTarget> {
+        let target = &target.target;
+        let of_place = |arm: &&ArmSpec| arm.target == Target::Encrypted(number);
+        let id = &self.plan.arms.systems().iter().find(of_place)?.id;
+        let arm = recorded.arms.iter().find(|arm| arm.id == *id)?;
+        let existing = target.existing.as_ref();
+        Some(record::PairedTarget {
+            name: arm.label.clone(),
+            arm: arm.id.clone(),
+            directory: shown(&target.path),
+            kind: target.kind().to_owned(),
+            filesystem: target.ground.filesystem.clone(),
+            mount_options: target.ground.mount_options.clone(),
+            source: target.ground.source.clone(),
+            device: target.device().cloned(),
+            backing_file: existing.and_then(|e| e.backing_file.clone()),
+            erased: existing.map(|e| e.signatures.clone()).unwrap_or_default(),
+            in_use: self.in_use.as_ref().map(|in_use| in_use.facts.clone()),
+        })
+    }
+}
+
+/// A note for readers if requests go through the page cache.
+fn buffered_note(plan: &Plan, plain: &PreparedTarget) -> Option<String> {
+    plain.range.as_ref().filter(|range| range.mode() == IoMode::Buffered)?;
+    let why = match plan.buffered {
+        Buffered::Asked => "as asked".to_owned(),
+        Buffered::Profile => "as the profile has it".to_owned(),
+        Buffered::No => {
+            let file_system = match plain.target.ground.filesystem.as_str() {
+                "" => "it",
+                name => name,
+            };
+            format!("because {file_system} has no direct I/O here")
+        }
+    };
+    let inline = plan.recorded.arms.iter().any(|a| a.attachment.as_deref() == Some("inline"));
+    let below = match inline {
+        true => {
+            " An inline system lies above it: the cache holds ciphertext, and every read decrypts."
+        }
+        false => "",
+    };
+    Some(format!(
+        "Requests go through the page cache, {why}. Written data is flushed after each trial, but the \
+         figures are those of the cache and the disk together.{below}"
+    ))
+}
