@@ -127,10 +127,13 @@ impl Found {
         let kind = kind(&found)?;
         let number = Details::of(&found).device;
         let node = Tree::this().of_number(number).filter(|_| kind != Kind::File);
+        let uses = users(path, kind, number);
+        // What others use is not locked, not even for a moment.
+        let is_used = uses.as_ref().is_ok_and(|uses| !uses.is_empty());
         Ok(Self {
             path: path.to_owned(),
             kind,
-            uses: users(path, kind, number),
+            uses,
             names: match kind {
                 Kind::File => {
                     File::open(path).map_err(Refusal::io("open it")).and_then(|f| names(&f))
@@ -138,7 +141,7 @@ impl Found {
                 Kind::Device | Kind::Partition => Ok(1),
             },
             is_read_only: node.as_ref().is_some_and(|n| n.attribute("ro").as_deref() == Some("1")),
-            is_free: try_claim(path, kind),
+            is_free: if is_used { Err(Refusal::Claimed) } else { try_claim(path, kind) },
             identity: identity(path, kind),
             held: held(path, kind),
             holes: holes(path, kind),

@@ -11,10 +11,11 @@ mod place;
 
 use std::path::PathBuf;
 
+use cryptbench_load::Work;
 use cryptbench_os::machine::{Machine, memory_available};
 use cryptbench_os::storage::space;
 use cryptbench_os::user;
-use cryptbench_system::Abilities;
+use cryptbench_system::{Abilities, Selection};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::below::Below;
@@ -80,7 +81,12 @@ impl Default for Processor {
 /// Looks at all that a run of `request` depends on.
 #[must_use]
 pub fn look(request: &Request) -> Facts {
-    look_with(request, Abilities::look_for(&request.selection))
+    // No system is set up for a pair alone, nor for volumes.
+    let opens = request.profile.workloads.iter().all(|w| matches!(w.work, Work::Unlock(_)));
+    let none = Selection { systems: vec!["plain".to_owned()], ..Selection::default() };
+    let sets_none_up = request.selection.is_open() && (opens || !request.target.pair.is_empty());
+    let selection = if sets_none_up { &none } else { &request.selection };
+    look_with(request, Abilities::look_for(selection))
 }
 
 /// The same where the systems have been asked already.
