@@ -46,7 +46,7 @@ fn keep(record: &Path, fixture: &Path) -> anyhow::Result<()> {
     let mut record = cryptbench_record::read(record)?;
     record.results = None;
     for trial in &mut record.trials {
-        trial.samples = None;
+        trial.measured.samples = None;
     }
     HOME.clone_into(&mut record.target.directory);
     // One line per trial, so that changes of the fixture are readable.

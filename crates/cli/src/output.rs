@@ -13,7 +13,7 @@ use anyhow::bail;
 use cryptbench_fleet::Shared;
 use cryptbench_os::user::{self, Asker};
 use cryptbench_os::{Directory, NewFile, Writers, dirs, renamed_by};
-use cryptbench_record::{LOG, Line, Node, Record, TrialLog};
+use cryptbench_record::{Event, LOG, Node, Record, TrialLog};
 use cryptbench_runner::RunError;
 use cryptbench_system::provision::data_directory;
 
@@ -42,11 +42,11 @@ pub enum RunLog<'a> {
 }
 
 impl RunLog<'_> {
-    /// Adds a line.
-    pub fn append(&mut self, line: &Line) -> io::Result<()> {
+    /// Adds an event.
+    pub fn append(&mut self, event: &Event) -> io::Result<()> {
         match self {
-            Self::Own(log) => log.append(line),
-            Self::Kept(keeper) => keeper.borrow_mut().append(line),
+            Self::Own(log) => log.append(event),
+            Self::Kept(keeper) => keeper.borrow_mut().append(event),
             Self::None => Ok(()),
         }
     }

@@ -3,12 +3,10 @@
 mod board;
 mod json;
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cryptbench_record::{ArmRole, Plan, Target};
+use cryptbench_record::{ArmId, ArmRole, Event, Plan, Sink, Target};
 use cryptbench_report::{share_words, wrap};
-use cryptbench_runner::{Event, Observer};
 use cryptbench_text::{printable, printable_lines};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -46,21 +44,14 @@ impl Progress {
             live.bar.finish_and_clear();
         }
     }
-
-    /// The record is saved.
-    pub fn saved(&mut self, directory: &Path) {
-        if let Self::Json(lines) = self {
-            lines.saved(directory);
-        }
-    }
 }
 
-impl Observer for Progress {
-    fn event(&mut self, event: Event<'_>) {
+impl Sink for Progress {
+    fn take(&mut self, event: &Event) {
         match self {
-            Self::Terminal(live) => live.show(&event),
-            Self::Log(log) => log.show(&event),
-            Self::Json(lines) => lines.show(&event),
+            Self::Terminal(live) => live.show(event),
+            Self::Log(log) => log.show(event),
+            Self::Json(lines) => lines.take(event),
             Self::Silent => {}
         }
     }
@@ -114,12 +105,13 @@ impl Live {
         self.bar.println(wrap(&printable(text), "", "  ", width));
     }
 
-    fn show(&mut self, event: &Event<'_>) {
+    fn show(&mut self, event: &Event) {
         match event {
             Event::Planned { plan, target } => {
                 self.board = Board::of(plan);
                 self.line(&format!("{}; Ctrl-C keeps what was measured.", planned(plan, target)));
             }
+            Event::Prepared { plan, .. } => self.board = Board::of(plan),
             Event::Filling { done, total } => {
                 self.bar.set_length(*total);
                 self.bar.set_position(*done);
@@ -129,34 +121,32 @@ impl Live {
                     total >> 20
                 ));
             }
-            Event::Preparing { what, place } => {
-                self.tell(&setting_up(self.board.name(what), *place));
+            Event::Preparing { arm, what, number, of } => {
+                self.tell(&setting_up(self.board.name_of(arm, what), *number, *of));
             }
-            Event::Checking { what } => {
-                let what = self.board.name(what);
-                self.tell(&format!("checking what lies on the disk: {what}"));
-            }
-            Event::Trial { workload, arm, block, elapsed, budget, trials } => {
+            Event::Checking { arm } => self.tell(&checking(&self.board, arm)),
+            Event::Begun { workload, arms, block, elapsed_s, budget_s, trials_done, trials } => {
                 let (length, position) = match trials {
-                    (done, Some(all)) => (u64::from(*all), u64::from(*done)),
-                    _ => (budget.as_millis() as u64, elapsed.as_millis() as u64),
+                    Some(all) => (u64::from(*all), u64::from(*trials_done)),
+                    None => ((budget_s * 1e3) as u64, (elapsed_s * 1e3) as u64),
                 };
                 self.bar.set_length(length);
                 self.bar.set_position(position);
                 self.lay_out();
                 self.tell(&format!(
                     "{}, {}: {}, {}\n{}",
-                    left(*elapsed, *budget, *trials),
+                    left(*elapsed_s, *budget_s, (*trials_done, *trials)),
                     block.map_or("warming up".to_owned(), |b| format!("repeat {}", b + 1)),
-                    self.board.name(workload),
-                    self.board.name(arm),
+                    self.board.workload(workload).name,
+                    self.board.arms(arms).name,
                     self.table
                 ));
             }
             Event::Estimate { workload, arm, kept, low, high } => {
                 self.board.add(workload, arm, (*kept, *low, *high));
             }
-            Event::Note(note) => self.line(&format!("Note: {note}")),
+            Event::Note { text, aside: false } => self.line(&format!("Note: {text}")),
+            _ => {}
         }
     }
 }
@@ -172,50 +162,57 @@ pub struct Log {
 impl Log {
     const EVERY: Duration = Duration::from_secs(15);
 
-    fn show(&mut self, event: &Event<'_>) {
+    fn show(&mut self, event: &Event) {
         let due = self.last.is_none_or(|t| t.elapsed() >= Self::EVERY);
         match event {
             Event::Planned { plan, target } => {
                 self.board = Board::of(plan);
                 say::message(&planned(plan, target));
             }
-            Event::Trial { workload, arm, elapsed, budget, trials, .. } if due => {
+            Event::Prepared { plan, .. } => self.board = Board::of(plan),
+            Event::Begun { workload, arms, elapsed_s, budget_s, trials_done, trials, .. }
+                if due =>
+            {
                 self.last = Some(Instant::now());
                 say::message(&format!(
                     "{}: {}, {}{}{}",
-                    left(*elapsed, *budget, *trials),
-                    self.board.name(workload),
-                    self.board.name(arm),
+                    left(*elapsed_s, *budget_s, (*trials_done, *trials)),
+                    self.board.workload(workload).name,
+                    self.board.arms(arms).name,
                     if self.estimate.is_empty() { "" } else { "; " },
                     self.estimate
                 ));
             }
-            Event::Preparing { what, place } if due => {
+            Event::Preparing { arm, what, number, of } if due => {
                 self.last = Some(Instant::now());
-                say::message(&setting_up(self.board.name(what), *place));
+                say::message(&setting_up(self.board.name_of(arm, what), *number, *of));
             }
-            Event::Checking { what } if due => {
+            Event::Checking { arm } if due => {
                 self.last = Some(Instant::now());
-                let what = self.board.name(what);
-                say::message(&format!("checking what lies on the disk: {what}"));
+                say::message(&checking(&self.board, arm));
             }
             Event::Filling { done, total } if due => {
                 self.last = Some(Instant::now());
                 say::message(&format!("filling, {} of {} MiB", done >> 20, total >> 20));
             }
             Event::Estimate { workload, arm, kept, low, high } => {
-                let (workload, arm) = (self.board.name(workload), self.board.name(arm));
+                let (workload, arm) =
+                    (self.board.workload(workload).name, self.board.arm(arm).name);
                 let share = share_words(*kept, *low, *high);
                 self.estimate = format!("{workload}, {arm} so far: {share} % of plain");
             }
-            Event::Note(note) => say::message(&format!("note: {note}")),
+            Event::Note { text, aside: false } => say::message(&format!("note: {text}")),
             _ => {}
         }
     }
 }
 
-fn setting_up(what: &str, (number, all): (usize, usize)) -> String {
-    format!("setting up {number} of {all}: {what}")
+fn setting_up(what: &str, number: usize, of: usize) -> String {
+    format!("setting up {number} of {of}: {what}")
+}
+
+fn checking(board: &Board, arm: &ArmId) -> String {
+    format!("checking what lies on the disk: {}", board.arm(arm).name)
 }
 
 /// How much is measured, where, and for how long.
@@ -249,7 +246,8 @@ fn extent(plan: &Plan) -> String {
 
 /// The progress of the run: the time that is left, or its trials and the time that they will take at the
 /// pace so far.
-fn left(elapsed: Duration, budget: Duration, trials: (u32, Option<u32>)) -> String {
+fn left(elapsed_s: f64, budget_s: f64, trials: (u32, Option<u32>)) -> String {
+    let (elapsed, budget) = (Duration::from_secs_f64(elapsed_s), Duration::from_secs_f64(budget_s));
     match trials {
         (done, Some(all)) if done > 0 => {
             let rest = elapsed.mul_f64(f64::from(all.saturating_sub(done)) / f64::from(done));

@@ -7,8 +7,7 @@ use std::process::ExitCode;
 
 use cryptbench_devices::Model;
 use cryptbench_load::Profile;
-use cryptbench_record::{ArmRole, InRam, Record, printable_record};
-
+use cryptbench_record::{ArmRole, Event, InRam, Record, Sink as _, printable_record};
 use cryptbench_runner::{
     Consent, EmulateRequest, InUse, PairRequest, Request, RunError, TargetRequest, UnlockSelection,
     only_reads,
@@ -109,7 +108,7 @@ pub fn measure_into(
     record.results = Some(cryptbench_report::analyse(&record));
     let saved = output.save(&record);
     if let Saved::In(directory) | Saved::Elsewhere(directory, _) = &saved {
-        progress.saved(directory);
+        progress.take(&Event::Saved { directory: directory.to_string_lossy().into_owned() });
     }
     if let Saved::Elsewhere(_, why) | Saved::Nowhere(why) = &saved {
         message(&format!("{why:#}"));

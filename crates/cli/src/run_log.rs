@@ -8,8 +8,7 @@ use anyhow::bail;
 use clap::parser::ValueSource;
 use clap::{CommandFactory as _, Parser as _};
 use cryptbench_os::{Directory, user};
-use cryptbench_record::{LOG, Line, Record, fold_to_resume, is_being_written, read_log};
-use cryptbench_runner::{Event, Observer};
+use cryptbench_record::{Event, LOG, Record, Sink, fold_to_resume, is_being_written, read_log};
 use cryptbench_text::printable;
 
 use crate::args::{Args, Command};
@@ -27,8 +26,8 @@ pub struct Logged<'a> {
 }
 
 enum State<'a> {
-    /// The run's name, and the lines that wait for its first trial.
-    Waiting(String, Vec<Line>),
+    /// The run's name, and the events that wait for its first trial.
+    Waiting(String, Vec<Event>),
     Open(RunLog<'a>),
     /// It cannot be written; the user has been told.
     Failed,
@@ -39,26 +38,26 @@ impl<'a> Logged<'a> {
         Self { progress, output, log: State::Waiting(String::new(), Vec::new()) }
     }
 
-    fn open(&self, run: &str, waiting: &[Line]) -> std::io::Result<RunLog<'a>> {
+    fn open(&self, run: &str, waiting: &[Event]) -> std::io::Result<RunLog<'a>> {
         let mut log = self.output.log(run)?;
-        waiting.iter().try_for_each(|line| log.append(line))?;
+        waiting.iter().try_for_each(|event| log.append(event))?;
         Ok(log)
     }
 }
 
-impl Observer for Logged<'_> {
-    fn event(&mut self, event: Event<'_>) {
-        self.progress.event(event);
-    }
-
-    fn log(&mut self, line: &Line) {
+impl Sink for Logged<'_> {
+    fn take(&mut self, event: &Event) {
+        self.progress.take(event);
+        if !event.is_kept() {
+            return;
+        }
         if let State::Waiting(run, waiting) = &mut self.log {
-            waiting.push(line.clone());
-            if let Line::Start(record) = line {
+            waiting.push(event.clone());
+            if let Event::Start(record) = event {
                 run.clone_from(&record.run_id);
                 waiting.push(command());
             }
-            if !matches!(line, Line::Trial(_)) {
+            if !matches!(event, Event::Measured(_)) {
                 return;
             }
         }
@@ -67,7 +66,7 @@ impl Observer for Logged<'_> {
                 let (run, waiting) = (std::mem::take(run), std::mem::take(waiting));
                 self.open(&run, &waiting).map(|log| self.log = State::Open(log))
             }
-            State::Open(log) => log.append(line),
+            State::Open(log) => log.append(event),
             State::Failed => Ok(()),
         };
         if let Err(error) = done {
@@ -80,13 +79,13 @@ impl Observer for Logged<'_> {
 }
 
 /// How this program was called.
-fn command() -> Line {
+fn command() -> Event {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let directory = std::env::current_dir().map_or_else(|_| OsString::new(), OsString::from);
     let text = |word: &OsString| word.to_string_lossy().into_owned();
     let is_text = |word: &OsString| word.to_str().is_some_and(|text| printable(text) == text);
     let all_text = words.iter().chain([&directory]).all(is_text);
-    Line::Command {
+    Event::Command {
         arguments: words.iter().map(text).collect(),
         directory: text(&directory),
         exact: (!all_text).then_some((words, directory)),
@@ -126,11 +125,11 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     if Directory::open(directory).is_ok_and(|held| is_being_written(&held)) {
         bail!(refuse("is the directory of a run that is still in progress"));
     }
-    let lines = read_log(directory)?;
-    let earlier = fold_to_resume(&lines).ok_or_else(|| refuse("its log has no beginning"))?;
-    let command = lines.iter().find_map(|line| match line {
-        Line::Command { exact: Some(exact), .. } => Some(exact.clone()),
-        Line::Command { arguments, directory, .. } => {
+    let events = read_log(directory)?;
+    let earlier = fold_to_resume(&events).ok_or_else(|| refuse("its log has no beginning"))?;
+    let command = events.iter().find_map(|event| match event {
+        Event::Command { exact: Some(exact), .. } => Some(exact.clone()),
+        Event::Command { arguments, directory, .. } => {
             Some((arguments.iter().map(OsString::from).collect(), directory.into()))
         }
         _ => None,

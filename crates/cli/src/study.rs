@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use cryptbench_load::Profile;
 use cryptbench_os::{Details, FileType};
-use cryptbench_record::{InRam, Record};
+use cryptbench_record::{Event, InRam, Record, Sink as _};
 use cryptbench_report::studies::brief;
 use cryptbench_studies::here::{Tested, conclusions};
 use cryptbench_studies::own::own;
@@ -101,7 +101,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         request(part)?;
     }
     if let Some(lines) = &mut lines {
-        remarks.iter().for_each(|remark| lines.note(remark));
+        remarks.iter().cloned().for_each(|text| lines.take(&Event::Note { text, aside: false }));
     }
     let in_ram = match protocol.in_ram {
         true => Some(in_ram::in_ram(args, !args.shown.json)?),
@@ -123,7 +123,10 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     let tables = own(study, &records);
     let conclusions = conclusions(Some(study), &records.iter().collect::<Vec<_>>());
     if let Some(lines) = &mut lines {
-        lines.study(study, &tables);
+        lines.take(&Event::Study {
+            study: study.to_string(),
+            tables: serde_json::to_value(&tables)?,
+        });
     }
     if args.shown.json {
         let schema = "cryptbench.study/1";

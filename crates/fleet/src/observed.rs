@@ -212,10 +212,13 @@ impl Facts {
             (None, None) => target.filesystem.clone(),
         };
         let direct = if target.engine.direct { "direct I/O" } else { "buffered" };
-        let accounts = || record.trials.iter().filter_map(|t| Some((t, t.accounting.as_ref()?)));
+        let accounts =
+            || record.trials.iter().filter_map(|t| Some((t, t.measured.accounting.as_ref()?)));
         let stolen: f64 = accounts().filter_map(|(_, a)| a.stolen_s).sum();
-        let measured: f64 =
-            accounts().filter(|(_, a)| a.stolen_s.is_some()).map(|(t, _)| t.elapsed_s).sum();
+        let measured: f64 = accounts()
+            .filter(|(_, a)| a.stolen_s.is_some())
+            .map(|(t, _)| t.measured.elapsed_s)
+            .sum();
         Self {
             cpu_model: machine.cpu_model.clone(),
             cpu_features: machine.cpu_features.clone(),

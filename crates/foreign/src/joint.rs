@@ -238,9 +238,9 @@ fn cell(record: &Record, workload: &Workload, arm: &Arm, confidence: f64) -> Opt
 fn values(record: &Record, workload: &Workload, arm: &Arm) -> Vec<f64> {
     let unit = unit(workload);
     let value = |trial: &cryptbench_record::Trial| match unit {
-        "ms" => trial.latency.mean_us / 1000.0,
+        "ms" => trial.measured.latency.mean_us / 1000.0,
         "IO/s" | "files/s" => trial.iops(),
-        "s" => trial.elapsed_s,
+        "s" => trial.measured.elapsed_s,
         _ => trial.bandwidth() / 1e6,
     };
     record.trials_of(&workload.id, &arm.id).into_iter().map(|(_, t)| value(t)).collect()

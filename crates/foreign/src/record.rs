@@ -68,7 +68,7 @@ pub fn from_record(record: &Record, path: &Path, arms: ArmChoice<'_>) -> Result<
                     let run = Run {
                         bandwidth: positive(trial.bandwidth()),
                         iops: positive(trial.iops()),
-                        latency_us: positive(trial.latency.mean_us),
+                        latency_us: positive(trial.measured.latency.mean_us),
                         source: path.to_owned(),
                         line: None,
                     };

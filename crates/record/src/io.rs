@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use cryptbench_text::{escaped_json, shown};
 
-use crate::log::{LOG, fold, read_log};
+use crate::fold;
+use crate::log::{LOG, read_log};
 use crate::printable::{printable_document, printable_record};
 use crate::title::title;
 use crate::{Record, SCHEMA, limits};
@@ -101,8 +102,8 @@ fn read_untitled(path: &Path) -> Result<Record, RecordError> {
     if !path.is_dir() || !path.join(LOG).exists() {
         return written();
     }
-    let logged = read_log(path).and_then(|lines| {
-        fold(&lines).map(printable_record).ok_or_else(|| {
+    let logged = read_log(path).and_then(|events| {
+        fold(&events).map(printable_record).ok_or_else(|| {
             let problem = "it does not begin with the start of a run";
             let source = std::io::Error::new(std::io::ErrorKind::InvalidData, problem);
             RecordError::Io { act: "read", path: path.join(LOG), source }

@@ -5,8 +5,11 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
+mod event;
 mod evidence;
+mod fold;
 mod from_os;
+mod id;
 mod in_ram;
 mod io;
 pub mod limits;
@@ -21,10 +24,13 @@ mod slow_aes;
 mod title;
 mod trial;
 
+pub use event::{Event, Sink};
 pub use evidence::{Entropy, Evidence, Names, Randomness, ReadBack, Rest, Reveals, Scan, Sizes};
+pub use fold::{Fold, fold, fold_to_resume};
+pub use id::{ArmId, WorkloadId};
 pub use in_ram::{CipherInRam, DerivationInRam, InRam, PimInRam};
 pub use io::{LARGEST, RecordError, parse, read, read_document, title_beside, to_json, write};
-pub use log::{Fold, LOG, Line, TrialLog, fold, fold_to_resume, is_being_written, read_log};
+pub use log::{LOG, TrialLog, is_being_written, read_log};
 pub use printable::{printable_document, printable_record};
 pub use results::{Addition, Cell, CpuCost, Estimate, Latency, Results, Verdict};
 pub use run::{
@@ -37,8 +43,8 @@ pub use share::to_share;
 pub use slow_aes::SlowAes;
 pub use title::{LONGEST_TITLE, TITLE, TitleError, set_title, title};
 pub use trial::{
-    Accounting, DEVICE_FLUSH, DeviceMoved, FLUSH, Percentiles, Samples, Slices, Trial, log_ratios,
-    trials_of,
+    Accounting, DEVICE_FLUSH, DeviceMoved, FLUSH, Observation, Percentiles, Samples, Slices, Trial,
+    log_ratios, trials_of,
 };
 
 /// Version of the document. Readers refuse a newer major version and accept older ones.

@@ -1,4 +1,5 @@
-//! The JSON Schema of the document. A test generates it from the types, whose doc comments become the descriptions.
+//! The JSON Schemas of the document and of events. A test generates them from the types, whose doc comments become the
+//! descriptions.
 
 /// The JSON Schema (draft 2020-12) of a record as this version reads it. Properties that earlier
 /// records of the same version lack are optional, and unknown properties are allowed.
@@ -8,31 +9,56 @@ pub const JSON_SCHEMA: &str = include_str!("../../../docs/schema/record.schema.j
 mod tests {
     use schemars::generate::SchemaSettings;
     use schemars::transform::{Transform, transform_subschemas};
-    use schemars::{JsonSchema as _, Schema};
+    use schemars::{JsonSchema, Schema};
     use serde_json::Value;
 
     use super::JSON_SCHEMA;
-    use crate::Record;
+    use crate::{Event, Record};
 
-    /// Identifies the schema; nothing loads it.
-    const ID: &str = "urn:cryptbench:record:1";
+    /// Identifies the schema of records; nothing loads it.
+    const RECORD: &str = "urn:cryptbench:record:1";
 
-    fn generated() -> String {
+    fn generated<T: JsonSchema>(id: &str, title: &str) -> Schema {
         let generator = SchemaSettings::draft2020_12().with_transform(PlainWords).into_generator();
-        let mut schema = generator.into_root_schema_for::<Record>();
-        schema.insert("$id".to_owned(), ID.into());
-        let title = format!("{} ({})", Record::schema_name(), crate::SCHEMA);
+        let mut schema = generator.into_root_schema_for::<T>();
+        schema.insert("$id".to_owned(), id.into());
         schema.insert("title".to_owned(), title.into());
-        format!("{:#}\n", schema.to_value())
+        schema
+    }
+
+    fn same(generated: Schema, committed: &str, name: &str) {
+        let generated = format!("{:#}\n", generated.to_value());
+        if generated != committed {
+            let new = std::env::temp_dir().join(name);
+            std::fs::write(&new, generated).unwrap();
+            panic!("copy {} to docs/schema/{name}", new.display());
+        }
     }
 
     #[test]
-    fn the_committed_schema_is_what_the_types_say() {
-        let generated = generated();
-        if generated != JSON_SCHEMA {
-            let new = std::env::temp_dir().join("record.schema.json");
-            std::fs::write(&new, generated).unwrap();
-            panic!("copy {} to docs/schema/record.schema.json", new.display());
+    fn the_committed_schemas_are_what_the_types_say() {
+        let title = format!("{} ({})", Record::schema_name(), crate::SCHEMA);
+        same(generated::<Record>(RECORD, &title), JSON_SCHEMA, "record.schema.json");
+        let mut event = generated::<Event>("urn:cryptbench:event:1", "Event");
+        event.remove("$defs");
+        OfRecord.transform(&mut event);
+        let committed = include_str!("../../../docs/schema/event.schema.json");
+        same(event, committed, "event.schema.json");
+    }
+
+    /// Makes references to definitions of events those to the record's, which are the same.
+    #[derive(Clone, Debug)]
+    struct OfRecord;
+
+    impl Transform for OfRecord {
+        fn transform(&mut self, schema: &mut Schema) {
+            if let Some(Value::String(at)) = schema.get_mut("$ref") {
+                *at = match at.as_str() {
+                    "#/$defs/Record" => RECORD.to_owned(),
+                    other => format!("{RECORD}{other}"),
+                };
+            }
+            transform_subschemas(self, schema);
         }
     }
 

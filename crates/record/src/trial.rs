@@ -28,6 +28,15 @@ pub struct Trial {
     pub arm: String,
     /// Start of the trial, in seconds since the start of the run.
     pub at_s: f64,
+    /// What the trial measured.
+    #[serde(flatten)]
+    pub measured: Observation,
+}
+
+/// What a trial measured.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Observation {
     /// Measured seconds.
     pub elapsed_s: f64,
     /// Requests completed in the measured time.
@@ -170,18 +179,18 @@ pub struct Percentiles {
 impl Trial {
     /// Bytes per second.
     pub fn bandwidth(&self) -> f64 {
-        self.bytes as f64 / self.elapsed_s
+        self.measured.bytes as f64 / self.measured.elapsed_s
     }
 
     /// Requests per second.
     pub fn iops(&self) -> f64 {
-        self.ios as f64 / self.elapsed_s
+        self.measured.ios as f64 / self.measured.elapsed_s
     }
 
     /// When each of its slices began, in seconds since the start of the run, and its requests per second; the trial itself
     /// where it has none.
     pub fn course(&self) -> Vec<(f64, f64)> {
-        match &self.slices {
+        match &self.measured.slices {
             None => vec![(self.at_s, self.iops())],
             Some(slices) => slices.course().collect(),
         }
@@ -191,9 +200,9 @@ impl Trial {
     ///
     /// `None` if the device does not count, or if no bytes were requested.
     pub fn device_ratio(&self, operation: &str) -> Option<f64> {
-        let moved = self.device?;
+        let moved = self.measured.device?;
         let bytes = if operation == "read" { moved.read_bytes } else { moved.written_bytes };
-        (self.bytes > 0).then(|| bytes as f64 / self.bytes as f64)
+        (self.measured.bytes > 0).then(|| bytes as f64 / self.measured.bytes as f64)
     }
 }
 

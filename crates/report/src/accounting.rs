@@ -82,8 +82,8 @@ fn split<'a>(record: &'a Record, arm: &'a Arm) -> Option<Split<'a>> {
         for (sum, part) in split.seconds.iter_mut().zip(parts) {
             *sum += if part.is_finite() { part } else { 0.0 };
         }
-        split.capacity_s += trial.elapsed_s * f64::from(record.machine.cpus);
-        split.gib += trial.bytes as f64 / GIB;
+        split.capacity_s += trial.measured.elapsed_s * f64::from(record.machine.cpus);
+        split.gib += trial.measured.bytes as f64 / GIB;
         all_move &= workload(&trial.workload).is_some_and(moves_bytes);
     }
     if !all_move {
@@ -111,7 +111,7 @@ fn accounted<'a>(record: &'a Record, arm: &Arm) -> Vec<(&'a Trial, &'a Accountin
 /// The measured trials with their accounts; discarded ones are left out.
 pub(crate) fn measured(record: &Record) -> Vec<(&Trial, &Accounting)> {
     let of_blocks = record.trials.iter().filter(|t| t.block.is_some());
-    of_blocks.filter_map(|t| Some((t, t.accounting.as_ref()?))).collect()
+    of_blocks.filter_map(|t| Some((t, t.measured.accounting.as_ref()?))).collect()
 }
 
 /// Conditions of the machine that could have changed the results, in sentences; usually none.
@@ -169,7 +169,9 @@ pub(crate) fn remarks(record: &Record) -> Vec<String> {
 
 /// Which arms' writes ended in a cache below them, and what that means for their speed.
 fn flushes(record: &Record) -> Option<String> {
-    let late = |id: &str| record.trials.iter().any(|t| t.arm == id && t.parts.contains_key(FLUSH));
+    let late = |id: &str| {
+        record.trials.iter().any(|t| t.arm == id && t.measured.parts.contains_key(FLUSH))
+    };
     let arms: Vec<&str> =
         record.plan.arms.iter().filter(|a| late(&a.id)).map(|a| a.label.as_str()).collect();
     let (whose, them) = match arms[..] {

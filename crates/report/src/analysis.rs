@@ -103,9 +103,9 @@ fn describe(record: &Record, trials: &Trials<'_>, workload: &Workload, arm: &Arm
         bandwidth: over(&|t| Some(t.bandwidth())).unwrap_or(0.0),
         iops: over(&|t| Some(t.iops())).unwrap_or(0.0),
         latency: Latency {
-            p50_us: over(&|t| Some(t.latency.p50_us)).unwrap_or(0.0),
-            p99_us: over(&|t| t.latency.p99_us),
-            p999_us: over(&|t| t.latency.p999_us),
+            p50_us: over(&|t| Some(t.measured.latency.p50_us)).unwrap_or(0.0),
+            p99_us: over(&|t| t.measured.latency.p99_us),
+            p999_us: over(&|t| t.measured.latency.p999_us),
         },
         cpu: cpu_cost(&trials, workload, record.machine.cpus),
         device_ratio,
@@ -126,17 +126,17 @@ fn middle(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 /// Per GiB only if the workload moves bytes of files.
 fn cpu_cost(trials: &[&Trial], workload: &Workload, cpus: u32) -> CpuCost {
     let sum = |value: fn(&Trial) -> f64| trials.iter().map(|t| value(t)).sum::<f64>();
-    let process = sum(|t| t.cpu_process_s);
-    let machine = sum(|t| t.cpu_machine_s);
-    let gib = if moves_bytes(workload) { sum(|t| t.bytes as f64) / GIB } else { 0.0 };
-    let capacity = sum(|t| t.elapsed_s) * f64::from(cpus);
+    let process = sum(|t| t.measured.cpu_process_s);
+    let machine = sum(|t| t.measured.cpu_machine_s);
+    let gib = if moves_bytes(workload) { sum(|t| t.measured.bytes as f64) / GIB } else { 0.0 };
+    let capacity = sum(|t| t.measured.elapsed_s) * f64::from(cpus);
     let per = |seconds: f64, unit: f64| {
         let value = seconds / unit;
         if value.is_finite() { value } else { 0.0 }
     };
     let attributed: Option<f64> = trials
         .iter()
-        .map(|t| t.accounting.as_ref().map(|a| a.generator_s + a.daemons_s + a.kernel_s))
+        .map(|t| t.measured.accounting.as_ref().map(|a| a.generator_s + a.daemons_s + a.kernel_s))
         .sum();
     CpuCost {
         process_s_per_gib: per(process, gib),
@@ -150,7 +150,7 @@ fn cpu_cost(trials: &[&Trial], workload: &Workload, cpus: u32) -> CpuCost {
 
 /// The sum over all trials, if each has the figure.
 fn joules(trials: &[&Trial], of: fn(&Accounting) -> Option<f64>) -> Option<f64> {
-    let all = trials.iter().map(|trial| trial.accounting.as_ref().and_then(of));
+    let all = trials.iter().map(|trial| trial.measured.accounting.as_ref().and_then(of));
     all.sum::<Option<f64>>().filter(|_| !trials.is_empty())
 }
 
@@ -196,14 +196,19 @@ fn judge_arm(record: &Record, trials: &Trials<'_>, arm: &Arm, cells: &mut [Cell]
 
 #[cfg(test)]
 mod tests {
+    use cryptbench_record::Observation;
+
     use super::*;
 
     #[test]
     fn energy_is_told_per_gib_where_every_trial_has_it() {
         let trial = |energy_j, battery_j| Trial {
-            bytes: 1 << 30,
-            elapsed_s: 1.0,
-            accounting: Some(Accounting { energy_j, battery_j, ..Accounting::default() }),
+            measured: Observation {
+                bytes: 1 << 30,
+                elapsed_s: 1.0,
+                accounting: Some(Accounting { energy_j, battery_j, ..Accounting::default() }),
+                ..Observation::default()
+            },
             ..Trial::default()
         };
         let workload = Workload { operation: "read".to_owned(), ..Workload::default() };

@@ -39,7 +39,8 @@ pub(crate) fn carry_overs(plan: &Plan, trials: &[Trial]) -> Vec<CarryOver> {
 
 fn of_workload(workload: &Workload, trials: &[Trial], confidence: f64) -> Vec<CarryOver> {
     let mut blocks: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
-    for trial in trials.iter().filter(|t| t.workload == workload.id && t.slices.is_some()) {
+    for trial in trials.iter().filter(|t| t.workload == workload.id && t.measured.slices.is_some())
+    {
         if let Some(block) = trial.block {
             blocks.entry(block).or_default().push(trial);
         }
@@ -87,7 +88,7 @@ fn of_block<'a>(trials: &[&'a Trial]) -> BTreeMap<&'a str, Vec<f64>> {
 
 #[cfg(test)]
 mod tests {
-    use cryptbench_record::Slices;
+    use cryptbench_record::{Observation, Slices};
 
     use super::*;
 
@@ -109,7 +110,7 @@ mod tests {
                 block: Some(block),
                 workload: "w".to_owned(),
                 arm: arm.to_owned(),
-                slices: Some(Slices::default()),
+                measured: Observation { slices: Some(Slices::default()), ..Observation::default() },
                 ..Trial::default()
             });
             let mut before = 0;
@@ -117,7 +118,7 @@ mod tests {
                 let own = if arm == 1 { 0.8 } else { 1.0 };
                 let noise = 1.0 + 0.001 * f64::from((number as u32 * 7 + block) % 5);
                 let speed = 1e6 * own * noise * if before == 1 { 1.0 - left } else { 1.0 };
-                let slices = trials[arm].slices.as_mut().unwrap();
+                let slices = trials[arm].measured.slices.as_mut().unwrap();
                 slices.at_us.push(number as u64 * 10_000);
                 slices.elapsed_us.push(1_000_000);
                 slices.ios.push(speed as u64);
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn whole_trials_have_none() {
         let mut trials = trials(0.1);
-        trials.iter_mut().for_each(|trial| trial.slices = None);
+        trials.iter_mut().for_each(|trial| trial.measured.slices = None);
         let workload = Workload { id: "w".to_owned(), ..Workload::default() };
         assert!(of_workload(&workload, &trials, 0.95).is_empty());
     }

@@ -21,7 +21,9 @@ impl Measure {
         let inline = |system: &str| matches!(system, "plain" | "builtin");
         match record.plan.arms.iter().all(|a| inline(&a.system)) {
             true => Self::Process,
-            false if record.trials.iter().all(|t| t.accounting.is_some()) => Self::Attributed,
+            false if record.trials.iter().all(|t| t.measured.accounting.is_some()) => {
+                Self::Attributed
+            }
             false => Self::Machine,
         }
     }
@@ -38,13 +40,13 @@ impl Measure {
     /// CPU seconds of a trial by this measure, where it has them.
     pub(crate) fn seconds(self, trial: &Trial) -> Option<f64> {
         let attributed = || {
-            let a = trial.accounting.as_ref()?;
+            let a = trial.measured.accounting.as_ref()?;
             Some(a.generator_s + a.daemons_s + a.kernel_s)
         };
         match self {
-            Self::Process => Some(trial.cpu_process_s),
+            Self::Process => Some(trial.measured.cpu_process_s),
             Self::Attributed => attributed(),
-            Self::Machine => Some(trial.cpu_machine_s),
+            Self::Machine => Some(trial.measured.cpu_machine_s),
         }
     }
 

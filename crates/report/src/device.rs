@@ -13,14 +13,14 @@ use cryptbench_record::{Trial, Workload};
 /// Bytes that the device moved per requested byte; `None` if it does not count, nothing was
 /// requested, or the ratio says nothing about this workload.
 pub(crate) fn device_ratio(trial: &Trial, workload: &Workload) -> Option<f64> {
-    let moved = trial.device?;
+    let moved = trial.measured.device?;
     let bytes = match workload.operation.as_str() {
         "read" => moved.read_bytes,
         "write" | "create" => moved.written_bytes,
         "mixed" => moved.read_bytes.saturating_add(moved.written_bytes),
         _ => return None,
     };
-    (trial.bytes > 0).then(|| bytes as f64 / trial.bytes as f64)
+    (trial.measured.bytes > 0).then(|| bytes as f64 / trial.measured.bytes as f64)
 }
 
 /// Whether CPU time per byte means anything: the workload moves bytes of files.
@@ -30,13 +30,14 @@ pub(crate) fn moves_bytes(workload: &Workload) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use cryptbench_record::DeviceMoved;
+    use cryptbench_record::{DeviceMoved, Observation};
 
     use super::*;
 
     fn ratio(operation: &str) -> Option<f64> {
         let device = DeviceMoved { read_bytes: 30, written_bytes: 60, reads: 3, writes: 6 };
-        let trial = Trial { bytes: 100, device: Some(device), ..Trial::default() };
+        let measured = Observation { bytes: 100, device: Some(device), ..Observation::default() };
+        let trial = Trial { measured, ..Trial::default() };
         device_ratio(&trial, &Workload { operation: operation.to_owned(), ..Workload::default() })
     }
 

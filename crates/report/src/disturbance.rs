@@ -17,7 +17,7 @@ const STOLEN: f64 = 0.01;
 
 /// How much the machine did besides the run.
 pub(crate) struct Disturbance {
-    /// Measured trials with an account.
+    /// Observation trials with an account.
     pub(crate) trials: usize,
     /// Trials in which other programs kept the run waiting for a processor.
     pub(crate) crowded: Crowd,
@@ -47,7 +47,7 @@ impl Disturbance {
         let sum = |of: &dyn Fn(&(&Trial, &Accounting)) -> Option<f64>| -> f64 {
             all.iter().filter_map(of).filter(|v| v.is_finite()).sum()
         };
-        let time = sum(&|(trial, _)| Some(trial.elapsed_s));
+        let time = sum(&|(trial, _)| Some(trial.measured.elapsed_s));
         let share = sum(&|(_, a)| a.stolen_s) / (time * f64::from(record.machine.cpus));
         let stolen = Some(share).filter(|share| *share >= STOLEN);
         Self { trials: all.len(), crowded, short_of_memory, stolen }
@@ -65,13 +65,13 @@ impl Crowd {
 
 /// Share of the processors that a trial saw others use, those counted that had been there before the run.
 fn others(record: &Record, trial: &Trial, a: &Accounting) -> f64 {
-    let others = a.other_s / (trial.elapsed_s * f64::from(record.machine.cpus));
+    let others = a.other_s / (trial.measured.elapsed_s * f64::from(record.machine.cpus));
     if others.is_finite() { others + record.machine.idle_baseline } else { 0.0 }
 }
 
 #[cfg(test)]
 mod tests {
-    use cryptbench_record::{Machine, Plan, Target};
+    use cryptbench_record::{Machine, Observation, Plan, Target};
 
     use super::*;
 
@@ -85,17 +85,15 @@ mod tests {
             workload: "w".to_owned(),
             arm: "plain".to_owned(),
             at_s: f64::from(sequence),
-            elapsed_s: 1.0,
-            ios: 1,
-            bytes: 1,
-            latency: cryptbench_record::Percentiles::default(),
-            cpu_process_s: 1.0,
-            cpu_machine_s: 1.0,
-            device: None,
-            accounting: Some(account.clone()),
-            samples: None,
-            parts: std::collections::BTreeMap::new(),
-            slices: None,
+            measured: Observation {
+                elapsed_s: 1.0,
+                ios: 1,
+                bytes: 1,
+                cpu_process_s: 1.0,
+                cpu_machine_s: 1.0,
+                accounting: Some(account.clone()),
+                ..Observation::default()
+            },
         };
         Record {
             schema: cryptbench_record::SCHEMA.to_owned(),
@@ -134,7 +132,7 @@ mod tests {
     fn time_that_the_hypervisor_took_is_a_share_of_all_processors() {
         let mut record = record(0.0, 0.0);
         for trial in &mut record.trials {
-            trial.accounting.as_mut().unwrap().stolen_s = Some(0.1);
+            trial.measured.accounting.as_mut().unwrap().stolen_s = Some(0.1);
         }
         let stolen = Disturbance::of(&record).stolen.unwrap();
         assert!((stolen - 0.05).abs() < 1e-12, "{stolen}");

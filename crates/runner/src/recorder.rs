@@ -1,25 +1,23 @@
-//! The record of a run as it grows. Every line goes to the log that the observer keeps and is added
-//! up here, so the final record equals the log.
+//! The record of a run as it grows. Every event goes to the sink of whoever started the run and is
+//! added up here, so the final record equals the log.
 
-use cryptbench_record::{self as record, Fold, Line, Record};
+use cryptbench_record::{self as record, Event, Fold, Record, Sink};
 
 use crate::decide::Plan;
 use crate::finish::Finished;
 use crate::prepare::Claimed;
-use crate::{Event, Halt, Observer, RunError, resumed};
+use crate::{Halt, RunError, resumed};
 
-/// Adds up the lines of a run, and passes them on.
+/// Adds up the events of a run, and passes them on.
 pub(crate) struct Recorder<'a> {
-    observer: &'a mut dyn Observer,
+    sink: &'a mut dyn Sink,
     fold: Fold,
-    /// Notes from before the first trial, in sentences, until they are written to the log.
-    notes: Option<Vec<String>>,
     /// Number of trials measured by an earlier part of the run.
     before: usize,
 }
 
 impl<'a> Recorder<'a> {
-    /// Reports the plan and the target. From here on everything is logged.
+    /// Reports the plan and the target, and the remarks on them.
     ///
     /// # Errors
     /// [`RunError::Usage`] if the run continues one with another plan or target.
@@ -27,68 +25,60 @@ impl<'a> Recorder<'a> {
         plan: &Plan,
         claimed: &Claimed<'_>,
         program_version: &str,
-        observer: &'a mut dyn Observer,
+        sink: &'a mut dyn Sink,
     ) -> Result<Self, RunError> {
-        let target = claimed.describe(&plan.recorded);
-        observer.event(Event::Planned { plan: &plan.recorded, target: &target });
-        let mut notes = claimed.notes.clone();
-        for note in &notes {
-            observer.event(Event::Note(note));
-        }
-        if let Some(earlier) = plan.earlier.as_deref() {
-            resumed::check(earlier, &plan.recorded, &target, program_version)?;
-            notes.push(format!(
-                "The run was interrupted after {:.0} s and {} trials, and resumed later.",
-                earlier.elapsed_s,
-                earlier.trials.len()
-            ));
-            observer.log(&Line::Resumed { at_s: earlier.elapsed_s });
-            let fold = Fold::begin(Record { stops: Vec::new(), ..earlier.clone() });
-            return Ok(Self { observer, fold, notes: Some(notes), before: earlier.trials.len() });
-        }
-        let record = Record {
+        let (recorded, target) = (plan.recorded.clone(), claimed.describe(&plan.recorded));
+        sink.take(&Event::Planned {
+            plan: Box::new(recorded.clone()),
+            target: Box::new(target.clone()),
+        });
+        let earlier = plan.earlier.as_deref();
+        let fits = earlier.map(|e| resumed::check(e, &recorded, &target, program_version));
+        let record = earlier.cloned().unwrap_or_else(|| Record {
             schema: record::SCHEMA.to_owned(),
             program_version: program_version.to_owned(),
             run_id: plan.run_id.clone(),
             started: plan.started.clone(),
             elapsed_s: 0.0,
             partial: true,
-            plan: plan.recorded.clone(),
+            plan: recorded,
             machine: claimed.machine.clone(),
             target,
             trials: Vec::new(),
             stops: Vec::new(),
-            notes: notes.clone(),
+            notes: Vec::new(),
             evidence: Vec::new(),
             in_ram: None,
             node: None,
             results: None,
             title: None,
+        });
+        let event = match earlier {
+            Some(earlier) => Event::Resumed { at_s: earlier.elapsed_s },
+            None => Event::Start(Box::new(record.clone())),
         };
-        observer.log(&Line::Start(Box::new(record.clone())));
-        Ok(Self { observer, fold: Fold::begin(record), notes: Some(notes), before: 0 })
+        let before = record.trials.len();
+        let mut recorder = Self { sink, fold: Fold::begin(record), before };
+        recorder.take(&event);
+        claimed.notes.iter().for_each(|note| recorder.tell(note.clone()));
+        fits.transpose()?;
+        if let Some(earlier) = earlier {
+            recorder.note(format!(
+                "The run was interrupted after {:.0} s and {before} trials, and resumed later.",
+                earlier.elapsed_s,
+            ));
+        }
+        Ok(recorder)
     }
 
     /// Adds a note for readers and reports it at once.
-    pub(crate) fn tell(&mut self, note: String) {
-        self.observer.event(Event::Note(&note));
-        self.note(note);
+    pub(crate) fn tell(&mut self, text: String) {
+        self.take(&Event::Note { text, aside: false });
     }
 
     /// Adds a note for readers of the record.
-    pub(crate) fn note(&mut self, note: String) {
-        match &mut self.notes {
-            Some(notes) => notes.push(note),
-            None => self.log(&Line::Note(note)),
-        }
-    }
-
-    /// Reports that set-up is complete, with `plan` and `target` including everything found out
-    /// meanwhile.
-    pub(crate) fn prepared(&mut self, plan: &record::Plan, target: record::Target) {
-        let notes = self.notes.take().unwrap_or_default();
-        let plan = Box::new(plan.clone());
-        self.log(&Line::Prepared { plan, target: Box::new(target), notes });
+    pub(crate) fn note(&mut self, text: String) {
+        self.take(&Event::Note { text, aside: true });
     }
 
     /// The record so far.
@@ -115,13 +105,9 @@ impl<'a> Recorder<'a> {
     }
 }
 
-impl Observer for Recorder<'_> {
-    fn event(&mut self, event: Event<'_>) {
-        self.observer.event(event);
-    }
-
-    fn log(&mut self, line: &Line) {
-        self.fold.add(line);
-        self.observer.log(line);
+impl Sink for Recorder<'_> {
+    fn take(&mut self, event: &Event) {
+        self.fold.take(event);
+        self.sink.take(event);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use cryptbench_record::Record;
+use cryptbench_record::{Record, Sink};
 
 use crate::decide::decide;
 use crate::look::look;
 use crate::prepare::Claimed;
 use crate::recorder::Recorder;
-use crate::{Observer, Request, RunError};
+use crate::{Request, RunError};
 
 /// Runs `request`. `stop` ends the run within a second.
 ///
@@ -21,12 +21,12 @@ pub fn run(
     request: &Request,
     program_version: &str,
     stop: &AtomicBool,
-    observer: &mut dyn Observer,
+    sink: &mut dyn Sink,
 ) -> Result<(Record, Option<RunError>), RunError> {
     let facts = look(request);
     let plan = decide(request, &facts)?;
     let claimed = Claimed::claim(&plan, stop)?;
-    let mut recorder = Recorder::begin(&plan, &claimed, program_version, observer)?;
+    let mut recorder = Recorder::begin(&plan, &claimed, program_version, sink)?;
     let prepared = claimed.prepare(&mut recorder);
     let measured = prepared.measure(&mut recorder);
     let verified = measured.verify(&mut recorder);

@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cryptbench_os::process::{Handle, ended_by, in_own_group};
+use cryptbench_record::Event;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -178,16 +180,20 @@ impl Measurement {
             if text.is_empty() {
                 continue;
             }
-            let event = serde_json::from_str(text).ok().filter(|v: &Value| v["event"].is_string());
-            let event = event.unwrap_or_else(|| json!({ "event": "message", "text": text }));
             let mut told = lock(told);
             if told.over {
                 continue;
             }
-            if event["event"] == "saved" {
-                told.directories.extend(event["directory"].as_str().map(str::to_owned));
+            // The whole object goes on: it has names that the event itself has not.
+            let object = serde_json::from_str(text).unwrap_or(Value::Null);
+            let Ok(event) = Event::deserialize(&object) else {
+                self.log.add(Kind::Words, &json!({ "event": "message", "text": text }));
+                continue;
+            };
+            self.log.add(kind(&event), &object);
+            if let Event::Saved { directory } = event {
+                told.directories.push(directory);
             }
-            self.log.add(kind(&event), &event);
         }
     }
 }
@@ -197,16 +203,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn kind(event: &Value) -> Kind {
-    match event["event"].as_str() {
-        Some("planned" | "saved" | "study") => Kind::Kept,
-        Some("table") => Kind::Passing("table"),
-        Some("trial") => Kind::Passing("trial"),
-        Some("filling") => Kind::Passing("filling"),
-        Some("preparing" | "checking") => Kind::Passing("preparing"),
-        Some("estimate") => {
+fn kind(event: &Event) -> Kind {
+    match event {
+        Event::Planned { .. } | Event::Saved { .. } | Event::Study { .. } => Kind::Kept,
+        Event::Table { .. } => Kind::Passing("table"),
+        Event::Begun { .. } => Kind::Passing("trial"),
+        Event::Filling { .. } => Kind::Passing("filling"),
+        Event::Preparing { .. } | Event::Checking { .. } => Kind::Passing("preparing"),
+        Event::Estimate { workload, arm, .. } => {
             let mut curve = DefaultHasher::new();
-            (event["workload"].as_str(), event["arm"].as_str()).hash(&mut curve);
+            (workload, arm).hash(&mut curve);
             Kind::Point(curve.finish())
         }
         _ => Kind::Words,

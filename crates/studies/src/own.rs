@@ -50,9 +50,9 @@ fn values(record: &Record, workload: &Workload, arm: &Arm, of: impl Fn(&Trial) -
 /// Mean of the trials in the unit of the workload's headline.
 fn mean(record: &Record, workload: &Workload, arm: &Arm) -> Option<f64> {
     let value = |t: &Trial| match workload.headline.as_str() {
-        "latency" => t.latency.mean_us / 1000.0,
+        "latency" => t.measured.latency.mean_us / 1000.0,
         "iops" => t.iops(),
-        "seconds" => t.elapsed_s,
+        "seconds" => t.measured.elapsed_s,
         _ => t.bandwidth() / MIB,
     };
     trimmed_mean(&values(record, workload, arm, value), 0)
@@ -110,7 +110,7 @@ impl Quantity {
         let value = |t: &Trial| match self {
             Self::Speed => t.bandwidth() / MIB,
             Self::Rate => t.iops(),
-            Self::Cpu => 100.0 * t.cpu_machine_s / (t.elapsed_s * cpus),
+            Self::Cpu => 100.0 * t.measured.cpu_machine_s / (t.measured.elapsed_s * cpus),
         };
         trimmed_mean(&values(record, workload, arm, value), 0)
     }
@@ -208,7 +208,7 @@ fn copies(record: &Record) -> Table {
     for workload in &record.plan.workloads {
         let mut first = None;
         for arm in arms(record) {
-            let times = values(record, workload, arm, |t| t.elapsed_s);
+            let times = values(record, workload, arm, |t| t.measured.elapsed_s);
             let (Some(kept), Some(bytes)) = (trimmed(&times, 1), workload.trial_bytes) else {
                 continue;
             };
@@ -245,7 +245,8 @@ fn losses(iozone: Option<&Record>, dd: Option<&Record>) -> Option<Table> {
         let copy = dd.and_then(|r| {
             let workload = r.plan.workloads.first()?;
             let own = arms(r).find(|a| a.id == arm.id)?;
-            let seconds = |arm| trimmed_mean(&values(r, workload, arm, |t| t.elapsed_s), 0);
+            let seconds =
+                |arm| trimmed_mean(&values(r, workload, arm, |t| t.measured.elapsed_s), 0);
             let (time, base) = (seconds(own)?, seconds(plain(r)?)?);
             let speed = workload.trial_bytes? as f64 / time / 1e6;
             // Computed from speeds: the shorter time has the larger speed.

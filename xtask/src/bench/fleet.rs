@@ -123,7 +123,7 @@ fn make(base: &Record, number: usize, fleet: &Path) -> anyhow::Result<u64> {
         record.plan.arms.iter().map(|_| 1.0 + random.random_range(-0.03..0.03)).collect();
     for trial in &mut record.trials {
         let arm = record.plan.arms.iter().position(|arm| arm.id == trial.arm);
-        trial.elapsed_s *= arm.map_or(1.0, |arm| own[arm]);
+        trial.measured.elapsed_s *= arm.map_or(1.0, |arm| own[arm]);
     }
     record.node = Some(Node {
         name: format!("node{number:05}"),

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, ExitCode, Stdio};
 use anyhow::anyhow;
 use cryptbench_os::process::{in_own_group, this_program};
 use cryptbench_os::user::{Asker, run_as};
-use cryptbench_record::{Line, Record, TrialLog};
+use cryptbench_record::{Event, Record, TrialLog};
 use cryptbench_runner::RunError;
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +31,8 @@ enum Order {
     Resume(OsString),
     /// The log of the run of that name.
     Log(String),
-    /// A line of the log.
-    Append(Box<Line>),
+    /// An event for the log.
+    Append(Box<Event>),
     /// Record and page.
     Save(Box<Record>),
 }
@@ -98,9 +98,9 @@ impl Keeper {
         self.done(&Order::Log(run.to_owned()))
     }
 
-    /// Adds a line to the log.
-    pub fn append(&mut self, line: &Line) -> io::Result<()> {
-        self.done(&Order::Append(Box::new(line.clone())))
+    /// Adds an event to the log.
+    pub fn append(&mut self, event: &Event) -> io::Result<()> {
+        self.done(&Order::Append(Box::new(event.clone())))
     }
 
     /// Writes record and page.
@@ -182,9 +182,9 @@ impl Kept {
                 let begun = self.files().and_then(|files| files.log(&run));
                 done(begun.map(|log| self.log = Some(log)))
             }
-            Order::Append(line) => {
+            Order::Append(event) => {
                 let log = self.log.as_mut().ok_or_else(|| ErrorKind::NotFound.into());
-                done(log.and_then(|log| log.append(&line)))
+                done(log.and_then(|log| log.append(&event)))
             }
             Order::Save(record) => match self.files().map(|files| files.save(&record)) {
                 Ok(Saved::In(path)) => Answer::SavedIn(path.into()),

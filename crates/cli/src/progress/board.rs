@@ -1,9 +1,10 @@
 //! The table that fills during a run: an interval for each workload and choice, or for each choice if there
 //! are many.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use cryptbench_record::{Arm, ArmRole, Plan, Workload};
+use cryptbench_record::{Arm, ArmId, ArmRole, Plan, WorkloadId};
 use cryptbench_report::{Names, answer_json, in_order, share_words};
 use serde_json::Value;
 
@@ -24,12 +25,20 @@ type Share = (f64, f64, f64);
 /// The newest estimates of a run.
 #[derive(Default)]
 pub struct Board {
-    /// Label and name of each workload and of each choice.
-    workloads: Vec<(String, String)>,
-    choices: Vec<(String, String)>,
-    /// All labels with their names, pass-throughs among them.
-    names: BTreeMap<String, String>,
+    /// Those that are rows or columns, in their order.
+    workloads: Vec<WorkloadId>,
+    choices: Vec<ArmId>,
+    /// Label and name of all, pass-throughs among them.
+    names: BTreeMap<String, (String, String)>,
     shares: BTreeMap<(usize, usize), Share>,
+}
+
+/// What a workload or arm is called.
+pub struct Called<'a> {
+    /// In tables of the record.
+    pub label: Cow<'a, str>,
+    /// By people.
+    pub name: Cow<'a, str>,
 }
 
 impl Board {
@@ -38,32 +47,58 @@ impl Board {
         let names = Names::of(plan);
         let encrypted = || plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted);
         let is_engine = |arm: &&Arm| arm.system == "builtin";
-        let named = |arm: &Arm| (arm.label.clone(), names.arm(arm).to_owned());
+        let id = |arm: &Arm| arm.id.clone().into();
         let systems = encrypted().filter(|arm| !is_engine(arm));
-        let named_workload = |w: &Workload| (w.label.clone(), names.workload(w).to_owned());
-        let workloads: Vec<_> = in_order(&plan.workloads).into_iter().map(named_workload).collect();
-        let arms = plan.arms.iter().map(named);
+        let called = |id: &str, label: &str, name: &str| {
+            (id.to_owned(), (label.to_owned(), name.to_owned()))
+        };
+        let arms = plan.arms.iter().map(|a| called(&a.id, &a.label, names.arm(a)));
+        let workloads = plan.workloads.iter().map(|w| called(&w.id, &w.label, names.workload(w)));
         Self {
-            choices: systems.chain(encrypted().filter(is_engine)).map(named).collect(),
-            names: workloads.iter().cloned().chain(arms).collect(),
-            workloads,
+            choices: systems.chain(encrypted().filter(is_engine)).map(id).collect(),
+            names: arms.chain(workloads).collect(),
+            workloads: in_order(&plan.workloads).into_iter().map(|w| w.id.clone().into()).collect(),
             shares: BTreeMap::new(),
         }
     }
 
-    /// What people call the workload or arm of this label.
-    pub fn name<'a>(&'a self, label: &'a str) -> &'a str {
-        // If all take turns, none of them is named.
-        let label = if label.ends_with(" arms by turns") { "all by turns" } else { label };
-        self.names.get(label).map_or(label, String::as_str)
+    fn called<'a>(&'a self, id: &'a str) -> Called<'a> {
+        let (label, name) =
+            self.names.get(id).map_or((id, id), |(label, name)| (label.as_str(), name.as_str()));
+        Called { label: label.into(), name: name.into() }
+    }
+
+    /// What a workload is called.
+    pub fn workload<'a>(&'a self, id: &'a WorkloadId) -> Called<'a> {
+        self.called(id)
+    }
+
+    /// What an arm is called.
+    pub fn arm<'a>(&'a self, id: &'a ArmId) -> Called<'a> {
+        self.called(id)
+    }
+
+    /// What the arms of a trial are called: if all take turns, none of them is named.
+    pub fn arms<'a>(&'a self, ids: &'a [ArmId]) -> Called<'a> {
+        match ids {
+            [id] => self.arm(id),
+            all => Called {
+                label: format!("{} arms by turns", all.len()).into(),
+                name: "all by turns".into(),
+            },
+        }
+    }
+
+    /// The name of an arm that may not be in the plan.
+    pub fn name_of<'a>(&'a self, id: &ArmId, label: &'a str) -> &'a str {
+        self.names.get(id.as_str()).map_or(label, |(_, name)| name)
     }
 
     /// Adds an estimate; ignores that of plain storage repeated and of pass-throughs.
-    pub fn add(&mut self, workload: &str, choice: &str, share: Share) {
-        let at = |all: &[(String, String)], label| all.iter().position(|(own, _)| own == label);
-        if let (Some(row), Some(column)) =
-            (at(&self.workloads, workload), at(&self.choices, choice))
-        {
+    pub fn add(&mut self, workload: &WorkloadId, choice: &ArmId, share: Share) {
+        let row = self.workloads.iter().position(|id| id == workload);
+        let column = self.choices.iter().position(|id| id == choice);
+        if let (Some(row), Some(column)) = (row, column) {
             self.shares.insert((row, column), share);
         }
     }
@@ -111,23 +146,26 @@ impl Board {
     }
 
     fn by_workload(&self) -> Table {
-        let row = |(at, (_, name)): (usize, &(String, String))| {
+        let row = |(at, id): (usize, &WorkloadId)| {
             let shares = 0..self.choices.len();
-            (name.clone(), shares.map(|choice| self.shares.get(&(at, choice)).copied()).collect())
+            (
+                self.workload(id).name.into_owned(),
+                shares.map(|choice| self.shares.get(&(at, choice)).copied()).collect(),
+            )
         };
         Table {
             corner: "Workload",
-            headings: self.choices.iter().map(|(_, name)| name.clone()).collect(),
+            headings: self.choices.iter().map(|id| self.arm(id).name.into_owned()).collect(),
             rows: self.workloads.iter().enumerate().map(row).collect(),
         }
     }
 
     /// The geometric mean of each choice over the workloads that have an estimate so far.
     fn by_choice(&self) -> Table {
-        let row = |(at, (_, name)): (usize, &(String, String))| {
+        let row = |(at, id): (usize, &ArmId)| {
             let own: Vec<Share> =
                 self.shares.iter().filter(|((_, c), _)| *c == at).map(|(_, s)| *s).collect();
-            (name.clone(), vec![mean(&own)])
+            (self.arm(id).name.into_owned(), vec![mean(&own)])
         };
         Table {
             corner: "Choice",
@@ -161,6 +199,8 @@ fn words(share: Option<Share>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use cryptbench_record::Workload;
+
     use super::*;
 
     fn plan(systems: usize) -> Plan {
@@ -188,12 +228,16 @@ mod tests {
         }
     }
 
+    fn add(board: &mut Board, workload: &str, choice: &str, share: Share) {
+        board.add(&workload.into(), &choice.into(), share);
+    }
+
     #[test]
     fn estimates_fill_a_table_of_workloads_with_the_engine_last() {
         let mut board = Board::of(&plan(2));
         assert_eq!(board.text(80), "", "nothing is known yet");
-        board.add("label of a", "system 1", (0.58, 0.566, 0.602));
-        board.add("label of a", "plain again", (1.0, 0.9, 1.1));
+        add(&mut board, "a", "system-1", (0.58, 0.566, 0.602));
+        add(&mut board, "a", "plain-again", (1.0, 0.9, 1.1));
         let text = board.text(80);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4, "{text}");
@@ -211,7 +255,7 @@ mod tests {
         let mut board = Board::of(&plan(1));
         let empty = board.json();
         assert_eq!(empty["rows"][1]["values"], serde_json::json!([null, null]));
-        board.add("label of a", "system 0", (0.58, 0.566, 0.602));
+        add(&mut board, "a", "system-0", (0.58, 0.566, 0.602));
         let table = board.json();
         assert_eq!(table["headings"].as_array().unwrap().len(), 2, "{table}");
         let field = &table["rows"][0]["values"][0];
@@ -222,8 +266,8 @@ mod tests {
     #[test]
     fn many_choices_are_rows_with_their_means() {
         let mut board = Board::of(&plan(9));
-        for workload in ["label of a", "label of b"] {
-            board.add(workload, "system 3", (0.25, 0.2, 0.3));
+        for workload in ["a", "b"] {
+            add(&mut board, workload, "system-3", (0.25, 0.2, 0.3));
         }
         let text = board.text(80);
         assert_eq!(text.lines().count(), 11, "{text}");

@@ -1,13 +1,10 @@
 //! The events of a run as lines of JSON on standard error, for front ends (docs/serve.md lists them).
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cryptbench_os::terminal::silence_errors;
-use cryptbench_record::{Arm, Plan, Target, Workload};
+use cryptbench_record::{Arm, Event, Plan, Sink, Target, Workload};
 use cryptbench_report::Names;
-use cryptbench_runner::Event;
-use cryptbench_studies::{Letter, Table};
 use serde_json::{Value, json};
 
 use super::board::Board;
@@ -16,7 +13,8 @@ use crate::say;
 /// Shortest time between two tables.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Writes one line for each event, and from time to time the table of estimates. The run goes on if the reader ends.
+/// Writes one line for each event that front ends get, and from time to time the table of estimates. The run goes on if
+/// the reader ends.
 #[derive(Default)]
 pub struct Lines {
     unread: bool,
@@ -26,55 +24,45 @@ pub struct Lines {
     written: Option<Instant>,
 }
 
-impl Lines {
-    pub fn show(&mut self, event: &Event<'_>) {
+impl Sink for Lines {
+    fn take(&mut self, event: &Event) {
         match event {
             Event::Planned { plan, .. } => {
                 self.board = Board::of(plan);
-                self.write(&object(event, &self.board));
+                self.write(event);
                 self.table();
                 return;
             }
+            Event::Prepared { plan, .. } => self.board = Board::of(plan),
             Event::Estimate { workload, arm, kept, low, high } => {
                 self.board.add(workload, arm, (*kept, *low, *high));
                 self.changed = true;
             }
             // Between trials, so that it does not disturb the measurement.
-            Event::Trial { .. }
+            Event::Begun { .. }
                 if self.changed && self.written.is_none_or(|at| at.elapsed() >= EVERY) =>
             {
                 self.table();
             }
             _ => {}
         }
-        self.write(&object(event, &self.board));
+        if !event.is_kept() || matches!(event, Event::Note { aside: false, .. }) {
+            self.write(event);
+        }
     }
+}
 
+impl Lines {
     fn table(&mut self) {
-        self.write(&json!({ "event": "table", "table": self.board.json() }));
+        self.write(&Event::Table { table: self.board.json() });
         (self.changed, self.written) = (false, Some(Instant::now()));
     }
 
-    /// The tables of a published study, repeated here.
-    pub fn study(&mut self, study: Letter, tables: &[Table]) {
-        self.write(&json!({ "event": "study", "study": study, "tables": tables }));
-    }
-
-    /// A remark that is not an event of the run itself.
-    pub fn note(&mut self, text: &str) {
-        self.write(&json!({ "event": "note", "text": text }));
-    }
-
-    /// The record is saved there.
-    pub fn saved(&mut self, directory: &Path) {
-        self.write(&json!({ "event": "saved", "directory": directory }));
-    }
-
-    fn write(&mut self, object: &Value) {
+    fn write(&mut self, event: &Event) {
         if self.unread {
             return;
         }
-        if say::json_line(object).is_err() {
+        if say::json_line(&object(event, &self.board)).is_err() {
             self.unread = true;
             // Other messages must not fail there either: the record comes first.
             let _ = silence_errors();
@@ -82,43 +70,38 @@ impl Lines {
     }
 }
 
-fn object(event: &Event<'_>, board: &Board) -> Value {
-    match event {
-        Event::Planned { plan, target } => planned(plan, target),
-        Event::Filling { done, total } => {
-            json!({ "event": "filling", "done": done, "total": total })
+/// The event with what people call its workload and arms.
+fn object(event: &Event, board: &Board) -> Value {
+    let mut object = serde_json::to_value(event).expect("an event is plain data");
+    let more = match event {
+        Event::Planned { plan, target } => summary(plan, target),
+        Event::Preparing { arm, what, .. } => json!({ "name": board.name_of(arm, what) }),
+        Event::Checking { arm } => {
+            let arm = board.arm(arm);
+            json!({ "what": arm.label, "name": arm.name })
         }
-        Event::Preparing { what, place: (number, of) } => {
-            let name = board.name(what);
-            json!({ "event": "preparing", "what": what, "name": name, "number": number, "of": of })
+        Event::Begun { workload, arms, block, .. } => {
+            let (workload, arm) = (board.workload(workload), board.arms(arms));
+            json!({
+                "workload": workload.label,
+                "arm": arm.label,
+                "names": [workload.name, arm.name],
+                "pair": block.map(|b| b + 1),
+            })
         }
-        Event::Checking { what } => {
-            json!({ "event": "checking", "what": what, "name": board.name(what) })
+        Event::Estimate { workload, arm, .. } => {
+            json!({ "workload": board.workload(workload).label, "arm": board.arm(arm).label })
         }
-        Event::Trial { workload, arm, block, elapsed, budget, trials: (done, all) } => json!({
-            "event": "trial",
-            "workload": workload,
-            "arm": arm,
-            "names": [board.name(workload), board.name(arm)],
-            "pair": block.map(|b| b + 1),
-            "elapsed_s": elapsed.as_secs_f64(),
-            "budget_s": budget.as_secs_f64(),
-            "trials_done": done,
-            "trials": all,
-        }),
-        Event::Estimate { workload, arm, kept, low, high } => json!({
-            "event": "estimate",
-            "workload": workload,
-            "arm": arm,
-            "kept": kept,
-            "low": low,
-            "high": high,
-        }),
-        Event::Note(text) => json!({ "event": "note", "text": text }),
+        _ => json!({}),
+    };
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
     }
+    object
 }
 
-fn planned(plan: &Plan, target: &Target) -> Value {
+/// What is planned, in brief.
+fn summary(plan: &Plan, target: &Target) -> Value {
     let names = Names::of(plan);
     let workload = |w: &Workload| {
         let name = names.workload(w);
@@ -127,7 +110,6 @@ fn planned(plan: &Plan, target: &Target) -> Value {
     let arm =
         |a: &Arm| json!({ "id": a.id, "label": a.label, "name": names.arm(a), "role": a.role });
     json!({
-        "event": "planned",
         "schema": "cryptbench.progress/1",
         "profile": plan.profile,
         "workloads": plan.workloads.iter().map(workload).collect::<Vec<_>>(),
@@ -145,16 +127,19 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_units() {
-        let event = Event::Trial {
-            workload: "random reads",
-            arm: "plain",
+        let event = Event::Begun {
+            workload: "rand-read".into(),
+            arms: vec!["plain".into(), "builtin".into()],
             block: Some(0),
-            elapsed: Duration::from_millis(1500),
-            budget: Duration::from_secs(60),
-            trials: (3, None),
+            elapsed_s: 1.5,
+            budget_s: 60.0,
+            trials_done: 3,
+            trials: None,
         };
         let object = object(&event, &Board::default());
         assert_eq!((&object["pair"], &object["elapsed_s"]), (&json!(1), &json!(1.5)));
+        assert_eq!((&object["event"], &object["workload"]), (&json!("trial"), &json!("rand-read")));
+        assert_eq!(object["arm"], "2 arms by turns");
         assert!(object["trials"].is_null());
     }
 }

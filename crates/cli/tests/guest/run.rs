@@ -78,7 +78,10 @@ fn a_run_measures_dm_crypt_truecrypt_and_ecryptfs_and_leaves_nothing() {
         for workload in ["write", "read"] {
             let trials = record.trials_of(workload, arm);
             assert_eq!(trials.len(), 2, "{workload} on {arm}");
-            assert!(trials.iter().all(|(_, t)| t.ios > 0 && t.bytes > 0), "{workload} on {arm}");
+            assert!(
+                trials.iter().all(|(_, t)| t.measured.ios > 0 && t.measured.bytes > 0),
+                "{workload} on {arm}"
+            );
         }
     }
     // Each was taken down to its data at rest and brought up again.
@@ -245,9 +248,9 @@ fn an_open_luks2_device_is_measured_beside_the_device_below_and_nothing_is_writt
         for arm in ["plain", "plain-again", "paired"] {
             let trials = record.trials_of("read", arm);
             assert_eq!(trials.len(), 2, "{arm}");
-            assert!(trials.iter().all(|(_, t)| t.bytes > 0), "{arm}");
+            assert!(trials.iter().all(|(_, t)| t.measured.bytes > 0), "{arm}");
             let written: u64 =
-                trials.iter().filter_map(|(_, t)| Some(t.device?.written_bytes)).sum();
+                trials.iter().filter_map(|(_, t)| Some(t.measured.device?.written_bytes)).sum();
             assert_eq!(written, 0, "{arm}");
         }
         assert!(record.evidence.is_empty(), "proof takes writing");

@@ -59,14 +59,15 @@ fn records() {
 #[test]
 fn logs() {
     let record = cryptbench_record::read(&fixtures().join("builtin-only.json")).unwrap();
-    let mut whole = serde_json::to_string(&cryptbench_record::Line::Start(Box::new(
+    let mut whole = serde_json::to_string(&cryptbench_record::Event::Start(Box::new(
         cryptbench_record::Record { trials: Vec::new(), ..record.clone() },
     )))
     .unwrap();
     for trial in record.trials.iter().take(20) {
         whole += "\n";
-        whole += &serde_json::to_string(&cryptbench_record::Line::Trial(Box::new(trial.clone())))
-            .unwrap();
+        whole +=
+            &serde_json::to_string(&cryptbench_record::Event::Measured(Box::new(trial.clone())))
+                .unwrap();
     }
     whole += "\n";
     judge("inputs: logs of runs", 20, &[whole.into_bytes()], |path, _| {

@@ -100,7 +100,7 @@ fn made(directory: &Path, machines: usize, slower: f64) {
         let own = 1.0 + 0.01 * (i as f64 * 2.399).sin();
         let factor = if i + 1 == machines { slower } else { own };
         for trial in record.trials.iter_mut().filter(|t| t.arm.contains("aes")) {
-            trial.elapsed_s *= factor;
+            trial.measured.elapsed_s *= factor;
         }
         let name = format!("node{i:02}.json");
         cryptbench_record::write(&record, &directory.join(name)).unwrap();
@@ -160,7 +160,7 @@ fn a_volume_that_is_held_to_a_rate_is_named_as_it_hides_the_cost() {
     // As a claim of 3,000 requests a second answers, whatever is asked.
     let mut record = cryptbench_record::read(&fleet.join("node02.json")).unwrap();
     for trial in record.trials.iter_mut().filter(|t| t.workload.ends_with("-4k-q32")) {
-        trial.elapsed_s = trial.ios as f64 / 3000.0;
+        trial.measured.elapsed_s = trial.measured.ios as f64 / 3000.0;
     }
     cryptbench_record::write(&record, &fleet.join("node02.json")).unwrap();
     assert!(report().contains("A rate limit hides the cost, 1 machine: node02"), "{}", report());

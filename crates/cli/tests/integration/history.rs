@@ -14,7 +14,7 @@ fn days(s: &Sandbox, levels: &[f64]) -> Vec<String> {
         record.run_id = format!("day-{day}");
         record.started = format!("2026-01-{:02}T00:00:00Z", day + 1);
         for trial in &mut record.trials {
-            trial.elapsed_s /= level;
+            trial.measured.elapsed_s /= level;
         }
         let path = s.out().join(format!("{day}.json"));
         cryptbench_record::write(&record, &path).unwrap();

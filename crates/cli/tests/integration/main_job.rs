@@ -30,7 +30,12 @@ fn a_run_prints_its_answer_and_leaves_a_record_and_a_page() {
     use ArmRole::{Encrypted, NullLayer, Plain, PlainAgain};
     assert_eq!(roles, [Plain, PlainAgain, NullLayer, Encrypted, Encrypted]);
     assert!(record.plan.arms[4].kernel_tier.is_some());
-    assert!(record.trials.iter().all(|t| t.ios > 0 && t.bytes > 0 && t.elapsed_s > 0.0));
+    assert!(
+        record
+            .trials
+            .iter()
+            .all(|t| t.measured.ios > 0 && t.measured.bytes > 0 && t.measured.elapsed_s > 0.0)
+    );
     let results = record.results.as_ref().unwrap();
     assert_eq!(results.cells.len(), 8 * 5);
     assert!(!results.sentences.is_empty());

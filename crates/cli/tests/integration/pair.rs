@@ -70,7 +70,7 @@ fn plain_and_gocryptfs_on_disks_of_their_own() {
     // Each arm's own device was counted: what gocryptfs wrote did not go to the disk of plain storage.
     let name = |disk: &Loop| disk.device.replace("/dev/", "");
     let device_of = |d: &Option<cryptbench_record::Device>| d.as_ref().map(|d| d.name.clone());
-    let counted = record.trials.iter().all(|t| t.block.is_none() || t.device.is_some());
+    let counted = record.trials.iter().all(|t| t.block.is_none() || t.measured.device.is_some());
     if counted && device_of(&record.target.device) == Some(name(&first)) {
         assert_eq!(device_of(&paired.device), Some(name(&second)));
         for arm in &record.plan.arms {
@@ -78,7 +78,7 @@ fn plain_and_gocryptfs_on_disks_of_their_own() {
                 .trials
                 .iter()
                 .filter(|t| t.arm == arm.id && t.workload.contains("write"))
-                .map(|t| t.device.unwrap().written_bytes)
+                .map(|t| t.measured.device.unwrap().written_bytes)
                 .sum();
             assert!(written > 1 << 20, "{}: {written} bytes", arm.label);
         }

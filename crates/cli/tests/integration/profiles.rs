@@ -37,7 +37,7 @@ fn run(profile: &str, more: &[&str]) -> Option<(String, Record, usize)> {
             let expected = usize::from(record.plan.includes(workload, arm));
             assert_eq!(trials.len(), expected, "{profile}: {} on {}", workload.id, arm.id);
             for (_, trial) in trials {
-                assert!(trial.elapsed_s > 0.0, "{profile}: {} on {}", workload.id, arm.id);
+                assert!(trial.measured.elapsed_s > 0.0, "{profile}: {} on {}", workload.id, arm.id);
             }
         }
     }
@@ -97,7 +97,7 @@ fn hdtune_records_its_curve_and_its_access_times() {
     let (_, record, _) = run("hdtune", &["--size", "256MiB", "--data-unit", "512"]).unwrap();
     let curve = record.plan.workloads.iter().find(|w| w.pattern == "sampled").unwrap();
     let (_, trial) = record.trials_of(&curve.id, "plain")[0];
-    let samples = trial.samples.as_ref().unwrap();
+    let samples = trial.measured.samples.as_ref().unwrap();
     assert_eq!(samples.offset.len(), samples.latency_us.len());
     let end = samples.offset.iter().max().unwrap();
     assert!(*end > (256 << 20) * 9 / 10, "the curve ends at {end}");
@@ -133,7 +133,7 @@ fn fsync_makes_each_write_durable_and_tells_its_p99() {
         assert_eq!(workload.flush.as_deref(), Some("each-write"), "{}", workload.id);
         for arm in &record.plan.arms {
             for (_, trial) in record.trials_of(&workload.id, &arm.id) {
-                let latency = &trial.latency;
+                let latency = &trial.measured.latency;
                 let is_above = latency.p99_us.is_none_or(|p99| p99 >= latency.p50_us);
                 assert!(latency.p50_us > 0.0 && is_above, "{}", workload.id);
             }
@@ -174,8 +174,9 @@ fn mount_times_the_opening_of_volumes_and_splits_it() {
     let (_, record, _) = run("mount", more).unwrap();
     let encrypted = record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted);
     assert!(encrypted.count() >= arms);
-    let opened = record.trials.iter().find(|t| t.parts.contains_key("derivation")).unwrap();
-    assert!(opened.parts["derivation"] <= opened.elapsed_s);
+    let opened =
+        record.trials.iter().find(|t| t.measured.parts.contains_key("derivation")).unwrap();
+    assert!(opened.measured.parts["derivation"] <= opened.measured.elapsed_s);
 }
 
 #[test]

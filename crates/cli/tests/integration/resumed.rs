@@ -39,8 +39,9 @@ fn killed_as(s: &Sandbox, out: &str, arguments: &[&str], trials: usize) {
 fn complete(log: &str) -> BTreeMap<String, u32> {
     let mut blocks = BTreeMap::new();
     for line in log.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok()) {
-        let end = &line["block-end"];
-        if let (Some(workload), Some(_)) = (end["workload"].as_str(), end["block"].as_u64()) {
+        if line["event"] == "block-end"
+            && let (Some(workload), Some(_)) = (line["workload"].as_str(), line["block"].as_u64())
+        {
             *blocks.entry(workload.to_owned()).or_default() += 1;
         }
     }

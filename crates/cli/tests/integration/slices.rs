@@ -34,21 +34,24 @@ fn the_arms_of_a_block_take_turns() {
         return;
     }
     for trial in measured_trials(&record) {
-        let slices = trial.slices.as_ref().expect("every workload of this profile can be cut");
+        let slices =
+            trial.measured.slices.as_ref().expect("every workload of this profile can be cut");
         assert_eq!(slices.at_us.len(), slices.ios.len());
-        assert_eq!(slices.ios.iter().sum::<u64>(), trial.ios);
-        let flush = trial.parts.get(DEVICE_FLUSH).copied().unwrap_or_default();
+        assert_eq!(slices.ios.iter().sum::<u64>(), trial.measured.ios);
+        let flush = trial.measured.parts.get(DEVICE_FLUSH).copied().unwrap_or_default();
         let sum = slices.elapsed_us.iter().sum::<u64>() as f64 / 1e6;
         let rounding = 1e-6 * slices.ios.len() as f64;
-        assert!((trial.elapsed_s - flush - sum).abs() <= rounding, "{trial:?}");
-        let account = trial.accounting.as_ref().unwrap();
+        assert!((trial.measured.elapsed_s - flush - sum).abs() <= rounding, "{trial:?}");
+        let account = trial.measured.accounting.as_ref().unwrap();
         // Inline arms are in the generator; the process's clock spans the same time.
-        assert!(account.generator_s > 0.0 && trial.cpu_process_s > 0.0, "{account:?}");
+        assert!(account.generator_s > 0.0 && trial.measured.cpu_process_s > 0.0, "{account:?}");
     }
     for workload in &record.plan.workloads {
         let mut turns: Vec<(u64, &str)> = measured_trials(&record)
             .filter(|trial| trial.workload == workload.id && trial.block == Some(0))
-            .flat_map(|t| t.slices.iter().flat_map(|s| &s.at_us).map(|at| (*at, t.arm.as_str())))
+            .flat_map(|t| {
+                t.measured.slices.iter().flat_map(|s| &s.at_us).map(|at| (*at, t.arm.as_str()))
+            })
             .collect();
         turns.sort_unstable();
         let changes = turns.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
@@ -62,8 +65,8 @@ fn the_arms_of_a_block_take_turns() {
 fn whole_trials_are_to_be_had_and_short_ones_stay_whole() {
     let whole = measured(&["--no-slices"]);
     assert!(whole.plan.slice_s.is_none());
-    assert!(measured_trials(&whole).all(|trial| trial.slices.is_none()));
+    assert!(measured_trials(&whole).all(|trial| trial.measured.slices.is_none()));
     let short = with_trials_of("8ms", &[]);
     assert!(short.plan.slice_s.is_none(), "8 ms are less than two slices");
-    assert!(measured_trials(&short).all(|trial| trial.slices.is_none()));
+    assert!(measured_trials(&short).all(|trial| trial.measured.slices.is_none()));
 }

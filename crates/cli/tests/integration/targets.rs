@@ -430,8 +430,13 @@ fn the_whole_surface_is_read_and_nothing_is_written() {
     assert!(record.plan.arms.iter().any(|arm| arm.system == "builtin"));
     for arm in &record.plan.arms {
         let (_, trial) = record.trials_of("surface", &arm.id)[0];
-        assert_eq!((trial.bytes, trial.ios), (whole, whole / 65536), "{}", arm.id);
-        let samples = trial.samples.as_ref().unwrap();
+        assert_eq!(
+            (trial.measured.bytes, trial.measured.ios),
+            (whole, whole / 65536),
+            "{}",
+            arm.id
+        );
+        let samples = trial.measured.samples.as_ref().unwrap();
         let mut places = samples.offset.clone();
         places.sort_unstable();
         let blocks: Vec<u64> = (0..whole / 65536).map(|block| block * 65536).collect();

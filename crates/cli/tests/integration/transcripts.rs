@@ -114,7 +114,7 @@ fn the_records_of_transcripts_are_this_schema_and_have_their_trials() {
         let record = cryptbench_record::read(&file).unwrap();
         assert!(!record.trials.is_empty(), "{}", file.display());
         assert!(record.results.is_none(), "derived anew, so that a stale result cannot be shown");
-        assert!(record.trials.iter().all(|t| t.samples.is_none()));
+        assert!(record.trials.iter().all(|t| t.measured.samples.is_none()));
         let bytes = fs::metadata(&file).unwrap().len();
         assert!(bytes < 7 << 18, "{bytes} bytes are too many for {}", file.display());
     }

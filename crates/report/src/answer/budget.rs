@@ -93,7 +93,7 @@ pub(super) fn to_part(mean: f64, half_width: f64, ran: u32) -> Need {
 pub(super) fn options(record: &Record, needs: &[Need]) -> Option<String> {
     let most = needs.iter().copied().max_by(|a, b| a.factor().total_cmp(&b.factor()))?;
     let plan = &record.plan;
-    let measuring: f64 = record.trials.iter().map(|t| t.elapsed_s).sum();
+    let measuring: f64 = record.trials.iter().map(|t| t.measured.elapsed_s).sum();
     let setup = (record.elapsed_s - measuring * 1.3).max(0.0);
     let wanted = setup + (record.elapsed_s - setup).max(1.0) * most.factor();
     if wanted > LONGEST_S.max(NOT_TOO_LONG * record.elapsed_s) {

@@ -87,7 +87,7 @@ fn row<'a>(lookup: &Lookup<'a>, workload: &'a Workload, layer: &Arm, arm: &Arm) 
         decompose(&values, scale, lookup.record.plan.confidence)
     };
     let measure = Measure::of(lookup.record);
-    let cpu = |t: &Trial| measure.seconds(t).map_or(f64::NAN, |s| s / t.ios as f64);
+    let cpu = |t: &Trial| measure.seconds(t).map_or(f64::NAN, |s| s / t.measured.ios as f64);
     Some(Row {
         workload,
         speed: taken_apart(&Trial::iops, Scale::Log)?,

@@ -226,6 +226,7 @@ fn written(record: &Record) -> f64 {
             (w.id.as_str(), share)
         })
         .collect();
-    let of = |t: &Trial| shares.get(t.workload.as_str()).map_or(0.0, |s| s * t.bytes as f64);
+    let of =
+        |t: &Trial| shares.get(t.workload.as_str()).map_or(0.0, |s| s * t.measured.bytes as f64);
     record.trials.iter().map(of).sum()
 }

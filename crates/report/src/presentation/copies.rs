@@ -39,8 +39,8 @@ pub(crate) fn copies<'a>(lookup: &Lookup<'a>) -> Vec<(&'a Workload, Vec<Copy<'a>
 fn copy<'a>(lookup: &Lookup<'a>, workload: &Workload, arm: &'a Arm) -> Option<Copy<'a>> {
     let trials = lookup.trials.of_cell(&workload.id, &arm.id);
     let seconds: Vec<f64> =
-        trials.iter().map(|t| t.elapsed_s).filter(|s| s.is_finite() && *s > 0.0).collect();
-    let bytes: Vec<f64> = trials.iter().map(|t| t.bytes as f64).collect();
+        trials.iter().map(|t| t.measured.elapsed_s).filter(|s| s.is_finite() && *s > 0.0).collect();
+    let bytes: Vec<f64> = trials.iter().map(|t| t.measured.bytes as f64).collect();
     let bytes = mean(&bytes)?;
     let (used, speed) = match is_trimmed(lookup) {
         true => (trimmed(&seconds), trimmed_speed(bytes, &seconds)),

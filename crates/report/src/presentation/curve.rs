@@ -139,7 +139,7 @@ fn samples<'a>(
         .iter()
         .filter(move |t| t.workload == workload.id && t.block.is_some())
         .filter(move |t| arm.is_none_or(|arm| t.arm == arm.id))
-        .filter_map(|t| t.samples.as_ref())
+        .filter_map(|t| t.measured.samples.as_ref())
 }
 
 /// Speed at each place: bytes over latency, times the requests in flight; the median of the trials.

@@ -94,7 +94,7 @@ fn response(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<f64> 
         .trials
         .of_cell(&workload.id, &arm.id)
         .into_iter()
-        .map(|t| t.latency.mean_us)
+        .map(|t| t.measured.latency.mean_us)
         .filter(|us| us.is_finite() && *us > 0.0)
         .collect();
     median(&means)

@@ -72,13 +72,15 @@ pub(crate) fn opening(
     let trials = lookup.trials.of_cell(&workload.id, &arm.id);
     let mut seconds: Vec<f64> = trials
         .iter()
-        .map(|t| t.elapsed_s / t.ios.max(1) as f64)
+        .map(|t| t.measured.elapsed_s / t.measured.ios.max(1) as f64)
         .filter(|s| s.is_finite() && *s >= 0.0)
         .collect();
     seconds.sort_by(f64::total_cmp);
     let skip = ranks_outside(seconds.len());
     let of_part = |name: &String| {
-        median(&trials.iter().filter_map(|t| t.parts.get(name).copied()).collect::<Vec<_>>())
+        median(
+            &trials.iter().filter_map(|t| t.measured.parts.get(name).copied()).collect::<Vec<_>>(),
+        )
     };
     Some(Opening {
         median: median(&seconds)?,
@@ -112,7 +114,7 @@ fn parts(lookup: &Lookup<'_>, workloads: &[&Workload]) -> Vec<String> {
         .trials
         .iter()
         .filter(|t| workloads.iter().any(|w| w.id == t.workload))
-        .flat_map(|t| t.parts.keys().map(String::as_str))
+        .flat_map(|t| t.measured.parts.keys().map(String::as_str))
         .collect();
     let (first, rest): (Vec<&str>, Vec<&str>) =
         names.into_iter().partition(|name| name.contains("deriv"));

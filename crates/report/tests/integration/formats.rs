@@ -64,7 +64,7 @@ fn a_row_of_csv_is_a_measured_trial_with_its_own_numbers() {
     for (row, t) in rows.iter().zip(measured) {
         assert_eq!((row["workload"], row["arm"]), (t.workload.as_str(), t.arm.as_str()));
         let number = |name: &str| row[name].parse::<f64>().unwrap().to_bits();
-        assert_eq!(number("elapsed_s"), t.elapsed_s.to_bits());
+        assert_eq!(number("elapsed_s"), t.measured.elapsed_s.to_bits());
         assert_eq!(number("bandwidth_bytes_per_s"), t.bandwidth().to_bits());
         assert_eq!(row["sequence"], t.sequence.to_string());
     }
@@ -91,8 +91,8 @@ fn broken_numbers_are_empty_and_empty_tables_have_their_columns() {
     let mut record = small();
     let header = csv_of(&record, Rows::Trials).lines().next().unwrap().to_owned();
     for t in &mut record.trials {
-        t.elapsed_s = 0.0;
-        t.cpu_process_s = f64::NAN;
+        t.measured.elapsed_s = 0.0;
+        t.measured.cpu_process_s = f64::NAN;
     }
     let text = csv_of(&record, Rows::Trials);
     assert!(!text.contains("inf") && !text.contains("NaN"), "{text:.400}");

@@ -171,11 +171,11 @@ fn thin_and_broken_records_make_sound_pages() {
     let mut record = standard().record();
     for (i, t) in record.trials.iter_mut().enumerate() {
         match i % 5 {
-            0 => t.elapsed_s = 0.0,
-            1 => t.latency.p99_us = Some(f64::INFINITY),
-            2 => t.cpu_process_s = f64::NAN,
+            0 => t.measured.elapsed_s = 0.0,
+            1 => t.measured.latency.p99_us = Some(f64::INFINITY),
+            2 => t.measured.cpu_process_s = f64::NAN,
             3 => t.at_s = f64::NAN,
-            _ => (t.ios, t.bytes) = (0, 0),
+            _ => (t.measured.ios, t.measured.bytes) = (0, 0),
         }
     }
     record.elapsed_s = f64::NAN;
@@ -296,7 +296,7 @@ fn pages_of_large_records_leave_out_and_say_what() {
     assert_sound(&whole);
     let (shown, _) = without_scripts(&whole);
     assert!(!shown.contains("too large") && shown.contains("fig-trials"));
-    assert!(embedded(&whole).unwrap().trials[0].accounting.is_some());
+    assert!(embedded(&whole).unwrap().trials[0].measured.accounting.is_some());
 
     let record = everything(18, 5);
     let large = page(&record);
@@ -311,7 +311,7 @@ fn pages_of_large_records_leave_out_and_say_what() {
         assert_eq!(row[0], t.sequence);
         let place = row[3].as_u64().unwrap() as usize;
         assert_eq!(record.plan.arms[place].id, t.arm);
-        assert!((row[5].as_f64().unwrap() / t.elapsed_s - 1.0).abs() < 1e-5);
+        assert!((row[5].as_f64().unwrap() / t.measured.elapsed_s - 1.0).abs() < 1e-5);
     }
 
     let larger = page(&everything(70, 4));

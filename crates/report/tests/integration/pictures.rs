@@ -163,7 +163,7 @@ fn copies_follow_the_trimmed_rule() {
     let wanted =
         |t: &&mut Trial| t.workload == "copy-random" && t.arm == "plain" && t.block.is_some();
     for (trial, s) in record.trials.iter_mut().filter(wanted).zip(seconds) {
-        trial.elapsed_s = s;
+        trial.measured.elapsed_s = s;
     }
     let text = text(&record, 100);
     let row: Vec<&str> = text
@@ -215,7 +215,7 @@ fn the_curve_of_the_whole_surface_has_its_speeds() {
     surface.pattern = "sequential".to_owned();
     let id = surface.id.clone();
     for t in record.trials.iter_mut().filter(|t| t.workload == id) {
-        let offsets = t.samples.iter_mut().flat_map(|s| s.offset.iter_mut());
+        let offsets = t.measured.samples.iter_mut().flat_map(|s| s.offset.iter_mut());
         offsets.enumerate().for_each(|(i, at)| *at = i as u64 * (10 << 20));
     }
     let text = text(&record, 120);
@@ -232,7 +232,7 @@ fn the_curve_of_the_whole_surface_has_its_speeds() {
 fn curves_survive_samples_that_are_broken_or_touch_everywhere() {
     let mut record = profiles::hdtune();
     for (i, t) in record.trials.iter_mut().enumerate() {
-        let Some(samples) = &mut t.samples else { continue };
+        let Some(samples) = &mut t.measured.samples else { continue };
         match i % 4 {
             0 => samples.latency_us.iter_mut().for_each(|us| *us = 0.0),
             1 => samples.latency_us.truncate(7),
@@ -244,8 +244,9 @@ fn curves_survive_samples_that_are_broken_or_touch_everywhere() {
     let mut record = profiles::hdtune();
     for t in &mut record.trials {
         // Without access times the surface ends where its own samples do.
-        t.samples = t.samples.take().filter(|_| t.workload.starts_with("surface"));
-        let offsets = t.samples.iter_mut().flat_map(|s| s.offset.iter_mut());
+        t.measured.samples =
+            t.measured.samples.take().filter(|_| t.workload.starts_with("surface"));
+        let offsets = t.measured.samples.iter_mut().flat_map(|s| s.offset.iter_mut());
         offsets.enumerate().for_each(|(i, at)| *at = i as u64 * 65_536);
     }
     assert!(text(&record, 80).contains("25 MiB"), "400 blocks that touch each other");
@@ -255,7 +256,7 @@ fn curves_survive_samples_that_are_broken_or_touch_everywhere() {
 fn small_files_are_never_called_cached_for_what_moves_no_bytes() {
     let mut record = profiles::small_files().record();
     for t in &mut record.trials {
-        let device = t.device.as_mut().unwrap();
+        let device = t.measured.device.as_mut().unwrap();
         (device.read_bytes, device.written_bytes) = (0, 0);
     }
     let results = analyse(&record);
@@ -272,9 +273,9 @@ fn small_files_are_never_called_cached_for_what_moves_no_bytes() {
 fn mixed_workloads_count_what_the_device_read_and_wrote() {
     let mut record = profiles::crystaldiskmark().record();
     for t in record.trials.iter_mut().filter(|t| t.workload.ends_with("mix")) {
-        let device = t.device.as_mut().unwrap();
-        device.read_bytes = t.bytes * 7 / 10;
-        device.written_bytes = t.bytes * 3 / 10;
+        let device = t.measured.device.as_mut().unwrap();
+        device.read_bytes = t.measured.bytes * 7 / 10;
+        device.written_bytes = t.measured.bytes * 3 / 10;
     }
     let results = analyse(&record);
     let mixed = cell(&results, "seq1m-q8t1-mix", SMALL_UNITS).unwrap();
@@ -343,12 +344,12 @@ fn cpu_time_is_split_by_who_used_it_and_remarkable_machines_are_noted() {
     assert_eq!(fields[3..7], ["0.31", "0.000", "0.015", "0.005"], "{row}");
     assert!(!quiet.contains("Note: "), "nothing remarkable");
     for t in &mut record.trials {
-        t.accounting.as_mut().unwrap().cpu_pressure = Some(0.3);
+        t.measured.accounting.as_mut().unwrap().cpu_pressure = Some(0.3);
     }
     assert!(!text(&record, 100).contains("Note: "), "the run itself made its threads wait");
     for t in &mut record.trials {
         let arm = t.arm.clone();
-        let a = t.accounting.as_mut().unwrap();
+        let a = t.measured.accounting.as_mut().unwrap();
         a.other_s = 1.0;
         a.stolen_s = Some(0.4);
         a.temperature_c = Some(97.0);

@@ -102,7 +102,7 @@ fn a_cache_under_one_arm_only_spares_the_others() {
 #[test]
 fn the_device_is_only_asked_where_it_counts() {
     let mut record = Fixture::one_arm(0.9).record();
-    record.trials.iter_mut().for_each(|t| t.device = None);
+    record.trials.iter_mut().for_each(|t| t.measured.device = None);
     let results = analyse(&record);
     assert!(results.cells.iter().all(|c| !c.cached && c.device_ratio.is_none()));
     assert!(arm_cells(&results, ARM).all(|c| c.kept.is_some()));
@@ -129,10 +129,10 @@ fn two_pairs_are_too_few() {
 fn cpu_time_is_summed_over_trials_before_it_is_divided() {
     let mut record = Fixture::one_arm(1.0).one_workload().record();
     for t in record.trials.iter_mut().filter(|t| t.block.is_some() && t.arm == ARM) {
-        t.bytes = 1 << 30;
-        t.elapsed_s = 2.0;
-        t.cpu_process_s = if t.block == Some(0) { 1.2 } else { 0.0 };
-        t.cpu_machine_s = 4.0;
+        t.measured.bytes = 1 << 30;
+        t.measured.elapsed_s = 2.0;
+        t.measured.cpu_process_s = if t.block == Some(0) { 1.2 } else { 0.0 };
+        t.measured.cpu_machine_s = 4.0;
     }
     let results = analyse(&record);
     let cpu = arm_cells(&results, ARM).next().unwrap().cpu;
@@ -147,8 +147,8 @@ fn discarded_trials_enter_nothing() {
     let mut record = fixture.record();
     let before = analyse(&record);
     for t in record.trials.iter_mut().filter(|t| t.block.is_none()) {
-        t.ios *= 1000;
-        t.cpu_process_s = 1e6;
+        t.measured.ios *= 1000;
+        t.measured.cpu_process_s = 1e6;
     }
     let after = analyse(&record);
     assert_eq!(serde_json::to_value(&before).unwrap(), serde_json::to_value(&after).unwrap());
@@ -182,10 +182,10 @@ fn broken_numbers_lead_to_no_estimate_rather_than_a_wrong_one() {
     let mut record = Fixture::one_arm(0.9).record();
     for (i, t) in record.trials.iter_mut().enumerate() {
         match i % 4 {
-            0 => t.elapsed_s = 0.0,
-            1 => t.ios = 0,
-            2 => t.latency.p50_us = f64::NAN,
-            _ => t.cpu_process_s = f64::INFINITY,
+            0 => t.measured.elapsed_s = 0.0,
+            1 => t.measured.ios = 0,
+            2 => t.measured.latency.p50_us = f64::NAN,
+            _ => t.measured.cpu_process_s = f64::INFINITY,
         }
     }
     let results = analyse(&record);

@@ -4,7 +4,7 @@ pub(crate) mod notes;
 
 use std::sync::atomic::Ordering;
 
-use cryptbench_record::Line;
+use cryptbench_record::{Event, Sink as _};
 use cryptbench_text::chain;
 
 use self::notes::{cut_short, few_requests, steady_note};
@@ -12,7 +12,7 @@ use crate::measure::Measured;
 use crate::prepare::{Arm, Claimed, Prepared, PreparedTarget, Up};
 use crate::recorder::Recorder;
 use crate::verify::Verified;
-use crate::{Halt, Observer as _, RunError};
+use crate::{Halt, RunError};
 
 /// How a run ended.
 pub(crate) struct Finished {
@@ -58,7 +58,7 @@ impl Verified<'_> {
             || stop.load(Ordering::Relaxed)
             || cut_short(&so_far.plan, &so_far.stops);
         notes.into_iter().for_each(|note| recorder.note(note));
-        recorder.log(&Line::End { elapsed_s: clock.elapsed().as_secs_f64(), partial, emulated });
+        recorder.take(&Event::End { elapsed_s: clock.elapsed().as_secs_f64(), partial, emulated });
         Finished { halt, found, left_over }
     }
 }

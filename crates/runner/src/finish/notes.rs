@@ -39,9 +39,10 @@ pub(super) fn few_requests(plan: &record::Plan, trials: &[record::Trial]) -> Opt
         .filter(|w| w.is_timed())
         .filter(|w| {
             let least = 8 * u64::from(w.in_flight());
-            let whole =
-                |t: &&record::Trial| t.workload == w.id && t.block.is_some() && t.slices.is_none();
-            trials.iter().filter(whole).any(|t| t.ios < least)
+            let whole = |t: &&record::Trial| {
+                t.workload == w.id && t.block.is_some() && t.measured.slices.is_none()
+            };
+            trials.iter().filter(whole).any(|t| t.measured.ios < least)
         })
         .collect();
     let first = few.first()?;

@@ -1,12 +1,12 @@
 //! Workloads on many small files.
 
 use cryptbench_load::{FileAction, FileSet, FileWork};
-use cryptbench_record::Accounting;
+use cryptbench_record::{Accounting, Observation};
 
 use super::Measured;
 use super::lower_cache::{drop_below, settle_below};
 use super::numbers::percentiles;
-use crate::{Halt, Observation};
+use crate::Halt;
 
 impl Measured<'_> {
     /// Runs one action on a set of files.

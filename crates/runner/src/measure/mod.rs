@@ -17,15 +17,15 @@ use std::time::{Duration, Instant};
 
 use cryptbench_load::{FileSet, Work};
 use cryptbench_os::counters::{Passed, Snapshot};
-use cryptbench_record::Line;
+use cryptbench_record::Observation;
 use cryptbench_system::PreparedArm;
 
-use self::schedule::drive_on;
+use self::schedule::drive;
 pub use self::slicing::Turns;
 use crate::decide::Plan;
 use crate::prepare::{Arm, Prepared};
 use crate::recorder::Recorder;
-use crate::{Bench, Halt, Observation, Observer as _, RunError};
+use crate::{Bench, Halt, RunError};
 
 /// How often a pause checks the stop flag.
 const STOP_POLL: Duration = Duration::from_millis(50);
@@ -46,10 +46,9 @@ impl<'a> Prepared<'a> {
         let mut measured = Measured { generation: 0, files: BTreeMap::new(), prepared: self };
         if measured.prepared.halt.is_none() {
             let plan = measured.prepared.recorded.clone();
-            let earlier = recorder.so_far().trials.clone();
-            let course = drive_on(&plan, earlier, &mut measured, recorder);
-            recorder.log(&Line::Stops(course.stops));
-            measured.prepared.halt = course.halt;
+            let earlier = measured.plan().earlier.as_deref();
+            let earlier = earlier.map_or(&[][..], |earlier| &earlier.trials);
+            measured.prepared.halt = drive(&plan, earlier, &mut measured, recorder).err();
         }
         measured
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use cryptbench_load::UnlockWork;
-use cryptbench_record::{Accounting, Percentiles};
+use cryptbench_record::{Accounting, Observation, Percentiles};
 
 use super::Measured;
-use crate::{Halt, Observation};
+use crate::Halt;
 
 impl Measured<'_> {
     /// Opens the arm's volume once.

@@ -8,14 +8,14 @@ use cryptbench_blockdev::{Extent, IoMode, IoTarget, cached_share};
 use cryptbench_load::{
     Acknowledged, Amount, BlockWork, Cache, Content, FileUse, Flush, Job, LoadError, WorkAmount,
 };
-use cryptbench_record::{Accounting, DEVICE_FLUSH, FLUSH};
+use cryptbench_record::{Accounting, DEVICE_FLUSH, FLUSH, Observation};
 
 use super::Measured;
 use super::fresh::FreshFile;
 use super::lower_cache::{drop_below, late, settle_below};
 use super::numbers::{percentiles, samples, scaled, share};
 use crate::prepare::ActiveRange;
-use crate::{Halt, Observation, RunError};
+use crate::{Halt, RunError};
 
 impl Measured<'_> {
     /// Runs a block workload.

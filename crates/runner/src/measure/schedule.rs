@@ -3,40 +3,13 @@
 use std::time::Duration;
 
 use cryptbench_record::{
-    Arm, Line, Percentiles, Plan, Slices, StopReason, Trial, Workload, WorkloadStop, log_ratios,
+    Arm, Event, Observation, Plan, Sink, StopReason, Trial, Workload, WorkloadStop, log_ratios,
 };
 use cryptbench_stats::{Decision, StoppingRule, block_order, estimate};
 
 use super::slicing::{Slicing, Speed, Turns, slicing};
+use crate::Halt;
 use crate::decide::limits::stopping_rule;
-use crate::{Event, Halt, Observer};
-
-/// The measurements of one trial.
-#[derive(Clone, Debug, Default)]
-pub struct Observation {
-    /// Measured seconds.
-    pub elapsed_s: f64,
-    /// Requests completed.
-    pub ios: u64,
-    /// Bytes completed.
-    pub bytes: u64,
-    /// Latency of the requests.
-    pub latency: Percentiles,
-    /// CPU seconds of this process.
-    pub cpu_process_s: f64,
-    /// CPU seconds of the whole machine without its idle baseline.
-    pub cpu_machine_s: f64,
-    /// Counters of the device.
-    pub device: Option<cryptbench_record::DeviceMoved>,
-    /// CPU time by purpose, and the state of the machine.
-    pub accounting: Option<cryptbench_record::Accounting>,
-    /// Single requests, if the workload asks for them.
-    pub samples: Option<cryptbench_record::Samples>,
-    /// Parts of the time: names and seconds.
-    pub parts: std::collections::BTreeMap<String, f64>,
-    /// The slices of the trial, if arms took turns.
-    pub slices: Option<Slices>,
-}
 
 /// What a schedule drives: the real storage, or a simulated one in tests.
 pub trait Bench {
@@ -49,8 +22,8 @@ pub trait Bench {
     /// Whether an arm's trials of a workload can be cut into slices: switching to it needs no new
     /// set-up, and what it leaves behind does not burden other arms.
     fn takes_turns(&self, workload: usize, arm: usize) -> bool;
-    /// Runs workload `workload` on the arms of `turns`, a slice at a time. Returns the observation
-    /// of each arm in the order of `turns.arms`.
+    /// Runs workload `workload` on the arms of `turns`, a slice at a time. Returns what
+    /// each arm measured, in the order of `turns.arms`.
     ///
     /// # Errors
     /// [`Halt`]; the slices are then invalid.
@@ -68,40 +41,29 @@ pub trait Bench {
     fn interrupted(&self) -> bool;
 }
 
-/// The course of a run: its trials, and why each workload ended.
-#[derive(Debug, Default)]
-pub struct Course {
-    /// All trials in order.
-    pub trials: Vec<Trial>,
-    /// Why each workload ended, in plan order.
-    pub stops: Vec<WorkloadStop>,
-    /// What ended the run early, if anything; the trials before it are valid.
-    pub halt: Option<Halt>,
-}
-
 /// Drives `bench` through `plan` until precision, the limit of pairs, the budget, an interruption
-/// or an error.
-pub fn drive(plan: &Plan, bench: &mut dyn Bench, observer: &mut dyn Observer) -> Course {
-    drive_on(plan, Vec::new(), bench, observer)
-}
-
-/// The same after an earlier part of the run: continues with the block after its complete blocks.
-pub fn drive_on(
+/// or an error; after the `earlier` trials of a resumed run, continues with the block after its
+/// complete blocks. The `sink` gets each trial, and why each workload ended.
+///
+/// # Errors
+/// [`Halt`]; the trials before it are valid.
+pub fn drive(
     plan: &Plan,
-    earlier: Vec<Trial>,
+    earlier: &[Trial],
     bench: &mut dyn Bench,
-    observer: &mut dyn Observer,
-) -> Course {
-    let blocks = plan.workloads.iter().map(|w| complete_blocks(&earlier, &w.id)).collect();
-    let of = |w: &Workload, arm: &Arm| log_ratios(&earlier, &w.id, &arm.id, &plan.baseline(arm));
+    sink: &mut dyn Sink,
+) -> Result<(), Halt> {
+    let blocks = plan.workloads.iter().map(|w| complete_blocks(earlier, &w.id)).collect();
+    let of = |w: &Workload, arm: &Arm| log_ratios(earlier, &w.id, &arm.id, &plan.baseline(arm));
     let ratios_of = |w: &Workload| plan.arms[1..].iter().map(|a| of(w, a)).collect();
     let ratios = plan.workloads.iter().map(ratios_of).collect();
     let mut driver = Driver {
         plan,
         bench,
-        observer,
+        sink,
         rule: stopping_rule(plan),
-        course: Course { trials: earlier, ..Course::default() },
+        done: earlier.len() as u32,
+        of_block: Vec::new(),
         blocks,
         ratios,
         ended: vec![None; plan.workloads.len()],
@@ -109,33 +71,24 @@ pub fn drive_on(
         planned: plan.fixed_trials(),
         speeds: vec![vec![Speed::default(); plan.arms.len()]; plan.workloads.len()],
     };
-    driver.remember_speeds();
-    let last = match driver.all() {
-        Ok(reason) => reason,
-        Err(halt) => {
-            driver.course.halt = Some(halt);
-            StopReason::Interrupted
-        }
+    driver.remember_speeds(earlier);
+    let (last, end) = match driver.all() {
+        Ok(reason) => (reason, Ok(())),
+        Err(halt) => (StopReason::Interrupted, Err(halt)),
     };
-    driver.course.stops = plan
-        .workloads
-        .iter()
-        .enumerate()
-        .map(|(i, w)| WorkloadStop {
-            workload: w.id.clone(),
-            reason: driver.ended[i].unwrap_or(last),
-            pairs: driver.blocks[i],
-        })
-        .collect();
-    driver.course
+    driver.tell_stops(last);
+    end
 }
 
 struct Driver<'a> {
     plan: &'a Plan,
     bench: &'a mut dyn Bench,
-    observer: &'a mut dyn Observer,
+    sink: &'a mut dyn Sink,
     rule: StoppingRule,
-    course: Course,
+    /// Number of trials so far.
+    done: u32,
+    /// The trials of the current block.
+    of_block: Vec<Trial>,
     /// Number of complete blocks per workload.
     blocks: Vec<u32>,
     /// ln(rate / rate of plain) per workload and per arm after plain, with an entry for each block
@@ -211,7 +164,7 @@ impl Driver<'_> {
         let arms = self.plan.arms.len();
         let order = block_order(self.plan.seed, workload as u64, block.unwrap_or(0), arms);
         let offsets = offset_seed(self.plan.seed, workload as u64, block);
-        let begin = self.course.trials.len();
+        self.of_block.clear();
         let turns = block.and_then(|block| self.turns(workload, block));
         for arm in order {
             if !self.plan.includes(&self.plan.workloads[workload], &self.plan.arms[arm]) {
@@ -226,12 +179,12 @@ impl Driver<'_> {
         }
         let id = self.plan.workloads[workload].id.clone();
         if block.is_some() {
-            let trials = &self.course.trials[begin..];
+            let trials = &self.of_block;
             for (arm, ratios) in self.plan.arms[1..].iter().zip(&mut self.ratios[workload]) {
                 ratios.extend(log_ratios(trials, &id, &arm.id, &self.plan.baseline(arm)));
             }
         }
-        self.observer.log(&Line::BlockEnd { workload: id, block });
+        self.sink.take(&Event::BlockEnd { workload: id.into(), block });
         let took = self.bench.elapsed().saturating_sub(started);
         self.longest_block[workload] = self.longest_block[workload].max(took);
         Ok(())
@@ -245,9 +198,9 @@ impl Driver<'_> {
         arm: usize,
         offsets: u64,
     ) -> Result<(), Halt> {
-        let at = self.begin(workload, block, &self.plan.arms[arm].label)?;
-        let observed = self.bench.trial(workload, arm, offsets)?;
-        self.keep(workload, arm, block, at, observed);
+        let at_s = self.begin(workload, block, &[arm])?;
+        let measured = self.bench.trial(workload, arm, offsets)?;
+        self.keep(workload, arm, block, at_s, measured);
         Ok(())
     }
 
@@ -259,35 +212,36 @@ impl Driver<'_> {
         turns: &Turns,
         offsets: u64,
     ) -> Result<(), Halt> {
-        let at = self.begin(workload, block, &format!("{} arms by turns", turns.arms.len()))?;
-        let observed = self.bench.turns(workload, turns, offsets)?;
-        for (&arm, observed) in turns.arms.iter().zip(observed) {
-            self.keep(workload, arm, block, at, observed);
+        let at_s = self.begin(workload, block, &turns.arms)?;
+        let all = self.bench.turns(workload, turns, offsets)?;
+        for (&arm, measured) in turns.arms.iter().zip(all) {
+            self.keep(workload, arm, block, at_s, measured);
         }
         Ok(())
     }
 
-    /// Pauses, and reports the beginning of a trial. Returns its start time.
-    fn begin(&mut self, workload: usize, block: Option<u32>, arm: &str) -> Result<Duration, Halt> {
+    /// Pauses, and reports the beginning of a trial. Returns its start time in seconds.
+    fn begin(&mut self, workload: usize, block: Option<u32>, arms: &[usize]) -> Result<f64, Halt> {
         self.bench.pause(Duration::from_secs_f64(self.plan.pause_s));
         if self.bench.interrupted() {
             return Err(Halt::Interrupted);
         }
-        let at = self.bench.elapsed();
-        self.observer.event(Event::Trial {
-            workload: &self.plan.workloads[workload].label,
-            arm,
+        let elapsed_s = self.bench.elapsed().as_secs_f64();
+        self.sink.take(&Event::Begun {
+            workload: self.plan.workloads[workload].id.clone().into(),
+            arms: arms.iter().map(|&arm| self.plan.arms[arm].id.clone().into()).collect(),
             block,
-            elapsed: at,
-            budget: Duration::from_secs_f64(self.plan.budget_s),
-            trials: (self.course.trials.len() as u32, self.planned),
+            elapsed_s,
+            budget_s: self.plan.budget_s,
+            trials_done: self.done,
+            trials: self.planned,
         });
-        Ok(at)
+        Ok(elapsed_s)
     }
 
     /// Enters the speeds of an earlier part of the run.
-    fn remember_speeds(&mut self) {
-        for trial in &self.course.trials {
+    fn remember_speeds(&mut self, earlier: &[Trial]) {
+        for trial in earlier {
             let workload = self.plan.workloads.iter().position(|w| w.id == trial.workload);
             let arm = self.plan.arms.iter().position(|a| a.id == trial.arm);
             if let (Some(workload), Some(arm)) = (workload, arm) {
@@ -308,7 +262,8 @@ impl Driver<'_> {
     fn say_if_whole(&mut self, workload: usize) {
         if let Err(reason) = self.slicing(workload) {
             let label = &self.plan.workloads[workload].label;
-            self.observer.log(&Line::Note(format!("{label}: {reason}.")));
+            let text = format!("{label}: {reason}.");
+            self.sink.take(&Event::Note { text, aside: true });
         }
     }
 
@@ -334,30 +289,35 @@ impl Driver<'_> {
         workload: usize,
         arm: usize,
         block: Option<u32>,
-        at: Duration,
-        o: Observation,
+        at_s: f64,
+        measured: Observation,
     ) {
         let trial = Trial {
-            sequence: self.course.trials.len() as u32,
+            sequence: self.done,
             block,
             workload: self.plan.workloads[workload].id.clone(),
             arm: self.plan.arms[arm].id.clone(),
-            at_s: at.as_secs_f64(),
-            elapsed_s: o.elapsed_s,
-            ios: o.ios,
-            bytes: o.bytes,
-            latency: o.latency,
-            cpu_process_s: o.cpu_process_s,
-            cpu_machine_s: o.cpu_machine_s,
-            device: o.device,
-            accounting: o.accounting,
-            samples: o.samples,
-            parts: o.parts,
-            slices: o.slices,
+            at_s,
+            measured,
         };
+        self.done += 1;
         self.speeds[workload][arm].enter(trial.iops());
-        self.observer.log(&Line::Trial(Box::new(trial.clone())));
-        self.course.trials.push(trial);
+        let event = Event::Measured(Box::new(trial));
+        self.sink.take(&event);
+        if let Event::Measured(trial) = event {
+            self.of_block.push(*trial);
+        }
+    }
+
+    /// Reports why each workload ended; those that were not decided by themselves for `last`.
+    fn tell_stops(&mut self, last: StopReason) {
+        let stop = |(i, w): (usize, &Workload)| WorkloadStop {
+            workload: w.id.clone(),
+            reason: self.ended[i].unwrap_or(last),
+            pairs: self.blocks[i],
+        };
+        let stops = self.plan.workloads.iter().enumerate().map(stop).collect();
+        self.sink.take(&Event::Stops { stops });
     }
 
     fn decide(&mut self, workload: usize) -> Option<StopReason> {
@@ -371,9 +331,9 @@ impl Driver<'_> {
         // The last arm comes last: a display with a single line shows that one.
         for (arm, d) in included.iter().zip(&arms) {
             let Some(e) = estimate(d, self.plan.confidence) else { continue };
-            self.observer.event(Event::Estimate {
-                workload: &self.plan.workloads[workload].label,
-                arm: &arm.label,
+            self.sink.take(&Event::Estimate {
+                workload: workload_spec.id.clone().into(),
+                arm: arm.id.clone().into(),
                 kept: e.mean.exp(),
                 low: e.low.exp(),
                 high: e.high.exp(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cryptbench_blockdev::{IoMode, IoTarget};
 use cryptbench_load::{BlockWork, Measurement, Slice};
 use cryptbench_os::counters::Passed;
-use cryptbench_record::{Accounting, DEVICE_FLUSH, Slices};
+use cryptbench_record::{Accounting, DEVICE_FLUSH, Observation, Slices};
 use cryptbench_system::Target;
 
 use super::Measured;
@@ -14,7 +14,7 @@ use super::lower_cache::{late, settle_below};
 use super::numbers::{percentiles, scaled, share};
 use super::requests::{job, of_all, settle};
 use super::slicing::Turns;
-use crate::{Halt, Observation, RunError};
+use crate::{Halt, RunError};
 
 /// The sums over an arm's slices.
 #[derive(Default)]

@@ -6,18 +6,18 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cryptbench_record as record;
+use cryptbench_record::{self as record, Event, Sink as _};
 use cryptbench_system::{ArmSpec, PreparedArm, SystemError};
 use cryptbench_text::chain;
 
-use super::set_up::{SetUp, Site};
+use super::set_up::{SetUp, Site, preparing};
 use super::target::no_direct_io;
 use super::{Arm, Claimed, Up};
 use crate::decide::arms::makes_a_disk;
 use crate::decide::choices::{Choices, set_up_within};
 use crate::finish::take_down;
 use crate::recorder::Recorder;
-use crate::{Event, Halt, Observer as _, RunError};
+use crate::{Halt, RunError};
 
 /// How often it is seen whether the run is to end while a system is set up that may not take long.
 const STOP_POLL: Duration = Duration::from_millis(20);
@@ -154,9 +154,9 @@ impl<'a> Claimed<'a> {
         recorder: &mut Recorder<'_>,
     ) -> Result<Arm, Halt> {
         self.go_on()?;
-        recorder.event(Event::Preparing { what: &arm.label, place });
+        recorder.take(&preparing(&arm.id, &arm.label, place));
         let (set_up, total) = (self.set_up(), self.plain.io_target().extent.len);
-        let mut filled = |done| recorder.event(Event::Filling { done, total });
+        let mut filled = |done| recorder.take(&Event::Filling { done, total });
         let made = set_up.one(arm, &mut self.engine, stop, &mut filled);
         let made = made.map_err(|error| halted(error, stop))?;
         if made.io_target.mode != self.plain.io_target().mode {

@@ -4,12 +4,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Pattern, Precondition};
+use cryptbench_record::{Event, Sink as _};
 use cryptbench_text::human;
 
 use super::Claimed;
+use crate::Halt;
 use crate::decide::sizes::least_scratch;
 use crate::recorder::Recorder;
-use crate::{Event, Halt, Observer as _};
 
 /// Bytes per request of preconditioning (SNIA PTS, workload-independent preconditioning).
 const PRECONDITION_BLOCK: u64 = 128 << 10;
@@ -51,7 +52,7 @@ impl Claimed<'_> {
         }
         let io_target = range.io_target();
         let total = io_target.extent.len;
-        let mut tell = |done| recorder.event(Event::Filling { done, total });
+        let mut tell = |done| recorder.take(&Event::Filling { done, total });
         self.engine.prefill(&io_target, self.plan.recorded.seed, self.stop, &mut tell)?;
         encrypted.find_stored(began, filled).into_iter().for_each(|note| recorder.tell(note));
         self.precondition(&io_target, recorder)
@@ -83,7 +84,7 @@ impl Claimed<'_> {
             }
             let end = (done + LEAST_FILLED).min(total);
             engine.prefill_part(&io_target, done..end, recorded.seed, stop, &mut |bytes| {
-                recorder.event(Event::Filling { done: done + bytes, total });
+                recorder.take(&Event::Filling { done: done + bytes, total });
             })?;
             done = end;
         }
@@ -108,7 +109,7 @@ impl Claimed<'_> {
             block_size: PRECONDITION_BLOCK,
             seed: self.plan.recorded.seed,
         };
-        let mut tell = |done| recorder.event(Event::Filling { done, total });
+        let mut tell = |done| recorder.take(&Event::Filling { done, total });
         Ok(self.engine.precondition(io_target, &how, self.stop, &mut tell)?)
     }
 }

@@ -14,17 +14,18 @@ mod target;
 pub(crate) mod volumes;
 
 use cryptbench_blockdev::IoMode;
-use cryptbench_record as record;
+use cryptbench_record::{self as record, Event, Sink as _};
 use cryptbench_system::{ArmSpec, PreparedArm};
 
 pub(crate) use self::active_range::ActiveRange;
 pub(crate) use self::claim::Claimed;
+use self::set_up::preparing;
 pub(crate) use self::target::PreparedTarget;
 use self::volumes::Unlocker;
 use crate::decide::arms::{Arms, recorded_up};
 use crate::decide::limits;
 use crate::recorder::Recorder;
-use crate::{Event, Halt, Observer as _, resumed};
+use crate::{Halt, resumed};
 
 /// An arm that is up.
 pub(crate) struct Arm {
@@ -95,8 +96,7 @@ impl<'a> Claimed<'a> {
                     self.stop,
                     &mut |arm| {
                         begun += 1;
-                        let place = (begun, arms.len());
-                        recorder.event(Event::Preparing { what: &arm.label, place });
+                        recorder.take(&preparing(&arm.id, &arm.label, (begun, arms.len())));
                     },
                 )?;
                 recorded.arms = made.record_arms()?;
@@ -119,7 +119,11 @@ impl<'a> Claimed<'a> {
             false => places::note(&up.specs(), &self.plain, &self.encrypted),
         };
         note.into_iter().for_each(|note| recorder.note(note));
-        recorder.prepared(&recorded, self.describe_up(up, &recorded));
+        recorder.take(&Event::Prepared {
+            plan: Box::new(recorded.clone()),
+            target: Box::new(self.describe_up(up, &recorded)),
+            notes: Vec::new(),
+        });
         Ok(recorded)
     }
 

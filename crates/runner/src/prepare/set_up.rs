@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Engine, LoadError};
+use cryptbench_record::{Event, Sink as _};
 use cryptbench_system::resource::{Journal, Reserve};
 use cryptbench_system::{self as system, ArmContext, ArmSpec, PreparedArm, SystemError, Target};
 
@@ -18,7 +19,6 @@ use super::PreparedTarget;
 use crate::decide::Plan;
 use crate::decide::arms::makes_a_disk;
 use crate::recorder::Recorder;
-use crate::{Event, Observer as _};
 
 /// How often it is seen whether the run is to end while others set systems up.
 const STOP_POLL: Duration = Duration::from_millis(20);
@@ -126,12 +126,12 @@ impl SetUp<'_> {
                 match told.recv_timeout(STOP_POLL) {
                     Ok(Told::Begun(arm)) => {
                         begun += 1;
-                        let place = (begun, arms.len());
-                        recorder.event(Event::Preparing { what: &arms[arm].label, place });
+                        let arm = &arms[arm];
+                        recorder.take(&preparing(&arm.id, &arm.label, (begun, arms.len())));
                     }
                     Ok(Told::Filled(arm, done)) => {
                         filled[arm] = done;
-                        recorder.event(Event::Filling { done: filled.iter().sum(), total });
+                        recorder.take(&Event::Filling { done: filled.iter().sum(), total });
                     }
                     Ok(Told::Made(arm, result)) => match *result {
                         Ok(one) => made[arm] = Some(one),
@@ -180,6 +180,11 @@ impl SetUp<'_> {
             }
         }
     }
+}
+
+/// The event that an arm with this identifier and label is begun; `number` of `of`.
+pub(super) fn preparing(id: &str, label: &str, (number, of): (usize, usize)) -> Event {
+    Event::Preparing { arm: id.into(), what: label.to_owned(), number, of }
 }
 
 /// The arms of each system, as places in `arms`.

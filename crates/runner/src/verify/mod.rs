@@ -19,14 +19,14 @@ mod write;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cryptbench_record::{Arm, ArmRole, Evidence, Line, Randomness};
+use cryptbench_record::{Arm, ArmRole, Event, Evidence, Randomness, Sink};
 
 use self::findings::{Finding, doubts, findings};
 use self::inspect::{Failure, Subject, inspect};
+use crate::RunError;
 use crate::measure::Measured;
 use crate::prepare::Prepared;
 use crate::recorder::Recorder;
-use crate::{Event, Observer, RunError};
 
 /// What was measured, with what its data at rest proved.
 pub(crate) struct Verified<'a> {
@@ -49,7 +49,7 @@ impl<'a> Measured<'a> {
                 proof.notes.into_iter().for_each(|note| recorder.note(note));
                 let doubts = doubts(&recorded.arms, &proof.evidence);
                 doubts.into_iter().for_each(|note| recorder.note(note));
-                recorder.log(&Line::Evidence(proof.evidence));
+                recorder.take(&Event::Evidence { evidence: proof.evidence });
                 proof.error
             }
         };
@@ -83,7 +83,7 @@ pub(crate) fn gather<S: Subject>(
     subjects: &mut [S],
     arms: &[Arm],
     stop: &AtomicBool,
-    observer: &mut dyn Observer,
+    sink: &mut dyn Sink,
 ) -> Proof {
     let (mut proof, mut found) = (Proof::default(), Vec::new());
     for (subject, arm) in subjects.iter_mut().zip(arms) {
@@ -93,7 +93,7 @@ pub(crate) fn gather<S: Subject>(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        observer.event(Event::Checking { what: &arm.label });
+        sink.take(&Event::Checking { arm: arm.id.clone().into() });
         let mut evidence = Evidence { arm: arm.id.clone(), ..Evidence::default() };
         let failed = inspect(subject, &mut evidence, stop).err();
         if let Some(scan) = evidence.scan.as_mut().filter(|_| arm.role != ArmRole::Encrypted) {

@@ -134,17 +134,11 @@ impl Subject for Fake {
     }
 }
 
-struct Quiet;
-
-impl Observer for Quiet {
-    fn event(&mut self, _: Event<'_>) {}
-}
-
 fn proof_of(role: ArmRole, fakes: &mut [Fake]) -> Proof {
     let arm =
         |i: usize| Arm { id: i.to_string(), label: format!("arm {i}"), role, ..Arm::default() };
     let arms: Vec<_> = (0..fakes.len()).map(arm).collect();
-    gather(fakes, &arms, &AtomicBool::new(false), &mut Quiet)
+    gather(fakes, &arms, &AtomicBool::new(false), &mut |_: &Event| {})
 }
 
 fn alone(fake: Fake) -> Proof {
@@ -262,7 +256,7 @@ fn who_is_stopped_at_rest_is_not_brought_up_again() {
     });
     let mut fakes = [fake, Fake::new(Under::Stream)];
     let arm = Arm { role: ArmRole::Encrypted, ..Arm::default() };
-    let proof = gather(&mut fakes, &[arm.clone(), arm], &stop, &mut Quiet);
+    let proof = gather(&mut fakes, &[arm.clone(), arm], &stop, &mut |_: &Event| {});
     assert_eq!((fakes[0].woken, fakes[1].woken), (0, 0));
     assert!(proof.error.is_none() && proof.evidence.is_empty() && proof.notes.is_empty());
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
 use cryptbench_export::fuse::{FuseOptions, mount};
-use cryptbench_runner::{Event, run};
+use cryptbench_record::Event;
+use cryptbench_runner::run;
 use cryptbench_text::chain;
 
 use crate::request::request;
@@ -68,8 +69,8 @@ fn what_the_kernel_said_is_in_the_notes_and_in_the_error() {
     request.budget = Some(Duration::from_secs(20));
     request.trial = Some(Duration::from_millis(100));
     let mut trials = 0;
-    let mut observer = |event: Event<'_>| {
-        trials += u32::from(matches!(event, Event::Trial { .. }));
+    let mut observer = |event: &Event| {
+        trials += u32::from(matches!(event, Event::Begun { .. }));
         // One trial is measured, so that there is something to keep.
         fails.store(trials > 3, Ordering::Relaxed);
     };

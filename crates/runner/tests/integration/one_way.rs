@@ -2,32 +2,21 @@
 
 use std::sync::atomic::AtomicBool;
 
-use cryptbench_record::{Line, Record, fold};
-use cryptbench_runner::{Event, Observer, Request, dry_run, run};
+use cryptbench_record::{Event, Record, fold};
+use cryptbench_runner::{Request, dry_run, run};
 
 use crate::request::request;
-
-/// The lines of a run.
-#[derive(Default)]
-struct Lines(Vec<Line>);
-
-impl Observer for Lines {
-    fn event(&mut self, _: Event<'_>) {}
-
-    fn log(&mut self, line: &Line) {
-        self.0.push(line.clone());
-    }
-}
 
 fn text(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap()
 }
 
-fn measured(request: &Request, stop: &AtomicBool) -> (Record, Vec<Line>) {
-    let mut lines = Lines::default();
-    let (record, error) = run(request, "0.0.0", stop, &mut lines).unwrap();
+fn measured(request: &Request, stop: &AtomicBool) -> (Record, Vec<Event>) {
+    let mut kept = Vec::new();
+    let mut keep = |event: &Event| kept.extend(event.is_kept().then(|| event.clone()));
+    let (record, error) = run(request, "0.0.0", stop, &mut keep).unwrap();
     assert!(error.is_none(), "{error:?}");
-    (record, lines.0)
+    (record, kept)
 }
 
 #[test]
@@ -36,10 +25,10 @@ fn a_dry_run_plans_what_a_run_announces_and_the_record_is_what_was_written_down(
     let request = request(directory.path());
     let dry = dry_run(&request, None).unwrap();
     let (record, lines) = measured(&request, &AtomicBool::new(false));
-    let Some(Line::Start(start)) = lines.first() else { panic!("{lines:?}") };
+    let Some(Event::Start(start)) = lines.first() else { panic!("{lines:?}") };
     assert_eq!(text(&dry.plan), text(&start.plan));
     assert_eq!(dry.scratch.0, start.target.scratch.size_bytes);
-    assert!(matches!(lines.last(), Some(Line::End { partial: false, .. })));
+    assert!(matches!(lines.last(), Some(Event::End { partial: false, .. })));
     assert_eq!(text(&fold(&lines).unwrap()), text(&record));
     assert!(record.trials.len() >= 2 * record.plan.arms.len() && !record.evidence.is_empty());
     // Nothing of it is left.

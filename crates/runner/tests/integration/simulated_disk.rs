@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use cryptbench_record::{
-    Arm, ArmRole, Percentiles, Plan, StopReason, Trial, Workload, log_ratios, trials_of,
+    Arm, ArmRole, Observation, Percentiles, Plan, StopReason, Trial, Workload, log_ratios,
+    trials_of,
 };
-use cryptbench_runner::{
-    Bench, Course, Event, Halt, Observation, RunError, Turns, drive, drive_on,
-};
+use cryptbench_runner::{Bench, Halt, RunError, Turns};
 use cryptbench_stats::{estimate, noise_floor};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
+
+use crate::course::Course;
 
 /// A disk whose speed drifts, with noise per trial and a known cost per arm.
 struct SimulatedDisk {
@@ -131,7 +132,7 @@ fn plan(workloads: usize, roles: &[ArmRole]) -> Plan {
 const ROLES: [ArmRole; 3] = [ArmRole::Plain, ArmRole::PlainAgain, ArmRole::Encrypted];
 
 fn run(plan: &Plan, disk: &mut SimulatedDisk) -> Course {
-    drive(plan, disk, &mut |_: Event<'_>| {})
+    Course::of(plan, Vec::new(), disk)
 }
 
 #[test]
@@ -270,7 +271,7 @@ fn an_arm_that_completes_nothing_does_not_keep_the_run_going() {
     let mut plan = plan(1, &[ArmRole::Plain, ArmRole::PlainAgain, ArmRole::Encrypted]);
     (plan.min_pairs, plan.max_pairs, plan.budget_s) = (4, 4, 1e6);
     let mut disk = SimulatedDisk::new(1, &[1.0, 1.0, 0.0]);
-    let course = drive(&plan, &mut disk, &mut |_: Event<'_>| ());
+    let course = run(&plan, &mut disk);
     assert_eq!(course.stops[0].reason, StopReason::PairCap);
     assert_eq!(course.stops[0].pairs, 4);
 }
@@ -295,7 +296,7 @@ fn a_run_that_was_cut_short_anywhere_goes_on_in_the_order_of_an_undisturbed_one(
         };
         let earlier: Vec<Trial> = first.trials.iter().filter(|t| whole(t)).cloned().collect();
         disk.interrupt_at = None;
-        let resumed = drive_on(&plan, earlier, &mut disk, &mut |_: Event<'_>| {});
+        let resumed = Course::of(&plan, earlier, &mut disk);
         assert_eq!(order(&resumed), order(&undisturbed), "cut after {cut} trials");
         assert!(resumed.stops.iter().all(|s| s.pairs == 5), "{:?}", resumed.stops);
     }

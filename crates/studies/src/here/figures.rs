@@ -191,7 +191,7 @@ impl<'a> View<'a> {
     /// Percent of all processors that `arm` takes more than plain storage, block by block.
     pub(super) fn more_cpu(&self, arm: &Arm, which: impl Fn(&Workload) -> bool) -> Option<Figure> {
         let cpus = f64::from(self.record.machine.cpus.max(1));
-        let used = |t: &Trial| 100.0 * t.cpu_machine_s / (t.elapsed_s * cpus);
+        let used = |t: &Trial| 100.0 * t.measured.cpu_machine_s / (t.measured.elapsed_s * cpus);
         let plain = self.plain?;
         let one = |w: &Workload| {
             let base = self.trials_of(w, plain);

@@ -190,7 +190,7 @@ impl<'a> Place<'a> {
         let mut run = self.run(name, &LONG, &target).spawn().context("cannot start Wine")?;
         let log = self.path.join(name).join("trials.jsonl");
         let began = Instant::now();
-        while fs::read_to_string(&log).unwrap_or_default().matches("\"trial\"").count() < 2 {
+        while fs::read_to_string(&log).unwrap_or_default().matches("\"measured\"").count() < 2 {
             if let Some(status) = run.try_wait()? {
                 bail!("the run {name} ended with {status} before it was ended");
             }

@@ -29,7 +29,7 @@ pub fn wait_for_trials(run: &mut Child, out: &Path, trials: usize) {
 /// The trials of blocks in the log of a run in `out`.
 pub fn trials_in(out: &Path) -> usize {
     let log = fs::read_to_string(out.join("trials.jsonl")).unwrap_or_default();
-    log.matches("{\"trial\":").count()
+    log.matches("\"event\":\"measured\"").count()
 }
 
 /// Waits until a process has a file open.

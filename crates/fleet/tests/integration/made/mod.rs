@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use cryptbench_record::{
-    Arm, ArmRole, Device, Engine, Machine, Node, Percentiles, Plan, Record, Results, SCHEMA,
-    Scratch, Target, Trial, Workload,
+    Arm, ArmRole, Device, Engine, Machine, Node, Observation, Percentiles, Plan, Record, Results,
+    SCHEMA, Scratch, Target, Trial, Workload,
 };
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -111,17 +111,19 @@ pub fn measured(
                     arm: arm.to_owned(),
                     at_s: trials.len() as f64,
                     // A whole number of requests, as long as they took.
-                    elapsed_s: 5000.0 / ios,
-                    ios: 5000,
-                    bytes: 5000 * 4096,
-                    latency: Percentiles {
-                        mean_us: 1e6 / ios,
-                        p50_us: 1e6 / ios,
-                        ..Percentiles::default()
+                    measured: Observation {
+                        elapsed_s: 5000.0 / ios,
+                        ios: 5000,
+                        bytes: 5000 * 4096,
+                        latency: Percentiles {
+                            mean_us: 1e6 / ios,
+                            p50_us: 1e6 / ios,
+                            ..Percentiles::default()
+                        },
+                        cpu_process_s: 0.1,
+                        cpu_machine_s: 0.1,
+                        ..Observation::default()
                     },
-                    cpu_process_s: 0.1,
-                    cpu_machine_s: 0.1,
-                    ..Trial::default()
                 });
             }
         }

@@ -97,7 +97,12 @@ fn length(view: &View<'_>) -> String {
 fn slices(view: &View<'_>) -> String {
     let plan = &view.record.plan;
     let Some(slice) = plan.slice_s else { return String::new() };
-    let cut = view.record.trials.iter().filter(|t| t.block.is_some() && t.slices.is_some()).count();
+    let cut = view
+        .record
+        .trials
+        .iter()
+        .filter(|t| t.block.is_some() && t.measured.slices.is_some())
+        .count();
     let all = view.record.trials.iter().filter(|t| t.block.is_some()).count();
     if cut == 0 {
         return "No trial could be cut into slices. ".to_owned();

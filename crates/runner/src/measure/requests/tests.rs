@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use cryptbench_load::{EngineChoice, Profile, Work};
+use cryptbench_record::Event;
 
 use super::*;
+use crate::Request;
 use crate::decide::decide;
 use crate::look::look;
 use crate::prepare::Claimed;
 use crate::recorder::Recorder;
-use crate::{Event, Request};
 
 /// Bytes that others have left in the page cache: many times the amount of a trial.
 const OTHERS: usize = 96 << 20;
@@ -57,7 +58,7 @@ fn written_beside_others(cached_below: bool) -> Option<(u64, bool)> {
     let (request, stop) = (request(place.path()), AtomicBool::new(false));
     let plan = decide(&request, &look(&request)).unwrap();
     let claimed = Claimed::claim(&plan, &stop).unwrap();
-    let mut nobody = |_: Event<'_>| {};
+    let mut nobody = |_: &Event| {};
     let mut recorder = Recorder::begin(&plan, &claimed, "0", &mut nobody).unwrap();
     let mut measured = claimed.prepare(&mut recorder).measure(&mut recorder);
     assert!(measured.prepared.halt.is_none());

@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use cryptbench_record::{
-    Arm, ArmRole, Engine, Machine, Plan, Record, Results, SCHEMA, Scratch, Target, Verdict,
-    Workload,
+    Arm, ArmRole, Engine, Machine, Observation, Plan, Record, Results, SCHEMA, Scratch, Target,
+    Verdict, Workload,
 };
 use cryptbench_report::{analyse, arm_cells};
-use cryptbench_runner::{Bench, Event, Halt, Observation, Turns, drive, half_width};
+use cryptbench_runner::{Bench, Halt, Turns, half_width};
 
 use super::storage::{Disturbance, Storage};
+use crate::course::Course;
 
 /// What is measured, and on which storage.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +118,7 @@ pub fn run(scenario: &Scenario, seed: u64) -> Vec<Found> {
     let plan = scenario.plan(seed);
     let storage = Storage::new(scenario.disturbance, scenario.sd, seed);
     let mut disk = Disk { storage, scenario, now: Duration::ZERO, place: None };
-    let course = drive(&plan, &mut disk, &mut |_: Event<'_>| {});
+    let course = Course::of(&plan, Vec::new(), &mut disk);
     assert!(course.halt.is_none());
     let results = analyse(&Record {
         schema: SCHEMA.to_owned(),

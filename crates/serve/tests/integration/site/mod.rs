@@ -29,11 +29,11 @@ case "$1 $2 $3" in
     printf '%s\n' "$*" >> arguments
     echo run >> done
     trap 'echo "{\"event\":\"saved\",\"directory\":\"/runs/cancelled\"}" >&2; echo interrupted >> told; exit 130' INT
-    echo '{"event":"planned","workloads":[],"arms":[]}' >&2
+    echo '{"event":"study","study":"A","tables":[]}' >&2
     n=0
     while [ ! -e end ]; do
         n=$((n + 1))
-        echo "{\"event\":\"trial\",\"n\":$n,\"filler\":\"$(printf %0900d 7)\"}" >&2 || echo "pipe broken" >> told
+        echo "{\"event\":\"checking\",\"arm_id\":\"a\",\"n\":$n,\"filler\":\"$(printf %0900d 7)\"}" >&2 || echo "pipe broken" >> told
         sleep 0.01
         if [ -e die ]; then kill -9 $$; fi
         if [ -e heir ]; then

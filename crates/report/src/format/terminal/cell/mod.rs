@@ -129,9 +129,9 @@ fn latencies(lookup: &Lookup<'_>, workload: &Workload, arms: &[&Arm], width: usi
     for arm in arms {
         let Some(cell) = lookup.cell(workload, arm).filter(|c| c.trials > 0) else { continue };
         let trials = lookup.trials.of_cell(&workload.id, &arm.id);
-        let means: Vec<f64> = trials.iter().map(|t| t.latency.mean_us).collect();
+        let means: Vec<f64> = trials.iter().map(|t| t.measured.latency.mean_us).collect();
         let mean = cryptbench_stats::median(&means);
-        let most = trials.iter().map(|t| t.latency.max_us).fold(f64::NAN, f64::max);
+        let most = trials.iter().map(|t| t.measured.latency.max_us).fold(f64::NAN, f64::max);
         let optional = |us: Option<f64>| us.map_or_else(|| NONE.to_owned(), latency);
         add(
             &mut table,
@@ -190,8 +190,9 @@ fn costs(lookup: &Lookup<'_>, workload: &Workload, arms: &[&Arm], width: usize) 
 /// Requests that the device counted per request that was issued, over all trials.
 fn device_requests(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<f64> {
     let trials = lookup.trials.of_cell(&workload.id, &arm.id);
-    let moved: Option<u64> = trials.iter().map(|t| t.device.map(|d| d.reads + d.writes)).sum();
-    let issued: u64 = trials.iter().map(|t| t.ios).sum();
+    let moved: Option<u64> =
+        trials.iter().map(|t| t.measured.device.map(|d| d.reads + d.writes)).sum();
+    let issued: u64 = trials.iter().map(|t| t.measured.ios).sum();
     (issued > 0).then_some(moved? as f64 / issued as f64)
 }
 

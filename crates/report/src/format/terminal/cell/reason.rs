@@ -79,7 +79,7 @@ pub(super) fn middle_of_slices(
 fn middle_rate(trial: &Trial) -> f64 {
     const LEAST: usize = 10;
     let rates: Vec<f64> =
-        trial.slices.iter().flat_map(Slices::course).map(|(_, rate)| rate).collect();
+        trial.measured.slices.iter().flat_map(Slices::course).map(|(_, rate)| rate).collect();
     let trimmed = trimmed_mean(&rates, rates.len() / LEAST);
     trimmed.filter(|_| rates.len() >= LEAST).unwrap_or(f64::NAN)
 }
@@ -249,17 +249,19 @@ fn time_of(lookup: &Lookup<'_>, workload: &Workload, pairs: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use cryptbench_record::Observation;
+
     use super::*;
 
     #[test]
     fn a_stalled_slice_does_not_move_the_middle_of_a_trial() {
-        let trial = |elapsed_us: Vec<u64>| Trial {
-            slices: Some(Slices {
+        let trial = |elapsed_us: Vec<u64>| {
+            let slices = Some(Slices {
                 at_us: (0..elapsed_us.len() as u64).map(|i| i * 10_000).collect(),
                 ios: vec![100; elapsed_us.len()],
                 elapsed_us,
-            }),
-            ..Trial::default()
+            });
+            Trial { measured: Observation { slices, ..Observation::default() }, ..Trial::default() }
         };
         let mut elapsed = vec![5_000; 20];
         elapsed[7] = 500_000;
