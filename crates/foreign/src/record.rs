@@ -127,7 +127,7 @@ fn key(workload: &Workload, arm: Option<String>) -> Key {
             .take_while(|part| !part.starts_with(|c: char| c.is_ascii_digit()))
             .collect::<Vec<_>>()
             .join("-"),
-        false => workload.operation.clone(),
+        false => workload.operation.to_string(),
     };
     // Further properties that distinguish the workloads of a profile.
     let detail: Vec<String> = [workload.content.clone(), workload.flush.clone()]
@@ -136,7 +136,7 @@ fn key(workload: &Workload, arm: Option<String>) -> Key {
         .chain(arm)
         .collect();
     Key {
-        pattern: workload.pattern.clone(),
+        pattern: workload.pattern.to_string(),
         operation,
         file_size: workload.file_bytes,
         block_size: (workload.block_size > 0).then_some(workload.block_size),

@@ -23,6 +23,7 @@ mod share;
 mod slow_aes;
 mod title;
 mod trial;
+mod work;
 
 pub use event::{Event, Sink};
 pub use evidence::{Entropy, Evidence, Names, Randomness, ReadBack, Rest, Reveals, Scan, Sizes};
@@ -46,6 +47,7 @@ pub use trial::{
     Accounting, DEVICE_FLUSH, DeviceMoved, FLUSH, Observation, Percentiles, Samples, Slices, Trial,
     log_ratios, trials_of,
 };
+pub use work::{Operation, Pattern};
 
 /// Version of the document. Readers refuse a newer major version and accept older ones.
 pub const SCHEMA: &str = "cryptbench.record/1";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Evidence, InRam, Results, Trial};
+use crate::{Evidence, InRam, Operation, Pattern, Results, Trial};
 
 /// One run of the program: its plan, its surroundings, its raw trials and the results derived from
 /// them.
@@ -189,9 +189,9 @@ impl Plan {
     /// Whether `arm` takes part in `workload`: requests must be whole data units, and small files
     /// need a file system above the arm's system.
     pub fn includes(&self, workload: &Workload, arm: &Arm) -> bool {
-        match workload.pattern.as_str() {
-            "unlock" => true,
-            "files" => arm.attachment.as_deref() != Some("inline"),
+        match workload.pattern {
+            Pattern::Unlock => true,
+            Pattern::Files => arm.attachment.as_deref() != Some("inline"),
             _ => arm.data_unit.is_none_or(|unit| workload.block_size.is_multiple_of(unit.into())),
         }
     }
@@ -207,10 +207,12 @@ pub struct Workload {
     pub label: String,
     /// `read`, `write` or `mixed`; for small files `create`, `stat`, `read`, `rename` or `delete`; for a
     /// volume `unlock`.
-    pub operation: String,
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub operation: Operation,
     /// `sequential`, `random`, `zipf`, `permutation`, `backward`, `strided`, `same` or `sampled`;
     /// `files` for small files, `unlock` for a volume.
-    pub pattern: String,
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub pattern: Pattern,
     /// Bytes per request; mean bytes per file for small files; 0 for a volume.
     pub block_size: u64,
     /// Requests in flight per thread.
@@ -263,7 +265,7 @@ impl Workload {
     /// Whether the workload consists of requests to one file or device, and not of small files or
     /// of opening a volume.
     pub fn is_of_requests(&self) -> bool {
-        !matches!(self.pattern.as_str(), "files" | "unlock")
+        !matches!(self.pattern, Pattern::Files | Pattern::Unlock)
     }
 
     /// Requests in flight over all threads.

@@ -195,15 +195,6 @@ impl Trial {
             Some(slices) => slices.course().collect(),
         }
     }
-
-    /// Bytes moved by the device in the direction of the workload, per requested byte.
-    ///
-    /// `None` if the device does not count, or if no bytes were requested.
-    pub fn device_ratio(&self, operation: &str) -> Option<f64> {
-        let moved = self.measured.device?;
-        let bytes = if operation == "read" { moved.read_bytes } else { moved.written_bytes };
-        (self.measured.bytes > 0).then(|| bytes as f64 / self.measured.bytes as f64)
-    }
 }
 
 impl Record {

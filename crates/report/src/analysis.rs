@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use cryptbench_record::{
-    Accounting, Arm, ArmRole, Cell, CpuCost, Latency, Record, Results, Trial, Verdict, Workload,
+    Accounting, Arm, ArmRole, Cell, CpuCost, Latency, Operation, Record, Results, Trial, Verdict,
+    Workload,
 };
 use cryptbench_stats::{PairedEstimate, holm, median, noise_floor, noise_of_mean};
 
@@ -164,7 +165,7 @@ fn judge_arm(record: &Record, trials: &Trials<'_>, arm: &Arm, cells: &mut [Cell]
         .plan
         .workloads
         .iter()
-        .filter(|w| w.operation == "unlock")
+        .filter(|w| w.operation == Operation::Unlock)
         .map(|w| w.id.as_str())
         .collect();
     let mut open: Vec<(usize, Vec<f64>, PairedEstimate)> = Vec::new();
@@ -211,7 +212,7 @@ mod tests {
             },
             ..Trial::default()
         };
-        let workload = Workload { operation: "read".to_owned(), ..Workload::default() };
+        let workload = Workload { operation: Operation::Read, ..Workload::default() };
         let of = |trials: &[Trial]| cpu_cost(&trials.iter().collect::<Vec<_>>(), &workload, 2);
         let cost = of(&[trial(Some(3.0), Some(20.0)), trial(Some(5.0), None)]);
         assert_eq!((cost.joules_per_gib, cost.battery_joules_per_gib), (Some(4.0), None));

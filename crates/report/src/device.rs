@@ -8,16 +8,16 @@
 //!   every user does from a warm cache too, so they are never called cached.
 //! - Opening a volume consists of deriving keys; the few sectors that it reads prove nothing.
 
-use cryptbench_record::{Trial, Workload};
+use cryptbench_record::{Operation, Trial, Workload};
 
 /// Bytes that the device moved per requested byte; `None` if it does not count, nothing was
 /// requested, or the ratio says nothing about this workload.
 pub(crate) fn device_ratio(trial: &Trial, workload: &Workload) -> Option<f64> {
     let moved = trial.measured.device?;
-    let bytes = match workload.operation.as_str() {
-        "read" => moved.read_bytes,
-        "write" | "create" => moved.written_bytes,
-        "mixed" => moved.read_bytes.saturating_add(moved.written_bytes),
+    let bytes = match workload.operation {
+        Operation::Read => moved.read_bytes,
+        Operation::Write | Operation::Create => moved.written_bytes,
+        Operation::Mixed => moved.read_bytes.saturating_add(moved.written_bytes),
         _ => return None,
     };
     (trial.measured.bytes > 0).then(|| bytes as f64 / trial.measured.bytes as f64)
@@ -25,7 +25,8 @@ pub(crate) fn device_ratio(trial: &Trial, workload: &Workload) -> Option<f64> {
 
 /// Whether CPU time per byte means anything: the workload moves bytes of files.
 pub(crate) fn moves_bytes(workload: &Workload) -> bool {
-    matches!(workload.operation.as_str(), "read" | "write" | "mixed" | "create")
+    use Operation::{Create, Mixed, Read, Write};
+    matches!(workload.operation, Read | Write | Mixed | Create)
 }
 
 #[cfg(test)]
@@ -38,7 +39,10 @@ mod tests {
         let device = DeviceMoved { read_bytes: 30, written_bytes: 60, reads: 3, writes: 6 };
         let measured = Observation { bytes: 100, device: Some(device), ..Observation::default() };
         let trial = Trial { measured, ..Trial::default() };
-        device_ratio(&trial, &Workload { operation: operation.to_owned(), ..Workload::default() })
+        device_ratio(
+            &trial,
+            &Workload { operation: operation.to_owned().into(), ..Workload::default() },
+        )
     }
 
     #[test]

@@ -17,7 +17,7 @@ const STOLEN: f64 = 0.01;
 
 /// How much the machine did besides the run.
 pub(crate) struct Disturbance {
-    /// Observation trials with an account.
+    /// Measured trials with an account.
     pub(crate) trials: usize,
     /// Trials in which other programs kept the run waiting for a processor.
     pub(crate) crowded: Crowd,

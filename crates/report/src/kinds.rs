@@ -1,6 +1,6 @@
 //! Kinds of work: large and small reads and writes, and actions on files, as people distinguish them.
 
-use cryptbench_record::Workload;
+use cryptbench_record::{Operation, Pattern, Workload};
 
 use crate::quantity::binary_bytes;
 
@@ -40,27 +40,27 @@ impl Class {
     }
 
     /// How requests of this class lie in most profiles.
-    pub(crate) fn usual_pattern(self) -> &'static str {
+    pub(crate) fn usual_pattern(self) -> Pattern {
         match self {
-            Self::Large => "sequential",
-            _ => "random",
+            Self::Large => Pattern::Sequential,
+            _ => Pattern::Random,
         }
     }
 }
 
 /// What is done: `reads`, `writes`, `creating files`.
 pub(crate) fn action(w: &Workload) -> &'static str {
-    let of_files = w.pattern == "files";
-    match w.operation.as_str() {
-        "read" if of_files => "reading files",
-        "create" => "creating files",
-        "stat" => "listing files",
-        "rename" => "renaming files",
-        "delete" => "deleting files",
-        "unlock" => "opening",
-        "read" => "reads",
-        "write" => "writes",
-        _ => "mixed requests",
+    let of_files = w.pattern == Pattern::Files;
+    match w.operation {
+        Operation::Read if of_files => "reading files",
+        Operation::Create => "creating files",
+        Operation::Stat => "listing files",
+        Operation::Rename => "renaming files",
+        Operation::Delete => "deleting files",
+        Operation::Unlock => "opening",
+        Operation::Read => "reads",
+        Operation::Write => "writes",
+        Operation::Mixed | Operation::Unknown(_) => "mixed requests",
     }
 }
 
@@ -94,8 +94,8 @@ pub(crate) fn sizes_explained(workloads: &[Workload]) -> String {
         let first = all.first()?;
         let alike =
             |w: &&Workload| (w.block_size, &w.pattern) == (first.block_size, &first.pattern);
-        let how = match first.pattern.as_str() {
-            "sequential" => "in sequence",
+        let how = match first.pattern {
+            Pattern::Sequential => "in sequence",
             _ => "at random",
         };
         Some(match all.iter().all(alike) {

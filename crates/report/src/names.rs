@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use cryptbench_record::{Arm, ArmRole, Plan, Record, Workload};
+use cryptbench_record::{Arm, ArmRole, Pattern, Plan, Record, Workload};
 
 use crate::kinds::{Class, action};
 use crate::quantity::binary_bytes;
@@ -77,9 +77,9 @@ fn in_words(w: &Workload, with_size: bool) -> String {
         return capitalised(&w.label);
     }
     let class = Class::of(w);
-    let pattern = match w.pattern.as_str() {
-        usual if usual == class.usual_pattern() => String::new(),
-        "same" => "repeated ".to_owned(),
+    let pattern = match &w.pattern {
+        usual if *usual == class.usual_pattern() => String::new(),
+        Pattern::Same => "repeated ".to_owned(),
         other => format!("{other} "),
     };
     let size = match with_size {
@@ -251,8 +251,8 @@ mod tests {
         Workload {
             id: id.to_owned(),
             label: format!("the label of {id}"),
-            operation: operation.to_owned(),
-            pattern: pattern.to_owned(),
+            operation: operation.to_owned().into(),
+            pattern: pattern.to_owned().into(),
             block_size,
             queue_depth,
             ..Workload::default()
@@ -298,7 +298,7 @@ mod tests {
             Workload { flush: Some("each-write".to_owned()), ..workload("b", "write", 4096, 1) };
         let (found, _) = names(vec![workload("a", "write", 4096, 1), durable], Vec::new());
         assert_eq!(found, ["Small writes, one at a time", "Small durable writes, one at a time"]);
-        let same = Workload { pattern: "same".to_owned(), ..workload("a", "read", 4096, 1) };
+        let same = Workload { pattern: Pattern::Same, ..workload("a", "read", 4096, 1) };
         let again = Workload { id: "b".to_owned(), label: "again".to_owned(), ..same.clone() };
         let (found, _) = names(vec![same, again], Vec::new());
         assert_eq!(found[1], "again", "what no words tell apart has its label");

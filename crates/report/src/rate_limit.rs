@@ -1,6 +1,6 @@
 //! A disk that something holds to a number of requests or bytes a second, as clouds do: seen from plain storage alone.
 
-use cryptbench_record::{Record, Results, Trial, Workload};
+use cryptbench_record::{Operation, Record, Results, Trial, Workload};
 use cryptbench_stats::median;
 
 use crate::analysis::plain_arm;
@@ -64,8 +64,8 @@ fn common(
     let plain = plain_arm(lookup.record)?;
     let members: Vec<&Workload> =
         lookup.workloads().iter().filter(|w| w.is_of_requests()).filter(which).collect();
-    let does = |operation: &str| members.iter().any(|w| w.operation == operation);
-    if !does("read") || !does("write") {
+    let does = |operation: Operation| members.iter().any(|w| w.operation == operation);
+    if !does(Operation::Read) || !does(Operation::Write) {
         return None;
     }
     let rates: Vec<f64> = members

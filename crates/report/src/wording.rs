@@ -1,6 +1,6 @@
 //! The words and marks for verdicts, stop reasons and arms, the same in every format.
 
-use cryptbench_record::{Arm, ArmRole, StopReason, Verdict, Workload};
+use cryptbench_record::{Arm, ArmRole, Operation, Pattern, StopReason, Verdict, Workload};
 
 use crate::quantity::{binary_bytes, count, percent, thousands};
 
@@ -166,20 +166,23 @@ fn flush_words(flush: &str) -> String {
 
 /// Pattern and direction: `random read`, `write of one block again and again`.
 fn access_words(w: &Workload) -> String {
-    let direction = if w.operation == "mixed" { "reads and writes" } else { &w.operation };
-    match w.pattern.as_str() {
-        "same" => format!("{direction} of one block again and again"),
-        "sampled" => format!("{direction} of runs of blocks at places spread evenly"),
-        "permutation" => format!("random {direction}, every block once before any again"),
+    let direction = match &w.operation {
+        Operation::Mixed => "reads and writes",
+        other => other.as_str(),
+    };
+    match &w.pattern {
+        Pattern::Same => format!("{direction} of one block again and again"),
+        Pattern::Sampled => format!("{direction} of runs of blocks at places spread evenly"),
+        Pattern::Permutation => format!("random {direction}, every block once before any again"),
         pattern => format!("{pattern} {direction}"),
     }
 }
 
 /// What a workload does, in words: `random read, 4 KiB, 32 in flight, 16 threads`.
 pub(crate) fn workload_words(w: &Workload) -> String {
-    let mut parts = vec![match (w.files, w.operation.as_str()) {
+    let mut parts = vec![match (w.files, &w.operation) {
         (Some(_), action) => format!("{action} small files"),
-        (None, "unlock") => "open a volume and read its first block".to_owned(),
+        (None, Operation::Unlock) => "open a volume and read its first block".to_owned(),
         (None, _) => format!(
             "{}, {}, {} in flight",
             access_words(w),
@@ -204,21 +207,21 @@ mod tests {
     #[test]
     fn the_words_of_a_workload_say_what_is_particular_about_it() {
         let workload = Workload {
-            operation: "write".to_owned(),
-            pattern: "random".to_owned(),
+            operation: Operation::Write,
+            pattern: Pattern::Random,
             block_size: 4096,
             queue_depth: 32,
             threads: Some(16),
             ..Workload::default()
         };
         assert_eq!(workload_words(&workload), "random write, 4 KiB, 32 in flight, 16 threads");
-        let again = Workload { pattern: "same".to_owned(), threads: None, ..workload.clone() };
+        let again = Workload { pattern: Pattern::Same, threads: None, ..workload.clone() };
         assert_eq!(
             workload_words(&again),
             "write of one block again and again, 4 KiB, 32 in flight"
         );
         let copy = Workload {
-            pattern: "sequential".to_owned(),
+            pattern: Pattern::Sequential,
             queue_depth: 1,
             threads: None,
             fresh_file: true,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use cryptbench_record::{ArmRole, Device, Record};
+use cryptbench_record::{ArmRole, Device, Operation, Pattern, Record};
 use cryptbench_stats::median;
 
 use crate::look::Ground;
@@ -48,10 +48,10 @@ pub(crate) fn rates_of(device: &Device, runs: &Path) -> Option<DiskRates> {
 /// The plain sequential rates of a record, if it has any.
 fn rates(record: &Record) -> Option<DiskRates> {
     let plain = record.plan.arms.iter().find(|a| a.role == ArmRole::Plain)?;
-    let fastest = |operation: &str| {
+    let fastest = |operation: Operation| {
         let workloads = record.plan.workloads.iter();
         workloads
-            .filter(|w| w.pattern == "sequential" && w.operation == operation)
+            .filter(|w| w.pattern == Pattern::Sequential && w.operation == operation)
             .filter_map(|w| {
                 let trials = record.trials_of(&w.id, &plain.id);
                 median(&trials.iter().map(|(_, t)| t.bandwidth() / 1e6).collect::<Vec<_>>())
@@ -62,8 +62,8 @@ fn rates(record: &Record) -> Option<DiskRates> {
     let found = DiskRates {
         device: record.target.device.as_ref()?.name.clone(),
         run_id: record.run_id.clone(),
-        read_mb_s: fastest("read"),
-        write_mb_s: fastest("write"),
+        read_mb_s: fastest(Operation::Read),
+        write_mb_s: fastest(Operation::Write),
     };
     (found.read_mb_s.is_some() || found.write_mb_s.is_some()).then_some(found)
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_record::{Arm, ArmRole, Record, Workload};
+use cryptbench_record::{Arm, ArmRole, Operation, Pattern, Record, Workload};
 use serde::Serialize;
 
 use crate::observation::{Dimension, Observation};
@@ -90,13 +90,15 @@ fn devices(record: &Record, replay: &Replay) -> Vec<Beside> {
 /// Whether a published speed belongs to the same work. ATTO's figures must match in operation and
 /// block size. dd's figures, whose data is zeros or random, match only copies of a fixed amount.
 fn comparable(o: &Observation, workload: &Workload) -> bool {
-    if workload.pattern != "sequential" {
+    if workload.pattern != Pattern::Sequential {
         return false;
     }
-    let copy = workload.operation == "write" && workload.trial_bytes.is_some();
+    let copy = workload.operation == Operation::Write && workload.trial_bytes.is_some();
     let zeros = workload.content.as_deref() == Some("zeros");
     match (o.unit, o.about(Dimension::Work)) {
-        ("MiB/s", work) => work == workload.operation && o.block == Some(workload.block_size),
+        ("MiB/s", work) => {
+            work == workload.operation.as_str() && o.block == Some(workload.block_size)
+        }
         ("MB/s", "random") => copy && !zeros,
         ("MB/s", "zero") => copy && zeros,
         ("MB/s", "dd") => copy && !zeros && workload.block_size == 4096,

@@ -4,7 +4,7 @@
 //! studies, so that both can be compared. For conclusions use the report of each record, which
 //! pairs the trials.
 
-use cryptbench_record::{Arm, ArmRole, Record, Trial, Workload};
+use cryptbench_record::{Arm, ArmRole, Operation, Record, Trial, Workload};
 
 use crate::study::Letter;
 use crate::table::Table;
@@ -127,8 +127,8 @@ impl Quantity {
 
 fn atto(record: &Record) -> Vec<Table> {
     let Some(plain) = plain(record) else { return Vec::new() };
-    let by = |operation: &str, block: u64| {
-        let same = |w: &&Workload| w.operation == operation && w.block_size == block;
+    let by = |operation: &Operation, block: u64| {
+        let same = |w: &&Workload| w.operation == *operation && w.block_size == block;
         record.plan.workloads.iter().find(same)
     };
     let mut blocks: Vec<u64> = record.plan.workloads.iter().map(|w| w.block_size).collect();
@@ -149,8 +149,8 @@ fn atto(record: &Record) -> Vec<Table> {
             .iter()
             .map(|block| {
                 let mut row = vec![size(*block)];
-                for operation in ["write", "read"] {
-                    let of = |arm| by(operation, *block).and_then(|w| what.mean(record, w, arm));
+                for operation in [Operation::Write, Operation::Read] {
+                    let of = |arm| by(&operation, *block).and_then(|w| what.mean(record, w, arm));
                     let (p, e) = (of(plain), of(arm));
                     row.extend([number(p), number(e), what.change(p, e)]);
                 }

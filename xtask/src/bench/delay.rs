@@ -6,7 +6,7 @@
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
-use cryptbench_record::{Record, Trial, Workload};
+use cryptbench_record::{Operation, Record, Trial, Workload};
 use cryptbench_stats::cost_model::fit;
 use cryptbench_stats::{Coefficient, CostModel, SizePoint};
 
@@ -63,9 +63,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         for &(request, byte, a, b) in &costs {
             let record = measured(&binary, options, request, byte)?;
             let [base, layer] = layers(&record)?;
-            for operation in ["read", "write"] {
-                let found = added(&record, operation, base, layer)?;
-                let plain = added(&record, operation, "plain", layer)?;
+            for operation in [Operation::Read, Operation::Write] {
+                let found = added(&record, &operation, base, layer)?;
+                let plain = added(&record, &operation, "plain", layer)?;
                 let [fa, fb] =
                     [found.per_request_s.value / a - 1.0, found.per_byte_s.value / b - 1.0];
                 tally.sweeps += 1;
@@ -118,8 +118,13 @@ fn layers(record: &Record) -> anyhow::Result<[&str; 2]> {
 }
 
 /// What `layer` adds to the requests of one operation, against the arm `other`.
-fn added(record: &Record, operation: &str, other: &str, layer: &str) -> anyhow::Result<CostModel> {
-    let points = record.plan.workloads.iter().filter(|w| w.operation == operation);
+fn added(
+    record: &Record,
+    operation: &Operation,
+    other: &str,
+    layer: &str,
+) -> anyhow::Result<CostModel> {
+    let points = record.plan.workloads.iter().filter(|w| w.operation == *operation);
     let points: Vec<_> = points.filter_map(|w| point(record, w, other, layer)).collect();
     fit(&points, 0.95).context("too few block sizes")
 }

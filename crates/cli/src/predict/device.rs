@@ -5,7 +5,7 @@ use std::path::Path;
 use cryptbench_devices::predict::{Added, per_request_s, spacing_s};
 use cryptbench_devices::sweep::{Load, seconds_per_request};
 use cryptbench_devices::{Model, Operation};
-use cryptbench_record::{ArmRole, Record, Workload};
+use cryptbench_record::{ArmRole, Operation as Does, Record, Workload};
 use cryptbench_stats::cost_model::fit;
 use cryptbench_stats::{SizePoint, median};
 
@@ -164,9 +164,9 @@ pub(super) fn operation(workload: &Workload) -> Option<Operation> {
     if workload.block_size == 0 || !workload.is_of_requests() {
         return None;
     }
-    match workload.operation.as_str() {
-        "read" => Some(Operation::Read),
-        "write" => Some(Operation::Write),
+    match workload.operation {
+        Does::Read => Some(Operation::Read),
+        Does::Write => Some(Operation::Write),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@ use cryptbench_devices::Model;
 use cryptbench_devices::predict::{Added, keeps, per_request_s};
 use cryptbench_devices::published::{Point, atto};
 use cryptbench_devices::sweep::{Load, seconds_per_request};
-use cryptbench_record::{ArmRole, Record};
+use cryptbench_record::{ArmRole, Pattern, Record};
 use cryptbench_studies::Files;
 use serde::Serialize;
 
@@ -203,7 +203,7 @@ fn measured(record: &Record, plain: &str, arm: &str, rate: &CipherRate) -> Vec<M
         let bytes = workload.block_size;
         let before = spacing(record, workload, plain)?;
         let after = spacing(record, workload, arm)?;
-        let random = workload.pattern != "sequential";
+        let random = workload.pattern != Pattern::Sequential;
         Some(Measured {
             label: format!("{} {} QD{queue_depth}", workload.pattern, workload.operation),
             load: Load { operation, random, bytes, queue_depth, file_bytes: 0, think_s: 0.0 },

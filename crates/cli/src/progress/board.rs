@@ -199,7 +199,7 @@ fn words(share: Option<Share>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cryptbench_record::Workload;
+    use cryptbench_record::{Operation, Pattern, Workload};
 
     use super::*;
 
@@ -215,8 +215,8 @@ mod tests {
         let workload = |id: &str, queue_depth| Workload {
             id: id.to_owned(),
             label: format!("label of {id}"),
-            operation: "read".to_owned(),
-            pattern: "sequential".to_owned(),
+            operation: Operation::Read,
+            pattern: Pattern::Sequential,
             block_size: 1 << 20,
             queue_depth,
             ..Workload::default()

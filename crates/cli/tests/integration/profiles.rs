@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::sandbox::disk::images;
 use crate::sandbox::{Sandbox, nightly, skipped, text};
-use cryptbench_record::{ArmRole, Record};
+use cryptbench_record::{ArmRole, Operation, Pattern, Record};
 
 /// Runs `profile` with one trial per workload and arm, as small as the arguments make it.
 fn run(profile: &str, more: &[&str]) -> Option<(String, Record, usize)> {
@@ -95,7 +95,7 @@ fn anvil_and_crystaldiskmark_run_their_grids() {
 #[test]
 fn hdtune_records_its_curve_and_its_access_times() {
     let (_, record, _) = run("hdtune", &["--size", "256MiB", "--data-unit", "512"]).unwrap();
-    let curve = record.plan.workloads.iter().find(|w| w.pattern == "sampled").unwrap();
+    let curve = record.plan.workloads.iter().find(|w| w.pattern == Pattern::Sampled).unwrap();
     let (_, trial) = record.trials_of(&curve.id, "plain")[0];
     let samples = trial.measured.samples.as_ref().unwrap();
     assert_eq!(samples.offset.len(), samples.latency_us.len());
@@ -160,7 +160,7 @@ fn small_files_compare_a_mounted_system_with_the_plain_file_system() {
     let Some((_, record, _)) = run_smaller("small-files", whole, fewer, &more) else { return };
     let mounted = record.plan.arms.iter().filter(|a| a.attachment.as_deref() == Some("mounted"));
     assert!(mounted.count() >= 2);
-    assert!(record.plan.workloads.iter().any(|w| w.operation == "create"));
+    assert!(record.plan.workloads.iter().any(|w| w.operation == Operation::Create));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which cipher is the fastest on this processor, by the CPU time that it adds to its layer.
 
-use cryptbench_record::Arm;
+use cryptbench_record::{Arm, Operation};
 
 use crate::explanation::chain::{Chain, chains};
 use crate::lookup::Lookup;
@@ -32,7 +32,9 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
         .map(|row| row.workload)
         .filter(|w| w.is_of_requests())
         // Reads: a layer may copy written data, which its cipher then finds in the processor's cache.
-        .max_by_key(|w| (w.block_size, std::cmp::Reverse(w.in_flight()), w.operation == "read"))?;
+        .max_by_key(|w| {
+            (w.block_size, std::cmp::Reverse(w.in_flight()), w.operation == Operation::Read)
+        })?;
     let mut costs: Vec<Cost<'_>> = chains
         .iter()
         .filter_map(|chain| {

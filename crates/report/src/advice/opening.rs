@@ -1,6 +1,6 @@
 //! Which volumes open within the time that a person accepts, and the largest PIM for that.
 
-use cryptbench_record::{Arm, ArmRole};
+use cryptbench_record::{Arm, ArmRole, Operation};
 
 use crate::lookup::Lookup;
 use crate::presentation::unlock::{Opening, opening};
@@ -20,7 +20,7 @@ const MOST_PIMS: usize = 4;
 /// passphrase.
 pub(crate) fn openings(lookup: &Lookup<'_>) -> Vec<String> {
     let parts = ["derivation".to_owned(), "rest".to_owned()];
-    let way = lookup.workloads().iter().find(|w| w.operation == "unlock");
+    let way = lookup.workloads().iter().find(|w| w.operation == Operation::Unlock);
     let volumes = lookup.arms().iter().filter(|a| a.role == ArmRole::Encrypted);
     let times: Vec<(&Arm, Opening)> =
         volumes.filter_map(|arm| Some((arm, opening(lookup, way?, arm, &parts)?))).collect();

@@ -1,6 +1,6 @@
 //! What each arm is suited for, by its losses.
 
-use cryptbench_record::{Arm, Estimate, Workload};
+use cryptbench_record::{Arm, Estimate, Operation, Pattern, Workload};
 
 use crate::kinds::{LARGE, SMALL};
 use crate::lookup::Lookup;
@@ -22,12 +22,14 @@ type Use = (&'static str, fn(&Workload) -> bool, &'static str);
 const USES: [Use; 4] = [
     (
         "Frequent small writes",
-        |w| w.operation == "write" && w.block_size <= SMALL && w.pattern == "random",
+        |w| {
+            w.operation == Operation::Write && w.block_size <= SMALL && w.pattern == Pattern::Random
+        },
         "think twice",
     ),
     (
         "Archive and backup (large sequential reads and writes)",
-        |w| w.block_size >= LARGE && w.pattern == "sequential",
+        |w| w.block_size >= LARGE && w.pattern == Pattern::Sequential,
         "expect longer backups",
     ),
     (

@@ -1,6 +1,6 @@
 //! The answer of a run that opens volumes: seconds, and the PIM that a wait leaves room for.
 
-use cryptbench_record::{Arm, ArmRole, Workload};
+use cryptbench_record::{Arm, ArmRole, Operation, Workload};
 
 use super::{Answer, Figure, MOST_ADVICE, Open};
 use crate::advice::opening::openings;
@@ -19,7 +19,7 @@ pub(crate) struct OpeningRow {
 }
 
 pub(super) fn answer<'a>(lookup: &'a Lookup<'a>) -> Answer<'a> {
-    let way = lookup.workloads().iter().find(|w| w.operation == "unlock");
+    let way = lookup.workloads().iter().find(|w| w.operation == Operation::Unlock);
     let mut times: Vec<(&Arm, Opening)> = way.map(|way| times(lookup, way)).unwrap_or_default();
     times.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
     let headline = match &times[..] {

@@ -1,6 +1,6 @@
 //! The extra time of a request over block sizes: a + b · size, arm by arm.
 
-use cryptbench_record::{Addition, Arm, ArmRole, Workload};
+use cryptbench_record::{Addition, Arm, ArmRole, Operation, Workload};
 use cryptbench_stats::cost_model::fit;
 use cryptbench_stats::{Coefficient, CostModel, SizePoint};
 
@@ -123,8 +123,8 @@ impl<'a> Sweep<'a> {
     /// `sequential writes QD4`.
     pub(crate) fn label(&self) -> String {
         let w = self.workloads[0];
-        let what = match w.operation.as_str() {
-            "mixed" => "mixed requests".to_owned(),
+        let what = match &w.operation {
+            Operation::Mixed => "mixed requests".to_owned(),
             operation => format!("{operation}s"),
         };
         let file = w.file_bytes.filter(|_| self.file_is_told);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_record::{Device, PairedTarget, Power, Record, Trial};
+use cryptbench_record::{Device, Operation, PairedTarget, Power, Record, Trial};
 
 use crate::answer::is_kernels;
 use crate::quantity::{binary_bytes, count, decimal_bytes, duration};
@@ -218,9 +218,11 @@ fn written(record: &Record) -> f64 {
         .iter()
         .filter(|w| w.is_of_requests())
         .map(|w| {
-            let share = match w.operation.as_str() {
-                "write" => 1.0,
-                "mixed" => w.read_percent.map_or(0.0, |reads| 1.0 - f64::from(reads) / 100.0),
+            let share = match w.operation {
+                Operation::Write => 1.0,
+                Operation::Mixed => {
+                    w.read_percent.map_or(0.0, |reads| 1.0 - f64::from(reads) / 100.0)
+                }
                 _ => 0.0,
             };
             (w.id.as_str(), share)

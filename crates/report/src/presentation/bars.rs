@@ -1,7 +1,7 @@
 //! ATTO's picture: for each block size the speed of writes to the left and of reads to the right, plain
 //! beside each encrypted arm.
 
-use cryptbench_record::{Arm, Workload};
+use cryptbench_record::{Arm, Operation, Workload};
 
 use super::{Chosen, chosen};
 use crate::lookup::{Lookup, Reading};
@@ -36,7 +36,7 @@ pub(crate) fn bars<'a>(lookup: &Lookup<'a>) -> Vec<TwoSided<'a>> {
     let Chosen { arms, left_out } = chosen(lookup, MOST_ARMS);
     let mut groups: Vec<(String, Vec<&Workload>)> = Vec::new();
     for workload in lookup.workloads() {
-        if !matches!(workload.operation.as_str(), "read" | "write") {
+        if !matches!(workload.operation, Operation::Read | Operation::Write) {
             continue;
         }
         let kind = kind(workload);
@@ -63,7 +63,7 @@ fn rows(lookup: &Lookup<'_>, arms: &[&Arm], group: &[&Workload]) -> Vec<Row> {
     let mut sizes: Vec<u64> = group.iter().map(|w| w.block_size).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let reading = |size: u64, operation: &str, arm: &Arm| {
+    let reading = |size: u64, operation: Operation, arm: &Arm| {
         let of = |w: &&&Workload| w.block_size == size && w.operation == operation;
         lookup.reading(group.iter().find(of)?, arm)
     };
@@ -71,7 +71,10 @@ fn rows(lookup: &Lookup<'_>, arms: &[&Arm], group: &[&Workload]) -> Vec<Row> {
         .into_iter()
         .map(|size| Row {
             block_size: size,
-            arms: arms.iter().map(|a| ["write", "read"].map(|op| reading(size, op, a))).collect(),
+            arms: arms
+                .iter()
+                .map(|a| [Operation::Write, Operation::Read].map(|op| reading(size, op, a)))
+                .collect(),
         })
         .collect()
 }

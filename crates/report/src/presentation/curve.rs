@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cryptbench_record::{Arm, Samples, Workload};
+use cryptbench_record::{Arm, Pattern, Samples, Workload};
 use cryptbench_stats::{median, quantile};
 
 use super::{Chosen, chosen};
@@ -88,8 +88,9 @@ pub(crate) fn curve<'a>(lookup: &Lookup<'a>) -> Option<Curve<'a>> {
 
 /// Whether a workload goes over the surface: at places of it, or over all of it with samples on the way.
 fn is_surface(lookup: &Lookup<'_>, workload: &Workload) -> bool {
-    workload.pattern == "sampled"
-        || workload.pattern == "sequential" && samples(lookup, workload, None).next().is_some()
+    workload.pattern == Pattern::Sampled
+        || workload.pattern == Pattern::Sequential
+            && samples(lookup, workload, None).next().is_some()
 }
 
 /// Where the curve was sampled: ascending first offsets of the places.
@@ -114,7 +115,7 @@ impl Places {
         }
         // Samples of a read of all of it lie apart, and belong to the points between which they lie.
         let first = *starts.first()?;
-        if starts.len() == 1 || workload.pattern == "sequential" {
+        if starts.len() == 1 || workload.pattern == Pattern::Sequential {
             let step = ((end - first) / EVEN_POINTS).max(1);
             let evenly = (0..EVEN_POINTS).map(|i| first + i * step);
             starts = evenly.take_while(|at| *at < end).collect();

@@ -1,6 +1,6 @@
 //! The picture of small files: files per second by action and arm, and one big file beside them.
 
-use cryptbench_record::{Arm, Workload};
+use cryptbench_record::{Arm, Operation, Workload};
 
 use super::{Chosen, chosen};
 use crate::lookup::{Lookup, Reading};
@@ -44,13 +44,16 @@ pub(crate) fn files<'a>(lookup: &Lookup<'a>) -> Option<Files<'a>> {
 
 /// How many times as fast the bytes of one big file move as those of many small ones, in a direction
 /// (`read` or `write`) and on one arm; `None` without both.
-pub(crate) fn big_file_gain(table: &Files<'_>, arm: usize, direction: &str) -> Option<f64> {
-    let action = if direction == "write" { "create" } else { "read" };
+pub(crate) fn big_file_gain(table: &Files<'_>, arm: usize, direction: &Operation) -> Option<f64> {
+    let action = match direction {
+        Operation::Write => Operation::Create,
+        _ => Operation::Read,
+    };
     let speed = |wanted: &dyn Fn(&Workload) -> bool| {
         let row = table.rows.iter().find(|r| wanted(r.workload))?;
         Some(row.readings[arm]?.bandwidth).filter(|v| v.is_finite() && *v > 0.0)
     };
     let small = speed(&|w| w.files.is_some() && w.operation == action)?;
-    let big = speed(&|w| w.files.is_none() && w.operation == direction)?;
+    let big = speed(&|w| w.files.is_none() && w.operation == *direction)?;
     Some(big / small)
 }

@@ -1,6 +1,6 @@
 //! CrystalDiskMark's and Anvil's picture: one row per test, reads and writes beside each other.
 
-use cryptbench_record::{Arm, Workload};
+use cryptbench_record::{Arm, Operation, Workload};
 use cryptbench_stats::median;
 
 use super::{Chosen, chosen};
@@ -16,7 +16,7 @@ pub(crate) struct Grid<'a> {
     /// Arms that found no room.
     pub(crate) left_out: usize,
     /// Those of `read`, `write` and `mixed` that occur.
-    pub(crate) columns: Vec<&'static str>,
+    pub(crate) columns: Vec<Operation>,
     /// In the order of the profile.
     pub(crate) tests: Vec<Test>,
 }
@@ -39,12 +39,12 @@ pub(crate) struct GridCell {
 /// The grid, unless nothing is read or written.
 pub(crate) fn grid<'a>(lookup: &Lookup<'a>) -> Option<Grid<'a>> {
     let Chosen { arms, left_out } = chosen(lookup, MOST_ARMS);
-    let occurs = |op: &&str| lookup.workloads().iter().any(|w| w.operation == *op);
-    let columns: Vec<&'static str> =
-        ["read", "write", "mixed"].into_iter().filter(occurs).collect();
+    let occurs = |op: &Operation| lookup.workloads().iter().any(|w| w.operation == *op);
+    let columns: Vec<Operation> =
+        [Operation::Read, Operation::Write, Operation::Mixed].into_iter().filter(occurs).collect();
     let mut rows: Vec<(String, Vec<&Workload>)> = Vec::new();
     for workload in lookup.workloads() {
-        if !columns.contains(&workload.operation.as_str()) {
+        if !columns.contains(&workload.operation) {
             continue;
         }
         let name = test_name(workload);
@@ -60,8 +60,8 @@ pub(crate) fn grid<'a>(lookup: &Lookup<'a>) -> Option<Grid<'a>> {
     let tests: Vec<Test> = rows
         .into_iter()
         .map(|(name, group)| {
-            let at = |op: &str, arm: &Arm| {
-                let workload = group.iter().find(|w| w.operation == op)?;
+            let at = |op: &Operation, arm: &Arm| {
+                let workload = group.iter().find(|w| w.operation == *op)?;
                 let reading = lookup.reading(workload, arm)?;
                 Some(GridCell { reading, response_us: response(lookup, workload, arm) })
             };

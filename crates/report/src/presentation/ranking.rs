@@ -1,7 +1,7 @@
 //! Which system is fastest relative to plain, over the workloads in which all can be compared. The engine in this
 //! process is not ranked: nobody can install it.
 
-use cryptbench_record::{Arm, ArmRole, Workload};
+use cryptbench_record::{Arm, ArmRole, Operation, Workload};
 use cryptbench_stats::half_width;
 
 use super::Form;
@@ -104,8 +104,8 @@ pub(crate) fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
             arm,
             place,
             all,
-            reads: mean_of(lookup, arm, &over, Some("read")).map(f64::exp),
-            writes: mean_of(lookup, arm, &over, Some("write")).map(f64::exp),
+            reads: mean_of(lookup, arm, &over, Some(&Operation::Read)).map(f64::exp),
+            writes: mean_of(lookup, arm, &over, Some(&Operation::Write)).map(f64::exp),
         });
     }
     let any = !(rows.is_empty() && left_out.is_empty() && cached.is_empty() && failed.is_empty());
@@ -129,11 +129,11 @@ fn mean_of(
     lookup: &Lookup<'_>,
     arm: &Arm,
     over: &[&Workload],
-    operation: Option<&str>,
+    operation: Option<&Operation>,
 ) -> Option<f64> {
     let logs: Vec<f64> = over
         .iter()
-        .filter(|w| operation.is_none_or(|wanted| w.operation == wanted))
+        .filter(|w| operation.is_none_or(|wanted| w.operation == *wanted))
         .filter_map(|w| Some(lookup.cell(w, arm)?.kept?.ratio.ln()))
         .collect();
     (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use cryptbench_record::{Arm, ArmRole, Workload};
+use cryptbench_record::{Arm, ArmRole, Operation, Workload};
 use cryptbench_stats::median;
 
 use crate::lookup::Lookup;
@@ -44,7 +44,7 @@ pub(crate) struct Opening {
 /// The table, unless no workload opens a volume.
 pub(crate) fn unlock<'a>(lookup: &Lookup<'a>) -> Option<Unlock<'a>> {
     let workloads: Vec<&Workload> =
-        lookup.workloads().iter().filter(|w| w.operation == "unlock").collect();
+        lookup.workloads().iter().filter(|w| w.operation == Operation::Unlock).collect();
     if workloads.is_empty() {
         return None;
     }

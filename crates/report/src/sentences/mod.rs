@@ -8,7 +8,7 @@ mod explanation;
 mod trust;
 mod unlock;
 
-use cryptbench_record::{Arm, ArmRole, Cell, Record, Results, Verdict, Workload};
+use cryptbench_record::{Arm, ArmRole, Cell, Operation, Record, Results, Verdict, Workload};
 
 use crate::analysis::{arm_cells, cell};
 use crate::lookup::Lookup;
@@ -35,7 +35,7 @@ impl Sentence {
 /// The sentences of [`Results::sentences`], verdict first.
 pub(crate) fn sentences(lookup: &Lookup<'_>) -> Vec<String> {
     let view = View { record: lookup.record, results: lookup.results, lookup };
-    if view.workloads().iter().any(|w| w.operation == "unlock") {
+    if view.workloads().iter().any(|w| w.operation == Operation::Unlock) {
         // There is no share of plain speed: plain storage has nothing to open.
         return unlock::openings(&view);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cryptbench_record::{ArmRole, Cell, StopReason, Verdict, Workload};
+use cryptbench_record::{ArmRole, Cell, Pattern, StopReason, Verdict, Workload};
 
 use super::arms::names;
 use super::{Sentence, View, of_workloads};
@@ -40,7 +40,7 @@ pub(super) fn cached(view: &View<'_>) -> Option<Sentence> {
 /// Whether a workload measures a cache on purpose: one block again and again, or what earlier trials
 /// left in the page cache.
 fn means_cache(w: &Workload) -> bool {
-    w.warm_cache || w.pattern == "same"
+    w.warm_cache || w.pattern == Pattern::Same
 }
 
 /// Comparisons that need more pairs than there are.

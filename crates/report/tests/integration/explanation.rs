@@ -1,7 +1,7 @@
 //! What is added per request and per byte, and what layer and cipher take, recovered from records where it is known.
 
 use crate::fixture::{Fixture, encrypted, null_layer, plain, plain_again};
-use cryptbench_record::{Record, Workload};
+use cryptbench_record::{Operation, Pattern, Record, Workload};
 use cryptbench_report::analyse;
 use cryptbench_report::terminal::{Style, render};
 
@@ -16,8 +16,8 @@ fn sweep() -> Vec<Workload> {
     let workload = |bytes: u64| Workload {
         id: format!("read-{bytes}"),
         label: format!("random read {} KiB QD1", bytes / 1024),
-        operation: "read".to_owned(),
-        pattern: "random".to_owned(),
+        operation: Operation::Read,
+        pattern: Pattern::Random,
         block_size: bytes,
         queue_depth: 1,
         headline: "iops".to_owned(),

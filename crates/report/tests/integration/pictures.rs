@@ -1,7 +1,7 @@
 //! The familiar pictures in the terminal: snapshots, widths, and numbers that follow from known costs.
 
 use crate::fixture::{Fixture, encrypted, plain, plain_again, profiles};
-use cryptbench_record::{Record, Trial};
+use cryptbench_record::{Pattern, Record, Trial};
 use cryptbench_report::terminal::{Style, render};
 use cryptbench_report::{analyse, cell};
 
@@ -211,8 +211,8 @@ fn the_curve_has_the_speeds_and_the_access_times_of_its_samples() {
 #[test]
 fn the_curve_of_the_whole_surface_has_its_speeds() {
     let mut record = profiles::hdtune();
-    let surface = record.plan.workloads.iter_mut().find(|w| w.pattern == "sampled").unwrap();
-    surface.pattern = "sequential".to_owned();
+    let surface = record.plan.workloads.iter_mut().find(|w| w.pattern == Pattern::Sampled).unwrap();
+    surface.pattern = Pattern::Sequential;
     let id = surface.id.clone();
     for t in record.trials.iter_mut().filter(|t| t.workload == id) {
         let offsets = t.measured.samples.iter_mut().flat_map(|s| s.offset.iter_mut());

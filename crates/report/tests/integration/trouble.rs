@@ -1,6 +1,8 @@
 //! What an answer says of the machine and of runs that were too short: the machine's own trouble first, each with a remedy.
 
-use cryptbench_record::{ArmRole, InUse, PairedTarget, Power, Record, StopReason, Trial, Workload};
+use cryptbench_record::{
+    ArmRole, InUse, Operation, PairedTarget, Power, Record, StopReason, Trial, Workload,
+};
 use cryptbench_report::analyse;
 use cryptbench_report::terminal::Style;
 use cryptbench_report::terminal::answer::{Outlook, render};
@@ -118,7 +120,7 @@ fn in_use(blocks: u32) -> Record {
     let mut fixture = of(vec![own]);
     fixture.blocks = blocks;
     fixture.reason = StopReason::Budget;
-    fixture.workloads.retain(|w| w.operation == "read");
+    fixture.workloads.retain(|w| w.operation == Operation::Read);
     let mut record = fixture.record();
     let (budget, elapsed) = (120.0, 120.0);
     (record.plan.budget_s, record.elapsed_s) = (budget, elapsed);

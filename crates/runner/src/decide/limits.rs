@@ -223,8 +223,8 @@ fn check(plan: &record::Plan) -> Result<(), RunError> {
         };
         let mut others = plan.arms.iter().filter(encrypted).peekable();
         if others.peek().is_some() && !others.any(|arm| plan.includes(workload, arm)) {
-            let remedy = match workload.pattern.as_str() {
-                "files" => {
+            let remedy = match workload.pattern {
+                record::Pattern::Files => {
                     "small files need a file system on the encrypted storage, as builtin-mounted has \
                             it: choose it with --system"
                 }

@@ -1,9 +1,10 @@
 //! The workloads of a profile in the form of the record.
 
 use cryptbench_load::{
-    BlockWork, Cache, Content, Direction, FileUse, Flush, Work, WorkAmount, WorkloadSpec,
+    BlockWork, Cache, Content, Direction, FileAction, FileUse, Flush, Pattern, Work, WorkAmount,
+    WorkloadSpec,
 };
-use cryptbench_record as record;
+use cryptbench_record::{self as record, Operation};
 
 use super::storage::Buffered;
 use crate::request::Request;
@@ -46,16 +47,22 @@ fn describe(work: &Work) -> record::Workload {
     match work {
         Work::Block(b) => describe_block(b),
         Work::Files(f) => record::Workload {
-            operation: f.action.as_str().to_owned(),
-            pattern: "files".to_owned(),
+            operation: match f.action {
+                FileAction::Create => Operation::Create,
+                FileAction::Stat => Operation::Stat,
+                FileAction::Read => Operation::Read,
+                FileAction::Rename => Operation::Rename,
+                FileAction::Delete => Operation::Delete,
+            },
+            pattern: record::Pattern::Files,
             block_size: f.sizes.mean(),
             queue_depth: 1,
             files: Some(f.count),
             ..record::Workload::default()
         },
         Work::Unlock(_) => record::Workload {
-            operation: "unlock".to_owned(),
-            pattern: "unlock".to_owned(),
+            operation: Operation::Unlock,
+            pattern: record::Pattern::Unlock,
             queue_depth: 1,
             ..record::Workload::default()
         },
@@ -68,8 +75,21 @@ fn describe_block(b: &BlockWork) -> record::Workload {
         FileUse::Fresh(bytes) => (Some(bytes), true),
     };
     record::Workload {
-        operation: b.direction.as_str().to_owned(),
-        pattern: b.pattern.as_str().to_owned(),
+        operation: match b.direction {
+            Direction::Read => Operation::Read,
+            Direction::Write => Operation::Write,
+            Direction::Mixed { .. } => Operation::Mixed,
+        },
+        pattern: match b.pattern {
+            Pattern::Sequential => record::Pattern::Sequential,
+            Pattern::Random => record::Pattern::Random,
+            Pattern::Zipf { .. } => record::Pattern::Zipf,
+            Pattern::Permutation => record::Pattern::Permutation,
+            Pattern::Backward => record::Pattern::Backward,
+            Pattern::Strided { .. } => record::Pattern::Strided,
+            Pattern::Same => record::Pattern::Same,
+            Pattern::Sampled { .. } => record::Pattern::Sampled,
+        },
         block_size: b.block_size,
         queue_depth: b.queue_depth,
         threads: (b.threads > 1).then_some(b.threads),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use cryptbench_record::{
-    Arm, ArmRole, Observation, Percentiles, Plan, StopReason, Trial, Workload, log_ratios,
-    trials_of,
+    Arm, ArmRole, Observation, Operation, Pattern, Percentiles, Plan, StopReason, Trial, Workload,
+    log_ratios, trials_of,
 };
 use cryptbench_runner::{Bench, Halt, RunError, Turns};
 use cryptbench_stats::{estimate, noise_floor};
@@ -100,8 +100,8 @@ fn plan(workloads: usize, roles: &[ArmRole]) -> Plan {
     let workload = |i: usize| Workload {
         id: format!("w{i}"),
         label: format!("workload {i}"),
-        operation: "read".to_owned(),
-        pattern: "random".to_owned(),
+        operation: Operation::Read,
+        pattern: Pattern::Random,
         block_size: 4096,
         queue_depth: 1,
         headline: "iops".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cryptbench_record::{Arm, Workload};
+use cryptbench_record::{Arm, Operation, Pattern, Workload};
 
 use super::figures::{Device, Figure, View, kept, part};
 use super::{Part, Told};
@@ -49,42 +49,44 @@ pub(super) const CLAIMS: &[Claim] = &[
     a("shortest-prf", "SHA-512 takes the shortest time by default", |v| prf(v, "sha512", false)),
     a("ram-above-bus", "AES in RAM is several times as fast as the device", ram_above_bus),
     a("flash-small-reads", "flash: small blocks are read 20 % slower", |v| {
-        lost(v, Device::Flash, &["read"], small, 20.0)
+        lost(v, Device::Flash, &[Operation::Read], small, 20.0)
     }),
     a("flash-large-reads", "flash: large blocks are read 10 % slower", |v| {
-        lost(v, Device::Flash, &["read"], large, 10.0)
+        lost(v, Device::Flash, &[Operation::Read], large, 10.0)
     }),
     a("ssd-small-speed", "SSD: small blocks are 40 % slower", |v| {
-        lost(v, Device::Ssd, &["read", "write"], small, 40.0)
+        lost(v, Device::Ssd, &[Operation::Read, Operation::Write], small, 40.0)
     }),
     a("ssd-large-reads", "SSD: large blocks are read 14 % slower", |v| {
-        lost(v, Device::Ssd, &["read"], large, 14.0)
+        lost(v, Device::Ssd, &[Operation::Read], large, 14.0)
     }),
     a("ssd-large-writes", "SSD: large blocks are written 10 % slower", |v| {
-        lost(v, Device::Ssd, &["write"], large, 10.0)
+        lost(v, Device::Ssd, &[Operation::Write], large, 10.0)
     }),
     a("hdd-small-speed", "HDD: small blocks are 70 % slower", |v| {
-        lost(v, Device::Hdd, &["read", "write"], small, 70.0)
+        lost(v, Device::Hdd, &[Operation::Read, Operation::Write], small, 70.0)
     }),
     a("hdd-large-speed", "HDD: large blocks are 40 % slower", |v| {
-        lost(v, Device::Hdd, &["read", "write"], large, 40.0)
+        lost(v, Device::Hdd, &[Operation::Read, Operation::Write], large, 40.0)
     }),
     a("access-time", "the access time does not change", |v| {
         let access = |w: &Workload| {
-            w.pattern == "random" && w.headline == "latency" && w.operation == "read"
+            w.pattern == Pattern::Random
+                && w.headline == "latency"
+                && w.operation == Operation::Read
         };
         v.each(&ALIKE, Figure::as_loss, |arm| v.kept(arm, access))
     }),
     a("cpu-usage", "encryption takes 3 to 4.5 % more CPU", |v| {
-        let surface = |w: &Workload| w.pattern == "sampled" || w.id == "surface";
+        let surface = |w: &Workload| w.pattern == Pattern::Sampled || w.id == "surface";
         v.each(&(3.0..4.5), Figure::as_points, |arm| v.more_cpu(arm, surface))
     }),
     a("writes-like-reads", "writes drop as reads do", |v| {
         v.each(&ALIKE, Figure::as_times, |arm| {
-            let of = |operation: &'static str| {
-                v.kept(arm, move |w| in_sequence(w) && is(w, operation) && (small(w) || large(w)))
+            let of = |operation: Operation| {
+                v.kept(arm, move |w| in_sequence(w) && is(w, &operation) && (small(w) || large(w)))
             };
-            Some(of("write")?.minus(of("read")?))
+            Some(of(Operation::Write)?.minus(of(Operation::Read)?))
         })
     }),
     a("small-suffer-more", "small blocks suffer more than large ones", |v| {
@@ -171,7 +173,7 @@ const STACKED: &[&str] = &["ecryptfs", "encfs", "gocryptfs", "cryfs", "securefs"
 const BLOCK: &[&str] = &["dm-crypt", "truecrypt", "veracrypt", "builtin-mounted"];
 
 fn in_sequence(w: &Workload) -> bool {
-    w.pattern == "sequential"
+    w.pattern == Pattern::Sequential
 }
 
 fn small(w: &Workload) -> bool {
@@ -182,8 +184,8 @@ fn large(w: &Workload) -> bool {
     (MIB..=64 * MIB).contains(&w.block_size)
 }
 
-fn is(w: &Workload, operation: &str) -> bool {
-    w.operation == operation
+fn is(w: &Workload, operation: &Operation) -> bool {
+    w.operation == *operation
 }
 
 /// A file written from its beginning to its end, as dd does.
@@ -206,7 +208,7 @@ fn on(v: &View<'_>, devices: &[Device], test: fn(&View<'_>) -> Vec<Part>) -> Vec
 fn lost(
     v: &View<'_>,
     device: Device,
-    operations: &'static [&'static str],
+    operations: &'static [Operation],
     blocks: fn(&Workload) -> bool,
     stated: f64,
 ) -> Vec<Part> {

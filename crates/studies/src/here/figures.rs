@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use cryptbench_record::{Arm, ArmRole, Record, Trial, Workload, log_ratios, trials_of};
+use cryptbench_record::{Arm, ArmRole, Pattern, Record, Trial, Workload, log_ratios, trials_of};
 use cryptbench_stats::estimate;
 
 use super::{Part, Told};
@@ -229,7 +229,7 @@ impl<'a> View<'a> {
             let trials = self.trials_of(w, plain);
             crate::trimmed_mean(&trials.iter().map(|(_, t)| t.bandwidth()).collect::<Vec<_>>(), 0)
         };
-        self.workloads(|w| w.pattern == "sequential").filter_map(mean).reduce(f64::max)
+        self.workloads(|w| w.pattern == Pattern::Sequential).filter_map(mean).reduce(f64::max)
     }
 }
 

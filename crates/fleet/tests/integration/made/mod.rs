@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use cryptbench_record::{
-    Arm, ArmRole, Device, Engine, Machine, Node, Observation, Percentiles, Plan, Record, Results,
-    SCHEMA, Scratch, Target, Trial, Workload,
+    Arm, ArmRole, Device, Engine, Machine, Node, Observation, Operation, Pattern, Percentiles,
+    Plan, Record, Results, SCHEMA, Scratch, Target, Trial, Workload,
 };
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -77,8 +77,8 @@ pub fn measured(
     let workload = |id: &str| Workload {
         id: id.to_owned(),
         label: id.replace('-', " "),
-        operation: "read".to_owned(),
-        pattern: "random".to_owned(),
+        operation: Operation::Read,
+        pattern: Pattern::Random,
         block_size: 4096,
         queue_depth: 1,
         headline: "iops".to_owned(),

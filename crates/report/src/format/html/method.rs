@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_record::{Arm, ArmRole, Plan, Record, Workload};
+use cryptbench_record::{Arm, ArmRole, Operation, Plan, Record, Workload};
 use maud::{Markup, html};
 
 use super::{View, fold, machine, scrolling};
@@ -75,8 +75,9 @@ pub(super) fn section(view: &View<'_>) -> Markup {
 /// How long a trial measures, and what rests there are.
 fn length(view: &View<'_>) -> String {
     let plan = &view.record.plan;
-    let ends =
-        |w: &Workload| w.trial_bytes.is_some() || w.files.is_some() || w.operation == "unlock";
+    let ends = |w: &Workload| {
+        w.trial_bytes.is_some() || w.files.is_some() || w.operation == Operation::Unlock
+    };
     let work = view.workloads().iter().filter(|w| ends(w)).count();
     let time = duration(plan.trial_s);
     let length = match (work, view.workloads().len()) {

@@ -6,6 +6,7 @@ use super::wrap;
 use crate::lookup::Reading;
 use crate::presentation::files::{FileRow, Files, big_file_gain};
 use crate::quantity::{NONE, digits, files, megabytes};
+use cryptbench_record::Operation;
 
 pub(super) fn draw(table: &Files<'_>, width: usize) -> String {
     let title = "Files per second, and beside it the % of plain:";
@@ -53,10 +54,10 @@ fn value(row: &FileRow<'_>, reading: Option<&Reading>) -> String {
 /// How much faster the same bytes move as one file, for plain and for the first arm beside it.
 fn one_big_file(table: &Files<'_>) -> Option<String> {
     let gains = |arm: usize| -> Vec<String> {
-        [("write", "written"), ("read", "read")]
+        [(Operation::Write, "written"), (Operation::Read, "read")]
             .into_iter()
             .filter_map(|(direction, done)| {
-                let gain = big_file_gain(table, arm, direction)?;
+                let gain = big_file_gain(table, arm, &direction)?;
                 Some(format!("{done} {} times as fast", digits(gain)))
             })
             .collect()

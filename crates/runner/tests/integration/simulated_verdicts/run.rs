@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use cryptbench_record::{
-    Arm, ArmRole, Engine, Machine, Observation, Plan, Record, Results, SCHEMA, Scratch, Target,
-    Verdict, Workload,
+    Arm, ArmRole, Engine, Machine, Observation, Operation, Pattern, Plan, Record, Results, SCHEMA,
+    Scratch, Target, Verdict, Workload,
 };
 use cryptbench_report::{analyse, arm_cells};
 use cryptbench_runner::{Bench, Halt, Turns, half_width};
@@ -66,8 +66,8 @@ impl Scenario {
         let workload = |i| Workload {
             id: format!("w{i}"),
             label: format!("workload {i}"),
-            operation: "read".to_owned(),
-            pattern: "random".to_owned(),
+            operation: Operation::Read,
+            pattern: Pattern::Random,
             block_size: 4096,
             queue_depth: 1,
             headline: "iops".to_owned(),

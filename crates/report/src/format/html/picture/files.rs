@@ -1,5 +1,6 @@
 //! Small files as bars of files per second, and as a table.
 
+use cryptbench_record::Operation;
 use maud::{Markup, html};
 
 use super::{Picture, View, kept, multiples, numbers};
@@ -30,8 +31,8 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
         heading: "Small files".to_owned(),
         about: html! {
             "Files per second, median of the trials. Each chart has its own scale."
-            @for (direction, done) in [("write", "written"), ("read", "read")] {
-                @if let Some(gain) = big_file_gain(&found, 0, direction) {
+            @for (direction, done) in [(Operation::Write, "written"), (Operation::Read, "read")] {
+                @if let Some(gain) = big_file_gain(&found, 0, &direction) {
                     " On plain storage one big file of the same kind of bytes is " (done) " "
                     (digits(gain)) " times as fast as many small ones."
                 }

@@ -1,0 +1,113 @@
+//! What a workload does, and where: kinds that this version knows, and the names of others.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! names {
+    ($(#[$doc:meta])* $kind:ident { $($(#[$of:meta])* $name:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(from = "String", into = "String")]
+        pub enum $kind {
+            $($(#[$of])* $name,)*
+            /// Another one, of a later version.
+            Unknown(String),
+        }
+
+        impl $kind {
+            /// Its name in records.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$name => $text,)*
+                    Self::Unknown(name) => name,
+                }
+            }
+        }
+
+        impl From<String> for $kind {
+            fn from(name: String) -> Self {
+                match name.as_str() {
+                    $($text => Self::$name,)*
+                    _ => Self::Unknown(name),
+                }
+            }
+        }
+
+        impl From<$kind> for String {
+            fn from(kind: $kind) -> Self {
+                kind.as_str().to_owned()
+            }
+        }
+
+        impl fmt::Display for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+
+names! {
+    /// What a workload does.
+    Operation {
+        /// Reads, of blocks or of small files.
+        #[default]
+        Read = "read",
+        /// Writes of blocks.
+        Write = "write",
+        /// Reads and writes of blocks.
+        Mixed = "mixed",
+        /// Creates small files.
+        Create = "create",
+        /// Lists small files.
+        Stat = "stat",
+        /// Renames small files.
+        Rename = "rename",
+        /// Deletes small files.
+        Delete = "delete",
+        /// Opens a volume.
+        Unlock = "unlock",
+    }
+}
+
+names! {
+    /// Where a workload's requests are.
+    Pattern {
+        /// One after the other.
+        #[default]
+        Sequential = "sequential",
+        /// At independent random places.
+        Random = "random",
+        /// At random places, few of them often.
+        Zipf = "zipf",
+        /// Everywhere once, in random order.
+        Permutation = "permutation",
+        /// One before the other.
+        Backward = "backward",
+        /// In equal steps.
+        Strided = "strided",
+        /// Always at the same place.
+        Same = "same",
+        /// In runs at places spread evenly.
+        Sampled = "sampled",
+        /// In small files.
+        Files = "files",
+        /// In a volume that is opened.
+        Unlock = "unlock",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_later_versions_keep_their_names() {
+        for name in ["write", "discard", ""] {
+            let read: Operation = serde_json::from_value(name.into()).unwrap();
+            assert_eq!(matches!(read, Operation::Unknown(_)), name != "write");
+            assert_eq!((read.as_str(), serde_json::to_value(&read).unwrap()), (name, name.into()));
+        }
+    }
+}
