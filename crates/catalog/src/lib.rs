@@ -10,9 +10,11 @@ pub mod package;
 mod remedy;
 mod system;
 mod systems;
+mod workload;
 
 pub use cipher::*;
 pub use package::{Manager, Package};
 pub use remedy::Remedy;
-pub use system::{Encrypts, Facility, Family, Named, System, Weakness, find};
+pub use system::{Encrypts, Facility, Family, Named, System, Weakness, encrypts, find};
 pub use systems::*;
+pub use workload::Pattern;

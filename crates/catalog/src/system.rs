@@ -63,10 +63,8 @@ pub enum Family {
 pub enum Encrypts {
     /// Nothing does.
     Nothing,
-    /// This program's engine, in the process that measures.
-    Engine,
-    /// This program's engine, behind a mount.
-    OwnMount,
+    /// This program's engine, in the process that measures or behind a mount.
+    Own,
     /// The operating system's kernel.
     Kernel,
     /// A program.
@@ -116,6 +114,12 @@ pub fn find(name: &str) -> Option<&'static System> {
     SYSTEMS.iter().copied().find(|system| system.name == name)
 }
 
+/// What encrypts in an arm of the system with that name, if the name is known.
+#[must_use]
+pub fn encrypts(name: &str) -> Option<Encrypts> {
+    find(name).map(|system| system.encrypts)
+}
+
 impl System {
     /// What people call an arm with this layout and these settings; `None` where that is its label.
     pub fn title<'a>(
@@ -151,16 +155,17 @@ impl System {
         self.title(layout, |_| None).unwrap_or_else(|| self.name.to_owned())
     }
 
-    /// Whether it is this program's engine without any layer around it, which nobody can use.
+    /// What it is called in a list.
     #[must_use]
-    pub fn is_engine(&self) -> bool {
-        self.encrypts == Encrypts::Engine
-    }
-
-    /// Whether this program itself encrypts.
-    #[must_use]
-    pub fn is_ours(&self) -> bool {
-        matches!(self.encrypts, Encrypts::Engine | Encrypts::OwnMount)
+    pub fn brand(&self) -> &'static str {
+        match self.named {
+            Named::ByLabel => self.name,
+            Named::Title(title)
+            | Named::WithLayout(title)
+            | Named::ByLayout(title, _)
+            | Named::WithValue(title, _)
+            | Named::Where(title, ..) => title,
+        }
     }
 }
 

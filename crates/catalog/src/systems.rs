@@ -67,7 +67,7 @@ pub static PLAIN: System = volume(
 pub static BUILTIN: System = volume(
     "builtin",
     "ciphers in this process on the sector layouts of VeraCrypt (512 B) and LUKS2 (4096 B)",
-    Encrypts::Engine,
+    Encrypts::Own,
 );
 
 /// The engine behind a mount.
@@ -77,7 +77,7 @@ pub static BUILTIN_MOUNTED: System = System {
     ..volume(
         "builtin-mounted",
         "the same behind FUSE, a loop device and ext4, as `cryptbench volume mount` has it",
-        Encrypts::OwnMount,
+        Encrypts::Own,
     )
 };
 
@@ -88,7 +88,7 @@ pub static BUILTIN_RAW: System = System {
     ..volume(
         "builtin-raw",
         "the same behind FUSE alone, as `cryptbench volume mount --raw` has it: needs no root",
-        Encrypts::OwnMount,
+        Encrypts::Own,
     )
 };
 

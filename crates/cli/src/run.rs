@@ -5,6 +5,7 @@ pub mod args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use cryptbench_catalog::BUILTIN;
 use cryptbench_devices::Model;
 use cryptbench_load::Profile;
 use cryptbench_record::{ArmRole, Event, InRam, Record, Sink as _, printable_record};
@@ -263,7 +264,7 @@ fn emulate(args: &RunArgs) -> anyhow::Result<Option<EmulateRequest>> {
 fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
     let mut selection = Selection {
         systems: match args.what.builtin_only {
-            true => vec!["builtin".to_owned()],
+            true => vec![BUILTIN.name.to_owned()],
             false => args.what.system.clone(),
         },
         ciphers: args.what.cipher.clone(),
@@ -280,7 +281,7 @@ fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
     }
     if !args.what.sweep.is_empty() && selection.is_open() {
         // All sector sizes, as an open selection has of the engine that is swept.
-        selection.systems.push("builtin".to_owned());
+        selection.systems.push(BUILTIN.name.to_owned());
     }
     Ok(selection)
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use cryptbench_catalog::Pattern;
 use cryptbench_text::shown;
 use serde::{Serialize, Serializer};
 
@@ -82,10 +83,10 @@ impl fmt::Display for Key {
     /// Formats a key, such as `seq. read 1 MiB QD8`, without usual values (QD1, one thread) and
     /// unknown ones.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pattern = match self.pattern.as_str() {
-            "sequential" => "seq.",
-            "random" => "rand.",
-            other => other,
+        let pattern = match Pattern::of(&self.pattern) {
+            Some(Pattern::Sequential) => "seq.",
+            Some(Pattern::Random) => "rand.",
+            _ => self.pattern.as_str(),
         };
         // iozone's `random-read` and `record-rewrite` already name their pattern.
         let pattern = if self.operation.contains('-') { "" } else { pattern };

@@ -11,6 +11,8 @@
 //! its banner or its commands name (`if=/dev/zero`, `test_rand1`); where nothing names them, the first is of zeros and the
 //! next of random data, in turn, as the script has them.
 
+use cryptbench_catalog::Pattern;
+
 use crate::cell::Key;
 use crate::error::Fault;
 use crate::number::{decimal, positive};
@@ -189,7 +191,7 @@ fn report(text: &str, line: usize, out: Option<&(u64, u64)>) -> Result<Observati
         .map(|(whole, _)| bytes / whole);
     Ok(Observation {
         key: Key {
-            pattern: "sequential".into(),
+            pattern: Pattern::Sequential.name().to_owned(),
             operation: "copy".into(),
             file_size: Some(bytes),
             block_size,

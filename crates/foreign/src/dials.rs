@@ -5,6 +5,8 @@
 //! a colon, or AJA's `Disk Write: 512 MB/sec`. MB are 10⁶ bytes. Several pairs are several runs. The size of a request is not
 //! known: AJA's is a video frame.
 
+use cryptbench_catalog::Pattern;
+
 use crate::cell::Key;
 use crate::error::Fault;
 use crate::number::{decimal, positive};
@@ -33,7 +35,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
         let (operation, bandwidth) = figure(line).ok_or_else(fault)?;
         found.observations.push(Observation {
             key: Key {
-                pattern: "sequential".to_owned(),
+                pattern: Pattern::Sequential.name().to_owned(),
                 operation: operation.to_owned(),
                 ..Key::default()
             },

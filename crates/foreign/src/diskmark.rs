@@ -7,6 +7,8 @@
 //! MB/s [518.0 IOPS] < 15407.04 us>`. In all of them MB/s are 10⁶ bytes per second. Each figure is
 //! the best or the median of several passes, which the program does not print individually.
 
+use cryptbench_catalog::Pattern;
+
 use crate::cell::Key;
 use crate::error::Fault;
 use crate::number::{decimal, positive};
@@ -56,7 +58,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
         };
         found.observations.push(Observation {
             key: Key {
-                pattern: form.pattern.into(),
+                pattern: form.pattern.name().into(),
                 operation: operation.into(),
                 block_size: Some(form.block_size),
                 queue_depth: Some(form.queue_depth),
@@ -103,7 +105,7 @@ impl Section {
 
 /// The part of a line before its colon.
 struct Form {
-    pattern: &'static str,
+    pattern: Pattern,
     /// The operation, in the older forms.
     operation: Option<&'static str>,
     block_size: u64,
@@ -116,8 +118,8 @@ impl Form {
         let (what, parameters) = label.split_once('(').unwrap_or((label, ""));
         let mut words = what.split_whitespace();
         let pattern = match words.next()? {
-            "Sequential" | "SEQ" => "sequential",
-            "Random" | "RND" => "random",
+            "Sequential" | "SEQ" => Pattern::Sequential,
+            "Random" | "RND" => Pattern::Random,
             _ => return None,
         };
         let rest: Vec<&str> = words.collect();
@@ -139,8 +141,8 @@ impl Form {
             (false, ..) => bytes(&size)?,
             // The sequential test of CrystalDiskMark 4 to 6 used 128 KiB with a queue and 1 MiB
             // without one; earlier versions used 1 MiB (its manual).
-            (true, "sequential", Some(_)) => 128 << 10,
-            (true, "sequential", None) => 1 << 20,
+            (true, Pattern::Sequential, Some(_)) => 128 << 10,
+            (true, Pattern::Sequential, None) => 1 << 20,
             _ => return None,
         };
         Some(Self {

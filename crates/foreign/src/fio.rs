@@ -4,6 +4,7 @@
 //! (`lat_ns`, `clat_ns`); fio 2 has `bw` in KiB/s and latencies in microseconds (fio's HOWTO,
 //! section "JSON output").
 
+use cryptbench_catalog::Pattern;
 use cryptbench_record::limits::{Counter, Limits};
 use serde_json::Value;
 
@@ -160,7 +161,7 @@ fn add(sum: &mut [Observation], more: Vec<Observation>) {
 fn job_results(job: &Value, global: &Value) -> Result<Vec<Observation>, String> {
     let kind = option(job, global, &["rw", "readwrite"]).unwrap_or("read");
     let kind = kind.split(':').next().unwrap_or(kind);
-    let pattern = if kind.starts_with("rand") { "random" } else { "sequential" };
+    let pattern = if kind.starts_with("rand") { Pattern::Random } else { Pattern::Sequential };
     let mixed = matches!(kind, "rw" | "readwrite" | "randrw");
     let read_percent = mixed.then(|| {
         let given = |names: &[&str]| option(job, global, names).and_then(|v| v.parse::<u8>().ok());
@@ -201,7 +202,7 @@ fn job_results(job: &Value, global: &Value) -> Result<Vec<Observation>, String> 
             positive(number(part, "bw_bytes")).or_else(|| positive(1024.0 * number(part, "bw")));
         found.push(Observation {
             key: Key {
-                pattern: pattern.into(),
+                pattern: pattern.name().into(),
                 operation: if mixed { format!("mixed {direction}") } else { direction.into() },
                 block_size,
                 queue_depth: Some(queue_depth),

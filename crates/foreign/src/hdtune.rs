@@ -7,6 +7,8 @@
 //! those of the profile `hdtune`: the surface in 64 KiB blocks, the access time of random requests of 512 B, and the burst
 //! rate.
 
+use cryptbench_catalog::Pattern;
+
 use crate::cell::Key;
 use crate::error::Fault;
 use crate::number::{decimal, positive};
@@ -47,8 +49,8 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
             let unit = if text.ends_with("/s") { "MB/s" } else { "MB/sec" };
             number(unit).map(|rate| positive(rate * 1e6))
         };
-        let key = |pattern: &str, block: u64, name: Option<&str>| Key {
-            pattern: pattern.to_owned(),
+        let key = |pattern: Pattern, block: u64, name: Option<&str>| Key {
+            pattern: pattern.name().to_owned(),
             operation: operation.to_owned(),
             block_size: Some(block),
             queue_depth: Some(1),
@@ -64,15 +66,15 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
                     "Transfer Rate Maximum" => Some("maximum"),
                     _ => None,
                 };
-                observation.key = key("sampled", BLOCK, of);
+                observation.key = key(Pattern::Sampled, BLOCK, of);
                 observation.bandwidth = rate()?;
             }
             "Burst Rate" => {
-                observation.key = key("same", BLOCK, None);
+                observation.key = key(Pattern::Same, BLOCK, None);
                 observation.bandwidth = rate()?;
             }
             "Access Time" => {
-                observation.key = key("random", 512, None);
+                observation.key = key(Pattern::Random, 512, None);
                 observation.latency_us = positive(number("ms")? * 1e3);
             }
             "CPU Usage" => {

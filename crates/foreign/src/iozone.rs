@@ -153,7 +153,7 @@ fn row(line: &str, columns: &[Column], unit: Unit) -> Result<(Vec<Observation>, 
 
 fn observation(column: &Column, file: u64, record: u64, value: f64, unit: Unit) -> Observation {
     let key = Key {
-        pattern: column.pattern.into(),
+        pattern: column.pattern.name().into(),
         operation: column.operation.into(),
         file_size: Some(file),
         block_size: Some(record),

@@ -5,6 +5,7 @@ mod check;
 use std::fmt;
 use std::time::Duration;
 
+use cryptbench_catalog as catalog;
 use serde::Deserialize;
 
 pub(crate) use self::check::{check_fill, check_range};
@@ -122,14 +123,14 @@ impl Pattern {
     /// `sequential`, `random`, `zipf`, `permutation`, `backward`, `strided`, `same` or `sampled`.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Sequential => "sequential",
-            Self::Random => "random",
-            Self::Zipf { .. } => "zipf",
-            Self::Permutation => "permutation",
-            Self::Backward => "backward",
-            Self::Strided { .. } => "strided",
-            Self::Same => "same",
-            Self::Sampled { .. } => "sampled",
+            Self::Sequential => catalog::Pattern::Sequential.name(),
+            Self::Random => catalog::Pattern::Random.name(),
+            Self::Zipf { .. } => catalog::Pattern::Zipf.name(),
+            Self::Permutation => catalog::Pattern::Permutation.name(),
+            Self::Backward => catalog::Pattern::Backward.name(),
+            Self::Strided { .. } => catalog::Pattern::Strided.name(),
+            Self::Same => catalog::Pattern::Same.name(),
+            Self::Sampled { .. } => catalog::Pattern::Sampled.name(),
         }
     }
 }

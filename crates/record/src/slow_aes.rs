@@ -1,5 +1,7 @@
 //! Whether a run's AES goes without the CPU's instructions for it, which no cost of a system outweighs.
 
+use cryptbench_catalog::{Encrypts, encrypts};
+
 use crate::{Arm, ArmRole};
 
 /// Why AES goes without instructions for it.
@@ -21,7 +23,8 @@ impl SlowAes {
         };
         let aes: Vec<&Arm> = arms.iter().filter(uses_aes).collect();
         let portable = aes.iter().any(|arm| {
-            arm.system.starts_with("builtin") && arm.kernel_tier.as_deref() == Some("soft")
+            encrypts(&arm.system) == Some(Encrypts::Own)
+                && arm.kernel_tier.as_deref() == Some("soft")
         });
         if features.iter().any(|feature| feature == "aes") {
             return portable.then_some(Self::Masked);

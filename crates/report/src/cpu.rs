@@ -1,5 +1,6 @@
 //! Which CPU figure of a record includes the work of every arm.
 
+use cryptbench_catalog::{BUILTIN, PLAIN};
 use cryptbench_record::{Cell, Record, Trial};
 
 /// The CPU figure that is comparable over all arms of a record.
@@ -18,7 +19,7 @@ pub(crate) enum Measure {
 impl Measure {
     /// The process figure if every arm runs inside this process, otherwise the most exact one available.
     pub(crate) fn of(record: &Record) -> Self {
-        let inline = |system: &str| matches!(system, "plain" | "builtin");
+        let inline = |system: &str| [PLAIN.name, BUILTIN.name].contains(&system);
         match record.plan.arms.iter().all(|a| inline(&a.system)) {
             true => Self::Process,
             false if record.trials.iter().all(|t| t.measured.accounting.is_some()) => {

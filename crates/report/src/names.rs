@@ -3,27 +3,15 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use cryptbench_catalog::{self as catalog, BINDFS, BUILTIN, Family};
 use cryptbench_record::{Arm, ArmRole, Pattern, Plan, Record, Workload};
 
 use crate::kinds::{Class, action};
 use crate::quantity::binary_bytes;
 
-/// Whether a system makes one volume or encrypts file by file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Family {
-    Volume,
-    Files,
-    /// Neither is known: a place that somebody prepared.
-    Place,
-}
-
 /// The family of an arm's system.
 pub(crate) fn family(arm: &Arm) -> Family {
-    match arm.system.as_str() {
-        "gocryptfs" | "cryfs" | "encfs" | "securefs" | "fscrypt" | "ecryptfs" => Family::Files,
-        "paired" | "delay" => Family::Place,
-        _ => Family::Volume,
-    }
+    catalog::find(&arm.system).map_or(Family::Volume, |system| system.family)
 }
 
 /// The names in one plan: short, and each of one workload or arm alone.
@@ -120,10 +108,9 @@ fn base(arm: &Arm) -> String {
     match arm.role {
         ArmRole::Plain => return "plain".to_owned(),
         ArmRole::PlainAgain => return "plain, repeated".to_owned(),
-        ArmRole::NullLayer if arm.system == "builtin" => return "pass-through".to_owned(),
-        ArmRole::NullLayer if arm.system == "bindfs" => {
-            return "FUSE pass-through (bindfs)".to_owned();
-        }
+        ArmRole::NullLayer if arm.system == BUILTIN.name => return "pass-through".to_owned(),
+        // By itself it is nothing else.
+        ArmRole::NullLayer if arm.system == BINDFS.name => return system(arm),
         ArmRole::NullLayer => return format!("pass-through of {}", system(arm)),
         ArmRole::Encrypted => {}
     }
@@ -131,49 +118,18 @@ fn base(arm: &Arm) -> String {
 }
 
 fn system(arm: &Arm) -> String {
-    let layout = arm.layout.as_deref();
-    let setting = |name: &str| arm.settings.get(name).map(String::as_str);
-    match arm.system.as_str() {
-        "builtin" => format!("{} alone", cipher(arm).unwrap_or_else(|| arm.label.clone())),
-        "builtin-mounted" => match layout {
-            Some(layout) => format!("cryptbench mount ({layout})"),
-            None => "cryptbench mount".to_owned(),
-        },
-        "builtin-raw" => match layout {
-            Some(layout) => format!("cryptbench raw mount ({layout})"),
-            None => "cryptbench raw mount".to_owned(),
-        },
-        "dm-crypt" => match layout {
-            Some("plain dm-crypt") => "plain dm-crypt".to_owned(),
-            Some(layout) => format!("{layout} (dm-crypt)"),
-            None => "dm-crypt".to_owned(),
-        },
-        "veracrypt" if setting("kernel-crypto") == Some("no") => {
-            "VeraCrypt (own process)".to_owned()
-        }
-        "veracrypt" => "VeraCrypt".to_owned(),
-        "truecrypt" => "TrueCrypt".to_owned(),
-        "qemu-luks" => "QEMU (LUKS1)".to_owned(),
-        "nbdkit-luks" => "nbdkit (LUKS1)".to_owned(),
-        "cryfs" => "CryFS".to_owned(),
-        "ecryptfs" => "eCryptfs".to_owned(),
-        "encfs" => format!("EncFS {}", setting("preset").unwrap_or_default()).trim().to_owned(),
-        own @ ("gocryptfs" | "securefs" | "fscrypt") => own.to_owned(),
-        _ => arm.label.clone(),
+    if arm.system == BUILTIN.name {
+        return format!("{} alone", cipher(arm).unwrap_or_else(|| arm.label.clone()));
     }
+    let setting = |name: &str| arm.settings.get(name).map(String::as_str);
+    catalog::find(&arm.system)
+        .and_then(|system| system.title(arm.layout.as_deref(), setting))
+        .unwrap_or_else(|| arm.label.clone())
 }
 
-/// A system of the default set by its name in the registry.
-pub(crate) fn of_system(name: &str) -> &str {
-    match name {
-        "dm-crypt" => "LUKS2 (dm-crypt)",
-        "veracrypt" => "VeraCrypt",
-        "builtin-mounted" => "cryptbench mount",
-        "builtin-raw" => "cryptbench raw mount",
-        "cryfs" => "CryFS",
-        "encfs" => "EncFS",
-        own => own,
-    }
+/// A system by its name in the registry.
+pub(crate) fn of_system(name: &str) -> String {
+    catalog::find(name).map_or_else(|| name.to_owned(), catalog::System::usual_title)
 }
 
 /// The base with everything in which arms of this base differ: cipher, sector size and settings.
@@ -183,7 +139,7 @@ fn told_apart(base: &str, arm: &Arm, alike: &[&Arm]) -> String {
         if values.len() > 1 { of(arm) } else { None }
     };
     let mut parts = vec![base.to_owned()];
-    parts.extend(differs(&cipher).filter(|_| arm.system != "builtin"));
+    parts.extend(differs(&cipher).filter(|_| arm.system != BUILTIN.name));
     parts.extend(differs(&|a| a.data_unit.map(|unit| format!("{unit} B"))));
     let settings: BTreeSet<&String> = alike.iter().flat_map(|a| a.settings.keys()).collect();
     for name in settings {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use cryptbench_catalog::Remedy;
+use cryptbench_catalog::{BUILTIN, BUILTIN_MOUNTED, PLAIN, Remedy};
 use serde::{Deserialize, Serialize};
 
 use crate::adapter::ORDER;
@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::{ALL, Availability, Selection, System, systems};
 
 /// Systems that a run may turn to although nobody named them: what small files need, and what is compared with.
-const ALWAYS: [&str; 3] = ["plain", "builtin", "builtin-mounted"];
+const ALWAYS: [&str; 3] = [PLAIN.name, BUILTIN.name, BUILTIN_MOUNTED.name];
 
 /// Which systems can run on a machine. Stored, it stands for that machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! What a person can take on this machine: the systems that a run chooses from where its user names none.
 
-use cryptbench_catalog::Remedy;
+use cryptbench_catalog::{BUILTIN_MOUNTED, BUILTIN_RAW, Remedy};
 
 use crate::adapter::{ORDER, builtin::BUILTIN, plain::PLAIN};
 use crate::registry::{find, with_null_layers};
@@ -34,8 +34,8 @@ pub fn candidates(
     let mut all = Vec::<Candidate>::new();
     for &(system, is_missed) in ORDER {
         // The same as the one before it, for those who have no root.
-        let is_second =
-            system.name == "builtin-raw" && find("builtin-mounted").is_ok_and(|s| abilities.has(s));
+        let is_second = system.name == BUILTIN_RAW.name
+            && find(BUILTIN_MOUNTED.name).is_ok_and(|s| abilities.has(s));
         if is_second || (files && !system.has_files()) {
             continue;
         }

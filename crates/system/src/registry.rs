@@ -37,7 +37,7 @@ impl Selection {
     pub fn keep(&mut self, system: &str, settings: &BTreeMap<String, String>) {
         const SIZE: &str = "sector-size";
         let is_luks2 = settings.get("format").is_some_and(|format| format == "luks2");
-        if system != "dm-crypt" || !is_luks2 || !self.data_units.is_empty() {
+        if system != cryptbench_catalog::DM_CRYPT.name || !is_luks2 || !self.data_units.is_empty() {
             return;
         }
         if let Some(size) = settings.get(SIZE) {

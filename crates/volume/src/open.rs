@@ -7,6 +7,7 @@ use cryptbench_cipher::Tier;
 use cryptbench_kdf::Effort;
 
 use crate::detect::{Kind, detect};
+use crate::format::tcrypt::Product;
 use crate::{Access, Credentials, Volume, VolumeError, format};
 
 /// How to open a volume. The defaults detect everything that can be detected.
@@ -56,8 +57,8 @@ pub(crate) type Open =
 
 /// The formats by name. `tcrypt` stands for TrueCrypt or VeraCrypt, and `luks` for LUKS1 or LUKS2.
 static FORMATS: &[(&str, Open)] = &[
-    ("veracrypt", format::tcrypt::open),
-    ("truecrypt", format::tcrypt::open),
+    (Product::VeraCrypt.format(), format::tcrypt::open),
+    (Product::TrueCrypt.format(), format::tcrypt::open),
     ("tcrypt", format::tcrypt::open),
     ("luks1", format::luks::open),
     ("luks2", format::luks::open),

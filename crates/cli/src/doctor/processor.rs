@@ -1,5 +1,6 @@
 //! The processors: their instructions for ciphers, and which kernels those select.
 
+use cryptbench_catalog::BUILTIN;
 use cryptbench_cipher::Tier;
 use cryptbench_record::Machine;
 use cryptbench_runner::human;
@@ -74,7 +75,7 @@ fn kernels(tier: Tier) -> Finding {
 }
 
 fn kernel(cipher: &str, tier: Tier) -> Option<String> {
-    let builtin = find("builtin").ok()?;
+    let builtin = find(BUILTIN.name).ok()?;
     let selection = Selection { ciphers: vec![cipher.to_owned()], ..Selection::default() };
     let arms = builtin.arms(&selection).ok()?;
     let arm = arms.iter().find(|arm| arm.cipher == Some(cipher))?;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cryptbench_catalog::Pattern;
 use cryptbench_devices::predict::{Added, per_request_s, spacing_s};
 use cryptbench_devices::sweep::{Load, seconds_per_request};
 use cryptbench_devices::{Model, Operation};
@@ -127,9 +128,9 @@ fn of_model(model: &Model, queue_depth: u32) -> Vec<Plain> {
             for bytes in SIZES {
                 let load =
                     Load { operation, random, bytes, queue_depth, file_bytes: FILE, think_s: 0.0 };
-                let label = if random { "random" } else { "sequential" };
+                let pattern = if random { Pattern::Random } else { Pattern::Sequential };
                 found.push(Plain {
-                    label: format!("{label} {}", verb(operation)),
+                    label: format!("{} {}", pattern.name(), verb(operation)),
                     operation,
                     bytes,
                     queue_depth,

@@ -76,7 +76,7 @@ pub(super) fn validation(groups: &[Group]) -> String {
             let mut errors: Vec<f64> = group
                 .cells
                 .iter()
-                .filter(|c| c.label.split(' ').any(|word| word == operation))
+                .filter(|c| c.operation == operation)
                 .map(|c| c.error().abs())
                 .collect();
             errors.sort_unstable_by(f64::total_cmp);

@@ -20,6 +20,9 @@ use crate::say::{print, print_json};
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Checked {
     pub(super) label: String,
+    /// `read` or `write`.
+    #[serde(skip)]
+    pub(super) operation: &'static str,
     pub(super) block_size: u64,
     /// Percent of plain speed.
     pub(super) predicted: f64,
@@ -99,6 +102,7 @@ fn published() -> Vec<Group> {
                 let (plain, encrypted) = times(p);
                 Checked {
                     label: verb(p.load.operation).to_owned(),
+                    operation: verb(p.load.operation),
                     block_size: p.load.bytes,
                     predicted: 100.0 * keeps(plain, p.load.bytes, 1, &added),
                     found: 100.0 * plain / encrypted,
@@ -189,6 +193,7 @@ impl Measured {
         let (plain, encrypted, bytes, ..) = self.known;
         Checked {
             label: self.label.clone(),
+            operation: verb(self.load.operation),
             block_size: bytes,
             predicted,
             found: 100.0 * plain / encrypted,

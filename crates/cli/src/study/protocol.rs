@@ -1,5 +1,9 @@
 //! What each study measured, and what can stand in for its systems.
 
+use cryptbench_catalog::{
+    AES_256_CBC_ESSIV, AES_256_XTS, BUILTIN, BUILTIN_MOUNTED, DM_CRYPT, ECRYPTFS, ENCFS, QEMU_LUKS,
+    TRUECRYPT, VERACRYPT,
+};
 use cryptbench_studies::Letter;
 
 /// A study as it can be repeated.
@@ -49,7 +53,10 @@ impl Protocol {
 }
 
 /// Systems on whole disks, for which the built-in engine stands in: the same data units and ciphers.
-const OURS: &[&str] = &["builtin-mounted", "builtin"];
+const OURS: &[&str] = &[BUILTIN_MOUNTED.name, BUILTIN.name];
+const FOR_TRUECRYPT: &[&str] = &[VERACRYPT.name, BUILTIN_MOUNTED.name, BUILTIN.name];
+// Another program with the same three ciphers in XTS.
+const FOR_BESTCRYPT: &[&str] = &[QEMU_LUKS.name, BUILTIN_MOUNTED.name, BUILTIN.name];
 
 const fn program(
     (name, had): (&'static str, &'static str),
@@ -64,7 +71,7 @@ pub fn protocol(study: Letter) -> Protocol {
         Letter::A => Protocol {
             profiles: &["atto", "hdtune"],
             on_devices: &[("hdtune", "hdtune-whole")],
-            systems: const { &[program(("VeraCrypt", "AES, NTFS"), Some("veracrypt"), OURS)] },
+            systems: const { &[program(("VeraCrypt", "AES, NTFS"), Some(VERACRYPT.name), OURS)] },
             ciphers: &["aes-256-xts"],
             own_ciphers: &[],
             settings: &[],
@@ -91,18 +98,20 @@ pub fn protocol(study: Letter) -> Protocol {
                 &[
                     program(
                         ("LUKS", "LUKS1, aes-cbc-essiv:sha256, 256 bits"),
-                        Some("dm-crypt"),
+                        Some(DM_CRYPT.name),
                         OURS,
                     ),
-                    program(("TrueCrypt", "AES, RIPEMD-160"), Some("truecrypt"), OURS),
-                    program(("eCryptfs", "AES, 16 bytes of key"), Some("ecryptfs"), &[]),
-                    program(("EncFS", "paranoia: AES-256, MACs"), Some("encfs"), &[]),
+                    program(("TrueCrypt", "AES, RIPEMD-160"), Some(TRUECRYPT.name), OURS),
+                    program(("eCryptfs", "AES, 16 bytes of key"), Some(ECRYPTFS.name), &[]),
+                    program(("EncFS", "paranoia: AES-256, MACs"), Some(ENCFS.name), &[]),
                 ]
             },
             // What each took by default: LUKS1's AES in CBC with ESSIV, TrueCrypt's in XTS. eCryptfs has 16 bytes by default.
             ciphers: &[],
-            own_ciphers: &[("dm-crypt", "aes-256-cbc-essiv"), ("truecrypt", "aes-256-xts")],
-            settings: &[("dm-crypt", "format", "luks1"), ("encfs", "preset", "paranoia")],
+            own_ciphers: const {
+                &[(DM_CRYPT.name, AES_256_CBC_ESSIV.name), (TRUECRYPT.name, AES_256_XTS.name)]
+            },
+            settings: const { &[(DM_CRYPT.name, "format", "luks1"), (ENCFS.name, "preset", "paranoia")] },
             apart: false,
             ntfs: false,
             in_ram: false,
@@ -114,15 +123,10 @@ pub fn protocol(study: Letter) -> Protocol {
                 &[
                     program(
                         ("TrueCrypt", "AES, Serpent, Twofish"),
-                        Some("truecrypt"),
-                        &["veracrypt", "builtin-mounted", "builtin"],
+                        Some(TRUECRYPT.name),
+                        FOR_TRUECRYPT,
                     ),
-                    // Another program with the same three ciphers in XTS.
-                    program(
-                        ("BestCrypt", "the same three"),
-                        None,
-                        &["qemu-luks", "builtin-mounted", "builtin"],
-                    ),
+                    program(("BestCrypt", "the same three"), None, FOR_BESTCRYPT),
                 ]
             },
             ciphers: &["aes-256-xts", "serpent-256-xts", "twofish-256-xts"],

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cryptbench_catalog::{DM_CRYPT, Encrypts, encrypts};
 use cryptbench_os::Details;
 use cryptbench_os::storage::mount_of;
 use cryptbench_system::Availability;
@@ -10,9 +11,6 @@ use cryptbench_text::shown;
 
 use super::protocol::{Program, Protocol};
 use crate::run::args::RunArgs;
-
-/// The built-in engine, mounted and not.
-const OURS: [&str; 3] = ["builtin-mounted", "builtin", "builtin-raw"];
 
 /// The run's arguments with the study's systems, and how each of these is had here, in sentences. Systems that were named
 /// stay.
@@ -119,11 +117,13 @@ fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
     let has = |name: &str| chosen.what.system.iter().any(|s| s == name);
     if chosen.what.cipher.is_empty() {
         // TrueCrypt's own is its default here, and named would be taken by LUKS as well.
-        let named = |(system, _): &&(&str, &str)| *system == "dm-crypt" || !has(system);
+        let named = |(system, _): &&(&str, &str)| *system == DM_CRYPT.name || !has(system);
         let own = protocol.own_ciphers.iter().filter(named).map(|(_, cipher)| cipher);
         chosen.what.cipher = protocol.ciphers.iter().chain(own).map(|c| (*c).to_owned()).collect();
     }
-    if chosen.what.data_unit.is_empty() && OURS.into_iter().any(has) {
+    if chosen.what.data_unit.is_empty()
+        && chosen.what.system.iter().any(|name| encrypts(name) == Some(Encrypts::Own))
+    {
         chosen.what.data_unit = vec![512];
     }
     let settings = protocol.settings.iter().filter(|(system, ..)| has(system));
@@ -132,13 +132,16 @@ fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
     chosen.what.set.extend(settings);
 }
 
-/// Systems whose disks can have the file system of the study.
-const WITH_FILE_SYSTEM: [&str; 2] = ["veracrypt", "builtin-mounted"];
+/// The setting of systems whose disks can have the file system of the study.
+const FILE_SYSTEM: &str = "file-system";
 
 /// Gives the systems NTFS where plain storage has it, so that both have the same; what it is, in a sentence. `None` where
 /// no system has a file system of its own.
 fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
-    let has_one = |name: &String| WITH_FILE_SYSTEM.contains(&name.as_str());
+    let has_one = |name: &String| {
+        cryptbench_system::find(name)
+            .is_ok_and(|system| system.settings().iter().any(|s| s.name == FILE_SYSTEM))
+    };
     chosen.what.system.iter().find(|name| has_one(name))?;
     let plain = file_system(chosen.place.pair.first().unwrap_or(&chosen.place.target));
     if chosen.place.emulate.is_some() || plain.as_deref() != Some(NTFS) {
@@ -153,7 +156,7 @@ fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
             "file systems: NTFS, the study's, on plain storage and ext4 on the systems' disks: {reason} ({remedy})"
         ),
         None => {
-            chosen.what.set.push(("file-system".to_owned(), vec![NTFS.to_owned()]));
+            chosen.what.set.push((FILE_SYSTEM.to_owned(), vec![NTFS.to_owned()]));
             "file systems: NTFS, the study's, on plain storage and on the systems' disks".to_owned()
         }
     })

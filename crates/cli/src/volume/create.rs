@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::{AlignedBuf, BlockDevice};
+use cryptbench_catalog::{AES_256_CBC_ESSIV, AES_256_XTS, DM_CRYPT_CIPHERS};
 use cryptbench_cipher::tier;
 use cryptbench_export::fuse::FuseOptions;
 use cryptbench_kdf::{Derivation, Function};
@@ -283,18 +284,21 @@ impl<'a> Recovery<'a> {
 
 /// Cipher and bytes of the volume key, from the registry's name or dm-crypt's.
 fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
-    let name = name.unwrap_or("aes-256-xts");
+    let name = name.unwrap_or(AES_256_XTS.name);
+    let known = DM_CRYPT_CIPHERS.into_iter().filter(|cipher| {
+        let (algorithm, mode) = cipher.parts();
+        cryptbench_cipher::dm_crypt_key_bytes(algorithm, mode).is_ok()
+    });
+    if let Some(cipher) = known.clone().find(|cipher| cipher.name == name) {
+        return Ok((cipher.specification, cipher.key_bytes()));
+    }
     Ok(match name {
-        "aes-128-xts" => ("aes-xts-plain64", 32),
-        "aes-256-xts" => ("aes-xts-plain64", 64),
-        "serpent-256-xts" => ("serpent-xts-plain64", 64),
-        "twofish-256-xts" => ("twofish-xts-plain64", 64),
-        "camellia-256-xts" => ("camellia-xts-plain64", 64),
         _ if name.contains("-xts-") => (name, 64),
         _ if name.contains("-cbc-") => (name, 32),
         _ => bail!(VolumeError::Invalid(format!(
-            "LUKS has no cipher `{name}`; it has aes-256-xts, aes-128-xts, serpent-256-xts, \
-             twofish-256-xts, camellia-256-xts, and names of dm-crypt such as aes-cbc-essiv:sha256"
+            "LUKS has no cipher `{name}`; it has {}, and names of dm-crypt such as {}",
+            known.map(|cipher| cipher.name).collect::<Vec<_>>().join(", "),
+            AES_256_CBC_ESSIV.specification
         ))),
     })
 }
@@ -366,8 +370,8 @@ fn open_created(
     stop: &AtomicBool,
 ) -> anyhow::Result<Volume> {
     let format = match args.format {
-        FormatArg::Veracrypt => "veracrypt",
-        FormatArg::Truecrypt => "truecrypt",
+        FormatArg::Veracrypt => tcrypt::Product::VeraCrypt.format(),
+        FormatArg::Truecrypt => tcrypt::Product::TrueCrypt.format(),
         FormatArg::Luks1 | FormatArg::Luks2 => "luks",
         FormatArg::Bitlocker => "bitlocker",
     };

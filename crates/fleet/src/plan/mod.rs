@@ -24,7 +24,7 @@ const LONGEST: u64 = 1 << 20;
 const FETCHED_BYTES: usize = 256 << 20;
 
 /// The one system that needs neither mounts nor devices.
-const UNPRIVILEGED: &str = "builtin";
+const UNPRIVILEGED: &str = cryptbench_catalog::BUILTIN.name;
 
 /// What starts the machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,12 @@
 //! The columns of iozone's table: the operation of each, and the assignment of numbers to columns.
 
+use cryptbench_catalog::Pattern;
+
 /// A column of the table. Names and patterns are those of the profile `iozone`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Column {
     pub(super) operation: &'static str,
-    pub(super) pattern: &'static str,
+    pub(super) pattern: Pattern,
     /// Its word in the lower line of the header.
     word: &'static str,
     /// The name of its spreadsheet table.
@@ -15,7 +17,7 @@ pub(super) struct Column {
 
 const fn column(
     operation: &'static str,
-    pattern: &'static str,
+    pattern: Pattern,
     word: &'static str,
     report: &'static str,
 ) -> Column {
@@ -24,19 +26,19 @@ const fn column(
 
 /// In iozone's order.
 pub(super) const ALL: [Column; 13] = [
-    column("write", "sequential", "write", "Writer"),
-    column("rewrite", "sequential", "rewrite", "Re-writer"),
-    column("read", "sequential", "read", "Reader"),
-    column("reread", "sequential", "reread", "Re-Reader"),
-    column("random-read", "permutation", "read", "Random read"),
-    column("random-write", "permutation", "write", "Random write"),
-    column("backward-read", "backward", "read", "Backward read"),
-    column("record-rewrite", "same", "rewrite", "Record rewrite"),
-    column("stride-read", "strided", "read", "Stride read"),
-    column("fwrite", "sequential", "fwrite", "Fwrite"),
-    column("frewrite", "sequential", "frewrite", "Re-Fwrite"),
-    column("fread", "sequential", "fread", "Fread"),
-    column("freread", "sequential", "freread", "Re-Fread"),
+    column("write", Pattern::Sequential, "write", "Writer"),
+    column("rewrite", Pattern::Sequential, "rewrite", "Re-writer"),
+    column("read", Pattern::Sequential, "read", "Reader"),
+    column("reread", Pattern::Sequential, "reread", "Re-Reader"),
+    column("random-read", Pattern::Permutation, "read", "Random read"),
+    column("random-write", Pattern::Permutation, "write", "Random write"),
+    column("backward-read", Pattern::Backward, "read", "Backward read"),
+    column("record-rewrite", Pattern::Same, "rewrite", "Record rewrite"),
+    column("stride-read", Pattern::Strided, "read", "Stride read"),
+    column("fwrite", Pattern::Sequential, "fwrite", "Fwrite"),
+    column("frewrite", Pattern::Sequential, "frewrite", "Re-Fwrite"),
+    column("fread", Pattern::Sequential, "fread", "Fread"),
+    column("freread", Pattern::Sequential, "freread", "Re-Fread"),
 ];
 
 /// Largest distance between the right edges of a number and its heading. iozone's headings and

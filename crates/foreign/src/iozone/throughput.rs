@@ -1,25 +1,27 @@
 //! Throughput mode (`-t`): the total of all processes, per operation.
 
+use cryptbench_catalog::Pattern;
+
 use crate::cell::Key;
 use crate::error::Fault;
 use crate::number::positive;
 use crate::read::Observation;
 
 /// iozone's words for its processes, with the operation and pattern in the profile `iozone`.
-const WORKERS: [(&str, &str, &str); 13] = [
-    ("initial writers", "write", "sequential"),
-    ("rewriters", "rewrite", "sequential"),
-    ("readers", "read", "sequential"),
-    ("re-readers", "reread", "sequential"),
-    ("reverse readers", "backward-read", "backward"),
-    ("stride readers", "stride-read", "strided"),
-    ("random readers", "random-read", "permutation"),
-    ("mixed workload", "mixed", "permutation"),
-    ("random writers", "random-write", "permutation"),
-    ("fwriters", "fwrite", "sequential"),
-    ("freaders", "fread", "sequential"),
-    ("pwrite writers", "pwrite", "sequential"),
-    ("pread readers", "pread", "sequential"),
+const WORKERS: [(&str, &str, Pattern); 13] = [
+    ("initial writers", "write", Pattern::Sequential),
+    ("rewriters", "rewrite", Pattern::Sequential),
+    ("readers", "read", Pattern::Sequential),
+    ("re-readers", "reread", Pattern::Sequential),
+    ("reverse readers", "backward-read", Pattern::Backward),
+    ("stride readers", "stride-read", Pattern::Strided),
+    ("random readers", "random-read", Pattern::Permutation),
+    ("mixed workload", "mixed", Pattern::Permutation),
+    ("random writers", "random-write", Pattern::Permutation),
+    ("fwriters", "fwrite", Pattern::Sequential),
+    ("freaders", "fread", Pattern::Sequential),
+    ("pwrite writers", "pwrite", Pattern::Sequential),
+    ("pread readers", "pread", Pattern::Sequential),
 ];
 
 const START: &str = "Children see throughput for";
@@ -53,7 +55,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Observation>, Fault> {
         };
         Ok(Observation {
             key: Key {
-                pattern: (*pattern).into(),
+                pattern: pattern.name().into(),
                 operation: (*operation).into(),
                 file_size,
                 block_size,

@@ -1,5 +1,7 @@
 //! Anvil's table: a row for each test, in a half that was read and one that was written.
 
+use cryptbench_catalog::Pattern;
+
 use super::{Row, unit};
 use crate::cell::Key;
 use crate::error::Fault;
@@ -86,8 +88,8 @@ fn test(name: &str) -> Option<Key> {
     let mut words = name.split_whitespace();
     let first = words.next()?;
     let (pattern, block) = match first.eq_ignore_ascii_case("seq") {
-        true => ("sequential", words.next()?),
-        false => ("random", first),
+        true => (Pattern::Sequential, words.next()?),
+        false => (Pattern::Random, first),
     };
     let depth = match words.next() {
         Some(word) => word.to_uppercase().strip_prefix("QD")?.parse().ok()?,
@@ -95,7 +97,7 @@ fn test(name: &str) -> Option<Key> {
     };
     words.next().is_none().then_some(())?;
     Some(Key {
-        pattern: pattern.to_owned(),
+        pattern: pattern.name().to_owned(),
         block_size: Some(size(block)?),
         queue_depth: Some(depth),
         ..Key::default()

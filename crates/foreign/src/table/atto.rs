@@ -2,6 +2,8 @@
 //!
 //! Its MB are 2^20 bytes: in study A's figures 7.31 MB/s of 512 bytes stand beside 14,960 IO/s.
 
+use cryptbench_catalog::Pattern;
+
 use super::{Row, unit};
 use crate::cell::Key;
 use crate::error::Fault;
@@ -61,7 +63,7 @@ pub(super) fn parse(head: &Row, columns: &[String], body: &[Row]) -> Result<Foun
                 row.fault(format!("expected a speed such as 188.32 MB/s or 375 IO/s, not {text:?}"))
             })?;
             let key = Key {
-                pattern: "sequential".to_owned(),
+                pattern: Pattern::Sequential.name().to_owned(),
                 operation: column.operation.to_owned(),
                 block_size: Some(block),
                 ..Key::default()

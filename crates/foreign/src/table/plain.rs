@@ -1,5 +1,7 @@
 //! The table of our own, for programs that have no reader: one row for each run of each test.
 
+use cryptbench_catalog::Pattern;
+
 use super::Row;
 use crate::cell::Key;
 use crate::error::Fault;
@@ -30,7 +32,7 @@ fn one(columns: &[String], row: &Row) -> Result<crate::read::Observation, Fault>
         )));
     }
     let mut seen = row.observation();
-    let mut key = Key { pattern: "sequential".to_owned(), ..Key::default() };
+    let mut key = Key { pattern: Pattern::Sequential.name().to_owned(), ..Key::default() };
     for (column, text) in columns.iter().zip(&row.fields).filter(|(_, text)| !text.is_empty()) {
         let wrong = || row.fault(format!("{column}: {text:?} is not what was expected there"));
         let whole = || text.parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(wrong);

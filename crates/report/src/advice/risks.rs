@@ -1,22 +1,12 @@
 //! What speed does not show: known weaknesses of the measured systems.
 
+use cryptbench_catalog::{SYSTEMS, System};
 use cryptbench_record::Arm;
 
-/// A weakness, the arms that have it, and its source.
+/// A weakness of arms of any system, those that have it, and its source.
 type Risk = (fn(&Arm) -> bool, &'static str);
 
-const RISKS: [Risk; 4] = [
-    (
-        |arm| arm.system == "encfs",
-        "EncFS: an audit found it not safe if someone sees two versions of the files, and that its integrity \
-         checks can be switched off by whoever can write there (Taylor Hornby, 2014); number, sizes, times and tree of \
-         the files show.",
-    ),
-    (
-        |arm| arm.system == "ecryptfs",
-        "eCryptfs: sizes, times, number and tree of the files show, and changed data are decrypted as if they were \
-         sound; the kernel's list of maintainers gives it odd fixes only.",
-    ),
+const RISKS: [Risk; 2] = [
     (
         is_unauthenticated,
         "XTS and CBC hide data and do not protect them: anyone who can write to the disk can alter data undetected \
@@ -31,8 +21,11 @@ const RISKS: [Risk; 4] = [
 
 /// The risks of the measured arms.
 pub(super) fn risks(arms: &[&Arm]) -> Vec<String> {
+    let is_measured = |system: &&&System| arms.iter().any(|arm| arm.system == system.name);
+    let weak = SYSTEMS.iter().filter(is_measured).filter_map(|system| system.weakness);
     let found = RISKS.iter().filter(|(has, _)| arms.iter().any(|arm| has(arm)));
-    found.map(|(_, words)| format!("Risk: {words}")).collect()
+    let words = weak.map(|weakness| weakness.full).chain(found.map(|(_, words)| *words));
+    words.map(|words| format!("Risk: {words}")).collect()
 }
 
 fn is_unauthenticated(arm: &Arm) -> bool {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cryptbench_catalog::{BUILTIN, Encrypts, encrypts};
 use cryptbench_record::{Arm, ArmRole, BUILTIN_ONLY, Plan, Record, Verdict, Workload};
 use cryptbench_stats::{FAMILY_LEVEL, estimate, pairs_needed, smallest_detectable};
 
@@ -169,7 +170,7 @@ fn systems(plan: &Plan, arms: &[&Arm]) -> Vec<String> {
         found
     };
     let systems = distinct(&|arm| Some(arm.system.clone()));
-    let only_builtin = encrypted().all(|arm| arm.system == "builtin");
+    let only_builtin = encrypted().all(|arm| arm.system == BUILTIN.name);
     let mut words = Vec::new();
     if !only_builtin {
         words.push(match systems.len() > MOST_SYSTEMS {
@@ -177,7 +178,8 @@ fn systems(plan: &Plan, arms: &[&Arm]) -> Vec<String> {
             false => format!("--systems {}", systems.join(",")),
         });
     }
-    let ours = |arm: &Arm| arm.system.starts_with("builtin").then(|| arm.cipher.clone()).flatten();
+    let ours =
+        |arm: &Arm| arm.cipher.clone().filter(|_| encrypts(&arm.system) == Some(Encrypts::Own));
     let ciphers = distinct(&ours);
     if ciphers.iter().any(|cipher| cipher != "aes-256-xts") {
         words.push(format!("--cipher {}", ciphers.join(",")));

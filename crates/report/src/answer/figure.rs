@@ -1,5 +1,6 @@
 //! The figures of an answer: workloads in rows while there are few choices, else choices in rows.
 
+use cryptbench_catalog::{BUILTIN, Family};
 use cryptbench_record::{Arm, Verdict, Workload};
 
 use super::View;
@@ -7,7 +8,7 @@ use super::opening::OpeningRow;
 use crate::cpu::Measure;
 use crate::device::moves_bytes;
 use crate::kinds::{Class, kind, kinds};
-use crate::names::{Family, capitalised, cipher, family};
+use crate::names::{capitalised, cipher, family};
 use crate::presentation::ranking::{Mean, mean_kept};
 use crate::quantity::{fraction, headline};
 use crate::wording::HOPELESS_PERCENT;
@@ -191,7 +192,7 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
     };
     let name = |arm: &Arm| match (&title, arm.data_unit) {
         (Some(_), Some(unit)) => format!("{unit} B"),
-        _ if arm.system == "builtin" && !only_engines => {
+        _ if arm.system == BUILTIN.name && !only_engines => {
             format!("{} alone", cipher(arm).unwrap_or_else(|| arm.label.clone()))
         }
         _ => view.names.arm(arm).to_owned(),
@@ -200,8 +201,8 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
         .iter()
         .map(|arm| Column {
             name: name(arm),
-            is_engine: arm.system == "builtin",
-            is_floor: arm.system == "builtin" && view.cast.is_floor,
+            is_engine: arm.system == BUILTIN.name,
+            is_floor: arm.system == BUILTIN.name && view.cast.is_floor,
         })
         .collect();
     // The choice that is taken: the first of the ranking that is not to be avoided, else the last column.

@@ -1,5 +1,6 @@
 //! The first sentences: what it costs and where, or what is worse than any cost.
 
+use cryptbench_catalog::BUILTIN;
 use cryptbench_record::{ReadBack, Workload};
 
 use super::avoid::is_avoided;
@@ -306,7 +307,7 @@ fn with(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm]) -> (String, bool)
     let mut names: Vec<String> = Vec::new();
     for arm in arms {
         let name = match (arm.system.as_str(), cipher(arm)) {
-            ("builtin", Some(cipher)) => format!("{cipher} alone"),
+            (system, Some(cipher)) if system == BUILTIN.name => format!("{cipher} alone"),
             _ => view.names.arm(arm).to_owned(),
         };
         if !names.contains(&name) {

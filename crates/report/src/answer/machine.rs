@@ -1,5 +1,6 @@
 //! What is wrong with the machine itself, which costs more than any choice between systems.
 
+use cryptbench_catalog::{Encrypts, PAIRED, encrypts};
 use cryptbench_record::{Arm, ArmRole, Power, SlowAes};
 
 use super::View;
@@ -104,16 +105,12 @@ const FAST: [(&str, &str, &str, &str); 4] = [
 
 /// Whether it is a place of the user's that ZFS encrypts, with code of its own in the kernel.
 fn is_zfs(arm: &Arm) -> bool {
-    arm.system == "paired" && arm.kernel_tier.is_some()
+    arm.system == PAIRED.name && arm.kernel_tier.is_some()
 }
 
 /// Whether the operating system's kernel encrypts for an arm, so that the code in use is one of its drivers.
 pub(crate) fn is_kernels(arm: &Arm) -> bool {
-    is_zfs(arm)
-        || matches!(
-            arm.system.as_str(),
-            "dm-crypt" | "truecrypt" | "veracrypt" | "fscrypt" | "ecryptfs"
-        )
+    is_zfs(arm) || encrypts(&arm.system) == Some(Encrypts::Kernel)
 }
 
 /// The encrypted arms whose driver is written for any CPU, although there is a driver for what this one has.

@@ -1,5 +1,6 @@
 //! What to take: only what somebody can install or set, each with the figure that speaks for it.
 
+use cryptbench_catalog::{BUILTIN_MOUNTED, BUILTIN_RAW, Family};
 use cryptbench_record::{Arm, Verdict, Workload};
 
 use super::View;
@@ -9,7 +10,7 @@ use super::headline::factor;
 use crate::advice::{container, settings};
 use crate::comparison::compare_arms;
 use crate::kinds::kinds;
-use crate::names::{Family, family};
+use crate::names::family;
 use crate::presentation::ranking::{Mean, Ranked, between, judged, level};
 use crate::quantity::percent_digits;
 use crate::wording::{HOPELESS_PERCENT, list};
@@ -86,11 +87,13 @@ fn apart(values: [f64; 3]) -> [String; 3] {
 
 /// What else opens the volumes of cryptbench's own mount.
 fn opens_in(arm: &Arm) -> Option<&'static str> {
-    match (arm.system.as_str(), arm.layout.as_deref()) {
-        ("builtin-mounted" | "builtin-raw", Some("VeraCrypt")) => Some("opens in VeraCrypt"),
-        ("builtin-mounted" | "builtin-raw", Some(_)) => Some("opens in cryptsetup"),
-        _ => None,
+    if ![BUILTIN_MOUNTED.name, BUILTIN_RAW.name].contains(&arm.system.as_str()) {
+        return None;
     }
+    Some(match arm.layout.as_deref()? {
+        "VeraCrypt" => "opens in VeraCrypt",
+        _ => "opens in cryptsetup",
+    })
 }
 
 /// One system alone: what to expect of it. Nothing where a figure that might show a loss is missing or undecided.

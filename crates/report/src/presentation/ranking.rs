@@ -1,6 +1,7 @@
 //! Which system is fastest relative to plain, over the workloads in which all can be compared. The engine in this
 //! process is not ranked: nobody can install it.
 
+use cryptbench_catalog::BUILTIN;
 use cryptbench_record::{Arm, ArmRole, Operation, Workload};
 use cryptbench_stats::half_width;
 
@@ -59,7 +60,7 @@ impl Ranking<'_> {
 
 /// Whether the arm is a system that somebody can use; the engine in this process is not.
 pub(crate) fn is_choice(arm: &Arm) -> bool {
-    arm.role == ArmRole::Encrypted && arm.system != "builtin"
+    arm.role == ArmRole::Encrypted && arm.system != BUILTIN.name
 }
 
 /// The ranking, where there are systems.

@@ -1,5 +1,6 @@
 //! Chooses the arms that a run compares.
 
+use cryptbench_catalog::BUILTIN_MOUNTED;
 use cryptbench_cipher::Tier;
 use cryptbench_load::{Work, WorkloadSpec};
 use cryptbench_record as record;
@@ -77,7 +78,7 @@ impl Arms {
             selection.systems.push("plain".to_owned());
         } else if selection.systems.is_empty() && works().any(|w| matches!(w, Work::Files(_))) {
             // Small files require a file system on the encrypted storage.
-            selection.systems.push("builtin-mounted".to_owned());
+            selection.systems.push(BUILTIN_MOUNTED.name.to_owned());
         }
         let mut arms = system::arms(&selection, abilities)?;
         check_files(&arms, &request.profile.workloads)?;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use cryptbench_catalog::{BUILTIN_MOUNTED, Encrypts, encrypts};
 use cryptbench_load::{Work, WorkloadSpec};
 use cryptbench_record::{self as record, LeftOut};
 use cryptbench_system::{self as system, Abilities, ArmSpec, Candidate, Selection};
@@ -73,7 +74,7 @@ fn missed(selection: &Selection, abilities: &Abilities) -> Result<Vec<LeftOut>, 
         Some(LeftOut { system: c.system.to_owned(), reason, remedy: remedy.to_string() })
     });
     // Its own mount is nobody's question.
-    Ok(lacking.filter(|out| !out.system.starts_with("builtin")).collect())
+    Ok(lacking.filter(|out| encrypts(&out.system) != Some(Encrypts::Own)).collect())
 }
 
 impl Choices {
@@ -108,7 +109,7 @@ impl Choices {
         }
         if !has_floor && choices.taken.is_empty() {
             // Says what it lacks.
-            let systems = vec!["builtin-mounted".to_owned()];
+            let systems = vec![BUILTIN_MOUNTED.name.to_owned()];
             system::arms(&Selection { systems, ..Selection::default() }, abilities)?;
         }
         Ok(choices)

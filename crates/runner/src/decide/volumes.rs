@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use cryptbench_catalog::{BUILTIN, PLAIN};
 use cryptbench_cipher::{CipherInfo, Layout, Tier};
 use cryptbench_kdf::pim::{self, VolumeKind};
 use cryptbench_kdf::{Derivation, Effort, Function};
 use cryptbench_record::{Arm, ArmRole};
+use cryptbench_volume::format::tcrypt::Product;
 
 use super::Tiers;
 use crate::RunError;
@@ -39,8 +41,8 @@ impl UnlockFormat {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::VeraCrypt => "veracrypt",
-            Self::TrueCrypt => "truecrypt",
+            Self::VeraCrypt => Product::VeraCrypt.format(),
+            Self::TrueCrypt => Product::TrueCrypt.format(),
             Self::Luks1 => "luks1",
             Self::Luks2 => "luks2",
         }
@@ -237,7 +239,7 @@ impl UnlockArm {
             ..Arm::default()
         };
         let UnlockKind::Volume { format, function, pim } = self.kind else {
-            arm.system = "plain".to_owned();
+            arm.system = PLAIN.name.to_owned();
             return Ok(arm);
         };
         let mut settings = BTreeMap::new();
@@ -259,7 +261,7 @@ impl UnlockArm {
             }
             None => {}
         }
-        arm.system = "builtin".to_owned();
+        arm.system = BUILTIN.name.to_owned();
         arm.cipher = Some(CIPHER.to_owned());
         arm.data_unit = Some(512);
         arm.layout = Some(format.label().to_owned());

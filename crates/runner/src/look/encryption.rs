@@ -4,22 +4,14 @@
 use std::fs;
 use std::path::Path;
 
+use cryptbench_catalog::{Encrypts, FSCRYPT, SYSTEMS};
 use cryptbench_os::Details;
 use cryptbench_os::storage::{Node, Tree, is_encrypted, mount_of};
 use cryptbench_record::EncryptedBy;
 use cryptbench_system::provision::zfs_encryption;
 
-/// File systems that encrypt what lies in them, by the type of the mount.
-const FILE_SYSTEMS: [(&str, &str); 8] = [
-    ("ecryptfs", "eCryptfs"),
-    ("fuse.gocryptfs", "gocryptfs"),
-    ("fuse.encfs", "EncFS"),
-    ("fuse.cryfs", "CryFS"),
-    ("fuse.securefs", "securefs"),
-    ("fuse.veracrypt", "VeraCrypt"),
-    ("fuse.dislocker", "BitLocker"),
-    ("fuse.cryptbench", "cryptbench volume mount"),
-];
+/// The type of the mounts of `cryptbench volume mount`.
+const OWN_MOUNT: &str = "fuse.cryptbench";
 
 /// What encrypts `path`, which lies on `node` in a file system of the type `file_system` that was mounted from `source`.
 pub(super) fn below(
@@ -29,7 +21,7 @@ pub(super) fn below(
 ) -> Option<EncryptedBy> {
     let found = |system: &str, at: String| EncryptedBy { system: system.to_owned(), at };
     if is_encrypted(path) {
-        return Some(found("fscrypt", format!("{file_system} on {source}")));
+        return Some(found(FSCRYPT.name, format!("{file_system} on {source}")));
     }
     if let Some(system) = of_file_system(file_system) {
         return Some(found(system, format!("the file system mounted from {source}")));
@@ -44,7 +36,12 @@ pub(super) fn below(
 }
 
 fn of_file_system(file_system: &str) -> Option<&'static str> {
-    FILE_SYSTEMS.iter().find(|(name, _)| *name == file_system).map(|(_, system)| *system)
+    if file_system == OWN_MOUNT {
+        return Some("cryptbench volume mount");
+    }
+    let encrypting = SYSTEMS.iter().filter(|system| system.encrypts != Encrypts::Nothing);
+    let mut shown = encrypting.filter(|system| system.mounted_as == Some(file_system));
+    shown.next().map(|system| system.brand())
 }
 
 /// By the device itself, or for a loop device by the file system that its file lies in: VeraCrypt and others show a

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cryptbench_catalog::DM_CRYPT;
 use cryptbench_os::storage::{Node, Tree, mount_of, number_in_words};
 use cryptbench_os::{Details, FileType, user};
 use cryptbench_record as record;
@@ -154,7 +155,7 @@ fn below(tree: &Tree, top: &Node, tables: Tables<'_>) -> Result<InUse, String> {
             [_] => return Err(format!("{name} does not lie on the device that its table names")),
             all => return Err(format!("{name} lies on {} devices, not on one", all.len())),
         };
-        systems.push(node.encryption().unwrap_or("dm-crypt"));
+        systems.push(node.encryption().unwrap_or(DM_CRYPT.name));
         ciphers.push(table.cipher.clone());
         offset = offset.saturating_add(table.offset);
         bytes = bytes.min(table.bytes);

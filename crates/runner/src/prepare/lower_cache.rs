@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use cryptbench_catalog::ECRYPTFS;
 use cryptbench_os::{Details, storage};
 use cryptbench_system::resource::loop_device;
 
@@ -70,9 +71,10 @@ pub(super) fn caches_below(target: &Target) -> bool {
 }
 
 fn is_stacked(target: &Target) -> bool {
+    let file_system = target.ground.filesystem.as_str();
     let over_directory =
-        target.ground.filesystem.starts_with("fuse") || target.ground.filesystem == "ecryptfs";
-    target.is_directory() && over_directory && target.ground.filesystem != "fuseblk"
+        file_system.starts_with("fuse") || ECRYPTFS.mounted_as == Some(file_system);
+    target.is_directory() && over_directory && file_system != "fuseblk"
 }
 
 /// The processes that serve a FUSE file system, if the system reports them.

@@ -5,21 +5,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use cryptbench_blockdev::{FileDevice, IoMode};
+use cryptbench_catalog::SYSTEMS;
 use cryptbench_os::files::read_exact_at;
 use cryptbench_system::{Backing, Content};
 use cryptbench_volume::detect::{Kind, detect};
-
-/// Names of files that identify a system, in or below the directory of a volume: of gocryptfs,
-/// EncFS, CryFS, and of securefs in its formats.
-const FILES: [&str; 7] = [
-    "gocryptfs.conf",
-    "gocryptfs.diriv",
-    ".encfs6.xml",
-    "cryfs.config",
-    ".securefs.json",
-    ".securefs.pb",
-    ".config.pb",
-];
 
 /// Most directories to search for such a file.
 const MOST_DIRECTORIES: usize = 64;
@@ -57,7 +46,7 @@ fn look_into(
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let Ok(kind) = entry.file_type() else { continue };
-        if let Some(file) = FILES.iter().find(|file| name == **file) {
+        if let Some(file) = SYSTEMS.iter().flat_map(|s| s.files).find(|file| name == **file) {
             found.push((*file).to_owned());
         } else if kind.is_dir() {
             deeper.push(path);

@@ -2,6 +2,10 @@
 
 use std::ops::Range;
 
+use cryptbench_catalog::{
+    BUILTIN_MOUNTED, CRYFS, DM_CRYPT, ECRYPTFS, ENCFS, GOCRYPTFS, SECUREFS, System, TRUECRYPT,
+    VERACRYPT,
+};
 use cryptbench_record::{Arm, Operation, Pattern, Workload};
 
 use super::figures::{Device, Figure, View, kept, part};
@@ -110,22 +114,18 @@ pub(super) const CLAIMS: &[Claim] = &[
             |arm| v.kept(arm, is_copy),
         )
     }),
-    c("loss-luks", "LUKS loses 7.9 % of the speed", |v| lost_by(v, &["dm-crypt"], 7.9)),
-    c("loss-truecrypt", "TrueCrypt loses 7 %", |v| lost_by(v, &["truecrypt"], 7.0)),
-    c("loss-ecryptfs", "eCryptfs loses 49.5 %", |v| lost_by(v, &["ecryptfs"], 49.5)),
-    c("loss-encfs", "EncFS loses 94.5 %", |v| lost_by(v, &["encfs"], 94.5)),
+    c("loss-luks", "LUKS loses 7.9 % of the speed", |v| lost_by(v, &[&DM_CRYPT], 7.9)),
+    c("loss-truecrypt", "TrueCrypt loses 7 %", |v| lost_by(v, &[&TRUECRYPT], 7.0)),
+    c("loss-ecryptfs", "eCryptfs loses 49.5 %", |v| lost_by(v, &[&ECRYPTFS], 49.5)),
+    c("loss-encfs", "EncFS loses 94.5 %", |v| lost_by(v, &[&ENCFS], 94.5)),
     c("stacked-lose-more", "file systems on top of another lose more than block devices", |v| {
         between(v, STACKED, BLOCK)
     }),
     c("encfs-slowest", "EncFS is the slowest", |v| {
-        between(
-            v,
-            &["encfs"],
-            &["dm-crypt", "truecrypt", "veracrypt", "ecryptfs", "builtin-mounted"],
-        )
+        between(v, &[&ENCFS], &[&DM_CRYPT, &TRUECRYPT, &VERACRYPT, &ECRYPTFS, &BUILTIN_MOUNTED])
     }),
     c("truecrypt-before-luks", "TrueCrypt is slightly faster than LUKS", |v| {
-        between(v, &["dm-crypt"], &["truecrypt"])
+        between(v, &[&DM_CRYPT], &[&TRUECRYPT])
     }),
     c("series-differ", "identical series differ by up to 5 %", |v| {
         let series = v.record.plan.profile == "iozone";
@@ -169,8 +169,8 @@ pub(super) const CLAIMS: &[Claim] = &[
 /// The patterns that study D used of Anvil's.
 const FOUR: [&str; 4] = ["seq-read-4m", "seq-write-4m", "rand-read-4k-q1", "rand-write-4k-q1"];
 
-const STACKED: &[&str] = &["ecryptfs", "encfs", "gocryptfs", "cryfs", "securefs"];
-const BLOCK: &[&str] = &["dm-crypt", "truecrypt", "veracrypt", "builtin-mounted"];
+const STACKED: &[&System] = &[&ECRYPTFS, &ENCFS, &GOCRYPTFS, &CRYFS, &SECUREFS];
+const BLOCK: &[&System] = &[&DM_CRYPT, &TRUECRYPT, &VERACRYPT, &BUILTIN_MOUNTED];
 
 fn in_sequence(w: &Workload) -> bool {
     w.pattern == Pattern::Sequential
@@ -220,22 +220,26 @@ fn lost(
     v.each(&kept(stated - POINTS, stated + POINTS), Figure::as_loss, |arm| v.kept(arm, work))
 }
 
+fn is_of(arm: &Arm, systems: &[&System]) -> bool {
+    systems.iter().any(|system| system.name == arm.system)
+}
+
 /// A stated loss of one system over iozone's cells.
-fn lost_by(v: &View<'_>, systems: &[&str], stated: f64) -> Vec<Part> {
+fn lost_by(v: &View<'_>, systems: &[&System], stated: f64) -> Vec<Part> {
     if v.record.plan.profile != "iozone" {
         return Vec::new();
     }
-    let of = |arm: &Arm| systems.contains(&arm.system.as_str()).then(|| v.kept(arm, |_| true))?;
+    let of = |arm: &Arm| is_of(arm, systems).then(|| v.kept(arm, |_| true))?;
     v.each(&kept(stated - POINTS, stated + POINTS), Figure::as_loss, of)
 }
 
 /// Whether each of some systems is slower than each of others, over all work of iozone and dd.
-fn between(v: &View<'_>, slower: &[&str], faster: &[&str]) -> Vec<Part> {
+fn between(v: &View<'_>, slower: &[&System], faster: &[&System]) -> Vec<Part> {
     if !["iozone", "dd-copy"].contains(&v.record.plan.profile.as_str()) {
         return Vec::new();
     }
-    let of = |names: &[&str]| -> Vec<&Arm> {
-        v.systems().filter(|arm| names.contains(&arm.system.as_str())).collect()
+    let of = |systems: &[&System]| -> Vec<&Arm> {
+        v.systems().filter(|arm| is_of(arm, systems)).collect()
     };
     let mut parts = Vec::new();
     for slow in of(slower) {

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use cryptbench_blockdev::SectorTransform;
-use cryptbench_catalog as catalog;
+use cryptbench_catalog::{self as catalog, AES_256_CBC_ESSIV, AES_256_LRW, AES_256_XTS, Cipher};
 use cryptbench_cipher::{CipherInfo, Layout, SectorCipher, Tier};
 use cryptbench_volume::format::bitlocker::Method;
 use zeroize::Zeroizing;
@@ -76,32 +76,8 @@ const BITLOCKER_CIPHERS: &[(&str, Method)] = &[
     ("bitlocker-aes-256-cbc-elephant", Method::Elephant256),
 ];
 
-/// A cipher and mode as dm-crypt specifies it, on LUKS1's layout: 512-byte sectors, counted from 0.
-struct Specified {
-    /// The name that `--cipher` takes.
-    name: &'static str,
-    label: &'static str,
-    /// Cipher and mode of the specification.
-    specification: (&'static str, &'static str),
-    key_bytes: usize,
-}
-
-/// The modes before XTS: what LUKS1 took by default until 2013 (cryptsetup 1.6.0, release notes), which study C measured;
-/// and LRW, which TrueCrypt 4.1 to 4.3 and old LUKS volumes have (its key ends with 16 bytes for the tweaks).
-const SPECIFIED: &[Specified] = &[
-    Specified {
-        name: "aes-256-cbc-essiv",
-        label: "AES-256-CBC-ESSIV",
-        specification: ("aes", "cbc-essiv:sha256"),
-        key_bytes: 32,
-    },
-    Specified {
-        name: "aes-256-lrw",
-        label: "AES-256-LRW",
-        specification: ("aes", "lrw-benbi"),
-        key_bytes: 48,
-    },
-];
+/// The modes before XTS, on LUKS1's layout: what LUKS1 took by default, which study C measured; and LRW.
+const SPECIFIED: [&Cipher; 2] = [&AES_256_CBC_ESSIV, &AES_256_LRW];
 
 /// The layout of those.
 const LUKS1: SectorLayout =
@@ -120,12 +96,12 @@ enum Ours {
     /// Of BitLocker, on its own layout.
     BitLocker(&'static str, Method),
     /// Of dm-crypt, on LUKS1's layout.
-    Specified(&'static Specified),
+    Specified(&'static Cipher),
 }
 
 impl Ours {
     fn find(name: &str) -> Result<Self, SystemError> {
-        if let Some(specified) = SPECIFIED.iter().find(|s| s.name == name) {
+        if let Some(specified) = SPECIFIED.into_iter().find(|s| s.name == name) {
             return Ok(Self::Specified(specified));
         }
         match BITLOCKER_CIPHERS.iter().find(|(known, _)| *known == name) {
@@ -173,7 +149,7 @@ impl Ours {
         match self {
             Self::Registered(info) => info.key_bytes,
             Self::BitLocker(_, method) => method.key_bytes(),
-            Self::Specified(specified) => specified.key_bytes,
+            Self::Specified(specified) => specified.key_bytes(),
         }
     }
 
@@ -193,7 +169,7 @@ impl Ours {
                 Ok(Keyed { cipher, first_tweak: 0, tweak_step })
             }
             Self::Specified(specified) => {
-                let (cipher, mode) = specified.specification;
+                let (cipher, mode) = specified.parts();
                 let layout = LUKS1.cipher_layout();
                 let cipher = cryptbench_cipher::dm_crypt(cipher, mode, key, layout, tier)?;
                 let (first_tweak, tweak_step) = (LUKS1.first_tweak, LUKS1.tweak_step);
@@ -210,7 +186,7 @@ fn registered(info: &CipherInfo) -> [&'static SectorLayout; 2] {
 }
 
 /// The cipher that `run` measures by default.
-const DEFAULT_CIPHER: &str = "aes-256-xts";
+const DEFAULT_CIPHER: &str = AES_256_XTS.name;
 
 /// The arms of a system with our ciphers on the sector layouts of the formats: the null layer, then
 /// each cipher on each layout. Their labels begin with `prefix`.

@@ -91,7 +91,7 @@ pub struct CryptTable {
 pub fn crypt_table(name: &str) -> Result<CryptTable, SystemError> {
     Err(SystemError::Unavailable {
         name: name.to_owned(),
-        reason: "dm-crypt is Linux's".to_owned(),
+        reason: format!("{} is Linux's", cryptbench_catalog::DM_CRYPT.name),
         remedy: "on Windows: cryptbench run --pair PLAIN ENCRYPTED".into(),
     })
 }

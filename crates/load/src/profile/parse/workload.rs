@@ -115,15 +115,16 @@ fn direction(fields: &mut Fields<'_>) -> Result<Direction, ProfileError> {
 
 fn pattern(fields: &mut Fields<'_>) -> Result<Pattern, ProfileError> {
     let choices = [
-        ("sequential", Pattern::Sequential),
-        ("random", Pattern::Random),
-        ("zipf", Pattern::Zipf { theta: 0.0 }),
-        ("permutation", Pattern::Permutation),
-        ("backward", Pattern::Backward),
-        ("strided", Pattern::Strided { stride: 0 }),
-        ("same", Pattern::Same),
-        ("sampled", Pattern::Sampled { points: 0, run: 0 }),
-    ];
+        Pattern::Sequential,
+        Pattern::Random,
+        Pattern::Zipf { theta: 0.0 },
+        Pattern::Permutation,
+        Pattern::Backward,
+        Pattern::Strided { stride: 0 },
+        Pattern::Same,
+        Pattern::Sampled { points: 0, run: 0 },
+    ]
+    .map(|pattern| (pattern.as_str(), pattern));
     Ok(match fields.required(|f, key| f.choice(key, &choices), "pattern")?.value {
         Pattern::Zipf { .. } => {
             let theta = fields.required(|f, key| f.number(key, 0.01, 10.0), "theta")?.value;

@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use cryptbench_catalog::{SYSTEMS, System};
 use rustix::fs::{major, makedev, minor};
 
 use super::mounts;
@@ -175,8 +176,8 @@ impl Node {
     }
 }
 
-/// How device mapper's users name devices that encrypt: cryptsetup(8) by the beginning of the UUID, VeraCrypt and
-/// TrueCrypt, which set none, by that of the name.
+/// How cryptsetup(8) names devices that encrypt, by the beginning of the UUID. Those of systems that set none are known by that
+/// of the name.
 const BY_UUID: [(&str, &str); 7] = [
     ("CRYPT-LUKS2-", "LUKS2"),
     ("CRYPT-LUKS1-", "LUKS1"),
@@ -186,7 +187,6 @@ const BY_UUID: [(&str, &str); 7] = [
     ("CRYPT-FVAULT2-", "FileVault 2"),
     ("CRYPT-LOOPAES-", "loop-AES"),
 ];
-const BY_NAME: [(&str, &str); 2] = [("veracrypt", "VeraCrypt"), ("truecrypt", "TrueCrypt")];
 
 impl Node {
     /// What this very device encrypts with, as far as its name tells; `None` where it does not encrypt.
@@ -194,10 +194,12 @@ impl Node {
     pub fn encryption(&self) -> Option<&'static str> {
         let name = self.attribute("dm/name")?;
         let uuid = self.attribute("dm/uuid").unwrap_or_default();
-        let by = |known: &[(&str, &'static str)], text: &str| {
-            known.iter().find(|(beginning, _)| text.starts_with(beginning)).map(|(_, what)| *what)
-        };
-        by(&BY_UUID, &uuid).or_else(|| by(&BY_NAME, &name).filter(|_| uuid.is_empty()))
+        if uuid.is_empty() {
+            let is_its =
+                |system: &&&System| system.devices.is_some_and(|own| name.starts_with(own));
+            return SYSTEMS.iter().find(is_its).map(|system| system.brand());
+        }
+        BY_UUID.iter().find(|(own, _)| uuid.starts_with(own)).map(|(_, what)| *what)
     }
 }
 

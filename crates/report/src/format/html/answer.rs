@@ -1,12 +1,12 @@
 //! The answer: headline, one chart that is also a table, what to take, and what is open.
 
+use cryptbench_catalog::{BUILTIN, Family};
 use cryptbench_record::Record;
 use maud::{Markup, html};
 
 use super::View;
 use crate::answer::{Answer, Columns, Figure, Ladder, Mark, Open, OpeningRow, Row, Rung, Value};
 use crate::kinds::sizes_explained;
-use crate::names::Family;
 use crate::presentation::ranking::Mean;
 use crate::quantity::{
     FINE_BELOW, NONE, count, decimal_bytes, duration, fraction, kept_spread, unbroken,
@@ -317,7 +317,7 @@ fn rung_row(rung: &Rung<'_>, is_floor: bool) -> Markup {
         "failed" => "not ranked: it failed a check of its data",
         _ => "not ranked: too few repeats",
     });
-    let hollow = rung.arm.system == "builtin";
+    let hollow = rung.arm.system == BUILTIN.name;
     let place = rung.place.map_or_else(String::new, |place| place.to_string());
     html! {
         div.row.gap[is_floor] {

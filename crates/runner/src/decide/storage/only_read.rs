@@ -1,5 +1,6 @@
 //! Devices that are only read: which work and which arms that leaves, and what a reader must know.
 
+use cryptbench_catalog::{PAIRED, PLAIN};
 use cryptbench_load::{BlockWork, FileUse, Profile, Work, WorkloadSpec};
 use cryptbench_record as record;
 use cryptbench_system::{ArmSpec, Attachment, find};
@@ -79,7 +80,7 @@ pub(super) fn check_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(),
     };
     let Arms::Systems(arms) = arms else { return refuse("volumes to be opened are made first") };
     let reads_there = |arm: &ArmSpec| match arm.system {
-        "plain" | "paired" => true,
+        name if [PLAIN.name, PAIRED.name].contains(&name) => true,
         // In this process, on the bytes that are there.
         name => find(name).is_ok_and(|s| !s.makes_a_disk() && s.attachment() == Attachment::Inline),
     };

@@ -119,7 +119,7 @@ pub(super) fn inline_table(
 /// header.
 pub(super) fn secret_bytes(choice: &Choice) -> usize {
     match choice.target {
-        Target::Crypt(cipher) if choice.format == "plain" => cipher.key_bits as usize / 8,
+        Target::Crypt(cipher) if choice.format == "plain" => cipher.key_bytes(),
         Target::Crypt(_) => 64,
         // cipher_null ignores its key, but cryptsetup requires one.
         Target::CipherNull => 32,
@@ -133,7 +133,8 @@ fn words(words: &[&str]) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ciphers::find;
+    use cryptbench_catalog::Cipher;
+
     use super::*;
 
     fn said(words: Option<Vec<OsString>>) -> String {
@@ -144,7 +145,7 @@ mod tests {
     fn choice(format: &'static str, cipher: &str, sector: impl Into<Option<u32>>) -> Choice {
         Choice {
             format,
-            target: Target::Crypt(find(cipher).unwrap()),
+            target: Target::Crypt(Cipher::of_dm_crypt(cipher).unwrap()),
             sector: sector.into(),
             workqueues: "default",
             same_cpu: false,

@@ -1,8 +1,8 @@
 //! The settings of a dm-crypt arm, and the arms for a selection.
 
+use cryptbench_catalog::{AES_256_XTS, Cipher, DM_CRYPT_CIPHERS, DM_CRYPT_NAMES};
 use cryptbench_text::shown;
 
-use super::ciphers::{CIPHERS, KernelCipher, find};
 use crate::kind::place::ON;
 use crate::settings::{Choice as Values, choices, identifier, in_words};
 use crate::system::{ArmSpec, Role, Setting, System};
@@ -18,19 +18,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         name: "cipher",
         about: "cipher, mode and key size; the last three authenticate, for integrity = aead",
-        values: &[
-            "aes-256-xts",
-            "aes-128-xts",
-            "camellia-256-xts",
-            "serpent-256-xts",
-            "twofish-256-xts",
-            "aes-256-cbc-essiv",
-            "adiantum",
-            "adiantum-12",
-            "aes-256-gcm",
-            "aegis-128",
-            "chacha20-poly1305",
-        ],
+        values: DM_CRYPT_NAMES,
     },
     Setting {
         name: "sector-size",
@@ -83,14 +71,13 @@ const SIZES: &[&str] = &["default", "16384", "65536", "262144", "1048576"];
 pub(super) const PARAMETERS: [(&str, &str); 2] =
     [("max-read-size", "max_read_size"), ("max-write-size", "max_write_size")];
 
-/// What the identifier of dm-crypt without a cipher has, and what tables call it.
+/// What the identifier of dm-crypt without a cipher has.
 const CIPHER_NULL: &str = "cipher-null";
-const NO_CIPHER: &str = "dm-crypt without a cipher";
 
 /// The cipher, or what replaces it in a null layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    Crypt(&'static KernelCipher),
+    Crypt(&'static Cipher),
     /// dm-crypt with a cipher that changes nothing.
     CipherNull,
     /// No dm-crypt: a mapping of sectors to the same sectors.
@@ -121,7 +108,7 @@ impl Choice {
     /// Whether dm-crypt supports this combination.
     fn exists(&self) -> bool {
         let authenticates =
-            matches!(self.target, Target::Crypt(KernelCipher { authenticates: Some(_), .. }));
+            matches!(self.target, Target::Crypt(Cipher { authenticates: Some(_), .. }));
         (self.format != "luks1" || self.sector == Some(512))
             && (self.integrity == "none" || self.format == "luks2")
             && authenticates == (self.integrity == "aead")
@@ -134,8 +121,7 @@ impl Choice {
     /// Whether dm-inlinecrypt has it: one cipher, without dm-crypt's queues, and no program writes a header for it
     /// (Documentation/admin-guide/device-mapper/dm-inlinecrypt.rst).
     fn can_be_inline(&self) -> bool {
-        let is_aes =
-            |target: &Target| matches!(target, Target::Crypt(c) if c.name == "aes-256-xts");
+        let is_aes = |target: &Target| matches!(target, Target::Crypt(c) if **c == AES_256_XTS);
         self.format == "plain"
             && is_aes(&self.target)
             && (self.workqueues, self.same_cpu) == ("default", false)
@@ -176,7 +162,7 @@ impl Choice {
             let value = setting.values.iter().find(|v| *v == chosen)?;
             Some((setting.name, *value))
         };
-        let target = match arm.cipher.and_then(find) {
+        let target = match arm.cipher.and_then(Cipher::of_dm_crypt) {
             Some(cipher) => Target::Crypt(cipher),
             None if arm.id.contains(CIPHER_NULL) => Target::CipherNull,
             None => Target::Linear,
@@ -186,7 +172,7 @@ impl Choice {
 }
 
 /// The arm of a cipher.
-fn encrypted(system: &System, values: &Values, choice: &Choice, cipher: &KernelCipher) -> ArmSpec {
+fn encrypted(system: &System, values: &Values, choice: &Choice, cipher: &Cipher) -> ArmSpec {
     let mut label = format!("{} {}", layout(choice.format), cipher.label);
     if let Some(sector) = choice.sector {
         label.push_str(&format!(" {sector} B"));
@@ -260,6 +246,11 @@ fn null(
     }
 }
 
+/// What tables call dm-crypt without a cipher.
+fn no_cipher(system: &System) -> String {
+    format!("{} without a cipher", system.name)
+}
+
 fn layout(format: &str) -> &'static str {
     match format {
         "luks2" => "LUKS2",
@@ -287,10 +278,14 @@ pub(super) fn arms(
         if cryptsetup_chooses && values["format"] == "luks2" && integrity == "none" {
             values.remove("sector-size");
         }
-        let mut cipher = values.get("cipher").and_then(|name| find(name)).unwrap_or(&CIPHERS[0]);
+        let mut cipher =
+            values.get("cipher").and_then(|name| Cipher::of_dm_crypt(name)).unwrap_or(&AES_256_XTS);
         // Uses the default of the authenticating ciphers instead of the default cipher.
         if integrity == "aead" && !names_a_cipher(selection) {
-            cipher = CIPHERS.iter().find(|c| c.authenticates.is_some()).expect("there is one");
+            cipher = DM_CRYPT_CIPHERS
+                .into_iter()
+                .find(|c| c.authenticates.is_some())
+                .expect("there is one");
             values.insert("cipher", cipher.name);
         }
         let choice = Choice::with(&values, Target::Crypt(cipher));
@@ -315,21 +310,22 @@ pub(super) fn arms(
             let linear = ("linear", "dm-linear");
             nulls.push(null(system, &values, Target::Linear, linear, &["io-target", ON.name]));
             let kept = ["io-target", ON.name, "sector-size", "workqueues", "same-cpu"];
-            let without = (CIPHER_NULL, NO_CIPHER);
+            let without = no_cipher(system);
+            let without = (CIPHER_NULL, without.as_str());
             nulls.push(null(system, &values, Target::CipherNull, without, &kept));
         }
         arms.push(encrypted(system, &values, &choice, cipher));
     }
     if arms.is_empty() && without_parameters {
         return Err(SystemError::Unavailable {
-            name: "dm-crypt with max-read-size or max-write-size".to_owned(),
+            name: format!("{} with max-read-size or max-write-size", system.name),
             reason: format!("there is none in {}", shown(&features.dm_crypt)),
             remedy: "Linux 6.11 or newer has them; modprobe dm_crypt".into(),
         });
     }
     if arms.is_empty() && without_inline {
         return Err(SystemError::Unavailable {
-            name: "dm-crypt with inline-crypto".to_owned(),
+            name: format!("{} with inline-crypto", system.name),
             reason: "this kernel has no dm-inlinecrypt".to_owned(),
             remedy: "a kernel of mid-2026 or newer with CONFIG_DM_INLINECRYPT has it; modprobe dm_inlinecrypt".into(),
         });
@@ -360,7 +356,7 @@ pub(super) fn with_sector(system: &System, arm: &ArmSpec, sector: u32) -> Option
         Target::Crypt(cipher) => encrypted(system, &values, &choice, cipher),
         target => {
             let kept: Vec<_> = arm.settings.keys().copied().chain(["sector-size"]).collect();
-            null(system, &values, target, (CIPHER_NULL, NO_CIPHER), &kept)
+            null(system, &values, target, (CIPHER_NULL, &no_cipher(system)), &kept)
         }
     })
 }
@@ -368,12 +364,12 @@ pub(super) fn with_sector(system: &System, arm: &ArmSpec, sector: u32) -> Option
 fn names_a_cipher(selection: &Selection) -> bool {
     let setting = selection.settings.get("cipher");
     let mut named = selection.ciphers.iter().chain(setting.into_iter().flatten());
-    named.any(|name| find(name).is_some())
+    named.any(|name| Cipher::of_dm_crypt(name).is_some())
 }
 
 fn hint(system: &System) -> String {
     let names = |with: bool| {
-        let of_kind = CIPHERS.iter().filter(|c| c.authenticates.is_some() == with);
+        let of_kind = DM_CRYPT_CIPHERS.iter().filter(|c| c.authenticates.is_some() == with);
         of_kind.map(|c| c.name).collect::<Vec<_>>().join(", ")
     };
     format!(
@@ -628,9 +624,12 @@ mod tests {
     }
 
     #[test]
-    fn the_setting_and_the_table_have_the_same_ciphers() {
-        let setting = SETTINGS.iter().find(|s| s.name == "cipher").unwrap();
-        let table: Vec<_> = CIPHERS.iter().map(|c| c.name).collect();
-        assert_eq!(setting.values, table);
+    fn the_ciphers_that_the_engine_has_as_well_are_the_same_there() {
+        let shared = |cipher: &&&Cipher| cryptbench_cipher::find(cipher.name).is_ok();
+        for cipher in DM_CRYPT_CIPHERS.iter().filter(shared) {
+            let ours = cryptbench_cipher::find(cipher.name).unwrap();
+            assert_eq!((ours.key_bytes, ours.label), (cipher.key_bytes(), cipher.label));
+        }
+        assert_eq!(DM_CRYPT_CIPHERS.iter().filter(shared).count(), 6);
     }
 }

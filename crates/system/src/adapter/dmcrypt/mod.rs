@@ -8,7 +8,6 @@
 
 mod argv;
 mod choice;
-mod ciphers;
 
 use std::ffi::OsString;
 use std::fs;

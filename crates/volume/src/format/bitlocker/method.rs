@@ -3,6 +3,10 @@
 use std::fmt;
 
 use cryptbench_blockdev::LockedBytes;
+use cryptbench_catalog::{
+    AES_128_CBC, AES_128_CBC_ELEPHANT, AES_128_XTS, AES_256_CBC, AES_256_CBC_ELEPHANT, AES_256_XTS,
+    Cipher,
+};
 use cryptbench_cipher::{CipherError, Layout, SectorCipher, Tier, dm_crypt};
 
 /// A cipher of the data.
@@ -22,15 +26,14 @@ pub enum Method {
     Xts256,
 }
 
-/// Numbers and names. The names on the command line come first, then those of dm-crypt, which
-/// cryptsetup shows.
-static METHODS: [(Method, u16, &str, &str); 6] = [
-    (Method::Elephant128, 0x8000, "aes-128-cbc-elephant", "aes-cbc-elephant"),
-    (Method::Elephant256, 0x8001, "aes-256-cbc-elephant", "aes-cbc-elephant"),
-    (Method::Cbc128, 0x8002, "aes-128-cbc", "aes-cbc-eboiv"),
-    (Method::Cbc256, 0x8003, "aes-256-cbc", "aes-cbc-eboiv"),
-    (Method::Xts128, 0x8004, "aes-128-xts", "aes-xts-plain64"),
-    (Method::Xts256, 0x8005, "aes-256-xts", "aes-xts-plain64"),
+/// Their numbers, and as dm-crypt has them.
+static METHODS: [(Method, u16, &Cipher); 6] = [
+    (Method::Elephant128, 0x8000, &AES_128_CBC_ELEPHANT),
+    (Method::Elephant256, 0x8001, &AES_256_CBC_ELEPHANT),
+    (Method::Cbc128, 0x8002, &AES_128_CBC),
+    (Method::Cbc256, 0x8003, &AES_256_CBC),
+    (Method::Xts128, 0x8004, &AES_128_XTS),
+    (Method::Xts256, 0x8005, &AES_256_XTS),
 ];
 
 impl Method {
@@ -42,17 +45,17 @@ impl Method {
     /// The method that is called `name` on the command line.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
-        METHODS.iter().find(|(_, _, known, _)| *known == name).map(|(method, ..)| *method)
+        METHODS.iter().find(|(.., cipher)| cipher.name == name).map(|(method, ..)| *method)
     }
 
-    fn row(self) -> &'static (Self, u16, &'static str, &'static str) {
+    fn row(self) -> &'static (Self, u16, &'static Cipher) {
         METHODS.iter().find(|(method, ..)| *method == self).unwrap_or(&METHODS[0])
     }
 
     /// Its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.row().2
+        self.row().2.name
     }
 
     pub(super) fn number(self) -> u16 {
@@ -66,7 +69,7 @@ impl Method {
     /// As dm-crypt writes it.
     #[must_use]
     pub fn dm_crypt(self) -> &'static str {
-        self.row().3
+        self.row().2.specification
     }
 
     fn has_diffuser(self) -> bool {
@@ -88,7 +91,7 @@ impl Method {
     /// Bytes of the key that the cipher takes.
     #[must_use]
     pub fn key_bytes(self) -> usize {
-        if self.has_diffuser() || self.is_xts() { 2 * self.aes_bytes() } else { self.aes_bytes() }
+        self.row().2.key_bytes()
     }
 
     /// Bytes of the key as the metadata store it. With the diffuser each of the two keys has room
@@ -125,8 +128,8 @@ impl Method {
     ) -> Result<(Box<dyn SectorCipher>, u64), CipherError> {
         let tweak_step = if self.is_xts() { 1 } else { sector as u64 / 512 };
         let layout = Layout { data_unit: sector, tweak_step };
-        let mode = self.dm_crypt().strip_prefix("aes-").unwrap_or_default();
-        Ok((dm_crypt("aes", mode, key, layout, tier)?, tweak_step))
+        let (cipher, mode) = self.row().2.parts();
+        Ok((dm_crypt(cipher, mode, key, layout, tier)?, tweak_step))
     }
 }
 

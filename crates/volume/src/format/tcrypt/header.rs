@@ -7,6 +7,7 @@
 use std::ops::{Deref, DerefMut, Range};
 
 use cryptbench_blockdev::LockedBytes;
+use cryptbench_catalog::{TRUECRYPT, VERACRYPT};
 
 use crate::VolumeError;
 use crate::crc32::crc32;
@@ -78,10 +79,10 @@ pub enum Product {
 impl Product {
     /// Name of the format.
     #[must_use]
-    pub fn format(self) -> &'static str {
+    pub const fn format(self) -> &'static str {
         match self {
-            Self::TrueCrypt => "truecrypt",
-            Self::VeraCrypt => "veracrypt",
+            Self::TrueCrypt => TRUECRYPT.name,
+            Self::VeraCrypt => VERACRYPT.name,
         }
     }
 

@@ -20,8 +20,8 @@ pub fn open(
     options: &OpenOptions<'_>,
 ) -> Result<Volume, VolumeError> {
     let products: &[Product] = match options.format {
-        Some("truecrypt") => &[Product::TrueCrypt],
-        Some("veracrypt") => &[Product::VeraCrypt],
+        Some(name) if name == Product::TrueCrypt.format() => &[Product::TrueCrypt],
+        Some(name) if name == Product::VeraCrypt.format() => &[Product::VeraCrypt],
         _ => &[Product::TrueCrypt, Product::VeraCrypt],
     };
     let (hidden, backup) = (options.hidden, options.backup_header);

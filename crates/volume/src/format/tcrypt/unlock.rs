@@ -183,7 +183,7 @@ fn no_key_fits(tried: bool, sectors: &[(Slot, Vec<u8>)], request: &Request<'_>) 
     let names = names.join(" or ");
     if sectors.is_empty() {
         return VolumeError::NotThisFormat {
-            format: request.products.last().map_or("veracrypt", |product| product.format()),
+            format: request.products.last().unwrap_or(&Product::VeraCrypt).format(),
             reason: "it is too small to hold this header".to_owned(),
         };
     }

@@ -1,11 +1,11 @@
 //! Choices in rows, the fastest first.
 
+use cryptbench_catalog::{BUILTIN, Family};
 use cryptbench_record::Record;
 
 use super::super::layout::{add, clean, fitted, unruled, widest};
 use super::wrap;
 use crate::answer::{Ladder, Mark, Rung, Value};
-use crate::names::Family;
 use crate::quantity::{NO_BREAK, NONE, cpu, fraction, kept_spread, percent_digits};
 
 /// Percents below which a mean has a decimal: means differ by less than single figures.
@@ -64,7 +64,7 @@ fn name(rung: &Rung<'_>) -> String {
 /// `V `, `F!`
 fn family(rung: &Rung<'_>) -> String {
     let family = match rung.family {
-        _ if rung.arm.system == "builtin" => ' ',
+        _ if rung.arm.system == BUILTIN.name => ' ',
         Family::Volume => 'V',
         Family::Files => 'F',
         Family::Place => ' ',
@@ -101,7 +101,7 @@ fn share(value: &Value) -> String {
 fn legend(ladder: &Ladder<'_>, record: &Record, width: usize) -> String {
     let any = |of: &dyn Fn(&Rung<'_>) -> bool| ladder.rungs.iter().any(of);
     let mut parts: Vec<String> = Vec::new();
-    if any(&|r| r.family == Family::Volume && r.arm.system != "builtin") {
+    if any(&|r| r.family == Family::Volume && r.arm.system != BUILTIN.name) {
         parts.push("V one volume".to_owned());
     }
     if any(&|r| r.family == Family::Files) {
