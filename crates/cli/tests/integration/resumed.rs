@@ -95,7 +95,7 @@ fn a_killed_run_has_a_record_with_every_complete_block_and_goes_on() {
     assert_eq!(seen.len(), 8 * 5 * 4);
     for trial in record.trials.iter().filter(|t| t.block.is_some_and(|b| b < blocks[&t.workload])) {
         let same = whole.trials.iter().find(|t| of(t) == of(trial)).unwrap();
-        assert_eq!((same.ios, same.at_s), (trial.ios, trial.at_s));
+        assert_eq!((same.measured.ios, same.at_s), (trial.measured.ios, trial.at_s));
     }
     assert!(!s.out().join(LOG).exists(), "a whole record needs no log");
     assert!(s.out().join("report.html").is_file());
