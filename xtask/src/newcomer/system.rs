@@ -164,7 +164,12 @@ impl System {
     pub fn furnish(&self, furniture: Furniture) -> anyhow::Result<()> {
         self.enter(Furniture::Bare, furniture.set_up())?;
         if furniture == Furniture::User {
-            self.enter(Furniture::Bare, &format!("chown -R {USER}: /srv"))?;
+            // What is shared is read-only.
+            let others = if self.shares { "/srv/cargo" } else { "-R /srv/cargo /srv/rustup" };
+            let script = format!(
+                "mkdir -p /srv/cargo /srv/rustup; chown -R {USER}: {HOME}; chown {USER}: {others}"
+            );
+            self.enter(Furniture::Bare, &script)?;
         }
         Ok(())
     }
