@@ -2,6 +2,7 @@
 
 mod errors;
 mod length;
+mod markup;
 mod one_system;
 mod pipeline;
 mod sources;
@@ -48,6 +49,7 @@ pub fn run() -> anyhow::Result<()> {
             let text = fs::read_to_string(file)?;
             errors::check(file, &text, &mut faults);
             pipeline::check(file, &text, &mut faults);
+            markup::check(file, &text, &mut faults);
         }
     }
     for page in pages()? {

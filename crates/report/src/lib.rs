@@ -17,6 +17,7 @@ mod compatibility;
 mod cpu;
 mod device;
 mod disturbance;
+pub mod drawing;
 mod evidence;
 mod explanation;
 mod format;

@@ -21,6 +21,7 @@ pub fn page(study: &Study) -> String {
     let bar = |label, value, words| KdfBar { label, value, words };
     let defaults = KdfChart {
         title: "Time to open at the default cost".to_owned(),
+        unit: "s",
         bars: study
             .by_default()
             .into_iter()
@@ -32,6 +33,7 @@ pub fn page(study: &Study) -> String {
     };
     let iterations = KdfChart {
         title: "Time of one iteration".to_owned(),
+        unit: "µs",
         bars: study
             .by_iteration()
             .into_iter()

@@ -9,7 +9,8 @@ use std::path::Path;
 use anyhow::Context as _;
 use cryptbench_os::{Directory, NewFile};
 use cryptbench_record::Record;
-use cryptbench_report::charts::{Chart, MARK, charts};
+use cryptbench_report::charts::{Chart, charts};
+use cryptbench_report::drawing::MARK;
 use cryptbench_text::shown;
 
 use super::written;
@@ -35,7 +36,7 @@ pub fn write(record: &Record, directory: &Path) -> anyhow::Result<usize> {
         }
     }
     for chart in &charts {
-        place.put(name(chart, "svg"), chart.svg.as_bytes())?;
+        place.put(name(chart, "svg"), chart.svg().as_bytes())?;
         if let Some(picture) = png(chart)? {
             place.put(name(chart, "png"), &picture)?;
         }
@@ -45,7 +46,7 @@ pub fn write(record: &Record, directory: &Path) -> anyhow::Result<usize> {
 
 #[cfg(feature = "png")]
 fn png(chart: &Chart) -> anyhow::Result<Option<Vec<u8>>> {
-    Ok(Some(cryptbench_report::charts::png(chart)?))
+    Ok(Some(chart.png()?))
 }
 
 #[cfg(not(feature = "png"))]

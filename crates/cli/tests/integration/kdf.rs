@@ -152,7 +152,7 @@ fn the_page_is_complete_and_loads_nothing() {
     let s = Sandbox::new();
     let page = answer(&s, &brief(&["--html"]));
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
-    for expected in ["Argon2id", "class=\"bars\"", "What it rests on", "Largest PIM"] {
+    for expected in ["Argon2id", "<svg class=\"chart\"", "What it rests on", "Largest PIM"] {
         assert!(page.contains(expected), "no {expected:?}");
     }
     for outside in ["http:", "https:", "<script", "url("] {

@@ -65,6 +65,57 @@ fn the_first_screen_is_the_answer_and_axe_finds_nothing() {
     assert!(complaints.is_empty(), "{complaints:?}");
 }
 
+/// What a chart shows is read off it with the keyboard and by pointing.
+#[test]
+fn charts_are_read_by_key_and_by_pointing() {
+    if let Some(why) = page::missing() {
+        return skipped(why);
+    }
+    let s = Sandbox::new();
+    let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
+    let file = s.out().join("report.html");
+    let args = ["report", record.to_str().unwrap(), "--output", file.to_str().unwrap()];
+    assert!(s.run(&args).status.success());
+    let browser = Browser::new();
+    let mut tab = browser.tab();
+    tab.goto(&format!("file://{}", file.display()));
+    tab.wait("document.querySelector('.reader') !== null");
+    let of_all = |tab: &mut Tab, what: &str| {
+        let all = format!("[...document.querySelectorAll('.reader')].every((r) => {what})");
+        assert_eq!(tab.eval(&all), true, "{what}");
+    };
+    // As many values as the chart has parts, each told once.
+    of_all(&mut tab, "r.getAttribute('aria-valuemax') == r.querySelectorAll('.told rect').length");
+    of_all(&mut tab, "r.querySelector('.told title') === null");
+    let pressed = |tab: &mut Tab, key: &str| {
+        tab.eval(&format!(
+            "(() => {{ const r = document.querySelector('.reader'); r.closest('details').open = true;
+            r.dispatchEvent(new KeyboardEvent('keydown', {{ key: '{key}', cancelable: true }}));
+            return r.querySelector('.reading').textContent; }})()"
+        ))
+    };
+    let [first, next, last, before] =
+        ["Home", "ArrowDown", "End", "ArrowLeft"].map(|key| pressed(&mut tab, key));
+    assert!(first != next && next != last && last != before, "{first} {next} {last} {before}");
+    assert!(first.as_str().unwrap().contains(": "), "{first}");
+    assert_eq!(
+        tab.eval("document.querySelector('.reader').getAttribute('aria-valuetext')"),
+        before
+    );
+    let pointed = tab.eval(
+        "(() => { const r = document.querySelector('.reader');
+        const part = r.querySelector('.told rect');
+        part.scrollIntoView({ block: 'center' });
+        const { x, y } = part.getBoundingClientRect();
+        const at = { bubbles: true, clientX: x + 2, clientY: y + 2 };
+        part.dispatchEvent(new PointerEvent('pointermove', at));
+        return r.querySelector('.reading').textContent; })()",
+    );
+    assert_eq!(pointed, first);
+    let complaints = tab.complaints();
+    assert!(complaints.is_empty(), "{complaints:?}");
+}
+
 /// Looks at the page that is open in both widths and schemes.
 fn first_screens(tab: &mut Tab, of: &str, script: Result<&String, &String>) {
     for (width, height) in [(1280, 800), (390, 800)] {

@@ -1,19 +1,17 @@
 //! Costs on many machines as one self-contained HTML page: a forest plot with one row a group, which unfolds to its machines.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 use super::html_page::Frame;
 
-/// Style of this page alone; the hue is of Okabe and Ito (2008), shifted for contrast, as in reports.
+/// Style of this page alone.
 const MORE_STYLE: &str = "
-:root { --cost: #0068ad; }
-@media screen and (prefers-color-scheme: dark) { :root { --cost: #5ba9e6; } }
 .forest { margin: 0; padding: 12px 0; border-bottom: 1px solid var(--line); }
 .forest > p, .forest > summary > span { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 24px; margin: 0; }
 .forest > summary { color: var(--ink); list-style-position: outside; margin-left: 18px; }
 .forest svg, .axis { display: block; width: 100%; height: 18px; overflow: visible; margin-top: 4px; }
 .axis { height: 20px; } .axis text { font-size: 12px; fill: var(--muted); }
-.next { fill: var(--cost); opacity: 0.3; } .mean { fill: var(--cost); } .one { stroke: var(--cost); stroke-width: 2; }
+.next { fill: var(--e0); opacity: 0.3; } .mean { fill: var(--e0); } .one { stroke: var(--e0); stroke-width: 2; }
 .whole { stroke: var(--muted); stroke-dasharray: 3 3; }
 .figures { font-variant-numeric: tabular-nums; color: var(--muted); }
 .machines { display: grid; grid-template-columns: repeat(auto-fill, minmax(180px, 1fr)); gap: 2px 24px; margin: 8px 0 0; padding: 0; list-style: none; font-size: 14px; font-variant-numeric: tabular-nums; }
@@ -75,7 +73,7 @@ pub fn forest_page(page: &ForestPage) -> String {
         version: &page.program_version,
         title: "Encryption on a fleet",
         heading: "What encryption costs on the next machine",
-        style: MORE_STYLE,
+        style: PreEscaped(MORE_STYLE),
         opening: html! { p.about { (page.about) } @for remark in &page.remarks { p { (remark) } } },
         facts: kinds.iter().map(|(name, words)| (name.as_str(), *words)).collect(),
         main: html! {

@@ -1,16 +1,13 @@
 //! The times of key derivation as one self-contained HTML page: meaning, charts, tables, assumptions.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
-use super::html_page::{Frame, pairs};
+use super::html::compact;
+use super::html_page::{Frame, of_chart, pairs};
+use crate::drawing::{Bar, Bars, Role};
 
-/// Style of this page alone; the hue is one of Okabe and Ito (2008), shifted for contrast, as in reports.
+/// Style of this page alone.
 const MORE_STYLE: &str = "
-:root { --bar: #0068ad; }
-@media screen and (prefers-color-scheme: dark) { :root { --bar: #5ba9e6; } }
-.bars { max-width: 760px; margin: 12px 0 0; padding: 0; list-style: none; font-size: 14px; }
-.bars li { display: flex; flex-wrap: wrap; justify-content: space-between; margin-top: 10px; }
-.bars div { flex: none; height: 12px; margin-right: 100%; background: var(--bar); print-color-adjust: exact; }
 .rests { max-width: 74ch; padding-left: 20px; color: var(--muted); font-size: 15px; }
 .rests li { margin-top: 6px; }
 ";
@@ -39,6 +36,8 @@ pub struct KdfPage {
 pub struct KdfChart {
     /// Heading, such as `Time of one iteration`.
     pub title: String,
+    /// Unit of the lengths.
+    pub unit: &'static str,
     /// From top to bottom.
     pub bars: Vec<KdfBar>,
 }
@@ -73,7 +72,7 @@ pub fn kdf_page(page: &KdfPage) -> String {
         version: &page.program_version,
         title: "Time of key derivation",
         heading: "Time of key derivation",
-        style: MORE_STYLE,
+        style: PreEscaped(MORE_STYLE),
         opening: meaning(&page.meaning),
         facts: pairs(&page.facts),
         main: html! {
@@ -104,26 +103,12 @@ fn meaning(sentences: &[String]) -> Markup {
 }
 
 fn bars(index: usize, chart: &KdfChart) -> Markup {
-    let values = chart.bars.iter().map(|bar| bar.value).filter(|value| value.is_finite());
-    let longest = values.fold(0.0, f64::max);
-    let width = |value: f64| match longest > 0.0 && value.is_finite() {
-        true => format!("width: {:.1}%", value / longest * 100.0),
-        false => "width: 0".to_owned(),
-    };
-    let id = format!("bars-{index}");
-    html! {
-        section aria-labelledby=(id) {
-            h2 id=(id) { (chart.title) }
-            ul.bars {
-                @for bar in &chart.bars {
-                    li {
-                        span { (bar.label) } span { (bar.words) }
-                        div style=(width(bar.value)) {}
-                    }
-                }
-            }
-        }
-    }
+    let bar = |bar: &KdfBar| Bar::new(&bar.label, bar.words.clone(), Role::Encrypted(0), bar.value);
+    let rows: Vec<Bar> = chart.bars.iter().map(bar).collect();
+    let tick = |v: f64| format!("{} {}", compact(v), chart.unit);
+    let (title, end) = (chart.title.clone(), Bars::end_for(&rows, 0.0));
+    let drawing = Bars { title, rows, end, reference: None, band: None, tick: &tick }.draw();
+    of_chart(&format!("bars-{index}"), &drawing)
 }
 
 fn numbers(table: &KdfTable) -> Markup {
@@ -165,6 +150,7 @@ mod tests {
             meaning: vec!["first".to_owned(), label.to_owned()],
             charts: vec![KdfChart {
                 title: "chart".to_owned(),
+                unit: "s",
                 bars: vec![bar(value), bar(value / 4.0)],
             }],
             tables: vec![KdfTable {
@@ -180,8 +166,13 @@ mod tests {
     #[test]
     fn bars_are_to_scale_and_the_page_loads_nothing() {
         let text = kdf_page(&page("SHA-512", 2.0));
-        assert!(text.contains("width: 100.0%") && text.contains("width: 25.0%"), "{text}");
-        assert_eq!(text.matches("SHA-512").count(), 6);
+        let widths: Vec<f64> = text
+            .split("h-")
+            .skip(1)
+            .filter_map(|rest| rest.split_once('z')?.0.parse().ok())
+            .collect();
+        assert!((widths[0] / widths[1] - 4.0).abs() < 0.01, "{widths:?}");
+        assert_eq!(text.matches("SHA-512").count(), 10);
         for outside in ["http:", "https:", "<script", "url("] {
             assert!(!text.contains(outside), "{outside}");
         }

@@ -2,6 +2,9 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::html::legend;
+use crate::drawing::{Drawing, Ink, rules, svg};
+
 /// The look of every page.
 const STYLE: &str = include_str!("html/page.css");
 
@@ -13,7 +16,7 @@ pub(super) struct Frame<'a> {
     pub(super) title: &'a str,
     pub(super) heading: &'a str,
     /// Style of this page alone.
-    pub(super) style: &'a str,
+    pub(super) style: PreEscaped<&'static str>,
     /// What follows the heading.
     pub(super) opening: Markup,
     /// Names and words.
@@ -33,7 +36,7 @@ impl Frame<'_> {
                     meta name="color-scheme" content="light dark";
                     meta name="generator" content={ "cryptbench " (self.version) };
                     title { (self.title) " – cryptbench" }
-                    style { (PreEscaped(STYLE)) (PreEscaped(self.style)) }
+                    style { (rules()) (PreEscaped(STYLE)) (self.style) }
                 }
                 body {
                     header {
@@ -55,4 +58,15 @@ impl Frame<'_> {
 /// Names and words as a frame takes them.
 pub(super) fn pairs(facts: &[(String, String)]) -> Vec<(&str, &str)> {
     facts.iter().map(|(name, words)| (name.as_str(), words.as_str())).collect()
+}
+
+/// A section that is a chart.
+pub(super) fn of_chart(id: &str, drawing: &Drawing) -> Markup {
+    html! {
+        section aria-labelledby=(id) {
+            h2 id=(id) { (drawing.title) }
+            (legend(&drawing.legend))
+            div.multiples.single { figure { (svg(drawing, Ink::Page(id))) } }
+        }
+    }
 }

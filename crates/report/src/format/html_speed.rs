@@ -1,18 +1,10 @@
 //! The speeds of ciphers in RAM as one self-contained HTML page: chart, meaning, numbers.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
-use super::html_page::{Frame, pairs};
-
-/// Style of this page alone; hues of Okabe and Ito (2008), shifted for contrast, as in reports.
-const MORE_STYLE: &str = "
-:root { --encrypt: #0068ad; --decrypt: #c85000; }
-@media screen and (prefers-color-scheme: dark) { :root { --encrypt: #5ba9e6; --decrypt: #f0883e; } }
-.speeds { display: block; width: 100%; max-width: 760px; height: auto; margin-top: 12px; }
-.speeds text { font-size: 13px; fill: var(--ink); }
-.encrypt { fill: var(--encrypt); } .decrypt { fill: var(--decrypt); }
-.legend svg { width: 12px; height: 12px; margin-right: 6px; } .legend span { margin-right: 20px; }
-";
+use super::html::compact;
+use super::html_page::{Frame, of_chart, pairs};
+use crate::drawing::{Bar, Bars, Entry, Mark, Role};
 
 /// Everything that the page shows.
 #[derive(Clone, Debug)]
@@ -63,7 +55,7 @@ pub fn speed_page(page: &SpeedPage) -> String {
         version: &page.program_version,
         title: "Cipher speed in RAM",
         heading: "Cipher speed in RAM",
-        style: MORE_STYLE,
+        style: PreEscaped(""),
         opening: html! { p.about { (page.method) "." } },
         facts: pairs(&page.facts),
         main: html! {
@@ -75,47 +67,22 @@ pub fn speed_page(page: &SpeedPage) -> String {
     .page()
 }
 
-/// Units of the drawing, which are CSS pixels at full width.
-const WIDTH: f64 = 760.0;
-const ROW: f64 = 50.0;
-const BAR: f64 = 11.0;
-
 fn section(index: usize, chart: &SpeedChart) -> Markup {
+    let [encrypt, decrypt] = [Role::Encrypted(0), Role::Encrypted(1)];
+    let row = |bar: &SpeedBar| {
+        let words = format!("{} / {}", mb(bar.encrypt_mb_s), mb(bar.decrypt_mb_s));
+        let second = Some((decrypt, bar.decrypt_mb_s));
+        Bar { second, ..Bar::new(&bar.label, words, encrypt, bar.encrypt_mb_s) }
+    };
+    let rows: Vec<Bar> = chart.bars.iter().map(row).collect();
     let rates = chart.bars.iter().flat_map(|b| [b.encrypt_mb_s, b.decrypt_mb_s]);
     let longest = rates.filter(|r| r.is_finite()).fold(0.0, f64::max);
-    let length = |rate: f64| match longest > 0.0 && rate.is_finite() {
-        true => format!("{:.1}", rate / longest * WIDTH),
-        false => "0".to_owned(),
-    };
-    let (height, id) = (chart.bars.len() as f64 * ROW, format!("speeds-{index}"));
-    html! {
-        section aria-labelledby=(id) {
-            h2 id=(id) { (chart.title) }
-            p.legend {
-                span { (swatch("encrypt")) "encrypt" }
-                span { (swatch("decrypt")) "decrypt" }
-                "MB/s"
-            }
-            svg.speeds viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-labelledby=(id) {
-                @for (row, bar) in chart.bars.iter().enumerate() {
-                    @let top = row as f64 * ROW;
-                    text x="0" y=(top + 16.0) { (bar.label) }
-                    text x=(WIDTH) y=(top + 16.0) text-anchor="end" {
-                        (mb(bar.encrypt_mb_s)) " / " (mb(bar.decrypt_mb_s))
-                    }
-                    rect.encrypt x="0" y=(top + 21.0) height=(BAR) width=(length(bar.encrypt_mb_s)) {}
-                    rect.decrypt x="0" y=(top + 21.0 + BAR) height=(BAR)
-                        width=(length(bar.decrypt_mb_s)) {}
-                }
-            }
-        }
-    }
-}
-
-fn swatch(class: &str) -> Markup {
-    html! {
-        svg viewBox="0 0 12 12" aria-hidden="true" { rect class=(class) width="12" height="12" {} }
-    }
+    let (title, end) = (chart.title.clone(), Bars::end_for(&[], longest));
+    let mut drawing = Bars { title, rows, end, reference: None, band: None, tick: &compact }.draw();
+    drawing.legend = [("encrypt, MB/s", encrypt), ("decrypt, MB/s", decrypt)]
+        .map(|(name, role)| Entry { name: name.to_owned(), role, mark: Mark::Square })
+        .to_vec();
+    of_chart(&format!("speeds-{index}"), &drawing)
 }
 
 fn meaning(page: &SpeedPage) -> Markup {
@@ -197,7 +164,12 @@ mod tests {
     #[test]
     fn bars_are_to_scale_and_the_page_loads_nothing() {
         let text = speed_page(&page("AES", 12_000.0));
-        assert!(text.contains("width=\"760.0\"") && text.contains("width=\"380.0\""), "{text}");
+        let widths: Vec<f64> = text
+            .split("h-")
+            .skip(1)
+            .filter_map(|rest| rest.split_once('z')?.0.parse().ok())
+            .collect();
+        assert!((widths[0] / widths[1] - 2.0).abs() < 0.01, "{widths:?}");
         assert!(text.contains("12,000 / 6,000"), "{text}");
         for outside in ["http:", "https:", "<script", "url("] {
             assert!(!text.contains(outside), "{outside}");

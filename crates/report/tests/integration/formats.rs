@@ -4,8 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use crate::fixture::{Fixture, encrypted, plain, plain_again, profiles};
 use cryptbench_prove::Schema;
-use cryptbench_record::{JSON_SCHEMA, Record};
-use cryptbench_report::charts::{MARK, charts};
+use cryptbench_record::{Arm, ArmRole, Cell, JSON_SCHEMA, Record};
+#[cfg(feature = "png")]
+use cryptbench_report::charts::Chart;
+use cryptbench_report::charts::charts;
+use cryptbench_report::drawing::{MARK, Role, Shape};
 use cryptbench_report::{Rows, analyse, cell, csv, markdown};
 use serde_json::{Value, json};
 
@@ -195,10 +198,37 @@ fn every_chart_of_the_page_is_a_file_of_its_own() {
         let names: HashSet<&str> = found.iter().map(|c| c.name.as_str()).collect();
         assert_eq!(names.len(), found.len(), "{name}");
         for chart in &found {
-            assert!(chart.svg.contains(MARK) && chart.svg.contains("xmlns"), "{name}");
-            assert!(!chart.svg.contains("var(") && !chart.svg.contains("#0500"), "{}", chart.name);
+            let svg = chart.svg();
+            assert!(svg.contains(MARK) && svg.contains("xmlns"), "{name}");
+            assert!(!svg.contains("var(") && !svg.contains("class="), "{}", chart.name);
         }
     }
+}
+
+/// The bars of all charts of the share of plain speed have one scale, that of the record's results.
+#[test]
+fn bars_are_as_long_as_the_estimates_that_they_show() {
+    let record = small();
+    let results = analyse(&record);
+    let mut scales: Vec<f64> = Vec::new();
+    for chart in charts(&record, &results) {
+        let title = chart.drawing.title.as_str();
+        let Some(label) = title.strip_prefix("Percent of plain speed, ") else { continue };
+        let workload = record.plan.workloads.iter().find(|w| w.label == label).unwrap();
+        let kept = |arm: &Arm| {
+            let of = |c: &&Cell| c.workload == workload.id && c.arm == arm.id;
+            Some(results.cells.iter().find(of)?.kept.as_ref()?.ratio)
+        };
+        let arms = record.plan.arms.iter();
+        let arms = arms.filter(|a| matches!(a.role, ArmRole::Encrypted | ArmRole::NullLayer));
+        let bars = chart.drawing.shapes.iter().filter_map(|shape| match shape {
+            Shape::Area { role: Role::Encrypted(_) | Role::NullLayer, area } => Some(area.width),
+            _ => None,
+        });
+        scales.extend(arms.filter_map(kept).zip(bars).map(|(kept, bar)| bar / kept));
+    }
+    assert_eq!(scales.len(), 4);
+    assert!(scales.iter().all(|scale| (scale / scales[0] - 1.0).abs() < 1e-9), "{scales:?}");
 }
 
 #[cfg(feature = "png")]
@@ -206,26 +236,41 @@ fn every_chart_of_the_page_is_a_file_of_its_own() {
 fn a_png_has_the_colours_and_the_letters_of_its_chart() {
     let record = small();
     let found = charts(&record, &analyse(&record));
-    let chart = found.iter().find(|c| c.title.starts_with("Percent of plain speed")).unwrap();
-    let picture = |chart| cryptbench_report::charts::png(chart).unwrap();
-    let bytes = picture(chart);
-    assert!(bytes.windows(MARK.len()).take(400).any(|w| w == MARK.as_bytes()));
-    let mut reader = png::Decoder::new(std::io::Cursor::new(&bytes)).read_info().unwrap();
-    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-    let info = reader.next_frame(&mut pixels).unwrap();
-    assert!(info.width > 1_000, "{}", info.width);
-    let count = |rgb: [u8; 3]| pixels.chunks_exact(4).filter(|p| p[..3] == rgb).count();
-    // White ground, and the bar of the first encrypted arm.
-    assert!(count([255, 255, 255]) > pixels.len() / 16);
-    assert!(count([0x00, 0x68, 0xad]) > 2_000, "no bar");
-    // Without letters next to nothing has the colour of ink; the same chart without its texts shows it.
-    let bare = cryptbench_report::charts::Chart {
-        svg: chart.svg.replace("<text", "<text display=\"none\""),
-        ..chart.clone()
+    let is_kept = |c: &&Chart| c.drawing.title.starts_with("Percent of plain speed");
+    let chart = found.iter().find(is_kept).unwrap();
+    let picture = |chart: &Chart| {
+        let bytes = chart.png().unwrap();
+        assert!(bytes.windows(MARK.len()).take(400).any(|w| w == MARK.as_bytes()));
+        let mut reader = png::Decoder::new(std::io::Cursor::new(&bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        (info.width as usize, pixels)
     };
-    let mut reader = png::Decoder::new(std::io::Cursor::new(picture(&bare))).read_info().unwrap();
-    let mut without = vec![0; reader.output_buffer_size().unwrap()];
-    reader.next_frame(&mut without).unwrap();
-    let ink = |of: &[u8]| of.chunks_exact(4).filter(|p| p[..3] == [0x1b, 0x1f, 0x24]).count();
-    assert!(ink(&pixels) > ink(&without) + 1_000, "{} and {}", ink(&pixels), ink(&without));
+    let (width, pixels) = picture(chart);
+    assert!(width > 1_000, "{width}");
+    // Where the colour is, in CSS pixels from the corner: left and upper side, width and height.
+    let extent = |rgb: [u8; 3]| -> [f64; 4] {
+        let places = pixels.chunks_exact(3).enumerate().filter(|(_, p)| *p == rgb);
+        let (xs, ys): (Vec<usize>, Vec<usize>) =
+            places.map(|(i, _)| (i % width, i / width)).unzip();
+        let ends = |v: &[usize]| [*v.iter().min().unwrap(), *v.iter().max().unwrap() + 1];
+        let ([x0, x1], [y0, y1]) = (ends(&xs), ends(&ys));
+        [x0, y0, x1 - x0, y1 - y0].map(|v| v as f64 / 3.0)
+    };
+    let bar = chart.drawing.shapes.iter().find_map(|shape| match shape {
+        Shape::Area { role: Role::Encrypted(0), area } => Some(*area),
+        _ => None,
+    });
+    let bar = bar.unwrap();
+    // The margin on the left, the title and the margin above.
+    let wanted = [bar.left + 12.0, bar.top + 38.0, bar.width, bar.height];
+    for (found, wanted) in extent([0x00, 0x68, 0xad]).into_iter().zip(wanted) {
+        assert!((found - wanted).abs() < 0.7, "{found}, not {wanted}");
+    }
+    // Without letters next to nothing has the colour of ink; the same chart without its texts shows it.
+    let mut bare = chart.clone();
+    bare.drawing.shapes.retain(|shape| !matches!(shape, Shape::Text { .. }));
+    let ink = |of: &[u8]| of.chunks_exact(3).filter(|p| *p == [0x1b, 0x1f, 0x24]).count();
+    let (with, without) = (ink(&pixels), ink(&picture(&bare).1));
+    assert!(with > without + 1_000, "{with} and {without}");
 }

@@ -2,14 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::{View, fold, scrolling};
+use super::{Section, View, scrolling};
 use crate::presentation::condensed::{Series, condensed};
 use crate::quantity::{NONE, fraction, thousands};
 
-pub(super) fn section(view: &View<'_>) -> Markup {
+pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let series = condensed(&view.lookup);
     if series.iter().all(|s| s.arms.is_empty()) {
-        return html! {};
+        return None;
     }
     let workloads = thousands(view.workloads().len() as f64);
     let finding = format!("{workloads} workloads in {} series", thousands(series.len() as f64));
@@ -21,7 +21,7 @@ pub(super) fn section(view: &View<'_>) -> Markup {
             }
             (scrolling("Percent of plain speed by series and choice", &table(&series)))
     };
-    fold("glance", "% of plain speed", &finding, &content)
+    Some(Section::text("glance", "% of plain speed", finding, content))
 }
 
 fn table(series: &[Series<'_>]) -> Markup {

@@ -3,14 +3,14 @@
 use cryptbench_record::Record;
 use maud::{Markup, html};
 
-use super::{fold, scrolling};
+use super::{Section, scrolling};
 use crate::evidence::{Row, method, rows};
 
 /// The section; nothing if no arm was examined.
-pub(super) fn section(record: &Record) -> Markup {
+pub(super) fn section(record: &Record) -> Option<Section> {
     let rows = rows(record);
     if rows.is_empty() {
-        return html! {};
+        return None;
     }
     let content = html! {
                 @for said in method(record) { p { (said) } }
@@ -23,7 +23,7 @@ pub(super) fn section(record: &Record) -> Markup {
         }
         () => "What could be checked is as it must be",
     };
-    fold("evidence", "What lies on the disk", finding, &content)
+    Some(Section::text("evidence", "What lies on the disk", finding, content))
 }
 
 fn table(rows: &[Row<'_>]) -> Markup {

@@ -4,12 +4,11 @@ use cryptbench_record::Workload;
 use cryptbench_stats::Step;
 use maud::{Markup, html};
 
-use super::chart::{Bar, Bars, Curve, Lines, Point};
-use super::palette::arm_colour;
 use super::picture::{folded, numbers};
-use super::{View, fold, scrolling};
+use super::{Figure, Part, Section, View, scrolling};
 use crate::analysis::plain_arm;
 use crate::cpu::Measure;
+use crate::drawing::{Bar, Bars, Curve, Drawing, Lines, Place, arm_role};
 use crate::explanation::chain::{Chain, Row, chains, cipher_share, taken};
 use crate::explanation::reasons::{addition, devices, per_byte, per_request, rounded, sizes};
 use crate::explanation::sweep::{Added, Sweep, most_added, sweeps};
@@ -27,49 +26,50 @@ const MOST_CURVES: usize = 8;
 /// Chains with charts of their own.
 const MOST_CHAINS: usize = 4;
 
-pub(super) fn sections(view: &View<'_>) -> Markup {
-    html! {
-        (added(view))
-        (layer_and_cipher(view))
-    }
+pub(super) fn sections(view: &View<'_>) -> impl Iterator<Item = Section> {
+    added(view).into_iter().chain(layer_and_cipher(view))
 }
 
-fn added(view: &View<'_>) -> Markup {
+fn added(view: &View<'_>) -> Option<Section> {
     let sweeps = sweeps(&view.lookup);
     let found: Vec<(&Sweep<'_>, Vec<Added<'_>>)> =
         sweeps.iter().map(|s| (s, s.added(&view.lookup))).filter(|(_, a)| !a.is_empty()).collect();
-    let Some((_, first)) = found.first() else { return html! {} };
-    let told = most_added(first);
-    let headings = ["Choice", "Per request", "Per byte", "Equal at", "Farthest from the line"];
-    let headings = headings.map(str::to_owned);
-    let content = html! {
-            p.about {
-                "The extra time of a request over the block sizes, fitted by a + b · size with "
-                (fraction(view.record.plan.confidence))
-                " intervals; the time of a request is what passes from one completion to the next. Where both parts are equal \
-                 the software path and the work on the bytes weigh the same."
-            }
-            @if let Some(told) = told {
-                @for reason in [sizes(told), devices(told)].into_iter().flatten() { p { (reason) } }
-            }
-            @for (i, (sweep, arms)) in found.iter().take(MOST_SWEEPS).enumerate() {
-                h3 { (sweep.label()) }
-                @if view.draws() { (kept_by_size(view, sweep, arms, i)) }
-                ul { @for arm in arms { li { (addition(sweep, arm)) } } }
-                @let rows: Vec<_> = arms.iter().map(|a| (a.arm.label.clone(), fields(a))).collect();
-                (scrolling(&format!("Added to {}", sweep.label()), &numbers(&headings, &rows)))
-            }
-    };
-    fold(
-        "added",
-        "What is added to a request",
-        "Time per request and per byte, fitted over block sizes",
-        &content,
-    )
+    let told = most_added(&found.first()?.1);
+    let mut content = vec![Part::Text(html! {
+        p.about {
+            "The extra time of a request over the block sizes, fitted by a + b · size with "
+            (fraction(view.record.plan.confidence))
+            " intervals; the time of a request is what passes from one completion to the next. Where both parts are equal \
+             the software path and the work on the bytes weigh the same."
+        }
+        @if let Some(told) = told {
+            @for reason in [sizes(told), devices(told)].into_iter().flatten() { p { (reason) } }
+        }
+    })];
+    for (sweep, arms) in found.iter().take(MOST_SWEEPS) {
+        content.push(Part::Text(html! { h3 { (sweep.label()) } }));
+        if view.draws() {
+            content.extend(kept_by_size(view, sweep, arms).into_iter().flatten());
+        }
+        content.push(Part::Text(of_sweep(sweep, arms)));
+    }
+    let finding = "Time per request and per byte, fitted over block sizes";
+    Some(Section::new("added", "What is added to a request", finding, content))
 }
 
-/// Share of plain speed of each arm at each size, with its interval.
-fn kept_by_size(view: &View<'_>, sweep: &Sweep<'_>, arms: &[Added<'_>], i: usize) -> Markup {
+/// What is added to the requests of one sweep, in sentences and as a table.
+fn of_sweep(sweep: &Sweep<'_>, arms: &[Added<'_>]) -> Markup {
+    let headings = ["Choice", "Per request", "Per byte", "Equal at", "Farthest from the line"];
+    let rows: Vec<_> = arms.iter().map(|a| (a.arm.label.clone(), fields(a))).collect();
+    let table = numbers(&headings.map(str::to_owned), &rows);
+    html! {
+        ul { @for arm in arms { li { (addition(sweep, arm)) } } }
+        (scrolling(&format!("Added to {}", sweep.label()), &table))
+    }
+}
+
+/// Share of plain speed of each arm at each size, with its interval, as a chart and as a table.
+fn kept_by_size(view: &View<'_>, sweep: &Sweep<'_>, arms: &[Added<'_>]) -> Option<[Part; 2]> {
     let curve = |added: &Added<'_>| Curve {
         label: added.arm.label.clone(),
         points: sweep
@@ -79,41 +79,28 @@ fn kept_by_size(view: &View<'_>, sweep: &Sweep<'_>, arms: &[Added<'_>], i: usize
             .filter_map(|(at, w)| {
                 let kept = view.cell(w, added.arm)?.kept.as_ref()?;
                 let interval = Some((100.0 * kept.low, 100.0 * kept.high));
-                Some(Point { at, value: 100.0 * kept.ratio, interval })
+                Some(Place { at, value: 100.0 * kept.ratio, interval })
             })
             .collect(),
-        colour: arm_colour(view.arms(), added.arm),
+        role: arm_role(view.arms(), added.arm),
     };
     let lines = Lines {
-        id: format!("sweep-{i}"),
         title: format!("Percent of plain speed by block size, {}", sweep.label()),
         places: sweep.workloads.iter().map(|w| binary_bytes(w.block_size)).collect(),
         curves: arms.iter().take(MOST_CURVES).map(curve).collect(),
         unit: "% of plain",
         reference: Some(100.0),
     };
-    let Some(chart) = lines.draw() else { return html! {} };
-    html! {
-        div.wide {
-            figure {
-                figcaption { "Percent of plain speed by block size" }
-                (chart)
-                p.key {
-                    @for curve in &lines.curves {
-                        span.nobreak {
-                            span.swatch style={ "color:var(" (curve.colour.property()) ")" } aria-hidden="true" { "■" }
-                            " " (curve.label)
-                        }
-                        " "
-                    }
-                }
-            }
-        }
+    let caption = "Percent of plain speed by block size".to_owned();
+    let chart = Part::Charts(vec![Figure { caption, drawing: lines.draw()? }]);
+    let table = format!("% of plain by block size, {}, as a table", sweep.label());
+    let below = html! {
         @if arms.len() > MOST_CURVES {
             p.about { "Of " (arms.len()) " choices the first " (MOST_CURVES) " are drawn; the table has all." }
         }
-        (folded(&format!("% of plain by block size, {}, as a table", sweep.label()), &kept_table(view, sweep, arms)))
-    }
+        (folded(&table, &kept_table(view, sweep, arms)))
+    };
+    Some([chart, Part::Text(below)])
 }
 
 fn kept_table(view: &View<'_>, sweep: &Sweep<'_>, arms: &[Added<'_>]) -> Markup {
@@ -140,34 +127,32 @@ fn fields(added: &Added<'_>) -> Vec<String> {
     ]
 }
 
-fn layer_and_cipher(view: &View<'_>) -> Markup {
+fn layer_and_cipher(view: &View<'_>) -> Option<Section> {
     let chains = chains(&view.lookup);
     if chains.is_empty() || view.workloads().len() > MOST_CHARTED {
-        return html! {};
+        return None;
     }
-    let content = html! {
-            p.about {
-                "From plain over the path without its cipher to the encrypted choice: what each step takes. A step's loss \
-                 is in percent of the speed before it, with its " (fraction(view.record.plan.confidence))
-                " interval; its share is of the whole loss in logarithms, left out where it cannot be told: the \
-                 whole from nothing, or the share from all of it. CPU is " (Measure::of(view.record).words()) ", of one request."
-            }
-            @for (i, chain) in chains.iter().enumerate() {
-                h3 { (chain.arm.label) " over " (chain.layer.label) }
-                @if i < MOST_CHAINS && view.draws() {
-                    div.multiples {
-                        @for (j, row) in chain.rows.iter().enumerate() {
-                            figure {
-                                figcaption { (row.workload.label) }
-                                (waterfall(view, chain, row, format!("steps-{i}-{j}")))
-                            }
-                        }
-                    }
-                }
-                (scrolling(&format!("Steps of {}", chain.arm.label), &table(chain)))
-            }
-    };
-    fold("steps", "Path or cipher", &share_of_the_cipher(&chains), &content)
+    let mut content = vec![Part::Text(html! {
+        p.about {
+            "From plain over the path without its cipher to the encrypted choice: what each step takes. A step's loss \
+             is in percent of the speed before it, with its " (fraction(view.record.plan.confidence))
+            " interval; its share is of the whole loss in logarithms, left out where it cannot be told: the \
+             whole from nothing, or the share from all of it. CPU is " (Measure::of(view.record).words()) ", of one request."
+        }
+    })];
+    for (i, chain) in chains.iter().enumerate() {
+        content.push(Part::Text(html! { h3 { (chain.arm.label) " over " (chain.layer.label) } }));
+        if i < MOST_CHAINS && view.draws() {
+            let figure = |row: &Row<'_>| {
+                let drawing = waterfall(view, chain, row);
+                Figure { caption: row.workload.label.clone(), drawing }
+            };
+            content.push(Part::Charts(chain.rows.iter().map(figure).collect()));
+        }
+        let name = format!("Steps of {}", chain.arm.label);
+        content.push(Part::Text(scrolling(&name, &table(chain))));
+    }
+    Some(Section::new("steps", "Path or cipher", share_of_the_cipher(&chains), content))
 }
 
 /// The share of the loss that the cipher causes, if it is known.
@@ -189,49 +174,30 @@ fn share_of_the_cipher(chains: &[Chain<'_>]) -> String {
     format!("The cipher causes {range} of the loss, where that can be told")
 }
 
-fn waterfall(view: &View<'_>, chain: &Chain<'_>, row: &Row<'_>, id: String) -> Markup {
+fn waterfall(view: &View<'_>, chain: &Chain<'_>, row: &Row<'_>) -> Drawing {
     let level = |i: usize| 100.0 * row.speed.levels[i].mean.exp();
     let interval = |i: usize| {
         let e = &row.speed.levels[i];
         Some((100.0 * e.low.exp(), 100.0 * e.high.exp()))
     };
-    let colour = |arm| arm_colour(view.arms(), arm);
+    let role = |arm| arm_role(view.arms(), arm);
     let step = |name: &str, from: f64, to: usize, arm| Bar {
-        label: name.to_owned(),
-        value_text: format!("{} %", taken(&row.speed.steps[to])),
-        more: String::new(),
         from,
-        value: Some(level(to)),
         interval: interval(to),
-        colour: colour(arm),
+        ..Bar::new(name, format!("{} %", taken(&row.speed.steps[to])), role(arm), level(to))
     };
     let mut rows = Vec::new();
     if let Some(plain) = plain_arm(view.record) {
-        rows.push(Bar {
-            label: plain.label.clone(),
-            value_text: "100 %".to_owned(),
-            more: String::new(),
-            from: 0.0,
-            value: Some(100.0),
-            interval: None,
-            colour: colour(plain),
-        });
+        rows.push(Bar::new(&plain.label, "100 %".to_owned(), role(plain), 100.0));
     }
     rows.push(step("path takes", 100.0, 0, chain.layer));
     rows.push(step("cipher takes", level(0), 1, chain.arm));
-    rows.push(Bar {
-        label: chain.arm.label.clone(),
-        value_text: percent(level(1)),
-        more: String::new(),
-        from: 0.0,
-        value: Some(level(1)),
-        interval: interval(1),
-        colour: colour(chain.arm),
-    });
+    let left = Bar::new(&chain.arm.label, percent(level(1)), role(chain.arm), level(1));
+    rows.push(Bar { interval: interval(1), ..left });
     let end = Bars::end_for(&rows, 104.0);
     let title = format!("Path and cipher, {}, {}", chain.arm.label, row.workload.label);
     let tick = |v: f64| format!("{v:.0}");
-    Bars { id, title, rows, end, reference: Some(100.0), band: None, tick }.draw()
+    Bars { title, rows, end, reference: Some(100.0), band: None, tick: &tick }.draw()
 }
 
 fn table(chain: &Chain<'_>) -> Markup {

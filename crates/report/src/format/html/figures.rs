@@ -4,68 +4,48 @@ use cryptbench_record::{Arm, ArmRole, Cell, Workload};
 use cryptbench_stats::{median, quantile};
 use maud::{Markup, html};
 
-use super::chart::{Bar, Bars, Drift, Ladder, Percentiles, Series, Shape};
-use super::palette::arm_colour;
-use super::{Detail, View, fold};
+use super::{Detail, Figure, Part, Section, View};
 use crate::analysis::plain_arm;
 use crate::cpu::Measure;
 use crate::device::moves_bytes;
+use crate::drawing::{
+    Bar, Bars, Drawing, Drift, Entry, Ladder, Mark, Percentiles, Series, arm_role,
+};
 use crate::presentation::{Form, MOST_CHARTED};
 use crate::quantity::{
     NONE, cpu, digits, headline, headline_value, is_time, kept, thousands, value_words,
 };
 use crate::wording::{compared, drawn, verdict_words};
 
-pub(super) fn sections(view: &View<'_>) -> Markup {
+pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     let many = view.workloads().len() > MOST_CHARTED;
-    if view.detail >= Detail::NoCharts
-        || view.workloads().is_empty()
-        || view.record.trials.is_empty()
-        || many
-    {
-        return html! {};
+    // Of openings the picture shows everything: they have no throughput.
+    let openings = Form::of(view.record) == Form::Unlock;
+    let nothing = view.workloads().is_empty() || view.record.trials.is_empty();
+    if view.detail >= Detail::NoCharts || nothing || many || openings {
+        return Vec::new();
     }
-    if Form::of(view.record) == Form::Unlock {
-        // The picture shows everything: an opening has no throughput.
-        return html! {};
-    }
-    html! {
-        (speed_kept(view))
-        @if view.draws() {
-            (throughput(view))
-            (cpu_time(view))
-            (latency(view))
-            (over_time(view))
-        }
-    }
+    let more: [fn(&View<'_>) -> Option<Section>; 4] = [throughput, cpu_time, latency, over_time];
+    let more = more.into_iter().filter(|_| view.draws()).filter_map(|section| section(view));
+    speed_kept(view).into_iter().chain(more).collect()
 }
 
 /// A section of charts, one per workload that has any.
 fn multiples(
     view: &View<'_>,
-    id: &str,
+    id: &'static str,
     (heading, finding): (&str, &str),
     about: &Markup,
-    chart: impl Fn(&Workload, String) -> Option<Markup>,
-) -> Markup {
-    let charts: Vec<(&Workload, Markup)> = view
-        .workloads()
-        .iter()
-        .enumerate()
-        .filter_map(|(i, w)| Some((w, chart(w, format!("{id}-{i}"))?)))
-        .collect();
-    if charts.is_empty() {
-        return html! {};
-    }
-    let content = html! {
-                p.about { (about) " The numbers are in " a href="#numbers" { "the table" } "." }
-                div.multiples {
-                    @for (workload, chart) in &charts {
-                        figure { figcaption { (workload.label) } (chart) }
-                    }
-                }
+    chart: impl Fn(&Workload) -> Option<Drawing>,
+) -> Option<Section> {
+    let figure = |w: &Workload| Some(Figure { caption: w.label.clone(), drawing: chart(w)? });
+    let figures: Vec<Figure> = view.workloads().iter().filter_map(figure).collect();
+    let about = html! {
+        p.about { (about) " The numbers are in " a href="#numbers" { "the table" } "." }
     };
-    fold(id, heading, finding, &content)
+    let any = !figures.is_empty();
+    let content = vec![Part::Text(about), Part::Charts(figures)];
+    any.then(|| Section::new(id, heading, finding, content))
 }
 
 /// CPU time per GiB of plain storage, and of the arms that take least and most.
@@ -96,7 +76,7 @@ fn cpu_finding(view: &View<'_>) -> String {
     }
 }
 
-fn speed_kept(view: &View<'_>) -> Markup {
+fn speed_kept(view: &View<'_>) -> Option<Section> {
     let arms = compared(view.arms());
     let bars = |workload: &Workload| -> Vec<Bar> {
         arms.iter()
@@ -104,21 +84,20 @@ fn speed_kept(view: &View<'_>) -> Markup {
                 let cell = view.cell(workload, arm)?;
                 let estimate = cell.kept.as_ref();
                 let words = cell.verdict.as_ref().map_or_else(|| NONE.to_owned(), verdict_words);
+                let more = estimate.map_or_else(String::new, |_| words.clone());
+                let (text, role) = (estimate.map_or(words, kept), arm_role(view.arms(), arm));
                 Some(Bar {
-                    label: arm.label.clone(),
-                    more: estimate.map_or_else(String::new, |_| words.clone()),
-                    value_text: estimate.map_or(words, kept),
-                    from: 0.0,
+                    more,
                     value: estimate.map(|e| e.ratio * 100.0),
                     interval: estimate.map(|e| (e.low * 100.0, e.high * 100.0)),
-                    colour: arm_colour(view.arms(), arm),
+                    ..Bar::new(&arm.label, text, role, 0.0)
                 })
             })
             .collect()
     };
     let all: Vec<Bar> = view.workloads().iter().flat_map(&bars).collect();
     if all.iter().all(|bar| bar.value.is_none()) {
-        return html! {};
+        return None;
     }
     let end = Bars::end_for(&all, 104.0);
     let about = html! {
@@ -130,23 +109,22 @@ fn speed_kept(view: &View<'_>) -> Markup {
         "fig-kept",
         ("Plain against encrypted", "A chart for each workload, with the noise of the disk"),
         &about,
-        |workload, id| {
+        |workload| {
             let noise = plain_arm(view.record).and_then(|p| view.cell(workload, p)?.noise_of_mean);
             let bars = Bars {
-                id,
                 title: format!("Percent of plain speed, {}", workload.label),
                 rows: bars(workload),
                 end,
                 reference: Some(100.0),
                 band: noise.map(|n| (100.0 * (1.0 - n), 100.0 / (1.0 - n))),
-                tick: |v| format!("{v:.0}"),
+                tick: &|v| format!("{v:.0}"),
             };
             Some(bars.draw())
         },
     )
 }
 
-fn throughput(view: &View<'_>) -> Markup {
+fn throughput(view: &View<'_>) -> Option<Section> {
     let about = html! {
         "Median of the trials; the whiskers hold the middle half of them. Each chart has its own scale"
         @if view.workloads().iter().any(is_time) { "; of times, shorter is better" }
@@ -176,11 +154,11 @@ fn throughput(view: &View<'_>) -> Markup {
     })
 }
 
-fn cpu_time(view: &View<'_>) -> Markup {
+fn cpu_time(view: &View<'_>) -> Option<Section> {
     let measure = Measure::of(view.record);
     let value = |cell: &Cell| measure.seconds_per_gib(cell);
     if view.results.cells.iter().all(|c| value(c) == 0.0 || value(c).is_nan()) {
-        return html! {};
+        return None;
     }
     let about = html! {
         "CPU-seconds per GiB moved: " (measure.words()) ". Each chart has its own scale."
@@ -209,42 +187,34 @@ struct Amount {
 /// amount to those who do not see the chart.
 fn own_scales(
     view: &View<'_>,
-    (id, heading, finding): (&str, &str, &str),
+    (id, heading, finding): (&'static str, &str, &str),
     title: &str,
     about: &Markup,
     amount: impl Fn(&Workload, &Arm, &Cell) -> Option<Amount>,
-) -> Markup {
-    multiples(view, id, (heading, finding), about, |workload, id| {
+) -> Option<Section> {
+    multiples(view, id, (heading, finding), about, |workload| {
         let rows: Vec<Bar> = drawn(view.arms())
             .into_iter()
             .filter_map(|arm| {
                 let cell = view.cell(workload, arm).filter(|c| c.trials > 0)?;
                 let Amount { value, text, more, interval } = amount(workload, arm, cell)?;
-                Some(Bar {
-                    label: arm.label.clone(),
-                    value_text: text,
-                    more,
-                    from: 0.0,
-                    value: Some(value),
-                    interval,
-                    colour: arm_colour(view.arms(), arm),
-                })
+                let role = arm_role(view.arms(), arm);
+                Some(Bar { more, interval, ..Bar::new(&arm.label, text, role, value) })
             })
             .collect();
         let bars = Bars {
-            id,
             title: format!("{title}, {}", workload.label),
             end: Bars::end_for(&rows, 0.0),
             rows,
             reference: None,
             band: None,
-            tick: compact,
+            tick: &compact,
         };
         (!bars.rows.is_empty()).then(|| bars.draw())
     })
 }
 
-fn latency(view: &View<'_>) -> Markup {
+fn latency(view: &View<'_>) -> Option<Section> {
     let about = html! {
         "Median (●, number), 99th percentile (▲) and 99.9th (❘) of request latency on a logarithmic \
          axis. Percentiles that too few requests support are left out."
@@ -254,7 +224,7 @@ fn latency(view: &View<'_>) -> Markup {
         "fig-latency",
         ("Latency", "Median, 99th and 99.9th percentile"),
         &about,
-        |workload, id| {
+        |workload| {
             let rows: Vec<Ladder> = drawn(view.arms())
                 .into_iter()
                 .filter_map(|arm| {
@@ -263,13 +233,13 @@ fn latency(view: &View<'_>) -> Markup {
                     Some(Ladder {
                         label: arm.label.clone(),
                         values: [median, l.p99_us, l.p999_us],
-                        colour: arm_colour(view.arms(), arm),
+                        role: arm_role(view.arms(), arm),
                     })
                 })
                 .filter(|row| row.values.iter().any(Option::is_some))
                 .collect();
             let title = format!("Latency percentiles, {}", workload.label);
-            (!rows.is_empty()).then(|| Percentiles { id, title, rows }.draw())
+            (!rows.is_empty()).then(|| Percentiles { title, rows }.draw())
         },
     )
 }
@@ -277,27 +247,18 @@ fn latency(view: &View<'_>) -> Markup {
 /// Most marks of an arm in a chart over time; beyond that, only whole trials are drawn.
 const MOST_MARKS: usize = 600;
 
-fn over_time(view: &View<'_>) -> Markup {
+fn over_time(view: &View<'_>) -> Option<Section> {
     let legend = drawn_over_time(view);
     let about = html! {
         "Every measured trial, or slice of one, when it ran, in percent of the median of plain; minutes since the start. "
-        "A slope or a step that all share is drift; what hits both cancels out. "
-        @for (i, (arm, shape)) in legend.iter().enumerate() {
-            @if i > 0 { ", " }
-            span.nobreak {
-                span.swatch style={ "color:var(" (arm_colour(view.arms(), arm).property()) ")" }
-                    aria-hidden="true" { (shape.glyph()) }
-                " " (arm.label)
-            }
-        }
-        "."
+        "A slope or a step that all share is drift; what hits both cancels out."
     };
     multiples(
         view,
         "fig-trials",
         ("Trials over time", "Each trial when it ran, so that drift shows"),
         &about,
-        |workload, id| {
+        |workload| {
             let plain = plain_arm(view.record)?;
             let rates = |arm: &Arm| -> Vec<(f64, f64)> {
                 let trials = view.record.trials_of(&workload.id, &arm.id);
@@ -313,30 +274,32 @@ fn over_time(view: &View<'_>) -> Markup {
             )?;
             let series = legend
                 .iter()
-                .map(|(arm, shape)| Series {
-                    label: arm.label.clone(),
+                .map(|(arm, mark)| Series {
+                    entry: Entry {
+                        name: arm.label.clone(),
+                        role: arm_role(view.arms(), arm),
+                        mark: *mark,
+                    },
                     points: rates(arm)
                         .into_iter()
                         .map(|(at, r)| (at, 100.0 * r / middle))
                         .collect(),
-                    shape: *shape,
-                    colour: arm_colour(view.arms(), arm),
                 })
                 .collect();
             let title = format!("Trials over time, {}", workload.label);
-            Drift { id, title, series }.draw()
+            Drift { title, series }.draw()
         },
     )
 }
 
 /// The arms shown over time: both plains, and as many others as can be distinguished.
-fn drawn_over_time<'a>(view: &View<'a>) -> Vec<(&'a Arm, Shape)> {
-    let mut encrypted = [Shape::Disc, Shape::Triangle, Shape::Cross].into_iter();
+fn drawn_over_time<'a>(view: &View<'a>) -> Vec<(&'a Arm, Mark)> {
+    let mut encrypted = [Mark::Disc, Mark::Triangle, Mark::Cross].into_iter();
     view.arms()
         .iter()
         .filter_map(|arm| match arm.role {
-            ArmRole::Plain | ArmRole::PlainAgain => Some((arm, Shape::Ring)),
-            ArmRole::NullLayer => Some((arm, Shape::Cross)),
+            ArmRole::Plain | ArmRole::PlainAgain => Some((arm, Mark::Ring)),
+            ArmRole::NullLayer => Some((arm, Mark::Cross)),
             ArmRole::Encrypted => Some((arm, encrypted.next()?)),
         })
         .collect()
@@ -356,7 +319,7 @@ fn rate_scale(view: &View<'_>, workload: &Workload) -> f64 {
 }
 
 /// An axis number: `250`, `50k`, `0.25`.
-pub(super) fn compact(value: f64) -> String {
+pub(in crate::format) fn compact(value: f64) -> String {
     match value.abs() {
         size if size >= 1e6 => format!("{}M", trimmed(value / 1e6)),
         size if size >= 1e4 => format!("{}k", trimmed(value / 1e3)),

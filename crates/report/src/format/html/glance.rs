@@ -4,7 +4,7 @@ use cryptbench_record::{Arm, Cell, Verdict, Workload};
 use maud::{Markup, html};
 
 use super::trials::to_trials;
-use super::{View, fold, scrolling};
+use super::{Section, View, scrolling};
 use crate::analysis::plain_arm;
 use crate::presentation::Form;
 use crate::quantity::{NONE, count, fraction, headline, kept, unbroken};
@@ -13,11 +13,11 @@ use crate::wording::{compared, verdict_class, verdict_mark, verdict_words};
 /// Beyond this many arms the workloads become the columns.
 const MOST_COLUMNS: usize = 5;
 
-pub(super) fn section(view: &View<'_>) -> Markup {
+pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let arms = compared(view.arms());
     let unlock = Form::of(view.record) == Form::Unlock;
     if arms.is_empty() || view.workloads().is_empty() || unlock {
-        return html! {};
+        return None;
     }
     let table = match arms.len() <= MOST_COLUMNS {
         true => by_workload(view, &arms),
@@ -38,7 +38,7 @@ pub(super) fn section(view: &View<'_>) -> Markup {
             }
             (scrolling("Percent of plain speed by workload and choice", &table))
     };
-    fold("glance", "% of plain speed", &finding, &content)
+    Some(Section::text("glance", "% of plain speed", finding, content))
 }
 
 fn by_workload(view: &View<'_>, arms: &[&Arm]) -> Markup {

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use cryptbench_record::{Arm, ArmRole, Operation, Plan, Record, Workload};
 use maud::{Markup, html};
 
-use super::{View, fold, machine, scrolling};
+use super::{Section, View, machine, scrolling};
 use crate::carry_over::carry_overs;
 use crate::presentation::{MOST_LISTED, condensed::condensed};
 use crate::quantity::{binary_bytes, duration, fraction, thousands};
 use crate::wording::{role_words, stop_words, workload_words};
 
-pub(super) fn section(view: &View<'_>) -> Markup {
+pub(super) fn section(view: &View<'_>) -> Section {
     let plan = &view.record.plan;
     let confidence = fraction(plan.confidence);
     let content = html! {
@@ -69,7 +69,7 @@ pub(super) fn section(view: &View<'_>) -> Markup {
         }
     };
     let finding = "Plain and encrypted take turns; a loss counts only beyond noise and chance";
-    fold("method", "How it was measured", finding, &content)
+    Section::text("method", "How it was measured", finding, content)
 }
 
 /// How long a trial measures, and what rests there are.

@@ -1,7 +1,6 @@
 //! One self-contained HTML page: the answer first, method last, nothing loaded from anywhere.
 
 mod answer;
-mod chart;
 mod condensed;
 mod evidence;
 mod explanation;
@@ -10,23 +9,26 @@ mod glance;
 mod machine;
 mod method;
 mod numbers;
-mod palette;
 mod picture;
 mod ranking;
+mod section;
 mod studies;
 mod trials;
 
 pub(super) use answer::meta;
-pub(super) use palette::light as light_colours;
+pub(super) use figures::compact;
+pub(super) use section::legend;
 
 use base64ct::{Base64, Encoding as _};
 use cryptbench_record::{Arm, Record, Results, Workload};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
+use self::section::{Figure, Part, Section};
 use super::surroundings::{occasion, surroundings, title};
 use crate::advice::observations;
 use crate::answer::answer;
+use crate::drawing::{Drawing, rules};
 use crate::lookup::Lookup;
 use crate::names::relabelled;
 use crate::presentation::MOST_LISTED;
@@ -34,12 +36,8 @@ use crate::quantity::unbroken;
 
 const STYLE: &str = include_str!("page.css");
 
-/// uPlot's own style (crates/report/vendor/uplot).
-const PLOT_STYLE: &str = include_str!("../../../vendor/uplot/uPlot.min.css");
-
-/// uPlot, then the script that makes the page interactive. The page is complete without them.
-const SCRIPT: &str =
-    concat!(include_str!("../../../vendor/uplot/uPlot.iife.min.js"), "\n", include_str!("page.js"));
+/// What makes the page interactive. The page is complete without it.
+const SCRIPT: &str = include_str!("page.js");
 
 /// Most bytes of a page: mails and tickets accept that, and phones open it.
 pub const MOST_BYTES: usize = 1_000_000;
@@ -95,9 +93,10 @@ pub fn page(record: &Record, results: &Results) -> String {
 /// Bytes that the section of trials takes besides the record in it.
 const SECTION_BYTES: usize = 2_000;
 
-/// The page with every chart, whatever the page itself leaves out.
-pub(super) fn drawn(record: &Record, results: &Results) -> String {
-    content(&View::new(&relabelled(record), results)).into_string()
+/// Every chart, whatever the page itself leaves out.
+pub(super) fn drawings(record: &Record, results: &Results) -> Vec<Drawing> {
+    let shown = relabelled(record);
+    sections(&View::new(&shown, results)).into_iter().flat_map(Section::drawings).collect()
 }
 
 fn document(view: &View<'_>, main: &Markup) -> Markup {
@@ -113,7 +112,7 @@ fn document(view: &View<'_>, main: &Markup) -> Markup {
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "cryptbench " (record.program_version) };
                 title { (title) " – cryptbench" }
-                style { (PreEscaped(palette::rules())) (PreEscaped(PLOT_STYLE)) (PreEscaped(STYLE)) }
+                style { (rules()) (PreEscaped(STYLE)) }
             }
             body.report {
                 main {
@@ -142,9 +141,11 @@ fn policy() -> String {
 
 /// Everything except the raw trials.
 fn content(view: &View<'_>) -> Markup {
-    let condense = view.workloads().len() > MOST_LISTED || view.detail >= Detail::Least;
     let answer = answer(&view.lookup, None);
-    let details = html! {
+    let sections = sections(view);
+    html! {
+        (answer::section(view, &answer))
+        (contents(&sections))
         @if let Some(what) = view.detail.left_out() {
             p.about {
                 "The record is too large for one page, which leaves out " (what) ". "
@@ -152,54 +153,33 @@ fn content(view: &View<'_>) -> Markup {
                 code { "--format csv --table cells" } " has every number."
             }
         }
-        (picture::section(view))
-        (ranking::section(view))
-        @match condense {
-            true => (condensed::section(view)),
-            false => (glance::section(view)),
-        }
-        (explanation::sections(view))
-        (figures::sections(view))
-        (evidence::section(view.record))
-        (studies::section(view))
-        (numbers::section(view))
-        (verdict(view))
-        (surrounding(view.record))
-        (method::section(view))
-    };
-    html! {
-        (answer::section(view, &answer))
-        (contents(&details.0))
-        (details)
+        @for section in &sections { (section) }
     }
 }
 
-/// A section whose heading remains when it is folded, with its finding beside it.
-fn fold(id: &str, title: &str, finding: &str, content: &Markup) -> Markup {
-    html! {
-        section aria-labelledby=(id) {
-            details.fold {
-                summary {
-                    h2 id=(id) { (title) }
-                    @if !finding.is_empty() { " " span.finding { (unbroken(finding)) } }
-                }
-                (content)
-            }
-        }
-    }
+/// The sections between the answer and the raw trials.
+fn sections(view: &View<'_>) -> Vec<Section> {
+    let condense = view.workloads().len() > MOST_LISTED || view.detail >= Detail::Least;
+    let mut sections: Vec<Section> = picture::sections(view).collect();
+    sections.extend(ranking::section(view));
+    sections.extend(if condense { condensed::section(view) } else { glance::section(view) });
+    sections.extend(explanation::sections(view));
+    sections.extend(figures::sections(view));
+    sections.extend(evidence::section(view.record));
+    sections.extend(studies::section(view));
+    sections.extend(numbers::section(view));
+    sections.extend([verdict(view), surrounding(view.record), method::section(view)]);
+    sections
 }
 
-/// Links to all folded sections, ending with the raw trials.
-fn contents(details: &str) -> Markup {
-    let folds = details.split("<summary><h2 id=\"").skip(1).filter_map(|rest| {
-        let (id, rest) = rest.split_once("\">")?;
-        Some((id, rest.split_once("</h2>")?.0))
-    });
+/// Links to all sections, ending with the raw trials.
+fn contents(sections: &[Section]) -> Markup {
+    let links = sections.iter().map(|section| (section.id, section.title.as_str()));
     html! {
         nav.contents aria-label="On this page" {
             b { "Details" }
-            @for (id, title) in folds.chain([("trials", "Raw trials")]) {
-                a href={ "#" (id) } { (PreEscaped(title)) } " "
+            @for (id, title) in links.chain([("trials", "Raw trials")]) {
+                a href={ "#" (id) } { (title) } " "
             }
         }
     }
@@ -245,7 +225,7 @@ impl<'a> View<'a> {
 }
 
 /// The figures in sentences, besides the answer.
-fn verdict(view: &View<'_>) -> Markup {
+fn verdict(view: &View<'_>) -> Section {
     let observed = observations(view.record, view.results);
     let content = html! {
         @match view.results.sentences.is_empty() {
@@ -257,22 +237,18 @@ fn verdict(view: &View<'_>) -> Markup {
             ul { @for sentence in &observed { li { (unbroken(sentence)) } } }
         }
     };
-    fold(
-        "verdict",
-        "Verdict in sentences",
-        "Each choice, how far to trust it, and what it suits",
-        &content,
-    )
+    let finding = "Each choice, how far to trust it, and what it suits";
+    Section::text("verdict", "Verdict in sentences", finding, content)
 }
 
 /// What was measured on what.
-fn surrounding(record: &Record) -> Markup {
+fn surrounding(record: &Record) -> Section {
     let machine = &record.machine;
     let release = machine.kernel.split(' ').take(2).collect::<Vec<_>>().join(" ");
     let engine = &record.target.engine;
     let io = if engine.direct { "direct I/O" } else { "through the page cache" };
     let finding = format!("{}, {release}, {}, {io}", machine.os, engine.name);
-    fold("machine", "Machine and disk", &finding, &facts(record))
+    Section::text("machine", "Machine and disk", finding, facts(record))
 }
 
 fn facts(record: &Record) -> Markup {

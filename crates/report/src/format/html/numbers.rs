@@ -4,18 +4,18 @@ use cryptbench_record::{Cell, Estimate};
 use maud::{Markup, html};
 
 use super::trials::to_trials;
-use super::{Detail, View, fold, scrolling};
+use super::{Detail, Section, View, scrolling};
 use crate::presentation::{Form, MOST_LISTED};
 use crate::quantity::{NONE, cpu, digits, fraction, kept, latency, percent, requests};
 use crate::wording::verdict_words;
 
-pub(super) fn section(view: &View<'_>) -> Markup {
+pub(super) fn section(view: &View<'_>) -> Option<Section> {
     if view.results.cells.is_empty()
         || view.workloads().len() > MOST_LISTED
         || Form::of(view.record) == Form::Unlock
         || view.detail >= Detail::Least
     {
-        return html! {};
+        return None;
     }
     let content = html! {
             p.about {
@@ -25,7 +25,8 @@ pub(super) fn section(view: &View<'_>) -> Markup {
             }
             (scrolling("All numbers by workload and choice", &table(view)))
     };
-    fold("numbers", "All numbers", "Every estimate with its checks, latency and CPU time", &content)
+    let finding = "Every estimate with its checks, latency and CPU time";
+    Some(Section::text("numbers", "All numbers", finding, content))
 }
 
 fn table(view: &View<'_>) -> Markup {

@@ -1,9 +1,9 @@
 //! The ranking of the encrypted arms.
 
-use maud::{Markup, html};
+use maud::html;
 
 use super::picture::numbers;
-use super::{View, fold, scrolling};
+use super::{Section, View, scrolling};
 use crate::presentation::ranking::{Ranked, Ranking, ranking};
 use crate::quantity::{NONE, count, fraction, percent, percent_digits};
 use crate::wording::list;
@@ -11,10 +11,8 @@ use crate::wording::list;
 /// Arms that are left out, named one by one.
 const MOST_NAMED: usize = 12;
 
-pub(super) fn section(view: &View<'_>) -> Markup {
-    let Some(ranking) = ranking(&view.lookup).filter(Ranking::is_telling) else {
-        return html! {};
-    };
+pub(super) fn section(view: &View<'_>) -> Option<Section> {
+    let ranking = ranking(&view.lookup).filter(Ranking::is_telling)?;
     let headings =
         ["System", "Place", "% of plain", "Interval", "Reads", "Writes"].map(str::to_owned);
     let rows: Vec<_> =
@@ -48,7 +46,7 @@ pub(super) fn section(view: &View<'_>) -> Markup {
             }
     };
     let finding = format!("{}, the fastest first", count(ranking.rows.len(), "choice", "choices"));
-    fold("ranking", "Ranking", &finding, &content)
+    Some(Section::text("ranking", "Ranking", finding, content))
 }
 
 fn fields(row: &Ranked<'_>) -> Vec<String> {

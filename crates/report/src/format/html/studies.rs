@@ -1,14 +1,14 @@
 //! The published studies' conclusions, tested on this record.
 
-use maud::{Markup, html};
+use maud::html;
 
-use super::{View, fold, scrolling};
+use super::{Section, View, scrolling};
 use crate::studies::{figures, statement, summary, tested};
 
-pub(super) fn section(view: &View<'_>) -> Markup {
+pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let tested = tested(view.record);
     if tested.is_empty() {
-        return html! {};
+        return None;
     }
     let table = html! {
         table.numbers {
@@ -32,5 +32,5 @@ pub(super) fn section(view: &View<'_>) -> Markup {
         }
         (scrolling("Conclusions of the studies on this machine", &table))
     };
-    fold("studies", "The studies\u{2019} conclusions", &summary(&tested), &content)
+    Some(Section::text("studies", "The studies\u{2019} conclusions", summary(&tested), content))
 }

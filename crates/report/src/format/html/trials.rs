@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use cryptbench_record::{Cell, Record, Trial};
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
-use super::chart::data_block;
-use super::{View, fold};
+use super::{Section, View};
 use crate::quantity::thousands;
 
 /// How much of the record the page carries.
@@ -17,7 +16,7 @@ struct Carried {
 }
 
 /// The section, with as much of the record as `room` bytes hold.
-pub(super) fn section(view: &View<'_>, room: usize) -> Markup {
+pub(super) fn section(view: &View<'_>, room: usize) -> Section {
     let trials = &view.record.trials;
     let carried = carried(view, room);
     let content = html! {
@@ -41,7 +40,7 @@ pub(super) fn section(view: &View<'_>, room: usize) -> Markup {
                     }
                     // Filled and shown by the script.
                     div #raw hidden data-run=[carried.whole.then_some(&view.record.run_id)] {}
-                    (data_block("record", Some("record"), &carried.json))
+                    (data_block(&carried.json))
                 }
                 None => p {
                     (thousands(trials.len() as f64)) " trials: too many for a page. The record lies beside it as "
@@ -52,7 +51,14 @@ pub(super) fn section(view: &View<'_>, room: usize) -> Markup {
     };
     let finding =
         format!("{} trials, in the order in which they ran", thousands(trials.len() as f64));
-    fold("trials", "Raw trials", &finding, &content)
+    Section::text("trials", "Raw trials", finding, content)
+}
+
+/// The record as a pure data element, which no browser runs or shows. No text in it can end the element.
+fn data_block(json: &str) -> Markup {
+    // Inside strings, the only place where these occur, the escapes mean the same.
+    let safe = json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
+    html! { script type="application/json" id="record" { (PreEscaped(safe)) } }
 }
 
 /// The whole record, otherwise the table of its trials, otherwise nothing.
@@ -117,12 +123,19 @@ pub(super) fn to_trials(view: &View<'_>, cell: &Cell, words: &str) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::six_digits;
+    use super::*;
 
     #[test]
     fn six_digits_are_kept() {
         assert_eq!(six_digits(0.123_456_789), 0.123_457);
         assert_eq!(six_digits(1_234_567.8), 1_234_570.0);
         assert_eq!(six_digits(0.0), 0.0);
+    }
+
+    #[test]
+    fn text_cannot_end_the_block() {
+        let out = data_block(r#"{"name":"</script><b>&"}"#).into_string();
+        assert_eq!(out.matches('<').count(), 2, "{out}");
+        assert!(out.contains(r"\u003c/script\u003e"), "{out}");
     }
 }

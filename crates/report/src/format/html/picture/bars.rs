@@ -2,17 +2,16 @@
 
 use maud::{Markup, html};
 
-use super::{Picture, View, folded, kept, multiples, numbers};
-use crate::format::html::chart::{Block, Side, TwoSided};
-use crate::format::html::palette::arm_colour;
+use super::{Figure, Part, Picture, View, folded, kept, numbers};
+use crate::drawing::{Block, Side, TwoSided, arm_role};
 use crate::lookup::Reading;
 use crate::presentation::bars::{self, Row};
 use crate::quantity::{NONE, binary_bytes, digits};
 
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     let found = bars::bars(&view.lookup);
-    let mut charts: Vec<(String, Markup)> = Vec::new();
-    for (n, chart) in found.iter().enumerate() {
+    let mut charts = Vec::new();
+    for chart in &found {
         let of = if chart.title.is_empty() { String::new() } else { format!(", {}", chart.title) };
         // With nothing to compare, plain stands alone.
         for arm in if chart.arms.len() > 1 { 1..chart.arms.len() } else { 0..1 } {
@@ -22,12 +21,11 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
                 _ => format!("{label} below plain{of}"),
             };
             let drawn = TwoSided {
-                id: format!("bars-{n}-{arm}"),
                 title: format!("Speed by block size, {label}{of}"),
                 blocks: chart.rows.iter().map(|row| block(row, arm, chart.most)).collect(),
-                colours: [0, arm].map(|i| arm_colour(view.arms(), chart.arms[i])),
+                roles: [0, arm].map(|i| arm_role(view.arms(), chart.arms[i])),
             };
-            charts.push((caption, drawn.draw()));
+            charts.push(Figure { caption, drawing: drawn.draw() });
         }
     }
     Some(Picture {
@@ -38,7 +36,7 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
         },
         left_out: found.first()?.left_out,
         table: html! { @for chart in &found { (table(chart)) } },
-        charts: multiples(&charts),
+        charts: vec![Part::Charts(charts)],
     })
 }
 

@@ -3,20 +3,19 @@
 use cryptbench_record::Workload;
 use maud::{Markup, html};
 
-use super::{Picture, View, kept, multiples};
-use crate::format::html::chart::{Bar, Bars};
-use crate::format::html::palette::arm_colour;
+use super::{Figure, Part, Picture, View, kept};
+use crate::drawing::{Bar, Bars, Drawing, arm_role};
 use crate::format::html::scrolling;
 use crate::presentation::copies::{self, Copy};
 use crate::quantity::{NONE, megabytes, seconds};
 
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     let found = copies::copies(&view.lookup);
-    let charts: Vec<(String, Markup)> = found
-        .iter()
-        .enumerate()
-        .map(|(i, (w, of_arms))| (w.label.clone(), chart(view, i, w, of_arms)))
-        .collect();
+    let charts = found.iter().map(|(w, of_arms)| {
+        let drawing = chart(view, w, of_arms);
+        Figure { caption: w.label.clone(), drawing }
+    });
+    let charts = vec![Part::Charts(charts.collect())];
     (!found.is_empty()).then(|| Picture {
         heading: "Copies".to_owned(),
         about: html! {
@@ -24,13 +23,13 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
              standard deviation of that time to each side. Each chart has its own scale. What is kept is our \
              own estimate, from all trials."
         },
-        charts: multiples(&charts),
+        charts,
         table: scrolling("Copies", &table(&found)),
         left_out: 0,
     })
 }
 
-fn chart(view: &View<'_>, i: usize, workload: &Workload, of_arms: &[Copy<'_>]) -> Markup {
+fn chart(view: &View<'_>, workload: &Workload, of_arms: &[Copy<'_>]) -> Drawing {
     let rows: Vec<Bar> = of_arms
         .iter()
         .map(|copy| {
@@ -40,25 +39,19 @@ fn chart(view: &View<'_>, i: usize, workload: &Workload, of_arms: &[Copy<'_>]) -
                 let shortest = copy.mean_s - sd;
                 at(copy.mean_s + sd).zip(at(shortest).filter(|_| shortest > 0.0))
             });
-            Bar {
-                label: copy.arm.label.clone(),
-                value_text: copy.speed.map_or_else(|| NONE.to_owned(), megabytes),
-                more: String::new(),
-                from: 0.0,
-                value: copy.speed.map(|s| s / 1e6),
-                interval,
-                colour: arm_colour(view.arms(), copy.arm),
-            }
+            let text = copy.speed.map_or_else(|| NONE.to_owned(), megabytes);
+            let role = arm_role(view.arms(), copy.arm);
+            let value = copy.speed.map(|s| s / 1e6);
+            Bar { value, interval, ..Bar::new(&copy.arm.label, text, role, 0.0) }
         })
         .collect();
     let bars = Bars {
-        id: format!("copy-{i}"),
         title: format!("Speed, {}", workload.label),
         end: Bars::end_for(&rows, 0.0),
         rows,
         reference: None,
         band: None,
-        tick: crate::format::html::figures::compact,
+        tick: &crate::format::html::figures::compact,
     };
     bars.draw()
 }

@@ -1,11 +1,10 @@
 //! Small files as bars of files per second, and as a table.
 
 use cryptbench_record::Operation;
-use maud::{Markup, html};
+use maud::html;
 
-use super::{Picture, View, kept, multiples, numbers};
-use crate::format::html::chart::{Bar, Bars};
-use crate::format::html::palette::arm_colour;
+use super::{Figure, Part, Picture, View, kept, numbers};
+use crate::drawing::{Bar, Bars, Drawing, arm_role};
 use crate::format::html::scrolling;
 use crate::lookup::Reading;
 use crate::presentation::files::{self, FileRow, Files, big_file_gain};
@@ -13,12 +12,11 @@ use crate::quantity::{NONE, digits, files as per_second, megabytes};
 
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     let found = files::files(&view.lookup)?;
-    let charts: Vec<(String, Markup)> = found
-        .rows
-        .iter()
-        .enumerate()
-        .map(|(i, row)| (row.workload.label.clone(), chart(view, i, &found, row)))
-        .collect();
+    let charts = found.rows.iter().map(|row| {
+        let drawing = chart(view, &found, row);
+        Figure { caption: row.workload.label.clone(), drawing }
+    });
+    let charts = vec![Part::Charts(charts.collect())];
     let mut headings = vec!["Action".to_owned()];
     for (i, arm) in found.arms.iter().enumerate() {
         headings.push(arm.label.clone());
@@ -39,7 +37,7 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
             }
         },
         left_out: found.left_out,
-        charts: multiples(&charts),
+        charts,
         table: scrolling("Files per second by action and choice", &numbers(&headings, &rows)),
     })
 }
@@ -62,7 +60,7 @@ fn fields(row: &FileRow<'_>) -> (String, Vec<String>) {
     (row.workload.label.clone(), fields)
 }
 
-fn chart(view: &View<'_>, i: usize, found: &Files<'_>, row: &FileRow<'_>) -> Markup {
+fn chart(view: &View<'_>, found: &Files<'_>, row: &FileRow<'_>) -> Drawing {
     let rows: Vec<Bar> = found
         .arms
         .iter()
@@ -70,25 +68,16 @@ fn chart(view: &View<'_>, i: usize, found: &Files<'_>, row: &FileRow<'_>) -> Mar
         .filter_map(|(arm, reading)| {
             let r = reading.as_ref()?;
             let value = if row.workload.files.is_some() { r.iops } else { r.bandwidth / 1e6 };
-            Some(Bar {
-                label: arm.label.clone(),
-                value_text: speed(row, r),
-                more: String::new(),
-                from: 0.0,
-                value: Some(value),
-                interval: None,
-                colour: arm_colour(view.arms(), arm),
-            })
+            Some(Bar::new(&arm.label, speed(row, r), arm_role(view.arms(), arm), value))
         })
         .collect();
     let bars = Bars {
-        id: format!("files-{i}"),
         title: format!("Speed, {}", row.workload.label),
         end: Bars::end_for(&rows, 0.0),
         rows,
         reference: None,
         band: None,
-        tick: crate::format::html::figures::compact,
+        tick: &crate::format::html::figures::compact,
     };
     bars.draw()
 }

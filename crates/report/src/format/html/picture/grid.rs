@@ -2,15 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::{Picture, View, folded, kept, multiples, numbers};
-use crate::format::html::chart::{Cells, Number};
-use crate::format::html::palette::arm_colour;
+use super::{Figure, Part, Picture, View, folded, kept, numbers};
+use crate::drawing::{Cells, Number, arm_role};
 use crate::presentation::grid::{self, Grid, GridCell};
 use crate::quantity::{NONE, digits, latency, requests};
 
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     let grid = grid::grid(&view.lookup)?;
-    let charts: Vec<(String, Markup)> = grid
+    let charts = grid
         .arms
         .iter()
         .enumerate()
@@ -20,13 +19,12 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
                 (test.name.clone(), numbers.collect())
             });
             let cells = Cells {
-                id: format!("grid-{i}"),
                 title: format!("MB/s by test, {}", arm.label),
                 columns: grid.columns.iter().map(|c| format!("{c} MB/s")).collect(),
                 rows: rows.collect(),
-                colour: arm_colour(view.arms(), arm),
+                role: arm_role(view.arms(), arm),
             };
-            (arm.label.clone(), cells.draw())
+            Figure { caption: arm.label.clone(), drawing: cells.draw() }
         })
         .collect();
     Some(Picture {
@@ -36,7 +34,7 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
              is kept."
         },
         left_out: grid.left_out,
-        charts: multiples(&charts),
+        charts: vec![Part::Charts(charts)],
         table: folded("Response time, IOPS and MB/s as a table", &table(&grid)),
     })
 }

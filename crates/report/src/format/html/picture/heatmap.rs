@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::{Picture, View, folded, multiples};
-use crate::format::html::chart::{heat, heat_legend, heat_number};
+use super::{Figure, Part, Picture, View, folded};
+use crate::drawing::{Role, SHADES, heat, heat_number};
 use crate::presentation::heatmap::{self, ArmMaps, Map};
 use crate::quantity::{percent_digits, short_bytes};
 
@@ -14,30 +14,38 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
         about: html! {
             "Speed less plain's in percent of plain's, so that negative is slower; file sizes downwards, record \
              sizes across. In the tables ▼ and ▲ mark verdicts and c what a cache answered. "
-            (heat_legend())
+            (legend())
         },
         left_out: found.left_out,
-        charts: html! { @for (i, arm) in found.arms.iter().enumerate() { (of_arm(i, arm)) } },
+        charts: found.arms.iter().flat_map(of_arm).collect(),
         table: html! {},
     })
 }
 
-fn of_arm(i: usize, arm: &ArmMaps<'_>) -> Markup {
-    let maps: Vec<(String, Markup)> = arm
-        .maps
-        .iter()
-        .enumerate()
-        .map(|(n, map)| {
-            let title = format!("{}, {}", map.operation, arm.arm.label);
-            (caption(map), heat(&format!("heat-{i}-{n}"), &title, map))
-        })
-        .collect();
-    let tables = html! { @for map in &arm.maps { (table(map)) } };
+/// The shades and what they stand for.
+fn legend() -> Markup {
     html! {
-        h3 { (arm.arm.label) }
-        (multiples(&maps))
-        (folded(&format!("{} as tables", arm.arm.label), &tables))
+        @for (i, (_, words)) in SHADES.iter().enumerate() {
+            @let colour = Role::Shade(i).name();
+            span.nobreak {
+                span.shade style={ "background:var(--" (colour) ")" } aria-hidden="true" {} " " (words)
+            }
+            " "
+        }
     }
+}
+
+fn of_arm(arm: &ArmMaps<'_>) -> [Part; 3] {
+    let map = |map: &Map| {
+        let title = format!("{}, {}", map.operation, arm.arm.label);
+        Figure { caption: caption(map), drawing: heat(&title, map) }
+    };
+    let tables = html! { @for map in &arm.maps { (table(map)) } };
+    [
+        Part::Text(html! { h3 { (arm.arm.label) } }),
+        Part::Charts(arm.maps.iter().map(map).collect()),
+        Part::Text(folded(&format!("{} as tables", arm.arm.label), &tables)),
+    ]
 }
 
 fn caption(map: &Map) -> String {

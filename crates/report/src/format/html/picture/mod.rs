@@ -11,14 +11,15 @@ mod unlock;
 
 use maud::{Markup, html};
 
-use super::{View, fold, scrolling};
+use super::{Figure, Part, Section, View, scrolling};
 use crate::lookup::Reading;
 use crate::presentation::{Form, left_out_words};
 use crate::quantity::percent_digits;
 
 /// The picture, if the record asks for one and contains enough, and the profile's own estimator.
-pub(super) fn section(view: &View<'_>) -> Markup {
-    let picture = match Form::of(view.record) {
+pub(super) fn sections(view: &View<'_>) -> impl Iterator<Item = Section> {
+    let form = Form::of(view.record);
+    let picture = match form {
         Form::Table => None,
         Form::Bars => bars::picture(view),
         Form::Curve => curve::picture(view),
@@ -28,39 +29,32 @@ pub(super) fn section(view: &View<'_>) -> Markup {
         Form::Files => files::picture(view),
         Form::Unlock => unlock::picture(view),
     };
-    html! {
-        @if let Some(picture) = picture {
-            (fold("picture", &picture.heading, "As those know it who use such a profile", &html! {
-                div.picture {
-                    p.about {
-                        (picture.about)
-                        @if let Some(words) = left_out_words(picture.left_out) { " " (words) }
-                    }
-                    (picture.charts)
-                    (picture.table)
-                }
-            }))
-        }
-        @if Form::of(view.record) != Form::Copies { (peers::section(view)) }
-    }
+    let peers = if form == Form::Copies { None } else { peers::section(view) };
+    picture.map(Picture::section).into_iter().chain(peers)
 }
 
 /// The parts of a picture.
 struct Picture {
     heading: String,
     about: Markup,
-    charts: Markup,
+    charts: Vec<Part>,
     table: Markup,
     /// Arms without room.
     left_out: usize,
 }
 
-/// Charts of one kind with their captions, side by side where there is room.
-fn multiples(charts: &[(String, Markup)]) -> Markup {
-    html! {
-        div.multiples {
-            @for (caption, chart) in charts { figure { figcaption { (caption) } (chart) } }
-        }
+impl Picture {
+    fn section(self) -> Section {
+        let about = html! {
+            p.about {
+                (self.about)
+                @if let Some(words) = left_out_words(self.left_out) { " " (words) }
+            }
+        };
+        let mut content = vec![Part::Text(about)];
+        content.extend(self.charts);
+        content.push(Part::Text(self.table));
+        Section::new("picture", self.heading, "As those know it who use such a profile", content)
     }
 }
 

@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::{View, folded, numbers};
-use crate::format::html::{fold, scrolling};
+use super::{Section, View, folded, numbers};
+use crate::format::html::scrolling;
 use crate::presentation::peers::{Peers, peers};
 use crate::quantity::{NONE, percent, value_words};
 
-pub(super) fn section(view: &View<'_>) -> Markup {
-    let Some(peers) = peers(&view.lookup) else { return html! {} };
+pub(super) fn section(view: &View<'_>) -> Option<Section> {
+    let peers = peers(&view.lookup)?;
     let content = html! {
             p.about {
                 "For comparison with them: " (peers.estimator.words()) ". No verdict of this page rests on these \
@@ -19,12 +19,8 @@ pub(super) fn section(view: &View<'_>) -> Markup {
                 false => (scrolling("Mean and largest difference by choice", &cellwise(&peers))),
             }
     };
-    fold(
-        "peers",
-        "As published studies condense it",
-        "Without intervals, for comparison alone",
-        &content,
-    )
+    let finding = "Without intervals, for comparison alone";
+    Some(Section::text("peers", "As published studies condense it", finding, content))
 }
 
 fn cellwise(peers: &Peers<'_>) -> Markup {

@@ -3,28 +3,26 @@
 use cryptbench_record::Workload;
 use maud::{Markup, html};
 
-use super::{Picture, View, multiples};
-use crate::format::html::chart::{Bar, Bars};
-use crate::format::html::palette::arm_colour;
+use super::{Figure, Part, Picture, View};
+use crate::drawing::{Bar, Bars, Drawing, arm_role};
 use crate::format::html::scrolling;
 use crate::presentation::unlock::{self, Unlock, part_words};
 use crate::quantity::{NONE, digits, seconds};
 
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     let found = unlock::unlock(&view.lookup)?;
-    let charts: Vec<(String, Markup)> = found
-        .workloads
-        .iter()
-        .enumerate()
-        .map(|(i, w)| (w.label.clone(), chart(view, &found, i, w)))
-        .collect();
+    let charts = found.workloads.iter().enumerate().map(|(i, w)| {
+        let drawing = chart(view, &found, i, w);
+        Figure { caption: w.label.clone(), drawing }
+    });
+    let charts = vec![Part::Charts(charts.collect())];
     Some(Picture {
         heading: "Time to open a volume".to_owned(),
         about: html! {
             "Seconds from the passphrase to the first read, for a wrong passphrase to the refusal: median of the \
              trials, with the interval of the median as whiskers. All charts have one scale."
         },
-        charts: multiples(&charts),
+        charts,
         table: scrolling("Time to open a volume", &table(&found)),
         left_out: 0,
     })
@@ -36,29 +34,22 @@ fn bars(view: &View<'_>, found: &Unlock<'_>, way: usize) -> Vec<Bar> {
         .iter()
         .filter_map(|row| {
             let o = row.times[way].as_ref()?;
-            Some(Bar {
-                label: row.arm.label.clone(),
-                value_text: seconds(o.median),
-                more: String::new(),
-                from: 0.0,
-                value: Some(o.median),
-                interval: Some((o.low, o.high)),
-                colour: arm_colour(view.arms(), row.arm),
-            })
+            let role = arm_role(view.arms(), row.arm);
+            let bar = Bar::new(&row.arm.label, seconds(o.median), role, o.median);
+            Some(Bar { interval: Some((o.low, o.high)), ..bar })
         })
         .collect()
 }
 
-fn chart(view: &View<'_>, found: &Unlock<'_>, way: usize, workload: &Workload) -> Markup {
+fn chart(view: &View<'_>, found: &Unlock<'_>, way: usize, workload: &Workload) -> Drawing {
     let all: Vec<Bar> = (0..found.workloads.len()).flat_map(|i| bars(view, found, i)).collect();
     let bars = Bars {
-        id: format!("unlock-{way}"),
         title: format!("Seconds, {}", workload.label),
         end: Bars::end_for(&all, 0.0),
         rows: bars(view, found, way),
         reference: None,
         band: None,
-        tick: |s| if s > 0.0 { format!("{} s", digits(s)) } else { "0".to_owned() },
+        tick: &|s| if s > 0.0 { format!("{} s", digits(s)) } else { "0".to_owned() },
     };
     bars.draw()
 }

@@ -1,0 +1,154 @@
+//! Colours by what they stand for, each with a value in the light and in the dark scheme.
+
+use std::fmt::Write as _;
+
+use cryptbench_record::{Arm, ArmRole};
+use maud::{Markup, PreEscaped};
+
+/// What a colour stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The ground.
+    Page,
+    /// Text and whiskers.
+    Ink,
+    /// Secondary text and reference lines.
+    Muted,
+    /// Lines of a scale.
+    Grid,
+    /// Ground of a part of the picture, such as the noise of the disk.
+    Band,
+    /// Text on a shade.
+    OnShade,
+    /// Plain storage.
+    Plain,
+    /// Plain storage, repeated.
+    PlainAgain,
+    /// A layer that does not encrypt.
+    NullLayer,
+    /// An encrypted arm: its place among the first [`Role::ENCRYPTED`].
+    Encrypted(usize),
+    /// A difference: its place among the [`Role::SHADES`], from the greatest loss to the greatest gain.
+    Shade(usize),
+}
+
+/// Name of the property, light and dark value.
+type Colour = (&'static str, &'static str, &'static str);
+
+/// Hues of Okabe and Ito (2008), shifted for contrast with the page.
+const ENCRYPTED: [Colour; Role::ENCRYPTED] = [
+    ("e0", "#0068ad", "#5ba9e6"),
+    ("e1", "#c85000", "#f0883e"),
+    ("e2", "#a8558a", "#dc94c0"),
+    ("e3", "#a87b00", "#e0b13a"),
+    ("e4", "#3d8bb8", "#86c8ec"),
+];
+
+const SHADES: [Colour; Role::SHADES] = [
+    ("l4", "#8f2f00", "#f59a5c"),
+    ("l3", "#e08a55", "#a35218"),
+    ("l2", "#f2bd99", "#70391a"),
+    ("l1", "#fae3d3", "#46281a"),
+    ("n0", "#eef0f3", "#262b32"),
+    ("g1", "#d5e8f5", "#173448"),
+    ("g2", "#a3cdea", "#1c5174"),
+    ("g3", "#00628f", "#6cb9ea"),
+];
+
+impl Role {
+    /// Encrypted arms that have a colour each.
+    pub const ENCRYPTED: usize = 5;
+
+    /// Shades of differences.
+    pub const SHADES: usize = 8;
+
+    fn colour(self) -> Colour {
+        match self {
+            Self::Page => ("page", "#ffffff", "#14171b"),
+            Self::Ink => ("ink", "#1b1f24", "#e8eaed"),
+            Self::Muted => ("muted", "#5b636d", "#a0a8b2"),
+            Self::Grid => ("grid", "#e3e6ea", "#31363d"),
+            Self::Band => ("ground", "#eceff3", "#262b32"),
+            Self::OnShade => ("on-shade", "#1b1f24", "#e8eaed"),
+            Self::Plain => ("plain", "#8a929c", "#8d96a1"),
+            Self::PlainAgain => ("again", "#b9bfc7", "#5f6873"),
+            Self::NullLayer => ("null", "#00836a", "#35b597"),
+            Self::Encrypted(i) => ENCRYPTED[i % ENCRYPTED.len()],
+            Self::Shade(i) => SHADES[i.min(SHADES.len() - 1)],
+        }
+    }
+
+    /// The name of its style: the property that has its colour, and what classes end in.
+    pub(crate) fn name(self) -> &'static str {
+        self.colour().0
+    }
+
+    /// Its value in the light scheme, which files have.
+    pub(crate) fn light(self) -> &'static str {
+        self.colour().1
+    }
+
+    fn all() -> impl Iterator<Item = Self> {
+        let single = [
+            Self::Page,
+            Self::Ink,
+            Self::Muted,
+            Self::Grid,
+            Self::Band,
+            Self::OnShade,
+            Self::Plain,
+            Self::PlainAgain,
+            Self::NullLayer,
+        ];
+        let encrypted = (0..Self::ENCRYPTED).map(Self::Encrypted);
+        single.into_iter().chain(encrypted).chain((0..Self::SHADES).map(Self::Shade))
+    }
+}
+
+/// The colour of an arm: by role, and for encrypted arms by position if there are few.
+pub(crate) fn arm_role(arms: &[Arm], arm: &Arm) -> Role {
+    match arm.role {
+        ArmRole::Plain => Role::Plain,
+        ArmRole::PlainAgain => Role::PlainAgain,
+        ArmRole::NullLayer => Role::NullLayer,
+        ArmRole::Encrypted => {
+            let encrypted = || arms.iter().filter(|a| a.role == ArmRole::Encrypted);
+            let position = encrypted().position(|a| a.id == arm.id).unwrap_or(0);
+            // Repeated colours would suggest that two arms are the same: beyond five, all share one.
+            Role::Encrypted(if encrypted().count() > Role::ENCRYPTED { 0 } else { position })
+        }
+    }
+}
+
+/// The style rules of all roles: properties in both schemes, and classes that fill and stroke with them.
+pub(crate) fn rules() -> Markup {
+    let (mut light, mut dark, mut classes) = (String::new(), String::new(), String::new());
+    for (name, in_light, in_dark) in Role::all().map(Role::colour) {
+        let _ = write!(light, "--{name}:{in_light};");
+        let _ = write!(dark, "--{name}:{in_dark};");
+        let _ = write!(classes, ".f-{name}{{fill:var(--{name})}}");
+        let _ = write!(classes, ".s-{name}{{stroke:var(--{name});fill:none}}");
+    }
+    PreEscaped(format!(
+        ":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}{classes}\n"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_role_has_a_style_of_its_own() {
+        let names: HashSet<&str> = Role::all().map(Role::name).collect();
+        assert_eq!(names.len(), Role::all().count());
+        let rules = rules().into_string();
+        for name in names {
+            // In both schemes, as a filling and as a stroke.
+            assert_eq!(rules.matches(&format!("--{name}:#")).count(), 2, "{name}");
+            assert_eq!(rules.matches(&format!("var(--{name})")).count(), 2, "{name}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Two-sided bars: writes to the left of the block size, reads to the right, plain above one arm.
+
+use super::{Anchor, Drawing, Role, TICK, WIDTH, look};
+
+/// Heights in CSS pixels: of one bar, between two block sizes, and of the headings.
+const BAR: f64 = 11.0;
+const BETWEEN: f64 = 7.0;
+const HEAD: f64 = 20.0;
+
+/// Widths in CSS pixels: of the block size in the middle, and of the number beside a bar.
+const MIDDLE: f64 = 62.0;
+const NUMBER: f64 = 40.0;
+
+/// Type size of the numbers in CSS pixels.
+const SMALL: f64 = 10.0;
+
+/// One side of one bar: its length as a share of the longest, and its number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Side {
+    /// 0 to 1.
+    pub(crate) share: f64,
+    /// Written at the bar's free end.
+    pub(crate) text: String,
+}
+
+/// One block size: of plain and of the arm, writes and reads.
+pub(crate) struct Block {
+    /// Written in the middle.
+    pub(crate) label: String,
+    /// `[plain, arm]`, each `[write, read]`.
+    pub(crate) bars: [[Side; 2]; 2],
+}
+
+impl Block {
+    fn told(&self) -> String {
+        let [plain, arm] = &self.bars;
+        format!(
+            "{}: write {} plain, {}; read {} plain, {}",
+            self.label, plain[0].text, arm[0].text, plain[1].text, arm[1].text
+        )
+    }
+}
+
+/// A chart of one arm beside plain.
+pub(crate) struct TwoSided {
+    /// What it shows.
+    pub(crate) title: String,
+    /// From top to bottom.
+    pub(crate) blocks: Vec<Block>,
+    /// Colours of plain and of the arm.
+    pub(crate) roles: [Role; 2],
+}
+
+impl TwoSided {
+    /// The chart.
+    pub(crate) fn draw(&self) -> Drawing {
+        let row = 2.0 * BAR + BETWEEN;
+        let mut drawing = Drawing::new(&self.title, HEAD + self.blocks.len() as f64 * row);
+        let middle = WIDTH / 2.0;
+        for (way, anchor, words) in
+            [(-1.0, Anchor::End, "write, MB/s"), (1.0, Anchor::Start, "read, MB/s")]
+        {
+            let place = (middle + way * MIDDLE / 2.0, 8.0);
+            drawing.text(look(Role::Muted, TICK, anchor), place, words);
+        }
+        for (i, block) in self.blocks.iter().enumerate() {
+            let top = HEAD + i as f64 * row;
+            let place = (middle, top + BAR);
+            drawing.text(look(Role::Ink, TICK, Anchor::Middle), place, &block.label);
+            for (n, (sides, role)) in block.bars.iter().zip(self.roles).enumerate() {
+                bar(&mut drawing, role, top + n as f64 * BAR, sides);
+            }
+        }
+        drawing.rows(HEAD, row, self.blocks.iter().map(Block::told));
+        drawing
+    }
+}
+
+/// Both sides of a bar with their numbers.
+fn bar(drawing: &mut Drawing, role: Role, top: f64, sides: &[Side; 2]) {
+    let middle = WIDTH / 2.0;
+    let longest = middle - MIDDLE / 2.0 - NUMBER;
+    let y = [top, top + BAR - 1.5];
+    for (side, way, anchor) in [(&sides[0], -1.0, Anchor::End), (&sides[1], 1.0, Anchor::Start)] {
+        if side.text.is_empty() {
+            continue;
+        }
+        let share = if side.share.is_finite() { side.share.clamp(0.0, 1.0) } else { 0.0 };
+        let near = middle + way * MIDDLE / 2.0;
+        // A hair's breadth shows that there is a bar.
+        let far = near + way * (share * longest).max(1.0);
+        drawing.area(role, [near, far], y);
+        let place = (far + way * 3.0, f64::midpoint(y[0], y[1]));
+        drawing.text(look(Role::Ink, SMALL, anchor), place, &side.text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Area, Shape};
+    use super::*;
+
+    #[test]
+    fn writes_lie_on_the_left_and_reads_on_the_right_to_scale() {
+        let side = |share: f64| Side { share, text: "1".to_owned() };
+        let block = Block {
+            label: "4 KiB".to_owned(),
+            bars: [[side(1.0), side(0.5)], [side(f64::NAN), Side::default()]],
+        };
+        let roles = [Role::Plain, Role::Encrypted(0)];
+        let drawing = TwoSided { title: String::new(), blocks: vec![block], roles }.draw();
+        let areas: Vec<Area> = drawing
+            .shapes
+            .iter()
+            .filter_map(|s| match s {
+                Shape::Area { area, .. } => Some(*area),
+                _ => None,
+            })
+            .collect();
+        let [write, read, odd] = areas[..] else { panic!("{areas:?}") };
+        assert!(write.left + write.width < WIDTH / 2.0 && read.left > WIDTH / 2.0);
+        assert!((write.width - 2.0 * read.width).abs() < 1e-9);
+        assert_eq!(odd.width, 1.0);
+    }
+}
