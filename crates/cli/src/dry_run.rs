@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use cryptbench_report::Names;
-use cryptbench_runner::{DryRun, Request, dry_run, human};
+use cryptbench_runner::{DryRun, Request, dry_run};
+use cryptbench_text::human;
 use serde_json::{Value, json};
 
 use crate::output::runs_directory;

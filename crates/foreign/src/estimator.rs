@@ -58,11 +58,6 @@ impl Estimator {
     }
 }
 
-/// The difference from `a` to `b` in percent of the larger one; positive if `b` is smaller.
-pub fn percent_of_larger(a: f64, b: f64) -> f64 {
-    100.0 * (a - b) / a.max(b)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,11 +74,5 @@ mod tests {
         assert!((of(Estimator::TrimmedMean, Format::Dd) - 20.0).abs() < 1e-9);
         assert_eq!(Estimator::TrimmedMean.of(&[1.0, 2.0], Measure::Bandwidth, Format::Fio), None);
         assert_eq!(Estimator::Best.of(&[3.0, 2.0], Measure::Latency, Format::Fio), Some(2.0));
-    }
-
-    #[test]
-    fn percent_of_the_larger_is_signed_and_at_most_100() {
-        assert!((percent_of_larger(100.0, 80.0) - 20.0).abs() < 1e-9);
-        assert!((percent_of_larger(80.0, 100.0) + 20.0).abs() < 1e-9);
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use cryptbench_record::{Arm, ArmRole, Record, Workload};
-use cryptbench_stats::estimate;
+use cryptbench_stats::{estimate, mean};
 use serde::Serialize;
 
 /// Several records as one table.
@@ -244,10 +244,6 @@ fn values(record: &Record, workload: &Workload, arm: &Arm) -> Vec<f64> {
         _ => trial.bandwidth() / 1e6,
     };
     record.trials_of(&workload.id, &arm.id).into_iter().map(|(_, t)| value(t)).collect()
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// Speed of `arm` divided by the mean one of `base`, block by block.

@@ -2,6 +2,7 @@
 //! that make two of them comparable.
 
 use cryptbench_record::{ArmRole, Record, Workload};
+use cryptbench_stats::mean;
 use serde::Serialize;
 
 /// The cells of one record.
@@ -97,10 +98,6 @@ impl Run {
         }
         Self { run_id: record.run_id.clone(), started: record.started.clone(), cells }
     }
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 pub(crate) fn machine(record: &Record) -> String {

@@ -40,7 +40,7 @@ pub(crate) fn best(values: &[f64]) -> Option<f64> {
 
 /// Difference of two speeds in percent of the larger one, without its sign (the iozone article's).
 pub(crate) fn percent_of_larger(a: f64, b: f64) -> Option<f64> {
-    let percent = 100.0 * (a - b).abs() / a.max(b);
+    let percent = cryptbench_stats::percent_of_larger(a, b).abs();
     (percent.is_finite() && a >= 0.0 && b >= 0.0).then_some(percent)
 }
 

@@ -19,7 +19,6 @@ mod run;
 mod verify;
 
 pub use cryptbench_load::EngineChoice;
-pub use cryptbench_text::human;
 pub use decide::limits::{DEFAULT_BUDGET, DEFAULT_PRECISION, half_width};
 pub use decide::storage::only_reads;
 pub use decide::volumes::UnlockSelection;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use cryptbench_text::{human, printable};
+use cryptbench_text::{human, quoted_path};
 use serde::{Deserialize, Serialize};
 
 use crate::look::Holder;
@@ -32,7 +32,7 @@ pub(crate) enum Refusal {
          like damaged data; `wipefs --all --types {} {}` first",
         human(*len),
         held.name,
-        quoted(device)
+        quoted_path(device)
     )]
     Survives { held: Held, device: PathBuf, offset: u64, len: u64 },
     /// It has other names, too.
@@ -103,36 +103,6 @@ fn unnamed(what: &str, size: u64, signatures: &[Held], path: &Path) -> String {
         "exists and is a {what} of {}; nothing that exists is overwritten unless it is named again: if everything on it \
          may be lost, add --destroy {}{more}",
         human(size),
-        quoted(path)
+        quoted_path(path)
     )
-}
-
-/// Quotes a path for a shell. What is not printable is written as POSIX.1-2024 has it, `$'\xff'`.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    if path.to_str().is_none() || printable(&text) != text {
-        let bytes = path.as_os_str().as_encoded_bytes().iter();
-        return format!(
-            "$'{}'",
-            bytes.map(|byte| byte.escape_ascii().to_string()).collect::<String>()
-        );
-    }
-    let plain = |c: char| c.is_alphanumeric() || "/._-+:@,=%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.into_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_in_commands_are_quoted() {
-        assert_eq!(quoted(Path::new("/dev/sda1")), "/dev/sda1");
-        assert_eq!(quoted(Path::new("/mnt/my disk; rm")), "'/mnt/my disk; rm'");
-        assert_eq!(quoted(Path::new("it's")), "'it'\\''s'");
-        assert_eq!(quoted(Path::new("a\nit's \u{9b}")), "$'a\\nit\\'s \\xc2\\x9b'");
-    }
 }

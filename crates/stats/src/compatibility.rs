@@ -18,3 +18,19 @@ pub fn trimmed_mean(values: &[f64], each_side: usize) -> Option<f64> {
     let kept = trimmed(values, each_side)?;
     Some(kept.iter().sum::<f64>() / kept.len() as f64)
 }
+
+/// The difference from `a` to `b` in percent of the larger one; positive if `b` is smaller.
+pub fn percent_of_larger(a: f64, b: f64) -> f64 {
+    100.0 * (a - b) / a.max(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_of_the_larger_is_signed_and_at_most_100() {
+        assert!((percent_of_larger(100.0, 80.0) - 20.0).abs() < 1e-9);
+        assert!((percent_of_larger(80.0, 100.0) + 20.0).abs() < 1e-9);
+    }
+}

@@ -54,12 +54,12 @@ pub mod turns;
 pub mod unpaired;
 
 pub use bootstrap::{Bootstrap, bootstrap};
-pub use compatibility::{trimmed, trimmed_mean};
+pub use compatibility::{percent_of_larger, trimmed, trimmed_mean};
 pub use cost_model::{Coefficient, CostModel, SizePoint};
 pub use decompose::{Scale, Share, Step, Waterfall, decompose};
 pub use detect::{FAMILY_LEVEL, half_width_to_find, noise_of_mean, smallest_detectable};
 pub use holm::holm;
-pub use noise_floor::{median, noise_floor, quantile};
+pub use noise_floor::{mean, median, noise_floor, quantile};
 pub use paired::{PairedEstimate, equivalent_within, estimate, half_width, pairs_needed};
 pub use pooled::{Effect, Heterogeneity, Pooled, outliers, pool, pool_by_paule_mandel, residual_p};
 pub use prediction::{Prediction, predict, smallest_change};

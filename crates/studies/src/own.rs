@@ -5,6 +5,7 @@
 //! pairs the trials.
 
 use cryptbench_record::{Arm, ArmRole, Operation, Record, Trial, Workload};
+use cryptbench_stats::percent_of_larger;
 
 use crate::study::Letter;
 use crate::table::Table;
@@ -270,10 +271,6 @@ fn losses(iozone: Option<&Record>, dd: Option<&Record>) -> Option<Table> {
         note: "Means cell by cell. A loss below what identical series differ by is none (E35). dd's data are made before the \
                clock starts.",
     })
-}
-
-fn percent_of_larger(a: f64, b: f64) -> f64 {
-    100.0 * (a - b) / a.max(b)
 }
 
 fn lost(record: &Record, arm: &Arm) -> Option<f64> {

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod chain;
+mod shell;
 mod sizes;
 
 use std::borrow::Cow;
@@ -14,6 +15,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 pub use chain::chain;
+pub use shell::{quoted, quoted_path};
 pub use sizes::human;
 
 /// `text` as one line, without characters that control a terminal or reorder text.

@@ -3,8 +3,8 @@
 use cryptbench_catalog::BUILTIN;
 use cryptbench_cipher::Tier;
 use cryptbench_record::Machine;
-use cryptbench_runner::human;
 use cryptbench_system::{Selection, find};
+use cryptbench_text::human;
 
 use super::diagnosis::Finding;
 

@@ -10,8 +10,8 @@ use cryptbench_os::dirs::resolved;
 use cryptbench_os::files::{reopen_direct, without_name, write_all_at};
 use cryptbench_os::machine::kernel_setting;
 use cryptbench_os::storage::space;
-use cryptbench_runner::{DryRun, Facts, Request, RunError, dry_run_on, human};
-use cryptbench_text::{chain, shown};
+use cryptbench_runner::{DryRun, Facts, Request, RunError, dry_run_on};
+use cryptbench_text::{chain, human, shown};
 
 use super::diagnosis::{Finding, State};
 use crate::exit;

@@ -1,5 +1,7 @@
 //! Text of shell scripts, built of typed pieces: a value of a plan becomes a quoted word and never script.
 
+use cryptbench_text::quoted;
+
 /// A piece of a script. Only literals of this program, words, numbers and templates filled with pieces make one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Script(String);
@@ -60,19 +62,6 @@ impl Script {
     pub(super) fn into_text(self) -> String {
         self.0
     }
-}
-
-/// A word of a POSIX shell. Backslashes are outside of the quotes, as fish takes them for escapes inside.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:%+@".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    let inside = |c: char| match c {
-        '\'' | '\\' => format!(r"'\{c}'"),
-        _ => c.to_string(),
-    };
-    format!("'{}'", word.chars().map(inside).collect::<String>())
 }
 
 #[cfg(test)]

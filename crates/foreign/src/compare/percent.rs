@@ -1,11 +1,11 @@
 //! Study C's figure: the mean difference over all cells in percent of the larger value; and its
 //! noise, the same figure between identical series.
 
+use cryptbench_stats::percent_of_larger;
 use serde::Serialize;
 
 use super::{Compared, Verdict};
 use crate::cell::{Cell, Measure};
-use crate::estimator::percent_of_larger;
 
 /// The differences of all cells combined, without cells that a cache answered.
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -5,6 +5,7 @@ use std::path::Path;
 use cryptbench_catalog::{BUILTIN, Encrypts, encrypts};
 use cryptbench_record::{Arm, ArmRole, BUILTIN_ONLY, Plan, Record, Verdict, Workload};
 use cryptbench_stats::{FAMILY_LEVEL, estimate, pairs_needed, smallest_detectable};
+use cryptbench_text::quoted_path;
 
 use crate::lookup::Lookup;
 use crate::wording::{HOPELESS_PERCENT, TELLING_MARGIN_PERCENT};
@@ -130,7 +131,7 @@ pub(super) fn command(
     let target = &record.target;
     // The device in use is all that such a run measures.
     if let Some(place) = target.places().find(|place| place.in_use.is_some()) {
-        let device = quoted(&place.directory);
+        let device = quoted_path(place.directory.as_ref());
         return Some(format!("sudo cryptbench run --existing {device} {options}"));
     }
     let is_directory = target.kind.as_deref().is_none_or(|kind| kind == "directory");
@@ -142,7 +143,7 @@ pub(super) fn command(
     match &target.emulated {
         Some(emulated) => words.push(format!("--emulate {}", emulated.model)),
         None if here.is_some_and(|here| here == Path::new(&target.directory)) => {}
-        None => words.push(quoted(&target.directory)),
+        None => words.push(quoted_path(target.directory.as_ref())),
     }
     words.extend(systems(&record.plan, arms));
     words.push(options.to_owned());
@@ -187,15 +188,6 @@ fn systems(plan: &Plan, arms: &[&Arm]) -> Vec<String> {
     words
 }
 
-/// As a shell takes it.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:=@%".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,12 +201,5 @@ mod tests {
         assert_eq!(to_claim(0.0, 0.1, 8, 6), u32::MAX);
         assert_eq!(to_part(0.1, 0.2, 5), Need { ran: 5, need: 20 });
         assert_eq!(to_part(0.0, 0.2, 5).need, u32::MAX);
-    }
-
-    #[test]
-    fn paths_are_quoted_as_a_shell_takes_them() {
-        assert_eq!(quoted("/mnt/disk-1"), "/mnt/disk-1");
-        assert_eq!(quoted("/mnt/my disk"), "'/mnt/my disk'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
     }
 }

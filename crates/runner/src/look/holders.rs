@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use cryptbench_os::files::Opening;
 use cryptbench_os::storage::{Node, Tree, Untold, number_in_words};
 use cryptbench_os::{Details, FileIdentity};
-use cryptbench_text::shown;
+use cryptbench_text::{quoted_path, shown};
 use serde::{Deserialize, Serialize};
 
-use crate::refusal::{Refusal, quoted};
+use crate::refusal::Refusal;
 
 /// A use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ impl fmt::Display for Holder {
                 "the root file system of this machine lies on {device}, and would be destroyed: name another device"
             ),
             Self::Mounted { device, at } => {
-                write!(f, "{device} is mounted at {}: umount {}", shown(at), quoted(at))
+                write!(f, "{device} is mounted at {}: umount {}", shown(at), quoted_path(at))
             }
             Self::Swap { device } => {
                 write!(f, "the kernel swaps to {device}: swapoff {device}")

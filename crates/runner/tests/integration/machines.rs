@@ -10,9 +10,9 @@ use cryptbench_devices::Model;
 use cryptbench_load::Profile;
 use cryptbench_runner::{
     Consent, EmulateRequest, Facts, PairRequest, Request, RunError, TargetRequest, dry_run,
-    dry_run_on, human, look, only_reads,
+    dry_run_on, look, only_reads,
 };
-use cryptbench_text::chain;
+use cryptbench_text::{chain, human};
 use serde::Deserialize;
 
 use crate::request::request;

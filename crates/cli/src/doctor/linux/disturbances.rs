@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use cryptbench_os::Details;
 use cryptbench_os::storage::number_in_words;
-use cryptbench_runner::human;
+use cryptbench_text::human;
 
 use crate::doctor::diagnosis::Finding;
 
