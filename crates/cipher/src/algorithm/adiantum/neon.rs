@@ -104,16 +104,9 @@ impl Words for Vector {
         unsafe { vst1q_u32(to, self.0) }
     }
 
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { vaddq_u32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { veorq_u32(self.0, other.0) })
+    instructions! {
+        add = vaddq_u32;
+        xor = veorq_u32;
     }
 
     #[inline(always)]

@@ -47,10 +47,14 @@ impl Bytes for V128 {
         Self(unsafe { vreinterpretq_u8_u32(vdupq_n_u32(word)) })
     }
 
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { veorq_u8(self.0, other.0) })
+    instructions! {
+        xor = veorq_u8;
+        add = vaddq_u8;
+        add_saturating = vqaddq_u8;
+        sub = vsubq_u8;
+        min = vminq_u8;
+        interleave_low = vzip1q_u8;
+        interleave_high = vzip2q_u8;
     }
 
     #[inline(always)]
@@ -63,41 +67,5 @@ impl Bytes for V128 {
     unsafe fn look_up(self, table: Self) -> Self {
         // SAFETY: the trait's contract.
         Self(unsafe { vqtbl1q_u8(table.0, self.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { vaddq_u8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn add_saturating(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { vqaddq_u8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn sub(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { vsubq_u8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn min(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { vminq_u8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn interleave_low(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { vzip1q_u8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn interleave_high(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { vzip2q_u8(self.0, other.0) })
     }
 }

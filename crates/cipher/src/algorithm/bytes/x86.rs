@@ -47,10 +47,14 @@ impl Bytes for V256 {
         Self(unsafe { _mm256_set1_epi32(word.cast_signed()) })
     }
 
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
+    instructions! {
+        xor = _mm256_xor_si256;
+        add = _mm256_add_epi8;
+        add_saturating = _mm256_adds_epu8;
+        sub = _mm256_sub_epi8;
+        min = _mm256_min_epu8;
+        interleave_low = _mm256_unpacklo_epi8;
+        interleave_high = _mm256_unpackhi_epi8;
     }
 
     #[inline(always)]
@@ -67,41 +71,5 @@ impl Bytes for V256 {
     unsafe fn look_up(self, table: Self) -> Self {
         // SAFETY: the trait's contract.
         Self(unsafe { _mm256_shuffle_epi8(table.0, self.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_add_epi8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn add_saturating(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_adds_epu8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn sub(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_sub_epi8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn min(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_min_epu8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn interleave_low(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_unpacklo_epi8(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn interleave_high(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_unpackhi_epi8(self.0, other.0) })
     }
 }

@@ -25,6 +25,91 @@ pub(super) trait Isa: Copy + Send + Sync + 'static {
     fn xts<const ENCRYPT: bool>(self, data: &Keys, tweak: &Keys, run: Run, buffer: Buffer<'_>);
 }
 
+/// Implements [`Isa`] and [`Slices`](super::xts::Slices) for a proof by the nibble kernel on a vector of bytes; `$fill`
+/// writes the masks.
+macro_rules! nibble_kernels {
+    ($isa:ident, $vector:ident, $name:literal, $blocks:literal, $features:literal, $proof:expr, $fill:path) => {
+        impl Isa for $isa {
+            const NAME: &'static str = $name;
+
+            fn new(tier: Tier) -> Option<Self> {
+                let has: fn(Tier) -> bool = $proof;
+                has(tier).then_some(Self(()))
+            }
+
+            fn keys(self, key: &[u8]) -> Keys {
+                Keys::new(key, &ENCRYPT_LINEAR, &DECRYPT_LINEAR)
+            }
+
+            fn xts<const ENCRYPT: bool>(
+                self,
+                data: &Keys,
+                tweak: &Keys,
+                run: Run,
+                buffer: Buffer<'_>,
+            ) {
+                #[target_feature(enable = $features)]
+                fn enabled<const ENCRYPT: bool>(
+                    data: &Keys,
+                    tweak: &Keys,
+                    run: Run,
+                    buffer: Buffer<'_>,
+                ) {
+                    // SAFETY: this function enables the kernel's instruction set.
+                    unsafe { units::<$isa, ENCRYPT>(data, tweak, run, buffer) }
+                }
+                // SAFETY: `self` proves the features.
+                unsafe { enabled::<ENCRYPT>(data, tweak, run, buffer) }
+            }
+        }
+
+        impl Slices for $isa {
+            const BLOCKS: usize = $blocks;
+
+            #[inline(always)]
+            unsafe fn transform<const ENCRYPT: bool>(
+                keys: &RoundKeys,
+                masks: &[u128],
+                src: *const u8,
+                dst: *mut u8,
+            ) {
+                // SAFETY: the trait's contract.
+                unsafe {
+                    if ENCRYPT {
+                        encrypt(keys, masks, src, dst);
+                    } else {
+                        decrypt(keys, masks, src, dst);
+                    }
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn fill(first: u128, masks: &mut [u128]) {
+                // SAFETY: the trait's contract.
+                unsafe { $fill(first, masks) }
+            }
+        }
+
+        /// # Safety
+        /// As [`Slices::transform`].
+        #[target_feature(enable = $features)]
+        unsafe fn encrypt(keys: &RoundKeys, masks: &[u128], src: *const u8, dst: *mut u8) {
+            // SAFETY: this function enables the instruction set; the rest is the trait's contract.
+            unsafe { nibble::encrypt::<$vector>(keys, masks, src, dst) }
+        }
+
+        /// # Safety
+        /// As [`Slices::transform`].
+        #[target_feature(enable = $features)]
+        unsafe fn decrypt(keys: &RoundKeys, masks: &[u128], src: *const u8, dst: *mut u8) {
+            // SAFETY: this function enables the instruction set; the rest is the trait's contract.
+            unsafe { nibble::decrypt::<$vector>(keys, masks, src, dst) }
+        }
+    };
+}
+
+pub(super) use nibble_kernels;
+
 /// Kuznyechik-XTS keyed for one instruction set.
 struct KuznyechikXts<I> {
     isa: I,

@@ -7,8 +7,8 @@ use zeroize::Zeroize;
 use super::keys::{Keys, XtsKeys};
 use super::products::{PRODUCTS_5B, PRODUCTS_EF};
 use super::rounds::{State, rounds};
-use super::vector::{Vector, split};
-use super::wide::{Blocks, Isa, TwofishXts};
+use super::vector::{Vector, mds, split};
+use super::wide::{Blocks, Isa, TwofishXts, kernels};
 use super::xts as mode;
 use crate::cpu::Tier;
 use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel};
@@ -91,16 +91,9 @@ impl Vector for V128 {
         Self(unsafe { vdupq_n_u32(word) })
     }
 
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { vaddq_u32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { veorq_u32(self.0, other.0) })
+    instructions! {
+        add = vaddq_u32;
+        xor = veorq_u32;
     }
 
     #[inline(always)]
@@ -191,16 +184,7 @@ impl Vector for V128 {
     #[inline(always)]
     unsafe fn mds([a, b, c, d]: [Self; 4]) -> [Self; 4] {
         // SAFETY: the trait's contract.
-        unsafe {
-            let ([a5, ae], [b5, be]) = (products(a), products(b));
-            let ([c5, ce], [d5, de]) = (products(c), products(d));
-            [
-                a.xor(be).xor(c5.xor(d5)),
-                a5.xor(be).xor(ce.xor(d)),
-                ae.xor(b5).xor(c.xor(de)),
-                ae.xor(b).xor(ce.xor(d5)),
-            ]
-        }
+        unsafe { mds([a, b, c, d], [products(a), products(b), products(c), products(d)]) }
     }
 
     #[inline(always)]
@@ -266,54 +250,4 @@ unsafe fn products(y: V128) -> [V128; 2] {
     }
 }
 
-impl Isa for Neon {
-    const NAME: &'static str = "neon";
-    type Vector = V128;
-
-    fn new(tier: Tier) -> Option<Self> {
-        tier.allows(Tier::Neon).then_some(Self(()))
-    }
-
-    fn rounds<const N: usize, const ENCRYPT: bool>(
-        self,
-        keys: &Keys<V128>,
-        states: &mut [State<V128>; N],
-    ) {
-        #[target_feature(enable = "neon")]
-        #[inline(never)]
-        fn enabled<const N: usize, const ENCRYPT: bool>(
-            keys: &Keys<V128>,
-            states: &mut [State<V128>; N],
-        ) {
-            // SAFETY: this function enables the vector's instruction set.
-            unsafe { rounds::<V128, N, ENCRYPT>(keys, states) }
-        }
-        // SAFETY: `self` proves the instruction set.
-        unsafe { enabled::<N, ENCRYPT>(keys, states) }
-    }
-
-    fn blocks<const ENCRYPT: bool>(self, keys: &Keys<V128>, blocks: &mut [Block]) {
-        #[target_feature(enable = "neon")]
-        fn enabled<const ENCRYPT: bool>(isa: Neon, keys: &Keys<V128>, blocks: &mut [Block]) {
-            // SAFETY: this function enables the vector's instruction set.
-            unsafe { mode::blocks::<Neon, ENCRYPT>(isa, keys, blocks) }
-        }
-        // SAFETY: `self` proves the instruction set.
-        unsafe { enabled::<ENCRYPT>(self, keys, blocks) }
-    }
-
-    fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys<V128>, run: Run, buffer: Buffer<'_>) {
-        #[target_feature(enable = "neon")]
-        fn enabled<const ENCRYPT: bool>(
-            isa: Neon,
-            keys: &XtsKeys<V128>,
-            run: Run,
-            buffer: Buffer<'_>,
-        ) {
-            // SAFETY: this function enables the vector's instruction set.
-            unsafe { mode::units::<Neon, ENCRYPT>(isa, keys, run, buffer) }
-        }
-        // SAFETY: `self` proves the instruction set.
-        unsafe { enabled::<ENCRYPT>(self, keys, run, buffer) }
-    }
-}
+kernels!(Neon, V128, "neon", "neon", |tier| tier.allows(Tier::Neon));

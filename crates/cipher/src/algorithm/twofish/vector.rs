@@ -67,3 +67,21 @@ pub(super) fn split(block: &Block) -> [u32; 4] {
     let word = |i: usize| u32::from_le_bytes(words[i]);
     [word(0), word(1), word(2), word(3)]
 }
+
+/// The MDS matrix times the column of each block, from each plane's products with 5B and EF.
+///
+/// # Safety
+/// As for [`Vector`].
+#[inline(always)]
+pub(super) unsafe fn mds<V: Vector>([a, b, c, d]: [V; 4], products: [[V; 2]; 4]) -> [V; 4] {
+    let [[a5, ae], [b5, be], [c5, ce], [d5, de]] = products;
+    // SAFETY: the caller's promise.
+    unsafe {
+        [
+            a.xor(be).xor(c5.xor(d5)),
+            a5.xor(be).xor(ce.xor(d)),
+            ae.xor(b5).xor(c.xor(de)),
+            ae.xor(b).xor(ce.xor(d5)),
+        ]
+    }
+}

@@ -36,6 +36,75 @@ pub(super) trait Isa: Copy + Send + Sync + 'static {
     fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys<Self::Vector>, run: Run, buffer: Buffer<'_>);
 }
 
+/// Implements [`Isa`] for a proof by the kernels that are written once, compiled with the instruction set's features.
+macro_rules! kernels {
+    ($isa:ident, $vector:ident, $name:literal, $features:literal, $proof:expr) => {
+        impl Isa for $isa {
+            const NAME: &'static str = $name;
+            type Vector = $vector;
+
+            fn new(tier: Tier) -> Option<Self> {
+                let has: fn(Tier) -> bool = $proof;
+                has(tier).then_some(Self(()))
+            }
+
+            fn rounds<const N: usize, const ENCRYPT: bool>(
+                self,
+                keys: &Keys<$vector>,
+                states: &mut [State<$vector>; N],
+            ) {
+                #[target_feature(enable = $features)]
+                #[inline(never)]
+                fn enabled<const N: usize, const ENCRYPT: bool>(
+                    keys: &Keys<$vector>,
+                    states: &mut [State<$vector>; N],
+                ) {
+                    // SAFETY: this function enables the vector's instruction set.
+                    unsafe { rounds::<$vector, N, ENCRYPT>(keys, states) }
+                }
+                // SAFETY: `self` proves the features.
+                unsafe { enabled::<N, ENCRYPT>(keys, states) }
+            }
+
+            fn blocks<const ENCRYPT: bool>(self, keys: &Keys<$vector>, blocks: &mut [Block]) {
+                #[target_feature(enable = $features)]
+                fn enabled<const ENCRYPT: bool>(
+                    isa: $isa,
+                    keys: &Keys<$vector>,
+                    blocks: &mut [Block],
+                ) {
+                    // SAFETY: this function enables the vector's instruction set.
+                    unsafe { mode::blocks::<$isa, ENCRYPT>(isa, keys, blocks) }
+                }
+                // SAFETY: `self` proves the features.
+                unsafe { enabled::<ENCRYPT>(self, keys, blocks) }
+            }
+
+            fn xts<const ENCRYPT: bool>(
+                self,
+                keys: &XtsKeys<$vector>,
+                run: Run,
+                buffer: Buffer<'_>,
+            ) {
+                #[target_feature(enable = $features)]
+                fn enabled<const ENCRYPT: bool>(
+                    isa: $isa,
+                    keys: &XtsKeys<$vector>,
+                    run: Run,
+                    buffer: Buffer<'_>,
+                ) {
+                    // SAFETY: this function enables the vector's instruction set.
+                    unsafe { mode::units::<$isa, ENCRYPT>(isa, keys, run, buffer) }
+                }
+                // SAFETY: `self` proves the features.
+                unsafe { enabled::<ENCRYPT>(self, keys, run, buffer) }
+            }
+        }
+    };
+}
+
+pub(super) use kernels;
+
 /// Twofish keyed for one instruction set, for modes in general.
 pub(super) struct Blocks<I: Isa> {
     isa: I,

@@ -88,16 +88,9 @@ impl Words for Vector {
         unsafe { _mm256_storeu_si256(to.cast(), self.0) }
     }
 
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_add_epi32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
+    instructions! {
+        add = _mm256_add_epi32;
+        xor = _mm256_xor_si256;
     }
 
     #[inline(always)]
@@ -201,22 +194,10 @@ impl Pieces for Vector {
         Self(unsafe { _mm256_loadu_si256(from.cast()) })
     }
 
-    #[inline(always)]
-    unsafe fn add_words(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_add_epi32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn product(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_mul_epu32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_add_epi64(self.0, other.0) })
+    instructions! {
+        add_words = _mm256_add_epi32;
+        product = _mm256_mul_epu32;
+        add = _mm256_add_epi64;
     }
 
     #[inline(always)]

@@ -89,16 +89,9 @@ impl Words for Narrow {
         unsafe { _mm256_storeu_si256(to.cast(), self.0) }
     }
 
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_add_epi32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
+    instructions! {
+        add = _mm256_add_epi32;
+        xor = _mm256_xor_si256;
     }
 
     #[inline(always)]
@@ -151,22 +144,10 @@ impl Pieces for Wide {
         Self(unsafe { _mm512_loadu_si512(from.cast()) })
     }
 
-    #[inline(always)]
-    unsafe fn add_words(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_add_epi32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn product(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_mul_epu32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_add_epi64(self.0, other.0) })
+    instructions! {
+        add_words = _mm512_add_epi32;
+        product = _mm512_mul_epu32;
+        add = _mm512_add_epi64;
     }
 
     #[inline(always)]

@@ -37,16 +37,9 @@ impl Words for Vector {
         unsafe { _mm_storeu_si128(to.cast(), self.0) }
     }
 
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: SSE2 is in the baseline.
-        Self(unsafe { _mm_add_epi32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: SSE2 is in the baseline.
-        Self(unsafe { _mm_xor_si128(self.0, other.0) })
+    instructions! {
+        add = _mm_add_epi32;
+        xor = _mm_xor_si128;
     }
 
     #[inline(always)]
@@ -109,22 +102,10 @@ impl Pieces for Vector {
         Self(unsafe { _mm_loadu_si128(from.cast()) })
     }
 
-    #[inline(always)]
-    unsafe fn add_words(self, other: Self) -> Self {
-        // SAFETY: SSE2 is in the baseline.
-        Self(unsafe { _mm_add_epi32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn product(self, other: Self) -> Self {
-        // SAFETY: SSE2 is in the baseline.
-        Self(unsafe { _mm_mul_epu32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: SSE2 is in the baseline.
-        Self(unsafe { _mm_add_epi64(self.0, other.0) })
+    instructions! {
+        add_words = _mm_add_epi32;
+        product = _mm_mul_epu32;
+        add = _mm_add_epi64;
     }
 
     #[inline(always)]

@@ -170,10 +170,12 @@ impl Vector for V128 {
         Self(unsafe { _mm_load_si128(key.0.as_ptr().cast()) })
     }
 
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm_xor_si128(self.0, other.0) })
+    instructions! {
+        xor = _mm_xor_si128;
+        enc = _mm_aesenc_si128;
+        enc_last = _mm_aesenclast_si128;
+        dec = _mm_aesdec_si128;
+        dec_last = _mm_aesdeclast_si128;
     }
 
     #[inline(always)]
@@ -189,30 +191,6 @@ impl Vector for V128 {
         // SAFETY: the assembly is empty and leaves the register unchanged.
         unsafe { asm!("/* {0} */", inout(xmm_reg) v, options(nomem, nostack, preserves_flags)) };
         Self(v)
-    }
-
-    #[inline(always)]
-    unsafe fn enc(self, key: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm_aesenc_si128(self.0, key.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn enc_last(self, key: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm_aesenclast_si128(self.0, key.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn dec(self, key: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm_aesdec_si128(self.0, key.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn dec_last(self, key: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm_aesdeclast_si128(self.0, key.0) })
     }
 
     #[inline(always)]

@@ -197,10 +197,12 @@ impl Vector for V256 {
         Self(unsafe { _mm256_load_si256(key.0.as_ptr().cast()) })
     }
 
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
+    instructions! {
+        xor = _mm256_xor_si256;
+        enc = _mm256_aesenc_epi128;
+        enc_last = _mm256_aesenclast_epi128;
+        dec = _mm256_aesdec_epi128;
+        dec_last = _mm256_aesdeclast_epi128;
     }
 
     #[inline(always)]
@@ -216,30 +218,6 @@ impl Vector for V256 {
         // SAFETY: the assembly is empty and leaves the register unchanged.
         unsafe { asm!("/* {0} */", inout(ymm_reg) v, options(nomem, nostack, preserves_flags)) };
         Self(v)
-    }
-
-    #[inline(always)]
-    unsafe fn enc(self, key: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_aesenc_epi128(self.0, key.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn enc_last(self, key: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_aesenclast_epi128(self.0, key.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn dec(self, key: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_aesdec_epi128(self.0, key.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn dec_last(self, key: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_aesdeclast_epi128(self.0, key.0) })
     }
 
     #[inline(always)]

@@ -130,10 +130,12 @@ impl Vector for V512 {
         Self(unsafe { _mm512_load_si512(key.0.as_ptr().cast()) })
     }
 
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_xor_si512(self.0, other.0) })
+    instructions! {
+        xor = _mm512_xor_si512;
+        enc = _mm512_aesenc_epi128;
+        enc_last = _mm512_aesenclast_epi128;
+        dec = _mm512_aesdec_epi128;
+        dec_last = _mm512_aesdeclast_epi128;
     }
 
     #[inline(always)]
@@ -149,30 +151,6 @@ impl Vector for V512 {
         // SAFETY: the assembly is empty and leaves the register unchanged.
         unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(nomem, nostack, preserves_flags)) };
         Self(v)
-    }
-
-    #[inline(always)]
-    unsafe fn enc(self, key: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_aesenc_epi128(self.0, key.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn enc_last(self, key: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_aesenclast_epi128(self.0, key.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn dec(self, key: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_aesdec_epi128(self.0, key.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn dec_last(self, key: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_aesdeclast_epi128(self.0, key.0) })
     }
 
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! Camellia on x86: XTS around kernels whose registers hold one byte position of many blocks each.
 
 mod frame;
+mod gfni;
 mod gfni256;
 mod gfni512;
 mod masks;

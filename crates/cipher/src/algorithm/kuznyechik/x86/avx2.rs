@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use super::super::keys::{Keys, RoundKeys};
 use super::super::nibble;
 use super::super::pi::{DECRYPT_LINEAR, ENCRYPT_LINEAR};
-use super::super::wide::Isa;
+use super::super::wide::{Isa, nibble_kernels};
 use super::super::xts::{GROUP, Slices, units};
 use crate::algorithm::bytes::V256;
 use crate::cpu::Tier;
@@ -16,73 +16,15 @@ use crate::mode::xts::double;
 #[derive(Clone, Copy)]
 pub(super) struct Avx2(());
 
-impl Isa for Avx2 {
-    const NAME: &'static str = "avx2";
-
-    fn new(tier: Tier) -> Option<Self> {
-        (tier >= Tier::Avx2 && is_x86_feature_detected!("avx2")).then_some(Self(()))
-    }
-
-    fn keys(self, key: &[u8]) -> Keys {
-        Keys::new(key, &ENCRYPT_LINEAR, &DECRYPT_LINEAR)
-    }
-
-    fn xts<const ENCRYPT: bool>(self, data: &Keys, tweak: &Keys, run: Run, buffer: Buffer<'_>) {
-        // SAFETY: `self` proves AVX2.
-        unsafe { xts::<ENCRYPT>(data, tweak, run, buffer) }
-    }
-}
-
-/// # Safety
-/// The CPU must have AVX2.
-#[target_feature(enable = "avx2")]
-unsafe fn xts<const ENCRYPT: bool>(data: &Keys, tweak: &Keys, run: Run, buffer: Buffer<'_>) {
-    // SAFETY: this function enables the kernel's instruction set; the rest is passed on.
-    unsafe { units::<Avx2, ENCRYPT>(data, tweak, run, buffer) }
-}
-
-impl Slices for Avx2 {
-    const BLOCKS: usize = 32;
-
-    #[inline(always)]
-    unsafe fn transform<const ENCRYPT: bool>(
-        keys: &RoundKeys,
-        masks: &[u128],
-        src: *const u8,
-        dst: *mut u8,
-    ) {
-        // SAFETY: the trait's contract.
-        unsafe {
-            if ENCRYPT {
-                encrypt(keys, masks, src, dst);
-            } else {
-                decrypt(keys, masks, src, dst);
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn fill(first: u128, masks: &mut [u128]) {
-        // SAFETY: the trait's contract.
-        unsafe { fill(first, masks) }
-    }
-}
-
-/// # Safety
-/// As [`Slices::transform`].
-#[target_feature(enable = "avx2")]
-unsafe fn encrypt(keys: &RoundKeys, masks: &[u128], src: *const u8, dst: *mut u8) {
-    // SAFETY: this function enables the instruction set; the rest is the trait's contract.
-    unsafe { nibble::encrypt::<V256>(keys, masks, src, dst) }
-}
-
-/// # Safety
-/// As [`Slices::transform`].
-#[target_feature(enable = "avx2")]
-unsafe fn decrypt(keys: &RoundKeys, masks: &[u128], src: *const u8, dst: *mut u8) {
-    // SAFETY: this function enables the instruction set; the rest is the trait's contract.
-    unsafe { nibble::decrypt::<V256>(keys, masks, src, dst) }
-}
+nibble_kernels!(
+    Avx2,
+    V256,
+    "avx2",
+    32,
+    "avx2",
+    |tier| tier >= Tier::Avx2 && is_x86_feature_detected!("avx2"),
+    fill
+);
 
 /// See [`Slices::fill`].
 ///

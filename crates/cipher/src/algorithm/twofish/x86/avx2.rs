@@ -6,9 +6,9 @@ use std::arch::x86_64::*;
 use super::super::keys::{Keys, XtsKeys};
 use super::super::products::{PRODUCTS_5B, PRODUCTS_EF};
 use super::super::rounds::{State, rounds};
-use super::super::vector::{Vector, split};
-use super::super::wide::Isa;
-use super::super::xts;
+use super::super::vector::{Vector, mds, split};
+use super::super::wide::{Isa, kernels};
+use super::super::xts as mode;
 use super::rows::{Rows, look_up};
 use crate::cpu::Tier;
 use crate::kernel::{Block, Buffer, Run};
@@ -65,16 +65,9 @@ impl Vector for V256 {
         Self(unsafe { _mm256_set1_epi32(word.cast_signed()) })
     }
 
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_add_epi32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
+    instructions! {
+        add = _mm256_add_epi32;
+        xor = _mm256_xor_si256;
     }
 
     #[inline(always)]
@@ -151,16 +144,7 @@ impl Vector for V256 {
     #[inline(always)]
     unsafe fn mds([a, b, c, d]: [Self; 4]) -> [Self; 4] {
         // SAFETY: the trait's contract; the products have 16 bytes for each nibble.
-        unsafe {
-            let ([a5, ae], [b5, be]) = (products(a), products(b));
-            let ([c5, ce], [d5, de]) = (products(c), products(d));
-            [
-                a.xor(be).xor(c5.xor(d5)),
-                a5.xor(be).xor(ce.xor(d)),
-                ae.xor(b5).xor(c.xor(de)),
-                ae.xor(b).xor(ce.xor(d5)),
-            ]
-        }
+        unsafe { mds([a, b, c, d], [products(a), products(b), products(c), products(d)]) }
     }
 
     #[inline(always)]
@@ -226,54 +210,6 @@ unsafe fn products(y: V256) -> [V256; 2] {
     }
 }
 
-impl Isa for Avx2 {
-    const NAME: &'static str = "avx2";
-    type Vector = V256;
-
-    fn new(tier: Tier) -> Option<Self> {
-        (tier >= Tier::Avx2 && is_x86_feature_detected!("avx2")).then_some(Self(()))
-    }
-
-    fn rounds<const N: usize, const ENCRYPT: bool>(
-        self,
-        keys: &Keys<V256>,
-        states: &mut [State<V256>; N],
-    ) {
-        #[target_feature(enable = "avx2")]
-        #[inline(never)]
-        fn enabled<const N: usize, const ENCRYPT: bool>(
-            keys: &Keys<V256>,
-            states: &mut [State<V256>; N],
-        ) {
-            // SAFETY: this function enables the vector's instruction set.
-            unsafe { rounds::<V256, N, ENCRYPT>(keys, states) }
-        }
-        // SAFETY: `self` proves AVX2.
-        unsafe { enabled::<N, ENCRYPT>(keys, states) }
-    }
-
-    fn blocks<const ENCRYPT: bool>(self, keys: &Keys<V256>, blocks: &mut [Block]) {
-        #[target_feature(enable = "avx2")]
-        fn enabled<const ENCRYPT: bool>(isa: Avx2, keys: &Keys<V256>, blocks: &mut [Block]) {
-            // SAFETY: this function enables the vector's instruction set.
-            unsafe { xts::blocks::<Avx2, ENCRYPT>(isa, keys, blocks) }
-        }
-        // SAFETY: `self` proves AVX2.
-        unsafe { enabled::<ENCRYPT>(self, keys, blocks) }
-    }
-
-    fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys<V256>, run: Run, buffer: Buffer<'_>) {
-        #[target_feature(enable = "avx2")]
-        fn enabled<const ENCRYPT: bool>(
-            isa: Avx2,
-            keys: &XtsKeys<V256>,
-            run: Run,
-            buffer: Buffer<'_>,
-        ) {
-            // SAFETY: this function enables the vector's instruction set.
-            unsafe { xts::units::<Avx2, ENCRYPT>(isa, keys, run, buffer) }
-        }
-        // SAFETY: `self` proves AVX2.
-        unsafe { enabled::<ENCRYPT>(self, keys, run, buffer) }
-    }
-}
+kernels!(Avx2, V256, "avx2", "avx2", |tier| {
+    tier >= Tier::Avx2 && is_x86_feature_detected!("avx2")
+});

@@ -10,8 +10,8 @@ use super::super::keys::{Keys, XtsKeys};
 use super::super::rounds::{State, rounds};
 use super::super::spec::multiply_mds;
 use super::super::vector::{Vector, split};
-use super::super::wide::Isa;
-use super::super::xts;
+use super::super::wide::{Isa, kernels};
+use super::super::xts as mode;
 use crate::cpu::Tier;
 use crate::kernel::{Block, Buffer, Run};
 
@@ -165,16 +165,9 @@ impl Vector for V512 {
         Self(unsafe { _mm512_set1_epi32(word.cast_signed()) })
     }
 
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_add_epi32(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_xor_si512(self.0, other.0) })
+    instructions! {
+        add = _mm512_add_epi32;
+        xor = _mm512_xor_si512;
     }
 
     #[inline(always)]
@@ -294,61 +287,19 @@ unsafe fn times_power([a, b, c, d]: [V512; 4], up: __m512i) -> [V512; 4] {
     }
 }
 
-impl Isa for Avx512 {
-    const NAME: &'static str = "gfni-avx512";
-    type Vector = V512;
-
-    fn new(tier: Tier) -> Option<Self> {
-        let has = is_x86_feature_detected!("avx512f")
+kernels!(
+    Avx512,
+    V512,
+    "gfni-avx512",
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni",
+    |tier| {
+        tier >= Tier::Avx512
+            && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512vbmi")
             && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("gfni");
-        (tier >= Tier::Avx512 && has).then_some(Self(()))
+            && is_x86_feature_detected!("gfni")
     }
-
-    fn rounds<const N: usize, const ENCRYPT: bool>(
-        self,
-        keys: &Keys<V512>,
-        states: &mut [State<V512>; N],
-    ) {
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
-        #[inline(never)]
-        fn enabled<const N: usize, const ENCRYPT: bool>(
-            keys: &Keys<V512>,
-            states: &mut [State<V512>; N],
-        ) {
-            // SAFETY: this function enables the vector's instruction set.
-            unsafe { rounds::<V512, N, ENCRYPT>(keys, states) }
-        }
-        // SAFETY: `self` proves the features.
-        unsafe { enabled::<N, ENCRYPT>(keys, states) }
-    }
-
-    fn blocks<const ENCRYPT: bool>(self, keys: &Keys<V512>, blocks: &mut [Block]) {
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
-        fn enabled<const ENCRYPT: bool>(isa: Avx512, keys: &Keys<V512>, blocks: &mut [Block]) {
-            // SAFETY: this function enables the vector's instruction set.
-            unsafe { xts::blocks::<Avx512, ENCRYPT>(isa, keys, blocks) }
-        }
-        // SAFETY: `self` proves the features.
-        unsafe { enabled::<ENCRYPT>(self, keys, blocks) }
-    }
-
-    fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys<V512>, run: Run, buffer: Buffer<'_>) {
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni")]
-        fn enabled<const ENCRYPT: bool>(
-            isa: Avx512,
-            keys: &XtsKeys<V512>,
-            run: Run,
-            buffer: Buffer<'_>,
-        ) {
-            // SAFETY: this function enables the vector's instruction set.
-            unsafe { xts::units::<Avx512, ENCRYPT>(isa, keys, run, buffer) }
-        }
-        // SAFETY: `self` proves the features.
-        unsafe { enabled::<ENCRYPT>(self, keys, run, buffer) }
-    }
-}
+);
