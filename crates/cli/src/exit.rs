@@ -228,8 +228,6 @@ fn fleet(error: &FleetError) -> u8 {
         FleetError::Io { .. } => TARGET,
         FleetError::Empty { .. } | FleetError::Plan { .. } => INPUT,
         FleetError::Unfit(_) => USAGE,
-        #[cfg(feature = "parquet")]
-        FleetError::Parquet(_) => FAILURE,
     }
 }
 

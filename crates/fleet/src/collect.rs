@@ -191,9 +191,7 @@ impl Partitions {
         if part.is_empty() {
             return Ok(true);
         }
-        let bytes = part
-            .file(env!("CARGO_PKG_VERSION"))
-            .map_err(|error| FleetError::Parquet(Box::new(error)))?;
+        let bytes = part.file(env!("CARGO_PKG_VERSION"));
         let directory = self.root.join(directory);
         fs::create_dir_all(&directory).map_err(FleetError::io("create", &directory))?;
         let path = directory.join(OsStr::new(&format!("part-{:05}.parquet", self.files)));

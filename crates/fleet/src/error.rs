@@ -35,10 +35,6 @@ pub enum FleetError {
     /// What a plan or a list of nodes says cannot be done.
     #[error("{0}")]
     Unfit(String),
-    /// A file of the dataset could not be made.
-    #[cfg(feature = "parquet")]
-    #[error("cannot make a Parquet file")]
-    Parquet(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl FleetError {

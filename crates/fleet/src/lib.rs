@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
-#[cfg(feature = "parquet")]
 mod collect;
 mod error;
 mod failure;
@@ -21,7 +20,6 @@ mod report;
 mod shared;
 mod stream;
 
-#[cfg(feature = "parquet")]
 pub use collect::{Collected, collect};
 pub use error::FleetError;
 pub use failure::{FAILURE, Failure};

@@ -40,7 +40,6 @@ pub use comparison::{Comparison, compare};
 pub use format::html_forest::{ForestPage, ForestPlot, ForestRow, forest_page};
 pub use format::html_kdf::{KdfBar, KdfChart, KdfPage, KdfTable, kdf_page};
 pub use format::html_speed::{SpeedBar, SpeedChart, SpeedPage, speed_page};
-#[cfg(feature = "parquet")]
 pub use format::parquet;
 pub use format::tidy::Rows;
 pub use format::{answer as answer_json, charts, csv, html, markdown, terminal};

@@ -37,9 +37,7 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let binary = match &options.binary {
         Some(binary) => std::path::absolute(binary)?,
-        None => {
-            build_release(&["--package", "cryptbench", "--features", "parquet"])?.join("cryptbench")
-        }
+        None => build_release(&["--package", "cryptbench"])?.join("cryptbench"),
     };
     let place = match &options.directory {
         Some(directory) => tempfile::tempdir_in(directory)?,

@@ -65,7 +65,8 @@ fn formats() -> Vec<Format> {
     let csv = "text/csv; charset=utf-8";
     let trials = ["--format", "csv", "--table", "trials"];
     let cells = ["--format", "csv", "--table", "cells"];
-    let mut formats = vec![
+    let parquet = "application/vnd.apache.parquet";
+    vec![
         format(
             "markdown",
             "Markdown",
@@ -75,12 +76,8 @@ fn formats() -> Vec<Format> {
         ),
         format("csv-cells", "CSV of results", "cells.csv", csv, &cells),
         format("csv-trials", "CSV of trials", "trials.csv", csv, &trials),
-    ];
-    if cfg!(feature = "parquet") {
-        let kind = "application/vnd.apache.parquet";
-        formats.push(format("parquet", "Parquet", "parquet", kind, &["--format", "parquet"]));
-    }
-    formats
+        format("parquet", "Parquet", "parquet", parquet, &["--format", "parquet"]),
+    ]
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use cryptbench_record::Record;
 use serde_json::Value;
 
 use crate::formats::python;
-#[cfg(feature = "parquet")]
 use crate::sandbox::nightly;
 use crate::sandbox::{Sandbox, skipped, text};
 
@@ -240,7 +239,6 @@ fn manifests_pass_the_published_schema() {
     }
 }
 
-#[cfg(feature = "parquet")]
 fn dataset_loads_in(module: &str, first: &str) {
     if module != "polars" && !nightly() {
         return;
@@ -294,19 +292,16 @@ fn dataset_loads_in(module: &str, first: &str) {
     assert!(compared > 3, "{compared}");
 }
 
-#[cfg(feature = "parquet")]
 #[test]
 fn duckdb_loads_a_fleets_dataset() {
     dataset_loads_in("duckdb", "duckdb");
 }
 
-#[cfg(feature = "parquet")]
 #[test]
 fn polars_loads_a_fleets_dataset() {
     dataset_loads_in("polars", "polars");
 }
 
-#[cfg(feature = "parquet")]
 #[test]
 fn pandas_loads_a_fleets_dataset() {
     // Which reads Parquet by pyarrow; Debian has it without.

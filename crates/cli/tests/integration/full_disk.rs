@@ -60,9 +60,6 @@ fn does(command: &str) -> Does {
         "history remove" => Prints(&["1"]),
         "fleet plan" => Prints(&["plan.toml --for ssh"]),
         "fleet report" => Prints(&["fleet", "fleet --json", "fleet --csv", "fleet --html"]),
-        "fleet collect" if !cfg!(feature = "parquet") => {
-            Elsewhere("it needs a feature of the build")
-        }
         "fleet collect" => Prints(&["fleet --output dataset"]),
         "volume create" => {
             IsSilent("v --size 4MiB --format luks1 --unlock-time 1ms --passphrase-file secret")

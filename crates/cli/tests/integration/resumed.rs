@@ -140,12 +140,10 @@ fn a_killed_run_of_several_places_goes_on_and_is_kept() {
     for id in ids {
         assert_eq!(csv.lines().filter(|line| line.contains(id)).count(), 8, "{id}: {csv}");
     }
-    if cfg!(feature = "parquet") {
-        let parquet = s.out().join("trials.parquet").display().to_string();
-        let done = s.run(&["report", &out, "--format", "parquet", "--output", &parquet]);
-        assert!(done.status.success(), "{}", text(&done.stderr));
-        assert!(fs::read(&parquet).unwrap().ends_with(b"PAR1"), "a whole file");
-    }
+    let parquet = s.out().join("trials.parquet").display().to_string();
+    let done = s.run(&["report", &out, "--format", "parquet", "--output", &parquet]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(fs::read(&parquet).unwrap().ends_with(b"PAR1"), "a whole file");
     // History judges each by its own past.
     let database = s.out().join("history.sqlite").display().to_string();
     for _ in 0..2 {

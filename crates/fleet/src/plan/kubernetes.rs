@@ -164,7 +164,7 @@ mod tests {
     use crate::For;
     use crate::plan::tests::plan;
 
-    fn job(more: &str) -> serde_json::Value {
+    fn job(more: &str) -> Value {
         let plan = plan(&format!("image = \"bench:1\"\n{more}")).unwrap();
         let text = plan.render(For::Kubernetes, Duration::from_secs(60)).unwrap();
         serde_json::from_str(&text).unwrap()
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn privileges_are_had_only_where_a_system_needs_them() {
-        let of = |job: &serde_json::Value| {
+        let of = |job: &Value| {
             let pod = &job["spec"]["template"]["spec"]["containers"][0];
             pod["securityContext"]["privileged"].as_bool().unwrap()
         };
@@ -200,7 +200,7 @@ mod tests {
         let text = super::super::tests::PLAN.replace("\"builtin\"", "\"builtin\", \"dm-crypt\"");
         let plan = Plan::parse(&format!("{text}\nimage = \"b\""), "x".as_ref()).unwrap();
         let text = plan.render(For::Kubernetes, Duration::from_secs(60)).unwrap();
-        let job: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let job: Value = serde_json::from_str(&text).unwrap();
         assert!(of(&job));
         let why = job["metadata"]["annotations"]["cryptbench/privileges"].as_str().unwrap();
         assert!(why.ends_with("devices: dm-crypt"), "{why}");
@@ -210,7 +210,7 @@ mod tests {
     fn an_image_is_needed_and_volumes_follow_the_claim() {
         let without = plan("").unwrap();
         assert!(without.render(For::Kubernetes, Duration::from_secs(60)).is_err());
-        let volumes = |job: serde_json::Value| job["spec"]["template"]["spec"]["volumes"].clone();
+        let volumes = |job: Value| job["spec"]["template"]["spec"]["volumes"].clone();
         assert_eq!(volumes(job(""))[1]["hostPath"]["path"], "/shared/fleet");
         let claimed = volumes(job("claim = \"shared\""));
         assert_eq!(claimed[1]["persistentVolumeClaim"]["claimName"], "shared");
@@ -231,7 +231,7 @@ mod tests {
         "#;
         let plan = Plan::parse(text, "x".as_ref()).unwrap();
         let text = plan.render(For::Kubernetes, Duration::from_secs(60)).unwrap();
-        let job: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let job: Value = serde_json::from_str(&text).unwrap();
         let pod = &job["spec"]["template"]["spec"];
         let class = |i: usize| {
             let claim = &pod["volumes"][i]["ephemeral"]["volumeClaimTemplate"]["spec"];

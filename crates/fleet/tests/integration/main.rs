@@ -1,6 +1,5 @@
 //! What a fleet's directory comes to, on records whose costs are known.
 
-#[cfg(feature = "parquet")]
 mod collect;
 mod emulated;
 mod hostile_nodes;

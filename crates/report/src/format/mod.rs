@@ -9,7 +9,6 @@ pub(crate) mod html_kdf;
 mod html_page;
 pub(crate) mod html_speed;
 pub mod markdown;
-#[cfg(feature = "parquet")]
 pub mod parquet;
 mod surroundings;
 pub mod terminal;
