@@ -150,8 +150,11 @@ mod tests {
     use super::super::{Area, Shape};
     use super::*;
 
-    fn chart(rows: &[(Option<f64>, Option<(f64, f64)>)]) -> Drawing {
-        let bar = |(i, (value, interval)): (usize, &(Option<f64>, Option<(f64, f64)>))| Bar {
+    /// Value and interval.
+    type Row = (Option<f64>, Option<(f64, f64)>);
+
+    fn chart(rows: &[Row]) -> Drawing {
+        let bar = |(i, (value, interval)): (usize, &Row)| Bar {
             more: "more".to_owned(),
             value: *value,
             interval: *interval,

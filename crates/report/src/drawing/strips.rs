@@ -39,12 +39,12 @@ pub(super) fn strips(
             }));
         }
     }
-    let reading = |(i, (place_of, words)): (usize, (Option<(f64, f64)>, Vec<String>))| {
+    let reading = |i: usize| {
         let left = left + i as f64 * width;
-        let words = format!("{}: {}", written(place_of?, place), words.join("; "));
+        let words = format!("{}: {}", written(places[i]?, place), words[i].join("; "));
         Some(Reading { area: Area { left, top: 0.0, width, height }, words })
     };
-    places.into_iter().zip(words).enumerate().filter_map(reading).collect()
+    (0..MOST).filter_map(reading).collect()
 }
 
 fn widen(range: &mut Option<(f64, f64)>, value: f64) {
