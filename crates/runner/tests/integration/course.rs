@@ -12,14 +12,14 @@ pub struct Course {
 
 impl Course {
     /// Drives `bench` through `plan` after the `earlier` trials.
-    pub fn of(plan: &Plan, earlier: Vec<Trial>, bench: &mut dyn Bench) -> Self {
-        let (mut trials, mut stops) = (earlier.clone(), Vec::new());
+    pub fn of(plan: &Plan, earlier: &[Trial], bench: &mut dyn Bench) -> Self {
+        let (mut trials, mut stops) = (earlier.to_vec(), Vec::new());
         let mut sink = |event: &Event| match event {
             Event::Measured(trial) => trials.push((**trial).clone()),
             Event::Stops { stops: told } => stops.clone_from(told),
             _ => {}
         };
-        let halt = drive(plan, &earlier, bench, &mut sink).err();
+        let halt = drive(plan, earlier, bench, &mut sink).err();
         Self { trials, stops, halt }
     }
 }

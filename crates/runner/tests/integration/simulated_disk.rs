@@ -132,7 +132,7 @@ fn plan(workloads: usize, roles: &[ArmRole]) -> Plan {
 const ROLES: [ArmRole; 3] = [ArmRole::Plain, ArmRole::PlainAgain, ArmRole::Encrypted];
 
 fn run(plan: &Plan, disk: &mut SimulatedDisk) -> Course {
-    Course::of(plan, Vec::new(), disk)
+    Course::of(plan, &[], disk)
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_run_that_was_cut_short_anywhere_goes_on_in_the_order_of_an_undisturbed_one(
         };
         let earlier: Vec<Trial> = first.trials.iter().filter(|t| whole(t)).cloned().collect();
         disk.interrupt_at = None;
-        let resumed = Course::of(&plan, earlier, &mut disk);
+        let resumed = Course::of(&plan, &earlier, &mut disk);
         assert_eq!(order(&resumed), order(&undisturbed), "cut after {cut} trials");
         assert!(resumed.stops.iter().all(|s| s.pairs == 5), "{:?}", resumed.stops);
     }

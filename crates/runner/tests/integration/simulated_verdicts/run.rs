@@ -118,7 +118,7 @@ pub fn run(scenario: &Scenario, seed: u64) -> Vec<Found> {
     let plan = scenario.plan(seed);
     let storage = Storage::new(scenario.disturbance, scenario.sd, seed);
     let mut disk = Disk { storage, scenario, now: Duration::ZERO, place: None };
-    let course = Course::of(&plan, Vec::new(), &mut disk);
+    let course = Course::of(&plan, &[], &mut disk);
     assert!(course.halt.is_none());
     let results = analyse(&Record {
         schema: SCHEMA.to_owned(),
