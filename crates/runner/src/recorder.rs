@@ -2,6 +2,7 @@
 //! added up here, so the final record equals the log.
 
 use cryptbench_record::{self as record, Event, Fold, Record, Sink};
+use tracing::{debug, info};
 
 use crate::decide::Plan;
 use crate::finish::Finished;
@@ -107,7 +108,22 @@ impl<'a> Recorder<'a> {
 
 impl Sink for Recorder<'_> {
     fn take(&mut self, event: &Event) {
+        tell(event);
         self.fold.take(event);
         self.sink.take(event);
+    }
+}
+
+/// Tells an event to whoever follows the program step by step.
+fn tell(event: &Event) {
+    match event {
+        Event::Preparing { what, number, of, .. } => info!("arm {number} of {of}: {what}"),
+        Event::Checking { arm } => info!("checks what {arm:?} has stored"),
+        Event::Note { text, .. } => info!("{text}"),
+        Event::Begun { workload, arms, block, .. } => {
+            debug!("measures {workload:?} on {arms:?}, block {block:?}");
+        }
+        Event::End { elapsed_s, .. } => info!("the run ends after {elapsed_s:.1} s"),
+        _ => {}
     }
 }
