@@ -97,7 +97,7 @@ fn look(file: &Path, text: &str, needed: &mut BTreeSet<&'static str>) -> Vec<Str
             && !ASKING.iter().any(|(place, _)| file.starts_with(place))
         {
             faults.push(format!(
-                "{}: few files may ask for the system (ARCHITECTURE.md, invariant 7)",
+                "{}: few files may ask for the system (ARCHITECTURE.md, invariant 6)",
                 at()
             ));
         }
@@ -107,7 +107,7 @@ fn look(file: &Path, text: &str, needed: &mut BTreeSet<&'static str>) -> Vec<Str
                 needed.insert(place);
             }
             None => faults.push(format!(
-                "{}: {found}: system-specific code belongs in os/src/linux or os/src/windows (ARCHITECTURE.md, invariant 7)",
+                "{}: {found}: system-specific code belongs in os/src/linux or os/src/windows (ARCHITECTURE.md, invariant 6)",
                 at()
             )),
         }
