@@ -84,9 +84,7 @@ impl Tree {
     }
 
     fn median(&self) -> f64 {
-        let mut sorted = self.seconds.clone();
-        sorted.sort_by(f64::total_cmp);
-        sorted[sorted.len() / 2]
+        cryptbench_stats::median(&self.seconds).unwrap_or(f64::NAN)
     }
 
     fn program_mb(&self) -> anyhow::Result<f64> {

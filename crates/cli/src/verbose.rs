@@ -8,6 +8,7 @@ use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
+use cryptbench_text::printable;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
@@ -73,12 +74,12 @@ impl FormatTime for Stamp {
     }
 }
 
-/// What is written at once is one event.
+/// What is written at once is one event, and one line: a name in it cannot forge another.
 struct Said;
 
 impl io::Write for Said {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        say::note(String::from_utf8_lossy(event).trim_end());
+        say::note(&printable(String::from_utf8_lossy(event).trim_end()));
         Ok(event.len())
     }
 
