@@ -5,7 +5,7 @@ use std::path::Path;
 use cryptbench_catalog::{BUILTIN, Encrypts, encrypts};
 use cryptbench_record::{Arm, ArmRole, BUILTIN_ONLY, Plan, Record, Verdict, Workload};
 use cryptbench_stats::{FAMILY_LEVEL, estimate, pairs_needed, smallest_detectable};
-use cryptbench_text::quoted_path;
+use cryptbench_text::{quoted, quoted_path};
 
 use crate::lookup::Lookup;
 use crate::wording::{HOPELESS_PERCENT, TELLING_MARGIN_PERCENT};
@@ -141,7 +141,7 @@ pub(super) fn command(
     }
     let mut words = vec!["cryptbench run".to_owned()];
     match &target.emulated {
-        Some(emulated) => words.push(format!("--emulate {}", emulated.model)),
+        Some(emulated) => words.push(format!("--emulate {}", quoted(&emulated.model))),
         None if here.is_some_and(|here| here == Path::new(&target.directory)) => {}
         None => words.push(quoted_path(target.directory.as_ref())),
     }
@@ -176,14 +176,14 @@ fn systems(plan: &Plan, arms: &[&Arm]) -> Vec<String> {
     if !only_builtin {
         words.push(match systems.len() > MOST_SYSTEMS {
             true => "--systems all".to_owned(),
-            false => format!("--systems {}", systems.join(",")),
+            false => format!("--systems {}", quoted(&systems.join(","))),
         });
     }
     let ours =
         |arm: &Arm| arm.cipher.clone().filter(|_| encrypts(&arm.system) == Some(Encrypts::Own));
     let ciphers = distinct(&ours);
     if ciphers.iter().any(|cipher| cipher != "aes-256-xts") {
-        words.push(format!("--cipher {}", ciphers.join(",")));
+        words.push(format!("--cipher {}", quoted(&ciphers.join(","))));
     }
     words
 }

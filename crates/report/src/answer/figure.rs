@@ -342,7 +342,7 @@ fn mean_cpu(view: &View<'_, '_>, members: &[&Workload], arm: &Arm) -> Option<f64
         .map(|c| measure.seconds_per_gib(c))
         .filter(|s| s.is_finite())
         .collect();
-    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    cryptbench_stats::mean(&all)
 }
 
 fn ladder<'a>(view: &View<'a, '_>) -> Ladder<'a> {

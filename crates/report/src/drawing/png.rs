@@ -231,7 +231,7 @@ mod tests {
     use super::super::look;
     use super::*;
 
-    /// Pixels of the colour, and how much of the canvas is neither ground nor that.
+    /// How much of the canvas the shapes cover, in square CSS pixels.
     fn covered(shapes: &[Shape]) -> f64 {
         let area = Area { left: -10.0, top: -10.0, width: 40.0, height: 40.0 };
         let canvas = shapes.iter().fold(Canvas::new(area), Canvas::with);

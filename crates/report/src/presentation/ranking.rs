@@ -137,7 +137,7 @@ fn mean_of(
         .filter(|w| operation.is_none_or(|wanted| w.operation == *wanted))
         .filter_map(|w| Some(lookup.cell(w, arm)?.kept?.ratio.ln()))
         .collect();
-    (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+    cryptbench_stats::mean(&logs)
 }
 
 /// Half the width of the interval of the mean, log units: those of the workloads, which were measured

@@ -98,7 +98,7 @@ impl<'a> View<'a> {
     fn mean_kept(&self, arm: &'a Arm) -> Option<f64> {
         let logs: Vec<f64> =
             self.cells(arm).iter().filter_map(|c| Some(c.kept?.ratio.ln())).collect();
-        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+        cryptbench_stats::mean(&logs).map(f64::exp)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::fixture::{
     ten_systems, volume,
 };
 use crate::terminal::{kinds, within};
-use cryptbench_record::{EmulatedDevice, Evidence, Record, StopReason};
+use cryptbench_record::{ArmRole, EmulatedDevice, Evidence, Record, StopReason};
 use cryptbench_report::analyse;
 use cryptbench_report::terminal::Style;
 use cryptbench_report::terminal::answer::{Outlook, render};
@@ -292,6 +292,20 @@ fn an_emulated_disk_is_said_to_be_one_first() {
 }
 
 /// Headline and what to take.
+/// A command to paste is a command to trust, and the record may be a stranger's.
+#[test]
+fn no_name_of_a_record_becomes_more_than_a_word_of_a_command() {
+    let open =
+        Fixture { noise_sd: 0.06, blocks: 8, reason: StopReason::Budget, ..Fixture::one_arm(0.9) };
+    let mut record = open.record();
+    (record.plan.budget_s, record.elapsed_s) = (120.0, 120.0);
+    record.plan.set = None;
+    let arm = record.plan.arms.iter_mut().find(|arm| arm.role == ArmRole::Encrypted).unwrap();
+    arm.system = "a;reboot".to_owned();
+    let text = flat(&answer(&record, 120));
+    assert!(text.contains("--systems 'a;reboot' "), "{text}");
+}
+
 fn praised(text: &str) -> String {
     let headline = text.split("\n\n").next().unwrap();
     let take = text.split("\nTake").nth(1).unwrap_or_default();

@@ -58,7 +58,7 @@ fn cpu_finding(view: &View<'_>) -> String {
             .map(|c| measure.seconds_per_gib(c))
             .filter(|s| s.is_finite())
             .collect();
-        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+        cryptbench_stats::mean(&all)
     };
     let encrypted = view.arms().iter().filter(|arm| arm.role == ArmRole::Encrypted);
     let costs: Vec<f64> = encrypted.filter_map(mean).collect();

@@ -29,7 +29,7 @@ pub(super) fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)>
 
 fn mean(values: &[Option<f64>]) -> Option<f64> {
     let known: Vec<f64> = values.iter().flatten().copied().filter(|v| v.is_finite()).collect();
-    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    cryptbench_stats::mean(&known)
 }
 
 fn block(value: f64, (low, high): (f64, f64)) -> char {
