@@ -44,7 +44,11 @@ pub fn run() -> anyhow::Result<()> {
         }
     }
     if faults > 0 {
-        bail!("faults in {} messages of commits: {faults}; see CONTRIBUTING.md", commits.len());
+        bail!("{faults} faults in the messages of {} commits; see CONTRIBUTING.md", commits.len());
+    }
+    if commits.is_empty() {
+        println!("SKIPPED: no commit here is newer than the rule");
+        return Ok(());
     }
     println!("{} messages of commits are as they should be", commits.len());
     Ok(())

@@ -128,7 +128,7 @@ impl Order {
                 }
             }
             // The program refuses a target beside it.
-            None if !self.emulate.is_empty() && self.target.is_empty() => {}
+            None if !self.emulate.trim().is_empty() && self.target.is_empty() => {}
             None => {
                 if consent(("target", &self.target), ("confirm", &self.confirm))? {
                     overwritten.push(&self.target);

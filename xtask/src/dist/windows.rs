@@ -231,10 +231,11 @@ mod tests {
             let time = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
             zip(&files, time, &packed).map(|()| fs::read(packed).unwrap())
         };
-        match (made("1.zip"), made("2.zip")) {
-            (Ok(one), Ok(two)) => assert!(one == two && one.starts_with(b"PK\x03\x04")),
-            (Err(why), _) | (_, Err(why)) => eprintln!("SKIPPED: {why:#}"),
+        if !Path::new("/usr/bin/zip").exists() {
+            return eprintln!("SKIPPED: there is no zip");
         }
+        let (one, two) = (made("1.zip").unwrap(), made("2.zip").unwrap());
+        assert!(one == two && one.starts_with(b"PK\x03\x04"));
     }
 
     #[test]
