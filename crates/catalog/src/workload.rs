@@ -64,13 +64,6 @@ impl Pattern {
     }
 }
 
-/// A record holds the word, which may be that of a later version.
-impl PartialEq<Pattern> for String {
-    fn eq(&self, pattern: &Pattern) -> bool {
-        self == pattern.name()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,7 +72,6 @@ mod tests {
     fn every_pattern_is_known_by_its_word() {
         for pattern in Pattern::ALL {
             assert_eq!(Pattern::of(pattern.name()), Some(pattern));
-            assert!(pattern.name().to_owned() == pattern);
         }
         assert_eq!(Pattern::of("of a later version"), None);
     }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use cryptbench_catalog as catalog;
 use serde::{Deserialize, Serialize};
 
 macro_rules! names {
-    ($(#[$doc:meta])* $kind:ident { $($(#[$of:meta])* $name:ident = $text:literal,)* }) => {
+    ($(#[$doc:meta])* $kind:ident { $($(#[$of:meta])* $name:ident = $text:expr,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(from = "String", into = "String")]
@@ -27,10 +28,8 @@ macro_rules! names {
 
         impl From<String> for $kind {
             fn from(name: String) -> Self {
-                match name.as_str() {
-                    $($text => Self::$name,)*
-                    _ => Self::Unknown(name),
-                }
+                let known = [$(Self::$name),*].into_iter().find(|kind| kind.as_str() == name);
+                known.unwrap_or(Self::Unknown(name))
             }
         }
 
@@ -76,25 +75,25 @@ names! {
     Pattern {
         /// One after the other.
         #[default]
-        Sequential = "sequential",
+        Sequential = catalog::Pattern::Sequential.name(),
         /// At independent random places.
-        Random = "random",
+        Random = catalog::Pattern::Random.name(),
         /// At random places, few of them often.
-        Zipf = "zipf",
+        Zipf = catalog::Pattern::Zipf.name(),
         /// Everywhere once, in random order.
-        Permutation = "permutation",
+        Permutation = catalog::Pattern::Permutation.name(),
         /// One before the other.
-        Backward = "backward",
+        Backward = catalog::Pattern::Backward.name(),
         /// In equal steps.
-        Strided = "strided",
+        Strided = catalog::Pattern::Strided.name(),
         /// Always at the same place.
-        Same = "same",
+        Same = catalog::Pattern::Same.name(),
         /// In runs at places spread evenly.
-        Sampled = "sampled",
+        Sampled = catalog::Pattern::Sampled.name(),
         /// In small files.
-        Files = "files",
+        Files = catalog::Pattern::Files.name(),
         /// In a volume that is opened.
-        Unlock = "unlock",
+        Unlock = catalog::Pattern::Unlock.name(),
     }
 }
 
