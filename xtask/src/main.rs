@@ -60,7 +60,8 @@ enum Command {
     Newcomer(newcomer::Options),
     /// Count what the program survives: kills, power cuts, damaged input, bad devices and more
     Prove(prove::Options),
-    /// Regenerate the transcripts of README.md and docs/ from records that are kept as fixtures
+    /// Regenerate the transcripts of README.md and docs/ from records that are kept as fixtures, and
+    /// the tables of options
     Readme(readme::Options),
     /// Check that the oldest compiler named in the manifests can build everything
     Msrv,

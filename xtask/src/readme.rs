@@ -1,6 +1,7 @@
-//! `cargo xtask readme`: the transcripts in README.md and docs/, and the records that they show.
+//! `cargo xtask readme`: the transcripts in README.md and docs/, the records that they show, and the options of `run`.
 //!
-//! The test that holds them against the program (`cli/tests/integration/transcripts.rs`) writes them.
+//! The tests that hold them against the program (`cli/tests/integration/transcripts.rs`, `cli/src/run/options_page.rs`)
+//! write them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,17 +28,21 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(record) = &options.record {
         keep(record, &Path::new(FIXTURES).join(format!("{}.json", options.name)))?;
     }
-    let test = "transcripts::every_transcript_is_what_the_program_prints_for_that_record";
+    let tests = [
+        "transcripts::every_transcript_is_what_the_program_prints_for_that_record",
+        "run::options_page::docs_have_the_options_as_they_are_defined",
+    ];
     let done = Command::new(env!("CARGO"))
-        .args(["test", "--quiet", "--package", "cryptbench", "--test", "integration", "--"])
-        .args(["--exact", test])
+        .args(["test", "--quiet", "--package", "cryptbench", "--bin", "cryptbench"])
+        .args(["--test", "integration", "--", "--exact"])
+        .args(tests)
         .env("CRYPTBENCH_WRITE", "1")
         .status()
         .context("cannot start cargo")?;
     if !done.success() {
-        bail!("the transcripts cannot be written");
+        bail!("the generated blocks cannot be written");
     }
-    println!("README.md and docs show the records in {FIXTURES}");
+    println!("README.md and docs show the records in {FIXTURES}, and the options of run");
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 //! `cryptbench run`.
 
 pub mod args;
+#[cfg(test)]
+mod options_page;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

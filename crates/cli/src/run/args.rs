@@ -1,8 +1,8 @@
 //! The options of `cryptbench run`, each defined once: name, help, default and what it goes with.
 //!
 //! An option lies in the group that says where it belongs. From the groups follow the sections of the help, of the manual
-//! page and of the shell's completion, what the local page offers ([`offered`]), and what goes with `--resume`
-//! ([`go_with_resume`]).
+//! page and of the shell's completion, the tables of docs/options.md (`options_page.rs`), what the local page offers
+//! ([`offered`]), and what goes with `--resume` ([`go_with_resume`]).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use cryptbench_serve::Offered;
 use crate::args::StudyArg;
 use crate::units::{bytes, duration, pause, percent, setting};
 
-// Headings name the page of docs/ that tells more.
+// Headings name the pages of docs/ that tell more; the help of an option names its own, if it has one.
 const PLACE: &str = "Where (docs/safety.md, docs/systems/paired.md)";
 const WHAT: &str = "What is measured (docs/choosing.md, docs/profiles.md)";
 const HOW: &str = "How long, and how (docs/methodology.md)";
@@ -63,7 +63,7 @@ pub struct PlaceArgs {
     #[expect(clippy::option_option, reason = "the option may stand without a value")]
     pub existing: Option<Option<PathBuf>>,
     /// Measure a modelled device instead of this machine's: hdd-7200, hdd-laptop, sshd, sata-ssd, usb-flash,
-    /// nvme, or a model's file; everything is labelled EMULATED
+    /// nvme, or a model's file; everything is labelled EMULATED (docs/devices.md)
     #[arg(long, value_name = "MODEL|FILE", conflicts_with_all = ["target", "pair", "destroy"])]
     pub emulate: Option<PathBuf>,
     /// Keep an emulated device's bytes in a file in DIR [default: in memory]
@@ -90,8 +90,9 @@ pub struct ConsentArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = WHAT)]
 pub struct WhatArgs {
-    /// Measure this system, or `all` that can run here (repeatable; see `cryptbench systems`) [default: AES-256 alone
-    /// and the first two that can run here of LUKS2, VeraCrypt, gocryptfs, this program's own mount and others]
+    /// Measure this system, or `all` that can run here (repeatable; see `cryptbench systems` and docs/systems/README.md)
+    /// [default: AES-256 alone and the first two that can run here of LUKS2, VeraCrypt, gocryptfs, this program's own mount
+    /// and others]
     #[arg(long, visible_alias = "systems", value_name = "NAME", value_delimiter = ',')]
     pub system: Vec<String>,
     /// Measure no system, only AES-256 alone, in sectors of 512 and 4096 bytes, and its pass-through
@@ -129,7 +130,7 @@ pub struct WhatArgs {
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub max_file: Option<u64>,
     /// Repeat a published study here: its profiles, its systems or what stands in for them, its number of trials;
-    /// and print its table
+    /// and print its table (docs/studies.md)
     #[arg(
         long,
         value_enum,
@@ -201,7 +202,8 @@ pub struct ResultArgs {
     /// Directory for record.json and report.html [default: a new one under the user's data directory]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Leave the record in a directory that a fleet's machines share. A second run of the same plan measures nothing
+    /// Leave the record in a directory that a fleet's machines share (docs/fleet.md). A second run of the same plan
+    /// measures nothing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "resume", "study", "dry_run"])]
     pub fleet: Option<PathBuf>,
     /// What the fleet calls this machine [default: its host name]
