@@ -30,6 +30,7 @@
 //! | what do two samples say that nobody paired? | [`unpaired`] |
 //! | what does it cost on the next machine of this kind? | [`pooled`] |
 //! | does one more run differ from the earlier ones? | [`prediction`] |
+//! | which of several explanations fits? | [`criterion`] |
 //! | how did a published study condense its trials? | [`compatibility`] |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
@@ -37,6 +38,7 @@
 pub mod bootstrap;
 pub mod compatibility;
 pub mod cost_model;
+pub mod criterion;
 pub mod decompose;
 pub mod detect;
 mod distribution;

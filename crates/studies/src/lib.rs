@@ -34,7 +34,7 @@ pub use files::Files;
 pub use number::{Printed, Rederived};
 pub use observation::{Dimension, Observation, Select};
 pub use replay::{Parameter, PublishedError, Replay, Replayed, replay};
-pub use study::{About, Letter, abouts};
+pub use study::{About, Answer, Letter, abouts};
 pub use table::Table;
 
 /// The estimators of the studies: the mean of ten without the largest and the smallest value (study

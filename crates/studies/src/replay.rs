@@ -7,7 +7,7 @@ use crate::error::DataError;
 use crate::files::Files;
 use crate::number::Rederived;
 use crate::observation::Observation;
-use crate::study::{About, Letter, Numbers, STUDIES, Study};
+use crate::study::{About, Answer, Letter, Numbers, STUDIES, Study};
 use crate::table::Table;
 
 /// A study with everything derived from its numbers.
@@ -23,6 +23,9 @@ pub struct Replay {
     pub rederived: Vec<Rederived>,
     /// Its conclusions with their verdicts.
     pub conclusions: Vec<Replayed>,
+    /// Its open questions, answered from its numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answer>,
     /// Errors in the study.
     pub errors: Vec<PublishedError>,
     /// Its numbers.
@@ -88,7 +91,7 @@ pub fn replay(files: &Files, letters: &[Letter]) -> Result<Vec<Replay>, DataErro
 }
 
 fn one(files: &Files, study: &Study) -> Result<Replay, DataError> {
-    let Numbers { observations, rederived, tables } = (study.read)(files)?;
+    let Numbers { observations, rederived, tables, answers } = (study.read)(files)?;
     let conclusions = study
         .conclusions
         .iter()
@@ -107,6 +110,7 @@ fn one(files: &Files, study: &Study) -> Result<Replay, DataError> {
         tables,
         rederived,
         conclusions,
+        answers,
         errors: errors(files, about)?,
         observations,
     })

@@ -1,7 +1,7 @@
 //! Replayed studies as text for a terminal.
 
 use cryptbench_studies::beside::Beside;
-use cryptbench_studies::{Replay, Replayed, Table, Verdict};
+use cryptbench_studies::{Answer, Replay, Replayed, Table, Verdict};
 
 use crate::layout::{grid, hang, paragraph};
 
@@ -73,7 +73,17 @@ pub fn study(study: &Replay, width: usize) -> String {
             width,
         )
     }));
+    if !study.answers.is_empty() {
+        blocks.push(section("What it leaves open, answered from its numbers"));
+        blocks.extend(study.answers.iter().map(|answer| answered(answer, width)));
+    }
     blocks.join("\n\n")
+}
+
+fn answered(answer: &Answer, width: usize) -> String {
+    let lines = answer.lines.iter().map(|line| hang("- ", line, width));
+    let question = paragraph(answer.question, width, 0);
+    std::iter::once(question).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 /// A record beside the published devices.

@@ -58,11 +58,22 @@ pub struct About {
     pub estimator: &'static str,
 }
 
-/// The numbers that a study printed.
+/// The numbers that a study printed, and what follows from them.
+#[derive(Default)]
 pub(crate) struct Numbers {
     pub observations: Vec<Observation>,
     pub rederived: Vec<Rederived>,
     pub tables: Vec<Table>,
+    pub answers: Vec<Answer>,
+}
+
+/// A question that a study leaves open, answered from its numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// The question.
+    pub question: &'static str,
+    /// The answer, a finding in each line, with its residual and how sure it is.
+    pub lines: Vec<String>,
 }
 
 /// A study: one line of [`STUDIES`].

@@ -273,3 +273,46 @@ fn the_table_of_the_documentation_is_what_comes_out() {
         );
     }
 }
+
+/// What is said follows the numbers: the fixed times, the piece of the driver, and the HDD's other place.
+#[test]
+fn study_a_is_answered_from_its_numbers() {
+    let study = replay(&Files::published(), &[Letter::A]).unwrap().remove(0);
+    assert_eq!(study.answers.iter().map(|a| a.lines.len()).sum::<usize>(), 9);
+    let fits = study.tables.iter().find(|t| t.headings.contains(&"criterion")).unwrap();
+    let best = |series: &str| fits.rows.iter().find(|row| row[0] == series).unwrap();
+    assert_eq!(best("ssd, read")[1], "256 KiB pieces");
+    assert_eq!(best("hdd, read")[1], "pieces, slower place");
+    assert_eq!(best("hdd, write")[1], "pieces, slower place");
+    let residual = |row: &[String]| row[4].trim_end_matches(" %").parse::<f64>().unwrap();
+    for series in ["flash, read", "ssd, read", "hdd, read", "hdd, write"] {
+        assert!(residual(best(series)) < 4.0, "{series}");
+    }
+    assert!(residual(best("flash, write")) > 10.0);
+}
+
+#[test]
+fn without_the_slow_hdd_another_place_explains_nothing() {
+    let files = Files::published();
+    // The HDD's encrypted rows as its plain ones.
+    let text = files.text("atto").unwrap();
+    let plain = |line: &str| line.replacen(",encrypted,", ",plain,", 1);
+    let rows: Vec<_> = text.lines().filter(|l| l.starts_with("hdd,")).collect();
+    let plain_of = |line: &str| {
+        let fields: Vec<_> = line.split(',').collect();
+        let like = |other: &&&str| {
+            let others: Vec<_> = other.split(',').collect();
+            others[3] == "plain" && others[4] == fields[4] && others[6] == fields[6]
+        };
+        (*rows.iter().find(like).unwrap()).replacen(",plain,", ",encrypted,", 1)
+    };
+    let change = |line: &str| match line.starts_with("hdd,") && plain(line) != line {
+        true => plain_of(line),
+        false => line.to_owned(),
+    };
+    let changed = text.lines().map(change).collect::<Vec<_>>().join("\n");
+    let study = replay(&files.with("atto", changed).unwrap(), &[Letter::A]).unwrap().remove(0);
+    let fits = study.tables.iter().find(|t| t.headings.contains(&"criterion")).unwrap();
+    let best = fits.rows.iter().find(|row| row[0] == "hdd, read").unwrap();
+    assert!(!best[1].contains("slower place"), "{best:?}");
+}

@@ -1,6 +1,8 @@
 //! Study A: VeraCrypt on a flash drive, an SSD and a hard disk, with its ciphers and key derivation in RAM.
 
+mod causes;
 mod conclusions;
+mod models;
 mod numbers;
 
 use crate::study::{About, Letter, Study};

@@ -9,14 +9,18 @@ use crate::files::Files;
 use crate::number::{Printed, Rederived};
 use crate::observation::{Dimension, Observation};
 use crate::study::Numbers;
+use crate::study::a::causes;
 use crate::table::Table;
 
 pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
-    let mut numbers = Numbers { observations: vec![], rederived: vec![], tables: vec![] };
+    let mut numbers = Numbers::default();
     ciphers(files, &mut numbers)?;
     key_derivation(files, &mut numbers)?;
     atto(files, &mut numbers)?;
     hdtune(files, &mut numbers)?;
+    let (answers, fits) = causes::answers(files)?;
+    numbers.answers = answers;
+    numbers.tables.push(fits);
     Ok(numbers)
 }
 

@@ -74,7 +74,7 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
         rederived.push(percent);
     }
     tables.push(sensitivity(&speeds));
-    Ok(Numbers { observations, rederived, tables })
+    Ok(Numbers { observations, rederived, tables, ..Numbers::default() })
 }
 
 /// The program with which all three ciphers do better, as the study has it, for each device.
