@@ -52,10 +52,12 @@ pub enum System {
 /// The portable crates: they get everything system-specific from `os` and `blockdev`.
 pub const PORTABLE: &[&str] = &[
     "blockdev",
+    "answer",
     "catalog",
     "cipher",
     "cpu",
     "devices",
+    "estimate",
     "fleet",
     "foreign",
     "history",
@@ -64,11 +66,11 @@ pub const PORTABLE: &[&str] = &[
     "microbench",
     "os",
     "record",
-    "report",
     "serve",
     "stats",
     "studies",
     "text",
+    "view",
     "volume",
 ];
 

@@ -9,10 +9,10 @@ mod table;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use cryptbench_answer::quantity::thousands;
 use cryptbench_microbench::cipher::{
     Bottleneck, Direction, INTERFACES, Interface, SpeedRequest, Speeds, bottleneck, plan,
 };
-use cryptbench_report::thousands;
 use cryptbench_runner::{DiskRates, disk_rates};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 

@@ -121,7 +121,7 @@ fn record_of(path: &Path, also: &[PathBuf]) -> anyhow::Result<Option<Record>> {
         return Err(Refusal::usage(path, reason).into());
     }
     let mut record = cryptbench_record::read(path)?;
-    record.results = Some(cryptbench_report::analyse(&record));
+    record.results = Some(cryptbench_answer::analyse(&record));
     Ok(Some(record))
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use cryptbench_report::Names;
+use cryptbench_answer::names::Names;
 use cryptbench_runner::{DryRun, Request, dry_run};
 use cryptbench_text::human;
 use serde_json::{Value, json};

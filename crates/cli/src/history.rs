@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use args::{CheckArgs, HistoryArgs, HistoryCommand};
 use cryptbench_history::check::{Change, Check, check, check_all};
 use cryptbench_history::{History, HistoryError, Run};
 use cryptbench_os::{Directory, dirs, user};
@@ -16,7 +17,6 @@ use serde::Serialize;
 
 use crate::exit::{self, Refusal};
 use crate::say::{print, print_json, print_json_text, terminal_style};
-use args::{CheckArgs, HistoryArgs, HistoryCommand};
 
 /// The file in the state directory.
 const FILE: &str = "history.sqlite";
@@ -132,8 +132,8 @@ fn show(history: &History, id: i64, json: bool) -> anyhow::Result<ExitCode> {
     }
     let origin = format!("record {id} of {}", shown(history.path()));
     let record = cryptbench_record::parse(Path::new(&origin), &document)?;
-    let results = cryptbench_report::analyse(&record);
-    let text = cryptbench_report::terminal::render(&record, &results, terminal_style(false));
+    let results = cryptbench_answer::analyse(&record);
+    let text = cryptbench_view::terminal::render(&record, &results, terminal_style(false));
     print(text.trim_end());
     Ok(ExitCode::SUCCESS)
 }
@@ -160,7 +160,7 @@ fn judge(history: &History, what: Option<&Path>, how: &CheckArgs) -> anyhow::Res
             }
             None => {
                 let mut record = cryptbench_record::read(path)?;
-                record.results = Some(cryptbench_report::analyse(&record));
+                record.results = Some(cryptbench_answer::analyse(&record));
                 Run::of(&record)
             }
         },

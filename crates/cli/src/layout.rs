@@ -1,7 +1,7 @@
 //! Tables and paragraphs in a given number of columns.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table as Grid, TableStyle};
-use cryptbench_report::wrap;
+use cryptbench_view::wrap;
 
 const LINES: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));

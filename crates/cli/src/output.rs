@@ -16,7 +16,6 @@ use cryptbench_os::{Directory, NewFile, Writers, dirs, renamed_by};
 use cryptbench_record::{Event, LOG, Node, Record, TrialLog};
 use cryptbench_runner::RunError;
 use cryptbench_system::provision::data_directory;
-
 use keeper::Keeper;
 
 /// The files of a run.
@@ -340,7 +339,7 @@ mod tests {
     fn record() -> Record {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
         let mut record = cryptbench_record::read(&fixture).unwrap();
-        record.results = Some(cryptbench_report::analyse(&record));
+        record.results = Some(cryptbench_answer::analyse(&record));
         record
     }
 

@@ -5,14 +5,15 @@ mod json;
 
 use std::time::{Duration, Instant};
 
+use board::Board;
+use cryptbench_answer::quantity::share_words;
 use cryptbench_record::{ArmId, ArmRole, Event, Plan, Sink, Target};
-use cryptbench_report::{share_words, wrap};
 use cryptbench_text::{printable, printable_lines};
+use cryptbench_view::wrap;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::run::args::ProgressArg;
 use crate::{say, verbose};
-use board::Board;
 pub use json::Lines;
 
 /// Shows the events of a run: a table that fills on a terminal, a line now and then elsewhere, lines of JSON, or

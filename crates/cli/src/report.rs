@@ -8,9 +8,10 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use cryptbench_os::terminal::STDOUT;
 use cryptbench_record::Record;
-use cryptbench_report::Rows;
-use cryptbench_report::terminal::{Style, answer::Outlook};
 use cryptbench_text::{escaped_json, printable, shown};
+use cryptbench_view::table::Rows;
+use cryptbench_view::terminal::Style;
+use cryptbench_view::terminal::answer::Outlook;
 
 use crate::args::{FormatArg, ReportArgs, TableArg};
 use crate::exit::Refusal;
@@ -27,7 +28,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     }
     let args = &args;
     let mut record = cryptbench_record::read(&args.record)?;
-    record.results = Some(cryptbench_report::analyse(&record));
+    record.results = Some(cryptbench_answer::analyse(&record));
     if let Some(cell) = &args.explain {
         return crate::explain::explain(&record, cell);
     }
@@ -36,7 +37,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     }
     if let Some(file) = &args.share {
         let mut shared = cryptbench_record::to_share(&record);
-        shared.results = Some(cryptbench_report::analyse(&shared));
+        shared.results = Some(cryptbench_answer::analyse(&shared));
         let json = cryptbench_record::to_json(&shared);
         written(file, cryptbench_os::write_named(file, json.as_bytes()))?;
         say::note("names, paths and serial numbers are left out; look at it before you send it");
@@ -107,12 +108,14 @@ fn rendered(record: &Record, format: FormatArg, table: TableArg) -> anyhow::Resu
         FormatArg::Html => page(record).into_bytes(),
         FormatArg::Json => cryptbench_record::to_json(record).into_bytes(),
         FormatArg::Answer => {
-            let answer = cryptbench_report::answer_json::render(record, results, None);
+            let answer = cryptbench_view::json::render(record, results, None);
             format!("{}\n", escaped_json(&serde_json::to_string_pretty(&answer)?)).into_bytes()
         }
-        FormatArg::Csv => cryptbench_report::csv::render(record, results, rows).into_bytes(),
-        FormatArg::Markdown => cryptbench_report::markdown::render(record, results).into_bytes(),
-        FormatArg::Parquet => cryptbench_report::parquet::render(record, results, rows),
+        FormatArg::Csv => cryptbench_view::table::csv::render(record, results, rows).into_bytes(),
+        FormatArg::Markdown => {
+            cryptbench_view::table::markdown::render(record, results).into_bytes()
+        }
+        FormatArg::Parquet => cryptbench_view::table::parquet::render(record, results, rows),
     })
 }
 
@@ -143,13 +146,13 @@ pub fn answer(record: &Record, named: &str, page: Option<&Path>, style: Style) -
     let full = format!("cryptbench report {} --full", printable(named));
     let page = page.map(|page| printable(&at_home(page)).into_owned());
     let outlook = Outlook { here: here.as_deref(), full: &full, page: page.as_deref() };
-    cryptbench_report::terminal::answer::render(record, results, style, outlook)
+    cryptbench_view::terminal::answer::render(record, results, style, outlook)
 }
 
 /// The answer's first sentences and what to take.
 pub fn brief(record: &Record, style: Style) -> String {
     let results = record.results.as_ref().expect("derived by the caller");
-    cryptbench_report::terminal::answer::brief(record, results, style)
+    cryptbench_view::terminal::answer::brief(record, results, style)
 }
 
 /// A path with `~` for the user's home.
@@ -164,7 +167,7 @@ fn at_home(path: &Path) -> String {
 fn print_all(record: &Record, page: &Path) {
     let style = say::terminal_style(say::stdout_is_terminal());
     let results = record.results.as_ref().expect("derived by the caller");
-    let text = cryptbench_report::terminal::render(record, results, style);
+    let text = cryptbench_view::terminal::render(record, results, style);
     let page = shown(page);
     say::print_styled(&format!("{text}\nreport  {}\n", printable(&page)), style);
 }
@@ -172,7 +175,7 @@ fn print_all(record: &Record, page: &Path) {
 /// The page of a record whose results are derived.
 pub fn page(record: &Record) -> String {
     let results = record.results.as_ref().expect("derived by the caller");
-    cryptbench_report::html::page(record, results)
+    cryptbench_view::html::page(record, results)
 }
 
 /// The result of writing a file. A file that may not be replaced is an unsuitable target.

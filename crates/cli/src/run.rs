@@ -108,7 +108,7 @@ pub fn measure_into(
     let mut record = printable_record(record);
     record.in_ram = in_ram;
     record.node = output.node().cloned();
-    record.results = Some(cryptbench_report::analyse(&record));
+    record.results = Some(cryptbench_answer::analyse(&record));
     let saved = output.save(&record);
     if let Saved::In(directory) | Saved::Elsewhere(directory, _) = &saved {
         progress.take(&Event::Saved { directory: directory.to_string_lossy().into_owned() });

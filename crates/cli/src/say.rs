@@ -11,8 +11,8 @@ use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use cryptbench_report::terminal::Style;
 use cryptbench_text::{escaped_json, printable, printable_lines};
+use cryptbench_view::terminal::Style;
 
 /// What `report::format::terminal::paint`, `kdf::table` and clap's usual styles write.
 const OWN: [&str; 7] =
@@ -168,10 +168,10 @@ mod tests {
     fn the_colours_of_every_report_and_of_clap_are_our_own() {
         let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/readme.json");
         let mut record = cryptbench_record::read(fixture.as_ref()).unwrap();
-        record.results = Some(cryptbench_report::analyse(&record));
+        record.results = Some(cryptbench_answer::analyse(&record));
         let results = record.results.as_ref().unwrap();
         let style = Style { width: 120, colour: true };
-        let report = cryptbench_report::terminal::render(&record, results, style);
+        let report = cryptbench_view::terminal::render(&record, results, style);
         let usage = <crate::args::Args as clap::Parser>::try_parse_from(["cryptbench", "--nosuch"]);
         let error = usage.unwrap_err().render().ansi().to_string();
         let help = <crate::args::Args as clap::Parser>::try_parse_from(["cryptbench", "--help"]);

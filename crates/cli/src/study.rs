@@ -9,11 +9,11 @@ use std::process::ExitCode;
 use cryptbench_load::Profile;
 use cryptbench_os::{Details, FileType};
 use cryptbench_record::{Event, InRam, Record, Sink as _};
-use cryptbench_report::studies::brief;
 use cryptbench_studies::here::{Tested, conclusions};
 use cryptbench_studies::own::own;
 use cryptbench_studies::{Letter, Table};
 use cryptbench_text::shown;
+use cryptbench_view::studies::brief;
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use cryptbench_os::write_whole;
 use cryptbench_record::Record;
-use cryptbench_report::Rows;
-use cryptbench_report::parquet::Gathered;
 use cryptbench_text::shown;
+use cryptbench_view::table::Rows;
+use cryptbench_view::table::parquet::Gathered;
 
 use crate::node::hex;
 use crate::{Damaged, Files, FleetError, Found, Observed, stream};
@@ -104,7 +104,7 @@ impl Parts {
         let results = match &record.results {
             Some(results) => results,
             None => {
-                derived = cryptbench_report::analyse(record);
+                derived = cryptbench_answer::analyse(record);
                 &derived
             }
         };

@@ -135,12 +135,13 @@ impl Observed {
         let results = match &record.results {
             Some(results) => results,
             None => {
-                derived = cryptbench_report::analyse(record);
+                derived = cryptbench_answer::analyse(record);
                 &derived
             }
         };
         let (cells, cached) = cells(record, results);
-        let is_rate_limited = cryptbench_report::is_rate_limited(record, results);
+        let is_rate_limited =
+            cryptbench_estimate::rate_limit::is_rate_limited(record, &results.cells);
         Self { cells, cached, is_rate_limited, ..Self::without_cells(path, record) }
     }
 

@@ -39,6 +39,12 @@ pub fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
 }
 
+/// `text` with a space in place of each control character, for text that is broken into lines.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
 /// A JSON text with such characters in strings escaped in JSON's own way (RFC 8259, section 7), so
 /// that its meaning stays the same.
 #[must_use]

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 /// Where text that was made at run time becomes markup.
-const DRAWING: &str = "crates/report/src/drawing";
+const DRAWING: &str = "crates/view/src/drawing";
 
 /// Other such places, each with a reason.
 const ELSEWHERE: &[(&str, &str)] = &[(
-    "crates/report/src/format/html/trials.rs",
+    "crates/view/src/html/trials.rs",
     "JSON, which entities would spoil; its brackets are escaped",
 )];
 
@@ -44,7 +44,7 @@ mod tests {
             check(Path::new(file), line, &mut faults);
             faults.len()
         };
-        let page = "crates/report/src/format/html/mod.rs";
+        let page = "crates/view/src/html/mod.rs";
         assert_eq!(faults(page, "style { (PreEscaped(STYLE)) (PreEscaped(&title)) }"), 1);
         assert_eq!(
             faults(page, "use maud::{Markup, PreEscaped, html};\nstyle: PreEscaped(MORE_STYLE),"),

@@ -18,7 +18,7 @@ const RETIRED: &[(&str, &str, &[&str])] = &[
 const ELSEWHERE: &[(&str, &str)] = &[
     ("Surface", "crates/devices"),
     ("Surface", "crates/runner/src/prepare/emulated.rs"),
-    ("Surface", "crates/report"),
+    ("Surface", "crates/view"),
 ];
 
 /// Finds the retired words in `text`.

@@ -1,9 +1,10 @@
 //! The speeds on one screen: which cipher to take, and which disks each keeps up with.
 
+use cryptbench_answer::quantity::thousands;
 use cryptbench_cipher::{CipherInfo, find};
 use cryptbench_microbench::cipher::{INTERFACES, Speed, Speeds};
-use cryptbench_report::{thousands, wrap};
 use cryptbench_runner::DiskRates;
+use cryptbench_view::wrap;
 
 use super::{rate, threads};
 use crate::layout::bare;

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use cryptbench_microbench::cipher::{SIZES, SpeedRequest, Speeds};
-use cryptbench_report::wrap;
+use cryptbench_view::wrap;
 
 use super::{rate, size, threads};
 use crate::layout::bare;

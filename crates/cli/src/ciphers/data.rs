@@ -1,7 +1,7 @@
 //! The speeds for programs: JSON and CSV with the same fields.
 
 use cryptbench_microbench::cipher::{Speed, Speeds, by_mean};
-use cryptbench_report::csv::lines;
+use cryptbench_view::table::csv::lines;
 use serde_json::{Value, json};
 
 /// Names of the fields, in the order of [`fields`].

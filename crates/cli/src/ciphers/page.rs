@@ -1,7 +1,7 @@
 //! The speeds as a page: what the report crate needs to draw it.
 
 use cryptbench_microbench::cipher::{Bottleneck, Speeds, by_mean};
-use cryptbench_report::{SpeedBar, SpeedChart, SpeedPage, speed_page};
+use cryptbench_view::pages::speed::{SpeedBar, SpeedChart, SpeedPage, speed_page};
 
 use super::{CAVEAT, classes, kernels, method, rate, thread_counts, threads};
 

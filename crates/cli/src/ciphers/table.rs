@@ -3,7 +3,7 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use cryptbench_cipher::{CipherError, CipherInfo, find};
 use cryptbench_microbench::cipher::{Bottleneck, Speeds, Throughput, by_mean};
-use cryptbench_report::wrap;
+use cryptbench_view::wrap;
 
 use super::{CAVEAT, classes, kernels, method, rate, thread_counts, threads};
 

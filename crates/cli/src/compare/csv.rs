@@ -53,5 +53,5 @@ pub fn lines(comparison: &Comparison) -> String {
             rows.push(row);
         }
     }
-    cryptbench_report::csv::lines(rows)
+    cryptbench_view::table::csv::lines(rows)
 }

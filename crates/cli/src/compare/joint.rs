@@ -136,7 +136,7 @@ fn three(value: f64) -> String {
         v if v < 0.995 => format!("{value:.2}"),
         v if v < 9.95 => format!("{value:.1}"),
         v if v < 999.5 => format!("{value:.0}"),
-        _ => cryptbench_report::thousands(value),
+        _ => cryptbench_answer::quantity::thousands(value),
     }
 }
 
@@ -198,5 +198,5 @@ fn csv(joint: &Joint) -> String {
             }
         }
     }
-    cryptbench_report::csv::lines(lines)
+    cryptbench_view::table::csv::lines(lines)
 }

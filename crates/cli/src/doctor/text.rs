@@ -1,6 +1,7 @@
 //! The diagnosis as text.
 
-use cryptbench_report::{clean, wrap};
+use cryptbench_text::clean;
+use cryptbench_view::wrap;
 use textwrap::core::display_width;
 
 use super::diagnosis::{Diagnosis, Finding, Section, State};

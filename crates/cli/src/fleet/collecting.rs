@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use cryptbench_answer::quantity::thousands;
 use cryptbench_fleet::Files;
-use cryptbench_report::thousands;
 use cryptbench_text::shown;
 
 use crate::say::{message, print};

@@ -43,5 +43,5 @@ pub fn lines(report: &Report) -> String {
             rows.push(fields);
         }
     }
-    cryptbench_report::csv::lines(rows)
+    cryptbench_view::table::csv::lines(rows)
 }

@@ -1,8 +1,9 @@
 //! A fleet's report as a page: a forest plot for each kind of work, with one row a group.
 
+use cryptbench_answer::quantity::share_words;
 use cryptbench_fleet::{Report, Row};
-use cryptbench_report::{ForestPage, ForestPlot, ForestRow, forest_page, share_words};
 use cryptbench_text::shown;
+use cryptbench_view::pages::forest::{ForestPage, ForestPlot, ForestRow, forest_page};
 
 use super::text::{LEGEND, choice, kinds, letter, machines, next, records, state, unlike};
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use cryptbench_answer::quantity::{share_words, thousands};
 use cryptbench_fleet::{Group, Kind, Outlier, Report, Row, Share};
-use cryptbench_report::{share_words, thousands};
 use cryptbench_text::shown;
 
 use crate::layout::{grid, hang, paragraph};

@@ -1,7 +1,8 @@
 //! The times on one screen: whether to change the PIM, how long each function takes, and the largest PIM within a wait.
 
+use cryptbench_answer::quantity::thousands;
 use cryptbench_microbench::kdf::KdfSpeed;
-use cryptbench_report::{thousands, wrap};
+use cryptbench_view::wrap;
 
 use super::study::{DICEWARE_BITS, Study};
 use super::wording::{asked, bits, name};

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_kdf::{Argon2Kind, Argon2Params, Derivation, Effort, KdfError, Tier};
-use cryptbench_report::wrap;
+use cryptbench_view::wrap;
 use cryptbench_volume::Access;
 use cryptbench_volume::format::luks;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use cryptbench_kdf::Derivation;
 use cryptbench_microbench::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed, Point};
-use cryptbench_report::csv::lines;
+use cryptbench_view::table::csv::lines;
 use serde_json::{Value, json};
 
 use super::study::Study;

@@ -1,6 +1,6 @@
 //! The study as a page: what the report crate needs to draw it.
 
-use cryptbench_report::{KdfBar, KdfChart, KdfPage, KdfTable, kdf_page};
+use cryptbench_view::pages::kdf::{KdfBar, KdfChart, KdfPage, KdfTable, kdf_page};
 
 use super::study::Study;
 use super::table::{kernels, sections};

@@ -1,8 +1,9 @@
 //! The study for people at a terminal.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use cryptbench_report::terminal::Style;
-use cryptbench_report::{thousands, wrap};
+use cryptbench_answer::quantity::thousands;
+use cryptbench_view::terminal::Style;
+use cryptbench_view::wrap;
 
 use super::study::Study;
 use super::wording::{

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use cryptbench_answer::quantity::thousands;
 use cryptbench_kdf::{Derivation, Function};
 use cryptbench_microbench::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed};
-use cryptbench_report::thousands;
 
 use super::study::{DICEWARE_BITS, Study};
 

@@ -1,7 +1,7 @@
 //! Predictions for people, in 80 columns.
 
-use cryptbench_report::wrap;
 use cryptbench_text::human;
+use cryptbench_view::wrap;
 
 use super::validate::Group;
 use super::{Cell, Prediction};

@@ -4,8 +4,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use cryptbench_answer::figure::in_order;
+use cryptbench_answer::names::Names;
+use cryptbench_answer::quantity::share_words;
 use cryptbench_record::{Arm, ArmId, ArmRole, Plan, WorkloadId};
-use cryptbench_report::{Names, answer_json, in_order, share_words};
+use cryptbench_view::json;
 use serde_json::Value;
 
 use crate::layout::bare;
@@ -129,7 +132,7 @@ impl Board {
     pub fn json(&self) -> Value {
         let Table { corner, headings, rows } = self.table();
         let share = |share: Option<Share>| {
-            share.map_or(Value::Null, |(kept, low, high)| answer_json::share(kept, low, high))
+            share.map_or(Value::Null, |(kept, low, high)| json::share(kept, low, high))
         };
         let row = |(name, shares): (String, Vec<Option<Share>>)| {
             let values: Vec<Value> = shares.into_iter().map(share).collect();
@@ -137,7 +140,7 @@ impl Board {
         };
         let rows: Vec<Value> = rows.into_iter().map(row).collect();
         let caption = "% of plain speed so far, with its interval";
-        answer_json::table(caption, corner, &headings, &rows, &[])
+        json::table(caption, corner, &headings, &rows, &[])
     }
 
     fn table(&self) -> Table {

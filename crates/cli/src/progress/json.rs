@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use cryptbench_answer::names::Names;
 use cryptbench_os::terminal::silence_errors;
 use cryptbench_record::{Arm, Event, Plan, Sink, Target, Workload};
-use cryptbench_report::Names;
 use serde_json::{Value, json};
 
 use super::board::Board;

@@ -9,9 +9,9 @@ use std::path::Path;
 use anyhow::Context as _;
 use cryptbench_os::{Directory, NewFile};
 use cryptbench_record::Record;
-use cryptbench_report::charts::{Chart, charts};
-use cryptbench_report::drawing::MARK;
 use cryptbench_text::shown;
+use cryptbench_view::charts::{Chart, charts};
+use cryptbench_view::drawing::MARK;
 
 use super::written;
 use crate::exit::Refusal;

@@ -50,9 +50,9 @@ fn records() {
         }
         let _ = cryptbench_fleet::read(path);
         let Ok(record) = cryptbench_record::read(path) else { return };
-        let results = cryptbench_report::analyse(&record);
-        let _ = cryptbench_report::markdown::render(&record, &results);
-        let _ = cryptbench_report::html::page(&record, &results);
+        let results = cryptbench_answer::analyse(&record);
+        let _ = cryptbench_view::table::markdown::render(&record, &results);
+        let _ = cryptbench_view::html::page(&record, &results);
     });
 }
 
@@ -76,7 +76,7 @@ fn logs() {
         fs::copy(path, run.join(cryptbench_record::LOG)).unwrap();
         if let Ok(lines) = cryptbench_record::read_log(&run) {
             let _ =
-                cryptbench_record::fold(&lines).map(|record| cryptbench_report::analyse(&record));
+                cryptbench_record::fold(&lines).map(|record| cryptbench_answer::analyse(&record));
             let _ = cryptbench_record::fold_to_resume(&lines);
         }
     });

@@ -20,12 +20,12 @@ fn everything_about_one_cell_of_a_real_record() {
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/builtin-only.json"),
     )
     .unwrap();
-    let results = cryptbench_report::analyse(&record);
+    let results = cryptbench_answer::analyse(&record);
     for cell in results.cells.iter().filter(|c| c.kept.is_some()) {
         let done = explained(&format!("{}/{}", cell.workload, cell.arm), "200");
         let shown = text(&done.stdout);
         assert!(done.status.success(), "{}", text(&done.stderr));
-        let verdict = cryptbench_report::verdict_words(cell.verdict.as_ref().unwrap());
+        let verdict = cryptbench_answer::wording::verdict_words(cell.verdict.as_ref().unwrap());
         assert!(shown.contains(&verdict), "{verdict} in {shown}");
         let kept = format!("{:.0} % [", 100.0 * cell.kept.unwrap().ratio);
         assert!(shown.contains(&kept), "{kept} in {shown}");

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
+use cryptbench_estimate::cells::{arm_cells, cells};
 use cryptbench_record::{
-    Arm, ArmRole, Engine, Machine, Observation, Operation, Pattern, Plan, Record, Results, SCHEMA,
+    Arm, ArmRole, Cell, Engine, Machine, Observation, Operation, Pattern, Plan, Record, SCHEMA,
     Scratch, Target, Verdict, Workload,
 };
-use cryptbench_report::{analyse, arm_cells};
 use cryptbench_runner::{Bench, Halt, Turns, half_width};
 
 use super::storage::{Disturbance, Storage};
@@ -120,7 +120,7 @@ pub fn run(scenario: &Scenario, seed: u64) -> Vec<Found> {
     let mut disk = Disk { storage, scenario, now: Duration::ZERO, place: None };
     let course = Course::of(&plan, &[], &mut disk);
     assert!(course.halt.is_none());
-    let results = analyse(&Record {
+    let judged = cells(&Record {
         schema: SCHEMA.to_owned(),
         program_version: String::new(),
         run_id: String::new(),
@@ -139,11 +139,11 @@ pub fn run(scenario: &Scenario, seed: u64) -> Vec<Found> {
         results: None,
         title: None,
     });
-    found(scenario, &results)
+    found(scenario, &judged)
 }
 
-fn found(scenario: &Scenario, results: &Results) -> Vec<Found> {
-    let cells: Vec<_> = arm_cells(results, "a2").collect();
+fn found(scenario: &Scenario, judged: &[Cell]) -> Vec<Found> {
+    let cells: Vec<_> = arm_cells(judged, "a2").collect();
     assert_eq!(cells.len(), scenario.workloads);
     (cells.iter().enumerate())
         .map(|(workload, cell)| {

@@ -1,0 +1,49 @@
+//! What the figures show besides the answer: where the time goes, which cipher is fast, what each system suits, and known
+//! risks. Each sentence has the figure and the interval that support it, and is left out if the data do not.
+
+mod bottleneck;
+mod cipher;
+pub mod container;
+pub mod opening;
+mod risks;
+pub mod settings;
+mod suitability;
+
+use cryptbench_estimate::arms::is_choice;
+use cryptbench_estimate::form::Form;
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_estimate::ranking::Mean;
+use cryptbench_estimate::soundness::{has_known_weakness, is_unsound};
+use cryptbench_record::{Arm, ArmRole};
+
+use crate::quantity::percent_digits;
+
+/// The sentences. Records do not contain them, because they follow from the trials.
+pub fn observations(lookup: &Lookup<'_>) -> Vec<String> {
+    if Form::of(lookup.record) == Form::Unlock {
+        return Vec::new();
+    }
+    let arms = sound(lookup);
+    let choices: Vec<&Arm> = arms.iter().copied().filter(|arm| is_choice(arm)).collect();
+    let mut found = Vec::new();
+    found.extend(cipher::fastest(lookup, &arms));
+    found.extend(bottleneck::bottleneck(lookup));
+    // What nobody should take is suited for nothing.
+    let usable: Vec<&Arm> =
+        choices.iter().copied().filter(|arm| !has_known_weakness(arm)).collect();
+    found.extend(suitability::uses(lookup, &usable));
+    found.extend(risks::risks(&choices));
+    found
+}
+
+/// The encrypted arms that encrypt and lose no data, as far as that was checked.
+fn sound<'a>(lookup: &Lookup<'a>) -> Vec<&'a Arm> {
+    let encrypted = lookup.arms().iter().filter(|a| a.role == ArmRole::Encrypted);
+    encrypted.filter(|arm| !is_unsound(lookup.record, arm)).collect()
+}
+
+/// `86 % [83, 89]`.
+fn interval(mean: &Mean) -> String {
+    let [ratio, low, high] = [mean.ratio, mean.low, mean.high].map(|r| percent_digits(100.0 * r));
+    format!("{ratio} % [{low}, {high}]")
+}

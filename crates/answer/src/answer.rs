@@ -1,0 +1,97 @@
+//! The answer of a run as data: what it costs, what to take, what to avoid, and what is still open. The terminal and the
+//! page draw this one model.
+
+use std::path::Path;
+
+use cryptbench_estimate::cast::Cast;
+use cryptbench_estimate::form::Form;
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_record::InUse;
+
+use crate::figure::{Figure, figure};
+use crate::names::Names;
+use crate::{avoid, headline, machine, open, opening, take};
+
+/// Lines of advice at most, over [`Answer::take`] and [`Answer::avoid`].
+pub(crate) const MOST_ADVICE: usize = 5;
+
+/// The answer.
+pub struct Answer<'a> {
+    /// The answer in a sentence or two, with what it holds for.
+    pub headline: Vec<String>,
+    /// The figures behind it.
+    pub figure: Figure<'a>,
+    /// What to do, each line with its figure; what the machine itself does wrong comes first.
+    pub take: Vec<String>,
+    /// What not to use, and why.
+    pub avoid: Vec<String>,
+    /// What is undecided, unmeasured or was disturbed, the most important first.
+    pub open: Vec<Open>,
+}
+
+/// One open question.
+pub struct Open {
+    /// What is open, and why.
+    pub text: String,
+    /// What settles it.
+    pub command: Option<String>,
+}
+
+impl Open {
+    pub(crate) fn new(text: String) -> Self {
+        Self { text, command: None }
+    }
+
+    /// Text and command in one line.
+    pub fn line(&self) -> String {
+        match &self.command {
+            Some(command) => format!("{} {command}", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
+
+/// The answer of a run whose cells are judged. `here` is the directory in which commands will be typed.
+pub fn answer<'a>(lookup: &'a Lookup<'a>, here: Option<&Path>) -> Answer<'a> {
+    if Form::of(lookup.record) == Form::Unlock {
+        return opening::answer(lookup);
+    }
+    let names = Names::of(&lookup.record.plan);
+    let view = View { lookup, names, cast: Cast::of(lookup), here };
+    let (mut take, avoid) = (machine::remedies(&view), avoid::avoid(&view));
+    take.extend(take::take(&view));
+    take.truncate(MOST_ADVICE - avoid.len().min(2));
+    let room = MOST_ADVICE - take.len();
+    Answer {
+        headline: headline::headline(&view),
+        figure: figure(&view),
+        take,
+        avoid: avoid.into_iter().take(room).collect(),
+        open: open::open(&view),
+    }
+}
+
+/// What the parts of an answer look at.
+pub(crate) struct View<'a, 'h> {
+    pub(crate) lookup: &'a Lookup<'a>,
+    pub(crate) names: Names,
+    pub(crate) cast: Cast<'a>,
+    pub(crate) here: Option<&'h Path>,
+}
+
+impl View<'_, '_> {
+    /// The device in use, if the run compared one with the device below it.
+    pub(crate) fn in_use(&self) -> Option<&InUse> {
+        self.lookup.record.target.paired.as_ref()?.in_use.as_ref()
+    }
+
+    /// What was measured: the name of the disk, or of the model that stood for one.
+    pub(crate) fn place(&self) -> String {
+        let target = &self.lookup.record.target;
+        match (&target.emulated, &target.device) {
+            (Some(emulated), _) => format!("the EMULATED {}", emulated.model),
+            (None, Some(device)) => device.name.clone(),
+            (None, None) => target.directory.clone(),
+        }
+    }
+}

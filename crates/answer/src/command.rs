@@ -1,0 +1,125 @@
+//! The command that decides what is undecided.
+
+use std::path::Path;
+
+use cryptbench_catalog::{BUILTIN, Encrypts, encrypts};
+use cryptbench_estimate::budget::{Need, rounded};
+use cryptbench_record::{Arm, ArmRole, BUILTIN_ONLY, Plan, Record};
+use cryptbench_text::{quoted, quoted_path};
+
+/// Longest budget that is suggested, seconds, unless the run itself took a good part of it.
+const LONGEST_S: f64 = 3600.0;
+
+/// So many times as long as it took is not too long.
+const NOT_TOO_LONG: f64 = 3.0;
+
+/// Budgets that people type, seconds.
+const BUDGETS: [(f64, &str); 12] = [
+    (120.0, "2m"),
+    (180.0, "3m"),
+    (300.0, "5m"),
+    (600.0, "10m"),
+    (900.0, "15m"),
+    (1200.0, "20m"),
+    (1800.0, "30m"),
+    (2700.0, "45m"),
+    (LONGEST_S, "1h"),
+    (2.0 * LONGEST_S, "2h"),
+    (4.0 * LONGEST_S, "4h"),
+    (12.0 * LONGEST_S, "12h"),
+];
+
+/// More systems than this are not named in a command.
+const MOST_SYSTEMS: usize = 4;
+
+/// What follows `cryptbench run` for the repeats that are needed: a longer budget, or more trials where their number is
+/// fixed. Nothing where an hour is not enough, or nothing is needed.
+pub(crate) fn options(record: &Record, needs: &[Need]) -> Option<String> {
+    let most = needs.iter().copied().max_by(|a, b| a.factor().total_cmp(&b.factor()))?;
+    let plan = &record.plan;
+    let measuring: f64 = record.trials.iter().map(|t| t.measured.elapsed_s).sum();
+    let setup = (record.elapsed_s - measuring * 1.3).max(0.0);
+    let wanted = setup + (record.elapsed_s - setup).max(1.0) * most.factor();
+    if wanted > LONGEST_S.max(NOT_TOO_LONG * record.elapsed_s) {
+        return None;
+    }
+    if plan.fixed_trials().is_some() {
+        return Some(format!("--trials {}", rounded(most.need)));
+    }
+    // Never less than what was not enough.
+    let wanted = wanted.max(plan.budget_s * 1.01);
+    let (_, words) = BUDGETS.iter().find(|(seconds, _)| *seconds >= wanted)?;
+    let pairs = match most.need > plan.max_pairs {
+        true => format!(" --max-pairs {}", rounded(most.need)),
+        false => String::new(),
+    };
+    Some(format!("--budget {words}{pairs}"))
+}
+
+/// `cryptbench run` as this run was asked for, typed in `here`, of the arms that are named or of all; nothing where a
+/// command could not say it, or would overwrite something.
+pub(crate) fn command(
+    record: &Record,
+    here: Option<&Path>,
+    arms: &[&Arm],
+    options: &str,
+) -> Option<String> {
+    let target = &record.target;
+    // The device in use is all that such a run measures.
+    if let Some(place) = target.places().find(|place| place.in_use.is_some()) {
+        let device = quoted_path(place.directory.as_ref());
+        return Some(format!("sudo cryptbench run --existing {device} {options}"));
+    }
+    let is_directory = target.kind.as_deref().is_none_or(|kind| kind == "directory");
+    // Where a profile's file lies is not known, nor what a place of the user's stands for.
+    if !is_directory || target.paired.is_some() || record.plan.profile != "quick" {
+        return None;
+    }
+    let mut words = vec!["cryptbench run".to_owned()];
+    match &target.emulated {
+        Some(emulated) => words.push(format!("--emulate {}", quoted(&emulated.model))),
+        None if here.is_some_and(|here| here == Path::new(&target.directory)) => {}
+        None => words.push(quoted_path(target.directory.as_ref())),
+    }
+    words.extend(systems(&record.plan, arms));
+    words.push(options.to_owned());
+    Some(words.join(" "))
+}
+
+fn systems(plan: &Plan, arms: &[&Arm]) -> Vec<String> {
+    match plan.arm_set() {
+        Some(BUILTIN_ONLY) if arms.is_empty() => return vec!["--builtin-only".to_owned()],
+        // The program chooses the same again.
+        Some(set) if arms.is_empty() && plan.set.is_some() => {
+            return set.ends_with("/split").then(|| "--split".to_owned()).into_iter().collect();
+        }
+        _ => {}
+    }
+    let encrypted = || plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted);
+    let among = |arm: &&Arm| arms.is_empty() || arms.iter().any(|wanted| wanted.id == arm.id);
+    let distinct = |of: &dyn Fn(&Arm) -> Option<String>| {
+        let mut found: Vec<String> = Vec::new();
+        for value in encrypted().filter(among).filter_map(of) {
+            if !found.contains(&value) {
+                found.push(value);
+            }
+        }
+        found
+    };
+    let systems = distinct(&|arm| Some(arm.system.clone()));
+    let only_builtin = encrypted().all(|arm| arm.system == BUILTIN.name);
+    let mut words = Vec::new();
+    if !only_builtin {
+        words.push(match systems.len() > MOST_SYSTEMS {
+            true => "--systems all".to_owned(),
+            false => format!("--systems {}", quoted(&systems.join(","))),
+        });
+    }
+    let ours =
+        |arm: &Arm| arm.cipher.clone().filter(|_| encrypts(&arm.system) == Some(Encrypts::Own));
+    let ciphers = distinct(&ours);
+    if ciphers.iter().any(|cipher| cipher != "aes-256-xts") {
+        words.push(format!("--cipher {}", quoted(&ciphers.join(","))));
+    }
+    words
+}

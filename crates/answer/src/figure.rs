@@ -1,0 +1,410 @@
+//! The figures of an answer: workloads in rows while there are few choices, else choices in rows.
+
+use cryptbench_catalog::{BUILTIN, Family};
+use cryptbench_estimate::class::Class;
+use cryptbench_estimate::cpu::Measure;
+use cryptbench_estimate::device::moves_bytes;
+use cryptbench_estimate::ranking::{Mean, mean_kept};
+use cryptbench_estimate::verdict::HOPELESS_PERCENT;
+use cryptbench_record::{Arm, Verdict, Workload};
+
+use crate::answer::View;
+use crate::kinds::{kind, kinds};
+use crate::names::{capitalised, cipher, family};
+use crate::opening::OpeningRow;
+use crate::quantity::{fraction, headline};
+
+/// More choices than this are rows.
+const MOST_COLUMNS: usize = 3;
+
+/// More workloads than this are shown by kind.
+const MOST_ROWS: usize = 10;
+
+/// Kinds of work that a row of choices has room for.
+const MOST_KINDS: usize = 4;
+
+/// What is drawn.
+pub enum Figure<'a> {
+    /// For few choices.
+    Columns(Columns),
+    /// For many choices.
+    Ladder(Ladder<'a>),
+    /// For a run that opens volumes.
+    Openings(Vec<OpeningRow>),
+    /// Plain storage alone, or nothing.
+    Nothing,
+}
+
+/// One row per workload, or per kind of work.
+pub struct Columns {
+    /// The choices, the floor last.
+    pub columns: Vec<Column>,
+    /// In the order of [`in_order`].
+    pub rows: Vec<Row>,
+    /// What is common to all columns: `AES-256 alone`; nothing where they are systems.
+    pub title: Option<String>,
+    /// The name of the column whose CPU time is shown.
+    pub cpu_of: Option<String>,
+}
+
+/// A choice, or the floor.
+pub struct Column {
+    /// What people call it.
+    pub name: String,
+    /// Whether it is the engine in this process, which nobody can install.
+    pub is_engine: bool,
+    /// Whether no system was faster than it.
+    pub is_floor: bool,
+}
+
+/// A workload or a kind of work.
+pub struct Row {
+    /// What people call it.
+    pub name: String,
+    /// Speed of plain storage; empty for a kind, whose workloads have several.
+    pub plain: String,
+    /// One for each column.
+    pub values: Vec<Value>,
+    /// How far plain storage differs from itself, as a fraction.
+    pub noise: Option<f64>,
+    /// Whether it begins another size of requests or another thing that is done.
+    pub begins: bool,
+    /// CPU seconds per GiB of plain and of the column that [`Columns::cpu_of`] names.
+    pub cpu: Option<(f64, f64)>,
+}
+
+/// A share of plain speed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// The share, where there is one.
+    pub kept: Option<Mean>,
+    /// What may be said of it.
+    pub mark: Mark,
+}
+
+/// What may be said of a share of plain speed. No mark denies what its interval shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Slower than plain.
+    Slower,
+    /// Faster than plain.
+    Faster,
+    /// Equivalent within the margin.
+    Same,
+    /// Nothing found where a loss would have shown, about as sure as plain storage is of itself.
+    NoLoss,
+    /// The interval is too wide, or shows something that is not proven.
+    Undecided,
+    /// A cache answered.
+    Cached,
+    /// Too few repeats.
+    Unmeasured,
+}
+
+impl Mark {
+    fn of(verdict: Option<&Verdict>) -> Self {
+        match verdict {
+            Some(Verdict::Costs { .. }) => Self::Slower,
+            Some(Verdict::Gains { .. }) => Self::Faster,
+            Some(Verdict::Equivalent { .. }) => Self::Same,
+            Some(Verdict::WithinNoise { noise_percent }) if *noise_percent <= HOPELESS_PERCENT => {
+                Self::NoLoss
+            }
+            Some(
+                Verdict::Inconclusive { .. }
+                | Verdict::WithinNoise { .. }
+                | Verdict::LikelyCosts { .. }
+                | Verdict::LikelyGains { .. },
+            ) => Self::Undecided,
+            Some(Verdict::Cached) => Self::Cached,
+            Some(Verdict::TooFewPairs) | None => Self::Unmeasured,
+        }
+    }
+
+    /// The character behind the figure.
+    pub fn char(self) -> char {
+        match self {
+            Self::Slower => '▼',
+            Self::Faster => '▲',
+            Self::Same => '=',
+            Self::Undecided => '?',
+            Self::NoLoss | Self::Cached | Self::Unmeasured => ' ',
+        }
+    }
+
+    /// What it means; nothing where the figure itself says so.
+    pub fn words(self, margin: f64) -> String {
+        match self {
+            Self::Slower => "slower".to_owned(),
+            Self::Faster => "faster".to_owned(),
+            Self::Same => format!("within {}", fraction(margin)),
+            Self::NoLoss => "no loss found".to_owned(),
+            Self::Undecided => "undecided".to_owned(),
+            Self::Cached => "a cache answered".to_owned(),
+            Self::Unmeasured => "not measured".to_owned(),
+        }
+    }
+}
+
+/// One row per choice.
+pub struct Ladder<'a> {
+    /// Names of the kinds of work, in columns.
+    pub kinds: Vec<String>,
+    /// The choices, the fastest first.
+    pub rungs: Vec<Rung<'a>>,
+    /// The engine in this process, which has no place.
+    pub floor: Option<Rung<'a>>,
+    /// Whether no system was faster than it.
+    pub is_floor: bool,
+    /// Workloads that the mean is over.
+    pub over: usize,
+    /// Workloads in all.
+    pub workloads: usize,
+}
+
+/// One choice.
+pub struct Rung<'a> {
+    /// The arm.
+    pub arm: &'a Arm,
+    /// What people call it.
+    pub name: String,
+    /// None where it is not ranked, for `unranked`.
+    pub place: Option<usize>,
+    /// Of its system.
+    pub family: Family,
+    /// Whether nobody should take it.
+    pub avoid: bool,
+    /// Mean over the workloads of the ranking.
+    pub all: Option<Mean>,
+    /// Means over the kinds of work; one that a cache answered has none.
+    pub kinds: Vec<Value>,
+    /// CPU seconds per GiB, the mean over workloads that move bytes.
+    pub cpu: Option<f64>,
+    /// Why it has no place.
+    pub unranked: Option<&'static str>,
+}
+
+/// The figure for as many choices as there are.
+pub(crate) fn figure<'a>(view: &View<'a, '_>) -> Figure<'a> {
+    let shown = view.cast.shown();
+    match view.cast.spoken().len() {
+        0 => Figure::Nothing,
+        n if n <= MOST_COLUMNS => match columns(view, &shown) {
+            // No trial was measured, so there is no speed either.
+            columns if columns.rows.is_empty() => Figure::Nothing,
+            columns => Figure::Columns(columns),
+        },
+        _ => Figure::Ladder(ladder(view)),
+    }
+}
+
+fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
+    let lookup = view.lookup;
+    let only_engines = view.cast.choices.is_empty();
+    // Sizes of sectors alone where all columns are of one cipher.
+    let ciphers: Vec<Option<String>> = arms.iter().map(|a| cipher(a)).collect();
+    let common = only_engines && ciphers.windows(2).all(|pair| pair[0] == pair[1]);
+    let title = match (common, ciphers.first()) {
+        (true, Some(Some(cipher))) => Some(format!("{cipher} alone")),
+        _ => None,
+    };
+    let name = |arm: &Arm| match (&title, arm.data_unit) {
+        (Some(_), Some(unit)) => format!("{unit} B"),
+        _ if arm.system == BUILTIN.name && !only_engines => {
+            format!("{} alone", cipher(arm).unwrap_or_else(|| arm.label.clone()))
+        }
+        _ => view.names.arm(arm).to_owned(),
+    };
+    let columns: Vec<Column> = arms
+        .iter()
+        .map(|arm| Column {
+            name: name(arm),
+            is_engine: arm.system == BUILTIN.name,
+            is_floor: arm.system == BUILTIN.name && view.cast.is_floor,
+        })
+        .collect();
+    // The choice that is taken: the first of the ranking that is not to be avoided, else the last column.
+    let is_taken = |arm: &&Arm| !super::avoid::is_avoided(view, arm);
+    let taken = view.cast.ranked().map(|row| row.arm).find(is_taken);
+    let cpu_arm = taken.or(arms.last().copied());
+    let measured = |w: &&Workload| {
+        lookup.arms().iter().any(|arm| lookup.cell(w, arm).is_some_and(|c| c.trials > 0))
+    };
+    let workloads: Vec<&Workload> = lookup.workloads().iter().filter(measured).collect();
+    // By size, then by what is done, in the order in which the profile has each first.
+    let workloads: Vec<&Workload> =
+        sizes(&workloads).into_iter().flat_map(|(_, members)| members).collect();
+    let rows = match workloads.len() {
+        n if n > MOST_ROWS => by_kind(view, arms, cpu_arm, &workloads),
+        _ => by_workload(view, arms, cpu_arm, &workloads),
+    };
+    let cpu_of = cpu_arm.filter(|_| rows.iter().any(|r| r.cpu.is_some())).map(&name);
+    Columns { columns, rows, title, cpu_of }
+}
+
+fn by_workload(
+    view: &View<'_, '_>,
+    arms: &[&Arm],
+    cpu_arm: Option<&Arm>,
+    workloads: &[&Workload],
+) -> Vec<Row> {
+    let lookup = view.lookup;
+    let mut before: Option<String> = None;
+    workloads
+        .iter()
+        .map(|w| {
+            let plain = lookup.plain(w).filter(|c| c.trials > 0);
+            let kind = kind(w);
+            let begins = before.replace(kind.clone()).is_some_and(|before| before != kind);
+            Row {
+                name: view.names.workload(w).to_owned(),
+                plain: plain.map_or_else(String::new, |c| headline(w, c)),
+                values: arms.iter().map(|arm| value(view, w, arm)).collect(),
+                noise: plain.and_then(|c| c.noise_of_mean),
+                begins,
+                cpu: cpu(view, &[w], cpu_arm),
+            }
+        })
+        .collect()
+}
+
+fn by_kind(
+    view: &View<'_, '_>,
+    arms: &[&Arm],
+    cpu_arm: Option<&Arm>,
+    workloads: &[&Workload],
+) -> Vec<Row> {
+    let row = |(name, members): (String, Vec<&Workload>)| Row {
+        name: match members.len() {
+            1 => capitalised(&name),
+            n => format!("{} ({n})", capitalised(&name)),
+        },
+        plain: String::new(),
+        values: arms.iter().map(|arm| of_kind(view, arm, &members)).collect(),
+        noise: None,
+        begins: false,
+        cpu: cpu(view, &members, cpu_arm),
+    };
+    sizes(workloads).into_iter().map(row).collect()
+}
+
+/// A plan's workloads in the order in which the answer has them: those of one size together, then of one kind.
+#[must_use]
+pub fn in_order(workloads: &[Workload]) -> Vec<&Workload> {
+    let all: Vec<&Workload> = workloads.iter().collect();
+    sizes(&all).into_iter().flat_map(|(_, members)| members).collect()
+}
+
+/// The kinds of these workloads, those of one size together.
+fn sizes<'a>(workloads: &[&'a Workload]) -> Vec<(String, Vec<&'a Workload>)> {
+    let mut kinds = kinds(workloads.iter().copied());
+    let mut order: Vec<Class> = Vec::new();
+    for w in workloads {
+        if !order.contains(&Class::of(w)) {
+            order.push(Class::of(w));
+        }
+    }
+    let rank = |members: &[&Workload]| {
+        members.first().and_then(|w| order.iter().position(|class| *class == Class::of(w)))
+    };
+    kinds.sort_by_key(|(_, members)| rank(members));
+    kinds
+}
+
+/// What one workload shows of an arm.
+pub(crate) fn value(view: &View<'_, '_>, workload: &Workload, arm: &Arm) -> Value {
+    let cell = view.lookup.cell(workload, arm);
+    let kept = cell.filter(|c| !c.cached).and_then(|c| c.kept);
+    Value {
+        kept: kept.map(|e| Mean { ratio: e.ratio, low: e.low, high: e.high }),
+        mark: Mark::of(cell.and_then(|c| c.verdict.as_ref())),
+    }
+}
+
+/// What several workloads show of an arm together. A cache in one of them leaves no mean.
+pub(crate) fn of_kind(view: &View<'_, '_>, arm: &Arm, members: &[&Workload]) -> Value {
+    let values: Vec<Value> = members.iter().map(|w| value(view, w, arm)).collect();
+    let has = |mark: Mark| values.iter().any(|v| v.mark == mark);
+    let estimated: Vec<&Workload> =
+        members.iter().zip(&values).filter(|(_, v)| v.kept.is_some()).map(|(w, _)| *w).collect();
+    let plain_cached = |w: &&&Workload| view.lookup.plain(w).is_some_and(|c| c.cached);
+    let all_cached = members.iter().filter(plain_cached).count();
+    let cached = values.iter().filter(|v| v.mark == Mark::Cached).count() > all_cached;
+    let Some(kept) = mean_kept(view.lookup, arm, &estimated).filter(|_| !cached) else {
+        let mark = if has(Mark::Cached) { Mark::Cached } else { Mark::Unmeasured };
+        return Value { kept: None, mark };
+    };
+    let excluded = kept.high < 1.0 || kept.low > 1.0;
+    let mark = match () {
+        () if kept.high < 1.0 && has(Mark::Slower) => Mark::Slower,
+        () if kept.low > 1.0 && has(Mark::Faster) => Mark::Faster,
+        () if excluded || has(Mark::Undecided) => Mark::Undecided,
+        () if values.iter().all(|v| v.mark == Mark::Same) => Mark::Same,
+        () => Mark::NoLoss,
+    };
+    Value { kept: Some(kept), mark }
+}
+
+/// CPU seconds per GiB of plain and of an arm, the mean over those workloads that move bytes.
+fn cpu(view: &View<'_, '_>, members: &[&Workload], arm: Option<&Arm>) -> Option<(f64, f64)> {
+    let plain = cryptbench_estimate::arms::plain_arm(view.lookup.record)?;
+    Some((mean_cpu(view, members, plain)?, mean_cpu(view, members, arm?)?))
+}
+
+fn mean_cpu(view: &View<'_, '_>, members: &[&Workload], arm: &Arm) -> Option<f64> {
+    let measure = Measure::of(view.lookup.record);
+    let all: Vec<f64> = members
+        .iter()
+        .filter(|w| moves_bytes(w))
+        .filter_map(|w| view.lookup.cell(w, arm).filter(|c| c.trials > 0))
+        .map(|c| measure.seconds_per_gib(c))
+        .filter(|s| s.is_finite())
+        .collect();
+    cryptbench_stats::mean(&all)
+}
+
+fn ladder<'a>(view: &View<'a, '_>) -> Ladder<'a> {
+    let lookup = view.lookup;
+    let over: Vec<&Workload> = match &view.cast.ranking {
+        Some(ranking) if !ranking.over.is_empty() => ranking.over.clone(),
+        _ => lookup.record.plan.workloads.iter().collect(),
+    };
+    let mut kinds = kinds(lookup.record.plan.workloads.iter());
+    kinds.truncate(MOST_KINDS);
+    let rung = |arm: &'a Arm, place: Option<usize>, unranked: Option<&'static str>| Rung {
+        name: view.names.arm(arm).to_owned(),
+        place,
+        family: family(arm),
+        avoid: super::avoid::is_avoided(view, arm),
+        all: view.cast.mean(lookup, arm).filter(|_| unranked.is_none()),
+        kinds: kinds.iter().map(|(_, members)| of_kind(view, arm, members)).collect(),
+        cpu: mean_cpu(view, &over, arm),
+        unranked,
+        arm,
+    };
+    let mut rungs = Vec::new();
+    if let Some(ranking) = &view.cast.ranking {
+        rungs.extend(ranking.rows.iter().map(|row| rung(row.arm, Some(row.place), None)));
+        let others = [
+            (&ranking.cached, "cache"),
+            (&ranking.failed, "failed"),
+            (&ranking.left_out, "too few"),
+        ];
+        for (arms, why) in others {
+            rungs.extend(arms.iter().map(|arm| rung(arm, None, Some(why))));
+        }
+    } else {
+        rungs.extend(view.cast.engines.iter().map(|arm| rung(arm, None, None)));
+        let kept = |rung: &Rung<'_>| rung.all.map_or(0.0, |mean| mean.ratio);
+        rungs.sort_by(|a, b| kept(b).total_cmp(&kept(a)));
+    }
+    let floor = view.cast.floor.filter(|_| view.cast.ranking.is_some());
+    Ladder {
+        kinds: kinds.iter().map(|(name, _)| name.clone()).collect(),
+        rungs,
+        floor: floor.map(|arm| rung(arm, None, None)),
+        is_floor: view.cast.is_floor,
+        over: over.len(),
+        workloads: lookup.workloads().len(),
+    }
+}

@@ -1,0 +1,146 @@
+//! What is wrong with the machine itself, which costs more than any choice between systems.
+
+use cryptbench_catalog::{Encrypts, PAIRED, encrypts};
+use cryptbench_estimate::rate_limit::{Limit, limits};
+use cryptbench_record::{Arm, ArmRole, Power, SlowAes};
+
+use crate::answer::View;
+use crate::quantity::{digits, thousands};
+use crate::wording::list;
+
+/// Remedies, the most urgent first; mostly none.
+pub(crate) fn remedies(view: &View<'_, '_>) -> Vec<String> {
+    let mut found = Vec::new();
+    found.extend(slow_aes(view).map(|slow| match slow {
+        SlowAes::NoInstructions => {
+            "Adiantum instead of AES: this CPU has no AES instructions. cryptbench ciphers shows how much faster it is."
+                .to_owned()
+        }
+        SlowAes::Masked => "All of the CPU: unset CRYPTBENCH_CPU.".to_owned(),
+    }));
+    if let Some(slow) = slow_drivers(view).first() {
+        found.push(match is_zfs(slow.arm) {
+            true => format!(
+                "ZFS's code for {}: another OpenZFS, or icp_aes_impl in /sys/module/zfs/parameters.",
+                slow.what
+            ),
+            false => format!(
+                "The kernel's driver for {}: sudo modprobe {}, or a kernel that has it.",
+                slow.what, slow.module
+            ),
+        });
+    }
+    found.extend(saves_power(&view.lookup.record.machine.power));
+    let judged = |w| view.lookup.plain(w).is_some_and(|c| c.trials > 0);
+    let workloads = || view.lookup.workloads().iter().filter(|w| judged(w));
+    let cached = workloads().filter(|w| view.lookup.plain(w).is_some_and(|c| c.cached)).count();
+    if cached > 0 {
+        found.push(format!(
+            "A larger file (--size): a cache answered plain storage in {cached} of {} workloads, not the disk.",
+            workloads().count()
+        ));
+    }
+    let hides = |limit| match limit {
+        Limit::Requests(per_s) => (format!("{} requests", thousands(per_s.round())), "small"),
+        Limit::Bytes(per_s) => (format!("{} MB", digits(per_s / 1e6)), "large"),
+    };
+    found.extend(limits(view.lookup).into_iter().map(hides).map(|(limit, size)| {
+        format!(
+            "A disk with a higher limit: something, such as a cloud's quota, holds {} to {limit} a second, so {size} \
+             requests hide what encryption costs.",
+            view.place()
+        )
+    }));
+    found
+}
+
+/// Whether AES was measured without instructions for it.
+pub(crate) fn slow_aes(view: &View<'_, '_>) -> Option<SlowAes> {
+    let record = view.lookup.record;
+    SlowAes::of(&record.machine.cpu_features, &record.plan.arms)
+}
+
+/// What to do where the machine saves power instead of running as fast as it can.
+fn saves_power(power: &Power) -> Option<String> {
+    // These drivers let the processor choose, and take a governor of this name as a hint.
+    let chooses = ["intel_pstate", "amd-pstate-epp"];
+    let is = |value: &Option<String>, wanted: &str| value.as_deref() == Some(wanted);
+    let left_to_it = chooses.iter().any(|driver| is(&power.driver, driver));
+    Some(match () {
+        () if power.on_battery == Some(true) => {
+            "Mains power: this machine ran on its battery, and may have saved power.".to_owned()
+        }
+        () if is(&power.governor, "powersave") && !left_to_it => {
+            "A faster clock: the governor powersave keeps the CPUs at their lowest rate. sudo cpupower frequency-set -g \
+             performance"
+                .to_owned()
+        }
+        () if is(&power.preference, "power") => {
+            "A faster clock: the CPUs are set to prefer saving power. sudo cpupower set --epp balance_performance"
+                .to_owned()
+        }
+        () => return None,
+    })
+}
+
+/// A driver of the kernel that leaves instructions of the CPU unused.
+pub(crate) struct SlowDriver<'a> {
+    pub(crate) arm: &'a Arm,
+    /// The driver, such as `xts(ecb(aes-generic))`.
+    pub(crate) driver: &'a str,
+    /// What it leaves unused: `the CPU's AES instructions`.
+    pub(crate) what: &'static str,
+    /// The module of a driver that uses it.
+    module: &'static str,
+}
+
+/// Ciphers of Linux for x86-64: a name in their drivers, the feature of the CPU that a faster driver takes, what that is in
+/// words, and its module (arch/x86/crypto/Kconfig).
+const FAST: [(&str, &str, &str, &str); 4] = [
+    ("aes", "aes", "the CPU's AES instructions", "aesni_intel"),
+    ("serpent", "avx2", "the CPU's AVX2", "serpent_avx2"),
+    ("twofish", "avx2", "the CPU's AVX", "twofish_avx_x86_64"),
+    ("camellia", "avx2", "the CPU's AVX2", "camellia_aesni_avx2"),
+];
+
+/// Whether it is a place of the user's that ZFS encrypts, with code of its own in the kernel.
+fn is_zfs(arm: &Arm) -> bool {
+    arm.system == PAIRED.name && arm.kernel_tier.is_some()
+}
+
+/// Whether the operating system's kernel encrypts for an arm, so that the code in use is one of its drivers.
+pub fn is_kernels(arm: &Arm) -> bool {
+    is_zfs(arm) || encrypts(&arm.system) == Some(Encrypts::Kernel)
+}
+
+/// The encrypted arms whose driver is written for any CPU, although there is a driver for what this one has.
+pub(crate) fn slow_drivers<'a>(view: &View<'a, '_>) -> Vec<SlowDriver<'a>> {
+    let record = view.lookup.record;
+    let has = |feature: &str| record.machine.cpu_features.iter().any(|f| f == feature);
+    let of = |arm: &'a Arm| {
+        let drivers = arm.kernel_tier.as_deref()?;
+        drivers.split(" + ").find_map(|driver| {
+            let (_, _, what, module) = FAST.into_iter().find(|(cipher, feature, ..)| {
+                // The last is ZFS's, without the instructions.
+                let portable = ["generic", "fixed-time", "x86_64 (ICP)"];
+                has(feature) && portable.iter().any(|p| driver.contains(&format!("{cipher}-{p}")))
+            })?;
+            Some(SlowDriver { arm, driver, what, module })
+        })
+    };
+    let kernels = record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted && is_kernels(a));
+    kernels.filter_map(of).collect()
+}
+
+/// The first sentence where the kernel is slower than it could be: nothing that follows is the system's own cost.
+pub(crate) fn slow_kernel(view: &View<'_, '_>) -> Option<String> {
+    let slow = slow_drivers(view);
+    let first = slow.first()?;
+    let names: Vec<&str> = slow.iter().map(|s| view.names.arm(s.arm)).collect();
+    Some(format!(
+        "This kernel leaves {} unused: it encrypts with {} for {}.",
+        first.what,
+        first.driver,
+        list(&names, 2)
+    ))
+}

@@ -1,0 +1,338 @@
+//! What is undecided, unmeasured or was disturbed, with the command that settles it.
+
+use cryptbench_estimate::budget::{Need, repeats, rounded, to_part};
+use cryptbench_estimate::disturbance::{Crowd, Disturbance};
+use cryptbench_estimate::ranking::{Ranked, between, level};
+use cryptbench_record::{Arm, ArmRole, LeftOut, StopReason, Verdict, Workload, WorkloadStop};
+use cryptbench_stats::paired::FEWEST_PAIRS;
+
+use crate::answer::{Open, View};
+use crate::avoid::is_avoided;
+use crate::command::{command, options};
+use crate::kinds::kinds;
+use crate::names::{capitalised, of_system};
+use crate::quantity::{duration, fraction, thousands};
+use crate::wording::list;
+
+/// Share of the trials from which on it is told that they were disturbed.
+const OFTEN: f64 = 0.05;
+
+/// Workloads that are named one by one.
+const MOST_NAMED: usize = 2;
+
+pub(crate) fn open(view: &View<'_, '_>) -> Vec<Open> {
+    let undecided = undecided(view);
+    let mut found: Vec<Open> = Vec::new();
+    found.extend(interrupted(view));
+    found.extend(no_system(view));
+    found.extend(settled(view, &undecided));
+    found.extend(only_read(view));
+    found.extend(left_out(view));
+    found.extend(cached(view));
+    found.extend(too_few(view));
+    found.extend(undecided.beyond.into_iter().map(Open::new));
+    found.extend(against_itself(view));
+    found
+}
+
+/// What an hour decides with the run that decides it, and what disturbed this run: two entries, so that one of them fits
+/// where there is no room for both.
+fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Vec<Open> {
+    let disturbed = disturbed(view);
+    let (text, also) = match undecided.within.is_empty() {
+        true => (disturbed, None),
+        false => (Some(undecided.within.join(" ")), disturbed),
+    };
+    let record = view.lookup.record;
+    let with_command = |text: String| {
+        let Some(options) = options(record, &undecided.needs) else { return Open::new(text) };
+        match command(record, view.here, &undecided.arms, &options) {
+            Some(command) => {
+                Open { text: format!("{text} On an idle machine:"), command: Some(command) }
+            }
+            None => Open::new(format!("{text} Repeat this run with {options}.")),
+        }
+    };
+    text.map(with_command).into_iter().chain(also.map(Open::new)).collect()
+}
+
+/// A run that can go on: something ended it, or its budget ended before the number of repeats that was asked for.
+fn interrupted(view: &View<'_, '_>) -> Option<Open> {
+    let record = view.lookup.record;
+    // A killed run has not come to say why its workloads ended.
+    let ended = |stop: &WorkloadStop| stop.reason != StopReason::Interrupted;
+    let by_itself = !record.stops.is_empty() && record.stops.iter().all(ended);
+    let so_far = match record.plan.fixed_trials() {
+        _ if !record.partial => return None,
+        _ if !by_itself => format!("The run ended early, after {}.", duration(record.elapsed_s)),
+        Some(_) => {
+            let ran = record.stops.iter().map(|stop| stop.pairs).min().unwrap_or(0);
+            format!("The budget ended after {ran} of {} repeats.", record.plan.max_pairs)
+        }
+        // A run like this one would end as early again.
+        None => return None,
+    };
+    let sudo = if view.in_use().is_some() { "sudo " } else { "" };
+    Some(Open {
+        text: format!("{so_far} To go on:"),
+        command: Some(format!("{sudo}cryptbench run --resume DIRECTORY")),
+    })
+}
+
+fn no_system(view: &View<'_, '_>) -> Option<Open> {
+    let paired = view.lookup.record.target.paired.is_some();
+    (view.cast.choices.is_empty() && !paired).then(|| Open {
+        text: "No system was measured. To see what can run here:".to_owned(),
+        command: Some("cryptbench systems".to_owned()),
+    })
+}
+
+/// What a device in use does not tell.
+fn only_read(view: &View<'_, '_>) -> Option<Open> {
+    let size = view.in_use()?.sector_size;
+    Some(Open {
+        text: format!(
+            "Writes were not measured: a device in use is only read. Its sectors have {size} bytes. To see what others cost, in \
+             a directory on a plain disk:"
+        ),
+        command: Some("sudo cryptbench run --system dm-crypt --sweep sector-size".to_owned()),
+    })
+}
+
+/// The systems that people ask for first and that the program could not choose.
+fn left_out(view: &View<'_, '_>) -> Vec<Open> {
+    let one = |out: &LeftOut| {
+        // What the system looked at to find that out is for those who ask for all.
+        let reason = out.reason.split(" (").next().unwrap_or(&out.reason);
+        Open::new(format!("{}, not measured: {reason}.", of_system(&out.system)))
+    };
+    view.lookup.record.plan.left_out.iter().take(MOST_NAMED).map(one).collect()
+}
+
+/// Systems that a cache answered where the disk answered plain.
+fn cached(view: &View<'_, '_>) -> Vec<Open> {
+    let Some(ranking) = &view.cast.ranking else { return Vec::new() };
+    let names: Vec<&str> = ranking.cached.iter().map(|arm| view.names.arm(arm)).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let cached_in: Vec<String> = kinds(view.lookup.workloads())
+        .into_iter()
+        .filter(|(_, members)| {
+            members.iter().any(|w| {
+                let cell = |arm: &Arm| view.lookup.cell(w, arm);
+                let is_cached = |arm: &&Arm| cell(arm).is_some_and(|c| c.cached);
+                ranking.cached.iter().any(is_cached)
+                    && !view.lookup.plain(w).is_some_and(|c| c.cached)
+            })
+        })
+        .map(|(name, _)| name)
+        .collect();
+    let cached_in: Vec<&str> = cached_in.iter().map(String::as_str).collect();
+    let remedy = match view.lookup.record.target.engine.direct {
+        true => "; --buffered compares all through the cache",
+        false => "",
+    };
+    vec![Open::new(format!(
+        "{}: a cache answered {}{remedy}.",
+        list(&names, MOST_NAMED),
+        list(&cached_in, MOST_NAMED)
+    ))]
+}
+
+/// Systems without enough repeats for any figure.
+fn too_few(view: &View<'_, '_>) -> Option<Open> {
+    let without = |arm: &&&Arm| {
+        let cells: Vec<_> =
+            view.lookup.workloads().iter().filter_map(|w| view.lookup.cell(w, arm)).collect();
+        !cells.is_empty()
+            && cells.iter().all(|c| matches!(c.verdict, None | Some(Verdict::TooFewPairs)))
+    };
+    let arms: Vec<&Arm> = view.cast.spoken().iter().filter(without).copied().collect();
+    let names: Vec<&str> = arms.iter().map(|arm| view.names.arm(arm)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let cells = arms
+        .iter()
+        .flat_map(|arm| view.lookup.workloads().iter().filter_map(|w| view.lookup.cell(w, arm)));
+    let ran = cells.map(|cell| cell.trials).min().unwrap_or(0);
+    let names = list(&names, MOST_NAMED);
+    let fewest = u32::try_from(FEWEST_PAIRS).unwrap_or(u32::MAX);
+    if ran >= fewest {
+        return Some(Open::new(format!("{names}: no figure can be derived from its repeats.")));
+    }
+    let text = format!("{names}: {}, and a figure takes at least {fewest}.", repeats_ran(ran));
+    let record = view.lookup.record;
+    if record.plan.fixed_trials().is_some() && ran < record.plan.max_pairs {
+        // The budget was what lacked, and a run that goes on has another.
+        return Some(Open::new(text));
+    }
+    // What is repeated is the whole run, or those of its systems.
+    let asked = if arms.len() < view.cast.spoken().len() { &arms[..] } else { &[] };
+    let need = record.plan.min_pairs.max(fewest);
+    let Some(options) = options(record, &[Need { ran, need }]) else {
+        return Some(Open::new(text));
+    };
+    Some(match command(record, view.here, asked, &options) {
+        Some(command) => Open { text: format!("{text} More repeats:"), command: Some(command) },
+        None => Open::new(format!("{text} Repeat this run with {options}.")),
+    })
+}
+
+/// What is undecided.
+#[derive(Default)]
+struct Undecided<'a> {
+    /// What an hour decides, in sentences, and what it needs.
+    within: Vec<String>,
+    needs: Vec<Need>,
+    /// The systems that it is about, where it is not about all.
+    arms: Vec<&'a Arm>,
+    /// What no hour decides.
+    beyond: Vec<String>,
+}
+
+/// Systems at the top that cannot be told apart, then workloads whose figures are undecided.
+fn undecided<'a>(view: &View<'a, '_>) -> Undecided<'a> {
+    let mut found = Undecided::default();
+    let is_within = |need: Need| options(view.lookup.record, &[need]).is_some();
+    if let Some((who, need, tied)) = tie(view) {
+        if is_within(need) {
+            found.within.push(format!("{who}: {}.", words(need)));
+            found.needs.push(need);
+            found.arms.extend(tied);
+        } else {
+            found.beyond.push(format!("{who}: {}{TOO_NOISY}.", words(need)));
+        }
+    }
+    // What lies far down a ranking is nobody's question.
+    let asked: Vec<&Arm> = match view.cast.choices.len() > 3 {
+        true => Vec::new(),
+        false => view.cast.spoken().to_vec(),
+    };
+    let mut open: Vec<(&Workload, Need)> = view
+        .lookup
+        .workloads()
+        .iter()
+        .filter_map(|w| {
+            let of = asked.iter().filter_map(|arm| repeats(view.lookup, w, arm));
+            Some((w, of.max_by_key(|need| need.need)?))
+        })
+        .collect();
+    open.sort_by_key(|(_, need)| std::cmp::Reverse(need.need));
+    let (within, beyond): (Vec<_>, Vec<_>) =
+        open.into_iter().partition(|(_, need)| is_within(*need));
+    if let Some((_, most)) = within.first() {
+        found.within.push(format!("{}: {}.", who(view, &within), words(*most)));
+        found.needs.extend(within.iter().map(|(_, need)| *need));
+    }
+    if let Some((_, most)) = beyond.first() {
+        found.beyond.push(format!("{}: {}{TOO_NOISY}.", who(view, &beyond), words(*most)));
+    }
+    found
+}
+
+/// What is said of repeats that take more than an hour.
+const TOO_NOISY: &str = ", but not within an hour: this disk is too noisy";
+
+/// The workloads, the one that needs most first.
+fn who(view: &View<'_, '_>, open: &[(&Workload, Need)]) -> String {
+    let name = |i: usize| view.names.workload(open[i].0);
+    match open.len() {
+        1 => name(0).to_owned(),
+        n => format!("{n} workloads (worst: {})", lower(name(0))),
+    }
+}
+
+fn words(need: Need) -> String {
+    let ran = repeats_ran(need.ran);
+    match need.need {
+        u32::MAX => format!("{ran}; no number would decide"),
+        need => format!("{ran}; about {} would decide", thousands(rounded(need))),
+    }
+}
+
+fn repeats_ran(ran: u32) -> String {
+    match ran {
+        0 => "no repeat ran".to_owned(),
+        1 => "1 repeat ran".to_owned(),
+        n => format!("{} repeats ran", thousands(n)),
+    }
+}
+
+/// The first two of a ranking, where no difference was found between them.
+fn tie<'a>(view: &View<'a, '_>) -> Option<(String, Need, Vec<&'a Arm>)> {
+    let ranking = view.cast.ranking.as_ref()?;
+    // Whether one to be avoided is as fast is nobody's question.
+    let mut usable = view.cast.ranked().filter(|row| !is_avoided(view, row.arm));
+    let (first, second) = (usable.next()?, usable.next()?);
+    let is_level = level(view.lookup, second.arm, first.arm, &ranking.over);
+    if first.place != second.place || !is_level {
+        return None;
+    }
+    let mean = between(view.lookup, first.arm, second.arm, &ranking.over)?;
+    let need =
+        to_part(mean.ratio.ln().abs(), (mean.high / mean.low).ln() / 2.0, pairs(view, first));
+    let who = format!("{} or {}", view.names.arm(first.arm), view.names.arm(second.arm));
+    Some((who, need, vec![first.arm, second.arm]))
+}
+
+/// The fewest repeats of an arm.
+fn pairs(view: &View<'_, '_>, row: &Ranked<'_>) -> u32 {
+    let cells = view.lookup.workloads().iter().filter_map(|w| view.lookup.cell(w, row.arm)?.kept);
+    cells.map(|kept| kept.pairs).min().unwrap_or(0)
+}
+
+fn lower(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
+}
+
+/// What else the machine did.
+fn disturbed(view: &View<'_, '_>) -> Option<String> {
+    let Disturbance { trials, crowded, short_of_memory, stolen } =
+        Disturbance::of(view.lookup.record);
+    let share = |crowd: &Crowd| crowd.trials as f64 / trials.max(1) as f64;
+    let mut parts = Vec::new();
+    for (what, share) in [
+        ("Other programs competed for the CPUs", share(&crowded)),
+        ("Memory was short", share(&short_of_memory)),
+    ] {
+        if share >= OFTEN {
+            parts.push(format!("{what} in {} of trials.", fraction(share)));
+        }
+    }
+    if let Some(stolen) = stolen {
+        parts.push(format!("Other guests took {} of the CPUs' time.", fraction(stolen)));
+    }
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// Plain storage judged different from itself: the run warns of itself.
+fn against_itself(view: &View<'_, '_>) -> Option<Open> {
+    let again = view.lookup.arms().iter().find(|a| a.role == ArmRole::PlainAgain)?;
+    let differs = |w: &&Workload| {
+        let verdict = view.lookup.cell(w, again).and_then(|c| c.verdict.as_ref());
+        matches!(verdict, Some(Verdict::Costs { .. } | Verdict::Gains { .. }))
+    };
+    let names: Vec<&str> =
+        view.lookup.workloads().iter().filter(differs).map(|w| view.names.workload(w)).collect();
+    (!names.is_empty()).then(|| {
+        Open::new(capitalised(&format!(
+            "{}: plain storage differed from itself there, so something other than encryption changed its speed.",
+            list(&names, MOST_NAMED)
+        )))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forecasts_have_two_figures() {
+        assert_eq!([7, 19, 20, 101, 4321].map(rounded), [7, 19, 20, 110, 4400]);
+        assert_eq!(words(Need { ran: 11, need: 20 }), "11 repeats ran; about 20 would decide");
+        assert_eq!(words(Need { ran: 1, need: u32::MAX }), "1 repeat ran; no number would decide");
+    }
+}

@@ -1,0 +1,67 @@
+//! The answer of a run that opens volumes: seconds, and the PIM that a wait leaves room for.
+
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_estimate::opening::{Opening, opening};
+use cryptbench_record::{Arm, ArmRole, Operation, Workload};
+
+use crate::advice::opening::openings;
+use crate::answer::{Answer, MOST_ADVICE, Open};
+use crate::figure::Figure;
+use crate::quantity::{duration, fraction, seconds};
+
+/// One volume and how long it takes to open.
+pub struct OpeningRow {
+    /// The volume.
+    pub name: String,
+    /// `0.31 s`, and its interval.
+    pub time: String,
+    /// `0.30 s to 0.33 s`.
+    pub interval: String,
+    /// Share of the time that derives keys.
+    pub keys: Option<String>,
+}
+
+pub(crate) fn answer<'a>(lookup: &'a Lookup<'a>) -> Answer<'a> {
+    let way = lookup.workloads().iter().find(|w| w.operation == Operation::Unlock);
+    let mut times: Vec<(&Arm, Opening)> = way.map(|way| times(lookup, way)).unwrap_or_default();
+    times.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
+    let headline = match &times[..] {
+        [] => "No volume was opened.".to_owned(),
+        [(arm, only)] => format!("{} opens in {} here.", arm.label, seconds(only.median)),
+        [(fast, least), .., (slow, most)] => format!(
+            "Opening takes {} ({}) to {} ({}) here.",
+            seconds(least.median),
+            fast.label,
+            seconds(most.median),
+            slow.label
+        ),
+    };
+    let rows = times.iter().map(|(arm, o)| {
+        let keys = o.parts.first().copied().flatten().map(|s| s / o.median);
+        OpeningRow {
+            name: arm.label.clone(),
+            time: seconds(o.median),
+            interval: format!("{} to {}", seconds(o.low), seconds(o.high)),
+            keys: keys.filter(|share| share.is_finite()).map(fraction),
+        }
+    });
+    let mut take = openings(lookup);
+    take.truncate(MOST_ADVICE);
+    let partial = lookup.record.partial;
+    let ended = partial.then(|| {
+        Open::new(format!("The run ended early, after {}.", duration(lookup.record.elapsed_s)))
+    });
+    Answer {
+        headline: vec![headline],
+        figure: Figure::Openings(rows.collect()),
+        take,
+        avoid: Vec::new(),
+        open: ended.into_iter().collect(),
+    }
+}
+
+fn times<'a>(lookup: &Lookup<'a>, way: &Workload) -> Vec<(&'a Arm, Opening)> {
+    let parts = ["derivation".to_owned()];
+    let volumes = lookup.arms().iter().filter(|a| a.role == ArmRole::Encrypted);
+    volumes.filter_map(|arm| Some((arm, opening(lookup, way, arm, &parts)?))).collect()
+}

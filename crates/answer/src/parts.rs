@@ -1,0 +1,56 @@
+//! Whether the path of a system or its cipher costs more, where its pass-through was measured.
+
+use cryptbench_estimate::arms::plain_arm;
+use cryptbench_estimate::chain::null_layer;
+use cryptbench_estimate::lookup::{geometric_mean, mean};
+use cryptbench_estimate::ranking::{judged, mean_kept, quadrature};
+use cryptbench_record::{Arm, Trial, Workload};
+use cryptbench_stats::half_width;
+
+use crate::answer::View;
+use crate::quantity::percent_digits;
+
+/// `The path of gocryptfs costs more than its cipher: ...`; nothing where neither is proven to cost more, over the workloads
+/// in which both were measured.
+pub(crate) fn costlier(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
+    let lookup = view.lookup;
+    let layer = null_layer(lookup, arm)?;
+    let over: Vec<&Workload> = lookup
+        .workloads()
+        .iter()
+        .filter(|w| judged(lookup, w, arm) && judged(lookup, w, layer))
+        .collect();
+    // Without a loss there is nothing to share out.
+    mean_kept(lookup, arm, &over).filter(|kept| kept.high < 1.0)?;
+    let plain = plain_arm(lookup.record)?;
+    let arms = [vec![plain.id.as_str()], vec![layer.id.as_str()], vec![arm.id.as_str()]];
+    let arms: Vec<&[&str]> = arms.iter().map(Vec::as_slice).collect();
+    let (means, widths): (Vec<f64>, Vec<f64>) = over
+        .iter()
+        .map(|w| {
+            let rates = lookup.trials.matched(&w.id, &arms, Trial::iops, geometric_mean);
+            let [plain, layer, whole] = &rates[..] else { return None };
+            // What the path takes beyond the cipher, in log units of speed.
+            let beyond: Vec<f64> = plain
+                .iter()
+                .zip(layer)
+                .zip(whole)
+                .map(|((plain, layer), whole)| (plain / layer).ln() - (layer / whole).ln())
+                .collect();
+            Some((mean(&beyond), half_width(&beyond, lookup.record.plan.confidence)?))
+        })
+        .collect::<Option<Vec<_>>>()?
+        .into_iter()
+        .unzip();
+    let (beyond, spread) = (mean(&means), quadrature(widths.into_iter(), means.len()));
+    let (more, less) = match () {
+        () if beyond > spread => ("path", "cipher"),
+        () if -beyond > spread => ("cipher", "path"),
+        () => return None,
+    };
+    let without = percent_digits(100.0 * mean_kept(lookup, layer, &over)?.ratio);
+    let name = view.names.arm(arm);
+    Some(format!(
+        "The {more} of {name} costs more than its {less}: without the cipher it runs at {without} %."
+    ))
+}

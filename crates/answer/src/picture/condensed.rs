@@ -1,0 +1,121 @@
+//! Many workloads in few rows: those that differ in sizes only are one series.
+
+use cryptbench_estimate::arms::compared;
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_estimate::series::series_name;
+use cryptbench_record::{Arm, Verdict, Workload};
+
+/// The workloads of one series.
+pub struct Series<'a> {
+    /// What the labels have in common.
+    pub name: String,
+    /// In the order of the profile.
+    pub workloads: Vec<&'a Workload>,
+    /// One per arm that is compared with plain.
+    pub arms: Vec<Tally<'a>>,
+}
+
+/// What one arm does in a series.
+pub struct Tally<'a> {
+    /// The arm.
+    pub arm: &'a Arm,
+    /// Geometric mean of the ratios to plain, cached cells included; `None` without any.
+    pub mean_ratio: Option<f64>,
+    /// The smallest ratio and where.
+    pub worst: Option<(f64, &'a Workload)>,
+    /// Cells that cost speed.
+    pub costs: usize,
+    /// Cells that gain speed.
+    pub gains: usize,
+    /// Cells that likely cost speed.
+    pub likely_costs: usize,
+    /// Cells that likely gain speed.
+    pub likely_gains: usize,
+    /// Cells that cannot be told from plain.
+    pub alike: usize,
+    /// Cells without an answer yet.
+    pub open: usize,
+    /// Cells that a cache answered.
+    pub cached: usize,
+}
+
+/// The series in the order of the profile.
+pub fn condensed<'a>(lookup: &Lookup<'a>) -> Vec<Series<'a>> {
+    let mut groups: Vec<(String, Vec<&Workload>)> = Vec::new();
+    for workload in lookup.workloads() {
+        let name = series_name(&workload.label);
+        match groups.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, group)) => group.push(workload),
+            None => groups.push((name, vec![workload])),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(name, workloads)| {
+            let arms =
+                compared(lookup.arms()).into_iter().map(|arm| tally(lookup, arm, &workloads));
+            Series { arms: arms.collect(), name, workloads }
+        })
+        .collect()
+}
+
+fn tally<'a>(lookup: &Lookup<'a>, arm: &'a Arm, workloads: &[&'a Workload]) -> Tally<'a> {
+    let mut tally = Tally {
+        arm,
+        mean_ratio: None,
+        worst: None,
+        costs: 0,
+        gains: 0,
+        likely_costs: 0,
+        likely_gains: 0,
+        alike: 0,
+        open: 0,
+        cached: 0,
+    };
+    let mut logs = Vec::new();
+    for workload in workloads {
+        // An arm may leave workloads out: requests smaller than its data unit.
+        let Some(cell) = lookup.cell(workload, arm).filter(|c| c.trials > 0) else { continue };
+        match &cell.verdict {
+            Some(Verdict::Costs { .. }) => tally.costs += 1,
+            Some(Verdict::Gains { .. }) => tally.gains += 1,
+            Some(Verdict::Equivalent { .. } | Verdict::WithinNoise { .. }) => tally.alike += 1,
+            Some(Verdict::Cached) => tally.cached += 1,
+            Some(Verdict::LikelyCosts { .. }) => tally.likely_costs += 1,
+            Some(Verdict::LikelyGains { .. }) => tally.likely_gains += 1,
+            Some(Verdict::Inconclusive { .. } | Verdict::TooFewPairs) => tally.open += 1,
+            None => {}
+        }
+        let ratio = lookup.ratio(workload, arm);
+        let Some(ratio) = ratio.filter(|r| r.ln().is_finite()) else { continue };
+        logs.push(ratio.ln());
+        if tally.worst.is_none_or(|(least, _)| ratio < least) {
+            tally.worst = Some((ratio, workload));
+        }
+    }
+    if !logs.is_empty() {
+        tally.mean_ratio = Some((logs.iter().sum::<f64>() / logs.len() as f64).exp());
+    }
+    tally
+}
+
+impl Tally<'_> {
+    /// The verdicts as counts: `12 ▼, 7 =, 2 c`.
+    pub fn marks(&self) -> String {
+        let counts = [
+            (self.costs, '▼'),
+            (self.gains, '▲'),
+            (self.likely_costs, '▽'),
+            (self.likely_gains, '△'),
+            (self.alike, '='),
+            (self.open, '?'),
+            (self.cached, 'c'),
+        ];
+        let words: Vec<String> = counts
+            .into_iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, mark)| format!("{n} {mark}"))
+            .collect();
+        words.join(", ")
+    }
+}

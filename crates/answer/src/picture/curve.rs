@@ -1,0 +1,232 @@
+//! HD Tune's picture: speed over the surface with access times as dots, and the figures beside it.
+
+use std::collections::BTreeSet;
+
+use cryptbench_estimate::compatibility::mean;
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_record::{Arm, Pattern, Samples, Workload};
+use cryptbench_stats::{median, quantile};
+
+use super::{Chosen, chosen};
+use crate::quantity::{NONE, headline, megabytes, percent};
+use crate::reading::reading;
+
+/// Encrypted arms that are drawn beside plain.
+const MOST_ARMS: usize = 4;
+
+/// Points of a curve whose samples touch each other everywhere.
+const EVEN_POINTS: u64 = 100;
+
+/// Dots of one arm; more would be one blot.
+const MOST_DOTS: usize = 200;
+
+/// The share of dots that must lie within the scale; a few slow outliers are drawn at its end.
+const DOTS_WITHIN: f64 = 0.99;
+
+/// The picture of one sampled workload.
+pub struct Curve<'a> {
+    /// The workload that read the surface.
+    pub workload: &'a Workload,
+    /// The random workload whose access times are the dots.
+    pub access: Option<&'a Workload>,
+    /// Plain first.
+    pub arms: Vec<ArmCurve<'a>>,
+    /// Arms that found no room.
+    pub left_out: usize,
+    /// Bytes from the start of the surface to the end of what was read.
+    pub extent: u64,
+    /// The largest speed of all arms in bytes per second, above 0.
+    pub fastest: f64,
+    /// Access time at the end of the scale in microseconds; above 0 where there are dots.
+    pub slowest_us: f64,
+    /// HD Tune's figures: name, and a value for each arm of `arms`.
+    pub figures: Vec<(String, Vec<String>)>,
+}
+
+/// One arm.
+pub struct ArmCurve<'a> {
+    /// The arm.
+    pub arm: &'a Arm,
+    /// Place in bytes and speed in bytes per second (median over trials), ascending places.
+    pub points: Vec<(u64, f64)>,
+    /// Place in bytes and access time in microseconds.
+    pub dots: Vec<(u64, f64)>,
+    /// Smallest, mean and largest speed of the curve, bytes per second.
+    pub range: [f64; 3],
+}
+
+/// The picture, unless no workload was sampled.
+pub fn curve<'a>(lookup: &Lookup<'a>) -> Option<Curve<'a>> {
+    let workload = lookup.workloads().iter().find(|w| is_surface(lookup, w))?;
+    let Chosen { arms, left_out } = chosen(lookup, MOST_ARMS);
+    let places = Places::of(lookup, workload)?;
+    let access = access_workload(lookup, &arms);
+    let arms: Vec<ArmCurve<'a>> = arms
+        .into_iter()
+        .map(|arm| {
+            let points = points(lookup, workload, arm, &places);
+            let speeds: Vec<f64> = points.iter().map(|(_, v)| *v).collect();
+            let fold = |f: fn(f64, f64) -> f64| speeds.iter().copied().reduce(f).unwrap_or(0.0);
+            let range = [fold(f64::min), mean(&speeds).unwrap_or(0.0), fold(f64::max)];
+            let dots = access.map_or_else(Vec::new, |w| dots(lookup, w, arm));
+            ArmCurve { arm, points, dots, range }
+        })
+        .collect();
+    let fastest = arms.iter().map(|a| a.range[2]).fold(0.0, f64::max);
+    let times: Vec<f64> = arms.iter().flat_map(|a| a.dots.iter().map(|(_, us)| *us)).collect();
+    let last_dot = arms.iter().flat_map(|a| a.dots.iter().map(|(at, _)| *at)).max().unwrap_or(0);
+    let figures = figures(lookup, workload, &arms);
+    (fastest > 0.0).then(|| Curve {
+        workload,
+        access,
+        left_out,
+        extent: places.end.max(last_dot.saturating_add(1)),
+        fastest,
+        slowest_us: quantile(&times, DOTS_WITHIN).unwrap_or(0.0),
+        figures,
+        arms,
+    })
+}
+
+/// Whether a workload goes over the surface: at places of it, or over all of it with samples on the way.
+fn is_surface(lookup: &Lookup<'_>, workload: &Workload) -> bool {
+    workload.pattern == Pattern::Sampled
+        || workload.pattern == Pattern::Sequential
+            && samples(lookup, workload, None).next().is_some()
+}
+
+/// Where the curve was sampled: ascending first offsets of the places.
+struct Places {
+    starts: Vec<u64>,
+    end: u64,
+}
+
+impl Places {
+    /// From the offsets of all trials of all arms: a gap between two requests begins another place.
+    fn of(lookup: &Lookup<'_>, workload: &Workload) -> Option<Self> {
+        let offsets: BTreeSet<u64> =
+            samples(lookup, workload, None).flat_map(|s| s.offset.iter().copied()).collect();
+        let end = offsets.last()?.saturating_add(workload.block_size);
+        let mut starts: Vec<u64> = Vec::new();
+        let mut next = None;
+        for offset in offsets {
+            if next != Some(offset) {
+                starts.push(offset);
+            }
+            next = Some(offset.saturating_add(workload.block_size));
+        }
+        // Samples of a read of all of it lie apart, and belong to the points between which they lie.
+        let first = *starts.first()?;
+        if starts.len() == 1 || workload.pattern == Pattern::Sequential {
+            let step = ((end - first) / EVEN_POINTS).max(1);
+            let evenly = (0..EVEN_POINTS).map(|i| first + i * step);
+            starts = evenly.take_while(|at| *at < end).collect();
+        }
+        Some(Self { starts, end })
+    }
+
+    fn index(&self, offset: u64) -> usize {
+        self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
+    }
+}
+
+/// The samples of the measured trials of a workload, of one arm or of all.
+fn samples<'a>(
+    lookup: &Lookup<'a>,
+    workload: &'a Workload,
+    arm: Option<&'a Arm>,
+) -> impl Iterator<Item = &'a Samples> {
+    lookup
+        .record
+        .trials
+        .iter()
+        .filter(move |t| t.workload == workload.id && t.block.is_some())
+        .filter(move |t| arm.is_none_or(|arm| t.arm == arm.id))
+        .filter_map(|t| t.measured.samples.as_ref())
+}
+
+/// Speed at each place: bytes over latency, times the requests in flight; the median of the trials.
+fn points(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, places: &Places) -> Vec<(u64, f64)> {
+    let in_flight = f64::from(workload.in_flight().max(1));
+    let mut speeds: Vec<Vec<f64>> = vec![Vec::new(); places.starts.len()];
+    for samples in samples(lookup, workload, Some(arm)) {
+        let mut sums = vec![(0_u32, 0.0_f64); places.starts.len()];
+        for (offset, us) in samples.offset.iter().zip(&samples.latency_us) {
+            let (n, time) = &mut sums[places.index(*offset)];
+            *n += 1;
+            *time += f64::from(*us);
+        }
+        for (i, (n, us)) in sums.into_iter().enumerate() {
+            let bytes = f64::from(n) * workload.block_size as f64;
+            let speed = in_flight * bytes / (us / 1e6);
+            if n > 0 && speed.is_finite() {
+                speeds[i].push(speed);
+            }
+        }
+    }
+    places.starts.iter().zip(speeds).filter_map(|(at, v)| Some((*at, median(&v)?))).collect()
+}
+
+/// The random workload with a time as its headline of which most arms have samples; of those, the one
+/// with the smallest requests.
+fn access_workload<'a>(lookup: &Lookup<'a>, arms: &[&'a Arm]) -> Option<&'a Workload> {
+    let sampled = |w: &'a Workload| {
+        arms.iter().filter(|a| samples(lookup, w, Some(a)).next().is_some()).count()
+    };
+    lookup
+        .workloads()
+        .iter()
+        .filter(|w| w.headline == "latency" && !is_surface(lookup, w))
+        .map(|w| (sampled(w), w))
+        .filter(|(n, _)| *n > 0)
+        .max_by_key(|(n, w)| (*n, std::cmp::Reverse(w.block_size)))
+        .map(|(_, w)| w)
+}
+
+fn dots(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Vec<(u64, f64)> {
+    let all: Vec<(u64, f64)> = samples(lookup, workload, Some(arm))
+        .flat_map(|s| s.offset.iter().copied().zip(s.latency_us.iter().map(|us| f64::from(*us))))
+        .filter(|(_, us)| us.is_finite())
+        .collect();
+    let step = all.len().div_ceil(MOST_DOTS).max(1);
+    all.into_iter().step_by(step).collect()
+}
+
+/// Transfer rates of the curve, access times, burst rate and CPU usage.
+fn figures(
+    lookup: &Lookup<'_>,
+    workload: &Workload,
+    arms: &[ArmCurve<'_>],
+) -> Vec<(String, Vec<String>)> {
+    let mut rows: Vec<(String, Vec<String>)> = ["minimum", "average", "maximum"]
+        .into_iter()
+        .enumerate()
+        .map(|(i, name)| {
+            let speed = |a: &ArmCurve<'_>| match a.points.is_empty() {
+                true => NONE.to_owned(),
+                false => megabytes(a.range[i]),
+            };
+            (name.to_owned(), arms.iter().map(speed).collect())
+        })
+        .collect();
+    for other in lookup.workloads().iter().filter(|w| w.id != workload.id) {
+        let value = |a: &ArmCurve<'_>| {
+            let reading = reading(lookup, other, a.arm);
+            let cell = lookup.cell(other, a.arm).filter(|c| c.trials > 0);
+            let number = cell.map_or_else(|| NONE.to_owned(), |c| headline(other, c));
+            match reading.and_then(|r| r.mark) {
+                Some('c') => format!("{number} c"),
+                _ => number,
+            }
+        };
+        rows.push((other.label.clone(), arms.iter().map(value).collect()));
+    }
+    let usage = |a: &ArmCurve<'_>| {
+        lookup
+            .cell(workload, a.arm)
+            .filter(|c| c.trials > 0)
+            .map_or_else(|| NONE.to_owned(), |c| percent(c.cpu.machine_percent))
+    };
+    rows.push(("CPU usage".to_owned(), arms.iter().map(usage).collect()));
+    rows
+}

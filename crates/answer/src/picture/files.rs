@@ -1,0 +1,61 @@
+//! The picture of small files: files per second by action and arm, and one big file beside them.
+
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_record::{Arm, Operation, Workload};
+
+use super::{Chosen, chosen};
+use crate::reading::{Reading, reading};
+
+/// Encrypted arms that stand beside plain.
+const MOST_ARMS: usize = 5;
+
+/// The table.
+pub struct Files<'a> {
+    /// Plain first.
+    pub arms: Vec<&'a Arm>,
+    /// Arms that found no room.
+    pub left_out: usize,
+    /// In the order of the profile.
+    pub rows: Vec<FileRow<'a>>,
+}
+
+/// One action.
+pub struct FileRow<'a> {
+    /// What is done.
+    pub workload: &'a Workload,
+    /// What each arm does.
+    pub readings: Vec<Option<Reading>>,
+}
+
+/// The table, unless nothing in the record works on many files.
+pub fn files<'a>(lookup: &Lookup<'a>) -> Option<Files<'a>> {
+    let Chosen { arms, left_out } = chosen(lookup, MOST_ARMS);
+    let workloads = lookup.workloads();
+    workloads.iter().any(|w| w.files.is_some()).then(|| Files {
+        left_out,
+        rows: workloads
+            .iter()
+            .map(|workload| FileRow {
+                workload,
+                readings: arms.iter().map(|arm| reading(lookup, workload, arm)).collect(),
+            })
+            .collect(),
+        arms,
+    })
+}
+
+/// How many times as fast the bytes of one big file move as those of many small ones, in a direction
+/// (`read` or `write`) and on one arm; `None` without both.
+pub fn big_file_gain(table: &Files<'_>, arm: usize, direction: &Operation) -> Option<f64> {
+    let action = match direction {
+        Operation::Write => Operation::Create,
+        _ => Operation::Read,
+    };
+    let speed = |wanted: &dyn Fn(&Workload) -> bool| {
+        let row = table.rows.iter().find(|r| wanted(r.workload))?;
+        Some(row.readings[arm]?.bandwidth).filter(|v| v.is_finite() && *v > 0.0)
+    };
+    let small = speed(&|w| w.files.is_some() && w.operation == action)?;
+    let big = speed(&|w| w.files.is_none() && w.operation == *direction)?;
+    Some(big / small)
+}

@@ -1,0 +1,69 @@
+//! The familiar picture of a profile, as data: one function each from the record to what is drawn,
+//! shared by all formats.
+
+pub mod bars;
+pub mod condensed;
+pub mod copies;
+pub mod curve;
+pub mod files;
+pub mod grid;
+pub mod heatmap;
+pub mod peers;
+pub mod unlock;
+
+use cryptbench_estimate::arms::{compared, plain_arm};
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_record::{Arm, ArmRole};
+
+/// Up to this many workloads each has its own charts, and its row in tables; beyond it they are
+/// condensed by series.
+pub const MOST_CHARTED: usize = 16;
+
+/// Up to this many workloads each has its row in the tables of the page.
+pub const MOST_LISTED: usize = 100;
+
+/// The arms of a picture that has room for only some.
+pub struct Chosen<'a> {
+    /// Plain first, then encrypted arms (the layer without its cipher among them) in plan order.
+    pub arms: Vec<&'a Arm>,
+    /// How many were left out.
+    pub left_out: usize,
+}
+
+/// Plain and at most `most` arms beside it: all of them, else the fastest and the slowest encrypted arms
+/// by the mean over all workloads.
+pub fn chosen<'a>(lookup: &Lookup<'a>, most: usize) -> Chosen<'a> {
+    let all = compared(lookup.arms());
+    let mut picked = all.clone();
+    if all.len() > most {
+        // The layer without its cipher is dropped first: it does not answer what encryption costs.
+        let encrypted =
+            all.iter().copied().filter(|a| a.role == ArmRole::Encrypted).collect::<Vec<_>>();
+        picked =
+            if encrypted.len() <= most { encrypted } else { extremes(lookup, encrypted, most) };
+    }
+    let left_out = all.len() - picked.len();
+    let arms = plain_arm(lookup.record).into_iter().chain(picked).collect();
+    Chosen { arms, left_out }
+}
+
+/// The fastest arms and the slowest ones, `most` in all, in the order given.
+fn extremes<'a>(lookup: &Lookup<'a>, arms: Vec<&'a Arm>, most: usize) -> Vec<&'a Arm> {
+    let mut ranked: Vec<(f64, &str)> =
+        arms.iter().map(|a| (lookup.mean_ratio(a).unwrap_or(0.0), a.id.as_str())).collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let fast = most.div_ceil(2);
+    let slow = ranked.len() - (most - fast);
+    let keep = |id: &str| ranked[..fast].iter().chain(&ranked[slow..]).any(|(_, kept)| *kept == id);
+    arms.into_iter().filter(|a| keep(&a.id)).collect()
+}
+
+/// What a picture says about arms that it leaves out; nothing if it shows all.
+pub fn left_out_words(left_out: usize) -> Option<String> {
+    (left_out > 0).then(|| {
+        format!(
+            "{left_out} more {} not drawn: of many, the fastest and the slowest are.",
+            if left_out == 1 { "choice is" } else { "choices are" }
+        )
+    })
+}

@@ -1,0 +1,108 @@
+//! The compatibility estimators of a profile: what its users would have printed, beside our estimate.
+
+use cryptbench_estimate::compatibility::{best, cellwise_percent, mean, trimmed};
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_record::{Arm, Record, Workload};
+
+use super::{MOST_LISTED, chosen};
+use crate::quantity::{headline_value, is_time};
+
+/// Encrypted arms that stand beside plain.
+const MOST_ARMS: usize = 5;
+
+/// How a profile's users condense trials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimator {
+    /// Of all trials.
+    Mean,
+    /// Of all trials but one largest and one smallest.
+    TrimmedMean,
+    /// The best trial.
+    Best,
+    /// Percent of the larger value, over the cells.
+    CellwisePercent,
+}
+
+impl Estimator {
+    /// The estimator that a record names, if this version knows it.
+    pub fn of(record: &Record) -> Option<Self> {
+        match record.plan.estimator.as_deref()? {
+            "mean" => Some(Self::Mean),
+            "trimmed-mean" => Some(Self::TrimmedMean),
+            "best" => Some(Self::Best),
+            "cellwise-percent" => Some(Self::CellwisePercent),
+            _ => None,
+        }
+    }
+
+    /// What it does, to follow "condensed as".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Mean => "the arithmetic mean of all trials",
+            Self::TrimmedMean => "the mean of all trials but one largest and one smallest",
+            Self::Best => "the best of all trials",
+            Self::CellwisePercent => {
+                "the mean over the cells of the difference in percent of the larger value"
+            }
+        }
+    }
+
+    /// The headlines of a cell's trials, condensed.
+    fn of_values(self, values: &[f64], smaller_is_better: bool) -> Option<f64> {
+        match self {
+            Self::Mean | Self::CellwisePercent => mean(values),
+            Self::TrimmedMean => mean(&trimmed(values)),
+            Self::Best if smaller_is_better => values.iter().copied().reduce(f64::min),
+            Self::Best => best(values),
+        }
+    }
+}
+
+/// The condensed figures of a record.
+pub struct Peers<'a> {
+    /// How trials were condensed.
+    pub estimator: Estimator,
+    /// Plain first.
+    pub arms: Vec<&'a Arm>,
+    /// Workload and headline value by arm (see [`headline_value`]); empty for more workloads than
+    /// tables list.
+    pub rows: Vec<(&'a Workload, Vec<Option<f64>>)>,
+    /// For `cellwise-percent`: mean and largest difference to plain by arm, plain itself left out.
+    pub cellwise: Vec<(&'a Arm, f64, f64)>,
+}
+
+/// The figures, where the record names an estimator that this version knows.
+pub fn peers<'a>(lookup: &Lookup<'a>) -> Option<Peers<'a>> {
+    let estimator = Estimator::of(lookup.record)?;
+    let arms = chosen(lookup, MOST_ARMS).arms;
+    let value = |workload: &Workload, arm: &Arm| {
+        let values: Vec<f64> = lookup
+            .trials
+            .of_cell(&workload.id, &arm.id)
+            .into_iter()
+            .map(|t| headline_value(workload, t.bandwidth(), t.iops()))
+            .filter(|v| v.is_finite())
+            .collect();
+        estimator.of_values(&values, is_time(workload))
+    };
+    let all: Vec<(&Workload, Vec<Option<f64>>)> = lookup
+        .workloads()
+        .iter()
+        .map(|w| (w, arms.iter().map(|arm| value(w, arm)).collect::<Vec<_>>()))
+        .filter(|(_, values)| values.iter().any(Option::is_some))
+        .collect();
+    let cellwise = match estimator {
+        Estimator::CellwisePercent => (1..arms.len())
+            .filter_map(|i| {
+                let pairs: Vec<(f64, f64)> =
+                    all.iter().filter_map(|(_, v)| v[i].zip(v[0])).collect();
+                let (mean, most) = cellwise_percent(&pairs)?;
+                Some((arms[i], mean, most))
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let listed = cellwise.is_empty() && all.len() <= MOST_LISTED;
+    let rows = if listed { all } else { Vec::new() };
+    (!rows.is_empty() || !cellwise.is_empty()).then_some(Peers { estimator, arms, rows, cellwise })
+}

@@ -1,0 +1,110 @@
+//! What a reader must know about the machine, and the names of the parts of its work.
+
+use cryptbench_estimate::accounting::{HOT, Heat, clock_change, flushed_late, heat};
+use cryptbench_estimate::disturbance::{Disturbance, OTHERS, PRESSED};
+use cryptbench_record::Record;
+
+use crate::quantity::{fraction, percent};
+use crate::wording::list;
+
+/// Arms named one by one in a remark.
+const MOST_NAMED: usize = 8;
+
+/// The parts of [`Split::seconds`](cryptbench_estimate::accounting::Split::seconds).
+pub const PARTS: [&str; 4] = ["load generator", "helper programs", "kernel threads", "other"];
+
+/// Energy in the order of `Split::joules_per_gib`: of the processor packages (RAPL), and of the whole machine from its batteries.
+pub const ENERGY: [&str; 2] = ["J/GiB", "battery J/GiB"];
+
+/// Conditions of the machine that could have changed the results, in sentences; usually none.
+pub fn remarks(record: &Record) -> Vec<String> {
+    let mut remarks = Vec::new();
+    remarks.extend(record.machine.emulated.as_ref().map(|by| {
+        format!("EMULATED by {by}: what works is shown here, how fast it is on hardware is not.")
+    }));
+    remarks.extend(record.target.emulated.as_ref().map(|e| {
+        format!(
+            "EMULATED: the disk is the model {} (parameters {}) and no hardware: costs hold for a device that behaves \
+             like it.",
+            e.model, e.parameters
+        )
+    }));
+    let Disturbance { trials: all, crowded, short_of_memory, stolen } = Disturbance::of(record);
+    if crowded.trials > 0 {
+        remarks.push(format!(
+            "In {} other programs used more than {} of the processors, and tasks waited for a processor more than {} of \
+             the time (up to {}).",
+            of_trials(crowded.trials, all),
+            fraction(OTHERS),
+            fraction(PRESSED),
+            fraction(crowded.worst),
+        ));
+    }
+    if short_of_memory.trials > 0 {
+        remarks.push(format!(
+            "In {} tasks waited for memory more than {} of the time (up to {}): the machine was short of it.",
+            of_trials(short_of_memory.trials, all),
+            fraction(PRESSED),
+            fraction(short_of_memory.worst),
+        ));
+    }
+    remarks.extend(stolen.map(|share| {
+        format!(
+            "The hypervisor took {} of the processors' time away: other guests compete, and runs at \
+             another hour may differ.",
+            fraction(share)
+        )
+    }));
+    let Heat { hottest, trials } = heat(record);
+    if trials > 0 {
+        remarks.push(format!(
+            "The processor reached {hottest:.0} °C ({} at {HOT:.0} °C or more): it may have slowed \
+             itself down.",
+            of_trials(trials, all),
+        ));
+    }
+    remarks.extend(clocks(record));
+    remarks.extend(flushes(record));
+    remarks
+}
+
+/// Whose writes ended in a cache below them, and what that means for their speed.
+fn flushes(record: &Record) -> Option<String> {
+    let arms: Vec<&str> = flushed_late(record).iter().map(|a| a.label.as_str()).collect();
+    let (whose, them) = match arms[..] {
+        [] => return None,
+        [one] => (one.to_owned(), "it"),
+        [..] => (list(&arms, MOST_NAMED), "them"),
+    };
+    Some(format!(
+        "Writes of {whose} end in a page cache below {them}, although direct I/O is asked for: the time in \
+         which that cache was written to the device is part of theirs; latencies are without it."
+    ))
+}
+
+fn of_trials(n: usize, all: usize) -> String {
+    if n == all { format!("all {n} trials") } else { format!("{n} of {all} trials") }
+}
+
+/// The arm whose clock rate differs most from plain's.
+fn clocks(record: &Record) -> Option<String> {
+    let (arm, change) = clock_change(record)?;
+    let way = if change < 0.0 { "slower" } else { "faster" };
+    Some(format!(
+        "The processors ran {} {way} under {} than under plain: part of the difference may be their \
+         clock's.",
+        percent(100.0 * change.abs()),
+        arm.label
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_are_counted_as_people_do() {
+        assert_eq!(of_trials(3, 3), "all 3 trials");
+        assert_eq!(of_trials(3, 30), "3 of 30 trials");
+    }
+}

@@ -1,0 +1,187 @@
+//! What to take: only what somebody can install or set, each with the figure that speaks for it.
+
+use cryptbench_catalog::{BUILTIN_MOUNTED, BUILTIN_RAW, Family};
+use cryptbench_estimate::comparison::compare_arms;
+use cryptbench_estimate::ranking::{Mean, Ranked, between, judged, level};
+use cryptbench_estimate::verdict::HOPELESS_PERCENT;
+use cryptbench_record::{Arm, Verdict, Workload};
+
+use crate::advice::{container, settings};
+use crate::answer::View;
+use crate::avoid::is_avoided;
+use crate::figure::{Mark, value};
+use crate::headline::factor;
+use crate::kinds::kinds;
+use crate::names::family;
+use crate::quantity::percent_digits;
+use crate::wording::list;
+
+/// Tied systems that are named one by one.
+const MOST_NAMED: usize = 2;
+
+pub(crate) fn take(view: &View<'_, '_>) -> Vec<String> {
+    if view.cast.choices.is_empty() {
+        return sector_size(view).into_iter().collect();
+    }
+    let usable: Vec<&Ranked<'_>> =
+        view.cast.ranked().filter(|row| !is_avoided(view, row.arm)).collect();
+    let mut lines = match usable[..] {
+        [] => Vec::new(),
+        [only] if view.cast.choices.len() == 1 => alone(view, only.arm).into_iter().collect(),
+        _ => by_family(view, &usable),
+    };
+    let sound: Vec<&Arm> = usable.iter().map(|row| row.arm).collect();
+    lines.extend(settings::changes(view.lookup, &view.names, &sound));
+    lines.extend(container::places(view.lookup, &sound));
+    lines
+}
+
+/// The fastest of each family, with those that share its place.
+fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
+    let families = [
+        (Family::Volume, "One volume"),
+        (Family::Files, "Separate files, as for syncing"),
+        (Family::Place, "Of your places"),
+    ];
+    let present = |wanted: Family| usable.iter().any(|row| family(row.arm) == wanted);
+    let over = view.cast.ranking.as_ref().map_or(&[][..], |ranking| &ranking.over);
+    let several = families.iter().filter(|(wanted, _)| present(*wanted)).count() > 1;
+    families
+        .iter()
+        .filter_map(|(wanted, purpose)| {
+            let rows: Vec<_> = usable.iter().filter(|row| family(row.arm) == *wanted).collect();
+            let (first, rest) = rows.split_first()?;
+            // Of one place all are level with its first, which may be one of another family, or to be avoided.
+            let tied: Vec<&str> = rest
+                .iter()
+                .filter(|row| row.place == first.place)
+                .filter(|row| level(view.lookup, row.arm, first.arm, over))
+                .map(|row| view.names.arm(row.arm))
+                .collect();
+            let tied = match tied.is_empty() {
+                true => String::new(),
+                false => format!("; no difference from {} was found", list(&tied, MOST_NAMED)),
+            };
+            let purpose = if several { format!("{purpose}: ") } else { String::new() };
+            let name = view.names.arm(first.arm);
+            let opens = opens_in(first.arm).map_or_else(String::new, |by| format!("; {by}"));
+            Some(format!("{purpose}{name}, {}{opens}{tied}.", of_plain(&first.all)))
+        })
+        .collect()
+}
+
+/// `43 % (38-49)`: the headline says that it is the mean over the workloads, of plain speed.
+fn of_plain(mean: &Mean) -> String {
+    let of = [mean.ratio, mean.low, mean.high].map(|r| 100.0 * r);
+    let [ratio, low, high] = apart(of);
+    format!("{ratio} % ({low}-{high})")
+}
+
+/// A percentage and the ends of its interval, with a decimal where they would be the same without.
+fn apart(values: [f64; 3]) -> [String; 3] {
+    let whole = values.map(percent_digits);
+    match whole[1] == whole[2] {
+        true => values.map(|v| format!("{v:.1}")),
+        false => whole,
+    }
+}
+
+/// What else opens the volumes of cryptbench's own mount.
+fn opens_in(arm: &Arm) -> Option<&'static str> {
+    if ![BUILTIN_MOUNTED.name, BUILTIN_RAW.name].contains(&arm.system.as_str()) {
+        return None;
+    }
+    Some(match arm.layout.as_deref()? {
+        "VeraCrypt" => "opens in VeraCrypt",
+        _ => "opens in cryptsetup",
+    })
+}
+
+/// One system alone: what to expect of it. Nothing where a figure that might show a loss is missing or undecided.
+fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
+    let name = view.names.arm(arm);
+    let slower: Vec<(&Workload, Mean)> = view
+        .lookup
+        .workloads()
+        .iter()
+        .filter_map(|w| {
+            let value = value(view, w, arm);
+            Some((w, value.kept.filter(|_| value.mark == Mark::Slower)?))
+        })
+        .collect();
+    let worst = slower.iter().min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+    let is_open = |w: &Workload| {
+        let mark = value(view, w, arm).mark;
+        matches!(mark, Mark::Undecided | Mark::Cached | Mark::Unmeasured)
+    };
+    let is_any_open = view.lookup.workloads().iter().any(is_open);
+    Some(match worst {
+        None if is_any_open => return None,
+        None if view.in_use().is_some() => {
+            format!("{name} as it is: no loss was found in any read.")
+        }
+        None => format!("{name}: no loss was found in any workload."),
+        Some((workload, mean)) => {
+            let [ratio, low, high] = apart([mean.ratio, mean.low, mean.high].map(|r| 100.0 * r));
+            format!(
+                "{name}, if its worst case is acceptable: {}, at {} % of plain speed ({}-{}) and {} times as long.",
+                lower(view.names.workload(workload)),
+                ratio,
+                low,
+                high,
+                factor(1.0 / mean.ratio),
+            )
+        }
+    })
+}
+
+fn lower(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
+}
+
+/// Of two sizes of sectors under one cipher: which is the faster one, where, and that it loses nowhere.
+fn sector_size(view: &View<'_, '_>) -> Option<String> {
+    let of_size = |unit: u32| view.cast.engines.iter().find(|a| a.data_unit == Some(unit));
+    let (small, large) = (of_size(512)?, of_size(4096)?);
+    if small.cipher != large.cipher {
+        return None;
+    }
+    let compared = compare_arms(view.lookup, &large.id, &small.id);
+    if compared.iter().any(|c| matches!(c.verdict, Verdict::Costs { .. })) {
+        return None;
+    }
+    // The best of several kinds is no news by itself: one of its workloads gains after correction for all of them.
+    let gains_in = |members: &[&Workload]| {
+        let of = |w: &&Workload| compared.iter().find(|c| c.workload == w.id);
+        members.iter().filter_map(of).any(|c| matches!(c.verdict, Verdict::Gains { .. }))
+    };
+    let gains: Vec<(String, Mean)> = kinds(view.lookup.workloads())
+        .into_iter()
+        .filter(|(_, members)| gains_in(members))
+        .filter_map(|(name, members)| {
+            let both =
+                |w: &&Workload| judged(view.lookup, w, small) && judged(view.lookup, w, large);
+            let over: Vec<&Workload> = members.into_iter().filter(both).collect();
+            let mean = between(view.lookup, large, small, &over)?;
+            Some((name, mean)).filter(|(_, mean)| mean.low > 1.0)
+        })
+        .collect();
+    let best = gains.iter().max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+    let Some((kind, mean)) = best else {
+        let alike = |verdict: &Verdict| match verdict {
+            Verdict::Equivalent { .. } => true,
+            Verdict::WithinNoise { noise_percent } => *noise_percent <= HOPELESS_PERCENT,
+            _ => false,
+        };
+        let all = !compared.is_empty() && compared.iter().all(|c| alike(&c.verdict));
+        return all.then(|| {
+            "Either sector size: no difference was found between 512 and 4096 bytes.".to_owned()
+        });
+    };
+    let [by, low, high] = apart([mean.ratio, mean.low, mean.high].map(|r| 100.0 * (r - 1.0)));
+    Some(format!(
+        "4096-byte sectors where offered (LUKS2 offers them, VeraCrypt does not): {by} % ({low}-{high}) faster in \
+         {kind}, nowhere proven slower."
+    ))
+}

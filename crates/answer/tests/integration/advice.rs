@@ -1,0 +1,225 @@
+//! What a run advises, and that it stays silent where its figures do not carry a sentence.
+
+use cryptbench_answer::advice::observations;
+use cryptbench_answer::analyse;
+use cryptbench_estimate::cells::cells;
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_record::Record;
+
+use crate::fixture::{
+    Fixture, FixtureArm, encrypted, null_layer, plain, plain_again, system, ten_systems, volume,
+};
+
+fn advice(record: &Record) -> Vec<String> {
+    analyse(record).advice
+}
+
+fn of(arms: Vec<FixtureArm>) -> Vec<String> {
+    let arms = [vec![plain(), plain_again(), null_layer(&[0.98])], arms].concat();
+    advice(&Fixture { arms, ..Fixture::default() }.record())
+}
+
+/// What is said beside the advice.
+fn observed(arms: Vec<FixtureArm>) -> Vec<String> {
+    let arms = [vec![plain(), plain_again(), null_layer(&[0.98])], arms].concat();
+    let record = Fixture { arms, ..Fixture::default() }.record();
+    observations(&Lookup::new(&record, &cells(&record)))
+}
+
+fn told<'a>(advice: &'a [String], begins: &str) -> Option<&'a str> {
+    advice.iter().map(String::as_str).find(|s| s.starts_with(begins))
+}
+
+/// A sentence of measured advice carries a figure with its interval.
+fn has_interval(sentence: &str) -> bool {
+    sentence.split('[').skip(1).any(|rest| {
+        rest.split_once(']').is_some_and(|(inside, _)| {
+            inside.split(", ").all(|n| n.trim_start_matches('-').parse::<f64>().is_ok())
+        })
+    })
+}
+
+/// `(38-49)`, as lines on one screen have it.
+fn has_range(sentence: &str) -> bool {
+    sentence.split('(').skip(1).any(|rest| {
+        rest.split_once(')').is_some_and(|(inside, _)| {
+            let ends: Vec<&str> = inside.split('-').collect();
+            ends.len() == 2 && ends.iter().all(|n| n.parse::<f64>().is_ok())
+        })
+    })
+}
+
+fn luks(unit: u32, ratios: &[f64]) -> FixtureArm {
+    volume("dm-crypt", "LUKS2", unit, ratios)
+}
+
+#[test]
+fn the_faster_system_is_named_with_its_interval() {
+    let arms = vec![luks(512, &[0.7]), luks(4096, &[0.95])];
+    let found = of(arms.clone());
+    let first = told(&found, "LUKS2 (dm-crypt), 4096 B, ").unwrap();
+    assert!(has_range(first) && first.contains(" % ("), "{first}");
+    let change = told(&found, "Sector size 4096 B instead of 512 B").unwrap();
+    assert!(has_range(change) && change.contains("slower in none"), "{change}");
+    let observed = observed(arms);
+    let small = told(&observed, "Frequent small writes").unwrap();
+    assert!(small.contains("suited for it: dm-crypt LUKS2 4096 (loses "), "{small}");
+    assert!(small.contains("think twice with dm-crypt LUKS2 512 (loses 30"), "{small}");
+}
+
+#[test]
+fn every_sentence_but_a_risk_has_its_interval() {
+    let arms =
+        vec![luks(512, &[0.7, 0.9]), luks(4096, &[0.95]), system("gocryptfs", "", &[0.2], 4.0)];
+    let (advice, observed) = (of(arms.clone()), observed(arms));
+    assert!(advice.len() > 1 && observed.len() > 2, "{advice:#?} {observed:#?}");
+    for sentence in advice.iter().chain(&observed).filter(|s| !s.starts_with("Risk: ")) {
+        assert!(has_interval(sentence) || has_range(sentence), "{sentence}");
+    }
+}
+
+#[test]
+fn the_engine_is_never_advised_and_no_advice_is_longer_than_five_lines() {
+    let found = of(vec![
+        encrypted("AES-256-XTS 512 B", 512, &[0.95], 0.31),
+        encrypted("AES-256-XTS 4096 B", 4096, &[0.97], 0.19),
+        luks(4096, &[0.8]),
+    ]);
+    assert!(found.iter().all(|line| !line.contains("AES")), "{found:#?}");
+    let record = Fixture { arms: ten_systems(), ..Fixture::default() }.record();
+    let found = advice(&record);
+    assert!((3..=5).contains(&found.len()), "{found:#?}");
+    assert!(found.iter().all(|line| !line.contains("AES-256 alone")), "{found:#?}");
+    assert!(told(&found, "One volume: cryptbench mount (").is_some(), "{found:#?}");
+    assert!(told(&found, "Separate files, as for syncing: fscrypt, ").is_some(), "{found:#?}");
+    assert!(found.last().unwrap().starts_with("EncFS: not safe"), "{found:#?}");
+}
+
+#[test]
+fn of_two_sector_sizes_the_faster_one_is_advised_unless_none_is() {
+    let both = |small, large| {
+        of(vec![
+            encrypted("AES-256-XTS 512 B", 512, &[small], 0.31),
+            encrypted("AES-256-XTS 4096 B", 4096, &[large], 0.19),
+        ])
+    };
+    let found = both(0.7, 0.9);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].starts_with("4096-byte sectors where offered"), "{found:#?}");
+    assert!(has_range(&found[0]), "{found:#?}");
+    let found = both(0.9, 0.9);
+    assert!(found[0].starts_with("Either sector size: no difference was found"), "{found:#?}");
+    assert!(both(0.9, 0.7).is_empty(), "nothing is advised against its own figures");
+}
+
+#[test]
+fn ties_are_said_once() {
+    let found = of(vec![luks(512, &[0.9]), volume("veracrypt", "VeraCrypt", 512, &[0.9])]);
+    assert_eq!(found.iter().filter(|s| s.contains("no difference from ")).count(), 1, "{found:#?}");
+    assert!(found[0].contains("LUKS2 (dm-crypt)") && found[0].contains("VeraCrypt"), "{found:#?}");
+}
+
+#[test]
+fn the_machines_own_trouble_comes_first() {
+    let mut record = Fixture::default().record();
+    record.machine.cpu_features = vec!["avx2".to_owned()];
+    assert!(advice(&record)[0].contains("this CPU has no AES instructions"));
+    let arms = vec![plain(), plain_again(), luks(512, &[0.3])];
+    let mut record = Fixture { arms, ..Fixture::default() }.record();
+    record.plan.arms[2].kernel_tier = Some("xts(ecb(aes-generic))".to_owned());
+    assert!(advice(&record)[0].contains("modprobe aesni_intel"), "{:#?}", advice(&record));
+}
+
+#[test]
+fn between_ten_and_twenty_five_percent_nothing_is_said_of_a_use() {
+    let found = observed(vec![luks(512, &[0.83])]);
+    for a_use in ["Frequent small writes", "Archive and backup", "A whole disk"] {
+        assert!(told(&found, a_use).is_none(), "{found:#?}");
+    }
+}
+
+#[test]
+fn a_cache_carries_no_advice() {
+    let arms = vec![
+        plain(),
+        plain_again(),
+        encrypted("AES-256-XTS 512 B", 512, &[0.7], 0.31),
+        encrypted("AES-256-XTS 4096 B", 4096, &[0.95], 0.19),
+    ];
+    let cached = crate::fixture::quick().iter().map(|w| w.id.clone()).collect();
+    let found = advice(&Fixture { arms, cached, ..Fixture::default() }.record());
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].contains("a cache answered plain storage in 8 of 8 workloads"), "{found:#?}");
+}
+
+#[test]
+fn the_fastest_cipher_is_told_by_its_cpu_time() {
+    let inline = |label: &str, cpu| {
+        let mut made = encrypted(label, 512, &[0.9], cpu);
+        made.arm.attachment = Some("inline".to_owned());
+        made.arm.cipher = Some(label.to_owned());
+        made
+    };
+    let found = observed(vec![inline("AES-256-XTS 512 B", 0.3), inline("Serpent-XTS 512 B", 1.2)]);
+    let fastest = told(&found, "The fastest cipher on this processor: AES-256-XTS 512 B").unwrap();
+    // 0.30 less the layer's 0.07 s/GiB, and 1.20 less it.
+    assert!(fastest.contains("takes 0.21 ns [") && fastest.contains("Serpent-XTS 512 B 1.05 ns ["));
+    // The same cipher twice has nothing that it could be faster than.
+    let twice = ["AES-256-XTS 512 B", "AES-256-XTS 4096 B"].map(|label| {
+        let mut made = inline(label, 0.3);
+        made.arm.cipher = Some("aes-256-xts".to_owned());
+        made
+    });
+    assert!(told(&observed(twice.into()), "The fastest cipher").is_none());
+}
+
+#[test]
+fn risks_are_told_of_the_systems_that_ran() {
+    let aes = luks(512, &[0.9]);
+    assert!(!observed(vec![aes.clone()]).iter().any(|s| s.contains("EncFS")));
+    assert!(!of(vec![aes]).iter().any(|s| s.contains("EncFS")));
+    let encfs = || vec![system("encfs", "standard", &[0.9], 0.3)];
+    assert!(observed(encfs()).iter().any(|s| s.starts_with("Risk: EncFS")));
+    let advice = of(encfs());
+    assert_eq!(advice.len(), 1, "it is not advised: {advice:#?}");
+    assert!(advice[0].starts_with("EncFS: not safe"), "{advice:#?}");
+}
+
+#[test]
+fn what_opens_within_a_second_is_told_and_the_pim_that_leaves_room() {
+    let found = advice(&crate::fixture::profiles::mount());
+    let within = told(&found, "Within 1 s open ").unwrap();
+    let (opens, longer) = within.split_once(", but not ").unwrap();
+    assert!(
+        opens.contains("VeraCrypt SHA-512") && opens.contains("VeraCrypt Whirlpool"),
+        "{within}"
+    );
+    assert!(longer.contains("LUKS1") && longer.contains("LUKS2"), "{within}");
+    // 0.306 s for 500,000 iterations leave room for 1.63 million: a PIM of 1600.
+    let pim = told(&found, "VeraCrypt SHA-512: a PIM up to ").unwrap();
+    assert!(has_range(&pim.replace(',', "")), "{pim}");
+    let number = pim.split("a PIM up to ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let number: f64 = number.replace(',', "").parse().unwrap();
+    assert!((1300.0..2000.0).contains(&number), "{pim}");
+    assert!(told(&found, "LUKS1: a PIM").is_none(), "{found:#?}");
+}
+
+#[test]
+fn a_container_is_held_against_its_device() {
+    let place = |ratio, value: &str| {
+        let mut made = volume("veracrypt", "VeraCrypt", 512, &[ratio]);
+        made.arm.id = format!("veracrypt/{value}");
+        made.arm.label = format!("VeraCrypt, {value}");
+        made.arm.settings.insert("on".to_owned(), value.to_owned());
+        made
+    };
+    let (container, partition) = ("container-in-partition", "partition");
+    let found = of(vec![place(0.6, container), place(0.9, partition)]);
+    let told_of = "Container or partition: VeraCrypt, container-in-partition has ";
+    let sentence = told(&found, told_of).unwrap();
+    assert!(has_interval(sentence) && sentence.ends_with("the container is slower."), "{sentence}");
+    assert!(told(&found, "Change on").is_none(), "{found:#?}");
+    let alike = of(vec![place(0.8, container), place(0.8, partition)]);
+    let sentence = told(&alike, "Container or partition: ").unwrap();
+    assert!(sentence.ends_with("take whichever is handier."), "{sentence}");
+}

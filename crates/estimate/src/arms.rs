@@ -1,0 +1,24 @@
+//! Which arms are compared, drawn and chosen from.
+
+use cryptbench_catalog::BUILTIN;
+use cryptbench_record::{Arm, ArmRole, Record};
+
+/// The baseline of the plan, if it has one.
+pub fn plain_arm(record: &Record) -> Option<&Arm> {
+    record.plan.arms.iter().find(|a| a.role == ArmRole::Plain)
+}
+
+/// The arms that tables and charts compare: every arm except plain itself and its repetition.
+pub fn compared(arms: &[Arm]) -> Vec<&Arm> {
+    arms.iter().filter(|a| !matches!(a.role, ArmRole::Plain | ArmRole::PlainAgain)).collect()
+}
+
+/// The arms whose bars and percentiles are drawn: all but the repetition of plain.
+pub fn drawn(arms: &[Arm]) -> Vec<&Arm> {
+    arms.iter().filter(|a| a.role != ArmRole::PlainAgain).collect()
+}
+
+/// Whether the arm is a system that somebody can use; the engine in this process is not.
+pub fn is_choice(arm: &Arm) -> bool {
+    arm.role == ArmRole::Encrypted && arm.system != BUILTIN.name
+}

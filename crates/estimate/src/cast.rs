@@ -1,0 +1,74 @@
+//! Who is who in a run: systems that somebody can take, and the engine in this process as a floor.
+
+use cryptbench_record::{Arm, ArmRole, Verdict, Workload};
+
+use crate::arms::is_choice;
+use crate::comparison::compare_arms;
+use crate::lookup::Lookup;
+use crate::ranking::{Ranked, Ranking, mean_kept, ranking};
+
+/// The arms of an answer.
+pub struct Cast<'a> {
+    /// Systems that somebody can take, in plan order.
+    pub choices: Vec<&'a Arm>,
+    /// The ciphers in this process, which no system adds anything to.
+    pub engines: Vec<&'a Arm>,
+    /// The engine that is shown beside the systems: the one that keeps most.
+    pub floor: Option<&'a Arm>,
+    /// Whether that really is a floor: no system was faster anywhere.
+    pub is_floor: bool,
+    /// The systems in the order of the speed that they keep.
+    pub ranking: Option<Ranking<'a>>,
+}
+
+impl<'a> Cast<'a> {
+    /// The arms of a record by what they stand for.
+    pub fn of(lookup: &'a Lookup<'a>) -> Self {
+        let (choices, engines): (Vec<&Arm>, Vec<&Arm>) = lookup
+            .arms()
+            .iter()
+            .filter(|arm| arm.role == ArmRole::Encrypted)
+            .partition(|arm| is_choice(arm));
+        let kept = |arm: &Arm| lookup.mean_ratio(arm).unwrap_or(0.0);
+        let floor = engines.iter().copied().max_by(|a, b| kept(a).total_cmp(&kept(b)));
+        let beats = |choice: &Arm, floor: &Arm| {
+            let compared = compare_arms(lookup, &choice.id, &floor.id);
+            compared.iter().any(|c| matches!(c.verdict, Verdict::Gains { .. }))
+        };
+        let is_floor = floor.is_none_or(|floor| choices.iter().all(|c| !beats(c, floor)));
+        Self { choices, engines, floor, is_floor, ranking: ranking(lookup) }
+    }
+
+    /// The arms whose figures are shown, the floor last: systems, or where there are none all engines.
+    pub fn shown(&self) -> Vec<&'a Arm> {
+        match self.choices.is_empty() {
+            true => self.engines.clone(),
+            false => self.choices.iter().copied().chain(self.floor).collect(),
+        }
+    }
+
+    /// The arms that the headline is about.
+    pub fn spoken(&self) -> &[&'a Arm] {
+        if self.choices.is_empty() { &self.engines } else { &self.choices }
+    }
+
+    /// The ranked systems, the fastest first.
+    pub fn ranked(&self) -> impl Iterator<Item = &Ranked<'a>> {
+        self.ranking.iter().flat_map(|ranking| &ranking.rows)
+    }
+
+    /// The workloads over which an arm that is not ranked has its mean: those of the ranking, else its own.
+    pub fn over(&self, lookup: &Lookup<'a>, arm: &Arm) -> Vec<&'a Workload> {
+        let own = |w: &&Workload| crate::ranking::judged(lookup, w, arm);
+        let all: Vec<&Workload> = match &self.ranking {
+            Some(ranking) if !ranking.over.is_empty() => ranking.over.clone(),
+            _ => lookup.record.plan.workloads.iter().collect(),
+        };
+        all.into_iter().filter(own).collect()
+    }
+
+    /// The mean share of plain speed of an arm, over the workloads of the ranking.
+    pub fn mean(&self, lookup: &Lookup<'a>, arm: &Arm) -> Option<crate::ranking::Mean> {
+        mean_kept(lookup, arm, &self.over(lookup, arm))
+    }
+}

@@ -1,0 +1,42 @@
+//! Sizes of requests, as people distinguish them.
+
+use cryptbench_record::{Pattern, Workload};
+
+/// Requests up to this size are small, bytes: where the time of a request weighs more than its bytes.
+pub const SMALL: u64 = 16 << 10;
+
+/// Requests from this size on are large, bytes.
+pub const LARGE: u64 = 256 << 10;
+
+/// Sizes of requests, and work that has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// From [`LARGE`] on.
+    Large,
+    /// Between the two.
+    Medium,
+    /// Up to [`SMALL`].
+    Small,
+    /// No requests: whole files, or openings.
+    Files,
+}
+
+impl Class {
+    /// The class of a workload.
+    pub fn of(w: &Workload) -> Self {
+        match w.block_size {
+            _ if !w.is_of_requests() => Self::Files,
+            size if size >= LARGE => Self::Large,
+            size if size <= SMALL => Self::Small,
+            _ => Self::Medium,
+        }
+    }
+
+    /// How requests of this class lie in most profiles.
+    pub fn usual_pattern(self) -> Pattern {
+        match self {
+            Self::Large => Pattern::Sequential,
+            _ => Pattern::Random,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Which CPU figure of a record includes the work of every arm.
+
+use cryptbench_catalog::{BUILTIN, PLAIN};
+use cryptbench_record::{Cell, Record, Trial};
+
+/// The CPU figure that is comparable over all arms of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// CPU time of the measuring process: exact, and complete where the cipher runs inside it.
+    Process,
+    /// CPU time of the measuring process, of the systems' helper programs and of the kernel's threads, if systems
+    /// outside this process do their work.
+    Attributed,
+    /// The same, if trials do not separate it: busy time of the machine less its idle baseline, which includes
+    /// everything that others ran.
+    Machine,
+}
+
+impl Measure {
+    /// The process figure if every arm runs inside this process, otherwise the most exact one available.
+    pub fn of(record: &Record) -> Self {
+        let inline = |system: &str| [PLAIN.name, BUILTIN.name].contains(&system);
+        match record.plan.arms.iter().all(|a| inline(&a.system)) {
+            true => Self::Process,
+            false if record.trials.iter().all(|t| t.measured.accounting.is_some()) => {
+                Self::Attributed
+            }
+            false => Self::Machine,
+        }
+    }
+
+    /// CPU seconds per GiB of a cell by this measure; not a number where nothing was measured.
+    pub fn seconds_per_gib(self, cell: &Cell) -> f64 {
+        match self {
+            Self::Process => cell.cpu.process_s_per_gib,
+            Self::Attributed => cell.cpu.attributed_s_per_gib.unwrap_or(f64::NAN),
+            Self::Machine => cell.cpu.machine_s_per_gib,
+        }
+    }
+
+    /// CPU seconds of a trial by this measure, where it has them.
+    pub fn seconds(self, trial: &Trial) -> Option<f64> {
+        let attributed = || {
+            let a = trial.measured.accounting.as_ref()?;
+            Some(a.generator_s + a.daemons_s + a.kernel_s)
+        };
+        match self {
+            Self::Process => Some(trial.measured.cpu_process_s),
+            Self::Attributed => attributed(),
+            Self::Machine => Some(trial.measured.cpu_machine_s),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Whether the bytes of a workload reached the device, or a cache answered.
+//!
+//! - Reads and writes are compared with the device's counter of their direction, and mixed workloads
+//!   with both together.
+//! - Creating small files moves their bytes to the device (it ends with a flush),
+//!   and reading moves them back: below half of them, a cache answered.
+//! - `stat`, `rename` and `delete` move no byte of a file. Their cost is work on directories, which
+//!   every user does from a warm cache too, so they are never called cached.
+//! - Opening a volume consists of deriving keys; the few sectors that it reads prove nothing.
+
+use cryptbench_record::{Operation, Trial, Workload};
+
+/// Bytes that the device moved per requested byte; `None` if it does not count, nothing was
+/// requested, or the ratio says nothing about this workload.
+pub fn device_ratio(trial: &Trial, workload: &Workload) -> Option<f64> {
+    let moved = trial.measured.device?;
+    let bytes = match workload.operation {
+        Operation::Read => moved.read_bytes,
+        Operation::Write | Operation::Create => moved.written_bytes,
+        Operation::Mixed => moved.read_bytes.saturating_add(moved.written_bytes),
+        _ => return None,
+    };
+    (trial.measured.bytes > 0).then(|| bytes as f64 / trial.measured.bytes as f64)
+}
+
+/// Whether CPU time per byte means anything: the workload moves bytes of files.
+pub fn moves_bytes(workload: &Workload) -> bool {
+    use Operation::{Create, Mixed, Read, Write};
+    matches!(workload.operation, Read | Write | Mixed | Create)
+}
+
+#[cfg(test)]
+mod tests {
+    use cryptbench_record::{DeviceMoved, Observation};
+
+    use super::*;
+
+    fn ratio(operation: &str) -> Option<f64> {
+        let device = DeviceMoved { read_bytes: 30, written_bytes: 60, reads: 3, writes: 6 };
+        let measured = Observation { bytes: 100, device: Some(device), ..Observation::default() };
+        let trial = Trial { measured, ..Trial::default() };
+        device_ratio(
+            &trial,
+            &Workload { operation: operation.to_owned().into(), ..Workload::default() },
+        )
+    }
+
+    #[test]
+    fn each_operation_is_held_against_what_it_moves() {
+        assert_eq!(ratio("read"), Some(0.3));
+        assert_eq!(ratio("write"), Some(0.6));
+        assert_eq!(ratio("create"), Some(0.6));
+        assert_eq!(ratio("mixed"), Some(0.9));
+        for without in ["stat", "rename", "delete", "unlock"] {
+            assert_eq!(ratio(without), None, "{without}");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Estimates and verdicts, derived from a record alone: numbers without words.
+//!
+//! [`cells`](cells::cells) turns raw trials into one cell per workload and arm; the other modules read the cells through a
+//! [`Lookup`](lookup::Lookup). Nothing here measures, and nothing is told that the record does not contain.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
+
+pub mod accounting;
+pub mod arms;
+pub mod budget;
+pub mod carry_over;
+pub mod cast;
+pub mod cells;
+pub mod chain;
+pub mod class;
+pub mod comparison;
+pub mod compatibility;
+pub mod cpu;
+pub mod device;
+pub mod disturbance;
+pub mod form;
+pub mod lookup;
+pub mod opening;
+pub mod ranking;
+pub mod rate_limit;
+pub mod series;
+pub mod soundness;
+pub mod sweep;
+pub mod verdict;

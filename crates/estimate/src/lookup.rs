@@ -1,0 +1,141 @@
+//! The trials and cells of a record by workload and arm, for records of thousands of cells.
+
+use std::collections::{BTreeMap, HashMap};
+
+use cryptbench_record::{Arm, Cell, Record, Trial, Workload, log_ratios, trials_of};
+
+use crate::arms::plain_arm;
+
+/// The trials of a record by workload.
+pub struct Trials<'a> {
+    by_workload: HashMap<&'a str, Vec<&'a Trial>>,
+}
+
+impl<'a> Trials<'a> {
+    /// Sorts the trials of `record` by workload.
+    pub fn of(record: &'a Record) -> Self {
+        let mut by_workload: HashMap<&str, Vec<&Trial>> = HashMap::new();
+        for trial in &record.trials {
+            by_workload.entry(&trial.workload).or_default().push(trial);
+        }
+        Self { by_workload }
+    }
+
+    /// The measured trials of one workload and arm in block order.
+    pub fn of_cell(&self, workload: &str, arm: &str) -> Vec<&'a Trial> {
+        trials_of(self.of_workload(workload), workload, arm).into_iter().map(|(_, t)| t).collect()
+    }
+
+    /// As [`Record::log_ratios`].
+    pub fn log_ratios(&self, workload: &str, arm: &str, baseline: &[&str]) -> Vec<f64> {
+        log_ratios(self.of_workload(workload), workload, arm, baseline)
+    }
+
+    /// A figure of the measured trials of each of `arms`, over the blocks in which all of them ran and have it as a
+    /// finite number, in block order. Arms that are one baseline have the `mean` of theirs.
+    pub fn matched(
+        &self,
+        workload: &str,
+        arms: &[&[&str]],
+        figure: impl Fn(&Trial) -> f64,
+        mean: fn(&[f64]) -> f64,
+    ) -> Vec<Vec<f64>> {
+        let of = |arms: &&[&str]| -> BTreeMap<u32, f64> {
+            let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+            for (block, t) in
+                arms.iter().flat_map(|arm| trials_of(self.of_workload(workload), workload, arm))
+            {
+                values.entry(block).or_default().push(figure(t));
+            }
+            let means = values.into_iter().map(|(block, values)| (block, mean(&values)));
+            means.filter(|(_, value)| value.is_finite()).collect()
+        };
+        let all: Vec<_> = arms.iter().map(of).collect();
+        let Some(first) = all.first() else { return Vec::new() };
+        let shared: Vec<u32> =
+            first.keys().copied().filter(|b| all.iter().all(|arm| arm.contains_key(b))).collect();
+        all.iter().map(|arm| shared.iter().map(|b| arm[b]).collect()).collect()
+    }
+
+    fn of_workload(&self, workload: &str) -> impl Iterator<Item = &'a Trial> + Clone {
+        self.by_workload.get(workload).map_or(&[][..], Vec::as_slice).iter().copied()
+    }
+}
+
+/// What every picture and table reads.
+pub struct Lookup<'a> {
+    /// What was measured.
+    pub record: &'a Record,
+    /// What follows from it, in plan order.
+    pub cells: &'a [Cell],
+    /// Its trials.
+    pub trials: Trials<'a>,
+    by_id: HashMap<(&'a str, &'a str), &'a Cell>,
+}
+
+impl<'a> Lookup<'a> {
+    /// A lookup of `cells`, which are those of `record`.
+    pub fn new(record: &'a Record, cells: &'a [Cell]) -> Self {
+        let by_id = cells.iter().map(|c| ((c.workload.as_str(), c.arm.as_str()), c)).collect();
+        Self { record, cells, trials: Trials::of(record), by_id }
+    }
+
+    /// The workloads of the plan.
+    pub fn workloads(&self) -> &'a [Workload] {
+        &self.record.plan.workloads
+    }
+
+    /// The arms of the plan.
+    pub fn arms(&self) -> &'a [Arm] {
+        &self.record.plan.arms
+    }
+
+    /// The cell of one workload and arm.
+    pub fn cell(&self, workload: &Workload, arm: &Arm) -> Option<&'a Cell> {
+        self.by_id.get(&(workload.id.as_str(), arm.id.as_str())).copied()
+    }
+
+    /// The cell of plain storage.
+    pub fn plain(&self, workload: &Workload) -> Option<&'a Cell> {
+        self.cell(workload, plain_arm(self.record)?)
+    }
+
+    /// ln(speed of the arm / speed of what it is compared with) of each block, as its verdict has it.
+    pub fn against_plain(&self, workload: &Workload, arm: &Arm) -> Vec<f64> {
+        self.trials.log_ratios(&workload.id, &arm.id, &self.record.plan.baseline(arm))
+    }
+
+    /// Speed as a multiple of plain's of a cell that has trials: the paired estimate, and where a cache or too few pairs forbid
+    /// one the ratio of the medians; nothing for plain itself.
+    pub fn ratio(&self, workload: &Workload, arm: &Arm) -> Option<f64> {
+        let cell = self.cell(workload, arm).filter(|c| c.trials > 0)?;
+        if plain_arm(self.record).is_some_and(|plain| plain.id == arm.id) {
+            return None;
+        }
+        cell.kept.map(|kept| kept.ratio).or_else(|| {
+            let plain = self.plain(workload).filter(|p| p.trials > 0)?;
+            Some(cell.iops / plain.iops).filter(|r| r.is_finite())
+        })
+    }
+
+    /// Geometric mean of the speed that an arm has per speed of plain, over all its cells.
+    pub fn mean_ratio(&self, arm: &Arm) -> Option<f64> {
+        let logs: Vec<f64> = self
+            .workloads()
+            .iter()
+            .filter_map(|w| Some(self.ratio(w, arm)?.ln()))
+            .filter(|v| v.is_finite())
+            .collect();
+        (!logs.is_empty()).then(|| mean(&logs).exp())
+    }
+}
+
+/// The arithmetic mean of at least one value.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The geometric mean of at least one positive value.
+pub fn geometric_mean(values: &[f64]) -> f64 {
+    mean(&values.iter().map(|v| v.ln()).collect::<Vec<_>>()).exp()
+}

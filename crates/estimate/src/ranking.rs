@@ -1,0 +1,182 @@
+//! Which system is fastest relative to plain, over the workloads in which all can be compared. The engine in this
+//! process is not ranked: nobody can install it.
+
+use cryptbench_record::{Arm, Operation, Workload};
+use cryptbench_stats::half_width;
+
+use crate::arms::is_choice;
+use crate::form::Form;
+use crate::lookup::Lookup;
+use crate::soundness::is_unsound;
+
+/// The arms in the order of their share of plain speed.
+pub struct Ranking<'a> {
+    /// Workloads in which every ranked arm was compared.
+    pub over: Vec<&'a Workload>,
+    /// The fastest first.
+    pub rows: Vec<Ranked<'a>>,
+    /// Arms that took part in fewer than half of the workloads of the others.
+    pub left_out: Vec<&'a Arm>,
+    /// Arms that a cache answered where the disk answered plain.
+    pub cached: Vec<&'a Arm>,
+    /// Arms that failed the proof of encryption or the data check.
+    pub failed: Vec<&'a Arm>,
+}
+
+/// One arm of a ranking; shares of plain speed, geometric means over workloads.
+pub struct Ranked<'a> {
+    /// The arm.
+    pub arm: &'a Arm,
+    /// From 1; an arm without a proven difference to the first one of the place above it shares that. The last of one place
+    /// and the first of the next may be just as close to each other.
+    pub place: usize,
+    /// Over all workloads of the ranking.
+    pub all: Mean,
+    /// Over the workloads that read; `None` where there are none.
+    pub reads: Option<f64>,
+    /// Over the workloads that write.
+    pub writes: Option<f64>,
+}
+
+/// A geometric mean over workloads with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// The mean.
+    pub ratio: f64,
+    /// Low end of the interval.
+    pub low: f64,
+    /// High end of the interval.
+    pub high: f64,
+}
+
+/// The mean of a difference over workloads, log units.
+#[derive(Clone, Copy)]
+struct Logs {
+    mean: f64,
+    half_width: f64,
+}
+
+impl Ranking<'_> {
+    /// Whether there is more in it than the table of workloads shows.
+    pub fn is_telling(&self) -> bool {
+        self.rows.len() + self.left_out.len() + self.cached.len() + self.failed.len() > 2
+    }
+}
+
+/// The ranking, where there are systems.
+pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
+    if Form::of(lookup.record) == Form::Unlock {
+        return None;
+    }
+    let choices = lookup.arms().iter().filter(|a| is_choice(a));
+    let (failed, sound): (Vec<&Arm>, Vec<&Arm>) =
+        choices.partition(|arm| is_unsound(lookup.record, arm));
+    // A cache that answered plain, too, is a property of the workload.
+    let plain_cached = |w: &Workload| lookup.plain(w).is_none_or(|c| c.cached);
+    let answered = |arm: &&Arm| {
+        let cached = |w: &Workload| lookup.cell(w, arm).is_some_and(|c| c.cached);
+        lookup.workloads().iter().any(|w| !plain_cached(w) && cached(w))
+    };
+    let (cached, uncached): (Vec<&Arm>, Vec<&Arm>) = sound.into_iter().partition(answered);
+    let coverage = |arm: &Arm| lookup.workloads().iter().filter(|w| judged(lookup, w, arm)).count();
+    let most = uncached.iter().map(|arm| coverage(arm)).max().unwrap_or(0);
+    let (arms, left_out): (Vec<&Arm>, Vec<&Arm>) =
+        uncached.into_iter().partition(|arm| 2 * coverage(arm) > most);
+    let over: Vec<&Workload> = lookup
+        .workloads()
+        .iter()
+        .filter(|w| arms.iter().all(|arm| judged(lookup, w, arm)))
+        .collect();
+    let mut order: Vec<(&Arm, f64)> =
+        arms.iter().filter_map(|arm| Some((*arm, mean_of(lookup, arm, &over, None)?))).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut rows: Vec<Ranked<'a>> = Vec::new();
+    let mut leader: Option<(usize, &Arm)> = None;
+    for (i, (arm, _)) in order.into_iter().enumerate() {
+        let place = match leader {
+            Some((place, first)) if level(lookup, arm, first, &over) => place,
+            _ => {
+                leader = Some((i + 1, arm));
+                i + 1
+            }
+        };
+        let Some(all) = mean_kept(lookup, arm, &over) else { continue };
+        rows.push(Ranked {
+            arm,
+            place,
+            all,
+            reads: mean_of(lookup, arm, &over, Some(&Operation::Read)).map(f64::exp),
+            writes: mean_of(lookup, arm, &over, Some(&Operation::Write)).map(f64::exp),
+        });
+    }
+    let any = !(rows.is_empty() && left_out.is_empty() && cached.is_empty() && failed.is_empty());
+    any.then_some(Ranking { over, rows, left_out, cached, failed })
+}
+
+/// Whether there is an estimate of the arm in this workload, and no cache answered.
+pub fn judged(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> bool {
+    lookup.cell(workload, arm).is_some_and(|c| !c.cached && c.kept.is_some())
+}
+
+/// The share of plain speed that an arm keeps over those workloads, with its interval.
+pub fn mean_kept(lookup: &Lookup<'_>, arm: &Arm, over: &[&Workload]) -> Option<Mean> {
+    let mean = mean_of(lookup, arm, over, None)?;
+    let spread = spread(lookup, arm, over);
+    Some(Mean { ratio: mean.exp(), low: (mean - spread).exp(), high: (mean + spread).exp() })
+}
+
+/// Mean log share of plain speed over those workloads that do `operation`, or all.
+fn mean_of(
+    lookup: &Lookup<'_>,
+    arm: &Arm,
+    over: &[&Workload],
+    operation: Option<&Operation>,
+) -> Option<f64> {
+    let logs: Vec<f64> = over
+        .iter()
+        .filter(|w| operation.is_none_or(|wanted| w.operation == *wanted))
+        .filter_map(|w| Some(lookup.cell(w, arm)?.kept?.ratio.ln()))
+        .collect();
+    cryptbench_stats::mean(&logs)
+}
+
+/// Half the width of the interval of the mean, log units: those of the workloads, which were measured
+/// independently, in quadrature.
+fn spread(lookup: &Lookup<'_>, arm: &Arm, over: &[&Workload]) -> f64 {
+    let each = over.iter().filter_map(|w| {
+        let kept = lookup.cell(w, arm)?.kept?;
+        Some((kept.high / kept.low).ln() / 2.0)
+    });
+    quadrature(each, over.len())
+}
+
+/// Half the width of the interval of a mean of `n` values, of which each has its own.
+pub fn quadrature(half_widths: impl Iterator<Item = f64>, n: usize) -> f64 {
+    half_widths.map(|h| h * h).sum::<f64>().sqrt() / n.max(1) as f64
+}
+
+/// Whether two arms, compared block by block, show no difference in the mean over the workloads. Too few pairs show
+/// nothing.
+pub fn level(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) -> bool {
+    between(lookup, arm, other, over).is_none_or(|mean| (mean.low..=mean.high).contains(&1.0))
+}
+
+/// The speed of `arm` per speed of `other` in the mean over the workloads, compared block by block; nothing where one of
+/// them has too few pairs.
+pub fn between(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) -> Option<Mean> {
+    let confidence = lookup.record.plan.confidence;
+    let all: Vec<Logs> = over
+        .iter()
+        .map(|w| {
+            let d = lookup.trials.log_ratios(&w.id, &arm.id, &[&other.id]);
+            let mean = d.iter().sum::<f64>() / d.len() as f64;
+            Some(Logs { mean, half_width: half_width(&d, confidence)? })
+        })
+        .collect::<Option<_>>()?;
+    if all.is_empty() {
+        return None;
+    }
+    let mean = all.iter().map(|l| l.mean).sum::<f64>() / all.len() as f64;
+    let spread = quadrature(all.iter().map(|l| l.half_width), all.len());
+    Some(Mean { ratio: mean.exp(), low: (mean - spread).exp(), high: (mean + spread).exp() })
+}

@@ -1,0 +1,91 @@
+//! A disk that something holds to a number of requests or bytes a second, as clouds do: seen from plain storage alone.
+
+use cryptbench_record::{Cell, Operation, Record, Trial, Workload};
+use cryptbench_stats::median;
+
+use crate::arms::plain_arm;
+use crate::class::Class;
+use crate::lookup::Lookup;
+
+/// Most that limited rates differ from one another and from trial to trial, as a fraction. Disks without a limit read and
+/// write at different rates, and vary more.
+const ALIKE: f64 = 0.02;
+
+/// Requests in flight from which on no disk reads and writes small requests at one rate by itself.
+const DEEP: u32 = 8;
+
+/// So many times as many requests in flight make large requests faster, unless something limits them.
+const DEEPER: u32 = 4;
+
+/// Fewest trials that show how much a rate varies.
+const FEWEST_TRIALS: usize = 3;
+
+/// A limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// Requests per second.
+    Requests(f64),
+    /// Bytes per second.
+    Bytes(f64),
+}
+
+/// Whether plain storage was held to a rate, which hides what encryption costs.
+pub fn is_rate_limited(record: &Record, cells: &[Cell]) -> bool {
+    !limits(&Lookup::new(record, cells)).is_empty()
+}
+
+/// The limits that the plain trials show; none of an emulated device, whose model is what it is.
+pub fn limits(lookup: &Lookup<'_>) -> Vec<Limit> {
+    let target = &lookup.record.target;
+    if target.emulated.is_some() {
+        return Vec::new();
+    }
+    let small = |w: &&Workload| Class::of(w) == Class::Small && w.in_flight() >= DEEP;
+    let requests = common(lookup, &small, &Trial::iops).map(Limit::Requests);
+    // A turning disk reads and writes in sequence at one rate by itself, whatever is in flight.
+    let rotates = target.device.as_ref().is_none_or(|device| device.rotational);
+    let large = |w: &&Workload| Class::of(w) == Class::Large;
+    let depths = || lookup.workloads().iter().filter(large).map(Workload::in_flight);
+    let deeper =
+        depths().max().unwrap_or(0) >= DEEPER * depths().min().unwrap_or(u32::MAX / DEEPER);
+    let bytes = (deeper && !rotates)
+        .then(|| common(lookup, &large, &Trial::bandwidth))
+        .flatten()
+        .map(Limit::Bytes);
+    requests.into_iter().chain(bytes).collect()
+}
+
+/// The rate that plain storage has in all of these workloads, reading and writing, without varying.
+fn common(
+    lookup: &Lookup<'_>,
+    which: &dyn Fn(&&Workload) -> bool,
+    rate: &dyn Fn(&Trial) -> f64,
+) -> Option<f64> {
+    let plain = plain_arm(lookup.record)?;
+    let members: Vec<&Workload> =
+        lookup.workloads().iter().filter(|w| w.is_of_requests()).filter(which).collect();
+    let does = |operation: Operation| members.iter().any(|w| w.operation == operation);
+    if !does(Operation::Read) || !does(Operation::Write) {
+        return None;
+    }
+    let rates: Vec<f64> = members
+        .iter()
+        .map(|w| {
+            let cell = lookup.cell(w, plain).filter(|cell| !cell.cached)?;
+            let trials = lookup.trials.of_cell(&cell.workload, &plain.id);
+            steady(&trials.into_iter().map(rate).collect::<Vec<_>>())
+        })
+        .collect::<Option<_>>()?;
+    let (low, high) = (
+        rates.iter().copied().fold(f64::INFINITY, f64::min),
+        rates.iter().copied().fold(0.0, f64::max),
+    );
+    (high <= low * (1.0 + ALIKE)).then(|| median(&rates)).flatten()
+}
+
+/// The median of rates that hardly vary.
+fn steady(rates: &[f64]) -> Option<f64> {
+    let middle = median(rates).filter(|_| rates.len() >= FEWEST_TRIALS)?;
+    let off = median(&rates.iter().map(|rate| (rate - middle).abs()).collect::<Vec<_>>())?;
+    (off <= ALIKE * middle).then_some(middle)
+}

@@ -1,0 +1,21 @@
+//! Arms that are no choice, however fast.
+
+use cryptbench_catalog::find;
+use cryptbench_record::{Arm, ArmRole, Randomness, ReadBack, Record};
+
+/// Whether an encrypted arm was shown to store plaintext or non-random data, or to lose data. Such an arm is not
+/// a choice, however fast. Arms that could not be checked do not count.
+pub fn is_unsound(record: &Record, arm: &Arm) -> bool {
+    let evidence = record.evidence.iter().find(|e| e.arm == arm.id);
+    arm.role == ArmRole::Encrypted
+        && evidence.is_some_and(|e| {
+            e.shows_plaintext() == Some(true)
+                || e.randomness() == Randomness::Broken
+                || e.read_back() == ReadBack::Lost
+        })
+}
+
+/// Whether nobody should take the system of an arm, whatever was measured.
+pub fn has_known_weakness(arm: &Arm) -> bool {
+    find(&arm.system).is_some_and(|system| system.weakness.is_some())
+}

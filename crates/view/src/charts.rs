@@ -1,0 +1,85 @@
+//! Every chart of the page by itself: an SVG that needs no style sheet, and a PNG of it (feature `png`).
+
+use std::collections::HashSet;
+
+use cryptbench_record::{Record, Results};
+
+use crate::drawing::{Drawing, Ink, svg};
+use crate::html;
+
+/// One chart.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// A name for a file, without extension: `speed-kept-sequential-read-1-mib-qd1`.
+    pub name: String,
+    /// What is drawn.
+    pub drawing: Drawing,
+    /// The run that it is of.
+    pub run: String,
+}
+
+impl Chart {
+    /// A document of its own, in light colours, with its title and its legend.
+    pub fn svg(&self) -> String {
+        svg(&self.drawing, Ink::File(&self.run)).into_string()
+    }
+
+    /// A PNG file of three pixels per CSS pixel.
+    #[cfg(feature = "png")]
+    pub fn png(&self) -> Result<Vec<u8>, png::EncodingError> {
+        crate::drawing::png(&self.drawing)
+    }
+}
+
+/// The charts of a record in the order of the page, including those that the page of a large record leaves out.
+pub fn charts(record: &Record, results: &Results) -> Vec<Chart> {
+    let mut names = HashSet::new();
+    html::drawings(record, results)
+        .into_iter()
+        .map(|drawing| {
+            let name = unused(&slug(&drawing.title), &mut names);
+            Chart { name, drawing, run: record.run_id.clone() }
+        })
+        .collect()
+}
+
+/// Lower case, with a hyphen for everything that is neither letter nor digit.
+fn slug(title: &str) -> String {
+    /// Longer names would reach the limits of file systems, extensions and encrypted names.
+    const LONGEST: usize = 100;
+    let mut out = String::new();
+    for c in title.chars().take(LONGEST) {
+        match c {
+            c if c.is_ascii_alphanumeric() => out.push(c.to_ascii_lowercase()),
+            _ if out.is_empty() || out.ends_with('-') => {}
+            _ => out.push('-'),
+        }
+    }
+    match out.trim_end_matches('-') {
+        "" => "chart".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+fn unused(name: &str, used: &mut HashSet<String>) -> String {
+    let mut found = name.to_owned();
+    let mut n = 1;
+    while !used.insert(found.clone()) {
+        n += 1;
+        found = format!("{name}-{n}");
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_charts_show_and_differ() {
+        assert_eq!(slug("Speed kept, seq. read 1 MiB QD1"), "speed-kept-seq-read-1-mib-qd1");
+        assert_eq!(slug("../µ/"), "chart");
+        let mut used = HashSet::new();
+        assert_eq!(["a", "a", "a-2"].map(|n| unused(n, &mut used)), ["a", "a-2", "a-2-2"]);
+    }
+}

@@ -1,0 +1,54 @@
+//! What lies on the disk: whether data came back, whether it is encrypted, and what is visible all the same.
+
+use cryptbench_answer::evidence::{Row, method, rows};
+use cryptbench_record::Record;
+use maud::{Markup, html};
+
+use super::{Section, scrolling};
+
+/// The section; nothing if no arm was examined.
+pub(super) fn section(record: &Record) -> Option<Section> {
+    let rows = rows(record);
+    if rows.is_empty() {
+        return None;
+    }
+    let content = html! {
+                @for said in method(record) { p { (said) } }
+                (scrolling("What lies on the disk, by choice", &table(&rows)))
+    };
+    let finding = match () {
+        () if rows.iter().any(|row| row.wrong) => "Something is not as it must be",
+        () if rows.iter().all(|row| row.plaintext != "not searched") => {
+            "No plaintext found under encryption; what was written came back intact"
+        }
+        () => "What could be checked is as it must be",
+    };
+    Some(Section::text("evidence", "What lies on the disk", finding, content))
+}
+
+fn table(rows: &[Row<'_>]) -> Markup {
+    html! {
+        table {
+            thead {
+                tr {
+                    th scope="col" { "Choice" }
+                    th.number scope="col" { "Read back" }
+                    th scope="col" { "Plaintext" }
+                    th.number scope="col" { "Bits/byte" }
+                    th scope="col" { "What shows" }
+                }
+            }
+            tbody {
+                @for row in rows {
+                    tr {
+                        th scope="row" { (row.arm.label) }
+                        td.number { (row.read_back) }
+                        td { @if row.wrong { strong { (row.plaintext) } } @else { (row.plaintext) } }
+                        td.number { (row.entropy) }
+                        td { (row.reveals) }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The familiar picture of the record's profile as a section of the page, each with its table.
+
+mod bars;
+mod copies;
+mod curve;
+mod files;
+mod grid;
+mod heatmap;
+mod peers;
+mod unlock;
+
+use cryptbench_answer::picture::left_out_words;
+use cryptbench_answer::quantity::percent_digits;
+use cryptbench_answer::reading::Reading;
+use cryptbench_estimate::form::Form;
+use maud::{Markup, html};
+
+use super::{Figure, Part, Section, View, scrolling};
+
+/// The picture, if the record asks for one and contains enough, and the profile's own estimator.
+pub(super) fn sections(view: &View<'_>) -> impl Iterator<Item = Section> {
+    let form = Form::of(view.record);
+    let picture = match form {
+        Form::Table => None,
+        Form::Bars => bars::picture(view),
+        Form::Curve => curve::picture(view),
+        Form::Grid => grid::picture(view),
+        Form::Heatmap => heatmap::picture(view),
+        Form::Copies => copies::picture(view),
+        Form::Files => files::picture(view),
+        Form::Unlock => unlock::picture(view),
+    };
+    let peers = if form == Form::Copies { None } else { peers::section(view) };
+    picture.map(Picture::section).into_iter().chain(peers)
+}
+
+/// The parts of a picture.
+struct Picture {
+    heading: String,
+    about: Markup,
+    charts: Vec<Part>,
+    table: Markup,
+    /// Arms without room.
+    left_out: usize,
+}
+
+impl Picture {
+    fn section(self) -> Section {
+        let about = html! {
+            p.about {
+                (self.about)
+                @if let Some(words) = left_out_words(self.left_out) { " " (words) }
+            }
+        };
+        let mut content = vec![Part::Text(about)];
+        content.extend(self.charts);
+        content.push(Part::Text(self.table));
+        Section::new("picture", self.heading, "As those know it who use such a profile", content)
+    }
+}
+
+/// A folded table: the charts show the same.
+pub(super) fn folded(summary: &str, table: &Markup) -> Markup {
+    html! { details { summary { (summary) } (scrolling(summary, table)) } }
+}
+
+/// A table with one column of names and numbers in all others.
+pub(super) fn numbers(headings: &[String], rows: &[(String, Vec<String>)]) -> Markup {
+    html! {
+        table.numbers {
+            thead {
+                tr {
+                    @for (i, heading) in headings.iter().enumerate() {
+                        th.number[i > 0] scope="col" { (heading) }
+                    }
+                }
+            }
+            tbody {
+                @for (name, values) in rows {
+                    tr { th scope="row" { (name) } @for value in values { td.number { (value) } } }
+                }
+            }
+        }
+    }
+}
+
+/// What is kept of plain with its mark: `86 ▼`; empty for plain itself.
+fn kept(reading: Option<&Reading>) -> String {
+    let Some(r) = reading else { return String::new() };
+    let number = r.ratio.map(|ratio| percent_digits(ratio * 100.0));
+    let mark = r.mark.map(|mark| mark.to_string());
+    number.into_iter().chain(mark).collect::<Vec<_>>().join(" ")
+}

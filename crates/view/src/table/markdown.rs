@@ -1,0 +1,263 @@
+//! A report short enough for a ticket, in GitHub's Markdown: the answer, one table, where and how it was measured.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use cryptbench_answer::answer::{Open, answer};
+use cryptbench_answer::names::{Names, relabelled};
+use cryptbench_answer::picture::condensed::condensed;
+use cryptbench_answer::quantity::{NONE, count, duration, fraction, headline, kept};
+use cryptbench_answer::sentences::basis;
+use cryptbench_answer::surroundings::{occasion, surroundings, title};
+use cryptbench_answer::wording::{LEGEND, stop_words, verdict_mark};
+use cryptbench_estimate::arms::{compared, drawn};
+use cryptbench_estimate::form::Form;
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_record::{Arm, Cell, Record, Results, Verdict, Workload};
+
+/// Beyond this many arms they become the rows.
+const MOST_COLUMNS: usize = 5;
+
+/// Beyond this many workloads those of one series share a row.
+const MOST_ROWS: usize = 24;
+
+/// Facts of the surroundings that a ticket needs.
+const FACTS: [&str; 5] = ["machine", "system", "disk", "file system", "engine"];
+
+/// The whole report, ending with a newline.
+pub fn render(record: &Record, results: &Results) -> String {
+    let record = &*relabelled(record);
+    let lookup = Lookup::new(record, &results.cells);
+    let mut out = format!("## {}\n\n", escaped(&title(record)));
+    match results.sentences.is_empty() {
+        true => out.push_str("There are no repeats, and so no verdict.\n"),
+        false => out.push_str(&summary(&lookup)),
+    }
+    let (rows, about) = table(&lookup);
+    if !rows.is_empty() {
+        let _ = write!(out, "\n{}\n{about}\n", grid(&rows));
+    }
+    out.push_str("\n### Where\n\n");
+    for (name, words) in surroundings(record).iter().filter(|(name, _)| FACTS.contains(name)) {
+        let _ = writeln!(out, "- {name}: {}", escaped(words));
+    }
+    for note in &record.notes {
+        let _ = writeln!(out, "- note: {}", escaped(note));
+    }
+    let _ = write!(out, "\n### How\n\n{}\n", how(&lookup));
+    out
+}
+
+/// The headline, and what to take, to avoid and to settle.
+fn summary(lookup: &Lookup<'_>) -> String {
+    let answer = answer(lookup, None);
+    let mut out = format!("**{}**\n", escaped(&answer.headline.join(" ")));
+    let open: Vec<String> = answer.open.iter().map(Open::line).collect();
+    let mut gap = "\n";
+    for (name, lines) in [("Take", &answer.take), ("Avoid", &answer.avoid), ("Open", &open)] {
+        for line in lines {
+            let _ = writeln!(out, "{gap}- {name}: {}", escaped(line));
+            gap = "";
+        }
+    }
+    out
+}
+
+/// Heading and rows of the one table, and what its fields are.
+fn table(lookup: &Lookup<'_>) -> (Vec<Vec<String>>, String) {
+    let workloads: Vec<&Workload> = lookup.workloads().iter().collect();
+    let unlock = Form::of(lookup.record) == Form::Unlock;
+    // Volumes that are opened have good names as they are.
+    let names = if unlock { Names::default() } else { Names::of(&lookup.record.plan) };
+    let arms = if unlock { drawn(lookup.arms()) } else { compared(lookup.arms()) };
+    if workloads.is_empty() || arms.is_empty() {
+        return (Vec::new(), String::new());
+    }
+    if unlock {
+        let field = |w: &Workload, a: &Arm| speed(w, lookup.cell(w, a));
+        let about = "Median time of an opening.".to_owned();
+        return (crossed(&names, &workloads, &arms, &[], field), about);
+    }
+    if workloads.len() > MOST_ROWS {
+        return (by_series(lookup, &names, &arms), about(lookup, true));
+    }
+    let plain = |w: &Workload| speed(w, lookup.plain(w));
+    let noise = |w: &Workload| {
+        lookup.plain(w).and_then(|c| c.noise_of_mean).map_or_else(|| NONE.to_owned(), fraction)
+    };
+    let first: [First<'_>; 2] = [("plain", &plain), ("noise", &noise)];
+    let field = |w: &Workload, a: &Arm| judged(lookup.cell(w, a));
+    (crossed(&names, &workloads, &arms, &first, field), about(lookup, false))
+}
+
+/// The columns of a workload before the arms: its name and its field.
+type First<'f> = (&'f str, &'f dyn Fn(&Workload) -> String);
+
+/// Workloads by arms, or arms by workloads where there are many arms.
+fn crossed(
+    names: &Names,
+    workloads: &[&Workload],
+    arms: &[&Arm],
+    first: &[First<'_>],
+    field: impl Fn(&Workload, &Arm) -> String,
+) -> Vec<Vec<String>> {
+    let mut columns = vec![vec!["workload".to_owned()]];
+    columns[0].extend(workloads.iter().map(|w| names.workload(w).to_owned()));
+    for (name, of) in first {
+        columns.push(
+            [(*name).to_owned()].into_iter().chain(workloads.iter().map(|w| of(w))).collect(),
+        );
+    }
+    for arm in arms {
+        let fields = workloads.iter().map(|w| field(w, arm));
+        columns.push([names.arm(arm).to_owned()].into_iter().chain(fields).collect());
+    }
+    if arms.len() > MOST_COLUMNS {
+        columns[0][0] = "choice".to_owned();
+        return columns;
+    }
+    (0..=workloads.len())
+        .map(|i| columns.iter().map(|column| column[i].clone()).collect())
+        .collect()
+}
+
+fn by_series(lookup: &Lookup<'_>, names: &Names, arms: &[&Arm]) -> Vec<Vec<String>> {
+    let mut rows = vec![vec!["series".to_owned(), "workloads".to_owned()]];
+    rows[0].extend(arms.iter().map(|a| names.arm(a).to_owned()));
+    for series in condensed(lookup) {
+        let mut row = vec![series.name.clone(), series.workloads.len().to_string()];
+        row.extend(series.arms.iter().map(|tally| {
+            let kept = tally.mean_ratio.map_or_else(|| NONE.to_owned(), fraction);
+            format!("{kept} ({})", tally.marks())
+        }));
+        rows.push(row);
+    }
+    rows
+}
+
+fn speed(workload: &Workload, cell: Option<&Cell>) -> String {
+    cell.filter(|c| c.trials > 0).map_or_else(|| NONE.to_owned(), |c| headline(workload, c))
+}
+
+/// `86 [83, 89] ▼`
+fn judged(cell: Option<&Cell>) -> String {
+    let Some(cell) = cell else { return NONE.to_owned() };
+    let number = match (&cell.kept, &cell.verdict) {
+        (_, Some(Verdict::Cached)) | (None, _) => NONE.to_owned(),
+        (Some(estimate), _) => kept(estimate),
+    };
+    match &cell.verdict {
+        Some(verdict) => format!("{number} {}", verdict_mark(verdict)),
+        None => number,
+    }
+}
+
+/// What the fields are and what the marks among them mean.
+fn about(lookup: &Lookup<'_>, condensed: bool) -> String {
+    let verdicts = lookup.cells.iter().filter_map(|c| c.verdict.as_ref());
+    let used: BTreeSet<char> = verdicts.map(verdict_mark).collect();
+    let marks: Vec<String> = LEGEND
+        .iter()
+        .filter(|(mark, _)| used.contains(mark))
+        .map(|(mark, words)| format!("{} {words}", escaped(&mark.to_string())))
+        .collect();
+    let confidence = fraction(lookup.record.plan.confidence);
+    let fields = match condensed {
+        true => {
+            "Percent of plain speed, the geometric mean over the workloads, and verdicts counted"
+                .to_owned()
+        }
+        false => format!(
+            "Percent of plain speed, with its {confidence} interval; noise is how far plain, measured twice, differs from itself"
+        ),
+    };
+    match marks.is_empty() {
+        true => format!("{fields}."),
+        false => format!("{fields}. {}.", marks.join(", ")),
+    }
+}
+
+/// When and with what, in a few sentences.
+fn how(lookup: &Lookup<'_>) -> String {
+    let record = lookup.record;
+    let plan = &record.plan;
+    let measured = record.trials.iter().filter(|t| t.block.is_some()).count();
+    let length = match plan.workloads.iter().all(Workload::is_timed) {
+        true => format!(" of {}", duration(plan.trial_s)),
+        false => String::new(),
+    };
+    let mut ends: Vec<(&str, usize)> = Vec::new();
+    for stop in &record.stops {
+        let words = stop_words(stop.reason);
+        match ends.iter_mut().find(|(w, _)| *w == words) {
+            Some((_, n)) => *n += 1,
+            None => ends.push((words, 1)),
+        }
+    }
+    let ended: Vec<String> = ends.iter().map(|(words, n)| format!("{n} {words}")).collect();
+    let ended = match ended.is_empty() {
+        true => String::new(),
+        false => format!(" Workloads ended: {}.", ended.join(", ")),
+    };
+    format!(
+        "cryptbench {}, {}. Every choice ran once in each repeat, in a new random order (seed {}); \
+         {}{length}, each compared with plain of the same repeat.{ended}{} Run `{}`; its record.json has every trial.",
+        escaped(&record.program_version),
+        escaped(&occasion(record)),
+        plan.seed,
+        count(measured, "measured trial", "measured trials"),
+        basis(lookup).iter().map(|s| format!(" {}", escaped(s))).collect::<String>(),
+        // Nothing is escaped within a code span, so characters that would end it are removed.
+        record.run_id.replace(|c: char| c == '`' || c.is_control(), "'"),
+    )
+}
+
+/// The rows as a table, all columns but the first to the right.
+fn grid(rows: &[Vec<String>]) -> String {
+    let mut out = String::new();
+    for (i, row) in rows.iter().enumerate() {
+        let fields: Vec<String> = row.iter().map(|field| escaped(field)).collect();
+        let _ = writeln!(out, "| {} |", fields.join(" | "));
+        if i == 0 {
+            let _ = writeln!(out, "|---|{}", "---:|".repeat(row.len().saturating_sub(1)));
+        }
+    }
+    out
+}
+
+/// Text that stays text: escapes what Markdown or HTML would read as markup, and turns line breaks into spaces.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '~' | '#' => {
+                out.push('\\');
+                out.push(c);
+            }
+            // Brackets hold intervals; before a parenthesis they would be a link.
+            '(' if out.ends_with(']') => out.push_str("\\("),
+            '&' => out.push_str("&amp;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_is_no_markup() {
+        assert_eq!(escaped("a|b*c_d`e<f>"), "a\\|b\\*c\\_d\\`e\\<f\\>");
+        assert_eq!(escaped("86 [83, 89] x"), "86 [83, 89] x");
+        assert_eq!(escaped("[x](y)\nz"), "[x]\\(y) z");
+    }
+
+    #[test]
+    fn a_table_has_a_rule_below_its_heading() {
+        let rows = vec![vec!["a".to_owned(), "b".to_owned()], vec!["1".to_owned(), "2".to_owned()]];
+        assert_eq!(grid(&rows), "| a | b |\n|---|---:|\n| 1 | 2 |\n");
+    }
+}

@@ -1,0 +1,169 @@
+//! Workloads in rows, choices in columns.
+
+use comfy_table::Table;
+use cryptbench_answer::figure::{Columns, Mark, Value};
+use cryptbench_answer::kinds::sizes_explained;
+use cryptbench_answer::quantity::{FINE_BELOW, NONE, cpu, fraction, kept_spread};
+use cryptbench_record::Record;
+
+use super::super::layout::{
+    add, clean, fitted, heading_within, right, text as drawn, unruled, widest,
+};
+use super::wrap;
+
+/// Longest name of a choice on one line, in columns.
+const HEADING: usize = 13;
+
+/// Which columns beside the choices have room.
+#[derive(Clone, Copy)]
+struct Beside {
+    plain: bool,
+    cpu: bool,
+}
+
+/// The table with its legend, in at most `width` columns.
+pub(super) fn text(columns: &Columns, record: &Record, width: usize) -> String {
+    let has_plain = columns.rows.iter().any(|row| !row.plain.is_empty());
+    let ways = [(has_plain, true), (has_plain, false), (false, false)]
+        .map(|(plain, cpu)| Beside { plain, cpu: cpu && columns.cpu_of.is_some() });
+    let whole = ways.iter().map(|beside| titled(columns, *beside)).find(|t| widest(t) <= width);
+    let table = whole.unwrap_or_else(|| {
+        let narrow = fitted(table(columns, ways[2]), width);
+        match title(columns) {
+            Some(title) => format!("{}\n{narrow}", wrap(&title, "", "", width)),
+            None => narrow,
+        }
+    });
+    format!("{table}\n{}", legend(columns, record, width))
+}
+
+/// What all columns of figures have in common; where each has a name of its own, the corner says what they are.
+fn title(columns: &Columns) -> Option<String> {
+    columns.title.as_ref().map(|title| format!("{}, % of plain", clean(title)))
+}
+
+/// The table below a title that ends where the last choice ends.
+fn titled(columns: &Columns, beside: Beside) -> String {
+    let table = table(columns, beside);
+    let Some(title) = title(columns) else { return drawn(&table) };
+    let widths = table.column_max_content_widths();
+    let until = widths.len() - usize::from(beside.cpu);
+    let gaps = usize::from(GAP) * until.saturating_sub(1);
+    let end = widths[..until].iter().map(|w| usize::from(*w)).sum::<usize>() + gaps;
+    format!("{}\n{}", right(&title, end), drawn(&table))
+}
+
+fn table(columns: &Columns, beside: Beside) -> Table {
+    let corner = if columns.title.is_some() { "" } else { "% of plain speed" };
+    let mut headings = vec![corner.to_owned()];
+    if beside.plain {
+        headings.push("plain speed".to_owned());
+    }
+    headings.extend(columns.columns.iter().map(|column| {
+        let name = clean(&column.name);
+        match (&columns.title, column.is_engine && column.is_floor) {
+            (Some(_), _) => format!("{name}*"),
+            (None, true) if columns.columns.iter().any(|c| !c.is_engine) => {
+                format!("floor:\n{}", name.strip_suffix(" alone").unwrap_or(&name))
+            }
+            (None, _) => heading_within(&name, HEADING),
+        }
+    }));
+    if beside.cpu {
+        let of = columns.cpu_of.as_deref().unwrap_or_default();
+        let of = of.strip_suffix(" B").unwrap_or(of);
+        let of = match columns.columns.iter().filter(|column| !column.is_engine).count() {
+            _ if of.len() <= LONGEST_CPU => of,
+            0 | 1 => "encrypted",
+            _ => "fastest",
+        };
+        headings.push(format!("CPU s/GiB\nplain → {of}"));
+    }
+    let mut table = unruled(headings, GAP);
+    let written: Vec<Vec<String>> = (0..columns.columns.len())
+        .map(|i| aligned(&columns.rows.iter().map(|row| row.values[i]).collect::<Vec<_>>()))
+        .collect();
+    for (i, row) in columns.rows.iter().enumerate() {
+        let mut fields = vec![clean(&row.name)];
+        if beside.plain {
+            fields.push(row.plain.clone());
+        }
+        fields.extend(written.iter().map(|column| column[i].clone()));
+        if beside.cpu {
+            fields.push(
+                row.cpu.map_or_else(String::new, |(plain, own)| {
+                    format!("{} → {}", cpu(plain), cpu(own))
+                }),
+            );
+        }
+        add(&mut table, fields);
+    }
+    table
+}
+
+/// Columns between two columns.
+const GAP: u16 = 2;
+
+/// Longest name that the heading of the CPU time has.
+const LONGEST_CPU: usize = 10;
+
+/// `51 ±3  ▼`: figures, spreads and marks of one column under each other.
+fn aligned(values: &[Value]) -> Vec<String> {
+    let parts: Vec<(String, String)> = values
+        .iter()
+        .map(|value| match (value.mark, value.kept) {
+            (Mark::Cached, _) => ("cache".to_owned(), String::new()),
+            (_, Some(mean)) => kept_spread(mean.ratio, mean.low, mean.high, FINE_BELOW),
+            (_, None) => (NONE.to_owned(), String::new()),
+        })
+        .collect();
+    let widest = |of: fn(&(String, String)) -> &str| {
+        parts.iter().map(|p| textwrap::core::display_width(of(p))).max().unwrap_or(0)
+    };
+    // `cache` has no spread and may use its place.
+    let figures = parts.iter().filter(|p| !p.1.is_empty());
+    let figure = figures.map(|p| p.0.chars().count()).max().unwrap_or(1);
+    let spread = widest(|p| &p.1);
+    parts
+        .iter()
+        .zip(values)
+        .map(|((value, by), of)| {
+            let both = match by.is_empty() {
+                true => format!("{value:>figure$}"),
+                false => format!("{value:>figure$} {by}"),
+            };
+            let all = figure + 1 + spread;
+            format!("{both:<all$} {}", of.mark.char())
+        })
+        .collect()
+}
+
+fn legend(columns: &Columns, record: &Record, width: usize) -> String {
+    let values = || columns.rows.iter().flat_map(|row| &row.values);
+    let margin = record.plan.margin();
+    let mut parts: Vec<String> = [Mark::Slower, Mark::Faster, Mark::Same, Mark::Undecided]
+        .into_iter()
+        .filter(|mark| values().any(|v| v.mark == *mark))
+        .map(|mark| format!("{} {}", mark.char(), mark.words(margin)))
+        .collect();
+    if values().any(|v| v.mark == Mark::NoLoss) {
+        parts.push(format!("no mark: {}", Mark::NoLoss.words(margin)));
+    }
+    if values().any(|v| v.mark == Mark::Unmeasured) {
+        parts.push(format!("{NONE} too few repeats"));
+    }
+    if values().any(|v| v.kept.is_some()) {
+        parts.push(format!("± {} interval", fraction(record.plan.confidence)));
+    }
+    let mut notes = sizes_explained(&record.plan.workloads);
+    if columns.title.is_some() {
+        notes.push_str(" * sector size");
+    } else if columns.columns.iter().any(|c| c.is_engine && c.is_floor) {
+        notes.push_str(" Floor: the cipher alone.");
+    }
+    let ways = ["   ", "  ", ", "].map(|between| parts.join(between));
+    let marks = ways.iter().find(|way| widest(way) <= width).unwrap_or(&ways[2]).clone();
+    let lines = [marks, notes.trim().to_owned()];
+    let lines = lines.iter().filter(|line| !line.is_empty());
+    lines.map(|line| wrap(line, "", "", width)).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,142 @@
+//! The answer on one screen: headline, figures, what to take and to avoid, what is open, and where more is.
+
+mod columns;
+mod ladder;
+mod openings;
+
+use std::path::Path;
+
+use cryptbench_answer::answer::{Answer, answer};
+use cryptbench_answer::figure::Figure;
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_record::{Record, Results};
+
+use super::{Style, paint, wrap};
+
+/// Lines of a screen, and of one that ranks.
+const SCREEN: usize = 24;
+const RANKED: usize = 35;
+
+/// Width of the names of sections, and indent of the lines below them.
+const SECTION: usize = 7;
+
+/// The reader's surroundings, which a record does not contain.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outlook<'a> {
+    /// The directory in which commands will be typed.
+    pub here: Option<&'a Path>,
+    /// What prints all figures.
+    pub full: &'a str,
+    /// Where the page is.
+    pub page: Option<&'a str>,
+}
+
+/// The answer as text, ending with a newline: at most 24 lines in 80 columns, or 35 where systems are ranked.
+pub fn render(record: &Record, results: &Results, style: Style, outlook: Outlook<'_>) -> String {
+    let width = style.columns();
+    let lookup = Lookup::new(record, &results.cells);
+    let answer = answer(&lookup, outlook.here);
+    let headline = headline(&answer, width);
+    let (figure, limit) = match &answer.figure {
+        Figure::Columns(columns) => (columns::text(columns, record, width), SCREEN),
+        Figure::Ladder(ladder) => (ladder::text(ladder, record, width), RANKED),
+        Figure::Openings(rows) => (openings::text(rows, record, width), SCREEN),
+        Figure::Nothing => (String::new(), SCREEN),
+    };
+    let figure = if figure.is_empty() { figure } else { format!("\n{figure}\n") };
+    // Assumes that much is left out; how much is known only later.
+    let longest = more(outlook, usize::MAX, width).lines().count();
+    let used = headline.lines().count() + figure.lines().count() + 1 + longest;
+    let sections = Sections::chosen(&answer, width, limit.saturating_sub(used));
+    let more = more(outlook, sections.left_out, width);
+    let rest = [sections.text, more].concat();
+    paint::paint(
+        &format!("{}\n{figure}\n{rest}", paint::bold(&headline, style.colour)),
+        style.colour,
+    )
+}
+
+/// Headline and what to take, ending with a newline.
+pub fn brief(record: &Record, results: &Results, style: Style) -> String {
+    let width = style.columns();
+    let lookup = Lookup::new(record, &results.cells);
+    let answer = answer(&lookup, None);
+    let mut text = headline(&answer, width) + "\n";
+    for (i, line) in answer.take.iter().enumerate() {
+        text += &entry("Take", line, i == 0, width);
+        text.push('\n');
+    }
+    paint::paint(&text, style.colour)
+}
+
+/// What is open, for the output that has room for all of it.
+pub(super) fn open(lookup: &Lookup<'_>) -> Vec<String> {
+    answer(lookup, None).open.iter().map(cryptbench_answer::answer::Open::line).collect()
+}
+
+fn headline(answer: &Answer<'_>, width: usize) -> String {
+    wrap(&answer.headline.join(" "), "", "", width)
+}
+
+/// One line of a section, wrapped; the section's name stands before its first.
+fn entry(section: &str, text: &str, is_first: bool, width: usize) -> String {
+    let name = if is_first { section } else { "" };
+    wrap(text, &format!("{name:SECTION$}"), &" ".repeat(SECTION), width)
+}
+
+/// The sections in the lines that are left.
+struct Sections {
+    text: String,
+    /// Entries that there was no room for.
+    left_out: usize,
+}
+
+impl Sections {
+    /// The first entry of each section comes before the second of any.
+    fn chosen(answer: &Answer<'_>, width: usize, room: usize) -> Self {
+        let open: Vec<String> =
+            answer.open.iter().map(cryptbench_answer::answer::Open::line).collect();
+        let sections = [("Take", &answer.take), ("Avoid", &answer.avoid), ("Open", &open)];
+        let lines = |text: &str| entry("", text, false, width).lines().count();
+        let mut chosen: [Vec<&str>; 3] = Default::default();
+        let (mut left, mut left_out) = (room, 0);
+        let most = sections.iter().map(|(_, all)| all.len()).max().unwrap_or(0);
+        for i in 0..most {
+            for (slot, (_, all)) in chosen.iter_mut().zip(&sections) {
+                let Some(text) = all.get(i) else { continue };
+                match left.checked_sub(lines(text)) {
+                    Some(rest) => {
+                        left = rest;
+                        slot.push(text);
+                    }
+                    None => left_out += 1,
+                }
+            }
+        }
+        let mut text = String::new();
+        for (entries, (name, _)) in chosen.iter().zip(&sections) {
+            for (i, line) in entries.iter().enumerate() {
+                text += &entry(name, line, i == 0, width);
+                text.push('\n');
+            }
+        }
+        Self { text, left_out }
+    }
+}
+
+/// Where to find everything; the path of the page is never broken.
+fn more(outlook: Outlook<'_>, left_out: usize, width: usize) -> String {
+    let remarks = match left_out {
+        0 => String::new(),
+        1 => " (1 more remark)".to_owned(),
+        n => format!(" ({} more remarks)", n.min(99)),
+    };
+    let full = format!("{}{remarks}", outlook.full);
+    match outlook.page {
+        Some(page) => {
+            let words = entry("More", &format!("{full}, or open the page:"), true, width);
+            format!("{words}\n{}{page}\n", " ".repeat(SECTION))
+        }
+        None => entry("More", &full, true, width) + "\n",
+    }
+}

@@ -1,0 +1,27 @@
+//! How long volumes take to open.
+
+use cryptbench_answer::opening::OpeningRow;
+use cryptbench_answer::quantity::{NONE, fraction};
+use cryptbench_record::Record;
+
+use super::super::layout::{add, clean, fitted, unruled};
+use super::wrap;
+
+/// Volumes that a screen has room for.
+const MOST: usize = 12;
+
+/// The table in at most `width` columns.
+pub(super) fn text(rows: &[OpeningRow], record: &Record, width: usize) -> String {
+    let interval = format!("{} interval", fraction(record.plan.confidence));
+    let headings = ["", "opens in", &interval, "of it for keys"].map(str::to_owned);
+    let mut table = unruled(headings.into(), 2);
+    for row in rows.iter().take(MOST) {
+        let keys = row.keys.clone().unwrap_or_else(|| NONE.to_owned());
+        add(&mut table, vec![clean(&row.name), row.time.clone(), row.interval.clone(), keys]);
+    }
+    let table = fitted(table, width);
+    match rows.len().saturating_sub(MOST) {
+        0 => table,
+        n => format!("{table}\n{}", wrap(&format!("and {n} slower ones"), "", "", width)),
+    }
+}

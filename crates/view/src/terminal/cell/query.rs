@@ -1,0 +1,148 @@
+//! Finds the cell that a user means.
+
+use std::fmt;
+
+use cryptbench_answer::names::Names;
+use cryptbench_record::{Arm, Record, Workload};
+
+/// No cell or several have this name; lists the choices.
+#[derive(Debug)]
+pub struct NoSuchCell {
+    what: &'static str,
+    asked: String,
+    ambiguous: bool,
+    /// Identifier and label.
+    choices: Vec<(String, String)>,
+}
+
+impl fmt::Display for NoSuchCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ambiguous {
+            true => write!(f, "{:?} may be any of these {}s:", self.asked, self.what)?,
+            false => write!(f, "no {} is called {:?}; there are:", self.what, self.asked)?,
+        }
+        let column = self.choices.iter().map(|(id, _)| id.chars().count()).max().unwrap_or(0);
+        for (id, label) in &self.choices {
+            write!(f, "\n  {id:column$}  {label}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for NoSuchCell {}
+
+/// Something with an identifier, a label, and a name in a plan.
+trait Named {
+    fn id(&self) -> &str;
+    fn label(&self) -> &str;
+    fn name<'a>(&'a self, names: &'a Names) -> &'a str;
+}
+
+impl Named for Workload {
+    fn id(&self) -> &str {
+        &self.id
+    }
+    fn label(&self) -> &str {
+        &self.label
+    }
+    fn name<'a>(&'a self, names: &'a Names) -> &'a str {
+        names.workload(self)
+    }
+}
+
+impl Named for Arm {
+    fn id(&self) -> &str {
+        &self.id
+    }
+    fn label(&self) -> &str {
+        &self.label
+    }
+    fn name<'a>(&'a self, names: &'a Names) -> &'a str {
+        names.arm(self)
+    }
+}
+
+/// The workload, and the arm if one is named. Identifiers and labels may contain slashes themselves: the whole text is
+/// tried as a workload first, then every way to split it.
+pub(super) fn find<'r>(
+    record: &'r Record,
+    asked: &str,
+) -> Result<(&'r Workload, Option<&'r Arm>), NoSuchCell> {
+    let plan = &record.plan;
+    let asked = asked.trim();
+    let names = &Names::of(plan);
+    let whole = pick("workload", &plan.workloads, names, asked);
+    if whole.is_ok() || !asked.contains('/') {
+        return whole.map(|w| (w, None));
+    }
+    let mut first: Option<NoSuchCell> = None;
+    for (at, _) in asked.match_indices('/') {
+        match pick("workload", &plan.workloads, names, &asked[..at]) {
+            Ok(workload) => {
+                let arm = pick("arm", &plan.arms, names, &asked[at + 1..])?;
+                return Ok((workload, Some(arm)));
+            }
+            Err(error) => {
+                first.get_or_insert(error);
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| refused("workload", asked, &plan.workloads, false)))
+}
+
+/// The one with this name: by its identifier, its label or its name, by all words of it, by parts of words.
+fn pick<'r, T: Named>(
+    what: &'static str,
+    all: &'r [T],
+    names: &Names,
+    asked: &str,
+) -> Result<&'r T, NoSuchCell> {
+    let asked = asked.trim();
+    let is_called =
+        |x: &&T| x.id() == asked || x.label() == asked || x.name(names).eq_ignore_ascii_case(asked);
+    if let Some(exact) = all.iter().find(is_called) {
+        return Ok(exact);
+    }
+    let wanted: Vec<String> = words(asked);
+    if wanted.is_empty() {
+        return Err(refused(what, asked, all, false));
+    }
+    let whole = |x: &&T| {
+        let own = [words(x.id()), words(x.label())].concat();
+        wanted.iter().all(|w| own.contains(w))
+    };
+    let part = |x: &&T| {
+        let own = format!("{} {}", x.id(), x.label()).to_lowercase();
+        wanted.iter().all(|w| own.contains(w.as_str()))
+    };
+    let mut found: Vec<&T> = all.iter().filter(whole).collect();
+    if found.is_empty() {
+        found = all.iter().filter(part).collect();
+    }
+    match found[..] {
+        [one] => Ok(one),
+        [] => Err(refused(what, asked, all, false)),
+        _ => Err(refused(what, asked, found, true)),
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    let parts = text.split(|c: char| c.is_whitespace() || matches!(c, '-' | '/' | ','));
+    let word = |w: &str| w.trim_matches('.').to_lowercase();
+    parts.map(word).filter(|w| !w.is_empty()).collect()
+}
+
+fn refused<'r, T: Named + 'r>(
+    what: &'static str,
+    asked: &str,
+    choices: impl IntoIterator<Item = &'r T>,
+    ambiguous: bool,
+) -> NoSuchCell {
+    let clean = super::clean;
+    NoSuchCell {
+        what,
+        asked: asked.to_owned(),
+        ambiguous,
+        choices: choices.into_iter().map(|x| (clean(x.id()), clean(x.label()))).collect(),
+    }
+}

@@ -1,0 +1,55 @@
+//! What lies on the disk: a line for each arm, and below it what it reveals.
+
+use cryptbench_answer::evidence::{Row, method, rows};
+use cryptbench_record::Record;
+
+use super::layout::{add, clean, empty, text, widest};
+use super::wrap;
+
+/// The section in at most `width` columns; nothing if no arm was examined.
+pub(super) fn section(record: &Record, width: usize) -> Option<String> {
+    let rows = rows(record);
+    if rows.is_empty() {
+        return None;
+    }
+    let headings = ["What lies on the disk", "read back", "plaintext", "bits/byte"];
+    let mut table = empty(headings.map(str::to_owned).into());
+    for row in &rows {
+        let label = clean(&row.arm.label);
+        add(
+            &mut table,
+            vec![label, row.read_back.clone(), row.plaintext.to_owned(), row.entropy.clone()],
+        );
+    }
+    // The lines of text go between those of the table without widening it.
+    let table = text(&table);
+    if widest(&table) > width {
+        return Some(listed(record, &rows, width));
+    }
+    let mut lines = table.lines();
+    let mut all: Vec<String> = lines.by_ref().take(2).map(str::to_owned).collect();
+    for (line, row) in lines.zip(&rows) {
+        all.push(line.to_owned());
+        all.push(wrap(&format!("shows {}", row.reveals), "    ", "    ", width));
+    }
+    all.extend(method(record).iter().map(|said| wrap(said, "", "  ", width)));
+    Some(all.into_iter().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n"))
+}
+
+/// The same without columns, for narrow terminals.
+fn listed(record: &Record, rows: &[Row<'_>], width: usize) -> String {
+    let mut all = vec![wrap("What lies on the disk:", "", "  ", width)];
+    for row in rows {
+        let words = format!(
+            "{}: read back {}, plaintext {}, bits/byte {}; shows {}",
+            clean(&row.arm.label),
+            row.read_back,
+            row.plaintext,
+            row.entropy,
+            row.reveals
+        );
+        all.push(wrap(&words, "", "    ", width));
+    }
+    all.extend(method(record).iter().map(|said| wrap(said, "", "  ", width)));
+    all.join("\n")
+}

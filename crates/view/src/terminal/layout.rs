@@ -1,0 +1,172 @@
+//! Tables and blocks of text within a width.
+
+use comfy_table::{Cell as Field, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+pub(super) use cryptbench_text::clean;
+
+const LINES: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// Columns between two columns of a table.
+const GAP: u16 = 2;
+
+/// Columns between two blocks that stand side by side.
+pub(super) const BLOCK_GAP: usize = 4;
+
+/// Widest heading of an arm before it is broken into lines.
+const ARM_HEADING: usize = 16;
+
+/// A table of these headings without rows.
+pub(super) fn empty(headings: Vec<String>) -> Table {
+    styled(headings, LINES, GAP)
+}
+
+/// As [`empty`], without a rule below the headings, and with `gap` columns between two.
+pub(super) fn unruled(headings: Vec<String>, gap: u16) -> Table {
+    styled(headings, TableStyle::new(), gap)
+}
+
+fn styled(headings: Vec<String>, style: TableStyle, gap: u16) -> Table {
+    let mut table = Table::new();
+    table.load_style(style);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(aligned(headings));
+    let columns = table.column_count();
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if i + 1 == columns { 0 } else { gap }));
+    }
+    table
+}
+
+/// Adds a row: names to the left, numbers to the right.
+pub(super) fn add(table: &mut Table, row: Vec<String>) {
+    table.add_row(aligned(row));
+}
+
+fn aligned(row: Vec<String>) -> Vec<Field> {
+    row.into_iter()
+        .enumerate()
+        .map(|(i, content)| {
+            let side = if i == 0 { CellAlignment::Left } else { CellAlignment::Right };
+            Field::new(content).set_alignment(side)
+        })
+        .collect()
+}
+
+/// The table at its natural width, without spaces at the ends of lines.
+pub(super) fn text(table: &Table) -> String {
+    table.trim_fmt()
+}
+
+/// The table in at most `width` columns: fields are broken into lines where they must be.
+pub(super) fn fitted(mut table: Table, width: usize) -> String {
+    let wide = text(&table);
+    if widest(&wide) <= width {
+        return wide;
+    }
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    text(&table)
+}
+
+/// Columns that the widest line takes.
+pub(super) fn widest(text: &str) -> usize {
+    text.lines().map(textwrap::core::display_width).max().unwrap_or(0)
+}
+
+/// Breaks a label into as few lines as [`ARM_HEADING`] needs, then as narrow as those lines allow:
+/// `AES-256-XTS` over `512 B`, not `AES-256-XTS 512` over `B`.
+pub(super) fn heading(label: &str) -> String {
+    heading_within(label, ARM_HEADING)
+}
+
+/// As [`heading`], in lines of at most `most` columns where the words are short enough.
+pub(super) fn heading_within(label: &str, most: usize) -> String {
+    let broken = |width: usize| {
+        let options = textwrap::Options::new(width)
+            .break_words(false)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
+        textwrap::fill(label, options)
+    };
+    let wide = broken(most);
+    let lines = wide.lines().count();
+    (1..most)
+        .map(broken)
+        .find(|narrow| narrow.lines().count() <= lines && widest(narrow) <= widest(&wide))
+        .unwrap_or(wide)
+}
+
+/// `text` in exactly `columns` columns, filled on the left.
+pub(super) fn right(text: &str, columns: usize) -> String {
+    let room = columns.saturating_sub(textwrap::core::display_width(text));
+    format!("{}{text}", " ".repeat(room))
+}
+
+/// `text` in exactly `columns` columns, filled on the right.
+pub(super) fn left(text: &str, columns: usize) -> String {
+    let room = columns.saturating_sub(textwrap::core::display_width(text));
+    format!("{text}{}", " ".repeat(room))
+}
+
+/// The beginning of `text` that fits into `columns`: letters of some scripts take two.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += textwrap::core::display_width(c.encode_utf8(&mut [0; 4]));
+        used <= columns
+    };
+    text.chars().take_while(fits).collect()
+}
+
+/// Blocks of lines side by side as far as `width` has room, then below each other.
+pub(super) fn beside(blocks: &[String], width: usize) -> String {
+    let mut bands: Vec<Vec<&String>> = Vec::new();
+    let mut used = 0;
+    for block in blocks {
+        let needs = widest(block) + BLOCK_GAP;
+        match bands.last_mut() {
+            Some(band) if used + needs <= width + BLOCK_GAP => band.push(block),
+            _ => {
+                bands.push(vec![block]);
+                used = 0;
+            }
+        }
+        used += needs;
+    }
+    let bands: Vec<String> = bands.iter().map(|band| joined(band)).collect();
+    bands.join("\n\n")
+}
+
+fn joined(band: &[&String]) -> String {
+    let height = band.iter().map(|b| b.lines().count()).max().unwrap_or(0);
+    let mut lines = vec![String::new(); height];
+    let mut column = 0;
+    for block in band {
+        for (line, part) in lines.iter_mut().zip(block.lines()) {
+            *line = left(line, column);
+            line.push_str(part);
+        }
+        column += widest(block) + BLOCK_GAP;
+    }
+    lines.iter().map(|l| l.trim_end()).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_fits() {
+        assert_eq!(["abc", "ab", "暗号"].map(|text| cut(text, 2)), ["ab", "ab", "暗"]);
+        assert_eq!(cut("暗号", 3), "暗");
+        assert_eq!(cut("a", 0), "");
+    }
+
+    #[test]
+    fn blocks_stand_side_by_side_while_there_is_room() {
+        let blocks = ["ab\ncde", "1\n2\n3", "xyz"].map(str::to_owned);
+        assert_eq!(beside(&blocks, 15), "ab     1    xyz\ncde    2\n       3");
+        assert_eq!(beside(&blocks, 14), "ab     1\ncde    2\n       3\n\nxyz");
+        assert_eq!(beside(&blocks, 3), "ab\ncde\n\n1\n2\n3\n\nxyz");
+        assert_eq!(beside(&[], 80), "");
+    }
+}

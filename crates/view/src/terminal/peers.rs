@@ -1,0 +1,49 @@
+//! The profile's own estimator, by name, beside ours.
+
+use cryptbench_answer::picture::peers::Peers;
+use cryptbench_answer::quantity::{NONE, percent, value_words};
+
+use super::layout::{add, clean, empty, fitted, heading};
+use super::wrap;
+
+/// The figures; for more than `most` workloads, only that the page has them.
+pub(super) fn table(peers: &Peers<'_>, most: usize, width: usize) -> String {
+    if peers.rows.len() > most {
+        let words = format!(
+            "The HTML report also has {} for each workload, as published studies condense them; no part \
+             of any verdict.",
+            peers.estimator.words()
+        );
+        return wrap(&words, "", "  ", width);
+    }
+    let title = format!(
+        "Condensed as published studies do, {}; for comparison with them, no part of any verdict:",
+        peers.estimator.words()
+    );
+    let body = match peers.cellwise.is_empty() {
+        true => figures(peers, width),
+        false => cellwise(peers, width),
+    };
+    format!("{}\n{body}", wrap(&title, "", "  ", width))
+}
+
+fn cellwise(peers: &Peers<'_>, width: usize) -> String {
+    let mut table = empty(["", "mean", "largest"].map(str::to_owned).into());
+    for (arm, mean, most) in &peers.cellwise {
+        add(&mut table, vec![clean(&arm.label), percent(*mean), percent(*most)]);
+    }
+    fitted(table, width)
+}
+
+fn figures(peers: &Peers<'_>, width: usize) -> String {
+    let labels = peers.arms.iter().map(|arm| heading(&clean(&arm.label)));
+    let mut table = empty(["workload".to_owned()].into_iter().chain(labels).collect());
+    for (workload, values) in &peers.rows {
+        let value = |v: &Option<f64>| {
+            v.map_or_else(|| NONE.to_owned(), |value| value_words(workload, value))
+        };
+        let row = [clean(&workload.label)].into_iter().chain(values.iter().map(value));
+        add(&mut table, row.collect());
+    }
+    fitted(table, width)
+}

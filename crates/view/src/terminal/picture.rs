@@ -1,0 +1,58 @@
+//! The familiar picture of the record's profile, if it has one.
+
+use cryptbench_answer::picture;
+use cryptbench_answer::picture::left_out_words;
+use cryptbench_estimate::form::Form;
+use cryptbench_estimate::lookup::Lookup;
+
+use super::{bars, copies, curve, files, grid, heatmap, unlock, wrap};
+
+/// The picture in at most `width` columns; nothing if the record asks for none, or contains too little.
+pub(super) fn picture(lookup: &Lookup<'_>, width: usize) -> Option<String> {
+    let (text, left_out) = match Form::of(lookup.record) {
+        Form::Table => return None,
+        Form::Bars => {
+            let charts = picture::bars::bars(lookup);
+            let drawn: Vec<String> = charts.iter().map(|c| bars::draw(c, width)).collect();
+            (drawn.join("\n\n"), charts.first()?.left_out)
+        }
+        Form::Curve => {
+            let data = picture::curve::curve(lookup)?;
+            (curve::draw(&data, width), data.left_out)
+        }
+        Form::Grid => {
+            let data = picture::grid::grid(lookup)?;
+            (grid::draw(&data, width), data.left_out)
+        }
+        Form::Heatmap => {
+            let data = picture::heatmap::heatmap(lookup)?;
+            (heatmap::draw(&data, width), data.left_out)
+        }
+        Form::Copies => {
+            let data = picture::copies::copies(lookup);
+            if data.is_empty() {
+                return None;
+            }
+            (copies::draw(&data, picture::copies::rule_words(lookup), width), 0)
+        }
+        Form::Files => {
+            let data = picture::files::files(lookup)?;
+            (files::draw(&data, width), data.left_out)
+        }
+        Form::Unlock => (unlock::draw(&picture::unlock::unlock(lookup)?, width), 0),
+    };
+    let mut parts = vec![text];
+    parts.extend(left_out_words(left_out).map(|words| wrap(&words, "", "  ", width)));
+    Some(parts.join("\n"))
+}
+
+/// A ratio to plain as a percentage with its mark: `86▼`, `999+▲` at most.
+pub(super) fn share(ratio: Option<f64>, mark: Option<char>) -> String {
+    let percent = ratio.map(|r| r * 100.0).filter(|p| p.is_finite());
+    let number = percent.map_or_else(String::new, |p| match p {
+        // Only a stalled trial of plain gives more, and the column has no room for it.
+        p if p > 999.0 => "999+".to_owned(),
+        p => format!("{}", p.round()),
+    });
+    format!("{number}{}", mark.unwrap_or(' '))
+}

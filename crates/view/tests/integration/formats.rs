@@ -1,0 +1,279 @@
+//! CSV, Markdown, the JSON Schema and the single charts of synthetic records.
+
+use std::collections::{HashMap, HashSet};
+
+use cryptbench_prove::Schema;
+use cryptbench_record::{Arm, ArmRole, Cell, JSON_SCHEMA, Record};
+
+use crate::fixture::{Fixture, encrypted, plain, plain_again, profiles};
+use cryptbench_answer::analyse;
+use cryptbench_estimate::cells::cell;
+#[cfg(feature = "png")]
+use cryptbench_view::charts::Chart;
+use cryptbench_view::charts::charts;
+use cryptbench_view::drawing::{MARK, Role, Shape};
+use cryptbench_view::table::{Rows, csv, markdown};
+use serde_json::{Value, json};
+
+fn csv_of(record: &Record, rows: Rows) -> String {
+    csv::render(record, &analyse(record), rows)
+}
+
+/// Rows by column, for text without quotes.
+fn parsed(text: &str) -> Vec<HashMap<&str, &str>> {
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let row = |line: &'_ str| -> Vec<String> { line.split(',').map(str::to_owned).collect() };
+    for line in text.lines() {
+        assert_eq!(row(line).len(), names.len(), "{line}");
+    }
+    lines.map(|line| names.iter().copied().zip(line.split(',')).collect()).collect()
+}
+
+fn small() -> Record {
+    let mut fixture = Fixture { blocks: 6, accounted: true, ..Fixture::default() };
+    fixture.workloads.truncate(2);
+    fixture.arms.truncate(4);
+    fixture.record()
+}
+
+/// With nine digits: the last ones of a logarithm differ from machine to machine, so that one's whole number is
+/// another's fraction.
+fn steady(text: &str) -> String {
+    let field = |field: &str| match field.parse::<f64>() {
+        Ok(number) if field.contains('.') => match format!("{number:.8e}") {
+            rounded if rounded.parse() == Ok(number.round()) => number.round().to_string(),
+            rounded => rounded,
+        },
+        _ => field.to_owned(),
+    };
+    let line = |line: &str| line.split(',').map(field).collect::<Vec<_>>().join(",");
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_rows_of_csv() {
+    let record = small();
+    let trials = steady(&csv_of(&record, Rows::Trials));
+    insta::assert_snapshot!("csv_trials", trials.lines().take(4).collect::<Vec<_>>().join("\n"));
+    insta::assert_snapshot!("csv_cells", steady(&csv_of(&record, Rows::Cells)));
+}
+
+#[test]
+fn a_row_of_csv_is_a_measured_trial_with_its_own_numbers() {
+    let record = small();
+    let text = csv_of(&record, Rows::Trials);
+    let rows = parsed(&text);
+    let measured: Vec<_> = record.trials.iter().filter(|t| t.block.is_some()).collect();
+    assert!(measured.len() < record.trials.len(), "some are discarded");
+    assert_eq!(rows.len(), measured.len());
+    for (row, t) in rows.iter().zip(measured) {
+        assert_eq!((row["workload"], row["arm"]), (t.workload.as_str(), t.arm.as_str()));
+        let number = |name: &str| row[name].parse::<f64>().unwrap().to_bits();
+        assert_eq!(number("elapsed_s"), t.measured.elapsed_s.to_bits());
+        assert_eq!(number("bandwidth_bytes_per_s"), t.bandwidth().to_bits());
+        assert_eq!(row["sequence"], t.sequence.to_string());
+    }
+}
+
+#[test]
+fn a_row_of_cells_is_what_the_results_say() {
+    let record = small();
+    let results = analyse(&record);
+    let text = csv::render(&record, &results, Rows::Cells);
+    for row in parsed(&text) {
+        let cell = cell(&results.cells, row["workload"], row["arm"]).unwrap();
+        let kept = cell.kept.map_or(String::new(), |e| e.ratio.to_string());
+        assert_eq!(row["kept_ratio"], kept);
+        assert_eq!(row["verdict"].is_empty(), cell.verdict.is_none());
+        let json = serde_json::to_value(&cell.verdict).unwrap();
+        assert_eq!(row["verdict"], json["verdict"].as_str().unwrap_or(""));
+        assert_eq!(row["trials"], cell.trials.to_string());
+    }
+}
+
+#[test]
+fn broken_numbers_are_empty_and_empty_tables_have_their_columns() {
+    let mut record = small();
+    let header = csv_of(&record, Rows::Trials).lines().next().unwrap().to_owned();
+    for t in &mut record.trials {
+        t.measured.elapsed_s = 0.0;
+        t.measured.cpu_process_s = f64::NAN;
+    }
+    let text = csv_of(&record, Rows::Trials);
+    assert!(!text.contains("inf") && !text.contains("NaN"), "{text:.400}");
+    record.trials.clear();
+    assert_eq!(csv_of(&record, Rows::Trials), header + "\n");
+}
+
+#[test]
+fn hostile_labels_stay_in_their_field() {
+    let mut record = small();
+    record.plan.arms[3].label = "a,b\"c\nd|e<b>`*".to_owned();
+    // What has no name of ours goes by its label.
+    record.plan.arms[3].system = "another".to_owned();
+    let text = csv_of(&record, Rows::Trials);
+    assert!(text.contains("\"a,b\"\"c\nd|e<b>`*\""));
+    record.run_id = "a`b\n# c".to_owned();
+    let ticket = markdown::render(&record, &analyse(&record));
+    assert!(!ticket.contains("\n# c") && ticket.contains("`a'b'# c`"), "{ticket}");
+    assert!(ticket.contains("a,b\"c d\\|e\\<b\\>\\`\\*"), "{ticket}");
+    let rows: Vec<&str> = ticket.lines().filter(|l| l.starts_with('|')).collect();
+    let columns = |line: &str| line.replace("\\|", "").matches('|').count();
+    assert!(rows.iter().all(|l| columns(l) == columns(rows[0])), "{rows:#?}");
+}
+
+#[test]
+fn tickets_of_every_profile() {
+    insta::assert_snapshot!("markdown", markdown::render(&small(), &analyse(&small())));
+    let many = (0..8).map(|i| encrypted(&format!("Cipher {i}"), 512, &[0.9], 0.1));
+    let arms = [plain(), plain_again()].into_iter().chain(many).collect();
+    let mut wide = Fixture { arms, ..Fixture::default() };
+    wide.workloads.truncate(3);
+    let wide = wide.record();
+    insta::assert_snapshot!("markdown_many_arms", markdown::render(&wide, &analyse(&wide)));
+    for (name, record) in profiles::all() {
+        let text = markdown::render(&record, &analyse(&record));
+        assert!(text.lines().count() < 60, "{name}: {} lines", text.lines().count());
+        assert!(text.contains("\n|---|") && !text.contains("NaN"), "{name}: {text}");
+        if matches!(name, "mount" | "atto") {
+            insta::assert_snapshot!(format!("markdown_{name}"), text);
+        }
+    }
+    let empty = Fixture { workloads: Vec::new(), arms: Vec::new(), ..Fixture::default() }.record();
+    assert!(markdown::render(&empty, &analyse(&empty)).contains("no verdict"));
+}
+
+/// A change of a sound record.
+type Damage = fn(&mut Value);
+
+#[test]
+fn records_satisfy_the_schema_and_damaged_ones_do_not() {
+    let schema = Schema::new(serde_json::from_str(JSON_SCHEMA).unwrap());
+    let check = |name: &str, record: &Record| {
+        let value = serde_json::to_value(record).unwrap();
+        assert_eq!(schema.faults(&value), [""; 0], "{name}");
+        value
+    };
+    for (name, mut record) in profiles::all() {
+        // A handful of each: what differs is the kind, not the number.
+        record.trials.truncate(40);
+        check(name, &record);
+    }
+    let mut record = small();
+    record.results = Some(analyse(&record));
+    let sound = check("small", &record);
+    let damages: [(&str, Damage); 8] = [
+        ("no trials", |v| drop(v.as_object_mut().unwrap().remove("trials"))),
+        ("another document", |v| v["schema"] = json!("cryptbench.record/2")),
+        ("text for a number", |v| v["trials"][0]["elapsed_s"] = json!("0.5")),
+        ("nothing for a number", |v| v["trials"][0]["elapsed_s"] = Value::Null),
+        ("negative bytes", |v| v["trials"][0]["bytes"] = json!(-1)),
+        ("an unknown verdict", |v| {
+            v["results"]["cells"][3]["verdict"] = json!({"verdict": "wins"});
+        }),
+        ("an unknown role", |v| v["plan"]["arms"][0]["role"] = json!("golden")),
+        ("a cost without its size", |v| {
+            v["results"]["cells"][3]["verdict"] = json!({"verdict": "costs"});
+        }),
+    ];
+    for (name, damage) in damages {
+        let mut damaged = sound.clone();
+        damage(&mut damaged);
+        assert!(!schema.faults(&damaged).is_empty(), "{name} passes");
+        assert!(
+            serde_json::from_value::<Record>(damaged).is_err() || name == "another document",
+            "{name} is read"
+        );
+    }
+}
+
+#[test]
+fn every_chart_of_the_page_is_a_file_of_its_own() {
+    for (name, record) in [("small", small())]
+        .into_iter()
+        .chain(profiles::all().into_iter().filter(|(n, _)| *n != "iozone"))
+    {
+        let results = analyse(&record);
+        let found = charts(&record, &results);
+        let page = cryptbench_view::html::page(&record, &results);
+        assert_eq!(found.len(), page.matches("<svg class=\"chart").count(), "{name}");
+        let names: HashSet<&str> = found.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names.len(), found.len(), "{name}");
+        for chart in &found {
+            let svg = chart.svg();
+            assert!(svg.contains(MARK) && svg.contains("xmlns"), "{name}");
+            assert!(!svg.contains("var(") && !svg.contains("class="), "{}", chart.name);
+        }
+    }
+}
+
+/// The bars of all charts of the share of plain speed have one scale, that of the record's results.
+#[test]
+fn bars_are_as_long_as_the_estimates_that_they_show() {
+    let record = small();
+    let results = analyse(&record);
+    let mut scales: Vec<f64> = Vec::new();
+    for chart in charts(&record, &results) {
+        let title = chart.drawing.title.as_str();
+        let Some(label) = title.strip_prefix("Percent of plain speed, ") else { continue };
+        let workload = record.plan.workloads.iter().find(|w| w.label == label).unwrap();
+        let kept = |arm: &Arm| {
+            let of = |c: &&Cell| c.workload == workload.id && c.arm == arm.id;
+            Some(results.cells.iter().find(of)?.kept.as_ref()?.ratio)
+        };
+        let arms = record.plan.arms.iter();
+        let arms = arms.filter(|a| matches!(a.role, ArmRole::Encrypted | ArmRole::NullLayer));
+        let bars = chart.drawing.shapes.iter().filter_map(|shape| match shape {
+            Shape::Area { role: Role::Encrypted(_) | Role::NullLayer, area } => Some(area.width),
+            _ => None,
+        });
+        scales.extend(arms.filter_map(kept).zip(bars).map(|(kept, bar)| bar / kept));
+    }
+    assert_eq!(scales.len(), 4);
+    assert!(scales.iter().all(|scale| (scale / scales[0] - 1.0).abs() < 1e-9), "{scales:?}");
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn a_png_has_the_colours_and_the_letters_of_its_chart() {
+    let record = small();
+    let found = charts(&record, &analyse(&record));
+    let is_kept = |c: &&Chart| c.drawing.title.starts_with("Percent of plain speed");
+    let chart = found.iter().find(is_kept).unwrap();
+    let picture = |chart: &Chart| {
+        let bytes = chart.png().unwrap();
+        assert!(bytes.windows(MARK.len()).take(400).any(|w| w == MARK.as_bytes()));
+        let mut reader = png::Decoder::new(std::io::Cursor::new(&bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        (info.width as usize, pixels)
+    };
+    let (width, pixels) = picture(chart);
+    assert!(width > 1_000, "{width}");
+    // Where the colour is, in CSS pixels from the corner: left and upper side, width and height.
+    let extent = |rgb: [u8; 3]| -> [f64; 4] {
+        let places = pixels.chunks_exact(3).enumerate().filter(|(_, p)| *p == rgb);
+        let (xs, ys): (Vec<usize>, Vec<usize>) =
+            places.map(|(i, _)| (i % width, i / width)).unzip();
+        let ends = |v: &[usize]| [*v.iter().min().unwrap(), *v.iter().max().unwrap() + 1];
+        let ([x0, x1], [y0, y1]) = (ends(&xs), ends(&ys));
+        [x0, y0, x1 - x0, y1 - y0].map(|v| v as f64 / 3.0)
+    };
+    let bar = chart.drawing.shapes.iter().find_map(|shape| match shape {
+        Shape::Area { role: Role::Encrypted(0), area } => Some(*area),
+        _ => None,
+    });
+    let bar = bar.unwrap();
+    // The margin on the left, the title and the margin above.
+    let wanted = [bar.left + 12.0, bar.top + 38.0, bar.width, bar.height];
+    for (found, wanted) in extent([0x00, 0x68, 0xad]).into_iter().zip(wanted) {
+        assert!((found - wanted).abs() < 0.7, "{found}, not {wanted}");
+    }
+    // Without letters next to nothing has the colour of ink; the same chart without its texts shows it.
+    let mut bare = chart.clone();
+    bare.drawing.shapes.retain(|shape| !matches!(shape, Shape::Text { .. }));
+    let ink = |of: &[u8]| of.chunks_exact(3).filter(|p| *p == [0x1b, 0x1f, 0x24]).count();
+    let (with, without) = (ink(&pixels), ink(&picture(&bare).1));
+    assert!(with > without + 1_000, "{with} and {without}");
+}

@@ -1,0 +1,13 @@
+//! What `view` promises its users, one module for each subject.
+
+mod answer;
+mod evidence;
+mod explanation;
+#[path = "../../../estimate/tests/integration/fixture/mod.rs"]
+mod fixture;
+mod formats;
+mod html;
+mod parquet;
+mod pictures;
+mod terminal;
+mod trouble;

@@ -1,0 +1,183 @@
+//! What an answer says of the machine and of runs that were too short: the machine's own trouble first, each with a remedy.
+
+use cryptbench_answer::analyse;
+use cryptbench_record::{
+    ArmRole, InUse, Operation, PairedTarget, Power, Record, StopReason, Trial, Workload,
+};
+use cryptbench_view::terminal::Style;
+use cryptbench_view::terminal::answer::{Outlook, render};
+
+use crate::fixture::{Fixture, FixtureArm, encrypted, plain, plain_again, system};
+
+const OUTLOOK: Outlook<'_> =
+    Outlook { here: None, full: "cryptbench report last --full", page: Some("~/report.html") };
+
+/// Without line breaks.
+fn answer(record: &Record) -> String {
+    let text = render(record, &analyse(record), Style { width: 80, colour: false }, OUTLOOK);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn gocryptfs() -> FixtureArm {
+    system("gocryptfs", "aes-256-gcm", &[0.1], 4.0)
+}
+
+fn of(systems: Vec<FixtureArm>) -> Fixture {
+    let arms = [vec![plain(), plain_again()], systems].concat();
+    Fixture { arms, ..Fixture::default() }
+}
+
+#[test]
+fn a_machine_that_saves_power_is_told_before_any_system() {
+    let with = |power: Power| {
+        let mut record = of(vec![gocryptfs()]).record();
+        record.machine.power = power;
+        answer(&record)
+    };
+    let some = |word: &str| Some(word.to_owned());
+    let battery = with(Power { on_battery: Some(true), ..Power::default() });
+    assert!(battery.contains("Take Mains power: this machine ran on its battery"), "{battery}");
+    let slow = with(Power {
+        governor: some("powersave"),
+        driver: some("acpi-cpufreq"),
+        ..Power::default()
+    });
+    assert!(slow.contains("Take A faster clock: the governor powersave"), "{slow}");
+    let prefers = with(Power { preference: some("power"), ..Power::default() });
+    assert!(prefers.contains("set to prefer saving power"), "{prefers}");
+    // Under these drivers that governor is the usual one, and fast.
+    for driver in ["intel_pstate", "amd-pstate-epp"] {
+        let usual = Power {
+            governor: some("powersave"),
+            driver: some(driver),
+            preference: some("balance_performance"),
+            on_battery: Some(false),
+        };
+        let text = with(usual);
+        assert!(!text.contains("clock") && !text.contains("battery"), "{text}");
+    }
+}
+
+/// A disk that gives every kind of request the same rate.
+fn held(workload: &Workload) -> f64 {
+    match (workload.block_size, workload.queue_depth) {
+        (4096, 1) => 2_000.0,
+        (4096, _) => 3_000.0,
+        _ => 119.0,
+    }
+}
+
+#[test]
+fn a_disk_that_something_holds_to_a_rate_is_told_and_one_that_varies_is_not() {
+    let cloud = Fixture { base: held, noise_sd: 0.002, drift_sd: 0.002, ..of(vec![gocryptfs()]) };
+    let text = answer(&cloud.record());
+    assert!(
+        text.contains("holds nvme0n1p2 to 3,000 requests a second, so small requests hide"),
+        "{text}"
+    );
+    let mut fast = cloud.record();
+    // Small writes at another rate: what is left is the limit on bytes.
+    for trial in fast.trials.iter_mut().filter(|t| t.workload.starts_with("ran-write")) {
+        trial.measured.elapsed_s *= 0.8;
+    }
+    let text = answer(&fast);
+    assert!(!text.contains("requests a second") && text.contains("to 125 MB a second"), "{text}");
+    // A turning disk reads and writes in sequence at one rate by itself.
+    fast.target.device.as_mut().unwrap().rotational = true;
+    assert!(!answer(&fast).contains("holds"));
+    let natural = Fixture { base: held, noise_sd: 0.1, ..of(vec![gocryptfs()]) };
+    assert!(!answer(&natural.record()).contains("holds"));
+}
+
+#[test]
+fn path_or_cipher_is_told_where_the_pass_through_was_measured() {
+    let null = |ratio: f64| {
+        let mut null = system("bindfs", "null", &[ratio], 2.0);
+        null.arm.role = ArmRole::NullLayer;
+        null
+    };
+    let with = |ratio: f64| {
+        let mut own = system("gocryptfs", "aes-256-gcm", &[0.4], 4.0);
+        own.arm.null_layer = Some("bindfs/null".to_owned());
+        answer(&of(vec![null(ratio), own]).record())
+    };
+    let path = with(0.5);
+    let says =
+        "The path of gocryptfs costs more than its cipher: without the cipher it runs at 50 %.";
+    assert!(path.contains(says), "{path}");
+    let cipher = with(0.9);
+    assert!(cipher.contains("The cipher of gocryptfs costs more than its path"), "{cipher}");
+    // The square root of 0.4: half of the loss is the path's.
+    assert!(!with(0.4_f64.sqrt()).contains("costs more than"));
+    assert!(!answer(&of(vec![gocryptfs()]).record()).contains("costs more than"));
+}
+
+/// A dm-crypt device in use, read beside the device below it.
+fn in_use(blocks: u32) -> Record {
+    let mut own = encrypted("LUKS2 (dm-crypt)", 512, &[0.8], 0.3);
+    own.arm.id = "paired".to_owned();
+    own.arm.system = "paired".to_owned();
+    let mut fixture = of(vec![own]);
+    fixture.blocks = blocks;
+    fixture.reason = StopReason::Budget;
+    fixture.workloads.retain(|w| w.operation == Operation::Read);
+    let mut record = fixture.record();
+    let (budget, elapsed) = (120.0, 120.0);
+    (record.plan.budget_s, record.elapsed_s) = (budget, elapsed);
+    record.target.kind = Some("device".to_owned());
+    record.target.paired = Some(PairedTarget {
+        name: "LUKS2 (dm-crypt)".to_owned(),
+        arm: "paired".to_owned(),
+        directory: "/dev/mapper/safe".to_owned(),
+        kind: "device".to_owned(),
+        filesystem: String::new(),
+        mount_options: String::new(),
+        source: "/dev/mapper/safe".to_owned(),
+        device: None,
+        backing_file: None,
+        erased: Vec::new(),
+        in_use: Some(InUse {
+            system: "LUKS2".to_owned(),
+            below: "nvme0n1p2".to_owned(),
+            sector_size: 512,
+            ..InUse::default()
+        }),
+    });
+    record
+}
+
+#[test]
+fn a_device_in_use_with_too_few_repeats_names_the_run_that_has_more() {
+    let mut none = in_use(0);
+    none.partial = true;
+    none.trials.retain(|trial: &Trial| trial.block.is_some());
+    for (record, ran) in
+        [(in_use(2), "2 repeats ran"), (in_use(1), "1 repeat ran"), (none, "no repeat ran")]
+    {
+        let text = answer(&record);
+        assert!(text.starts_with("Too few repeats were measured on nvme0n1p2 to tell"), "{text}");
+        assert!(text.contains(&format!("{ran}, and a figure takes at least 3.")), "{text}");
+        assert!(
+            text.contains("sudo cryptbench run --existing /dev/mapper/safe --budget"),
+            "{text}"
+        );
+        assert!(!text.contains("--resume") && !text.contains("± "), "{text}");
+    }
+    let few = answer(&in_use(4));
+    assert!(few.contains('±') && !few.contains("a figure takes"), "{few}");
+}
+
+#[test]
+fn a_run_that_can_go_on_says_so_with_the_rights_that_it_had() {
+    let mut record = in_use(2);
+    (record.plan.min_pairs, record.plan.max_pairs, record.partial) = (6, 6, true);
+    let text = answer(&record);
+    let says = "The budget ended after 2 of 6 repeats. To go on: sudo cryptbench run --resume";
+    assert!(text.contains(says), "{text}");
+    let mut ended = of(vec![gocryptfs()]).record();
+    ended.partial = true;
+    ended.stops.iter_mut().for_each(|stop| stop.reason = StopReason::Interrupted);
+    let text = answer(&ended);
+    assert!(text.contains("The run ended early, after"), "{text}");
+    assert!(text.contains("To go on: cryptbench run --resume"), "{text}");
+}
