@@ -3,11 +3,13 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::BlockDevice;
+use cryptbench_os::counters::DeviceCounts;
 
+use crate::counted::Counted;
 use crate::engine::Engine;
 use crate::model::Model;
 use crate::request::{Operation, Request};
@@ -42,6 +44,7 @@ pub struct EmulatedDevice<D> {
 
 struct State {
     engine: Engine,
+    counted: Counted,
     /// End of the last request of [`PIECE`] length, its operation, and its completion time.
     piece: Option<(u64, Operation, f64)>,
 }
@@ -65,7 +68,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         let engine = Engine::new(model, model.capacity_for(backing.size()));
         Self {
             backing,
-            engine: Mutex::new(State { engine, piece: None }),
+            engine: Mutex::new(State { engine, counted: Counted::default(), piece: None }),
             origin: Instant::now(),
             delayed: AtomicBool::new(false),
             transport_ns: AtomicU64::new(0),
@@ -97,6 +100,17 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         }
     }
 
+    /// What reached the device since its requests began to wait, by the model's times. A request that the transport
+    /// splits counts as one.
+    #[must_use]
+    pub fn counts(&self) -> DeviceCounts {
+        self.state().counted.at(self.origin.elapsed())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Performs `act` and waits until the model would have completed it.
     fn keep_time(
         &self,
@@ -113,12 +127,14 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         // The host sent the request earlier than it arrived here.
         let sent = arrived.saturating_sub(half).as_secs_f64();
         let done = {
-            let mut state = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state();
             let continues = state.piece.is_some_and(|(end, kind, until)| {
                 end == offset && kind == operation && sent < until
             });
             let request = Request { operation, offset, bytes, arrival_s: sent, continues };
             let done = state.engine.submit(&request);
+            let until = state.piece.map(|(.., until)| until);
+            state.counted.request(&request, until.filter(|_| continues), done);
             state.piece = (bytes == PIECE).then_some((offset + bytes, operation, done));
             done
         };
@@ -131,6 +147,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         if late > TOLERATED {
             self.late.fetch_add(1, Ordering::Relaxed);
             self.late_ns.fetch_add(late.as_nanos() as u64, Ordering::Relaxed);
+            self.state().counted.late(operation, done, late.as_secs_f64());
         }
         Ok(())
     }

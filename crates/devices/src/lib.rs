@@ -28,6 +28,7 @@
 
 mod backing;
 pub mod calibration;
+mod counted;
 mod disc;
 mod draw;
 mod emulated;

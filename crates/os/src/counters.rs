@@ -17,6 +17,10 @@
 //! snapshots, and that of processes that ended and were waited for neither by this process nor by a
 //! watched one. In a container that hides kernel threads, these are in `other` as well.
 
+mod device;
+
+pub(crate) use self::device::Reader;
+pub use self::device::{CountedBy, DeviceCounts};
 pub use crate::system::counters::{Counters, Snapshot};
 
 /// The difference of two snapshots. Values that the system does not report are `None`, and 0 for
@@ -56,19 +60,6 @@ pub struct Passed {
     pub device: Option<DeviceCounts>,
 }
 
-/// Bytes and requests counted by a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DeviceCounts {
-    /// Bytes read.
-    pub read_bytes: u64,
-    /// Bytes written.
-    pub written_bytes: u64,
-    /// Read requests.
-    pub reads: u64,
-    /// Write requests.
-    pub writes: u64,
-}
-
 impl Passed {
     /// Adds a later span. Shares of time are weighted by its length; values read at the end are
     /// taken from the later span.
@@ -98,12 +89,7 @@ impl Passed {
             io_pressure: share(self.io_pressure, later.io_pressure),
             memory_pressure: share(self.memory_pressure, later.memory_pressure),
             device: match (self.device, later.device) {
-                (Some(x), Some(y)) => Some(DeviceCounts {
-                    read_bytes: x.read_bytes + y.read_bytes,
-                    written_bytes: x.written_bytes + y.written_bytes,
-                    reads: x.reads + y.reads,
-                    writes: x.writes + y.writes,
-                }),
+                (Some(x), Some(y)) => Some(x.and(&y)),
                 (x, y) => y.or(x),
             },
         };
@@ -116,8 +102,11 @@ mod tests {
 
     #[test]
     fn spans_add_up_and_shares_are_weighted() {
-        let device =
-            |n| Some(DeviceCounts { read_bytes: n, written_bytes: 0, reads: 1, writes: 0 });
+        let device = |n| {
+            let optional = Some(n);
+            let counts = DeviceCounts { read_bytes: n, reads: 1, ..DeviceCounts::default() };
+            Some(DeviceCounts { flushes: optional, ..counts })
+        };
         let mut sum = Passed::default();
         for (wall_s, busy_s, pressure, device) in
             [(1.0, 0.5, Some(0.4), device(7)), (3.0, 2.5, Some(0.8), device(5))]
@@ -135,7 +124,8 @@ mod tests {
         }
         assert_eq!((sum.wall_s, sum.busy_s, sum.temperature_c), (4.0, 3.0, Some(25.0)));
         assert!((sum.cpu_pressure.unwrap() - 0.7).abs() < 1e-12);
-        assert_eq!(sum.device.map(|d| (d.read_bytes, d.reads)), Some((12, 2)));
+        let found = sum.device.map(|d| (d.read_bytes, d.reads, d.flushes, d.discards));
+        assert_eq!(found, Some((12, 2, Some(12), None)));
         assert_eq!(sum.energy_j, None);
     }
 }

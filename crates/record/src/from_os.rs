@@ -2,7 +2,7 @@
 
 use cryptbench_os::counters::{DeviceCounts, Passed};
 
-use crate::{Accounting, DeviceMoved, Machine, Power};
+use crate::{Accounting, DeviceMoved, DiskCounts, Machine, Power};
 
 impl From<DeviceCounts> for DeviceMoved {
     fn from(counts: DeviceCounts) -> Self {
@@ -11,6 +11,33 @@ impl From<DeviceCounts> for DeviceMoved {
             written_bytes: counts.written_bytes,
             reads: counts.reads,
             writes: counts.writes,
+        }
+    }
+}
+
+impl DiskCounts {
+    /// What a device counted while a load of `asked` requests with `asked_bytes` ran.
+    #[must_use]
+    pub fn of(counts: &DeviceCounts, asked: u64, asked_bytes: u64) -> Self {
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        Self {
+            span_s: seconds(counts.span_ns),
+            asked,
+            asked_bytes,
+            reads: counts.reads,
+            read_bytes: counts.read_bytes,
+            read_s: seconds(counts.read_ns),
+            writes: counts.writes,
+            written_bytes: counts.written_bytes,
+            write_s: seconds(counts.write_ns),
+            busy_s: seconds(counts.busy_ns),
+            queued: counts.queued,
+            merged_reads: counts.merged_reads,
+            merged_writes: counts.merged_writes,
+            discards: counts.discards,
+            discarded_bytes: counts.discarded_bytes,
+            flushes: counts.flushes,
+            flush_s: counts.flush_ns.map(seconds),
         }
     }
 }

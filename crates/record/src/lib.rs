@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
+mod disk;
 mod event;
 mod evidence;
 mod fold;
@@ -25,6 +26,7 @@ mod title;
 mod trial;
 mod work;
 
+pub use disk::{DiskCounts, Disturbed, Uncounted};
 pub use event::{Event, Sink};
 pub use evidence::{Entropy, Evidence, Names, Randomness, ReadBack, Rest, Reveals, Scan, Sizes};
 pub use fold::{Fold, fold, fold_to_resume};

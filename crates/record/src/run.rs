@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Evidence, InRam, Operation, Pattern, Results, Trial};
+use crate::{DiskCounts, Evidence, InRam, Operation, Pattern, Results, Trial, Uncounted};
 
 /// One run of the program: its plan, its surroundings, its raw trials and the results derived from
 /// them.
@@ -415,6 +415,12 @@ pub struct Target {
     /// The underlying block device, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
+    /// What its disk did before the run, while nothing of the run was there; absent where that is not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_disk: Option<DiskCounts>,
+    /// Why it is not known what reaches its disk, if it is not; in older records always absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncounted: Option<Uncounted>,
     /// What encrypts the target already, if anything was found to: what is called plain is then not
     /// plain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -484,7 +490,7 @@ pub struct EmulatedDevice {
 }
 
 /// A target that the user prepared for comparison with the plain one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PairedTarget {
     /// Name in tables.
@@ -504,6 +510,15 @@ pub struct PairedTarget {
     /// The block device whose counters apply to this arm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
+    /// Whether it is on another disk than the plain target, so that what plain storage's does says nothing of it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub on_another_disk: bool,
+    /// As in [`Target::idle_disk`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_disk: Option<DiskCounts>,
+    /// As in [`Target::uncounted`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncounted: Option<Uncounted>,
     /// As in [`Target::backing_file`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backing_file: Option<String>,

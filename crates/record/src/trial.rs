@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Record;
+use crate::{DiskCounts, Record};
 
 /// Name of the [part](Trial::parts) of a block workload's time in which writes cached below an
 /// encrypted file system went to the device.
@@ -49,9 +49,12 @@ pub struct Observation {
     pub cpu_process_s: f64,
     /// CPU seconds of the whole machine less its idle baseline; clock-tick resolution.
     pub cpu_machine_s: f64,
-    /// The device's own counts during the trial, if it counts.
+    /// The device's own counts during the trial, if it counts, scaled to the measured bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceMoved>,
+    /// What reached the disk, as its device counted it, if it counts; in older records always absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskCounts>,
     /// Whose CPU time the trial used, and the state of the machine during it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,

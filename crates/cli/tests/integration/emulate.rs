@@ -3,6 +3,8 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use cryptbench_record::Operation;
+
 use crate::sandbox::waiting::{wait_for_trials, wait_until};
 use crate::sandbox::{Sandbox, skipped, text};
 
@@ -66,6 +68,7 @@ fn a_run_on_an_emulated_device_says_so_everywhere_and_leaves_nothing() {
     assert_eq!((emulated.model.as_str(), emulated.parameters.len()), ("sata-ssd", 16));
     assert!(emulated.transport_us > 0.0 && emulated.late_share.is_some());
     assert!(!record.trials.is_empty() && !record.partial);
+    counts_are_those_of_the_device(&record);
     let page = std::fs::read_to_string(s.out().join("report.html")).unwrap();
     assert!(page.contains("EMULATED sata-ssd"));
     let again = s.run(&["report", &out]);
@@ -78,6 +81,33 @@ fn a_run_on_an_emulated_device_says_so_everywhere_and_leaves_nothing() {
         table.contains("EMULATED sata-ssd") && table.contains("from the model alone"),
         "{table}"
     );
+}
+
+/// Reads of an arm whose requests are plain storage's, one for one: what the device did is what was asked of it. Writes of
+/// the file system may be among those of a trial.
+fn counts_are_those_of_the_device(record: &cryptbench_record::Record) {
+    assert_eq!(record.target.uncounted, None);
+    assert!(record.target.idle_disk.is_some_and(|idle| idle.span_s >= 0.4));
+    let mut seen = 0;
+    for workload in record.plan.workloads.iter().filter(|w| w.operation == Operation::Read) {
+        for trial in record.trials.iter().filter(|t| t.workload == workload.id) {
+            let disk = trial.measured.disk.expect("an emulated device counts itself");
+            let case = format!("{} on {}: {disk:?}", workload.id, trial.arm);
+            // FUSE cuts larger requests, and the kernel merges neighbours.
+            let pieces = disk.reads + disk.merged_reads.unwrap();
+            let cut = workload.block_size.div_ceil(256 << 10).max(1);
+            assert_eq!(disk.read_bytes, disk.asked_bytes, "{case}");
+            assert!((disk.asked * cut * 9 / 10..=disk.asked * cut).contains(&pieces), "{case}");
+            let in_flight = disk.in_flight().unwrap();
+            assert!(
+                in_flight > 0.0 && in_flight < f64::from(workload.in_flight()) * cut as f64 + 0.5,
+                "{case}"
+            );
+            assert!(disk.busy_s > 0.0 && disk.span_s >= trial.measured.elapsed_s, "{case}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
 }
 
 #[test]

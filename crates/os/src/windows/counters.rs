@@ -5,11 +5,10 @@
 //! volume is not told apart: it is in `other`.
 
 use std::fs::File;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::call;
-use crate::counters::{DeviceCounts, Passed};
+use crate::counters::{CountedBy, DeviceCounts, Passed, Reader};
 
 /// The readings at one moment.
 #[derive(Clone, Debug)]
@@ -25,7 +24,7 @@ pub struct Snapshot {
 #[derive(Default)]
 pub struct Counters {
     /// The volumes, `None` for those whose disk does not count for this user.
-    devices: Vec<Option<File>>,
+    devices: Vec<Option<Reader>>,
     /// Index of the one in use.
     device: usize,
     /// Busy seconds a second while the machine idles.
@@ -36,29 +35,38 @@ fn seconds(ticks: u64) -> f64 {
     ticks as f64 / 1e7
 }
 
-/// Opens a volume for its counters, if it has some and this user may read them.
-fn counting(device: Option<PathBuf>) -> Option<File> {
-    let volume = super::files::open_volume(&device?).ok()?;
-    call::disk_performance(&volume).ok()?;
-    Some(volume)
+/// Reads a volume's counters, if it has some and this user may read them.
+fn reader(device: CountedBy) -> Option<Reader> {
+    device.reader(|device| {
+        let volume = super::files::open_volume(&device).ok()?;
+        counted(&volume)?;
+        Some(Box::new(move || counted(&volume)))
+    })
 }
 
 fn counted(volume: &File) -> Option<DeviceCounts> {
     let found = call::disk_performance(volume).ok()?;
+    // Units of 100 ns.
+    let ns = |time: i64| time.max(0).cast_unsigned() * 100;
     Some(DeviceCounts {
+        span_ns: ns(found.QueryTime),
         read_bytes: found.BytesRead.cast_unsigned(),
         written_bytes: found.BytesWritten.cast_unsigned(),
         reads: u64::from(found.ReadCount),
         writes: u64::from(found.WriteCount),
+        read_ns: ns(found.ReadTime),
+        write_ns: ns(found.WriteTime),
+        busy_ns: ns(found.QueryTime - found.IdleTime),
+        queued: Some(u64::from(found.QueueDepth)),
+        ..DeviceCounts::default()
     })
 }
 
 impl Counters {
-    /// `device` is the volume with the counters ([`crate::storage::Node::counters`]); it gets number
-    /// 0. Threads have no names to be told apart by.
+    /// `device` is the volume under the target; it gets number 0. Threads have no names to be told apart by.
     #[must_use]
-    pub fn new(device: Option<PathBuf>, _serving: &[&str]) -> Self {
-        Self { devices: vec![counting(device)], ..Self::default() }
+    pub fn new(device: Option<CountedBy>, _serving: &[&str]) -> Self {
+        Self { devices: vec![device.and_then(reader)], ..Self::default() }
     }
 
     /// Has no effect: nothing that a run sets up here is served by a process.
@@ -68,8 +76,8 @@ impl Counters {
     pub fn forget_watched(&mut self) {}
 
     /// Adds another device and returns its number.
-    pub fn add_device(&mut self, device: Option<PathBuf>) -> usize {
-        self.devices.push(counting(device));
+    pub fn add_device(&mut self, device: Option<CountedBy>) -> usize {
+        self.devices.push(device.and_then(reader));
         self.devices.len() - 1
     }
 
@@ -90,6 +98,15 @@ impl Counters {
         self.devices[device].is_some()
     }
 
+    /// What the device with this number has counted so far.
+    ///
+    /// # Panics
+    /// If no device has this number.
+    #[must_use]
+    pub fn counted(&self, device: usize) -> Option<DeviceCounts> {
+        self.devices[device].as_ref().and_then(|read| read())
+    }
+
     /// Measures the machine's idle baseline for `wait` and returns its busy fraction, 0 to 1.
     pub fn measure_baseline(&mut self, wait: Duration, cpus: u32) -> f64 {
         self.idle = 0.0;
@@ -105,7 +122,7 @@ impl Counters {
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             own: call::own_time(),
-            device: self.devices.get(self.device).and_then(Option::as_ref).and_then(counted),
+            device: self.counted(self.device),
             machine: call::system_times(),
             at: Instant::now(),
         }
@@ -129,12 +146,7 @@ impl Counters {
         });
         let own = before.own.zip(now.own).map(|(a, b)| seconds(b.saturating_sub(a)));
         let generator_s = own.unwrap_or(0.0);
-        let device = before.device.zip(now.device).map(|(a, b)| DeviceCounts {
-            read_bytes: b.read_bytes.saturating_sub(a.read_bytes),
-            written_bytes: b.written_bytes.saturating_sub(a.written_bytes),
-            reads: b.reads.saturating_sub(a.reads),
-            writes: b.writes.saturating_sub(a.writes),
-        });
+        let device = before.device.zip(now.device).map(|(a, b)| b.since(&a));
         let passed = Passed {
             wall_s,
             busy_s: busy_s.unwrap_or(0.0),

@@ -336,6 +336,12 @@ impl Tree {
         Ok(Vec::new())
     }
 
+    /// Never: a volume has a file system of its own.
+    #[must_use]
+    pub fn shares_file_system(&self, _node: &Node) -> bool {
+        false
+    }
+
     /// The volume whose disk counts, if it does.
     #[must_use]
     pub fn counted(&self, top: &Node) -> Option<Node> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use cryptbench_os::storage::{Node, Tree};
-use cryptbench_record::Device;
+use cryptbench_record::{Device, Uncounted};
 use serde::{Deserialize, Serialize};
 
 use super::Number;
@@ -40,12 +40,50 @@ impl Below {
             is_partition: node.is_partition(),
             start: node.start(),
             device: describe(counted.as_ref().unwrap_or(node)),
-            counters: counted.map(|node| node.counters()),
+            counters: counted
+                .filter(|node| !tree.shares_file_system(node))
+                .map(|node| node.counters()),
             kept_in: tree.kept_in(node),
             disks: tree.disks(node),
             stack: tree.stack(node).iter().map(Node::name).collect(),
             files: tree.files(node).into_iter().map(|(file, by)| (file, by.name())).collect(),
         }
+    }
+}
+
+/// File systems whose disk is in another machine, or in the host of this one.
+const REMOTE: [&str; 18] = [
+    "9p",
+    "afs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "coda",
+    "fuse.glusterfs",
+    "fuse.sshfs",
+    "fuse.vmhgfs-fuse",
+    "gfs2",
+    "lustre",
+    "ncpfs",
+    "nfs",
+    "nfs4",
+    "prl_fs",
+    "smb3",
+    "vboxsf",
+    "virtiofs",
+];
+
+/// Why it is not known what reaches the disk of a file system, or of a device without one; `None` if it can be counted.
+pub(super) fn uncounted(file_system: &str, below: Option<&Below>) -> Option<Uncounted> {
+    match (file_system, below) {
+        (_, Some(below)) if below.counters.is_some() => None,
+        ("btrfs" | "bcachefs" | "zfs", _) => Some(Uncounted::SeveralDevices),
+        (_, Some(_)) => Some(Uncounted::Cached),
+        ("overlay" | "aufs" | "unionfs", None) => Some(Uncounted::Overlay),
+        ("tmpfs" | "ramfs" | "hugetlbfs", None) => Some(Uncounted::Memory),
+        (remote, None) if REMOTE.contains(&remote) => Some(Uncounted::Network),
+        (program, None) if program.starts_with("fuse") => Some(Uncounted::Program),
+        (_, None) => Some(Uncounted::Unknown),
     }
 }
 
@@ -67,4 +105,31 @@ fn describe(node: &Node) -> Option<Device> {
         scheduler: chosen,
         write_cache: queue("write_cache").unwrap_or_else(|| "unknown".to_owned()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_nothing_is_counted_is_told_by_the_file_system() {
+        let counted = Below { counters: Some(PathBuf::from("stat")), ..Below::default() };
+        assert_eq!(uncounted("ext4", Some(&counted)), None);
+        assert_eq!(uncounted("btrfs", Some(&counted)), None);
+        assert_eq!(uncounted("", Some(&counted)), None);
+        for (file_system, below, expected) in [
+            ("ext4", Some(&Below::default()), Uncounted::Cached),
+            ("btrfs", Some(&Below::default()), Uncounted::SeveralDevices),
+            ("zfs", None, Uncounted::SeveralDevices),
+            ("overlay", None, Uncounted::Overlay),
+            ("nfs4", None, Uncounted::Network),
+            ("fuse.sshfs", None, Uncounted::Network),
+            ("fuse.gocryptfs", None, Uncounted::Program),
+            ("fuseblk", None, Uncounted::Program),
+            ("tmpfs", None, Uncounted::Memory),
+            ("ubifs", None, Uncounted::Unknown),
+        ] {
+            assert_eq!(uncounted(file_system, below), Some(expected), "{file_system}");
+        }
+    }
 }

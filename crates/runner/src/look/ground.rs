@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use cryptbench_os::FileIdentity;
 use cryptbench_os::dirs::resolved;
 use cryptbench_os::storage::{Tree, is_encrypted, mount_of, number_of, space};
-use cryptbench_record::EncryptedBy;
+use cryptbench_record::{EncryptedBy, Uncounted};
 use cryptbench_system::provision::runtime_directory;
 use cryptbench_text::shown;
 use serde::{Deserialize, Serialize};
 
+use super::below::uncounted;
 use super::{Asked, Below, Number, encryption};
 
 /// What lies below a target.
@@ -31,6 +32,8 @@ pub(crate) struct Ground {
     /// Bytes in all; 0 if the file system does not count them.
     pub(crate) size: u64,
     pub(crate) below: Option<Below>,
+    /// Why it is not known what reaches the disk, if it is not.
+    pub(crate) uncounted: Option<Uncounted>,
     /// Whether the file system encrypts by a policy of its own.
     pub(crate) is_encrypted: bool,
     /// What encrypts it already, if anything does. What this run serves itself is a model, whose bytes nobody encrypts.
@@ -59,6 +62,7 @@ impl Ground {
         let mount = mount_of(number, &directory).unwrap_or_default();
         let tree = Tree::this();
         let node = tree.of_mount(number, &mount.source);
+        let below = node.as_ref().map(|node| Below::of(&tree, node));
         let source = shown(&mount.source);
         let path = file.map_or(directory, Path::to_owned);
         let is_our_own =
@@ -74,7 +78,8 @@ impl Ground {
             // fits.
             free: if space.size == 0 { u64::MAX } else { space.free },
             size: space.size,
-            below: node.map(|node| Below::of(&tree, &node)),
+            uncounted: uncounted(&mount.file_system, below.as_ref()),
+            below,
             is_encrypted: is_encrypted(&path),
             encrypted_by,
             is_our_own,
@@ -89,6 +94,7 @@ impl Ground {
     pub(super) fn of_device(path: &Path, number: u64) -> Self {
         let tree = Tree::this();
         let node = tree.of_number(number);
+        let below = node.as_ref().map(|node| Below::of(&tree, node));
         let source = shown(path);
         Self {
             path: path.to_owned(),
@@ -96,7 +102,8 @@ impl Ground {
             identity: identity(path),
             is_encrypted: is_encrypted(path),
             encrypted_by: encryption::below(path, ("", &source), node.as_ref()),
-            below: node.map(|node| Below::of(&tree, &node)),
+            uncounted: uncounted("", below.as_ref()),
+            below,
             source,
             ..Self::default()
         }

@@ -1,7 +1,7 @@
 //! Workloads on many small files.
 
 use cryptbench_load::{FileAction, FileSet, FileWork};
-use cryptbench_record::{Accounting, Observation};
+use cryptbench_record::{Accounting, DiskCounts, Observation};
 
 use super::Measured;
 use super::lower_cache::{drop_below, settle_below};
@@ -48,6 +48,7 @@ impl Measured<'_> {
             // separated.
             cpu_machine_s: passed.busy_s,
             device: passed.device.map(Into::into),
+            disk: passed.device.map(|d| DiskCounts::of(&d, measured.files, measured.bytes)),
             accounting: Some(Accounting::of(&passed, 1.0)),
             ..Observation::default()
         })

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget, cached_share};
 use cryptbench_load::{
-    Acknowledged, Amount, BlockWork, Cache, Content, FileUse, Flush, Job, LoadError, WorkAmount,
+    Acknowledged, Amount, BlockWork, Cache, Content, FileUse, Flush, Job, LoadError, Measurement,
+    WorkAmount,
 };
-use cryptbench_record::{Accounting, DEVICE_FLUSH, FLUSH, Observation};
+use cryptbench_record::{Accounting, DEVICE_FLUSH, DiskCounts, FLUSH, Observation};
 
 use super::Measured;
 use super::fresh::FreshFile;
@@ -111,6 +112,9 @@ impl Measured<'_> {
             cpu_process_s: measured.cpu.as_secs_f64(),
             cpu_machine_s: passed.busy_s * share,
             device: passed.device.map(|d| scaled(d.into(), measured.bytes, measured.total_bytes)),
+            disk: passed
+                .device
+                .map(|d| DiskCounts::of(&d, asked(work, &measured), measured.total_bytes)),
             accounting: Some(Accounting { cached_before, ..Accounting::of(&passed, share) }),
             samples: samples(&measured.samples),
             parts,
@@ -178,6 +182,11 @@ fn stretch(all: Extent, len: u64, (arm, arms): (usize, usize), offsets: u64) -> 
 /// Share of all bytes that were moved in the measured time.
 pub(super) fn of_all(measured: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { measured as f64 / all as f64 }
+}
+
+/// Requests of a job, its ramp and its end included.
+pub(super) fn asked(work: &BlockWork, measured: &Measurement) -> u64 {
+    measured.total_bytes.div_ceil(u64::from(work.block_size).max(1))
 }
 
 /// Whether written data carries verify headers.

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use cryptbench_blockdev::{IoMode, IoTarget};
 use cryptbench_load::{BlockWork, Measurement, Slice};
 use cryptbench_os::counters::Passed;
-use cryptbench_record::{Accounting, DEVICE_FLUSH, Observation, Slices};
+use cryptbench_record::{Accounting, DEVICE_FLUSH, DiskCounts, Observation, Slices};
 use cryptbench_system::Target;
 
 use super::Measured;
 use super::lower_cache::{late, settle_below};
 use super::numbers::{percentiles, scaled, share};
-use super::requests::{job, of_all, settle};
+use super::requests::{asked, job, of_all, settle};
 use super::slicing::Turns;
 use crate::{Halt, RunError};
 
@@ -74,7 +74,8 @@ impl Measured<'_> {
             self.flush_turns(turns, &io_targets, &measured, &mut sums)?;
         }
         let counts = self.counts_flush(work);
-        Ok(measured.iter().zip(sums).map(|(m, sum)| sum.observed(m, counts)).collect())
+        let observed = |(m, sum): (&Measurement, Sum)| sum.observed(m, asked(work, m), counts);
+        Ok(measured.iter().zip(sums).map(observed).collect())
     }
 
     /// Waits until the data written by the slices is on the device, and determines the time of each
@@ -131,8 +132,8 @@ impl Sum {
         self.passed.add(passed);
     }
 
-    /// The observation of the slices; includes the flush if it `counts`.
-    fn observed(self, measured: &Measurement, counts: bool) -> Observation {
+    /// The observation of the slices, in which so many requests were `asked`; includes the flush if it `counts`.
+    fn observed(self, measured: &Measurement, asked: u64, counts: bool) -> Observation {
         let share = share(measured.elapsed.as_secs_f64(), &self.passed);
         let flush = self.flush.mul_f64(of_all(measured.bytes, measured.total_bytes));
         let later = if counts { flush } else { Duration::ZERO };
@@ -148,6 +149,7 @@ impl Sum {
                 .passed
                 .device
                 .map(|d| scaled(d.into(), measured.bytes, measured.total_bytes)),
+            disk: self.passed.device.map(|d| DiskCounts::of(&d, asked, measured.total_bytes)),
             accounting: Some(Accounting::of(&self.passed, share)),
             samples: None,
             parts: parts.into_iter().collect(),

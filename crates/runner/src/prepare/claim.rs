@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 use cryptbench_blockdev::IoMode;
 use cryptbench_export::SERVING;
 use cryptbench_load::Engine;
-use cryptbench_os::counters::Counters;
-use cryptbench_record as record;
+use cryptbench_os::counters::{CountedBy, Counters, DeviceCounts};
+use cryptbench_record::{self as record, DiskCounts, Uncounted};
 use cryptbench_system::resource::{Journal, Reserve};
-use cryptbench_system::{ArmSpec, Target};
+use cryptbench_system::{ArmSpec, Target as Place};
 use cryptbench_text::shown;
 
 use super::emulated::Emulation;
 use super::{ActiveRange, PreparedTarget, places};
 use crate::decide::Plan;
-use crate::decide::storage::{Buffered, Present, Storage};
+use crate::decide::storage::{Buffered, Present, Storage, Target};
 use crate::look::InUse;
 use crate::{Halt, RunError, machine};
 
@@ -88,14 +88,19 @@ impl<'a> Claimed<'a> {
             let reason = format!("io_uring is not used ({reason}); threads carry the requests.");
             notes.push(reason);
         }
-        let mut counters = Counters::new(targets.plain.counters(), &SERVING);
-        let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-        let machine = machine(counters.measure_baseline(BASELINE, cpus));
+        let own = emulation.as_ref().map(Emulation::counts);
+        let of = |target: &Target| own.clone().or(target.counters().map(CountedBy::System));
+        let mut counters = Counters::new(of(&targets.plain), &SERVING);
+        for target in &targets.encrypted {
+            counters.add_device(of(target));
+        }
+        let (machine, idle) = idle(&mut counters, targets.encrypted.len());
         // Claims all targets before the first byte is written to any.
-        let plain = PreparedTarget::claim(targets.plain, range.clone(), plan, 0, &[], &journal)?;
+        let mut plain =
+            PreparedTarget::claim(targets.plain, range.clone(), plan, 0, &[], &journal)?;
         let mut encrypted: Vec<PreparedTarget> = Vec::new();
-        for target in targets.encrypted {
-            let counted_by = counters.add_device(target.counters());
+        for (number, target) in targets.encrypted.into_iter().enumerate() {
+            let counted_by = number + 1;
             let before: Vec<_> = std::iter::once(&plain).chain(&encrypted).collect();
             let claimed =
                 PreparedTarget::claim(target, range.clone(), plan, counted_by, &before, &journal)?;
@@ -103,8 +108,10 @@ impl<'a> Claimed<'a> {
             encrypted.push(claimed);
         }
         let reserve = places::allocate(plan, size, &plain, &encrypted, &journal)?;
-        for target in std::iter::once(&plain).chain(&encrypted) {
+        for target in std::iter::once(&mut plain).chain(&mut encrypted) {
+            target.idle_disk = idle[target.counted_by];
             if !counters.device_counts(target.counted_by) {
+                target.uncounted = Some(target.target.uncounted().unwrap_or(Uncounted::Off));
                 notes.push(target.uncounted());
             }
         }
@@ -152,6 +159,8 @@ impl<'a> Claimed<'a> {
             mount_options: target.ground.mount_options.clone(),
             source: target.ground.source.clone(),
             device: target.device().cloned(),
+            idle_disk: self.plain.idle_disk,
+            uncounted: self.plain.uncounted,
             encrypted_by: target.ground.encrypted_by.clone(),
             scratch: record::Scratch {
                 size_bytes: range.as_ref().map_or(0, ActiveRange::len),
@@ -174,8 +183,8 @@ impl<'a> Claimed<'a> {
     /// The target that an arm is measured on; volumes lie on the plain one.
     pub(crate) fn target_of(&self, arm: Option<&ArmSpec>) -> &PreparedTarget {
         match arm.map(|arm| arm.target) {
-            Some(Target::Encrypted(number)) => &self.encrypted[number],
-            Some(Target::Plain) | None => &self.plain,
+            Some(Place::Encrypted(number)) => &self.encrypted[number],
+            Some(Place::Plain) | None => &self.plain,
         }
     }
 
@@ -183,11 +192,11 @@ impl<'a> Claimed<'a> {
     fn describe_place(
         &self,
         number: usize,
-        target: &PreparedTarget,
+        prepared: &PreparedTarget,
         recorded: &record::Plan,
     ) -> Option<record::PairedTarget> {
-        let target = &target.target;
-        let of_place = |arm: &&ArmSpec| arm.target == Target::Encrypted(number);
+        let target = &prepared.target;
+        let of_place = |arm: &&ArmSpec| arm.target == Place::Encrypted(number);
         let id = &self.plan.arms.systems().iter().find(of_place)?.id;
         let arm = recorded.arms.iter().find(|arm| arm.id == *id)?;
         let existing = target.existing.as_ref();
@@ -200,11 +209,29 @@ impl<'a> Claimed<'a> {
             mount_options: target.ground.mount_options.clone(),
             source: target.ground.source.clone(),
             device: target.device().cloned(),
+            on_another_disk: target.is_on_another_disk_than(&self.plain.target),
+            idle_disk: prepared.idle_disk,
+            uncounted: prepared.uncounted,
             backing_file: existing.and_then(|e| e.backing_file.clone()),
             erased: existing.map(|e| e.signatures.clone()).unwrap_or_default(),
             in_use: self.in_use.as_ref().map(|in_use| in_use.facts.clone()),
         })
     }
+}
+
+/// The machine and the devices 0 to `last`, with what they do while this program sleeps.
+fn idle(counters: &mut Counters, last: usize) -> (record::Machine, Vec<Option<DiskCounts>>) {
+    let counted = |counters: &Counters| -> Vec<_> {
+        (0..=last).map(|device| counters.counted(device)).collect()
+    };
+    let before = counted(counters);
+    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let machine = machine(counters.measure_baseline(BASELINE, cpus));
+    let both = before.into_iter().zip(counted(counters));
+    let idle = |(a, b): (Option<DeviceCounts>, Option<DeviceCounts>)| {
+        Some(DiskCounts::of(&b?.since(&a?), 0, 0))
+    };
+    (machine, both.map(idle).collect())
 }
 
 /// A note for readers if requests go through the page cache.

@@ -13,6 +13,7 @@ use cryptbench_blockdev::{AlignedBuf, BlockDevice};
 use cryptbench_devices::sweep::{Load, seconds_per_request};
 use cryptbench_devices::{Backing, EmulatedDevice, Model, Operation, Surface};
 use cryptbench_export::fuse::FuseOptions;
+use cryptbench_os::counters::CountedBy;
 use cryptbench_os::files::{Opening, read_exact_at};
 use cryptbench_record as record;
 use cryptbench_system::provision::filesystem;
@@ -109,6 +110,12 @@ impl Emulation {
     /// Notes on it for readers, in sentences.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// What it counts itself.
+    pub(crate) fn counts(&self) -> CountedBy {
+        let device = Arc::clone(&self.device);
+        CountedBy::Itself(Arc::new(move || device.counts()))
     }
 
     /// Its description for a record, including how well it has kept its times.

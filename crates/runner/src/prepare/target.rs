@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use cryptbench_blockdev::IoTarget;
+use cryptbench_record::{DiskCounts, Uncounted};
 use cryptbench_system::PreparedArm;
 use cryptbench_system::provision::runtime_directory;
 use cryptbench_system::resource::{Journal, PrivateDirectory, WorkDirectory};
@@ -35,6 +36,10 @@ pub(crate) struct PreparedTarget {
     pub(crate) private: Option<PrivateDirectory>,
     /// Number of its device in the counters.
     pub(crate) counted_by: usize,
+    /// What its disk did before the run.
+    pub(super) idle_disk: Option<DiskCounts>,
+    /// Why it is not known what reaches its disk, if it is not.
+    pub(super) uncounted: Option<Uncounted>,
     /// The file or directory whose pages hold its data a second time, if any.
     stored: Option<PathBuf>,
     /// Whether direct writes end in that cache.
@@ -96,6 +101,8 @@ impl PreparedTarget {
             size_reason,
             private,
             counted_by,
+            idle_disk: None,
+            uncounted: None,
             is_cached_below: is_cached_below && (is_paired || stored.is_some()),
             stored,
             daemons,

@@ -130,18 +130,14 @@ fn in_use(blocks: u32) -> Record {
         arm: "paired".to_owned(),
         directory: "/dev/mapper/safe".to_owned(),
         kind: "device".to_owned(),
-        filesystem: String::new(),
-        mount_options: String::new(),
         source: "/dev/mapper/safe".to_owned(),
-        device: None,
-        backing_file: None,
-        erased: Vec::new(),
         in_use: Some(InUse {
             system: "LUKS2".to_owned(),
             below: "nvme0n1p2".to_owned(),
             sector_size: 512,
             ..InUse::default()
         }),
+        ..PairedTarget::default()
     });
     record
 }

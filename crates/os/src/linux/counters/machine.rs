@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::time::ClockId;
+
 use super::task;
 use crate::counters::DeviceCounts;
 
@@ -68,7 +70,11 @@ fn some_total(pressure: &str) -> Option<u64> {
 
 /// The device's own counters, from its `stat` file in /sys.
 #[derive(Debug)]
-pub(super) struct DeviceStat(PathBuf);
+pub(super) struct DeviceStat {
+    stat: PathBuf,
+    /// That of a partition's disk: the kernel counts no flushes for partitions.
+    disk: Option<PathBuf>,
+}
 
 impl DeviceStat {
     /// `None` if the administrator disabled the counters (`queue/iostats`): constant counters would
@@ -85,24 +91,51 @@ impl DeviceStat {
                 Some(task::read(&d.join("queue/iostats"), &mut buffer)?.trim_ascii() != b"0")
             })
             .unwrap_or(true);
-        counts.then_some(Self(stat))
+        let is_partition = device.join("partition").exists();
+        let disk = device.parent().filter(|_| is_partition).map(|disk| disk.join("stat"));
+        counts.then_some(Self { stat, disk })
     }
 
     pub(super) fn read(&self) -> Option<DeviceCounts> {
-        let mut buffer = [0; 1024];
-        counters(std::str::from_utf8(task::read(&self.0, &mut buffer)?).ok()?)
+        let own = counters(&self.stat)?;
+        let Some(disk) = &self.disk else { return Some(own) };
+        let disk = counters(disk).unwrap_or_default();
+        Some(DeviceCounts { flushes: disk.flushes, flush_ns: disk.flush_ns, ..own })
     }
 }
 
-/// Requests and sectors of 512 bytes (Linux, Documentation/block/stat.rst).
-fn counters(stat: &str) -> Option<DeviceCounts> {
+fn counters(stat: &Path) -> Option<DeviceCounts> {
+    let mut buffer = [0; 1024];
+    let found = parsed(std::str::from_utf8(task::read(stat, &mut buffer)?).ok()?)?;
+    Some(DeviceCounts { span_ns: task::nanoseconds(ClockId::Monotonic), ..found })
+}
+
+/// Requests, sectors of 512 bytes and milliseconds (Linux, Documentation/block/stat.rst). Kernels before 4.18 count no
+/// discards, those before 5.5 no flushes.
+fn parsed(stat: &str) -> Option<DeviceCounts> {
     let f: Vec<u64> = stat.split_whitespace().map_while(|f| f.parse().ok()).collect();
-    let [reads, _, sectors_read, _, writes, _, sectors_written, ..] = f[..] else { return None };
+    let [reads, merged_reads, read, read_ms, writes, merged_writes, written, write_ms, ..] = f[..]
+    else {
+        return None;
+    };
+    let ns = |ms: u64| ms * 1_000_000;
+    let field = |number: usize| f.get(number - 1).copied();
     Some(DeviceCounts {
-        read_bytes: sectors_read * 512,
-        written_bytes: sectors_written * 512,
+        span_ns: 0,
+        read_bytes: read * 512,
+        written_bytes: written * 512,
         reads,
         writes,
+        read_ns: ns(read_ms),
+        write_ns: ns(write_ms),
+        busy_ns: field(10).map_or(0, ns),
+        queued: field(9),
+        merged_reads: Some(merged_reads),
+        merged_writes: Some(merged_writes),
+        discards: field(12),
+        discarded_bytes: field(14).map(|sectors| sectors * 512),
+        flushes: field(16),
+        flush_ns: field(17).map(ns),
     })
 }
 
@@ -134,12 +167,46 @@ mod tests {
     }
 
     #[test]
-    fn device_stat_in_bytes() {
-        let stat = "  10  1  2048  5  20  2  4096  9  0  3  14  0 0 0 0 0 0";
-        let moved = counters(stat).unwrap();
-        assert_eq!((moved.reads, moved.writes), (10, 20));
-        assert_eq!((moved.read_bytes, moved.written_bytes), (1 << 20, 2 << 20));
-        assert!(counters("1 2 3").is_none());
+    fn device_stat_in_bytes_and_nanoseconds() {
+        let stat = "  10  1  2048  5  20  2  4096  9  6  3  14  7 1 8 2 11 4";
+        let ms = |ms: u64| ms * 1_000_000;
+        let moved = DeviceCounts {
+            span_ns: 0,
+            reads: 10,
+            read_bytes: 1 << 20,
+            read_ns: ms(5),
+            writes: 20,
+            written_bytes: 2 << 20,
+            write_ns: ms(9),
+            queued: Some(6),
+            busy_ns: ms(3),
+            merged_reads: Some(1),
+            merged_writes: Some(2),
+            discards: Some(7),
+            discarded_bytes: Some(4096),
+            flushes: Some(11),
+            flush_ns: Some(ms(4)),
+        };
+        assert_eq!(parsed(stat), Some(moved));
+        let old = parsed("10 1 2048 5 20 2 4096 9 6 3 14").unwrap();
+        let unknown = DeviceCounts { discards: None, discarded_bytes: None, ..moved };
+        assert_eq!(old, DeviceCounts { flushes: None, flush_ns: None, ..unknown });
+        assert!(parsed("1 2 3").is_none());
+    }
+
+    #[test]
+    fn flushes_of_a_partition_are_those_of_its_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let partition = dir.path().join("sda/sda1");
+        fs::create_dir_all(&partition).unwrap();
+        fs::write(partition.join("stat"), "1 0 8 0 1 0 8 0 0 0 0 0 0 0 0 0 0").unwrap();
+        fs::write(dir.path().join("sda/stat"), "9 0 8 0 9 0 8 0 0 0 0 0 0 0 0 5 6").unwrap();
+        let read = || DeviceStat::open(partition.join("stat")).unwrap().read().unwrap();
+        assert_eq!((read().reads, read().flushes), (1, Some(0)), "not known to be a partition");
+        fs::write(partition.join("partition"), "1").unwrap();
+        let found = read();
+        assert_eq!((found.reads, found.flushes, found.flush_ns), (1, Some(5), Some(6_000_000)));
+        assert!(read().span_ns > found.span_ns);
     }
 
     #[test]

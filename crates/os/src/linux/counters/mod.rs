@@ -19,7 +19,7 @@ use self::own::{OwnReading, OwnThreads};
 use self::processes::{ProcessReading, Processes};
 use self::sensors::{EnergyReading, Sensors};
 use self::task::TaskClock;
-use crate::counters::{DeviceCounts, Passed};
+use crate::counters::{CountedBy, DeviceCounts, Passed, Reader};
 
 /// The counters at one moment.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ struct Idle {
 pub struct Counters {
     proc: PathBuf,
     /// The devices, `None` for those without readable counters.
-    devices: Vec<Option<DeviceStat>>,
+    devices: Vec<Option<Reader>>,
     /// Index of the device in use.
     device: usize,
     own: OwnThreads,
@@ -71,20 +71,26 @@ pub struct Counters {
     idle: Idle,
 }
 
+fn reader(device: CountedBy) -> Option<Reader> {
+    device.reader(|stat| {
+        let stat = DeviceStat::open(stat)?;
+        Some(Box::new(move || stat.read()))
+    })
+}
+
 impl Counters {
-    /// `device` is the file with the counters of the block device under the target
-    /// ([`crate::storage::Node::counters`]); it gets number 0. Threads of this process whose names
+    /// `device` is the block device under the target; it gets number 0. Threads of this process whose names
     /// begin with one of `serving` count as daemons.
     ///
     /// The calling thread and the first thread of the process count as threads that submit the
     /// load.
     #[must_use]
-    pub fn new(device: Option<PathBuf>, serving: &[&str]) -> Self {
+    pub fn new(device: Option<CountedBy>, serving: &[&str]) -> Self {
         let proc = Path::new("/proc");
         let clock = TaskClock::detect(proc);
         Self {
             proc: proc.to_owned(),
-            devices: vec![device.and_then(DeviceStat::open)],
+            devices: vec![device.and_then(reader)],
             device: 0,
             own: OwnThreads::new(proc, clock, serving),
             daemons: Processes::new(proc, clock),
@@ -106,8 +112,8 @@ impl Counters {
     }
 
     /// Adds another device and returns its number.
-    pub fn add_device(&mut self, device: Option<PathBuf>) -> usize {
-        self.devices.push(device.and_then(DeviceStat::open));
+    pub fn add_device(&mut self, device: Option<CountedBy>) -> usize {
+        self.devices.push(device.and_then(reader));
         self.devices.len() - 1
     }
 
@@ -126,6 +132,15 @@ impl Counters {
     #[must_use]
     pub fn device_counts(&self, device: usize) -> bool {
         self.devices[device].is_some()
+    }
+
+    /// What the device with this number has counted so far.
+    ///
+    /// # Panics
+    /// If no device has this number.
+    #[must_use]
+    pub fn counted(&self, device: usize) -> Option<DeviceCounts> {
+        self.devices[device].as_ref().and_then(|read| read())
     }
 
     /// Measures the machine's idle baseline for `wait` and returns its busy fraction, 0 to 1.
@@ -177,12 +192,7 @@ impl Counters {
             passed.other_s = busy_s - known;
         }
         passed.stolen_s = stolen.map(ticks_s);
-        passed.device = before.close.device.zip(now.close.device).map(|(a, b)| DeviceCounts {
-            read_bytes: b.read_bytes.saturating_sub(a.read_bytes),
-            written_bytes: b.written_bytes.saturating_sub(a.written_bytes),
-            reads: b.reads.saturating_sub(a.reads),
-            writes: b.writes.saturating_sub(a.writes),
-        });
+        passed.device = before.close.device.zip(now.close.device).map(|(a, b)| b.since(&a));
         Passed { busy_s, ..passed }
     }
 
@@ -219,7 +229,7 @@ impl Counters {
     fn close(&self) -> Close {
         Close {
             own: self.own.read(),
-            device: self.devices[self.device].as_ref().and_then(DeviceStat::read),
+            device: self.counted(self.device),
             machine: MachineTicks::read(&self.proc),
             boot_ticks: task::boot_ticks(),
             at: Instant::now(),

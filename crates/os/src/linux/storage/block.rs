@@ -393,6 +393,15 @@ impl Tree {
         listed(node.0.join("holders"))
     }
 
+    /// Whether it holds a part only of a file system that spreads over several devices and whose mounts name one (btrfs).
+    #[must_use]
+    pub fn shares_file_system(&self, node: &Node) -> bool {
+        let members =
+            entries(&self.sys("fs/btrfs")).into_iter().map(|at| entries(&at.join("devices")));
+        let holds = |all: &Vec<PathBuf>| all.iter().any(|at| at.file_name() == node.0.file_name());
+        members.into_iter().any(|all| all.len() > 1 && holds(&all))
+    }
+
     /// The device whose counters show the real traffic. A loop device, and a mapping on top of one,
     /// counts all requests, cached or not; the device below its file counts the real ones. `None`
     /// if the file has no such device.
@@ -469,6 +478,19 @@ mod tests {
         assert_eq!(node.backing_file().as_deref(), Some(Path::new(&file)));
         assert_eq!(tree.files(&node).len(), 1);
         assert_eq!(tree.kept_in(&node).as_deref(), Some(Path::new(&file)));
+    }
+
+    #[test]
+    fn a_device_of_a_file_system_on_several_is_told() {
+        let (dir, tree) = machine(OsStr::new(""));
+        let node = tree.of_number(makedev(4000, 7)).unwrap();
+        assert!(!tree.shares_file_system(&node), "no such file system");
+        let devices = dir.path().join("sys/fs/btrfs/0123/devices");
+        fs::create_dir_all(&devices).unwrap();
+        symlink(&node.0, devices.join("loop4007")).unwrap();
+        assert!(!tree.shares_file_system(&node), "on one device");
+        fs::create_dir(devices.join("loop4008")).unwrap();
+        assert!(tree.shares_file_system(&node));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use cryptbench_blockdev::Extent;
-use cryptbench_record::Device;
+use cryptbench_record::{Device, Uncounted};
 use cryptbench_text::{chain, human, shown};
 
 use super::{Existing, GIB, MIB};
@@ -227,6 +227,20 @@ impl Target {
     /// The file with the counters of its device.
     pub(crate) fn counters(&self) -> Option<PathBuf> {
         self.ground.below.as_ref()?.counters.clone()
+    }
+
+    /// Why it is not known what reaches its disk, as far as the look at it tells.
+    pub(crate) fn uncounted(&self) -> Option<Uncounted> {
+        self.ground.uncounted
+    }
+
+    /// Whether no disk at the bottom is one of `other`'s.
+    pub(crate) fn is_on_another_disk_than(&self, other: &Self) -> bool {
+        let disks = |target: &Self| target.ground.below.as_ref().map(|below| below.disks.clone());
+        match (disks(self), disks(other)) {
+            (Some(own), Some(others)) => own.is_disjoint(&others),
+            _ => self.ground.number != other.ground.number,
+        }
     }
 
     /// The file of the topmost loop device below it.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use cryptbench_estimate::cells::{arm_cells, cells};
 use cryptbench_record::{
     Arm, ArmRole, Cell, Engine, Machine, Observation, Operation, Pattern, Plan, Record, SCHEMA,
-    Scratch, Target, Verdict, Workload,
+    Target, Verdict, Workload,
 };
 use cryptbench_runner::{Bench, Halt, Turns, half_width};
 
@@ -242,21 +242,6 @@ fn machine() -> Machine {
 }
 
 fn target() -> Target {
-    Target {
-        directory: String::new(),
-        kind: None,
-        backing_file: None,
-        erased: Vec::new(),
-        filesystem: String::new(),
-        mount_options: String::new(),
-        source: String::new(),
-        device: None,
-        encrypted_by: None,
-        scratch: Scratch { size_bytes: 0, size_reason: String::new(), extents: None },
-        engine: Engine { name: String::new(), fallback_reason: None, direct: true, details: None },
-        paired: None,
-        also_paired: Vec::new(),
-        only_read: false,
-        emulated: None,
-    }
+    let engine = Engine { direct: true, ..Engine::default() };
+    Target { engine, ..Target::default() }
 }
