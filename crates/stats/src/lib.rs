@@ -30,12 +30,14 @@
 //! | what do two samples say that nobody paired? | [`unpaired`] |
 //! | what does it cost on the next machine of this kind? | [`pooled`] |
 //! | does one more run differ from the earlier ones? | [`prediction`] |
+//! | what holds an arm back? | [`bottleneck`](mod@bottleneck) |
 //! | which of several explanations fits? | [`criterion`] |
 //! | how did a published study condense its trials? | [`compatibility`] |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 pub mod bootstrap;
+pub mod bottleneck;
 pub mod compatibility;
 pub mod cost_model;
 pub mod criterion;
