@@ -55,7 +55,7 @@ impl Format {
 /// not record are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Key {
-    /// `sequential`, `random` and so on, as in a record.
+    /// `sequential`, `random` and so on, as in a record; empty if unknown.
     pub pattern: String,
     /// `read`, `write`, `mixed`, `mixed read`, `copy`, iozone's `rewrite` and so on.
     pub operation: String,

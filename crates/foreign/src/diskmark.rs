@@ -5,7 +5,8 @@
 //! Read 4KiB (Q= 32,T= 1) : 281.610 MB/s [68752.4 IOPS]`). Since version 7, and in KDiskMark, the
 //! sections `[Read]`, `[Write]` and `[Mix]` precede lines such as `SEQ 1MiB (Q= 8, T= 1): 543.188
 //! MB/s [518.0 IOPS] < 15407.04 us>`. In all of them MB/s are 10⁶ bytes per second. Each figure is
-//! the best or the median of several passes, which the program does not print individually.
+//! the best or the median of several passes, which the program does not print individually. So one
+//! file is one run, and a second report in it is refused.
 
 use cryptbench_catalog::Pattern;
 
@@ -23,14 +24,22 @@ pub(crate) fn is_report(text: &str) -> bool {
 pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     let mut found = Found::default();
     let mut section: Option<Section> = None;
+    let mut report = Report::default();
     for (index, raw) in text.lines().enumerate() {
         // Mails and forum posts quote reports with `>`.
         let line = raw.trim().trim_start_matches('>').trim();
         let fault = |reason: &str| Fault::line(index + 1, reason, line);
         if let Some(name) = line.strip_prefix('[') {
             let known = Section::of(name);
-            section = Some(known.ok_or_else(|| fault("expected [Read], [Write] or [Mix]"))?);
+            let begun = known.ok_or_else(|| fault("expected [Read], [Write] or [Mix]"))?;
+            if report.has_section(begun) {
+                return Err(fault(SECOND));
+            }
+            section = Some(begun);
             continue;
+        }
+        if report.begins_again(line, !found.observations.is_empty()) {
+            return Err(fault(SECOND));
         }
         let Some((label, values)) = result(line) else {
             if is_aside(line) {
@@ -49,6 +58,19 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
                 return Err(fault("belongs to no section, so it is neither read nor write"));
             }
         };
+        let key = Key {
+            pattern: form.pattern.name().into(),
+            operation: operation.into(),
+            block_size: Some(form.block_size),
+            queue_depth: Some(form.queue_depth),
+            threads: Some(form.threads),
+            read_percent,
+            ..Key::default()
+        };
+        // Without sections each test is named once.
+        if section.is_none() && found.observations.iter().any(|o| o.key == key) {
+            return Err(fault(SECOND));
+        }
         let values = values.map_err(|reason| fault(&reason))?;
         let Some(bandwidth) = positive(values.megabytes * 1e6) else {
             found
@@ -57,15 +79,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
             continue;
         };
         found.observations.push(Observation {
-            key: Key {
-                pattern: form.pattern.name().into(),
-                operation: operation.into(),
-                block_size: Some(form.block_size),
-                queue_depth: Some(form.queue_depth),
-                threads: Some(form.threads),
-                read_percent,
-                ..Key::default()
-            },
+            key,
             bandwidth: Some(bandwidth),
             iops: values.iops.or(Some(bandwidth / form.block_size as f64)),
             latency_us: values.latency_us,
@@ -77,6 +91,33 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
         return Err(Fault::file("a CrystalDiskMark or KDiskMark report without a result"));
     }
     Ok(found)
+}
+
+const SECOND: &str =
+    "a second report begins here, but one file is one run: save each report as a file of its own";
+
+/// What a report has only once.
+#[derive(Default)]
+struct Report {
+    sections: Vec<&'static str>,
+    dated: bool,
+}
+
+impl Report {
+    fn has_section(&mut self, section: Section) -> bool {
+        let known = self.sections.contains(&section.operation);
+        self.sections.push(section.operation);
+        known
+    }
+
+    /// Whether the line is a title after results, or a second date.
+    fn begins_again(&mut self, line: &str, has_results: bool) -> bool {
+        let name = line.split_once(':').map_or("", |(name, _)| name.trim());
+        let dated = name == "Date" && std::mem::replace(&mut self.dated, true);
+        let titles = ["CrystalDiskMark", "KDiskMark"];
+        let title = titles.iter().any(|t| line.trim_start_matches(['*', '-', ' ']).starts_with(t));
+        dated || has_results && title
+    }
 }
 
 #[derive(Clone, Copy)]

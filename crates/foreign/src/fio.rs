@@ -2,16 +2,18 @@
 //!
 //! The fields are those of fio 2 and 3. fio 3 has `bw_bytes` and latencies in nanoseconds
 //! (`lat_ns`, `clat_ns`); fio 2 has `bw` in KiB/s and latencies in microseconds (fio's HOWTO,
-//! section "JSON output").
+//! section "JSON output"). What the JSON does not state stays unknown: fio's defaults are not
+//! assumed.
 
-use cryptbench_catalog::Pattern;
+mod job;
+mod size;
+
 use cryptbench_record::limits::{Counter, Limits};
 use serde_json::Value;
 
-use crate::cell::Key;
 use crate::error::Fault;
-use crate::number::{positive, size};
 use crate::read::{Found, Observation};
+use job::Job;
 
 /// The most that fio's JSON may hold. Latency histograms (json+) have up to 1,900 values a direction of a job.
 const LIMITS: Limits = Limits {
@@ -34,7 +36,13 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
         ));
     }
     for (line, document) in finals {
-        found.observations.extend(jobs(*line, document)?);
+        let (observations, remarks) = jobs(*line, document)?;
+        found.observations.extend(observations);
+        for remark in remarks {
+            if !found.remarks.contains(&remark) {
+                found.remarks.push(remark);
+            }
+        }
     }
     Ok(found)
 }
@@ -104,138 +112,41 @@ fn finals(documents: &[(usize, Value)]) -> Vec<&(usize, Value)> {
 
 fn each_direction(document: &Value) -> impl Iterator<Item = &Value> {
     let jobs = document["jobs"].as_array().into_iter().flatten();
-    jobs.flat_map(|job| DIRECTIONS.iter().map(move |(name, _)| &job[*name]))
+    jobs.flat_map(|job| ["read", "write", "trim", "mixed"].map(|name| &job[name]))
 }
 
-/// Names of the parts of a job's result, and the index of each in `bs=a,b,c`.
-const DIRECTIONS: [(&str, usize); 3] = [("read", 0), ("write", 1), ("trim", 2)];
-
-fn jobs(line: usize, document: &Value) -> Result<Vec<Observation>, Fault> {
+fn jobs(line: usize, document: &Value) -> Result<(Vec<Observation>, Vec<String>), Fault> {
     let fault = |reason: String| Fault::line(line, reason, "fio's JSON");
     let Some(jobs) = document["jobs"].as_array() else {
         let reason =
             "has no `jobs`; in fio's client and server mode, take the results of each client";
         return Err(fault(reason.into()));
     };
-    let mut clones: Vec<(Clone<'_>, Vec<Observation>)> = Vec::new();
+    let mut found: Vec<(Process<'_>, Job)> = Vec::new();
     for job in jobs {
         let name = job["jobname"].as_str().unwrap_or("");
         if number(job, "error") != 0.0 {
             return Err(fault(format!("job {name:?} ended with error {}", job["error"])));
         }
-        let found = job_results(job, &document["global options"])
+        let results = Job::read(job, &document["global options"])
             .map_err(|reason| fault(format!("job {name:?}: {reason}")))?;
-        let same = Clone { name, group: &job["groupid"], options: &job["job options"] };
-        let numbered = option(job, &document["global options"], &["numjobs"]).is_some();
-        match clones.iter_mut().find(|(c, _)| numbered && *c == same) {
-            Some((_, sum)) => add(sum, found),
-            None => clones.push((same, found)),
+        let process = Process { name, group: &job["groupid"], options: &job["job options"] };
+        match found.iter_mut().find(|(known, _)| *known == process) {
+            Some((_, sum)) => sum.add(results),
+            None => found.push((process, results)),
         }
     }
-    Ok(clones.into_iter().flat_map(|(_, found)| found).collect())
+    let remarks = found.iter().filter_map(|(process, job)| job.remark(process.name)).collect();
+    Ok((found.into_iter().flat_map(|(_, job)| job.results()).collect(), remarks))
 }
 
-/// Properties shared by the processes of one job (`numjobs=`).
+/// Properties shared by the processes of one job (`numjobs=`), which run at the same time. fio 3.3
+/// and older do not print `numjobs`.
 #[derive(PartialEq)]
-struct Clone<'a> {
+struct Process<'a> {
     name: &'a str,
     group: &'a Value,
     options: &'a Value,
-}
-
-/// Adds results of one job's processes, which run at the same time: speeds add up, and latencies
-/// are averaged by requests.
-fn add(sum: &mut [Observation], more: Vec<Observation>) {
-    for (sum, more) in sum.iter_mut().zip(more) {
-        let both = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
-        let (old, new) = (sum.iops.unwrap_or(0.0), more.iops.unwrap_or(0.0));
-        sum.latency_us = match (sum.latency_us, more.latency_us) {
-            (Some(a), Some(b)) if old + new > 0.0 => Some((a * old + b * new) / (old + new)),
-            _ => None,
-        };
-        sum.bandwidth = both(sum.bandwidth, more.bandwidth);
-        sum.iops = both(sum.iops, more.iops);
-    }
-}
-
-fn job_results(job: &Value, global: &Value) -> Result<Vec<Observation>, String> {
-    let kind = option(job, global, &["rw", "readwrite"]).unwrap_or("read");
-    let kind = kind.split(':').next().unwrap_or(kind);
-    let pattern = if kind.starts_with("rand") { Pattern::Random } else { Pattern::Sequential };
-    let mixed = matches!(kind, "rw" | "readwrite" | "randrw");
-    let read_percent = mixed.then(|| {
-        let given = |names: &[&str]| option(job, global, names).and_then(|v| v.parse::<u8>().ok());
-        given(&["rwmixread"])
-            .or_else(|| given(&["rwmixwrite"]).map(|w| 100 - w.min(100)))
-            .unwrap_or(50)
-    });
-    let varied = ["bsrange", "blocksize_range", "bssplit"];
-    let sizes: Vec<&str> = match option(job, global, &varied) {
-        Some(_) => Vec::new(),
-        None => option(job, global, &["bs", "blocksize"]).unwrap_or("4k").split(',').collect(),
-    };
-    let threads = match option(job, global, &["numjobs"]) {
-        Some(text) => text.parse().map_err(|_| format!("numjobs={text} is not understood"))?,
-        None => 1,
-    };
-    // Engines that wait for each request have one in flight, regardless of their options.
-    let one = number(&job["iodepth_level"], "1") >= 99.0;
-    let queue_depth = match option(job, global, &["iodepth"]) {
-        Some(text) if !one => {
-            text.parse().map_err(|_| format!("iodepth={text} is not understood"))?
-        }
-        _ => 1,
-    };
-    let mut found = Vec::new();
-    for (direction, place) in DIRECTIONS {
-        let part = &job[direction];
-        if number(part, "total_ios") == 0.0 && number(part, "io_bytes") == 0.0 {
-            continue;
-        }
-        // Missing sizes default to that of reads.
-        let text = sizes.get(place).filter(|s| !s.is_empty()).or(sizes.first());
-        let block_size = match text {
-            Some(text) => Some(size(text).ok_or_else(|| format!("bs={text} is not understood"))?),
-            None => None,
-        };
-        let bandwidth =
-            positive(number(part, "bw_bytes")).or_else(|| positive(1024.0 * number(part, "bw")));
-        found.push(Observation {
-            key: Key {
-                pattern: pattern.name().into(),
-                operation: if mixed { format!("mixed {direction}") } else { direction.into() },
-                block_size,
-                queue_depth: Some(queue_depth),
-                threads: Some(threads),
-                read_percent,
-                ..Key::default()
-            },
-            name: job["jobname"].as_str().map(str::to_owned),
-            bandwidth: Some(bandwidth.ok_or("moved bytes in no time that fio could tell")?),
-            iops: positive(number(part, "iops")),
-            latency_us: latency(part),
-            line: None,
-        });
-    }
-    if found.is_empty() {
-        return Err("moved nothing".into());
-    }
-    Ok(found)
-}
-
-/// Mean microseconds from submission to completion, or of completion alone if fio omitted the rest.
-fn latency(part: &Value) -> Option<f64> {
-    let mean = |name: &str, unit: f64| positive(number(&part[name], "mean") / unit);
-    mean("lat_ns", 1000.0)
-        .or_else(|| mean("clat_ns", 1000.0))
-        .or_else(|| mean("lat", 1.0))
-        .or_else(|| mean("clat", 1.0))
-}
-
-/// An option of the job, or else of all jobs.
-fn option<'a>(job: &'a Value, global: &'a Value, names: &[&str]) -> Option<&'a str> {
-    let of = |options: &'a Value| names.iter().find_map(|n| options.get(*n)?.as_str());
-    of(&job["job options"]).or_else(|| of(global))
 }
 
 fn number(value: &Value, name: &str) -> f64 {

@@ -37,7 +37,8 @@ fn agree(a: &Key, b: &Key) -> bool {
     fn known<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
         a.is_none() || b.is_none() || a == b
     }
-    a.pattern == b.pattern
+    let any_pattern = a.pattern.is_empty() || b.pattern.is_empty();
+    (any_pattern || a.pattern == b.pattern)
         && a.operation == b.operation
         && known(a.file_size.as_ref(), b.file_size.as_ref())
         && known(a.block_size.as_ref(), b.block_size.as_ref())

@@ -410,3 +410,100 @@ fn a_table_of_our_own_columns() {
         &["line 1", "some words of nobody", "no known format"],
     );
 }
+
+/// Where the folders of faults that people reported are beside the repository, each says what is
+/// right. Their files are fixtures here, too.
+#[test]
+fn fio_states_nothing_by_silence() {
+    // fio 2.2.10 prints no options: 1,638,400 KiB / 25,600 requests = 64 KiB; 163,840 KiB/s.
+    let two = set("fio/untold/fio22-A.json");
+    let run = only(&two, "read 64 KiB");
+    near(run.bandwidth, 163_840.0 * 1024.0);
+    let key = &two.cells[0].key;
+    assert_eq!((key.pattern.as_str(), key.queue_depth, key.threads), ("", None, None));
+    assert!(two.remarks[0].contains("does not say rw"), "{:?}", two.remarks);
+    // Four processes of one job, which fio 3.3 prints without numjobs, are one run:
+    // (40,714 + 40,878 + 41,041 + 41,205) KiB/s = 167.77 MB/s, and 156.0 MB/s on the other side.
+    let [a, b] = ["A", "B"].map(|s| set(&format!("fio/untold/fio33-{s}.json")));
+    near(only(&a, "rand. read 4 KiB T4").bandwidth, 163_838.0 * 1024.0);
+    assert!((only(&b, "rand. read 4 KiB T4").bandwidth.unwrap() / 156.0e6 - 1.0).abs() < 1e-3);
+    let compared = cryptbench_foreign::compare::compare(&a, &b, Default::default());
+    assert!(compared.cells[0].interval.is_none());
+}
+
+#[test]
+fn fio_sizes_come_from_its_counts() {
+    // kb_base=1000: 876,328,000 / 219,082 = 4,000.
+    assert!(only(&set("fio/kb1000.json"), "seq. read 4000 B").iops.is_some());
+    assert!(only(&set("fio/kb1024.json"), "seq. read 4 KiB").iops.is_some());
+    // A group is one object, with the options of its last job (a write of 1 MiB): 952,291,328 /
+    // 232,493 = 4,096 for the other's reads, whose pattern is not known.
+    let group = set("fio/group.json");
+    near(only(&group, "read 4 KiB").iops, 231_797.607_178);
+    near(only(&group, "write 1 MiB").bandwidth, 1_490_633_014.0);
+    assert!(group.remarks[0].contains("group_reporting"), "{:?}", group.remarks);
+    // A group of a job file names no job in its options; two jobs of 1 s took 2 s.
+    let file = set("fio/group-of-file.json");
+    assert_eq!(file.cells[0].key.to_string(), "read 4 KiB");
+    let text = fs::read_to_string(fixture("fio/kb1024.json")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.json");
+    // fio takes 4Ki as 4,096 bytes.
+    fs::write(&path, text.replace("\"4k\"", "\"4Ki\"")).unwrap();
+    assert_eq!(read(std::slice::from_ref(&path)).unwrap().cells[0].key.block_size, Some(4096));
+}
+
+#[test]
+fn fio_mixes_and_unified_reports() {
+    // unified_rw_reporting=1: 77,484,032 bytes in 18,917 requests and 1.001 s = 77.4 MB/s.
+    let unified = set("fio/unified.json");
+    let run = only(&unified, "rand. mixed 4 KiB");
+    near(run.bandwidth, 77_406_625.0);
+    near(run.iops, 18_898.101_898);
+    let text = fs::read_to_string(fixture("fio/several-jobs.json")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.json");
+    for (stated, percent) in [("0.0", Some(0)), ("33.4", Some(33)), ("half", None)] {
+        fs::write(
+            &path,
+            text.replace("\"rwmixread\" : \"70\"", &format!("\"rwmixread\" : \"{stated}\"")),
+        )
+        .unwrap();
+        let set = read(std::slice::from_ref(&path)).unwrap();
+        let mixed = set.cells.iter().find(|c| c.key.operation == "mixed read").unwrap();
+        assert_eq!(mixed.key.read_percent, percent, "{stated}");
+    }
+    // Not stated: 70 of 111 requests were reads.
+    fs::write(&path, text.replace("\"rwmixread\" : \"70\",", "")).unwrap();
+    let set = read(&[path]).unwrap();
+    let mixed = set.cells.iter().find(|c| c.key.operation == "mixed read").unwrap();
+    assert_eq!(mixed.key.read_percent, Some(63));
+}
+
+#[test]
+fn dd_of_other_programs_and_older_versions() {
+    // 1,073,741,824 bytes / 2.5 s = 429,496,730 B/s, in blocks of 1 MiB.
+    for name in ["zh-old", "zh-gbk", "ru-old", "ja-old", "truncated", "toybox", "busybox", "macos"]
+    {
+        let set = set(&format!("dd/{name}.log"));
+        near(only(&set, "seq. copy 1 GiB/1 MiB").bandwidth, 429_496_729.6);
+    }
+    // Seconds of one digit: the printed 2.4 GB/s, not 1,073,741,824 / 0.4 = 2.68 GB/s.
+    near(only(&set("dd/uu-old.log"), "seq. copy 1 GiB/1 MiB").bandwidth, 2.4e9);
+}
+
+#[test]
+fn diskmark_of_two_reports_is_refused() {
+    let pasted = read(&[fixture("diskmark/cdm-paste.txt")]).unwrap_err().to_string();
+    assert!(pasted.contains("line 18") && pasted.contains("a file of its own"), "{pasted}");
+    near(only(&set("diskmark/cdm-enc.txt"), "seq. read 1 MiB QD8").bandwidth, 400e6);
+    for name in ["cdm3", "cdm6", "cdm7", "cdm8", "kdm1", "kdm3"] {
+        let one = fs::read_to_string(fixture(&format!("diskmark/{name}.txt"))).unwrap();
+        refused(&format!("{one}\n{one}"), "two.txt", &["a second report begins here"]);
+        // Titles cut off, as people quote results.
+        let bare: Vec<&str> =
+            one.lines().filter(|l| l.contains("MB/s") || l.starts_with('[')).collect();
+        let bare = bare.join("\n");
+        refused(&format!("{bare}\n{bare}"), "two.txt", &["a second report begins here"]);
+    }
+}
