@@ -119,15 +119,13 @@ fn cpu_cost(trials: &[&Trial], workload: &Workload, cpus: u32) -> CpuCost {
         let value = seconds / unit;
         if value.is_finite() { value } else { 0.0 }
     };
-    let attributed: Option<f64> = trials
-        .iter()
-        .map(|t| t.measured.accounting.as_ref().map(|a| a.generator_s + a.daemons_s + a.kernel_s))
-        .sum();
+    let attributed: Option<f64> = trials.iter().map(|t| t.measured.cpu_attributed_s()).sum();
     CpuCost {
         process_s_per_gib: per(process, gib),
         machine_s_per_gib: per(machine, gib),
         attributed_s_per_gib: attributed.map(|seconds| per(seconds, gib)),
         machine_percent: 100.0 * per(machine, capacity),
+        attributed_percent: attributed.map(|seconds| 100.0 * per(seconds, capacity)),
         joules_per_gib: joules(trials, |a| a.energy_j).map(|joules| per(joules, gib)),
         battery_joules_per_gib: joules(trials, |a| a.battery_j).map(|joules| per(joules, gib)),
     }

@@ -40,13 +40,9 @@ impl Measure {
 
     /// CPU seconds of a trial by this measure, where it has them.
     pub fn seconds(self, trial: &Trial) -> Option<f64> {
-        let attributed = || {
-            let a = trial.measured.accounting.as_ref()?;
-            Some(a.generator_s + a.daemons_s + a.kernel_s)
-        };
         match self {
             Self::Process => Some(trial.measured.cpu_process_s),
-            Self::Attributed => attributed(),
+            Self::Attributed => trial.measured.cpu_attributed_s(),
             Self::Machine => Some(trial.measured.cpu_machine_s),
         }
     }

@@ -178,6 +178,10 @@ pub struct CpuCost {
     pub attributed_s_per_gib: Option<f64>,
     /// Busy share of the whole machine in percent, less its idle baseline.
     pub machine_percent: f64,
+    /// Share of all processors in percent that the load generator, the system's daemons and the kernel's threads used;
+    /// absent if the trials do not separate them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attributed_percent: Option<f64>,
     /// Joules of the processor packages per GiB moved, without subtracting any baseline; absent if a
     /// trial has no energy counter.
     #[serde(default, skip_serializing_if = "Option::is_none")]

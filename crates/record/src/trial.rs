@@ -47,7 +47,8 @@ pub struct Observation {
     pub latency: Percentiles,
     /// CPU seconds of this process, user and system.
     pub cpu_process_s: f64,
-    /// CPU seconds of the whole machine less its idle baseline; clock-tick resolution.
+    /// CPU seconds of the whole machine less its idle baseline, in ticks of the clock: less than 0 where others used more
+    /// before the run. Earlier versions wrote 0 then.
     pub cpu_machine_s: f64,
     /// The device's own counts during the trial, if it counts, scaled to the measured bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +91,8 @@ pub struct Accounting {
     pub generator_s: f64,
     /// CPU seconds of the encryption system's own processes and serving threads.
     pub daemons_s: f64,
-    /// CPU seconds of kernel threads (kworker, kcryptd, loop, io-wq and so on), less their idle baseline.
+    /// CPU seconds of kernel threads (kworker, kcryptd, loop, io-wq and so on), less their idle baseline; can be less than
+    /// 0, as `cpu_machine_s`.
     pub kernel_s: f64,
     /// CPU seconds of everything else, including interrupts: the machine's busy time less the three
     /// values above and the idle baseline. It can be slightly negative, because the machine counts
@@ -177,6 +179,14 @@ pub struct Percentiles {
     pub p999_us: Option<f64>,
     /// Largest.
     pub max_us: f64,
+}
+
+impl Observation {
+    /// CPU seconds of the load, the system and the kernel's threads by the scheduler's account of each, which other
+    /// programs do not change; `None` in records that do not have it.
+    pub fn cpu_attributed_s(&self) -> Option<f64> {
+        self.accounting.as_ref().map(|a| a.generator_s + a.daemons_s + a.kernel_s)
+    }
 }
 
 impl Trial {

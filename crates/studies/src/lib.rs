@@ -17,6 +17,7 @@
 
 pub mod beside;
 mod check;
+mod cpu;
 mod csv;
 mod error;
 mod files;

@@ -1,12 +1,13 @@
 //! A study's table computed from the user's own records with the study's estimator.
 //!
 //! The tables contain plain and trimmed means, unpaired and without intervals, like those of the
-//! studies, so that both can be compared. For conclusions use the report of each record, which
-//! pairs the trials.
+//! studies, so that both can be compared. CPU usage alone has intervals, and its rise is of pairs. For conclusions use the
+//! report of each record, which pairs the trials.
 
 use cryptbench_record::{Arm, ArmRole, Operation, Record, Trial, Workload};
 use cryptbench_stats::percent_of_larger;
 
+use crate::cpu::{Usage, with_interval};
 use crate::study::Letter;
 use crate::table::Table;
 use crate::{trimmed, trimmed_mean};
@@ -106,22 +107,26 @@ impl Quantity {
         }
     }
 
-    fn mean(self, record: &Record, workload: &Workload, arm: &Arm) -> Option<f64> {
-        let cpus = f64::from(record.machine.cpus.max(1));
-        let value = |t: &Trial| match self {
-            Self::Speed => t.bandwidth() / MIB,
-            Self::Rate => t.iops(),
-            Self::Cpu => 100.0 * t.measured.cpu_machine_s / (t.measured.elapsed_s * cpus),
+    /// The mean of plain storage and of an arm, and the change as study A has it; of the CPU use the points by which it
+    /// rises.
+    fn cells(self, record: &Record, workload: &Workload, plain: &Arm, arm: &Arm) -> [String; 3] {
+        let means = |value: fn(&Trial) -> f64| {
+            let mean = |arm| trimmed_mean(&values(record, workload, arm, value), 0);
+            let (p, e) = (mean(plain), mean(arm));
+            [number(p), number(e), change(p, e)]
         };
-        trimmed_mean(&values(record, workload, arm, value), 0)
-    }
-
-    /// The change as study A has it; of the CPU use the points by which it rises.
-    fn change(self, plain: Option<f64>, arm: Option<f64>) -> String {
-        match (self, plain, arm) {
-            (Self::Cpu, Some(p), Some(e)) => format!("{:+.1}", e - p),
-            (Self::Cpu, ..) => String::new(),
-            _ => change(plain, arm),
+        match self {
+            Self::Speed => means(|t| t.bandwidth() / MIB),
+            Self::Rate => means(Trial::iops),
+            Self::Cpu => {
+                let usage = Usage::of(record);
+                let of = |arm: &Arm| record.trials_of(&workload.id, &arm.id);
+                let told = |values: &[f64]| with_interval(values).unwrap_or_default();
+                let (p, e) = (of(plain), of(arm));
+                let rise = told(&usage.more(&e, &p));
+                let sign = if rise.is_empty() || rise.starts_with('-') { "" } else { "+" };
+                [told(&usage.all(&p)), told(&usage.all(&e)), format!("{sign}{rise}")]
+            }
         }
     }
 }
@@ -151,15 +156,18 @@ fn atto(record: &Record) -> Vec<Table> {
             .map(|block| {
                 let mut row = vec![size(*block)];
                 for operation in [Operation::Write, Operation::Read] {
-                    let of = |arm| by(&operation, *block).and_then(|w| what.mean(record, w, arm));
-                    let (p, e) = (of(plain), of(arm));
-                    row.extend([number(p), number(e), what.change(p, e)]);
+                    let found = by(&operation, *block);
+                    row.extend(
+                        found.map(|w| what.cells(record, w, plain, arm)).unwrap_or_default(),
+                    );
                 }
                 row
             })
             .collect(),
         note: match what {
-            Quantity::Cpu => "Percent of all processors, and the points by which it rises.",
+            Quantity::Cpu => {
+                "Percent of all processors and the points by which it rises, with 95 % intervals."
+            }
             Quantity::Speed | Quantity::Rate => "Means of the trials, as study A has them of five.",
         },
     };
@@ -186,19 +194,19 @@ fn hd_tune(record: &Record) -> Vec<Table> {
             .iter()
             .map(|w| {
                 let (p, e) = (mean(record, w, plain), mean(record, w, arm));
-                let cpu = |arm| number(Quantity::Cpu.mean(record, w, arm));
+                let [cpu, more, _] = Quantity::Cpu.cells(record, w, plain, arm);
                 vec![
                     w.label.clone(),
                     unit(w).to_owned(),
                     number(p),
                     number(e),
                     change(p, e),
-                    cpu(plain),
-                    cpu(arm),
+                    cpu,
+                    more,
                 ]
             })
             .collect(),
-        note: "Means of the trials. % CPU: of all processors, less what the machine did before.",
+        note: "Means of the trials. % CPU: of all processors, with 95 % intervals.",
     };
     encrypted(record).map(table).collect()
 }

@@ -225,7 +225,8 @@ fn figures(
         lookup
             .cell(workload, a.arm)
             .filter(|c| c.trials > 0)
-            .map_or_else(|| NONE.to_owned(), |c| percent(c.cpu.machine_percent))
+            .map(|c| c.cpu.attributed_percent.unwrap_or(c.cpu.machine_percent))
+            .map_or_else(|| NONE.to_owned(), percent)
     };
     rows.push(("CPU usage".to_owned(), arms.iter().map(usage).collect()));
     rows

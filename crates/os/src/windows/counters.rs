@@ -142,7 +142,7 @@ impl Counters {
         let busy_s = before.machine.zip(now.machine).map(|((idle, all), (idle_now, all_now))| {
             let all = seconds(all_now.saturating_sub(all));
             let busy = all - seconds(idle_now.saturating_sub(idle));
-            (busy - self.idle * wall_s).max(0.0)
+            busy - self.idle * wall_s
         });
         let own = before.own.zip(now.own).map(|(a, b)| seconds(b.saturating_sub(a)));
         let generator_s = own.unwrap_or(0.0);

@@ -7,6 +7,7 @@ use cryptbench_record::{Arm, ArmRole, Pattern, Record, Trial, Workload, log_rati
 use cryptbench_stats::estimate;
 
 use super::{Part, Told};
+use crate::cpu::Usage;
 
 /// Confidence of each interval.
 const CONFIDENCE: f64 = 0.95;
@@ -190,20 +191,10 @@ impl<'a> View<'a> {
 
     /// Percent of all processors that `arm` takes more than plain storage, block by block.
     pub(super) fn more_cpu(&self, arm: &Arm, which: impl Fn(&Workload) -> bool) -> Option<Figure> {
-        let cpus = f64::from(self.record.machine.cpus.max(1));
-        let used = |t: &Trial| 100.0 * t.measured.cpu_machine_s / (t.measured.elapsed_s * cpus);
+        let usage = Usage::of(self.record);
         let plain = self.plain?;
         let one = |w: &Workload| {
-            let base = self.trials_of(w, plain);
-            let trials = self.trials_of(w, arm);
-            let pairs: Vec<f64> = trials
-                .iter()
-                .filter_map(|(block, t)| {
-                    let (_, p) = base.iter().find(|(b, _)| b == block)?;
-                    Some(used(t) - used(p)).filter(|d| d.is_finite())
-                })
-                .collect();
-            Figure::of(&pairs)
+            Figure::of(&usage.more(&self.trials_of(w, arm), &self.trials_of(w, plain)))
         };
         Figure::mean_of(&self.workloads(which).filter_map(one).collect::<Vec<_>>())
     }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use cryptbench_prove::Schema;
-use cryptbench_record::{Arm, ArmRole, Cell, JSON_SCHEMA, Record};
+use cryptbench_record::{Arm, ArmRole, Cell, DiskCounts, JSON_SCHEMA, Record};
 
 use crate::fixture::{Fixture, encrypted, plain, plain_again, profiles};
 use cryptbench_answer::analyse;
@@ -74,6 +74,38 @@ fn a_row_of_csv_is_a_measured_trial_with_its_own_numbers() {
         assert_eq!(number("bandwidth_bytes_per_s"), t.bandwidth().to_bits());
         assert_eq!(row["sequence"], t.sequence.to_string());
     }
+}
+
+#[test]
+fn a_row_of_csv_says_what_reached_the_disk() {
+    let mut record = small();
+    let first = record.trials.iter().position(|t| t.block.is_some()).unwrap();
+    let disk = DiskCounts {
+        span_s: 0.5,
+        asked: 100,
+        asked_bytes: 409_600,
+        reads: 125,
+        read_bytes: 512_000,
+        read_s: 6.0,
+        busy_s: 0.125,
+        merged_reads: Some(3),
+        ..DiskCounts::default()
+    };
+    record.trials[first].measured.disk = Some(disk);
+    record.target.engine.direct = true;
+    let text = csv_of(&record, Rows::Trials);
+    let rows = parsed(&text);
+    let number = |name: &str| rows[0][name].parse::<f64>().unwrap();
+    assert_eq!((number("disk_asked_requests"), number("disk_reads")), (100.0, 125.0));
+    assert_eq!((number("disk_requests_per_request"), number("disk_bytes_per_byte")), (1.25, 1.25));
+    assert_eq!((number("disk_mean_request_bytes"), number("disk_merged_reads")), (4096.0, 3.0));
+    assert_eq!((number("disk_in_flight"), number("disk_idle_fraction")), (12.0, 0.75));
+    assert_eq!(
+        (rows[0]["disk_flushes"], rows[0]["disk_disturbed"]),
+        ("", "true"),
+        "plain moved more"
+    );
+    assert!(rows[1].iter().all(|(name, field)| !name.starts_with("disk_") || field.is_empty()));
 }
 
 #[test]

@@ -182,9 +182,8 @@ impl Counters {
         let wall_s = (now.close.at - before.close.at).as_secs_f64();
         let machine = before.close.machine.zip(now.close.machine);
         let ticks_s = |ticks: u64| ticks as f64 / task::ticks_per_s() as f64;
-        let busy_s = machine.map_or(0.0, |(a, b)| {
-            (ticks_s(b.busy.saturating_sub(a.busy)) - self.idle.busy * wall_s).max(0.0)
-        });
+        let busy_s = machine
+            .map_or(0.0, |(a, b)| ticks_s(b.busy.saturating_sub(a.busy)) - self.idle.busy * wall_s);
         let stolen = machine.and_then(|(a, b)| Some(b.stolen?.saturating_sub(a.stolen?)));
         let mut passed = self.parts(before, now, wall_s);
         if machine.is_some() {
@@ -210,7 +209,7 @@ impl Counters {
             wall_s,
             generator_s: seconds(own.generator),
             daemons_s: seconds(own.servers + self.daemons.used(&a.daemons, &b.daemons, since)),
-            kernel_s: (kernel - self.idle.kernel * wall_s).max(0.0) + seconds(own.kernel),
+            kernel_s: kernel - self.idle.kernel * wall_s + seconds(own.kernel),
             energy_j: a
                 .energy
                 .as_ref()

@@ -209,10 +209,12 @@ fn the_idle_baseline_is_taken_off_by_the_time() {
     assert!((10.0..11.5).contains(&per_cpu_s(parts.kernel_s)), "{passed:?}");
     let sum = parts.generator_s + parts.daemons_s + parts.kernel_s + parts.other_s;
     assert!((sum - passed.busy_s).abs() < 1e-9, "{sum} of {}", passed.busy_s);
-    // If the machine idles more than at the baseline, the result is zero, not negative.
+    // A machine that idles more than at the baseline has used less than nothing: to cut that off would make the sum of
+    // many trials too large.
     counters.idle = Idle { busy: 1e6, kernel: 1e6 };
     let passed = counters.passed(&before);
-    assert_eq!((passed.busy_s, passed.kernel_s), (0.0, 0.0));
+    let near = |s: f64| (s / passed.wall_s + 1e6).abs() < 100.0 * cpus;
+    assert!(near(passed.busy_s) && near(passed.kernel_s), "{passed:?}");
 }
 
 /// `cargo test --release -p cryptbench-os --lib snapshot_costs -- --ignored --nocapture`

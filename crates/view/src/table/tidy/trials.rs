@@ -1,17 +1,28 @@
 //! One row for each measured trial.
 
-use cryptbench_record::{Record, Trial};
+use std::collections::HashMap;
+
+use cryptbench_record::{DiskCounts, Record, Trial};
 
 use super::key::Keys;
-use super::{Fields, Table, collect};
+use super::{Fields, Kind, Table, Value, collect};
 
 pub(super) fn table(record: &Record) -> Table {
     let keys = Keys::of(record);
-    let measured = record.trials.iter().filter(|t| t.block.is_some());
-    collect(row(&keys, &Trial::default()), measured.map(|t| row(&keys, t)))
+    let measured = || record.trials.iter().filter(|t| t.block.is_some());
+    let mut disturbed = Marks::new();
+    for t in measured().filter(|t| t.measured.disk.is_some()) {
+        let is = || record.disk_disturbed(&t.workload, &t.arm).is_some();
+        disturbed.entry((&t.workload, &t.arm)).or_insert_with(is);
+    }
+    let empty = row(&keys, &Trial::default(), &disturbed);
+    collect(empty, measured().map(|t| row(&keys, t, &disturbed)))
 }
 
-fn row(keys: &Keys<'_>, t: &Trial) -> Fields {
+/// Whether others used the disk, by workload and arm.
+type Marks<'a> = HashMap<(&'a str, &'a str), bool>;
+
+fn row(keys: &Keys<'_>, t: &Trial, disturbed: &Marks<'_>) -> Fields {
     let mut row = keys.row(&t.workload, &t.arm);
     row.integer("sequence", Some(t.sequence));
     row.integer("block", t.block);
@@ -46,5 +57,36 @@ fn row(keys: &Keys<'_>, t: &Trial) -> Fields {
     row.integer("device_written_bytes", t.measured.device.map(|d| d.written_bytes));
     row.integer("device_reads", t.measured.device.map(|d| d.reads));
     row.integer("device_writes", t.measured.device.map(|d| d.writes));
+    let is_disturbed = disturbed.get(&(&t.workload[..], &t.arm[..])).copied();
+    disk(&mut row, t.measured.disk.as_ref(), is_disturbed);
     row
+}
+
+/// What reached the disk: raw counts, which include ramps and the ends of slices, and the figures that follow from them.
+fn disk(row: &mut Fields, disk: Option<&DiskCounts>, is_disturbed: Option<bool>) {
+    row.real("disk_span_s", disk.map(|d| d.span_s));
+    row.integer("disk_asked_requests", disk.map(|d| d.asked));
+    row.integer("disk_asked_bytes", disk.map(|d| d.asked_bytes));
+    row.integer("disk_reads", disk.map(|d| d.reads));
+    row.integer("disk_read_bytes", disk.map(|d| d.read_bytes));
+    row.real("disk_read_s", disk.map(|d| d.read_s));
+    row.integer("disk_writes", disk.map(|d| d.writes));
+    row.integer("disk_written_bytes", disk.map(|d| d.written_bytes));
+    row.real("disk_write_s", disk.map(|d| d.write_s));
+    row.real("disk_busy_s", disk.map(|d| d.busy_s));
+    row.integer("disk_queued_before", disk.and_then(|d| d.queued));
+    row.integer("disk_merged_reads", disk.and_then(|d| d.merged_reads));
+    row.integer("disk_merged_writes", disk.and_then(|d| d.merged_writes));
+    row.integer("disk_discards", disk.and_then(|d| d.discards));
+    row.integer("disk_discarded_bytes", disk.and_then(|d| d.discarded_bytes));
+    row.integer("disk_flushes", disk.and_then(|d| d.flushes));
+    row.real("disk_flush_s", disk.and_then(|d| d.flush_s));
+    row.real("disk_requests_per_request", disk.and_then(DiskCounts::per_request));
+    row.real("disk_bytes_per_byte", disk.and_then(DiskCounts::per_byte));
+    row.real("disk_mean_request_bytes", disk.and_then(DiskCounts::mean_bytes));
+    row.real("disk_in_flight", disk.and_then(DiskCounts::in_flight));
+    row.real("disk_reads_in_flight", disk.and_then(DiskCounts::reads_in_flight));
+    row.real("disk_writes_in_flight", disk.and_then(DiskCounts::writes_in_flight));
+    row.real("disk_idle_fraction", disk.and_then(DiskCounts::idle_share));
+    row.push("disk_disturbed", Kind::Truth, disk.and(is_disturbed).map(Value::Truth));
 }
