@@ -29,4 +29,4 @@ pub use io_target::{Extent, IoMode, IoTarget, never_waits};
 pub use locked::{LockedBytes, lock_in_place, locking_failed};
 pub use memory::MemoryDevice;
 pub use page_cache::cached_share;
-pub use transform::SectorTransform;
+pub use transform::{Passes, SectorTransform};

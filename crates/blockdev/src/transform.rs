@@ -1,5 +1,14 @@
 //! The interface of an encryption layer that runs inside the process that does the I/O.
 
+/// How a layer passes requests on. A cipher passes all of them at once and whole, which is the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passes {
+    /// Whether it carries one request at a time, in the order in which they were asked for.
+    pub is_serial: bool,
+    /// The most bytes of a request that it passes on at once; larger ones go in pieces, one after another.
+    pub piece: Option<u32>,
+}
+
 /// Converts between plaintext and the bytes stored on the device, one data unit at a time.
 ///
 /// Offsets are in bytes from the start of the I/O target. Offsets and lengths are multiples of
@@ -18,6 +27,11 @@ pub trait SectorTransform: Send + Sync {
     fn seal_in_place(&self, offset: u64, data: &mut [u8]) {
         let plain = data.to_vec();
         self.seal(offset, &plain, data);
+    }
+
+    /// How it passes requests on.
+    fn passes(&self) -> Passes {
+        Passes::default()
     }
 
     /// Converts data that was read from the device at `offset` to plaintext, in place.

@@ -16,6 +16,10 @@ pub static SYSTEMS: &[&System] = &[
     &TRUECRYPT,
     &BINDFS,
     &DELAY,
+    &SERIAL,
+    &SERIAL_MOUNTED,
+    &PIECES,
+    &PIECES_MOUNTED,
     &GOCRYPTFS,
     &ENCFS,
     &CRYFS,
@@ -201,6 +205,40 @@ pub static DELAY: System = System {
         "no encryption: a known wait per request and per byte, to try what a run finds",
         Encrypts::Nothing,
     )
+};
+
+/// A driver that carries one request at a time.
+pub static SERIAL: System = System {
+    family: Family::Place,
+    ..volume(
+        "serial",
+        "no encryption: passes on one request at a time, as drivers with one thread do",
+        Encrypts::Nothing,
+    )
+};
+
+/// The same behind a mount.
+pub static SERIAL_MOUNTED: System = System {
+    needs: &[(Facility::Fuse, "serial-mounted")],
+    family: Family::Place,
+    ..volume("serial-mounted", "the same behind FUSE: needs no root", Encrypts::Nothing)
+};
+
+/// A driver that cuts requests.
+pub static PIECES: System = System {
+    family: Family::Place,
+    ..volume(
+        "pieces",
+        "no encryption: passes requests on in pieces, one after another, as drivers with small buffers do",
+        Encrypts::Nothing,
+    )
+};
+
+/// The same behind a mount.
+pub static PIECES_MOUNTED: System = System {
+    needs: &[(Facility::Fuse, "pieces-mounted")],
+    family: Family::Place,
+    ..volume("pieces-mounted", "the same behind FUSE: needs no root", Encrypts::Nothing)
 };
 
 /// gocryptfs(1).

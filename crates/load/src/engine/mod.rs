@@ -202,6 +202,7 @@ impl Engine {
         unwrap: impl Fn(S) -> Tally,
     ) -> Result<Measurement, LoadError> {
         job.check(io_target)?;
+        let job = &self.merged(io_target, job);
         let task = Task::of_job(io_target, job);
         let offsets = JobOffsets::new(job, io_target.extent.len);
         let gate = Arc::new(Gate::new(job, self.tallies(job)));
@@ -209,6 +210,15 @@ impl Engine {
         let (sinks, interrupted) =
             self.carry(io_target, &task, offsets, sink, &|now| gate.begin(now), stop)?;
         Ok(Tally::sum(&gate, sinks.into_iter().map(unwrap).collect(), interrupted))
+    }
+
+    /// The job as this engine carries it: a layer that passes on one request at a time does so for all threads together.
+    fn merged(&self, io_target: &IoTarget, job: &Job) -> Job {
+        let mut job = job.clone();
+        if matches!(self.kind, Kind::Queue(_)) && transfer::passes(io_target).is_serial {
+            (job.queue_depth, job.threads) = (job.queue_depth * job.threads, 1);
+        }
+        job
     }
 
     /// Number of threads of this process that carry a job.
@@ -231,11 +241,12 @@ impl Engine {
         match &mut self.kind {
             Kind::Queue(u) => {
                 u.check(io_target)?;
-                if u.takes_pool(task) {
-                    return u.drive_pool(task, offsets, sink, begin, stop, &mut || ());
+                let task = task.in_a_queue();
+                if u.takes_pool(&task) {
+                    return u.drive_pool(&task, offsets, sink, begin, stop, &mut || ());
                 }
                 let mut sink = sink();
-                let interrupted = u.drive(task, offsets, &mut sink, begin, stop)?;
+                let interrupted = u.drive(&task, offsets, &mut sink, begin, stop)?;
                 Ok((vec![sink], interrupted))
             }
             Kind::Threads(t) => t.drive(task, offsets, sink, begin, stop, &mut || ()),

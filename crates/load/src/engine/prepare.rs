@@ -1,6 +1,7 @@
 //! Fills an I/O target before it is measured.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use cryptbench_blockdev::IoTarget;
@@ -117,7 +118,8 @@ impl Engine {
     ) -> Result<(), LoadError> {
         let depth = (FILL_BLOCK * FILL_DEPTH / block).clamp(FILL_DEPTH, SMALL_DEPTH);
         let transfer = Transfer::of_fill(io_target, seed);
-        let task = Task { transfer, block, depth, threads: 1, rate_limit: None };
+        let (threads, waiting, turn) = (1, 0, Arc::default());
+        let task = Task { transfer, block, depth, threads, rate_limit: None, waiting, turn };
         let begin = |_| ();
         let interrupted = match &mut self.kind {
             Kind::Queue(u) => {

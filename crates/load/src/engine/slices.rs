@@ -19,12 +19,12 @@ use crate::{Amount, Job, LoadError, Measurement};
 /// at the beginning of each slice and those that drain it. Targets use different offsets, so none
 /// reads data that another has just read into a cache below both.
 pub struct Slices {
-    job: Job,
     turns: Vec<Turn>,
 }
 
 /// The state of one I/O target.
 struct Turn {
+    job: Job,
     io_target: IoTarget,
     task: Task,
     offsets: JobOffsets,
@@ -63,9 +63,10 @@ impl Engine {
     pub fn slices(&self, io_targets: &[IoTarget], job: &Job) -> Result<Slices, LoadError> {
         let amount = Amount::Time { ramp: Duration::ZERO, duration: Duration::MAX };
         let job = Job { amount, ..job.clone() };
-        let gate = Arc::new(Gate::new(&job, self.tallies(&job)));
         let turn = |(number, io_target): (usize, &IoTarget)| {
             job.check(io_target)?;
+            let job = self.merged(io_target, &job);
+            let gate = Arc::new(Gate::new(&job, self.tallies(&job)));
             let seed = mix(job.seed ^ mix(number as u64 + 1));
             Ok(Turn {
                 io_target: io_target.clone(),
@@ -75,10 +76,11 @@ impl Engine {
                 tallies: (0..self.tallies(&job)).map(|_| Tally::new(&gate, &job)).collect(),
                 elapsed: Duration::ZERO,
                 cpu: Duration::ZERO,
+                job,
             })
         };
         let turns = io_targets.iter().enumerate().map(turn).collect::<Result<_, LoadError>>()?;
-        Ok(Slices { job, turns })
+        Ok(Slices { turns })
     }
 }
 
@@ -100,7 +102,7 @@ impl Slices {
         stop: &AtomicBool,
     ) -> Result<Slice, LoadError> {
         let turn = &mut self.turns[number];
-        let gate = Arc::new(Gate::of_slice(&self.job, engine.tallies(&self.job), length));
+        let gate = Arc::new(Gate::of_slice(&turn.job, engine.tallies(&turn.job), length));
         let before = moved(&turn.tallies);
         turn.tallies.iter_mut().for_each(|tally| tally.go_on(&gate));
         let kept = RefCell::new(std::mem::take(&mut turn.tallies));

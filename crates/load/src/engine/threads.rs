@@ -4,8 +4,8 @@
 //! device can be left behind.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cryptbench_blockdev::AlignedBuf;
@@ -41,6 +41,8 @@ struct Group {
     next: AtomicU64,
     /// Flushes after every n writes, if the job asks for it.
     barrier: Option<FlushBarrier>,
+    /// Held while a request is carried, if the inline layer carries one at a time.
+    turn: Option<Arc<Mutex<()>>>,
 }
 
 impl Threads {
@@ -62,7 +64,8 @@ impl Threads {
         let groups: Vec<Arc<Group>> = (0..threads)
             .map(|_| {
                 let barrier = task.transfer.every.map(FlushBarrier::new);
-                Arc::new(Group { next: AtomicU64::new(0), barrier })
+                let turn = task.transfer.passes.is_serial.then(|| Arc::clone(&task.turn));
+                Arc::new(Group { next: AtomicU64::new(0), barrier, turn })
             })
             .collect();
         let workers = (0..threads * depth).map(|slot| {
@@ -156,10 +159,13 @@ impl<P: OffsetGenerator> Worker<P> {
                 started = clock.ns();
             }
             let IoRequest { operation, offset, len } = request;
+            let turn = self.group.turn.as_ref();
+            let turn = turn.map(|turn| turn.lock().unwrap_or_else(PoisonError::into_inner));
             match operation {
                 Operation::Read => self.read(request, hands)?,
                 Operation::Write => self.write(request, hands)?,
             }
+            drop(turn);
             let done = clock.ns();
             sink.completed(&Completed { operation, offset, len, started, taken: 0, done });
             started = done;
@@ -247,7 +253,11 @@ impl<P: OffsetGenerator> Worker<P> {
             self.open(request, data);
             return Ok(());
         }
-        Self::moved(request, retry(|| read_at(&self.transfer.file, data, at)))?;
+        for (number, piece) in data.chunks_mut(self.piece(request)).enumerate() {
+            let at = at + (number * self.piece(request)) as u64;
+            let moved = retry(|| read_at(&self.transfer.file, piece, at));
+            Self::moved(IoRequest { len: piece.len() as u32, ..request }, moved)?;
+        }
         self.open(request, data);
         Ok(())
     }
@@ -276,11 +286,20 @@ impl<P: OffsetGenerator> Worker<P> {
         if let Some(stream) = &mut hands.stream {
             return Self::moved(request, stream.write(stored, at));
         }
-        let moved = retry(|| match self.transfer.dsync {
-            true => write_through(&self.transfer, stored, at),
-            false => write_at(&self.transfer.file, stored, at),
-        });
-        Self::moved(request, moved)
+        for (number, piece) in stored.chunks(self.piece(request)).enumerate() {
+            let at = at + (number * self.piece(request)) as u64;
+            let moved = retry(|| match self.transfer.dsync {
+                true => write_through(&self.transfer, piece, at),
+                false => write_at(&self.transfer.file, piece, at),
+            });
+            Self::moved(IoRequest { len: piece.len() as u32, ..request }, moved)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes that the inline layer passes on at once.
+    fn piece(&self, request: IoRequest) -> usize {
+        self.transfer.passes.piece.map_or(request.len, |piece| piece.min(request.len)) as usize
     }
 
     fn moved(request: IoRequest, moved: io::Result<usize>) -> Result<(), LoadError> {

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 
-use cryptbench_blockdev::{IoMode, IoTarget, SectorTransform};
+use cryptbench_blockdev::{IoMode, IoTarget, Passes, SectorTransform};
 
 use super::STOP_POLL;
 use super::rate_limit::RateLimit;
@@ -23,9 +23,20 @@ pub(super) struct Task {
     pub(super) depth: u32,
     pub(super) threads: u32,
     pub(super) rate_limit: Option<RateLimit>,
+    /// Requests per thread that wait beside those in flight, because the inline layer carries one at a time.
+    pub(super) waiting: u32,
+    /// What those who carry requests hold in turn, if that layer is carried by several threads.
+    pub(super) turn: Arc<Mutex<()>>,
 }
 
 impl Task {
+    /// The same for an engine that carries the requests of a thread without waiting for each: one of a serial layer is in
+    /// flight, the others wait.
+    pub(super) fn in_a_queue(&self) -> Self {
+        let depth = if self.transfer.passes.is_serial { 1 } else { self.depth };
+        Self { depth, waiting: self.depth - depth, ..self.clone() }
+    }
+
     pub(super) fn of_job(io_target: &IoTarget, job: &Job) -> Self {
         Self {
             transfer: Transfer::of_job(io_target, job),
@@ -33,6 +44,8 @@ impl Task {
             depth: job.queue_depth,
             threads: job.threads,
             rate_limit: RateLimit::of_job(job),
+            waiting: 0,
+            turn: Arc::default(),
         }
     }
 }
@@ -48,6 +61,8 @@ pub(super) struct Transfer {
     pub(super) mode: IoMode,
     pub(super) direction: Direction,
     pub(super) transform: Option<Arc<dyn SectorTransform>>,
+    /// How the inline layer passes requests on.
+    pub(super) passes: Passes,
     /// `None` if written data carries no verify headers.
     pub(super) headers: Option<HeaderWriter>,
     /// Whether each write completes only on stable storage.
@@ -85,6 +100,7 @@ impl Transfer {
             mode: io_target.mode,
             direction: job.direction,
             transform: io_target.transform.clone(),
+            passes: passes(io_target),
             headers: has_headers.then(|| HeaderWriter::new(job.generation, job.seed)),
             dsync: job.flush == Flush::EachWrite,
             every: match job.flush {
@@ -106,6 +122,7 @@ impl Transfer {
             mode: io_target.mode,
             direction: Direction::Write,
             transform: io_target.transform.clone(),
+            passes: passes(io_target),
             headers: Some(HeaderWriter::new(0, seed)),
             dsync: false,
             every: None,
@@ -151,6 +168,11 @@ impl Transfer {
     pub(super) fn flush(&self, data_only: bool) -> Result<(), LoadError> {
         flush(&self.file, data_only).map_err(|source| LoadError::Sync { source })
     }
+}
+
+/// How the inline layer of a target passes requests on.
+pub(super) fn passes(io_target: &IoTarget) -> Passes {
+    io_target.transform.as_ref().map(|transform| transform.passes()).unwrap_or_default()
 }
 
 fn flush(file: &File, data_only: bool) -> io::Result<()> {

@@ -16,6 +16,7 @@ pub(crate) mod gocryptfs;
 pub(crate) mod nbdkit_luks;
 pub(crate) mod opal;
 pub(crate) mod paired;
+pub(crate) mod passing;
 pub(crate) mod plain;
 pub(crate) mod qemu_luks;
 pub(crate) mod securefs;
@@ -38,6 +39,10 @@ pub(crate) static SYSTEMS: &[&System] = &[
     &truecrypt::TRUECRYPT,
     &bindfs::BINDFS,
     &delay::DELAY,
+    &passing::SERIAL,
+    &passing::SERIAL_MOUNTED,
+    &passing::PIECES,
+    &passing::PIECES_MOUNTED,
     &gocryptfs::GOCRYPTFS,
     &encfs::ENCFS,
     &cryfs::CRYFS,

@@ -8,6 +8,8 @@ mod faults;
 #[cfg(target_os = "linux")]
 mod fio;
 mod jobs;
+#[cfg(target_os = "linux")]
+mod passing;
 mod refusals;
 mod slices;
 #[cfg(target_os = "linux")]

@@ -138,9 +138,20 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
                 submitter.submit_if_full(&mut pipe);
                 continue;
             }
-            if completion.result() != len as i32 {
+            if completion.result() != request.piece as i32 {
                 draining = true;
-                failure.get_or_insert(refused(operation, offset, len, completion.result()));
+                let offset = offset + u64::from(request.moved);
+                failure.get_or_insert(refused(
+                    operation,
+                    offset,
+                    request.piece,
+                    completion.result(),
+                ));
+                continue;
+            }
+            if submitter.goes_on(&mut pipe.sq, slot) {
+                *pipe.in_flight += 1;
+                submitter.submit_if_full(&mut pipe);
                 continue;
             }
             if len == 0 {
@@ -155,6 +166,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
                 }
                 let (started, taken) = (request.started, request.taken);
                 sink.completed(&Completed { operation, offset, len, started, taken, done });
+                submitter.asks_again(done);
             }
             draining |= sink.finished();
             if !draining && submitter.start(&mut pipe.sq, slot) {

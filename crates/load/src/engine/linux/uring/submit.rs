@@ -1,5 +1,6 @@
 //! Prepares requests: chooses the next one, decides whether it may start, and tells the kernel.
 
+use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, RawFd};
 
 use io_uring::types::{Fd, FsyncFlags};
@@ -29,10 +30,24 @@ pub(super) struct Slot {
     pub(super) started: u64,
     /// When the kernel had accepted it; 0 if that was not timed.
     pub(super) taken: u64,
+    /// Bytes of it that have been moved, and those that are in flight: all of them at once, unless the layer passes pieces.
+    pub(super) moved: u32,
+    pub(super) piece: u32,
+    /// Where its data is.
+    data: *mut u8,
 }
 
 impl Slot {
-    const FREE: Self = Self { operation: Operation::Read, offset: 0, len: 0, started: 0, taken: 0 };
+    const FREE: Self = Self {
+        operation: Operation::Read,
+        offset: 0,
+        len: 0,
+        started: 0,
+        taken: 0,
+        moved: 0,
+        piece: 0,
+        data: std::ptr::null_mut(),
+    };
 }
 
 /// Requests prepared since the last submission.
@@ -86,6 +101,12 @@ pub(super) struct Submitter<'a, P> {
     began: u64,
     /// Writes since the last flush.
     writes: u32,
+    /// The most bytes that the layer passes on at once.
+    piece: u32,
+    /// Whether requests wait for others, how many, and when each of these was asked for.
+    waits: bool,
+    waiting: usize,
+    asked: VecDeque<u64>,
 }
 
 impl<'a, P: OffsetGenerator> Submitter<'a, P> {
@@ -120,11 +141,19 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
             every: transfer.every,
             began: 0,
             writes: 0,
+            piece: transfer.passes.piece.unwrap_or(u32::MAX),
+            // A rate limit says by itself when a request is due.
+            waits: task.waiting > 0 && task.rate_limit.is_none(),
+            waiting: task.waiting as usize,
+            asked: VecDeque::new(),
         }
     }
 
     pub(super) fn begin(&mut self, began: u64) {
         self.began = began;
+        if self.waits {
+            self.asked.extend(std::iter::repeat_n(began, self.io_buffers.depth + self.waiting));
+        }
     }
 
     /// Takes a clock reading that only bookkeeping has followed.
@@ -168,43 +197,71 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         if self.stale {
             self.at(self.clock.ns());
         }
-        let started = self.now;
-        let at = self.transfer.base + offset;
-        let entry = match operation {
-            Operation::Read => {
-                let ptr = self.io_buffers.read_ptr(slot);
-                if self.fixed_buffers {
-                    opcode::ReadFixed::new(self.fd, ptr, len, 0).offset(at).build()
-                } else {
-                    opcode::Read::new(self.fd, ptr, len).offset(at).build()
-                }
-            }
+        let started = self.asked.pop_front().unwrap_or(self.now);
+        let data = match operation {
+            Operation::Read => self.io_buffers.read_ptr(slot),
             Operation::Write => {
-                let ptr = self.compose(slot, offset, len);
                 self.writes += 1;
-                let flags = self.write_flags;
-                if self.fixed_buffers {
-                    opcode::WriteFixed::new(self.fd, ptr, len, 0).offset(at).rw_flags(flags).build()
-                } else {
-                    opcode::Write::new(self.fd, ptr, len).offset(at).rw_flags(flags).build()
-                }
+                self.compose(slot, offset, len)
             }
         };
-        // SAFETY: the buffer belongs to this slot and is not touched before the completion. Until
-        // then the session keeps the buffer and the transfer keeps the file open.
-        unsafe {
-            self.push(queue, Slot { operation, offset, len, started, taken: 0 }, slot, entry);
-        }
+        let piece = self.piece.min(len);
+        self.pass(
+            queue,
+            Slot { operation, offset, len, started, taken: 0, moved: 0, piece, data },
+            slot,
+        );
         true
+    }
+
+    /// Passes on the next piece of a request: what is left of it, if the layer passes whole requests.
+    #[inline]
+    fn pass(&mut self, queue: &mut SubmissionQueue<'_>, request: Slot, slot: usize) {
+        let Slot { operation, moved, piece: len, .. } = request;
+        let at = self.transfer.base + request.offset + u64::from(moved);
+        let (fd, flags, fixed) = (self.fd, self.write_flags, self.fixed_buffers);
+        let ptr = request.data.wrapping_add(moved as usize);
+        let entry = match operation {
+            Operation::Read if fixed => opcode::ReadFixed::new(fd, ptr, len, 0).offset(at).build(),
+            Operation::Read => opcode::Read::new(fd, ptr, len).offset(at).build(),
+            Operation::Write if fixed => {
+                opcode::WriteFixed::new(fd, ptr, len, 0).offset(at).rw_flags(flags).build()
+            }
+            Operation::Write => opcode::Write::new(fd, ptr, len).offset(at).rw_flags(flags).build(),
+        };
+        // SAFETY: the buffer belongs to this slot and is not touched before the completion; the piece lies within the
+        // request, and so within the buffer. Until then the session keeps the buffer and the transfer keeps the file open.
+        unsafe { self.push(queue, request, slot, entry) };
+    }
+
+    /// Passes on the next piece of the request whose piece has completed; `false` if that was the last.
+    #[inline]
+    pub(super) fn goes_on(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) -> bool {
+        let request = self.slots[slot];
+        let moved = request.moved + request.piece;
+        if moved >= request.len {
+            return false;
+        }
+        let piece = request.piece.min(request.len - moved);
+        self.pass(queue, Slot { moved, piece, ..request }, slot);
+        true
+    }
+
+    /// A request has completed: whoever asked for it asks for the next, which waits if the layer carries another.
+    #[inline]
+    pub(super) fn asks_again(&mut self, now: u64) {
+        if self.waits {
+            self.asked.push_back(now);
+        }
     }
 
     /// Puts a read back that the kernel could not carry without waiting, for a worker that may wait.
     #[cold]
     pub(super) fn read_again(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) {
         let request = self.slots[slot];
-        let ptr = self.io_buffers.read_ptr(slot);
-        let at = self.transfer.base + request.offset;
-        let entry = opcode::Read::new(self.fd, ptr, request.len).offset(at).build();
+        let ptr = request.data.wrapping_add(request.moved as usize);
+        let at = self.transfer.base + request.offset + u64::from(request.moved);
+        let entry = opcode::Read::new(self.fd, ptr, request.piece).offset(at).build();
         // SAFETY: as in `start`: the slot's request has completed, and the buffer is its own.
         unsafe { self.push(queue, request, slot, entry.flags(squeue::Flags::ASYNC)) };
     }
@@ -240,7 +297,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         let unsent = &mut self.unsent;
         unsent.slots[unsent.requests % BATCH_REQUESTS] = slot as u32;
         unsent.requests += 1;
-        unsent.bytes += u64::from(request.len);
+        unsent.bytes += u64::from(request.piece);
     }
 
     /// Composes the data to write: adds verify headers, then seals it.
@@ -396,7 +453,9 @@ mod tests {
         let job = Job::new(Operation::Read, Pattern::Random, 512, 4);
         let job = Job { direction: Direction::Mixed { read_percent: 50 }, ..job };
         let transfer = Transfer::of_job(&io_target, &job);
-        let task = Task { transfer, block: 512, depth: 4, threads: 1, rate_limit: None };
+        let (waiting, turn) = (0, Arc::default());
+        let task =
+            Task { transfer, block: 512, depth: 4, threads: 1, rate_limit: None, waiting, turn };
         let base = session.arena(8 * 512);
         // SAFETY: the arena has room for four slots of two blocks, and outlives the buffers.
         let io_buffers = unsafe { IoBuffers::new(base, 512, 4, (true, true)) };
