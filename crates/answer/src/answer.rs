@@ -8,6 +8,7 @@ use cryptbench_estimate::form::Form;
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::InUse;
 
+use crate::command::Command;
 use crate::figure::{Figure, figure};
 use crate::names::Names;
 use crate::{avoid, headline, machine, open, opening, take};
@@ -34,7 +35,7 @@ pub struct Open {
     /// What is open, and why.
     pub text: String,
     /// What settles it.
-    pub command: Option<String>,
+    pub command: Option<Command>,
 }
 
 impl Open {
@@ -42,22 +43,28 @@ impl Open {
         Self { text, command: None }
     }
 
-    /// Text and command in one line.
-    pub fn line(&self) -> String {
+    /// Text and command in one line, to be typed in `here`.
+    pub fn line(&self, here: Option<&Path>) -> String {
         match &self.command {
-            Some(command) => format!("{} {command}", self.text),
+            Some(command) => format!("{} {}", self.text, command.typed(here)),
             None => self.text.clone(),
         }
     }
 }
 
-/// The answer of a run whose cells are judged. `here` is the directory in which commands will be typed.
-pub fn answer<'a>(lookup: &'a Lookup<'a>, here: Option<&Path>) -> Answer<'a> {
+impl Answer<'_> {
+    /// What to take, then what to avoid.
+    pub fn advice(&self) -> impl Iterator<Item = &String> {
+        self.take.iter().chain(&self.avoid)
+    }
+}
+
+/// The answer of a run whose cells are judged.
+pub(crate) fn answer<'a>(lookup: &Lookup<'a>, names: &Names) -> Answer<'a> {
     if Form::of(lookup.record) == Form::Unlock {
         return opening::answer(lookup);
     }
-    let names = Names::of(&lookup.record.plan);
-    let view = View { lookup, names, cast: Cast::of(lookup), here };
+    let view = View { lookup, names, cast: Cast::of(lookup) };
     let (mut take, avoid) = (machine::remedies(&view), avoid::avoid(&view));
     take.extend(take::take(&view));
     take.truncate(MOST_ADVICE - avoid.len().min(2));
@@ -72,11 +79,10 @@ pub fn answer<'a>(lookup: &'a Lookup<'a>, here: Option<&Path>) -> Answer<'a> {
 }
 
 /// What the parts of an answer look at.
-pub(crate) struct View<'a, 'h> {
-    pub(crate) lookup: &'a Lookup<'a>,
-    pub(crate) names: Names,
+pub(crate) struct View<'a, 'l> {
+    pub(crate) lookup: &'l Lookup<'a>,
+    pub(crate) names: &'l Names,
     pub(crate) cast: Cast<'a>,
-    pub(crate) here: Option<&'h Path>,
 }
 
 impl View<'_, '_> {

@@ -1,6 +1,6 @@
 //! The command that decides what is undecided.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cryptbench_catalog::{BUILTIN, Encrypts, encrypts};
 use cryptbench_estimate::budget::{Need, rounded};
@@ -56,34 +56,53 @@ pub(crate) fn options(record: &Record, needs: &[Need]) -> Option<String> {
     Some(format!("--budget {words}{pairs}"))
 }
 
-/// `cryptbench run` as this run was asked for, typed in `here`, of the arms that are named or of all; nothing where a
-/// command could not say it, or would overwrite something.
-pub(crate) fn command(
-    record: &Record,
-    here: Option<&Path>,
-    arms: &[&Arm],
-    options: &str,
-) -> Option<String> {
+/// A command that somebody can type.
+pub struct Command {
+    /// The words before the directory.
+    before: String,
+    /// The directory that is measured; it needs no word of its own for who is in it.
+    directory: Option<PathBuf>,
+    /// The words behind it.
+    after: String,
+}
+
+impl Command {
+    /// A command that is typed alike everywhere.
+    pub(crate) fn new(words: impl Into<String>) -> Self {
+        Self { before: words.into(), directory: None, after: String::new() }
+    }
+
+    /// As it is typed in `here`.
+    pub fn typed(&self, here: Option<&Path>) -> String {
+        let directory = self.directory.as_deref().filter(|directory| here != Some(directory));
+        let words =
+            [Some(self.before.clone()), directory.map(quoted_path), Some(self.after.clone())];
+        words.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// `cryptbench run` as this run was asked for, of the arms that are named or of all; nothing where a command could not say
+/// it, or would overwrite something.
+pub(crate) fn command(record: &Record, arms: &[&Arm], options: &str) -> Option<Command> {
     let target = &record.target;
     // The device in use is all that such a run measures.
     if let Some(place) = target.places().find(|place| place.in_use.is_some()) {
         let device = quoted_path(place.directory.as_ref());
-        return Some(format!("sudo cryptbench run --existing {device} {options}"));
+        return Some(Command::new(format!("sudo cryptbench run --existing {device} {options}")));
     }
     let is_directory = target.kind.as_deref().is_none_or(|kind| kind == "directory");
     // Where a profile's file lies is not known, nor what a place of the user's stands for.
     if !is_directory || target.paired.is_some() || record.plan.profile != "quick" {
         return None;
     }
-    let mut words = vec!["cryptbench run".to_owned()];
-    match &target.emulated {
-        Some(emulated) => words.push(format!("--emulate {}", quoted(&emulated.model))),
-        None if here.is_some_and(|here| here == Path::new(&target.directory)) => {}
-        None => words.push(quoted_path(target.directory.as_ref())),
+    let mut before = "cryptbench run".to_owned();
+    if let Some(emulated) = &target.emulated {
+        before += &format!(" --emulate {}", quoted(&emulated.model));
     }
-    words.extend(systems(&record.plan, arms));
-    words.push(options.to_owned());
-    Some(words.join(" "))
+    let directory = target.emulated.is_none().then(|| PathBuf::from(&target.directory));
+    let mut after = systems(&record.plan, arms);
+    after.push(options.to_owned());
+    Some(Command { before, directory, after: after.join(" ") })
 }
 
 fn systems(plan: &Plan, arms: &[&Arm]) -> Vec<String> {

@@ -1,14 +1,14 @@
 //! What the estimates of a record say: words without layout.
 //!
-//! [`analyse`] turns raw trials into [`Results`](cryptbench_record::Results). [`answer`] is the answer of a run, and
-//! [`picture`] is what its charts and tables show, as data; every form of a report draws these.
+//! A [`Report`] is made once of a record, and every form draws it. Its [`answer`] says what a run found; [`picture`] is what
+//! its charts and tables show, as data.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 pub mod advice;
 pub mod answer;
 mod avoid;
-mod command;
+pub mod command;
 pub mod evidence;
 pub mod explanation;
 pub mod figure;
@@ -23,11 +23,11 @@ pub mod picture;
 pub mod quantity;
 pub mod reading;
 pub mod remarks;
-pub mod results;
+mod report;
 pub mod sentences;
 pub mod studies;
 pub mod surroundings;
 mod take;
 pub mod wording;
 
-pub use results::analyse;
+pub use report::{Labelled, Report};

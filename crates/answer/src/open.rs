@@ -8,7 +8,7 @@ use cryptbench_stats::paired::FEWEST_PAIRS;
 
 use crate::answer::{Open, View};
 use crate::avoid::is_avoided;
-use crate::command::{command, options};
+use crate::command::{Command, command, options};
 use crate::kinds::kinds;
 use crate::names::{capitalised, of_system};
 use crate::quantity::{duration, fraction, thousands};
@@ -46,7 +46,7 @@ fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Vec<Open> {
     let record = view.lookup.record;
     let with_command = |text: String| {
         let Some(options) = options(record, &undecided.needs) else { return Open::new(text) };
-        match command(record, view.here, &undecided.arms, &options) {
+        match command(record, &undecided.arms, &options) {
             Some(command) => {
                 Open { text: format!("{text} On an idle machine:"), command: Some(command) }
             }
@@ -75,7 +75,7 @@ fn interrupted(view: &View<'_, '_>) -> Option<Open> {
     let sudo = if view.in_use().is_some() { "sudo " } else { "" };
     Some(Open {
         text: format!("{so_far} To go on:"),
-        command: Some(format!("{sudo}cryptbench run --resume DIRECTORY")),
+        command: Some(Command::new(format!("{sudo}cryptbench run --resume DIRECTORY"))),
     })
 }
 
@@ -83,7 +83,7 @@ fn no_system(view: &View<'_, '_>) -> Option<Open> {
     let paired = view.lookup.record.target.paired.is_some();
     (view.cast.choices.is_empty() && !paired).then(|| Open {
         text: "No system was measured. To see what can run here:".to_owned(),
-        command: Some("cryptbench systems".to_owned()),
+        command: Some(Command::new("cryptbench systems")),
     })
 }
 
@@ -95,7 +95,7 @@ fn only_read(view: &View<'_, '_>) -> Option<Open> {
             "Writes were not measured: a device in use is only read. Its sectors have {size} bytes. To see what others cost, in \
              a directory on a plain disk:"
         ),
-        command: Some("sudo cryptbench run --system dm-crypt --sweep sector-size".to_owned()),
+        command: Some(Command::new("sudo cryptbench run --system dm-crypt --sweep sector-size")),
     })
 }
 
@@ -174,7 +174,7 @@ fn too_few(view: &View<'_, '_>) -> Option<Open> {
     let Some(options) = options(record, &[Need { ran, need }]) else {
         return Some(Open::new(text));
     };
-    Some(match command(record, view.here, asked, &options) {
+    Some(match command(record, asked, &options) {
         Some(command) => Open { text: format!("{text} More repeats:"), command: Some(command) },
         None => Open::new(format!("{text} Repeat this run with {options}.")),
     })

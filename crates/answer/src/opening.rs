@@ -21,7 +21,7 @@ pub struct OpeningRow {
     pub keys: Option<String>,
 }
 
-pub(crate) fn answer<'a>(lookup: &'a Lookup<'a>) -> Answer<'a> {
+pub(crate) fn answer<'a>(lookup: &Lookup<'a>) -> Answer<'a> {
     let way = lookup.workloads().iter().find(|w| w.operation == Operation::Unlock);
     let mut times: Vec<(&Arm, Opening)> = way.map(|way| times(lookup, way)).unwrap_or_default();
     times.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));

@@ -1,12 +1,12 @@
 //! The published studies' conclusions, tested on a record, as text.
 
-use cryptbench_record::Record;
+use cryptbench_estimate::lookup::Lookup;
 use cryptbench_studies::here::{Part, Tested, Told, conclusions};
 use cryptbench_text::clean;
 
-/// The conclusions that `record` can carry.
-pub fn tested(record: &Record) -> Vec<Tested> {
-    conclusions(None, &[record])
+/// The conclusions that a record can carry.
+pub fn tested(lookup: &Lookup<'_>) -> Vec<Tested> {
+    conclusions(None, &[(lookup.record, &lookup.cells)])
 }
 
 /// How many hold, and what the verdicts mean, in a sentence.

@@ -1,7 +1,7 @@
 //! What to take: only what somebody can install or set, each with the figure that speaks for it.
 
 use cryptbench_catalog::{BUILTIN_MOUNTED, BUILTIN_RAW, Family};
-use cryptbench_estimate::comparison::compare_arms;
+use cryptbench_estimate::comparison::compare;
 use cryptbench_estimate::ranking::{Mean, Ranked, between, judged, level};
 use cryptbench_estimate::verdict::HOPELESS_PERCENT;
 use cryptbench_record::{Arm, Verdict, Workload};
@@ -31,7 +31,7 @@ pub(crate) fn take(view: &View<'_, '_>) -> Vec<String> {
         _ => by_family(view, &usable),
     };
     let sound: Vec<&Arm> = usable.iter().map(|row| row.arm).collect();
-    lines.extend(settings::changes(view.lookup, &view.names, &sound));
+    lines.extend(settings::changes(view.lookup, view.names, &sound));
     lines.extend(container::places(view.lookup, &sound));
     lines
 }
@@ -147,7 +147,7 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
     if small.cipher != large.cipher {
         return None;
     }
-    let compared = compare_arms(view.lookup, &large.id, &small.id);
+    let compared = compare(view.lookup, &large.id, &small.id);
     if compared.iter().any(|c| matches!(c.verdict, Verdict::Costs { .. })) {
         return None;
     }

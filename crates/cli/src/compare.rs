@@ -8,11 +8,12 @@ mod text;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use cryptbench_estimate::cells::cells;
 use cryptbench_foreign::compare::{Comparison, Options, compare as compare_sets, sentences};
 use cryptbench_foreign::costs::{CostChange, costs};
 use cryptbench_foreign::differences::{Difference, differences};
 use cryptbench_foreign::{ArmChoice, Set, from_record, is_record, read};
-use cryptbench_record::Record;
+use cryptbench_record::{Record, Results};
 use cryptbench_text::shown;
 use serde::Serialize;
 
@@ -121,7 +122,7 @@ fn record_of(path: &Path, also: &[PathBuf]) -> anyhow::Result<Option<Record>> {
         return Err(Refusal::usage(path, reason).into());
     }
     let mut record = cryptbench_record::read(path)?;
-    record.results = Some(cryptbench_answer::analyse(&record));
+    record.results = Some(Results { cells: cells(&record), ..Results::default() });
     Ok(Some(record))
 }
 

@@ -2,23 +2,22 @@
 
 use std::process::ExitCode;
 
-use cryptbench_record::Record;
+use cryptbench_answer::Report;
 
 use crate::{exit, say};
 
-/// Prints everything that the record, with its results derived, has about the cell. A name that fits no cell or
-/// several is an error of the command line, which lists the choices.
-pub fn explain(record: &Record, cell: &str) -> anyhow::Result<ExitCode> {
-    let results = record.results.as_ref().expect("derived by the caller");
+/// Prints everything that is known about the cell. A name that fits no cell or several is an error of the command line,
+/// which lists the choices.
+pub fn explain(report: &Report<'_>, cell: &str) -> ExitCode {
     let style = say::terminal_style(say::stdout_is_terminal());
-    match cryptbench_view::terminal::explain(record, results, cell, style) {
+    match cryptbench_view::terminal::explain(report, cell, style) {
         Ok(text) => {
             say::print_styled(&text, style);
-            Ok(ExitCode::SUCCESS)
+            ExitCode::SUCCESS
         }
         Err(error) => {
             say::message_lines(&error.to_string());
-            Ok(ExitCode::from(exit::USAGE))
+            ExitCode::from(exit::USAGE)
         }
     }
 }

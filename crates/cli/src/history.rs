@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use args::{CheckArgs, HistoryArgs, HistoryCommand};
+use cryptbench_answer::Labelled;
+use cryptbench_estimate::cells::cells;
 use cryptbench_history::check::{Change, Check, check, check_all};
 use cryptbench_history::{History, HistoryError, Run};
 use cryptbench_os::{Directory, dirs, user};
+use cryptbench_record::Results;
 use cryptbench_system::provision::{state_directories, trusted_state_directories};
 use cryptbench_text::shown;
 use serde::Serialize;
@@ -132,8 +135,8 @@ fn show(history: &History, id: i64, json: bool) -> anyhow::Result<ExitCode> {
     }
     let origin = format!("record {id} of {}", shown(history.path()));
     let record = cryptbench_record::parse(Path::new(&origin), &document)?;
-    let results = cryptbench_answer::analyse(&record);
-    let text = cryptbench_view::terminal::render(&record, &results, terminal_style(false));
+    let report = Labelled::of(&record);
+    let text = cryptbench_view::terminal::render(&report.report(), terminal_style(false));
     print(text.trim_end());
     Ok(ExitCode::SUCCESS)
 }
@@ -160,7 +163,7 @@ fn judge(history: &History, what: Option<&Path>, how: &CheckArgs) -> anyhow::Res
             }
             None => {
                 let mut record = cryptbench_record::read(path)?;
-                record.results = Some(cryptbench_answer::analyse(&record));
+                record.results = Some(Results { cells: cells(&record), ..Results::default() });
                 Run::of(&record)
             }
         },

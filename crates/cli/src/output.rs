@@ -10,13 +10,15 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
+use cryptbench_answer::Report;
 use cryptbench_fleet::Shared;
 use cryptbench_os::user::{self, Asker};
 use cryptbench_os::{Directory, NewFile, Writers, dirs, renamed_by};
-use cryptbench_record::{Event, LOG, Node, Record, TrialLog};
+use cryptbench_record::{Event, LOG, Node, TrialLog};
 use cryptbench_runner::RunError;
 use cryptbench_system::provision::data_directory;
 use keeper::Keeper;
+use serde::{Deserialize, Serialize};
 
 /// The files of a run.
 const RECORD: &str = "record.json";
@@ -30,6 +32,29 @@ pub enum Output {
     Kept(RefCell<Keeper>),
     /// The record goes into a fleet's directory, and there is neither page nor log.
     Fleet(Shared, Node),
+}
+
+/// What is kept of a run that has ended.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Whole {
+    /// The name of the run.
+    id: String,
+    /// Whether it was cut short.
+    partial: bool,
+    /// The files, as text.
+    record: String,
+    page: String,
+}
+
+impl Whole {
+    pub fn of(report: &Report<'_>) -> Self {
+        Self {
+            id: report.record.run_id.clone(),
+            partial: report.record.partial,
+            record: cryptbench_record::to_json(&report.document()),
+            page: cryptbench_view::html::page(report),
+        }
+    }
 }
 
 /// The log of a run that is open.
@@ -86,13 +111,13 @@ impl Output {
 
     /// Writes record and page. Whatever appeared there since [`prepare`](Self::prepare) is kept, and the record goes
     /// to the user's data directory instead, as it does after any other failure.
-    pub fn save(&self, record: &Record) -> Saved {
+    pub fn save(&self, run: &Whole) -> Saved {
         match self {
-            Self::Own(files) => files.save(record),
-            Self::Kept(keeper) => keeper.borrow_mut().save(record),
-            Self::Fleet(shared, node) => match shared.leave(node, record) {
+            Self::Own(files) => files.save(run),
+            Self::Kept(keeper) => keeper.borrow_mut().save(run),
+            Self::Fleet(shared, node) => match shared.leave(node, &run.record) {
                 Ok(path) => Saved::In(path),
-                Err(error) => elsewhere(record, error.into()),
+                Err(error) => elsewhere(run, error.into()),
             },
         }
     }
@@ -190,12 +215,12 @@ impl Files {
     }
 
     /// Removes the log of a run whose record is saved; one that was cut short keeps it, to go on with.
-    fn end_log(&self, record: &Record) {
-        if record.partial {
+    fn end_log(&self, run: &Whole) {
+        if run.partial {
             return;
         }
         let directory = match self.own_directory {
-            true => self.parent.below(&record.run_id).map(|place| place.directory),
+            true => self.parent.below(&run.id).map(|place| place.directory),
             false => self.parent.directory.try_clone().map_err(Into::into),
         };
         // A log that stays says nothing that the record does not.
@@ -204,31 +229,31 @@ impl Files {
 
     /// Writes record and page. What somebody put there since [`prepare`](Self::prepare) is kept, and the record goes
     /// to the user's data directory instead, as it does after any other failure.
-    pub fn save(&self, record: &Record) -> Saved {
+    pub fn save(&self, run: &Whole) -> Saved {
         let done = match self.own_directory {
-            true => self.parent.below(&record.run_id).and_then(|place| place.write(record, false)),
-            false => self.parent.write(record, self.resumed),
+            true => self.parent.below(&run.id).and_then(|place| place.write(run, false)),
+            false => self.parent.write(run, self.resumed),
         };
         let error = match done {
             Ok(directory) => {
-                self.end_log(record);
+                self.end_log(run);
                 return Saved::In(directory);
             }
             Err(error) => error,
         };
-        let saved = elsewhere(record, error);
+        let saved = elsewhere(run, error);
         if let Saved::Elsewhere(..) = saved {
-            self.end_log(record);
+            self.end_log(run);
         }
         saved
     }
 }
 
 /// Writes record and page where this user may, as their own place failed for this reason.
-fn elsewhere(record: &Record, error: anyhow::Error) -> Saved {
+fn elsewhere(run: &Whole, error: anyhow::Error) -> Saved {
     let others: [fn(&str) -> anyhow::Result<Place>; 2] = [in_data_directory, in_temporary];
     for other in others {
-        if let Ok(directory) = other(&record.run_id).and_then(|place| place.write(record, false)) {
+        if let Ok(directory) = other(&run.id).and_then(|place| place.write(run, false)) {
             return Saved::Elsewhere(directory, error);
         }
     }
@@ -285,9 +310,8 @@ impl Place {
     }
 
     /// Writes both files and returns their directory. Replaces nothing unless the files are the run's `own`.
-    fn write(&self, record: &Record, own: bool) -> anyhow::Result<PathBuf> {
-        let files =
-            [(RECORD, cryptbench_record::to_json(record)), (PAGE, crate::report::page(record))];
+    fn write(&self, run: &Whole, own: bool) -> anyhow::Result<PathBuf> {
+        let files = [(RECORD, &run.record), (PAGE, &run.page)];
         // Neither gets its name before both are complete.
         let mut whole = Vec::new();
         for (name, text) in &files {
@@ -336,11 +360,10 @@ fn unfit(path: &Path, problem: &str) -> RunError {
 mod tests {
     use super::*;
 
-    fn record() -> Record {
+    fn run() -> Whole {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
-        let mut record = cryptbench_record::read(&fixture).unwrap();
-        record.results = Some(cryptbench_answer::analyse(&record));
-        record
+        let record = cryptbench_record::read(&fixture).unwrap();
+        Whole::of(&cryptbench_answer::Labelled::of(&record).report())
     }
 
     #[test]
@@ -352,7 +375,7 @@ mod tests {
         let Err(error) = Files::prepare(Some(&asked)) else { panic!("taken") };
         assert!(error.to_string().contains("report.html already"), "{error}");
         // One that came in between, too, and the record's name stays free.
-        let error = output.parent.write(&record(), false).unwrap_err();
+        let error = output.parent.write(&run(), false).unwrap_err();
         assert!(error.to_string().contains("report.html already"), "{error}");
         assert_eq!(fs::read(asked.join(PAGE)).unwrap(), b"mine");
         assert_eq!(fs::read_dir(&asked).unwrap().count(), 1);
@@ -366,7 +389,7 @@ mod tests {
         fs::create_dir(&theirs).unwrap();
         fs::rename(&asked, &moved).unwrap();
         std::os::unix::fs::symlink(&theirs, &asked).unwrap();
-        let Saved::In(place) = output.save(&record()) else { panic!("not saved") };
+        let Saved::In(place) = output.save(&run()) else { panic!("not saved") };
         assert_eq!(place, moved.canonicalize().unwrap());
         assert!(moved.join(RECORD).is_file() && moved.join(PAGE).is_file());
         assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use cryptbench_answer::{Labelled, Report};
 use cryptbench_os::terminal::STDOUT;
-use cryptbench_record::Record;
 use cryptbench_text::{escaped_json, printable, shown};
 use cryptbench_view::table::Rows;
 use cryptbench_view::terminal::Style;
 use cryptbench_view::terminal::answer::Outlook;
+use cryptbench_view::{html, table, terminal};
 
 use crate::args::{FormatArg, ReportArgs, TableArg};
 use crate::exit::Refusal;
@@ -27,18 +28,18 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         args.record = newest().ok_or_else(|| Refusal::input(Path::new("last"), reason))?;
     }
     let args = &args;
-    let mut record = cryptbench_record::read(&args.record)?;
-    record.results = Some(cryptbench_answer::analyse(&record));
+    let record = cryptbench_record::read(&args.record)?;
+    let labelled = Labelled::of(&record);
+    let report = labelled.report();
     if let Some(cell) = &args.explain {
-        return crate::explain::explain(&record, cell);
+        return Ok(crate::explain::explain(&report, cell));
     }
     if let Some(file) = args.output.as_ref().or(args.share.as_ref()) {
         refuse_the_record(&args.record, file)?;
     }
     if let Some(file) = &args.share {
-        let mut shared = cryptbench_record::to_share(&record);
-        shared.results = Some(cryptbench_answer::analyse(&shared));
-        let json = cryptbench_record::to_json(&shared);
+        let shared = cryptbench_record::to_share(&record);
+        let json = cryptbench_record::to_json(&Labelled::of(&shared).report().document());
         written(file, cryptbench_os::write_named(file, json.as_bytes()))?;
         say::note("names, paths and serial numbers are left out; look at it before you send it");
         return Ok(ExitCode::SUCCESS);
@@ -46,7 +47,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let format = if args.json { FormatArg::Json } else { args.format };
     match (format, &args.output) {
         (FormatArg::Html, output) => {
-            let page = page(&record);
+            let page = html::page(&report);
             let file = match output {
                 Some(file) => {
                     written(file, cryptbench_os::write_named(file, page.as_bytes()))?;
@@ -61,22 +62,22 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
             };
             // Anyone who asks for the page on standard output wants nothing else there.
             if file != Path::new(STDOUT) && args.full {
-                print_all(&record, &file);
+                print_all(&report, &file);
             } else if file != Path::new(STDOUT) {
                 let style = say::terminal_style(say::stdout_is_terminal());
                 let text = match args.quiet {
-                    true => brief(&record, style),
-                    false => answer(&record, &named, Some(&file), style),
+                    true => terminal::answer::brief(&report, style),
+                    false => answer(&report, &named, Some(&file), style),
                 };
                 say::print_styled(&text, style);
             }
         }
         (format, Some(file)) => {
-            let bytes = rendered(&record, format, args.table)?;
+            let bytes = rendered(&report, format, args.table)?;
             written(file, cryptbench_os::write_named(file, &bytes))?;
         }
         (format, None) => {
-            let bytes = rendered(&record, format, args.table)?;
+            let bytes = rendered(&report, format, args.table)?;
             if format == FormatArg::Parquet && say::stdout_is_terminal() {
                 let reason = "not for a terminal; name a file with --output";
                 return Err(Refusal::usage(Path::new("--format parquet"), reason).into());
@@ -85,7 +86,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         }
     }
     if let Some(directory) = &args.charts {
-        let written = charts::write(&record, directory)?;
+        let written = charts::write(&report, directory)?;
         say::note(&format!("{written} charts in {}, {}", shown(directory), charts::FORMATS));
     }
     Ok(ExitCode::SUCCESS)
@@ -98,24 +99,21 @@ pub fn schema() -> ExitCode {
 }
 
 /// The record in a format other than the page.
-fn rendered(record: &Record, format: FormatArg, table: TableArg) -> anyhow::Result<Vec<u8>> {
-    let results = record.results.as_ref().expect("derived by the caller");
+fn rendered(report: &Report<'_>, format: FormatArg, table: TableArg) -> anyhow::Result<Vec<u8>> {
     let rows = match table {
         TableArg::Trials => Rows::Trials,
         TableArg::Cells => Rows::Cells,
     };
     Ok(match format {
-        FormatArg::Html => page(record).into_bytes(),
-        FormatArg::Json => cryptbench_record::to_json(record).into_bytes(),
+        FormatArg::Html => html::page(report).into_bytes(),
+        FormatArg::Json => cryptbench_record::to_json(&report.document()).into_bytes(),
         FormatArg::Answer => {
-            let answer = cryptbench_view::json::render(record, results, None);
+            let answer = cryptbench_view::json::render(report, None);
             format!("{}\n", escaped_json(&serde_json::to_string_pretty(&answer)?)).into_bytes()
         }
-        FormatArg::Csv => cryptbench_view::table::csv::render(record, results, rows).into_bytes(),
-        FormatArg::Markdown => {
-            cryptbench_view::table::markdown::render(record, results).into_bytes()
-        }
-        FormatArg::Parquet => cryptbench_view::table::parquet::render(record, results, rows),
+        FormatArg::Csv => table::csv::render(report, rows).into_bytes(),
+        FormatArg::Markdown => table::markdown::render(report).into_bytes(),
+        FormatArg::Parquet => table::parquet::render(report, rows),
     })
 }
 
@@ -140,19 +138,12 @@ fn refuse_the_record(record: &Path, output: &Path) -> anyhow::Result<()> {
 }
 
 /// The answer on one screen; `named` is what a command would call the record.
-pub fn answer(record: &Record, named: &str, page: Option<&Path>, style: Style) -> String {
-    let results = record.results.as_ref().expect("derived by the caller");
+pub fn answer(report: &Report<'_>, named: &str, page: Option<&Path>, style: Style) -> String {
     let here = std::env::current_dir().ok();
     let full = format!("cryptbench report {} --full", printable(named));
     let page = page.map(|page| printable(&at_home(page)).into_owned());
     let outlook = Outlook { here: here.as_deref(), full: &full, page: page.as_deref() };
-    cryptbench_view::terminal::answer::render(record, results, style, outlook)
-}
-
-/// The answer's first sentences and what to take.
-pub fn brief(record: &Record, style: Style) -> String {
-    let results = record.results.as_ref().expect("derived by the caller");
-    cryptbench_view::terminal::answer::brief(record, results, style)
+    terminal::answer::render(report, style, outlook)
 }
 
 /// A path with `~` for the user's home.
@@ -164,18 +155,11 @@ fn at_home(path: &Path) -> String {
     }
 }
 
-fn print_all(record: &Record, page: &Path) {
+fn print_all(report: &Report<'_>, page: &Path) {
     let style = say::terminal_style(say::stdout_is_terminal());
-    let results = record.results.as_ref().expect("derived by the caller");
-    let text = cryptbench_view::terminal::render(record, results, style);
+    let text = terminal::render(report, style);
     let page = shown(page);
     say::print_styled(&format!("{text}\nreport  {}\n", printable(&page)), style);
-}
-
-/// The page of a record whose results are derived.
-pub fn page(record: &Record) -> String {
-    let results = record.results.as_ref().expect("derived by the caller");
-    cryptbench_view::html::page(record, results)
 }
 
 /// The result of writing a file. A file that may not be replaced is an unsuitable target.

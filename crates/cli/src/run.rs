@@ -7,6 +7,7 @@ mod options_page;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use cryptbench_answer::{Labelled, Report};
 use cryptbench_catalog::BUILTIN;
 use cryptbench_devices::Model;
 use cryptbench_load::Profile;
@@ -18,11 +19,12 @@ use cryptbench_runner::{
 use cryptbench_system::resource::{Cleaned, cleanup};
 use cryptbench_system::{Selection, setting_name};
 use cryptbench_text::{chain, shown};
+use cryptbench_view::terminal::answer::brief;
 
 use crate::exit;
-use crate::output::{Output, Saved};
+use crate::output::{Output, Saved, Whole};
 use crate::progress::Progress;
-use crate::report::{answer, brief};
+use crate::report::answer;
 use crate::run::args::RunArgs;
 use crate::run_log::{self, Logged, Resumed};
 use crate::say::{message, print_json, print_styled, stdout_is_terminal, terminal_style};
@@ -108,8 +110,9 @@ pub fn measure_into(
     let mut record = printable_record(record);
     record.in_ram = in_ram;
     record.node = output.node().cloned();
-    record.results = Some(cryptbench_answer::analyse(&record));
-    let saved = output.save(&record);
+    let labelled = Labelled::of(&record);
+    let report = labelled.report();
+    let saved = output.save(&Whole::of(&report));
     if let Saved::In(directory) | Saved::Elsewhere(directory, _) = &saved {
         progress.take(&Event::Saved { directory: directory.to_string_lossy().into_owned() });
     }
@@ -117,7 +120,7 @@ pub fn measure_into(
         message(&format!("{why:#}"));
     }
     if is_shown {
-        show(args, &record, &saved)?;
+        show(args, &report, &saved)?;
     }
     if let Some(error) = error {
         return Err(RunError::into(error));
@@ -296,13 +299,13 @@ fn profile(path: &Path) -> anyhow::Result<Profile> {
     })
 }
 
-fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {
+fn show(args: &RunArgs, report: &Report<'_>, saved: &Saved) -> anyhow::Result<()> {
     if args.shown.json {
-        return print_json(record);
+        return print_json(&report.document());
     }
     let style = terminal_style(stdout_is_terminal());
     let text = match (args.shown.quiet, saved) {
-        (true, Saved::In(_) | Saved::Nowhere(_)) => brief(record, style),
+        (true, Saved::In(_) | Saved::Nowhere(_)) => brief(report, style),
         (_, Saved::In(directory) | Saved::Elsewhere(directory, _)) => {
             // This is the newest of the user's own runs.
             let named = match (args.result.output.is_none() && args.result.resume.is_none(), saved)
@@ -310,14 +313,14 @@ fn show(args: &RunArgs, record: &Record, saved: &Saved) -> anyhow::Result<()> {
                 (true, Saved::In(_)) => "last".to_owned(),
                 _ => shown(directory),
             };
-            answer(record, &named, Some(&directory.join("report.html")), style)
+            answer(report, &named, Some(&directory.join("report.html")), style)
         }
-        (false, Saved::Nowhere(_)) => answer(record, "RECORD", None, style),
+        (false, Saved::Nowhere(_)) => answer(report, "RECORD", None, style),
     };
     print_styled(&text, style);
     if let Saved::Nowhere(_) = saved {
         message("the record could not be written anywhere; here it is, for cryptbench report");
-        print_json(record)?;
+        print_json(&report.document())?;
     }
     Ok(())
 }

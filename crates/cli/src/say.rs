@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use cryptbench_text::{escaped_json, printable, printable_lines};
 use cryptbench_view::terminal::Style;
 
-/// What `report::format::terminal::paint`, `kdf::table` and clap's usual styles write.
+/// What `view::terminal::paint`, `kdf::table` and clap's usual styles write.
 const OWN: [&str; 7] =
     ["\x1b[0m", "\x1b[1m", "\x1b[4m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
 
@@ -167,11 +167,10 @@ mod tests {
     #[test]
     fn the_colours_of_every_report_and_of_clap_are_our_own() {
         let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/readme.json");
-        let mut record = cryptbench_record::read(fixture.as_ref()).unwrap();
-        record.results = Some(cryptbench_answer::analyse(&record));
-        let results = record.results.as_ref().unwrap();
+        let record = cryptbench_record::read(fixture.as_ref()).unwrap();
+        let labelled = cryptbench_answer::Labelled::of(&record);
         let style = Style { width: 120, colour: true };
-        let report = cryptbench_view::terminal::render(&record, results, style);
+        let report = cryptbench_view::terminal::render(&labelled.report(), style);
         let usage = <crate::args::Args as clap::Parser>::try_parse_from(["cryptbench", "--nosuch"]);
         let error = usage.unwrap_err().render().ansi().to_string();
         let help = <crate::args::Args as clap::Parser>::try_parse_from(["cryptbench", "--help"]);

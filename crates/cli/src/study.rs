@@ -6,6 +6,7 @@ mod systems;
 
 use std::process::ExitCode;
 
+use cryptbench_estimate::cells::cells;
 use cryptbench_load::Profile;
 use cryptbench_os::{Details, FileType};
 use cryptbench_record::{Event, InRam, Record, Sink as _};
@@ -121,7 +122,9 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         }
     }
     let tables = own(study, &records);
-    let conclusions = conclusions(Some(study), &records.iter().collect::<Vec<_>>());
+    let cells: Vec<_> = records.iter().map(cells).collect();
+    let measured: Vec<_> = records.iter().zip(cells.iter().map(Vec::as_slice)).collect();
+    let conclusions = conclusions(Some(study), &measured);
     if let Some(lines) = &mut lines {
         lines.take(&Event::Study {
             study: study.to_string(),

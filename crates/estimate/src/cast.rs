@@ -3,7 +3,7 @@
 use cryptbench_record::{Arm, ArmRole, Verdict, Workload};
 
 use crate::arms::is_choice;
-use crate::comparison::compare_arms;
+use crate::comparison::compare;
 use crate::lookup::Lookup;
 use crate::ranking::{Ranked, Ranking, mean_kept, ranking};
 
@@ -23,7 +23,7 @@ pub struct Cast<'a> {
 
 impl<'a> Cast<'a> {
     /// The arms of a record by what they stand for.
-    pub fn of(lookup: &'a Lookup<'a>) -> Self {
+    pub fn of(lookup: &Lookup<'a>) -> Self {
         let (choices, engines): (Vec<&Arm>, Vec<&Arm>) = lookup
             .arms()
             .iter()
@@ -32,7 +32,7 @@ impl<'a> Cast<'a> {
         let kept = |arm: &Arm| lookup.mean_ratio(arm).unwrap_or(0.0);
         let floor = engines.iter().copied().max_by(|a, b| kept(a).total_cmp(&kept(b)));
         let beats = |choice: &Arm, floor: &Arm| {
-            let compared = compare_arms(lookup, &choice.id, &floor.id);
+            let compared = compare(lookup, &choice.id, &floor.id);
             compared.iter().any(|c| matches!(c.verdict, Verdict::Gains { .. }))
         };
         let is_floor = floor.is_none_or(|floor| choices.iter().all(|c| !beats(c, floor)));

@@ -1,6 +1,6 @@
 //! Paired comparison of any two arms over the workloads, by the same rules as the verdicts.
 
-use cryptbench_record::{Cell, Estimate, Record, Verdict};
+use cryptbench_record::{Estimate, Verdict};
 use cryptbench_stats::{PairedEstimate, estimate, holm};
 
 use crate::cells::cell;
@@ -20,12 +20,7 @@ pub struct Comparison {
 
 /// Compares two arms block by block in every workload in which both have enough pairs and neither
 /// was answered from a cache. Holm corrects over these workloads.
-pub fn compare(record: &Record, cells: &[Cell], arm: &str, baseline: &str) -> Vec<Comparison> {
-    compare_arms(&Lookup::new(record, cells), arm, baseline)
-}
-
-/// As [`compare`], with an existing lookup.
-pub fn compare_arms(lookup: &Lookup<'_>, arm: &str, baseline: &str) -> Vec<Comparison> {
+pub fn compare(lookup: &Lookup<'_>, arm: &str, baseline: &str) -> Vec<Comparison> {
     let Lookup { record, cells, trials, .. } = lookup;
     let cached = |workload: &str, arm: &str| cell(cells, workload, arm).is_some_and(|c| c.cached);
     let found: Vec<_> = record

@@ -1,10 +1,11 @@
 //! The trials and cells of a record by workload and arm, for records of thousands of cells.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use cryptbench_record::{Arm, Cell, Record, Trial, Workload, log_ratios, trials_of};
 
 use crate::arms::plain_arm;
+use crate::cells::cells;
 
 /// The trials of a record by workload.
 pub struct Trials<'a> {
@@ -63,40 +64,54 @@ impl<'a> Trials<'a> {
 }
 
 /// What every picture and table reads.
-pub struct Lookup<'a> {
+pub struct Lookup<'r> {
     /// What was measured.
-    pub record: &'a Record,
+    pub record: &'r Record,
     /// What follows from it, in plan order.
-    pub cells: &'a [Cell],
+    pub cells: Vec<Cell>,
     /// Its trials.
-    pub trials: Trials<'a>,
-    by_id: HashMap<(&'a str, &'a str), &'a Cell>,
+    pub trials: Trials<'r>,
+    /// Places in `cells` by workload and arm.
+    places: HashMap<(&'r str, &'r str), usize>,
 }
 
-impl<'a> Lookup<'a> {
-    /// A lookup of `cells`, which are those of `record`.
-    pub fn new(record: &'a Record, cells: &'a [Cell]) -> Self {
-        let by_id = cells.iter().map(|c| ((c.workload.as_str(), c.arm.as_str()), c)).collect();
-        Self { record, cells, trials: Trials::of(record), by_id }
+impl<'r> Lookup<'r> {
+    /// Judges the trials of a record.
+    pub fn of(record: &'r Record) -> Self {
+        Self::with(record, cells(record))
+    }
+
+    /// A lookup of cells that are known already.
+    pub fn with(record: &'r Record, cells: Vec<Cell>) -> Self {
+        let plan = &record.plan;
+        let workloads: HashSet<&str> = plan.workloads.iter().map(|w| w.id.as_str()).collect();
+        let arms: HashSet<&str> = plan.arms.iter().map(|a| a.id.as_str()).collect();
+        let place = |(i, cell): (usize, &Cell)| {
+            let workload = *workloads.get(cell.workload.as_str())?;
+            Some(((workload, *arms.get(cell.arm.as_str())?), i))
+        };
+        let places = cells.iter().enumerate().filter_map(place).collect();
+        Self { record, cells, trials: Trials::of(record), places }
     }
 
     /// The workloads of the plan.
-    pub fn workloads(&self) -> &'a [Workload] {
+    pub fn workloads(&self) -> &'r [Workload] {
         &self.record.plan.workloads
     }
 
     /// The arms of the plan.
-    pub fn arms(&self) -> &'a [Arm] {
+    pub fn arms(&self) -> &'r [Arm] {
         &self.record.plan.arms
     }
 
     /// The cell of one workload and arm.
-    pub fn cell(&self, workload: &Workload, arm: &Arm) -> Option<&'a Cell> {
-        self.by_id.get(&(workload.id.as_str(), arm.id.as_str())).copied()
+    pub fn cell(&self, workload: &Workload, arm: &Arm) -> Option<&Cell> {
+        let place = self.places.get(&(workload.id.as_str(), arm.id.as_str()))?;
+        Some(&self.cells[*place])
     }
 
     /// The cell of plain storage.
-    pub fn plain(&self, workload: &Workload) -> Option<&'a Cell> {
+    pub fn plain(&self, workload: &Workload) -> Option<&Cell> {
         self.cell(workload, plain_arm(self.record)?)
     }
 

@@ -1,6 +1,6 @@
 //! A disk that something holds to a number of requests or bytes a second, as clouds do: seen from plain storage alone.
 
-use cryptbench_record::{Cell, Operation, Record, Trial, Workload};
+use cryptbench_record::{Operation, Trial, Workload};
 use cryptbench_stats::median;
 
 use crate::arms::plain_arm;
@@ -30,8 +30,8 @@ pub enum Limit {
 }
 
 /// Whether plain storage was held to a rate, which hides what encryption costs.
-pub fn is_rate_limited(record: &Record, cells: &[Cell]) -> bool {
-    !limits(&Lookup::new(record, cells)).is_empty()
+pub fn is_rate_limited(lookup: &Lookup<'_>) -> bool {
+    !limits(lookup).is_empty()
 }
 
 /// The limits that the plain trials show; none of an emulated device, whose model is what it is.

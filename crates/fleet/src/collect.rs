@@ -7,6 +7,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use cryptbench_estimate::cells::cells;
 use cryptbench_os::write_whole;
 use cryptbench_record::Record;
 use cryptbench_text::shown;
@@ -101,10 +102,10 @@ struct Parts {
 impl Parts {
     fn of(path: &Path, record: &Record) -> Self {
         let derived;
-        let results = match &record.results {
-            Some(results) => results,
+        let cells = match &record.results {
+            Some(results) => &results.cells,
             None => {
-                derived = cryptbench_answer::analyse(record);
+                derived = cells(record);
                 &derived
             }
         };
@@ -118,7 +119,7 @@ impl Parts {
         Self {
             directory: Path::new(&partition("cpu_model", &facts.cpu_model))
                 .join(partition("disk_model", &facts.disk_model)),
-            tables: TABLES.map(|(rows, _)| Gathered::of(record, results, rows, &lead)),
+            tables: TABLES.map(|(rows, _)| Gathered::of(record, cells, rows, &lead)),
         }
     }
 }

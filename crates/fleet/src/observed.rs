@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use cryptbench_estimate::cells::cells as judged;
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_estimate::rate_limit::is_rate_limited;
 use cryptbench_os::read_text;
-use cryptbench_record::{Arm, ArmRole, Node, Record, Results, parse};
+use cryptbench_record::{Arm, ArmRole, Node, Record, parse};
 use cryptbench_stats::Effect;
 use cryptbench_stats::paired::FEWEST_PAIRS;
 use cryptbench_text::{chain, shown};
@@ -131,17 +134,10 @@ impl Observed {
     /// Takes from a record what pooling needs.
     #[must_use]
     pub fn of(path: &Path, record: &Record) -> Self {
-        let derived;
-        let results = match &record.results {
-            Some(results) => results,
-            None => {
-                derived = cryptbench_answer::analyse(record);
-                &derived
-            }
-        };
-        let (cells, cached) = cells(record, results);
-        let is_rate_limited =
-            cryptbench_estimate::rate_limit::is_rate_limited(record, &results.cells);
+        let stored = record.results.as_ref().map(|results| results.cells.clone());
+        let lookup = Lookup::with(record, stored.unwrap_or_else(|| judged(record)));
+        let (cells, cached) = cells(&lookup);
+        let is_rate_limited = is_rate_limited(&lookup);
         Self { cells, cached, is_rate_limited, ..Self::without_cells(path, record) }
     }
 
@@ -161,16 +157,15 @@ impl Observed {
     }
 }
 
-fn cells(record: &Record, results: &Results) -> (Vec<ObservedCell>, usize) {
+fn cells(lookup: &Lookup<'_>) -> (Vec<ObservedCell>, usize) {
+    let record = lookup.record;
     let plan = &record.plan;
     let is_compared = |a: &&Arm| matches!(a.role, ArmRole::Encrypted | ArmRole::NullLayer);
     let mut found = Vec::new();
     let mut cached = 0;
     for arm in plan.arms.iter().filter(is_compared) {
         for workload in &plan.workloads {
-            let is_this =
-                |c: &&cryptbench_record::Cell| c.workload == workload.id && c.arm == arm.id;
-            if results.cells.iter().find(is_this).is_some_and(|cell| cell.cached) {
+            if lookup.cell(workload, arm).is_some_and(|cell| cell.cached) {
                 cached += 1;
                 continue;
             }

@@ -49,10 +49,9 @@ impl Shared {
     ///
     /// # Errors
     /// [`FleetError::Io`].
-    pub fn leave(&self, node: &Node, record: &Record) -> Result<PathBuf, FleetError> {
+    pub fn leave(&self, node: &Node, record: &str) -> Result<PathBuf, FleetError> {
         let path = self.record_of(node);
-        let text = cryptbench_record::to_json(record);
-        self.write(&file_name(node, "json"), &text).map_err(FleetError::io("write", &path))?;
+        self.write(&file_name(node, "json"), record).map_err(FleetError::io("write", &path))?;
         match self.directory.remove_file(&file_name(node, "failed.json")) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(FleetError::io("remove the failure beside", path)(error))

@@ -9,7 +9,7 @@ mod fixture;
 
 use std::io::Write as _;
 
-use cryptbench_answer::analyse;
+use cryptbench_answer::Labelled;
 use cryptbench_record::StopReason;
 use cryptbench_view::html;
 use cryptbench_view::terminal::{Style, render};
@@ -20,12 +20,13 @@ fn main() -> std::io::Result<()> {
     let kind = arguments.first().map_or("quick", String::as_str);
     let published = fixture::profiles::all().into_iter().find(|(name, _)| *name == kind);
     let record = published.map_or_else(|| fixture(kind).record(), |(_, record)| record);
-    let results = analyse(&record);
+    let labelled = Labelled::of(&record);
+    let report = labelled.report();
     if let Some(path) = arguments.get(1) {
-        std::fs::write(path, html::page(&record, &results))?;
+        std::fs::write(path, html::page(&report))?;
     }
     let width = arguments.get(2).and_then(|w| w.parse().ok()).unwrap_or(100);
-    let text = render(&record, &results, Style { width, colour: false });
+    let text = render(&report, Style { width, colour: false });
     std::io::stdout().write_all(text.as_bytes())
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use cryptbench_record::{Record, Results};
+use cryptbench_answer::Report;
 
 use crate::drawing::{Drawing, Ink, svg};
 use crate::html;
@@ -32,13 +32,13 @@ impl Chart {
 }
 
 /// The charts of a record in the order of the page, including those that the page of a large record leaves out.
-pub fn charts(record: &Record, results: &Results) -> Vec<Chart> {
+pub fn charts(report: &Report<'_>) -> Vec<Chart> {
     let mut names = HashSet::new();
-    html::drawings(record, results)
+    html::drawings(report)
         .into_iter()
         .map(|drawing| {
             let name = unused(&slug(&drawing.title), &mut names);
-            Chart { name, drawing, run: record.run_id.clone() }
+            Chart { name, drawing, run: report.record.run_id.clone() }
         })
         .collect()
 }

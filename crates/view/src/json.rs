@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use cryptbench_answer::answer::{Open, answer};
-use cryptbench_answer::figure;
+use cryptbench_answer::answer::Open;
 use cryptbench_answer::figure::{Columns, Figure, Ladder, Mark, Rung};
 use cryptbench_answer::kinds::sizes_explained;
 use cryptbench_answer::opening::OpeningRow;
 use cryptbench_answer::quantity::{FINE_BELOW, NONE, cpu, fraction, kept_spread};
 use cryptbench_answer::surroundings::meta;
-use cryptbench_estimate::lookup::Lookup;
+use cryptbench_answer::{Report, figure};
 use cryptbench_estimate::ranking::Mean;
-use cryptbench_record::{Record, Results};
+use cryptbench_record::Record;
 use serde_json::{Value, json};
 
 /// Percents below which a mean of several workloads has a decimal.
@@ -20,10 +19,10 @@ const FINE_MEAN: f64 = 19.95;
 /// Headline, table, what to take and to avoid, and what is open. `here` is the directory in which
 /// commands will be typed.
 #[must_use]
-pub fn render(record: &Record, results: &Results, here: Option<&Path>) -> Value {
-    let lookup = Lookup::new(record, &results.cells);
-    let answer = answer(&lookup, here);
-    let open = |open: &Open| json!({ "text": open.text, "command": open.command });
+pub fn render(report: &Report<'_>, here: Option<&Path>) -> Value {
+    let Report { record, answer, .. } = report;
+    let command = |open: &Open| open.command.as_ref().map(|command| command.typed(here));
+    let open = |open: &Open| json!({ "text": open.text, "command": command(open) });
     json!({
         "schema": "cryptbench.answer/1",
         "run": record.run_id,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_estimate::comparison::compare_arms;
+use cryptbench_estimate::comparison::compare;
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Verdict};
 
@@ -83,7 +83,7 @@ fn all_settings(arm: &Arm) -> BTreeMap<String, String> {
 /// The largest gain of a change that makes no workload slower, with the size that orders it.
 fn gain(lookup: &Lookup<'_>, names: &Names, change: &Change<'_>) -> Option<(f64, String, String)> {
     let Change { setting, from, to, slower, faster } = change;
-    let compared = compare_arms(lookup, &faster.id, &slower.id);
+    let compared = compare(lookup, &faster.id, &slower.id);
     if compared.iter().any(|c| matches!(c.verdict, Verdict::Costs { .. })) {
         return None;
     }

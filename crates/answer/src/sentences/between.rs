@@ -1,7 +1,7 @@
 //! How the arms compare with each other: cipher with cipher, and layer with cipher.
 
 use cryptbench_estimate::chain::is_null_layer_of;
-use cryptbench_estimate::comparison::{Comparison, compare_arms};
+use cryptbench_estimate::comparison::{Comparison, compare};
 use cryptbench_estimate::soundness::{has_known_weakness, is_unsound};
 use cryptbench_record::{Arm, ArmRole, Cell, Verdict};
 
@@ -26,7 +26,7 @@ pub(super) fn encrypted_arms(view: &View<'_>) -> Option<Sentence> {
 }
 
 fn two(view: &View<'_>, first: &Arm, second: &Arm) -> Option<String> {
-    let compared = compare_arms(view.lookup, &second.id, &first.id);
+    let compared = compare(view.lookup, &second.id, &first.id);
     let slower = where_verdict(&compared, |v| matches!(v, Verdict::Costs { .. }));
     let faster = where_verdict(&compared, |v| matches!(v, Verdict::Gains { .. }));
     let (label, other) = (&second.label, &first.label);
@@ -83,7 +83,7 @@ fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
         .iter()
         .copied()
         .filter(|arm| arm.id != best.id)
-        .map(|arm| (arm, compare_arms(view.lookup, &arm.id, &best.id)))
+        .map(|arm| (arm, compare(view.lookup, &arm.id, &best.id)))
         .filter(|(_, compared)| !compared.is_empty())
         .collect();
     let beaten = |compared: &[Comparison]| {
@@ -139,7 +139,7 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
         .min_by(|a, b| a.2.total_cmp(&b.2));
     let Some((arm, cell, ratio)) = worst else { return layer_alone(view, null) };
     let layer = cryptbench_estimate::cells::cell(view.cells, &cell.workload, &null.id)?.kept?;
-    let compared = compare_arms(view.lookup, &arm.id, &null.id);
+    let compared = compare(view.lookup, &arm.id, &null.id);
     let cipher = compared.iter().find(|c| c.workload == cell.workload)?.estimate;
     let share = cipher.ratio.ln() / ratio.ln();
     let most = if share >= MOST_OF_IT {

@@ -34,7 +34,7 @@ impl Sentence {
 
 /// The sentences of [`Results::sentences`], verdict first.
 pub fn sentences(lookup: &Lookup<'_>) -> Vec<String> {
-    let view = View { record: lookup.record, cells: lookup.cells, lookup };
+    let view = View { record: lookup.record, cells: &lookup.cells, lookup };
     if view.workloads().iter().any(|w| w.operation == Operation::Unlock) {
         // There is no share of plain speed: plain storage has nothing to open.
         return unlock::openings(&view);
@@ -62,7 +62,7 @@ pub fn sentences(lookup: &Lookup<'_>) -> Vec<String> {
 
 /// What the figures rest on, and whether the systems encrypted.
 pub fn basis(lookup: &Lookup<'_>) -> Vec<String> {
-    let view = View { record: lookup.record, cells: lookup.cells, lookup };
+    let view = View { record: lookup.record, cells: &lookup.cells, lookup };
     trust::basis(&view).into_iter().chain(evidence::proof(&view)).map(|s| s.text).collect()
 }
 

@@ -1,8 +1,7 @@
 //! What a run advises, and that it stays silent where its figures do not carry a sentence.
 
+use cryptbench_answer::Labelled;
 use cryptbench_answer::advice::observations;
-use cryptbench_answer::analyse;
-use cryptbench_estimate::cells::cells;
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::Record;
 
@@ -11,7 +10,7 @@ use crate::fixture::{
 };
 
 fn advice(record: &Record) -> Vec<String> {
-    analyse(record).advice
+    Labelled::of(record).report().results().advice
 }
 
 fn of(arms: Vec<FixtureArm>) -> Vec<String> {
@@ -23,7 +22,7 @@ fn of(arms: Vec<FixtureArm>) -> Vec<String> {
 fn observed(arms: Vec<FixtureArm>) -> Vec<String> {
     let arms = [vec![plain(), plain_again(), null_layer(&[0.98])], arms].concat();
     let record = Fixture { arms, ..Fixture::default() }.record();
-    observations(&Lookup::new(&record, &cells(&record)))
+    observations(&Lookup::of(&record))
 }
 
 fn told<'a>(advice: &'a [String], begins: &str) -> Option<&'a str> {

@@ -9,11 +9,11 @@ use std::process::{Child, ChildStdin, ChildStdout, ExitCode, Stdio};
 use anyhow::anyhow;
 use cryptbench_os::process::{in_own_group, this_program};
 use cryptbench_os::user::{Asker, run_as};
-use cryptbench_record::{Event, Record, TrialLog};
+use cryptbench_record::{Event, TrialLog};
 use cryptbench_runner::RunError;
 use serde::{Deserialize, Serialize};
 
-use super::{Files, Saved, unfit};
+use super::{Files, Saved, Whole, unfit};
 use crate::say::print_bytes;
 
 /// The hidden command that starts such a process.
@@ -34,7 +34,7 @@ enum Order {
     /// An event for the log.
     Append(Box<Event>),
     /// Record and page.
-    Save(Box<Record>),
+    Save(Box<Whole>),
 }
 
 /// The process's answers.
@@ -104,8 +104,8 @@ impl Keeper {
     }
 
     /// Writes record and page.
-    pub fn save(&mut self, record: &Record) -> Saved {
-        match self.ask(&Order::Save(Box::new(record.clone()))) {
+    pub fn save(&mut self, run: &Whole) -> Saved {
+        match self.ask(&Order::Save(Box::new(run.clone()))) {
             Ok(Answer::SavedIn(path)) => Saved::In(path.into()),
             Ok(Answer::SavedElsewhere(path, why)) => Saved::Elsewhere(path.into(), anyhow!(why)),
             Ok(Answer::SavedNowhere(why)) => Saved::Nowhere(anyhow!(why)),
@@ -186,7 +186,7 @@ impl Kept {
                 let log = self.log.as_mut().ok_or_else(|| ErrorKind::NotFound.into());
                 done(log.and_then(|log| log.append(&event)))
             }
-            Order::Save(record) => match self.files().map(|files| files.save(&record)) {
+            Order::Save(run) => match self.files().map(|files| files.save(&run)) {
                 Ok(Saved::In(path)) => Answer::SavedIn(path.into()),
                 Ok(Saved::Elsewhere(path, why)) => {
                     Answer::SavedElsewhere(path.into(), format!("{why:#}"))

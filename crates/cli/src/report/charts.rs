@@ -7,8 +7,8 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
+use cryptbench_answer::Report;
 use cryptbench_os::{Directory, NewFile};
-use cryptbench_record::Record;
 use cryptbench_text::shown;
 use cryptbench_view::charts::{Chart, charts};
 use cryptbench_view::drawing::MARK;
@@ -24,9 +24,8 @@ pub const FORMATS: &str = match cfg!(feature = "png") {
 
 /// Writes all charts into `directory`, which is created if it is missing, and returns their number. Refuses, before
 /// anything is written, if a file has the name of a chart but is not one of this program's.
-pub fn write(record: &Record, directory: &Path) -> anyhow::Result<usize> {
-    let results = record.results.as_ref().expect("derived by the caller");
-    let charts = charts(record, results);
+pub fn write(report: &Report<'_>, directory: &Path) -> anyhow::Result<usize> {
+    let charts = charts(report);
     let place = Place::open(directory)?;
     let name = |chart: &Chart, ending: &str| OsString::from(format!("{}.{ending}", chart.name));
     for chart in &charts {

@@ -50,9 +50,10 @@ fn records() {
         }
         let _ = cryptbench_fleet::read(path);
         let Ok(record) = cryptbench_record::read(path) else { return };
-        let results = cryptbench_answer::analyse(&record);
-        let _ = cryptbench_view::table::markdown::render(&record, &results);
-        let _ = cryptbench_view::html::page(&record, &results);
+        let labelled = cryptbench_answer::Labelled::of(&record);
+        let report = labelled.report();
+        let _ = cryptbench_view::table::markdown::render(&report);
+        let _ = cryptbench_view::html::page(&report);
     });
 }
 
@@ -75,8 +76,8 @@ fn logs() {
         fs::create_dir_all(&run).unwrap();
         fs::copy(path, run.join(cryptbench_record::LOG)).unwrap();
         if let Ok(lines) = cryptbench_record::read_log(&run) {
-            let _ =
-                cryptbench_record::fold(&lines).map(|record| cryptbench_answer::analyse(&record));
+            let _ = cryptbench_record::fold(&lines)
+                .map(|record| cryptbench_answer::Labelled::of(&record).report().results());
             let _ = cryptbench_record::fold_to_resume(&lines);
         }
     });

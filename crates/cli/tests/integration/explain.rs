@@ -20,8 +20,8 @@ fn everything_about_one_cell_of_a_real_record() {
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/builtin-only.json"),
     )
     .unwrap();
-    let results = cryptbench_answer::analyse(&record);
-    for cell in results.cells.iter().filter(|c| c.kept.is_some()) {
+    let cells = cryptbench_estimate::cells::cells(&record);
+    for cell in cells.iter().filter(|c| c.kept.is_some()) {
         let done = explained(&format!("{}/{}", cell.workload, cell.arm), "200");
         let shown = text(&done.stdout);
         assert!(done.status.success(), "{}", text(&done.stderr));

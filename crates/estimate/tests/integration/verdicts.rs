@@ -2,6 +2,7 @@
 
 use cryptbench_estimate::cells::{arm_cells, cell, cells};
 use cryptbench_estimate::comparison::compare;
+use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Cell, StopReason, Verdict};
 
 use crate::fixture::{Fixture, encrypted, plain, plain_again};
@@ -168,9 +169,8 @@ fn percentiles_that_trials_do_not_support_stay_empty() {
 #[test]
 fn arms_are_compared_with_each_other_by_the_same_rules() {
     let record = Fixture::default().record();
-    let found = cells(&record);
     let (small, large) = ("builtin/aes-256-xts-512-b", "builtin/aes-256-xts-4096-b");
-    let compared = compare(&record, &found, large, small);
+    let compared = compare(&Lookup::of(&record), large, small);
     assert_eq!(compared.len(), 8);
     let truth = 0.94 / 0.86;
     let first = &compared[0];

@@ -3,7 +3,7 @@
 use std::fs;
 
 use cryptbench_fleet::{FAILURE, Failure, Shared};
-use cryptbench_record::Machine;
+use cryptbench_record::{Machine, to_json};
 
 use crate::made::{FAST, Normal, record};
 
@@ -34,15 +34,15 @@ fn a_record_takes_the_failure_back_and_a_partial_one_is_replaced() {
     assert!(names().len() == 1 && names()[0].ends_with(".failed.json"), "{:?}", names());
     assert!(!shared.is_done(&node));
     whole.partial = true;
-    shared.leave(&node, &whole).unwrap();
+    shared.leave(&node, &to_json(&whole)).unwrap();
     assert!(!shared.is_done(&node), "what was cut short is measured again");
     whole.partial = false;
-    let path = shared.leave(&node, &whole).unwrap();
+    let path = shared.leave(&node, &to_json(&whole)).unwrap();
     assert!(shared.is_done(&node));
     assert_eq!(names(), [path.file_name().unwrap().to_str().unwrap()]);
     assert_eq!(cryptbench_record::read(&path).unwrap().node, Some(node.clone()));
     // A run that compared nothing is no answer.
     whole.trials.retain(|t| t.arm == "plain");
-    shared.leave(&node, &whole).unwrap();
+    shared.leave(&node, &to_json(&whole)).unwrap();
     assert!(!shared.is_done(&node));
 }

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use cryptbench_record::{Arm, ArmRole, Pattern, Record, Trial, Workload, log_ratios, trials_of};
+use cryptbench_record::{
+    Arm, ArmRole, Cell, Pattern, Record, Trial, Workload, log_ratios, trials_of,
+};
 use cryptbench_stats::estimate;
 
 use super::{Part, Told};
@@ -107,13 +109,13 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(super) fn of(record: &'a Record) -> Self {
+    pub(super) fn of(record: &'a Record, cells: &'a [Cell]) -> Self {
         let mut trials: HashMap<&str, Vec<&Trial>> = HashMap::new();
         for trial in &record.trials {
             trials.entry(&trial.workload).or_default().push(trial);
         }
-        let cells = record.results.iter().flat_map(|r| &r.cells);
-        let cached = cells.filter(|c| c.cached).map(|c| (&c.workload[..], &c.arm[..])).collect();
+        let cached =
+            cells.iter().filter(|c| c.cached).map(|c| (&c.workload[..], &c.arm[..])).collect();
         let plain = record.plan.arms.iter().find(|a| a.role == ArmRole::Plain);
         Self { record, plain, trials, cached }
     }

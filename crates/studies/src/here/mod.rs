@@ -8,7 +8,7 @@
 mod claims;
 mod figures;
 
-use cryptbench_record::Record;
+use cryptbench_record::{Cell, Record};
 use serde::Serialize;
 
 use crate::study::Letter;
@@ -65,10 +65,11 @@ pub struct Part {
     pub figure: String,
 }
 
-/// Tests every conclusion that the records can carry, of one study or of all. Records of one machine and device belong
+/// Tests every conclusion that the records, each with its cells, can carry, of one study or of all. Records of one machine and device belong
 /// together, as `run --study` makes them.
-pub fn conclusions(study: Option<Letter>, records: &[&Record]) -> Vec<Tested> {
-    let views: Vec<View<'_>> = records.iter().map(|record| View::of(record)).collect();
+pub fn conclusions(study: Option<Letter>, records: &[(&Record, &[Cell])]) -> Vec<Tested> {
+    let views: Vec<View<'_>> =
+        records.iter().map(|(record, cells)| View::of(record, cells)).collect();
     let claims = claims::CLAIMS.iter().filter(|c| study.is_none_or(|study| c.study == study));
     claims
         .filter_map(|claim| {

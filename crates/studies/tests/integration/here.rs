@@ -55,7 +55,7 @@ fn told(tested: &[Tested], id: &str) -> Told {
 
 #[test]
 fn a_disk_that_loses_what_study_a_says_bears_it_out() {
-    let tested = conclusions(Some(Letter::A), &[&record(0.3, 0.6, 0.001)]);
+    let tested = conclusions(Some(Letter::A), &[(&record(0.3, 0.6, 0.001), &[])]);
     for id in ["hdd-small-speed", "hdd-large-speed", "small-suffer-more", "writes-like-reads"] {
         assert_eq!(told(&tested, id), Told::Holds, "{id}");
     }
@@ -68,10 +68,10 @@ fn a_disk_that_loses_what_study_a_says_bears_it_out() {
 
 #[test]
 fn a_disk_that_loses_otherwise_does_not_and_noise_tells_nothing() {
-    let tested = conclusions(None, &[&record(0.9, 0.6, 0.001)]);
+    let tested = conclusions(None, &[(&record(0.9, 0.6, 0.001), &[])]);
     assert_eq!(told(&tested, "hdd-small-speed"), Told::DoesNotHold);
     assert_eq!(told(&tested, "hdd-large-speed"), Told::Holds);
     assert_eq!(told(&tested, "small-suffer-more"), Told::DoesNotHold);
-    let noisy = conclusions(None, &[&record(0.3, 0.6, 0.3)]);
+    let noisy = conclusions(None, &[(&record(0.3, 0.6, 0.3), &[])]);
     assert_eq!(told(&noisy, "hdd-small-speed"), Told::CannotBeTold);
 }

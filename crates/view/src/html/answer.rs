@@ -64,7 +64,7 @@ fn open(open: &[Open]) -> Markup {
                     @for item in open {
                         li {
                             (whole(&item.text))
-                            @if let Some(command) = &item.command { " " (typed(command)) }
+                            @if let Some(command) = &item.command { " " (typed(&command.typed(None))) }
                         }
                     }
                 }

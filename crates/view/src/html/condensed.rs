@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::{Section, View, scrolling};
 
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
-    let series = condensed(&view.lookup);
+    let series = condensed(view.lookup);
     if series.iter().all(|s| s.arms.is_empty()) {
         return None;
     }

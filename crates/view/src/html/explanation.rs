@@ -34,9 +34,9 @@ pub(super) fn sections(view: &View<'_>) -> impl Iterator<Item = Section> {
 }
 
 fn added(view: &View<'_>) -> Option<Section> {
-    let sweeps = sweeps(&view.lookup);
+    let sweeps = sweeps(view.lookup);
     let found: Vec<(&Sweep<'_>, Vec<Added<'_>>)> =
-        sweeps.iter().map(|s| (s, s.added(&view.lookup))).filter(|(_, a)| !a.is_empty()).collect();
+        sweeps.iter().map(|s| (s, s.added(view.lookup))).filter(|(_, a)| !a.is_empty()).collect();
     let told = most_added(&found.first()?.1);
     let mut content = vec![Part::Text(html! {
         p.about {
@@ -131,7 +131,7 @@ fn fields(added: &Added<'_>) -> Vec<String> {
 }
 
 fn layer_and_cipher(view: &View<'_>) -> Option<Section> {
-    let chains = chains(&view.lookup);
+    let chains = chains(view.lookup);
     if chains.is_empty() || view.workloads().len() > MOST_CHARTED {
         return None;
     }

@@ -158,7 +158,7 @@ fn throughput(view: &View<'_>) -> Option<Section> {
 fn cpu_time(view: &View<'_>) -> Option<Section> {
     let measure = Measure::of(view.record);
     let value = |cell: &Cell| measure.seconds_per_gib(cell);
-    if view.results.cells.iter().all(|c| value(c) == 0.0 || value(c).is_nan()) {
+    if view.lookup.cells.iter().all(|c| value(c) == 0.0 || value(c).is_nan()) {
         return None;
     }
     let about = html! {

@@ -23,11 +23,8 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
         true => by_workload(view, &arms),
         false => by_arm(view, &arms),
     };
-    let cells = view
-        .results
-        .cells
-        .iter()
-        .filter(|c| c.kept.is_some() && arms.iter().any(|a| a.id == c.arm));
+    let cells =
+        view.lookup.cells.iter().filter(|c| c.kept.is_some() && arms.iter().any(|a| a.id == c.arm));
     let finding =
         format!("{} with intervals and verdicts", count(cells.count(), "figure", "figures"));
     let content = html! {

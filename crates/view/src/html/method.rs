@@ -212,7 +212,7 @@ fn settings(arm: &Arm) -> String {
 fn workloads(view: &View<'_>) -> Markup {
     let rows: Vec<(String, String)> = match view.workloads().len() > MOST_LISTED {
         false => view.workloads().iter().map(|w| (w.label.clone(), workload_words(w))).collect(),
-        true => condensed(&view.lookup)
+        true => condensed(view.lookup)
             .iter()
             .filter_map(|series| {
                 let n = thousands(series.workloads.len() as f64);

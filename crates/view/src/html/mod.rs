@@ -19,14 +19,13 @@ pub(crate) use figures::compact;
 pub(crate) use section::legend;
 
 use base64ct::{Base64, Encoding as _};
+use cryptbench_answer::Report;
 use cryptbench_answer::advice::observations;
-use cryptbench_answer::answer::answer;
-use cryptbench_answer::names::relabelled;
 use cryptbench_answer::picture::MOST_LISTED;
 use cryptbench_answer::quantity::unbroken;
 use cryptbench_answer::surroundings::{meta, occasion, surroundings, title};
 use cryptbench_estimate::lookup::Lookup;
-use cryptbench_record::{Arm, Record, Results, Workload};
+use cryptbench_record::{Arm, Record, Workload};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
@@ -72,10 +71,8 @@ impl Detail {
 
 /// The whole page of at most [`MOST_BYTES`]. It loads nothing, follows the reader's colour scheme, and is complete
 /// without its script, except for the table of raw trials.
-pub fn page(record: &Record, results: &Results) -> String {
-    let shown = relabelled(record);
-    let mut view = View::new(&shown, results);
-    view.stored = record;
+pub fn page(report: &Report<'_>) -> String {
+    let mut view = View::new(report);
     let frame = document(&view, &html! {}).into_string().len();
     for detail in Detail::ALL {
         view.detail = detail;
@@ -93,9 +90,8 @@ pub fn page(record: &Record, results: &Results) -> String {
 const SECTION_BYTES: usize = 2_000;
 
 /// Every chart, whatever the page itself leaves out.
-pub(super) fn drawings(record: &Record, results: &Results) -> Vec<Drawing> {
-    let shown = relabelled(record);
-    sections(&View::new(&shown, results)).into_iter().flat_map(Section::drawings).collect()
+pub(super) fn drawings(report: &Report<'_>) -> Vec<Drawing> {
+    sections(&View::new(report)).into_iter().flat_map(Section::drawings).collect()
 }
 
 fn document(view: &View<'_>, main: &Markup) -> Markup {
@@ -140,10 +136,9 @@ fn policy() -> String {
 
 /// Everything except the raw trials.
 fn content(view: &View<'_>) -> Markup {
-    let answer = answer(&view.lookup, None);
     let sections = sections(view);
     html! {
-        (answer::section(view, &answer))
+        (answer::section(view, &view.report.answer))
         (contents(&sections))
         @if let Some(what) = view.detail.left_out() {
             p.about {
@@ -186,23 +181,15 @@ fn contents(sections: &[Section]) -> Markup {
 
 /// What every section reads.
 struct View<'a> {
+    report: &'a Report<'a>,
     record: &'a Record,
-    /// The record as it is stored, for downloading.
-    stored: &'a Record,
-    results: &'a Results,
-    lookup: Lookup<'a>,
+    lookup: &'a Lookup<'a>,
     detail: Detail,
 }
 
 impl<'a> View<'a> {
-    fn new(record: &'a Record, results: &'a Results) -> Self {
-        Self {
-            record,
-            stored: record,
-            results,
-            lookup: Lookup::new(record, &results.cells),
-            detail: Detail::Whole,
-        }
+    fn new(report: &'a Report<'a>) -> Self {
+        Self { report, record: report.record, lookup: &report.lookup, detail: Detail::Whole }
     }
 
     /// Whether to draw charts that repeat the contents of tables.
@@ -225,11 +212,11 @@ impl<'a> View<'a> {
 
 /// The figures in sentences, besides the answer.
 fn verdict(view: &View<'_>) -> Section {
-    let observed = observations(&view.lookup);
+    let observed = observations(view.lookup);
     let content = html! {
-        @match view.results.sentences.is_empty() {
+        @match view.report.sentences.is_empty() {
             true => p { "There are no repeats, and so no verdict." },
-            false => ul { @for sentence in &view.results.sentences { li { (unbroken(sentence)) } } },
+            false => ul { @for sentence in &view.report.sentences { li { (unbroken(sentence)) } } },
         }
         @if !observed.is_empty() {
             h3 { "What else the figures show" }

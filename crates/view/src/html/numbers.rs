@@ -11,7 +11,7 @@ use super::trials::to_trials;
 use super::{Detail, Section, View, scrolling};
 
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
-    if view.results.cells.is_empty()
+    if view.lookup.cells.is_empty()
         || view.workloads().len() > MOST_LISTED
         || Form::of(view.record) == Form::Unlock
         || view.detail >= Detail::Least
@@ -80,7 +80,7 @@ fn table(view: &View<'_>) -> Markup {
 }
 
 fn noise(view: &View<'_>, workload: &str) -> Option<String> {
-    let cell = view.results.cells.iter().find(|c| c.workload == workload)?;
+    let cell = view.lookup.cells.iter().find(|c| c.workload == workload)?;
     cell.noise_of_mean.map(fraction)
 }
 

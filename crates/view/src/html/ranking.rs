@@ -12,7 +12,7 @@ use super::{Section, View, scrolling};
 const MOST_NAMED: usize = 12;
 
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
-    let ranking = ranking(&view.lookup).filter(Ranking::is_telling)?;
+    let ranking = ranking(view.lookup).filter(Ranking::is_telling)?;
     let headings =
         ["System", "Place", "% of plain", "Interval", "Reads", "Writes"].map(str::to_owned);
     let rows: Vec<_> =

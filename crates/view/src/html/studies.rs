@@ -6,7 +6,7 @@ use maud::html;
 use super::{Section, View, scrolling};
 
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
-    let tested = tested(view.record);
+    let tested = tested(view.lookup);
     if tested.is_empty() {
         return None;
     }

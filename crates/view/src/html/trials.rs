@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cryptbench_answer::quantity::thousands;
-use cryptbench_record::{Cell, Record, Trial};
+use cryptbench_record::{Cell, Trial};
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ fn data_block(json: &str) -> Markup {
 
 /// The whole record, otherwise the table of its trials, otherwise nothing.
 fn carried(view: &View<'_>, room: usize) -> Option<Carried> {
-    let record = Record { results: Some(view.results.clone()), ..view.stored.clone() };
+    let record = view.report.document();
     let json = serde_json::to_string(&record).ok()?;
     if json.len() <= room {
         return Some(Carried { json, whole: true });

@@ -2,13 +2,13 @@
 //!
 //! Numbers are written in full with a decimal point; unknown values are empty.
 
-use cryptbench_record::{Record, Results};
+use cryptbench_answer::Report;
 
 use super::tidy::{Rows, Value, table};
 
 /// A table of the record as text that ends with a newline.
-pub fn render(record: &Record, results: &Results, rows: Rows) -> String {
-    let table = table(record, results, rows);
+pub fn render(report: &Report<'_>, rows: Rows) -> String {
+    let table = table(report.stored, &report.lookup.cells, rows);
     let header = table.columns.iter().map(|(name, _)| (*name).to_owned()).collect();
     let rows = table.rows.iter().map(|row| row.iter().map(field).collect());
     lines(std::iter::once(header).chain(rows))

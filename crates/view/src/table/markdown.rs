@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use cryptbench_answer::answer::{Open, answer};
-use cryptbench_answer::names::{Names, relabelled};
+use cryptbench_answer::Report;
+use cryptbench_answer::answer::Answer;
+use cryptbench_answer::names::Names;
 use cryptbench_answer::picture::condensed::condensed;
 use cryptbench_answer::quantity::{NONE, count, duration, fraction, headline, kept};
 use cryptbench_answer::sentences::basis;
@@ -13,7 +14,7 @@ use cryptbench_answer::wording::{LEGEND, stop_words, verdict_mark};
 use cryptbench_estimate::arms::{compared, drawn};
 use cryptbench_estimate::form::Form;
 use cryptbench_estimate::lookup::Lookup;
-use cryptbench_record::{Arm, Cell, Record, Results, Verdict, Workload};
+use cryptbench_record::{Arm, Cell, Verdict, Workload};
 
 /// Beyond this many arms they become the rows.
 const MOST_COLUMNS: usize = 5;
@@ -25,15 +26,14 @@ const MOST_ROWS: usize = 24;
 const FACTS: [&str; 5] = ["machine", "system", "disk", "file system", "engine"];
 
 /// The whole report, ending with a newline.
-pub fn render(record: &Record, results: &Results) -> String {
-    let record = &*relabelled(record);
-    let lookup = Lookup::new(record, &results.cells);
+pub fn render(report: &Report<'_>) -> String {
+    let Report { record, lookup, answer, .. } = report;
     let mut out = format!("## {}\n\n", escaped(&title(record)));
-    match results.sentences.is_empty() {
+    match report.sentences.is_empty() {
         true => out.push_str("There are no repeats, and so no verdict.\n"),
-        false => out.push_str(&summary(&lookup)),
+        false => out.push_str(&summary(answer)),
     }
-    let (rows, about) = table(&lookup);
+    let (rows, about) = table(report);
     if !rows.is_empty() {
         let _ = write!(out, "\n{}\n{about}\n", grid(&rows));
     }
@@ -44,15 +44,14 @@ pub fn render(record: &Record, results: &Results) -> String {
     for note in &record.notes {
         let _ = writeln!(out, "- note: {}", escaped(note));
     }
-    let _ = write!(out, "\n### How\n\n{}\n", how(&lookup));
+    let _ = write!(out, "\n### How\n\n{}\n", how(lookup));
     out
 }
 
 /// The headline, and what to take, to avoid and to settle.
-fn summary(lookup: &Lookup<'_>) -> String {
-    let answer = answer(lookup, None);
+fn summary(answer: &Answer<'_>) -> String {
     let mut out = format!("**{}**\n", escaped(&answer.headline.join(" ")));
-    let open: Vec<String> = answer.open.iter().map(Open::line).collect();
+    let open: Vec<String> = answer.open.iter().map(|open| open.line(None)).collect();
     let mut gap = "\n";
     for (name, lines) in [("Take", &answer.take), ("Avoid", &answer.avoid), ("Open", &open)] {
         for line in lines {
@@ -64,11 +63,13 @@ fn summary(lookup: &Lookup<'_>) -> String {
 }
 
 /// Heading and rows of the one table, and what its fields are.
-fn table(lookup: &Lookup<'_>) -> (Vec<Vec<String>>, String) {
+fn table(report: &Report<'_>) -> (Vec<Vec<String>>, String) {
+    let lookup = &report.lookup;
     let workloads: Vec<&Workload> = lookup.workloads().iter().collect();
     let unlock = Form::of(lookup.record) == Form::Unlock;
     // Volumes that are opened have good names as they are.
-    let names = if unlock { Names::default() } else { Names::of(&lookup.record.plan) };
+    let labels = Names::default();
+    let names = if unlock { &labels } else { &report.names };
     let arms = if unlock { drawn(lookup.arms()) } else { compared(lookup.arms()) };
     if workloads.is_empty() || arms.is_empty() {
         return (Vec::new(), String::new());
@@ -76,10 +77,10 @@ fn table(lookup: &Lookup<'_>) -> (Vec<Vec<String>>, String) {
     if unlock {
         let field = |w: &Workload, a: &Arm| speed(w, lookup.cell(w, a));
         let about = "Median time of an opening.".to_owned();
-        return (crossed(&names, &workloads, &arms, &[], field), about);
+        return (crossed(names, &workloads, &arms, &[], field), about);
     }
     if workloads.len() > MOST_ROWS {
-        return (by_series(lookup, &names, &arms), about(lookup, true));
+        return (by_series(lookup, names, &arms), about(lookup, true));
     }
     let plain = |w: &Workload| speed(w, lookup.plain(w));
     let noise = |w: &Workload| {
@@ -87,7 +88,7 @@ fn table(lookup: &Lookup<'_>) -> (Vec<Vec<String>>, String) {
     };
     let first: [First<'_>; 2] = [("plain", &plain), ("noise", &noise)];
     let field = |w: &Workload, a: &Arm| judged(lookup.cell(w, a));
-    (crossed(&names, &workloads, &arms, &first, field), about(lookup, false))
+    (crossed(names, &workloads, &arms, &first, field), about(lookup, false))
 }
 
 /// The columns of a workload before the arms: its name and its field.

@@ -26,12 +26,12 @@ mod unlock;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cryptbench_answer::wording::measure_words;
-use cryptbench_record::{ArmRole, Record, Results};
+use cryptbench_record::{ArmRole, Record};
 
 pub use self::cell::{NoSuchCell, explain};
 use crate::prose;
+use cryptbench_answer::Report;
 use cryptbench_answer::advice::observations;
-use cryptbench_answer::names::relabelled;
 use cryptbench_answer::picture::peers::peers;
 use cryptbench_answer::quantity::{NO_BREAK, is_time, thousands, unbroken};
 use cryptbench_answer::remarks::remarks;
@@ -72,31 +72,30 @@ impl Style {
 
 /// All figures as text, ending with a newline. Holds no cursor movement; without
 /// [`Style::colour`] no escape sequence at all.
-pub fn render(record: &Record, results: &Results, style: Style) -> String {
-    let record = &*relabelled(record);
+pub fn render(report: &Report<'_>, style: Style) -> String {
+    let Report { record, lookup, answer, .. } = report;
     let width = style.columns();
-    let lookup = Lookup::new(record, &results.cells);
     let mut parts = vec![header::header(record, width)];
-    let picture = picture::picture(&lookup, width);
+    let picture = picture::picture(lookup, width);
     let table = match record.plan.workloads.len() > MOST_ROWS {
-        true => Some(table::Laid { text: condensed::table(&lookup, width), detailed: false }),
+        true => Some(table::Laid { text: condensed::table(lookup, width), detailed: false }),
         // Opening a volume has no counterpart on plain storage: its picture shows everything.
         false if picture.is_some() && Form::of(record) == Form::Unlock => None,
-        false => Some(table::table(&lookup, width)),
+        false => Some(table::table(lookup, width)),
     };
     parts.extend(picture);
-    let legend = table.as_ref().and_then(|t| legend(&lookup, t.detailed, width));
+    let legend = table.as_ref().and_then(|t| legend(lookup, t.detailed, width));
     parts.extend(table.map(|t| t.text));
     parts.extend(legend);
     if Form::of(record) != Form::Copies {
-        parts.extend(peers(&lookup).map(|peers| peers::table(&peers, MOST_ROWS, width)));
+        parts.extend(peers(lookup).map(|peers| peers::table(&peers, MOST_ROWS, width)));
     }
     let block = if width >= LEAST_BESIDE { (width - layout::BLOCK_GAP) / 2 } else { width };
     let blocks: Vec<String> = [
-        explanation::section(&lookup, block),
+        explanation::section(lookup, block),
         split::table(record, block),
         evidence::section(record, block),
-        ranking(&lookup)
+        ranking(lookup)
             .filter(Ranking::is_telling)
             .map(|r| ranking::table(&r, record.plan.confidence, block)),
     ]
@@ -107,7 +106,7 @@ pub fn render(record: &Record, results: &Results, style: Style) -> String {
         parts.push(layout::beside(&blocks, width));
     }
     parts.extend(crate::studies::full(
-        &cryptbench_answer::studies::tested(record),
+        &cryptbench_answer::studies::tested(lookup),
         width.min(MOST_PROSE),
     ));
     let remarks: Vec<String> = particular(record, width)
@@ -118,14 +117,15 @@ pub fn render(record: &Record, results: &Results, style: Style) -> String {
     if !remarks.is_empty() {
         parts.push(remarks.join("\n"));
     }
-    if !results.sentences.is_empty() {
-        parts.push(paragraphs(&results.sentences, width));
+    if !report.sentences.is_empty() {
+        parts.push(paragraphs(&report.sentences, width));
     }
-    let open = answer::open(&lookup);
+    let open = answer.open.iter().map(|open| open.line(None)).collect();
+    let advice = answer.advice().cloned().collect();
     for (title, lines) in [
-        ("Advice, from these figures alone:", &results.advice),
+        ("Advice, from these figures alone:", &advice),
         ("Open:", &open),
-        ("What else the figures show:", &observations(&lookup)),
+        ("What else the figures show:", &observations(lookup)),
     ] {
         if !lines.is_empty() {
             let lines = lines.iter().map(|s| wrap(s, "- ", "  ", width));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cryptbench_answer::analyse;
+use cryptbench_answer::Labelled;
 use cryptbench_record::{ArmRole, EmulatedDevice, Evidence, Record, StopReason};
 use cryptbench_view::terminal::Style;
 use cryptbench_view::terminal::answer::{Outlook, render};
@@ -20,7 +20,7 @@ const OUTLOOK: Outlook<'_> = Outlook {
 };
 
 fn answer(record: &Record, width: usize) -> String {
-    render(record, &analyse(record), Style { width, colour: false }, OUTLOOK)
+    render(&Labelled::of(record).report(), Style { width, colour: false }, OUTLOOK)
 }
 
 /// Without line breaks.
@@ -254,7 +254,7 @@ fn what_is_undecided_names_its_repeats_and_the_run_that_decides() {
     assert!(text.contains("8 repeats ran; about "), "{text}");
     assert!(text.contains("cryptbench run /home/me --budget "), "{text}");
     let here = Outlook { here: Some(Path::new("/home/me")), ..OUTLOOK };
-    let there = render(&record, &analyse(&record), Style { width: 80, colour: false }, here);
+    let there = render(&Labelled::of(&record).report(), Style { width: 80, colour: false }, here);
     assert!(flat(&there).contains("cryptbench run --budget "), "{there}");
 
     let hopeless = Fixture { noise_sd: 0.6, ..open };

@@ -1,12 +1,13 @@
 //! What a person reads of what lies on the disk, in a terminal and on the page.
 
-use cryptbench_answer::analyse;
+use cryptbench_answer::Labelled;
 use cryptbench_record::{
     ArmRole, Entropy, Evidence, Names, Randomness, Record, Rest, Reveals, Scan, Sizes,
 };
 use cryptbench_view::html;
 use cryptbench_view::terminal::{Style, render};
 
+use crate::analyse;
 use crate::fixture::Fixture;
 
 /// A record whose arms were looked at: all as it must be.
@@ -43,7 +44,7 @@ fn record() -> Record {
 }
 
 fn text(record: &Record) -> String {
-    render(record, &analyse(record), Style { width: 80, colour: false })
+    render(&Labelled::of(record).report(), Style { width: 80, colour: false })
 }
 
 /// The section alone, its lines joined.
@@ -57,7 +58,7 @@ fn section(record: &Record) -> String {
 fn without_evidence_there_is_no_section() {
     let record = Fixture::default().record();
     assert!(!text(&record).contains("What lies on the disk"));
-    assert!(!html::page(&record, &analyse(&record)).contains("What lies on the disk"));
+    assert!(!html::page(&Labelled::of(&record).report()).contains("What lies on the disk"));
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn all_is_well_and_it_is_said() {
     assert!(said.contains("No plaintext was found on the disk"), "{said}");
     assert!(said.contains("as far as it was searched"), "half of it: {said}");
     assert!(text(&record).lines().all(|line| line.chars().count() <= 80));
-    let page = html::page(&record, &analyse(&record));
+    let page = html::page(&Labelled::of(&record).report());
     assert!(page.contains("What lies on the disk") && page.contains("7.95"));
 }
 
@@ -126,7 +127,7 @@ fn plaintext_comes_before_every_figure() {
     assert!(sentences[0].starts_with(&label) && sentences[0].contains("does not encrypt"));
     assert!(!sentences.join(" ").contains("No plaintext was found"));
     assert!(section(&record).contains("FOUND"));
-    assert!(html::page(&record, &analyse(&record)).contains("<strong>FOUND</strong>"));
+    assert!(html::page(&Labelled::of(&record).report()).contains("<strong>FOUND</strong>"));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What is added per request and per byte, and what layer and cipher take, recovered from records where it is known.
 
-use cryptbench_answer::analyse;
+use cryptbench_answer::Labelled;
 use cryptbench_record::{Operation, Pattern, Record, Workload};
 use cryptbench_view::terminal::{Style, render};
 
+use crate::analyse;
 use crate::fixture::{Fixture, encrypted, null_layer, plain, plain_again};
 
 const SIZES: [u64; 8] = [4096, 8192, 16_384, 32_768, 65_536, 131_072, 262_144, 1_048_576];
@@ -48,7 +49,7 @@ fn swept(extra_s: impl Fn(u64) -> f64) -> Record {
 }
 
 fn shown(record: &Record) -> String {
-    render(record, &analyse(record), Style { width: 100, colour: false })
+    render(&Labelled::of(record).report(), Style { width: 100, colour: false })
 }
 
 #[test]

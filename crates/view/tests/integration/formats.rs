@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use cryptbench_answer::Labelled;
+use cryptbench_estimate::cells::cell;
 use cryptbench_prove::Schema;
 use cryptbench_record::{Arm, ArmRole, Cell, DiskCounts, JSON_SCHEMA, Record};
 
+use crate::analyse;
 use crate::fixture::{Fixture, encrypted, plain, plain_again, profiles};
-use cryptbench_answer::analyse;
-use cryptbench_estimate::cells::cell;
 #[cfg(feature = "png")]
 use cryptbench_view::charts::Chart;
 use cryptbench_view::charts::charts;
@@ -16,7 +17,7 @@ use cryptbench_view::table::{Rows, csv, markdown};
 use serde_json::{Value, json};
 
 fn csv_of(record: &Record, rows: Rows) -> String {
-    csv::render(record, &analyse(record), rows)
+    csv::render(&Labelled::of(record).report(), rows)
 }
 
 /// Rows by column, for text without quotes.
@@ -112,7 +113,7 @@ fn a_row_of_csv_says_what_reached_the_disk() {
 fn a_row_of_cells_is_what_the_results_say() {
     let record = small();
     let results = analyse(&record);
-    let text = csv::render(&record, &results, Rows::Cells);
+    let text = csv::render(&Labelled::of(&record).report(), Rows::Cells);
     for row in parsed(&text) {
         let cell = cell(&results.cells, row["workload"], row["arm"]).unwrap();
         let kept = cell.kept.map_or(String::new(), |e| e.ratio.to_string());
@@ -147,7 +148,7 @@ fn hostile_labels_stay_in_their_field() {
     let text = csv_of(&record, Rows::Trials);
     assert!(text.contains("\"a,b\"\"c\nd|e<b>`*\""));
     record.run_id = "a`b\n# c".to_owned();
-    let ticket = markdown::render(&record, &analyse(&record));
+    let ticket = markdown::render(&Labelled::of(&record).report());
     assert!(!ticket.contains("\n# c") && ticket.contains("`a'b'# c`"), "{ticket}");
     assert!(ticket.contains("a,b\"c d\\|e\\<b\\>\\`\\*"), "{ticket}");
     let rows: Vec<&str> = ticket.lines().filter(|l| l.starts_with('|')).collect();
@@ -157,15 +158,15 @@ fn hostile_labels_stay_in_their_field() {
 
 #[test]
 fn tickets_of_every_profile() {
-    insta::assert_snapshot!("markdown", markdown::render(&small(), &analyse(&small())));
+    insta::assert_snapshot!("markdown", markdown::render(&Labelled::of(&small()).report()));
     let many = (0..8).map(|i| encrypted(&format!("Cipher {i}"), 512, &[0.9], 0.1));
     let arms = [plain(), plain_again()].into_iter().chain(many).collect();
     let mut wide = Fixture { arms, ..Fixture::default() };
     wide.workloads.truncate(3);
     let wide = wide.record();
-    insta::assert_snapshot!("markdown_many_arms", markdown::render(&wide, &analyse(&wide)));
+    insta::assert_snapshot!("markdown_many_arms", markdown::render(&Labelled::of(&wide).report()));
     for (name, record) in profiles::all() {
-        let text = markdown::render(&record, &analyse(&record));
+        let text = markdown::render(&Labelled::of(&record).report());
         assert!(text.lines().count() < 60, "{name}: {} lines", text.lines().count());
         assert!(text.contains("\n|---|") && !text.contains("NaN"), "{name}: {text}");
         if matches!(name, "mount" | "atto") {
@@ -173,7 +174,7 @@ fn tickets_of_every_profile() {
         }
     }
     let empty = Fixture { workloads: Vec::new(), arms: Vec::new(), ..Fixture::default() }.record();
-    assert!(markdown::render(&empty, &analyse(&empty)).contains("no verdict"));
+    assert!(markdown::render(&Labelled::of(&empty).report()).contains("no verdict"));
 }
 
 /// A change of a sound record.
@@ -226,9 +227,10 @@ fn every_chart_of_the_page_is_a_file_of_its_own() {
         .into_iter()
         .chain(profiles::all().into_iter().filter(|(n, _)| *n != "iozone"))
     {
-        let results = analyse(&record);
-        let found = charts(&record, &results);
-        let page = cryptbench_view::html::page(&record, &results);
+        let labelled = Labelled::of(&record);
+        let report = labelled.report();
+        let found = charts(&report);
+        let page = cryptbench_view::html::page(&report);
         assert_eq!(found.len(), page.matches("<svg class=\"chart").count(), "{name}");
         let names: HashSet<&str> = found.iter().map(|c| c.name.as_str()).collect();
         assert_eq!(names.len(), found.len(), "{name}");
@@ -246,7 +248,7 @@ fn bars_are_as_long_as_the_estimates_that_they_show() {
     let record = small();
     let results = analyse(&record);
     let mut scales: Vec<f64> = Vec::new();
-    for chart in charts(&record, &results) {
+    for chart in charts(&Labelled::of(&record).report()) {
         let title = chart.drawing.title.as_str();
         let Some(label) = title.strip_prefix("Percent of plain speed, ") else { continue };
         let workload = record.plan.workloads.iter().find(|w| w.label == label).unwrap();
@@ -270,7 +272,7 @@ fn bars_are_as_long_as_the_estimates_that_they_show() {
 #[test]
 fn a_png_has_the_colours_and_the_letters_of_its_chart() {
     let record = small();
-    let found = charts(&record, &analyse(&record));
+    let found = charts(&Labelled::of(&record).report());
     let is_kept = |c: &&Chart| c.drawing.title.starts_with("Percent of plain speed");
     let chart = found.iter().find(is_kept).unwrap();
     let picture = |chart: &Chart| {

@@ -1,7 +1,7 @@
 //! The page is well formed, loads nothing, and survives records that are hostile, broken or empty.
 
 use base64ct::{Base64, Encoding as _};
-use cryptbench_answer::analyse;
+use cryptbench_answer::Labelled;
 use cryptbench_record::{EmulatedDevice, Record, StopReason};
 use cryptbench_view::html;
 use sha2::{Digest as _, Sha256};
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::fixture::{Fixture, encrypted, plain, plain_again, volume};
 
 fn page(record: &Record) -> String {
-    html::page(record, &analyse(record))
+    html::page(&Labelled::of(record).report())
 }
 
 /// Names of the open elements must match those of the closing tags, in order.
@@ -263,10 +263,7 @@ fn settings_workloads_and_cpu_time_are_in_the_method() {
     {
         assert!(page.contains(part), "{part}");
     }
-    let page = html::page(
-        &crate::fixture::profiles::crystaldiskmark().record(),
-        &analyse(&crate::fixture::profiles::crystaldiskmark().record()),
-    );
+    let page = self::page(&crate::fixture::profiles::crystaldiskmark().record());
     for part in ["Whose CPU time it was", "16 threads", "70 % reads", "file of 1 GiB"] {
         assert!(page.contains(part), "{part}");
     }

@@ -11,3 +11,10 @@ mod parquet;
 mod pictures;
 mod terminal;
 mod trouble;
+
+use cryptbench_answer::Labelled;
+use cryptbench_record::{Record, Results};
+
+fn analyse(record: &Record) -> Results {
+    Labelled::of(record).report().results()
+}

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use cryptbench_answer::analyse;
+use cryptbench_answer::Labelled;
 use cryptbench_record::Record;
 use cryptbench_view::table::{Rows, csv, parquet};
 use serde_json::Value;
@@ -21,17 +21,18 @@ for row in table.iter_rows():
 ";
 
 fn read_back(record: &Record, python: &Path) {
-    let results = analyse(record);
+    let labelled = Labelled::of(record);
+    let report = labelled.report();
     for (name, rows) in [("trials", Rows::Trials), ("cells", Rows::Cells)] {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("{name}-{}.parquet", record.trials.len()));
-        fs::write(&path, parquet::render(record, &results, rows)).unwrap();
+        fs::write(&path, parquet::render(&report, rows)).unwrap();
         let done = Command::new(python).args(["-c", READ]).arg(&path).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         let found = String::from_utf8(done.stdout).unwrap();
         let (types, found) = found.split_once('\n').unwrap();
         let types: serde_json::Map<String, Value> = serde_json::from_str(types).unwrap();
-        let text = csv::render(record, &results, rows);
+        let text = csv::render(&report, rows);
         let (names, lines) = text.split_once('\n').unwrap();
         assert_eq!(types.len(), names.split(',').count());
         assert!(names.split(',').all(|name| types.contains_key(name)), "{names}");

@@ -1,16 +1,17 @@
 //! The familiar pictures in the terminal: snapshots, widths, and numbers that follow from known costs.
 
-use cryptbench_answer::analyse;
+use cryptbench_answer::Labelled;
 use cryptbench_estimate::cells::cell;
 use cryptbench_record::{Pattern, Record, Trial};
 use cryptbench_view::terminal::{Style, render};
 
+use crate::analyse;
 use crate::fixture::{Fixture, encrypted, plain, plain_again, profiles};
 
 const SMALL_UNITS: &str = "builtin/aes-256-xts-512-b";
 
 fn text(record: &Record, width: usize) -> String {
-    render(record, &analyse(record), Style { width, colour: false })
+    render(&Labelled::of(record).report(), Style { width, colour: false })
 }
 
 /// iozone with three of its operations and files of up to 1 MiB, on one encrypted arm.

@@ -1,14 +1,15 @@
 //! What a person reads in a terminal: snapshots, widths, and no escape sequences unless asked for.
 
-use cryptbench_answer::analyse;
+use cryptbench_answer::Labelled;
 use cryptbench_record::{Evidence, Record, StopReason};
 use cryptbench_view::terminal::answer::brief;
 use cryptbench_view::terminal::{Style, explain, render};
 
+use crate::analyse;
 use crate::fixture::{Fixture, encrypted, null_layer, plain, plain_again, profiles, system};
 
 fn text(record: &Record, width: usize) -> String {
-    render(record, &analyse(record), Style { width, colour: false })
+    render(&Labelled::of(record).report(), Style { width, colour: false })
 }
 
 fn sentences(fixture: &Fixture) -> String {
@@ -122,9 +123,10 @@ fn no_line_is_wider_than_asked_for() {
             ..Evidence::default()
         };
         record.evidence = arms.map(looked_at).collect();
-        let results = analyse(&record);
+        let labelled = Labelled::of(&record);
+        let report = labelled.report();
         for width in (40..60).step_by(5).chain((60 + number % step..=220).step_by(step)) {
-            let text = render(&record, &results, Style { width, colour: false });
+            let text = render(&report, Style { width, colour: false });
             // Beyond 200 columns nothing gets wider.
             within(kind, &text, width.min(200));
         }
@@ -134,10 +136,11 @@ fn no_line_is_wider_than_asked_for() {
 #[test]
 fn no_line_of_a_profile_is_wider_than_asked_for() {
     for (kind, record) in profiles::all() {
-        let results = analyse(&record);
+        let labelled = Labelled::of(&record);
+        let report = labelled.report();
         let step = if nightly() { 7 } else { 17 };
         for width in (60..=220).step_by(step).chain([80, 139, 140, 200]) {
-            let text = render(&record, &results, Style { width, colour: false });
+            let text = render(&report, Style { width, colour: false });
             within(kind, &text, width.min(200));
         }
     }
@@ -168,7 +171,7 @@ fn a_wide_terminal_shows_every_figure_and_the_trials() {
 }
 
 fn explained(record: &Record, cell: &str, width: usize) -> Result<String, String> {
-    explain(record, &analyse(record), cell, Style { width, colour: false })
+    explain(&Labelled::of(record).report(), cell, Style { width, colour: false })
         .map_err(|e| e.to_string())
 }
 
@@ -312,10 +315,11 @@ fn a_verdict_is_marked_without_colour_and_explained() {
 #[test]
 fn colour_only_when_asked_for_and_no_cursor_control_ever() {
     let record = Fixture::default().record();
-    let results = analyse(&record);
-    let plain = render(&record, &results, Style { width: 120, colour: false });
+    let labelled = Labelled::of(&record);
+    let report = labelled.report();
+    let plain = render(&report, Style { width: 120, colour: false });
     assert!(!plain.contains('\u{1b}'));
-    let coloured = render(&record, &results, Style { width: 120, colour: true });
+    let coloured = render(&report, Style { width: 120, colour: true });
     assert!(coloured.contains('\u{1b}'));
     for part in coloured.split('\u{1b}').skip(1) {
         let end = part.find(|c: char| c.is_ascii_alphabetic()).unwrap();
@@ -346,11 +350,12 @@ fn foreign_text_cannot_steer_the_terminal() {
 #[test]
 fn what_is_brief_is_headline_and_take() {
     let record = Fixture::default().record();
-    let results = analyse(&record);
-    let short = brief(&record, &results, Style { width: 60, colour: false });
+    let labelled = Labelled::of(&record);
+    let report = labelled.report();
+    let short = brief(&report, Style { width: 60, colour: false });
     let joined: String = short.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(joined.contains(" of plain speed with AES-256 alone"), "{joined}");
-    assert!(joined.ends_with(&format!("Take {}", results.advice.join(" "))), "{joined}");
+    assert!(joined.ends_with(&format!("Take {}", report.results().advice.join(" "))), "{joined}");
 }
 
 #[test]
@@ -370,7 +375,7 @@ fn systems_are_ranked_by_what_they_keep_and_share_a_place_where_they_cannot_be_t
         ..Fixture::default()
     }
     .record();
-    let text = render(&record, &analyse(&record), Style { width: 80, colour: false });
+    let text = render(&Labelled::of(&record).report(), Style { width: 80, colour: false });
     let from = text.find("Ranked by the % of plain").expect("a ranking");
     let lines: Vec<&str> = text[from..].lines().take(9).collect();
     let starts = |line: usize, place: &str| {
@@ -393,7 +398,7 @@ fn systems_are_ranked_by_what_they_keep_and_share_a_place_where_they_cannot_be_t
         verified_bytes: 9,
         ..Evidence::default()
     });
-    let text = render(&record, &analyse(&record), Style { width: 80, colour: false });
+    let text = render(&Labelled::of(&record).report(), Style { width: 80, colour: false });
     let rest = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(rest.contains("is not as it must be: Quick one."), "{rest}");
 }

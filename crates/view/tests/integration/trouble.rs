@@ -1,6 +1,6 @@
 //! What an answer says of the machine and of runs that were too short: the machine's own trouble first, each with a remedy.
 
-use cryptbench_answer::analyse;
+use cryptbench_answer::Labelled;
 use cryptbench_record::{
     ArmRole, InUse, Operation, PairedTarget, Power, Record, StopReason, Trial, Workload,
 };
@@ -14,7 +14,7 @@ const OUTLOOK: Outlook<'_> =
 
 /// Without line breaks.
 fn answer(record: &Record) -> String {
-    let text = render(record, &analyse(record), Style { width: 80, colour: false }, OUTLOOK);
+    let text = render(&Labelled::of(record).report(), Style { width: 80, colour: false }, OUTLOOK);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

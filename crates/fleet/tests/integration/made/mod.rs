@@ -190,7 +190,7 @@ pub fn measured(
 /// Writes a record as its machine would.
 pub fn leave(directory: &Path, record: &Record) {
     let shared = cryptbench_fleet::Shared::open(directory).unwrap();
-    shared.leave(record.node.as_ref().unwrap(), record).unwrap();
+    shared.leave(record.node.as_ref().unwrap(), &cryptbench_record::to_json(record)).unwrap();
 }
 
 pub fn damage(directory: &Path, name: &str, text: &str) {

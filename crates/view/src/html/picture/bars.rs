@@ -10,7 +10,7 @@ use super::{Figure, Part, Picture, View, folded, kept, numbers};
 use crate::drawing::{Block, Side, TwoSided, arm_role};
 
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
-    let found = bars::bars(&view.lookup);
+    let found = bars::bars(view.lookup);
     let mut charts = Vec::new();
     for chart in &found {
         let of = if chart.title.is_empty() { String::new() } else { format!(", {}", chart.title) };

@@ -11,7 +11,7 @@ use crate::drawing::{Bar, Bars, Drawing, arm_role};
 use crate::html::scrolling;
 
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
-    let found = copies::copies(&view.lookup);
+    let found = copies::copies(view.lookup);
     let charts = found.iter().map(|(w, of_arms)| {
         let drawing = chart(view, w, of_arms);
         Figure { caption: w.label.clone(), drawing }
@@ -20,7 +20,7 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     (!found.is_empty()).then(|| Picture {
         heading: "Copies".to_owned(),
         about: html! {
-            "Bytes of a copy over the mean time, " (copies::rule_words(&view.lookup)) "; the whiskers are one \
+            "Bytes of a copy over the mean time, " (copies::rule_words(view.lookup)) "; the whiskers are one \
              standard deviation of that time to each side. Each chart has its own scale. What is kept is our \
              own estimate, from all trials."
         },

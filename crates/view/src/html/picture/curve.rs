@@ -9,7 +9,7 @@ use crate::drawing::{Surface, Trace, arm_role};
 use crate::html::scrolling;
 
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
-    let curve = curve::curve(&view.lookup)?;
+    let curve = curve::curve(view.lookup)?;
     let trace = |arm: &ArmCurve<'_>| Trace {
         label: arm.arm.label.clone(),
         points: arm.points.iter().map(|(at, v)| (*at as f64, v / 1e6)).collect(),

@@ -12,7 +12,7 @@ use crate::drawing::{Bar, Bars, Drawing, arm_role};
 use crate::html::scrolling;
 
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
-    let found = files::files(&view.lookup)?;
+    let found = files::files(view.lookup)?;
     let charts = found.rows.iter().map(|row| {
         let drawing = chart(view, &found, row);
         Figure { caption: row.workload.label.clone(), drawing }

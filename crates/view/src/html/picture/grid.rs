@@ -9,7 +9,7 @@ use super::{Figure, Part, Picture, View, folded, kept, numbers};
 use crate::drawing::{Cells, Number, arm_role};
 
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
-    let grid = grid::grid(&view.lookup)?;
+    let grid = grid::grid(view.lookup)?;
     let charts = grid
         .arms
         .iter()

@@ -9,7 +9,7 @@ use super::{Figure, Part, Picture, View, folded};
 use crate::drawing::{Role, SHADES, heat, heat_number};
 
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
-    let found = heatmap::heatmap(&view.lookup)?;
+    let found = heatmap::heatmap(view.lookup)?;
     Some(Picture {
         heading: "Difference to plain by file and record size".to_owned(),
         about: html! {

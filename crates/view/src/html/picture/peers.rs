@@ -8,7 +8,7 @@ use super::{Section, View, folded, numbers};
 use crate::html::scrolling;
 
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
-    let peers = peers(&view.lookup)?;
+    let peers = peers(view.lookup)?;
     let content = html! {
             p.about {
                 "For comparison with them: " (peers.estimator.words()) ". No verdict of this page rests on these \

@@ -11,7 +11,7 @@ use crate::drawing::{Bar, Bars, Drawing, arm_role};
 use crate::html::scrolling;
 
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
-    let found = unlock::unlock(&view.lookup)?;
+    let found = unlock::unlock(view.lookup)?;
     let charts = found.workloads.iter().enumerate().map(|(i, w)| {
         let drawing = chart(view, &found, i, w);
         Figure { caption: w.label.clone(), drawing }

@@ -4,7 +4,8 @@
 mod column;
 mod thrift;
 
-use cryptbench_record::{Record, Results};
+use cryptbench_answer::Report;
+use cryptbench_record::{Cell, Record};
 use thrift::Struct;
 
 use super::tidy::{Kind, Rows, Table, Value, table};
@@ -13,8 +14,9 @@ use super::tidy::{Kind, Rows, Table, Value, table};
 const MAGIC: &[u8; 4] = b"PAR1";
 
 /// A table of the record as the bytes of a file.
-pub fn render(record: &Record, results: &Results, rows: Rows) -> Vec<u8> {
-    file(&table(record, results, rows), rows, &record.program_version)
+pub fn render(report: &Report<'_>, rows: Rows) -> Vec<u8> {
+    let Report { stored, lookup, .. } = report;
+    file(&table(stored, &lookup.cells, rows), rows, &stored.program_version)
 }
 
 /// Rows of many records, for one file: those of [`render`], behind columns of text that say whose they are.
@@ -26,13 +28,8 @@ pub struct Gathered {
 impl Gathered {
     /// The rows of one record, each with `lead` before its own columns.
     #[must_use]
-    pub fn of(
-        record: &Record,
-        results: &Results,
-        rows: Rows,
-        lead: &[(&'static str, &str)],
-    ) -> Self {
-        let own = table(record, results, rows);
+    pub fn of(record: &Record, cells: &[Cell], rows: Rows, lead: &[(&'static str, &str)]) -> Self {
+        let own = table(record, cells, rows);
         let names = lead.iter().map(|(name, _)| (*name, Kind::Text));
         let before = |row: Vec<Value>| {
             let lead = lead.iter().map(|(_, text)| Value::Text((*text).to_owned()));

@@ -1,17 +1,14 @@
 //! One row for each workload and arm: what the trials come to.
 
-use cryptbench_record::{Cell, CpuCost, Estimate, Latency, Record, Results, Verdict};
+use cryptbench_record::{Cell, CpuCost, Estimate, Latency, Record, Verdict};
 
 use super::key::Keys;
 use super::{Fields, Table, collect};
 
-pub(super) fn table(record: &Record, results: &Results) -> Table {
+pub(super) fn table(record: &Record, cells: &[Cell]) -> Table {
     let keys = Keys::of(record);
     let confidence = record.plan.confidence;
-    collect(
-        row(&keys, confidence, &blank()),
-        results.cells.iter().map(|c| row(&keys, confidence, c)),
-    )
+    collect(row(&keys, confidence, &blank()), cells.iter().map(|c| row(&keys, confidence, c)))
 }
 
 fn row(keys: &Keys<'_>, confidence: f64, cell: &Cell) -> Fields {

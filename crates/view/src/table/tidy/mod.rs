@@ -6,7 +6,7 @@ mod cells;
 mod key;
 mod trials;
 
-use cryptbench_record::{Record, Results};
+use cryptbench_record::{Cell, Record};
 
 /// Which rows a table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +50,11 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<Value>>,
 }
 
-/// The table of `rows` of a record with its results.
-pub(crate) fn table(record: &Record, results: &Results, rows: Rows) -> Table {
+/// The table of `rows` of a record with its cells.
+pub(crate) fn table(record: &Record, cells: &[Cell], rows: Rows) -> Table {
     match rows {
         Rows::Trials => trials::table(record),
-        Rows::Cells => cells::table(record, results),
+        Rows::Cells => cells::table(record, cells),
     }
 }
 

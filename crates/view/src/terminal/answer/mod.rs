@@ -6,10 +6,9 @@ mod openings;
 
 use std::path::Path;
 
-use cryptbench_answer::answer::{Answer, answer};
+use cryptbench_answer::Report;
+use cryptbench_answer::answer::Answer;
 use cryptbench_answer::figure::Figure;
-use cryptbench_estimate::lookup::Lookup;
-use cryptbench_record::{Record, Results};
 
 use super::{Style, paint, wrap};
 
@@ -32,11 +31,10 @@ pub struct Outlook<'a> {
 }
 
 /// The answer as text, ending with a newline: at most 24 lines in 80 columns, or 35 where systems are ranked.
-pub fn render(record: &Record, results: &Results, style: Style, outlook: Outlook<'_>) -> String {
+pub fn render(report: &Report<'_>, style: Style, outlook: Outlook<'_>) -> String {
     let width = style.columns();
-    let lookup = Lookup::new(record, &results.cells);
-    let answer = answer(&lookup, outlook.here);
-    let headline = headline(&answer, width);
+    let Report { record, answer, .. } = report;
+    let headline = headline(answer, width);
     let (figure, limit) = match &answer.figure {
         Figure::Columns(columns) => (columns::text(columns, record, width), SCREEN),
         Figure::Ladder(ladder) => (ladder::text(ladder, record, width), RANKED),
@@ -47,7 +45,7 @@ pub fn render(record: &Record, results: &Results, style: Style, outlook: Outlook
     // Assumes that much is left out; how much is known only later.
     let longest = more(outlook, usize::MAX, width).lines().count();
     let used = headline.lines().count() + figure.lines().count() + 1 + longest;
-    let sections = Sections::chosen(&answer, width, limit.saturating_sub(used));
+    let sections = Sections::chosen(answer, outlook.here, width, limit.saturating_sub(used));
     let more = more(outlook, sections.left_out, width);
     let rest = [sections.text, more].concat();
     paint::paint(
@@ -57,21 +55,15 @@ pub fn render(record: &Record, results: &Results, style: Style, outlook: Outlook
 }
 
 /// Headline and what to take, ending with a newline.
-pub fn brief(record: &Record, results: &Results, style: Style) -> String {
+pub fn brief(report: &Report<'_>, style: Style) -> String {
     let width = style.columns();
-    let lookup = Lookup::new(record, &results.cells);
-    let answer = answer(&lookup, None);
-    let mut text = headline(&answer, width) + "\n";
+    let answer = &report.answer;
+    let mut text = headline(answer, width) + "\n";
     for (i, line) in answer.take.iter().enumerate() {
         text += &entry("Take", line, i == 0, width);
         text.push('\n');
     }
     paint::paint(&text, style.colour)
-}
-
-/// What is open, for the output that has room for all of it.
-pub(super) fn open(lookup: &Lookup<'_>) -> Vec<String> {
-    answer(lookup, None).open.iter().map(cryptbench_answer::answer::Open::line).collect()
 }
 
 fn headline(answer: &Answer<'_>, width: usize) -> String {
@@ -93,9 +85,8 @@ struct Sections {
 
 impl Sections {
     /// The first entry of each section comes before the second of any.
-    fn chosen(answer: &Answer<'_>, width: usize, room: usize) -> Self {
-        let open: Vec<String> =
-            answer.open.iter().map(cryptbench_answer::answer::Open::line).collect();
+    fn chosen(answer: &Answer<'_>, here: Option<&Path>, width: usize, room: usize) -> Self {
+        let open: Vec<String> = answer.open.iter().map(|open| open.line(here)).collect();
         let sections = [("Take", &answer.take), ("Avoid", &answer.avoid), ("Open", &open)];
         let lines = |text: &str| entry("", text, false, width).lines().count();
         let mut chosen: [Vec<&str>; 3] = Default::default();

@@ -4,7 +4,7 @@ mod query;
 mod reason;
 mod trials;
 
-use cryptbench_answer::names::relabelled;
+use cryptbench_answer::Report;
 use cryptbench_answer::quantity::{
     NONE, cpu, digits, fraction, headline, latency, percent, requests,
 };
@@ -14,7 +14,7 @@ use cryptbench_answer::wording::{
 use cryptbench_estimate::arms::compared;
 use cryptbench_estimate::device::moves_bytes;
 use cryptbench_estimate::lookup::Lookup;
-use cryptbench_record::{Arm, ArmRole, Cell, Record, Results, StopReason, Workload};
+use cryptbench_record::{Arm, ArmRole, Cell, StopReason, Workload};
 
 use super::layout::{add, clean, empty, fitted};
 use super::{Style, paint, wrap};
@@ -25,33 +25,27 @@ pub use query::NoSuchCell;
 ///
 /// # Errors
 /// [`NoSuchCell`], with the choices, if nothing or more than one thing has this name.
-pub fn explain(
-    record: &Record,
-    results: &Results,
-    cell: &str,
-    style: Style,
-) -> Result<String, NoSuchCell> {
-    let record = &*relabelled(record);
-    let (workload, arm) = query::find(record, cell)?;
-    let lookup = Lookup::new(record, &results.cells);
+pub fn explain(report: &Report<'_>, cell: &str, style: Style) -> Result<String, NoSuchCell> {
+    let Report { record, lookup, names, .. } = report;
+    let (workload, arm) = query::find(record, names, cell)?;
     let arms = match arm {
         Some(arm) => vec![arm],
         None => compared(lookup.arms()),
     };
     let width = style.columns();
-    let shown = shown(&lookup, &arms);
+    let shown = shown(lookup, &arms);
     let mut parts =
-        vec![title(&lookup, workload, width), trials::sparks(&lookup, workload, &shown, width)];
+        vec![title(lookup, workload, width), trials::sparks(lookup, workload, &shown, width)];
     for arm in &arms {
         if let Some(cell) = lookup.cell(workload, arm) {
-            parts.push(judgement(&lookup, workload, arm, cell, width));
+            parts.push(judgement(lookup, workload, arm, cell, width));
         }
     }
     // An interrupted run did not reach some workloads: their tables would consist of headings.
     if shown.iter().any(|arm| !lookup.trials.of_cell(&workload.id, &arm.id).is_empty()) {
-        parts.push(latencies(&lookup, workload, &shown, width));
-        parts.push(costs(&lookup, workload, &shown, width));
-        parts.push(trials::list(&lookup, workload, &shown, width));
+        parts.push(latencies(lookup, workload, &shown, width));
+        parts.push(costs(lookup, workload, &shown, width));
+        parts.push(trials::list(lookup, workload, &shown, width));
     }
     Ok(paint::paint(&parts.join("\n\n"), style.colour) + "\n")
 }

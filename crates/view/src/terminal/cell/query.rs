@@ -66,11 +66,11 @@ impl Named for Arm {
 /// tried as a workload first, then every way to split it.
 pub(super) fn find<'r>(
     record: &'r Record,
+    names: &Names,
     asked: &str,
 ) -> Result<(&'r Workload, Option<&'r Arm>), NoSuchCell> {
     let plan = &record.plan;
     let asked = asked.trim();
-    let names = &Names::of(plan);
     let whole = pick("workload", &plan.workloads, names, asked);
     if whole.is_ok() || !asked.contains('/') {
         return whole.map(|w| (w, None));

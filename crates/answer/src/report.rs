@@ -1,0 +1,68 @@
+//! Everything that is shown of a record, made once.
+
+use std::borrow::Cow;
+
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_record::{Record, Results};
+
+use crate::answer::{Answer, answer};
+use crate::explanation::additions;
+use crate::names::{Names, relabelled};
+use crate::sentences::sentences;
+
+/// A record with the labels of its arms in today's words. Stored labels stay unchanged, so that records agree with older ones.
+pub struct Labelled<'r> {
+    stored: &'r Record,
+    shown: Cow<'r, Record>,
+}
+
+impl<'r> Labelled<'r> {
+    /// The labels of today for a record of any version.
+    pub fn of(stored: &'r Record) -> Self {
+        Self { stored, shown: relabelled(stored) }
+    }
+
+    /// What follows from its trials. The same trials give the same report.
+    pub fn report(&self) -> Report<'_> {
+        let record = &*self.shown;
+        let lookup = Lookup::of(record);
+        let names = Names::of(&record.plan);
+        let answer = answer(&lookup, &names);
+        let sentences = sentences(&lookup);
+        Report { stored: self.stored, record, lookup, names, answer, sentences }
+    }
+}
+
+/// A record, its cells, and what is said of them: every form shows this.
+pub struct Report<'r> {
+    /// The record as it is stored, for programs.
+    pub stored: &'r Record,
+    /// The record as people see it.
+    pub record: &'r Record,
+    /// Its cells and trials.
+    pub lookup: Lookup<'r>,
+    /// What people call its workloads and arms.
+    pub names: Names,
+    /// The answer.
+    pub answer: Answer<'r>,
+    /// The verdict in sentences: what it costs, then how far to trust that.
+    pub sentences: Vec<String>,
+}
+
+impl Report<'_> {
+    /// The record with what follows from it, as it is stored.
+    pub fn document(&self) -> Record {
+        Record { results: Some(self.results()), ..self.stored.clone() }
+    }
+
+    /// What is stored with the record, for readers of the JSON.
+    pub fn results(&self) -> Results {
+        Results {
+            cells: self.lookup.cells.clone(),
+            headline: self.answer.headline.clone(),
+            sentences: self.sentences.clone(),
+            advice: self.answer.advice().cloned().collect(),
+            additions: additions(&self.lookup),
+        }
+    }
+}
