@@ -373,10 +373,13 @@ mod tests {
         let output = Files::prepare(Some(&asked)).unwrap();
         fs::write(asked.join(PAGE), "mine").unwrap();
         let Err(error) = Files::prepare(Some(&asked)) else { panic!("taken") };
-        assert!(error.to_string().contains("report.html already"), "{error}");
         // One that came in between, too, and the record's name stays free.
-        let error = output.parent.write(&run(), false).unwrap_err();
-        assert!(error.to_string().contains("report.html already"), "{error}");
+        let later = output.parent.write(&run(), false).unwrap_err();
+        let said = format!("{error}\n{later}").replace(&dir.path().display().to_string(), "DIR");
+        insta::assert_snapshot!(said, @"
+            DIR/out: holds a report.html already; name another directory with --output
+            DIR/out: holds a report.html already; name another directory with --output
+            ");
         assert_eq!(fs::read(asked.join(PAGE)).unwrap(), b"mine");
         assert_eq!(fs::read_dir(&asked).unwrap().count(), 1);
     }

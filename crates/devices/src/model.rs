@@ -348,15 +348,18 @@ mod tests {
     fn what_is_no_model_is_refused_with_the_reason() {
         let good = BUILT_IN[0].1;
         let said = |text: &str| Model::parse("x", text).unwrap_err().to_string();
-        assert!(
-            said(&good.replace("rotations_per_minute = 7200", "rotations_per_minute = 0"))
-                .contains("rotations_per_minute is not a positive number")
-        );
-        assert!(said(&good.replace("[disc]", "[disk]")).contains("disk"));
-        assert!(
-            said(&good.replace("full_stroke_ms = 18.0", "full_stroke_ms = 8.0")).contains("seeks")
-        );
-        assert!(Model::named("hdd").unwrap_err().to_string().contains("hdd-7200"));
+        let said = [
+            said(&good.replace("rotations_per_minute = 7200", "rotations_per_minute = 0")),
+            said(&good.replace("[disc]", "[disk]")),
+            said(&good.replace("full_stroke_ms = 18.0", "full_stroke_ms = 8.0")),
+            Model::named("hdd").unwrap_err().to_string(),
+        ];
+        insta::assert_snapshot!(said.join("\n"), @r#"
+            x is not a device model: disc.rotations_per_minute is not a positive number
+            x is not a device model: line 18: unknown field `disk`, expected one of `name`, `about`, `capacity_bytes`, `surface`, `seed`, `interface`, `disc`, `hybrid`, `flash`, `sources`
+            x is not a device model: disc: seeks must take a finite time that does not fall with the distance
+            there is no device model "hdd": hdd-7200, hdd-laptop, sshd, sata-ssd, usb-flash, nvme (or the path of a .toml file)
+            "#);
         assert!(Model::named_or_file(Path::new("/nowhere/model.toml")).is_err());
     }
 }

@@ -153,9 +153,11 @@ mod tests {
         let raw = found.iter().find(|c| c.system == "builtin-raw").unwrap();
         assert_eq!(ids(&raw.arms), ["builtin-raw/aes-256-xts/4096"]);
         let mounted = found.iter().find(|c| c.system == "builtin-mounted").unwrap();
-        assert!(mounted.lacks.as_ref().unwrap().0.contains("root"));
+        let (reason, remedy) = mounted.lacks.as_ref().unwrap();
+        insta::assert_snapshot!(format!("{reason}; {remedy}"), @"loop devices and mounts require root; run as root");
         let gocryptfs = found.iter().find(|c| c.system == "gocryptfs").unwrap();
-        assert!(gocryptfs.lacks.as_ref().unwrap().1.to_string().contains("apt install gocryptfs"));
+        let (reason, remedy) = gocryptfs.lacks.as_ref().unwrap();
+        insta::assert_snapshot!(format!("{reason}; {remedy}"), @"there is no program gocryptfs; apt install gocryptfs");
         assert!(found.iter().all(|c| c.system != "cryfs"), "nobody misses it");
         assert!(with_files.iter().all(|c| c.system != "builtin-raw"));
     }

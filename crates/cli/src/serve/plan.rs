@@ -101,6 +101,8 @@ fn place(path: &Path, args: &RunArgs) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     fn refused(words: &[&str]) -> (String, String) {
@@ -113,28 +115,26 @@ mod tests {
     fn a_wrong_value_is_refused_as_in_a_terminal_at_its_field() {
         let dir = tempfile::tempdir().unwrap();
         let here = dir.path().to_str().unwrap();
-        for (words, field, problem) in [
-            (&["--budget=no time"][..], "budget", "write for instance 90s"),
-            (&["--size=big"], "size", "256MiB"),
-            (&["--sector-size=many"], "data-unit", "invalid digit"),
-            (&["--set=nothing"], "set", "not a setting"),
-            (&["--set=colour=red", "--system=builtin"], "set", "\"colour\""),
-            (&["--system=nosuch"], "system", "registered are"),
-            (&["--cipher=nosuch", "--system=builtin"], "cipher", "nosuch"),
-            (&["--profile=nosuch"], "profile", "nosuch"),
-            (&["--study=X"], "study", "possible values: "),
-            (&["--builtin-only", "--system=builtin"], "builtin-only", "cannot be used with"),
-            (&["--system=builtin", "--budget=1s"], "budget", "give a larger --budget"),
-            (&["--study=a", "--profile=quick"], "study", "cannot be used with"),
+        let mut said = String::new();
+        for words in [
+            &["--budget=no time"][..],
+            &["--size=big"],
+            &["--sector-size=many"],
+            &["--set=nothing"],
+            &["--set=colour=red", "--system=builtin"],
+            &["--system=nosuch"],
+            &["--cipher=nosuch", "--system=builtin"],
+            &["--profile=nosuch"],
+            &["--study=X"],
+            &["--builtin-only", "--system=builtin"],
+            &["--system=builtin", "--budget=1s"],
+            &["--study=a", "--profile=quick"],
         ] {
-            let (found, text) = refused(&[words, &["--", here]].concat());
-            assert_eq!(
-                (found.as_str(), text.contains(problem)),
-                (field, true),
-                "{words:?}: {text}"
-            );
-            assert!(!text.contains("--help") && !text.contains('\n'), "{text}");
+            let (field, text) = refused(&[words, &["--", here]].concat());
+            assert!(!text.contains('\n'), "{text}");
+            writeln!(said, "{}\n    {field}: {text}", words.join(" ")).unwrap();
         }
+        insta::assert_snapshot!(said);
         let gone = format!("{here}/gone/deeper");
         assert_eq!(refused(&["--", &gone]).0, "target");
         assert_eq!(refused(&["--pair", here, &gone]).0, "encrypted");

@@ -383,10 +383,17 @@ mod tests {
         for (name, byte) in [("v", 1), ("other", 2)] {
             fs::write(path(name), [byte; 512]).unwrap();
         }
-        let said = |result: anyhow::Result<Option<File>>| result.err().unwrap().to_string();
-        assert!(said(to_destroy(&path("v"), None)).contains("--destroy"));
-        assert!(said(to_destroy(&path("v"), Some(&path("other")))).contains("something else"));
-        assert!(said(to_destroy(&path("no"), Some(&path("no")))).contains("nothing to destroy"));
+        let said =
+            [("v", None), ("v", Some("other")), ("no", Some("no"))].map(|(volume, again)| {
+                let again = again.map(path);
+                to_destroy(&path(volume), again.as_deref()).err().unwrap().to_string()
+            });
+        let said = said.join("\n").replace(&dir.path().display().to_string(), "DIR");
+        insta::assert_snapshot!(said, @"
+            DIR/v: it exists, and all on it would be lost; if that is meant, name it again with --destroy
+            DIR/v: --destroy names something else
+            DIR/no: there is nothing to destroy
+            ");
         // Another name of the same file.
         std::os::unix::fs::symlink("v", path("link")).unwrap();
         let file = to_destroy(&path("v"), Some(&path("link"))).unwrap().unwrap();

@@ -168,28 +168,23 @@ fn the_list_measures_nothing_and_shows_the_registry() {
 #[test]
 fn bad_requests_are_usage_errors() {
     let s = Sandbox::new();
-    for (args, words) in [
-        (&["--cipher", "rot13"][..], &["rot13", "aes-256-xts"][..]),
-        (&["--list", "--cipher", "rot13"], &["rot13", "aes-256-xts"]),
-        (&["--data-unit", "1000"], &["1000", "multiple of 16"]),
-        (&["--data-unit", "0"], &["got 0"]),
-        (&["--threads", "0"], &["--threads", "1024"]),
-        (&["--seconds", "soon"], &["--seconds", "90s"]),
-        (&["--buffer", "1000"], &["1000", "512"]),
-        (&["--buffer", "9000TiB"], &["memory"]),
-        (&["--json", "--csv"], &["--json", "--csv"]),
-        (&["--html", "--list"], &["--html", "--list"]),
-        (&["--by-size", "--buffer", "1MiB"], &["--by-size", "--buffer"]),
-        (&["--by-size", "--cipher", "aes-256-xts,aes-128-xts"], &["one cipher", "got 2"]),
+    let mut said = String::new();
+    for args in [
+        &["--cipher", "rot13"][..],
+        &["--list", "--cipher", "rot13"],
+        &["--data-unit", "1000"],
+        &["--data-unit", "0"],
+        &["--threads", "0"],
+        &["--seconds", "soon"],
+        &["--buffer", "1000"],
+        &["--json", "--csv"],
+        &["--html", "--list"],
+        &["--by-size", "--buffer", "1MiB"],
+        &["--by-size", "--cipher", "aes-256-xts,aes-128-xts"],
     ] {
-        let done = s.run(&[&["ciphers"][..], args].concat());
-        let stderr = text(&done.stderr);
-        assert_eq!(done.status.code(), Some(2), "{args:?}: {stderr}");
-        for word in words {
-            assert!(stderr.contains(word), "{args:?}: no {word:?} in: {stderr}");
-        }
-        assert!(!stderr.contains("panicked") && done.stdout.is_empty(), "{stderr}");
+        said += &s.refused(&[&["ciphers"][..], args].concat());
     }
+    insta::assert_snapshot!(said);
     let done = s.command(&["ciphers", "--list"]).env("CRYPTBENCH_CPU", "fast").output().unwrap();
     assert_eq!(done.status.code(), Some(2));
 }

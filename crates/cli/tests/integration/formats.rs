@@ -106,12 +106,19 @@ fn the_record_is_never_written_over_and_what_is_amiss_is_said() {
     let run = Run::new();
     let before = fs::read(run.record()).unwrap();
     let record = run.record().display().to_string();
-    let error = run.refused(&["--format", "csv", "--output", &record]);
-    assert!(error.contains("is the record itself"), "{error}");
+    let mut said = run.refused(&["--format", "csv", "--output", &record]);
     assert_eq!(fs::read(run.record()).unwrap(), before);
-    assert!(run.refused(&["--json", "--format", "csv"]).contains("cannot be used with"));
-    let nowhere = run.refused(&["--format", "csv", "-o", "/nonexistent/x.csv"]);
-    assert!(nowhere.contains("cannot write /nonexistent/x.csv"), "{nowhere}");
+    said += &run.refused(&["--json", "--format", "csv"]);
+    said += &run.refused(&["--format", "csv", "-o", "/nonexistent/x.csv"]);
+    insta::assert_snapshot!(run.sandbox.without_place(&said), @"
+        cryptbench: SANDBOX/out/record.json: it is the record itself; name another file with --output
+        error: the argument '--json' cannot be used with '--format <FORMAT>'
+
+        Usage: cryptbench report --json <RECORD>
+
+        For more information, try '--help'.
+        cryptbench: cannot write /nonexistent/x.csv: No such file or directory (os error 2)
+        ");
 }
 
 #[test]

@@ -175,31 +175,27 @@ fn the_kernel_tier_can_be_limited_and_is_named() {
 #[test]
 fn bad_requests_are_usage_errors() {
     let s = Sandbox::new();
-    for (args, words) in [
-        (&["--prf", "md5"][..], &["md5", "sha-512", "argon2id"][..]),
-        (&["--prf", "sha-1"], &["sha-1", "VeraCrypt"]),
-        (&["--pim", "2147469"], &["2147469", "2147468"]),
-        (&["--pim", "65536", "--volume-kind", "veracrypt-system"], &["65536", "65535"]),
-        (&["--pim", "1", "--volume-kind", "truecrypt"], &["TrueCrypt"]),
-        (&["--prf", "argon2id", "--volume-kind", "veracrypt-system"], &["argon2id", "system"]),
-        (&["--volume-kind", "zip"], &["zip", "truecrypt"]),
-        (&["--unknown-pim", "0"], &["--unknown-pim"]),
-        (&["--unknown-pim", "5", "--volume-kind", "truecrypt"], &["TrueCrypt"]),
-        (&["--entropy", "lots"], &["--entropy", "512"]),
-        (&["--multiplier", "0"], &["--multiplier", "argon2id=20"]),
-        (&["--rounds", "4"], &["4 rounds", "5"]),
-        (&["--threads", "0"], &["--threads", "1024"]),
-        (&["--mount-limit", "soon"], &["--mount-limit", "90s"]),
-        (&["--json", "--csv"], &["--json", "--csv"]),
+    let mut said = String::new();
+    for args in [
+        &["--prf", "md5"][..],
+        &["--prf", "sha-1"],
+        &["--pim", "2147469"],
+        &["--pim", "65536", "--volume-kind", "veracrypt-system"],
+        &["--pim", "1", "--volume-kind", "truecrypt"],
+        &["--prf", "argon2id", "--volume-kind", "veracrypt-system"],
+        &["--volume-kind", "zip"],
+        &["--unknown-pim", "0"],
+        &["--unknown-pim", "5", "--volume-kind", "truecrypt"],
+        &["--entropy", "lots"],
+        &["--multiplier", "0"],
+        &["--rounds", "4"],
+        &["--threads", "0"],
+        &["--mount-limit", "soon"],
+        &["--json", "--csv"],
     ] {
-        let done = s.run(&[&["kdf", "--seconds", "1"][..], args].concat());
-        let stderr = text(&done.stderr);
-        assert_eq!(done.status.code(), Some(2), "{args:?}: {stderr}");
-        for word in words {
-            assert!(stderr.contains(word), "{args:?}: no {word:?} in: {stderr}");
-        }
-        assert!(!stderr.contains("panicked") && done.stdout.is_empty(), "{stderr}");
+        said += &s.refused(&[&["kdf", "--seconds", "1"][..], args].concat());
     }
+    insta::assert_snapshot!(said);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn a_variable_asks_for_the_same_and_a_wrong_one_is_refused() {
     }
     let refused = list("loud");
     assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("CRYPTBENCH_LOG"), "{}", text(&refused.stderr));
+    insta::assert_snapshot!(text(&refused.stderr), @"cryptbench: CRYPTBENCH_LOG: it is none of off, error, warn, info, debug and trace");
 }
 
 #[test]

@@ -30,14 +30,24 @@ fn near(found: Option<f64>, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-4, "{found}, not {expected}");
 }
 
-fn refused(text: &str, name: &str, parts: &[&str]) {
+/// The remarks on a fixture, without its place.
+fn remarks(set: &Set) -> String {
+    set.remarks.join("\n").replace(&fixture("").display().to_string(), "")
+}
+
+/// What is said of a file with this text and name.
+fn refused(text: &str, name: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(name);
     fs::write(&path, text).unwrap();
     let error = read(&[path]).expect_err(text).to_string();
-    for part in parts {
-        assert!(error.contains(part), "{part} is not in {error}");
-    }
+    error.replace(&dir.path().display().to_string(), "DIR")
+}
+
+/// What is said of a fixture that is no result.
+fn refused_fixture(name: &str) -> String {
+    let error = read(&[fixture(name)]).unwrap_err().to_string();
+    error.replace(&fixture("").display().to_string(), "")
 }
 
 #[test]
@@ -96,17 +106,16 @@ fn fio_with_what_it_prints_around_its_json() {
     assert!(only(&set("fio/bsrange.json"), "rand. write").bandwidth.is_some());
     let status = set("fio/status.json");
     assert!(only(&status, "seq. write 4 KiB").bandwidth.is_some());
-    assert!(status.remarks[0].contains("3 interim reports"), "{:?}", status.remarks);
+    insta::assert_snapshot!(remarks(&status), @"fio/status.json: 3 interim reports (--status-interval) left out: the last has their requests as well");
 }
 
 #[test]
 fn fio_that_failed_or_is_broken_is_refused() {
-    let error = read(&[fixture("fio/failed.json")]).unwrap_err().to_string();
-    assert!(error.contains("failed.json") && error.contains("ended with error"), "{error}");
+    insta::assert_snapshot!(refused_fixture("fio/failed.json"), @r#"fio/failed.json, line 2: job "w" ended with error 2: "fio's JSON""#);
     let good = fs::read_to_string(fixture("fio/jobfile.json")).unwrap();
     let cut: String = good.lines().take(40).collect::<Vec<_>>().join("\n");
-    refused(&cut, "cut.json", &["cut.json, line 40", "broken"]);
-    refused("{\n \"fio version\": \"fio-3\",\n \"client_stats\": []}", "c.json", &["no `jobs`"]);
+    insta::assert_snapshot!(refused(&cut, "cut.json"), @r#"DIR/cut.json, line 40: the JSON that begins in line 1 is broken: EOF while parsing a value at line 40 column 23: "\"min\" : 1419,""#);
+    insta::assert_snapshot!(refused("{\n \"fio version\": \"fio-3\",\n \"client_stats\": []}", "c.json"), @r#"DIR/c.json, line 1: has no `jobs`; in fio's client and server mode, take the results of each client: "fio's JSON""#);
 }
 
 #[test]
@@ -156,7 +165,7 @@ fn iozone_in_its_other_forms() {
     near(only(&set("iozone/ops.txt"), "seq. write 1 MiB/4 KiB").iops, 439_912.0);
     let usecs = set("iozone/usecs.txt");
     near(only(&usecs, "seq. write 1 MiB/4 KiB").latency_us, 2.0);
-    assert!(usecs.remarks[0].contains("3 cells of 0 left out"), "{:?}", usecs.remarks);
+    insta::assert_snapshot!(remarks(&usecs), @"iozone/usecs.txt: 3 cells of 0 left out: iozone did not run them or saw no time pass");
     assert_eq!(set("iozone/noretest.txt").cells.len(), 2);
     let threads = set("iozone/threads.txt");
     assert_eq!(threads.cells.len(), 4);
@@ -178,26 +187,22 @@ fn iozone_spreadsheet_alone_and_one_that_differs() {
     }
     let other = whole.replacen("\"64\"   1562436", "\"64\"   1562437", 1);
     assert_ne!(other, whole);
-    refused(&other, "x.txt", &["line 4", "differ", "seq. write 64 KiB/4 KiB"]);
+    insta::assert_snapshot!(refused(&other, "x.txt"), @r#"DIR/x.txt, line 49: the table for a spreadsheet and the report above differ: "seq. write 64 KiB/4 KiB""#);
     let large = format!("\"{}\"", u64::MAX);
     let other =
         format!("\tIozone: Performance Test of File I/O\n{}", sheet.replacen("\"64\"", &large, 1));
-    refused(&other, "x.txt", &["a size that is too large"]);
+    insta::assert_snapshot!(refused(&other, "x.txt"), @r#"DIR/x.txt, line 5: a size that is too large: "\"4\"  \"8\"  \"16\"  \"32\"  \"18446744073709551615\"  \"128\"  \"256\"  \"512\"  \"1024\"  \"2048""#);
 }
 
 #[test]
 fn iozone_that_is_not_understood_is_refused_with_its_line() {
     let good = fs::read_to_string(fixture("iozone/few-tests.txt")).unwrap();
-    refused(&good.replace("  2028027", "  fast   "), "x", &["line 28", "expected a number"]);
-    refused(&good.replace("kBytes/sec", "furlongs"), "x", &["expected kBytes/sec", "furlongs"]);
-    refused(&good.replace("reclen    write", "reclen   pwrite"), "x", &["expected the columns"]);
-    refused(
-        &good.replace("  4694950  6974549", "     4694950   6974549"),
-        "x",
-        &["line 28", "exactly one column"],
-    );
+    insta::assert_snapshot!(refused(&good.replace("  2028027", "  fast   "), "x"), @r#"DIR/x, line 28: expected a number, not "fast": "1024       4  fast     4694950  6974549  8750850  9485232  4904018""#);
+    insta::assert_snapshot!(refused(&good.replace("kBytes/sec", "furlongs"), "x"), @r#"DIR/x, line 21: expected kBytes/sec, operations per second, or microseconds per operation: "output is in furlongs""#);
+    insta::assert_snapshot!(refused(&good.replace("reclen    write", "reclen   pwrite"), "x"), @r#"DIR/x, line 27: expected the columns write rewrite read reread read write read rewrite read fwrite frewrite fread freread: "kB  reclen   pwrite  rewrite    read    reread    read     write     read   rewr""#);
+    insta::assert_snapshot!(refused(&good.replace("  4694950  6974549", "     4694950   6974549"), "x"), @r#"DIR/x, line 28: 6974549 does not stand under exactly one column of the header: "1024       4  2028027     4694950   6974549  8750850  9485232  4904018""#);
     let cut: String = good.lines().take(27).map(|l| format!("{l}\n")).collect();
-    refused(&cut, "x", &["without a row of results"]);
+    insta::assert_snapshot!(refused(&cut, "x"), @"DIR/x: an iozone report without a row of results");
 }
 
 #[test]
@@ -227,10 +232,11 @@ fn dd_logs() {
         52_428_800.0 / 0.028_829,
     );
     near(only(&set("dd/onebyte.log"), "seq. copy 1 B/1 B").bandwidth, 1.0 / 0.000_128_686);
-    for (name, part) in [("nothing", "copied nothing"), ("error", "dd failed")] {
-        let error = read(&[fixture(&format!("dd/{name}.log"))]).unwrap_err().to_string();
-        assert!(error.contains(part) && error.contains(", line "), "{error}");
-    }
+    let said = ["dd/nothing.log", "dd/error.log"].map(refused_fixture);
+    insta::assert_snapshot!(said.join("\n"), @r#"
+        dd/nothing.log, line 3: copied nothing: "0 bytes copied, 3.142e-05 s, 0.0 kB/s"
+        dd/error.log, line 1: dd failed; its copy is not a result: "dd: failed to open '/nonexist': No such file or directory"
+        "#);
 }
 
 #[test]
@@ -252,7 +258,7 @@ fn diskmark_in_its_three_forms() {
     assert!(only(&eight, "seq. mixed 70 % reads 128 KiB QD32").bandwidth.is_some());
     assert!(only(&eight, "rand. write 4 KiB QD32 T16").latency_us.is_some());
     // A test that was not run.
-    assert!(set("diskmark/kdm3.txt").remarks[0].contains("line 14: 0 MB/s"));
+    insta::assert_snapshot!(remarks(&set("diskmark/kdm3.txt")), @"diskmark/kdm3.txt: line 14: 0 MB/s, a test that was not run, left out");
 }
 
 #[test]
@@ -264,31 +270,38 @@ fn diskmark_as_utf16_and_what_is_not_understood() {
     bytes.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
     fs::write(&path, bytes).unwrap();
     assert_eq!(read(&[path]).unwrap().cells.len(), 11);
-    refused(&text.replace("[Read]", "[Erase]"), "x", &["line 8", "expected [Read]"]);
-    refused(&text.replace("[Read]", ""), "x", &["line 9", "no section"]);
-    refused(&text.replace("RND    4KiB (Q=  1", "RND  4QiB (Q=  1"), "x", &["expected Sequential"]);
-    refused(&text.replace("Profile: Default", "Gossip"), "x", &["Gossip", "expected a result"]);
+    insta::assert_snapshot!(refused(&text.replace("[Read]", "[Erase]"), "x"), @r#"DIR/x, line 8: expected [Read], [Write] or [Mix]: "[Erase]""#);
+    insta::assert_snapshot!(refused(&text.replace("[Read]", ""), "x"), @r#"DIR/x, line 9: belongs to no section, so it is neither read nor write: "SEQ    1MiB (Q=  8, T= 1):   510.375 MB/s [    486.7 IOPS] < 16436.17 us>""#);
+    insta::assert_snapshot!(refused(&text.replace("RND    4KiB (Q=  1", "RND  4QiB (Q=  1"), "x"), @r#"DIR/x, line 12: expected Sequential, SEQ, Random or RND first: "RND  4QiB (Q=  1, T= 1):    72.125 MB/s [  17608.6 IOPS] <   454.32 us>""#);
+    insta::assert_snapshot!(refused(&text.replace("Profile: Default", "Gossip"), "x"), @r#"DIR/x, line 25: expected a result (`... : 543.188 MB/s [518.0 IOPS] < 15407.04 us>`), a section, or what stands around them: "Gossip""#);
 }
 
 #[test]
 fn nothing_else_is_taken_and_nothing_is_passed_over_in_silence() {
-    refused("", "empty", &["is empty"]);
-    refused("Dear diary\n", "diary", &["in no known format", "iozone", "dd", "CrystalDiskMark"]);
-    refused("{\"schema\": \"cryptbench.record/1\"}", "record.json", &["a cryptbench record"]);
-    refused("a\0b", "x", &["binary"]);
+    insta::assert_snapshot!(refused("", "empty"), @"DIR/empty: is empty");
+    insta::assert_snapshot!(refused("Dear diary\n", "diary"), @r#"DIR/diary, line 1: is in no known format: fio's JSON (--output-format=json), an iozone report, a dd log, text of CrystalDiskMark, KDiskMark, HD Tune, Blackmagic or AJA, or a table (docs/compare.md): "Dear diary""#);
+    insta::assert_snapshot!(refused("{\"schema\": \"cryptbench.record/1\"}", "record.json"), @"DIR/record.json: a cryptbench record: name it, or the directory of its run, as one of the two to compare");
+    insta::assert_snapshot!(refused("a\0b", "x"), @"DIR/x: is binary; text or JSON was expected");
     let dir = tempfile::tempdir().unwrap();
     for name in ["a.log", ".b.log"] {
         fs::copy(fixture("dd/plain.log"), dir.path().join(name)).unwrap();
     }
     let set = read(&[dir.path().to_owned()]).unwrap();
     assert_eq!(set.cells[0].runs.len(), 10);
-    assert!(set.remarks[0].contains(".b.log: a hidden file"), "{:?}", set.remarks);
     fs::write(dir.path().join("notes.txt"), "by hand").unwrap();
-    assert!(read(&[dir.path().to_owned()]).unwrap_err().to_string().contains("notes.txt"));
+    let mixed = read(&[dir.path().to_owned()]).unwrap_err();
     let missing = cryptbench_text::chain(&read(&[dir.path().join("missing")]).unwrap_err());
-    assert!(missing.contains("os error 2"), "{missing}");
     let empty = tempfile::tempdir().unwrap();
-    assert!(read(&[empty.path().to_owned()]).unwrap_err().to_string().contains("no results"));
+    let nothing = read(&[empty.path().to_owned()]).unwrap_err();
+    let said = format!("{}\n{mixed}\n{missing}\n{nothing}", set.remarks.join("\n"))
+        .replace(&dir.path().display().to_string(), "DIR")
+        .replace(&empty.path().display().to_string(), "EMPTY");
+    insta::assert_snapshot!(said, @r#"
+        DIR/.b.log: a hidden file, left out
+        DIR/notes.txt, line 1: is in no known format: fio's JSON (--output-format=json), an iozone report, a dd log, text of CrystalDiskMark, KDiskMark, HD Tune, Blackmagic or AJA, or a table (docs/compare.md): "by hand"
+        cannot read DIR/missing: No such file or directory (os error 2)
+        EMPTY: holds no results
+        "#);
     assert!(!is_record(&fixture("fio/jobfile.json")) && !is_record(dir.path()));
 }
 
@@ -324,7 +337,7 @@ fn study_bs_banners_keep_zeros_and_random_apart() {
     assert_eq!(names, ["seq. copy 128 MiB/1 MiB (zeros)", "seq. copy 128 MiB/1 MiB (random)"]);
     assert_eq!(set.cells.iter().map(|c| c.runs.len()).collect::<Vec<_>>(), [2, 1]);
     near(set.cells[1].runs[0].bandwidth, 134_217_728.0 / 9.5);
-    assert!(set.remarks[0].contains("nothing names the data"), "{:?}", set.remarks);
+    insta::assert_snapshot!(remarks(&set), @"dd/study-b.log: nothing names the data of its series: the first is taken as zeros and the next as random, in turn");
     // A banner that names its data is believed.
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("named.log");
@@ -352,15 +365,18 @@ fn hd_tunes_text_has_the_keys_of_its_profile() {
     near(key("sampled", Some("minimum")).bandwidth, 120.5e6);
     near(key("same", None).bandwidth, 196.7e6);
     near(key("random", None).latency_us, 400.0);
-    assert!(set.remarks[0].contains("27.2 %"), "{:?}", set.remarks);
+    insta::assert_snapshot!(remarks(&set), @"hdtune/benchmark.txt: line 8: CPU usage 27.2 %, which is not compared");
     let odd =
         "HD Tune: X Benchmark\nTransfer Rate Average : 3.1 MB/sec\nTransfer Rate Average : fast\n";
-    refused(odd, "odd.txt", &["odd.txt, line 3", "fast"]);
+    insta::assert_snapshot!(refused(odd, "odd.txt"), @r#"DIR/odd.txt, line 3: expected a number and MB/sec: "Transfer Rate Average : fast""#);
     // HD Tune Pro's, where the decimal point is a comma.
     let pro = self::set("hdtune/pro-write.txt");
     near(only(&pro, "sampled write 64 KiB").bandwidth, 79.9e6);
     near(only(&pro, "rand. write 512 B").latency_us, 13_100.0);
-    assert!(pro.remarks[0].contains("a part of the disk alone: 250 gB"), "{:?}", pro.remarks);
+    insta::assert_snapshot!(remarks(&pro), @"
+        hdtune/pro-write.txt: line 3: a part of the disk alone: 250 gB
+        hdtune/pro-write.txt: line 11: CPU usage 2.1 %, which is not compared
+        ");
 }
 
 #[test]
@@ -372,8 +388,8 @@ fn attos_table_with_units_beside_values_or_in_columns() {
     let both = set("atto/both.txt");
     near(only(&both, "seq. read 4 KiB").bandwidth, 53.88 * 1_048_576.0);
     near(only(&both, "seq. read 4 KiB").iops, 13_790.0);
-    refused("I/O Size,Write,Read\nbig,1 MB/s,2 MB/s\n", "a.csv", &["line 2", "a size such as"]);
-    refused("I/O Size,Write,Read,Mood\n4 KB,1,2,3\n", "a.csv", &["line 1", "mood"]);
+    insta::assert_snapshot!(refused("I/O Size,Write,Read\nbig,1 MB/s,2 MB/s\n", "a.csv"), @r#"DIR/a.csv, line 2: expected a size such as 512 B or 64 KB first: "big,1 MB/s,2 MB/s""#);
+    insta::assert_snapshot!(refused("I/O Size,Write,Read,Mood\n4 KB,1,2,3\n", "a.csv"), @r#"DIR/a.csv, line 1: "mood" is no column of ATTO's: write or read, with MB/s or IO/s in brackets: "I/O Size,Write,Read,Mood""#);
 }
 
 #[test]
@@ -383,8 +399,8 @@ fn anvils_table_has_halves() {
     near(only(&set, "seq. read 4 MiB").bandwidth, 492.8 * 1_048_576.0);
     near(only(&set, "rand. read 4 KiB QD16").iops, 80_000.0);
     near(only(&set, "rand. write 4 KiB").latency_us, 50.0);
-    refused("Test,IOPS\n4K,1\n", "a.csv", &["line 2", "neither read nor written"]);
-    refused("Read\nTest,IOPS\n5Q,1\n", "a.csv", &["line 3", "Anvil's tests"]);
+    insta::assert_snapshot!(refused("Test,IOPS\n4K,1\n", "a.csv"), @r#"DIR/a.csv, line 2: is neither read nor written: a row `Read` or `Write` must stand before it: "4K,1""#);
+    insta::assert_snapshot!(refused("Read\nTest,IOPS\n5Q,1\n", "a.csv"), @r#"DIR/a.csv, line 3: expected one of Anvil's tests: Seq 4MB, 4K, 4K QD4, 4K QD16, 32K or 128K: "5Q,1""#);
 }
 
 #[test]
@@ -392,7 +408,7 @@ fn two_figures_of_video_programs() {
     let blackmagic = set("dials/blackmagic.txt");
     near(only(&blackmagic, "seq. write").bandwidth, 512.3e6);
     near(only(&set("dials/aja.txt"), "seq. read").bandwidth, 530.5e6);
-    refused("AJA System Test\nDisk Wrote: 5 MB/sec\n", "a.txt", &["line 2", "Disk Wrote"]);
+    insta::assert_snapshot!(refused("AJA System Test\nDisk Wrote: 5 MB/sec\n", "a.txt"), @r#"DIR/a.txt, line 2: expected `WRITE 512.3 MB/s` or `READ 498 MB/s`; a comment begins with #: "Disk Wrote: 5 MB/sec""#);
 }
 
 #[test]
@@ -401,14 +417,10 @@ fn a_table_of_our_own_columns() {
     assert_eq!((set.formats[0], set.cells.len()), (Format::Table, 2));
     assert_eq!(cell(&set, "rand. read 4 KiB QD32").runs.len(), 2);
     near(only(&set, "seq. write 1 MiB").latency_us, 1900.0);
-    refused("operation,speed\nread,5\n", "t.csv", &["line 1", "speed"]);
-    refused("operation,mb_s\nread,fast\n", "t.csv", &["line 2", "mb_s", "fast"]);
-    refused("operation,mb_s\nread,\n", "t.csv", &["line 2", "no figure"]);
-    refused(
-        "some words of nobody\n",
-        "t.txt",
-        &["line 1", "some words of nobody", "no known format"],
-    );
+    insta::assert_snapshot!(refused("operation,speed\nread,5\n", "t.csv"), @r#"DIR/t.csv, line 1: no column is called "speed"; there are operation, pattern, block_size, file_size, queue_depth, threads, read_percent, name, mb_s, mib_s, iops, latency_us, latency_ms: "operation,speed""#);
+    insta::assert_snapshot!(refused("operation,mb_s\nread,fast\n", "t.csv"), @r#"DIR/t.csv, line 2: mb_s: "fast" is not what was expected there: "read,fast""#);
+    insta::assert_snapshot!(refused("operation,mb_s\nread,\n", "t.csv"), @r#"DIR/t.csv, line 2: has no figure: "read""#);
+    insta::assert_snapshot!(refused("some words of nobody\n", "t.txt"), @r#"DIR/t.txt, line 1: is in no known format: fio's JSON (--output-format=json), an iozone report, a dd log, text of CrystalDiskMark, KDiskMark, HD Tune, Blackmagic or AJA, or a table (docs/compare.md): "some words of nobody""#);
 }
 
 /// Where the folders of faults that people reported are beside the repository, each says what is
@@ -421,7 +433,7 @@ fn fio_states_nothing_by_silence() {
     near(run.bandwidth, 163_840.0 * 1024.0);
     let key = &two.cells[0].key;
     assert_eq!((key.pattern.as_str(), key.queue_depth, key.threads), ("", None, None));
-    assert!(two.remarks[0].contains("does not say rw"), "{:?}", two.remarks);
+    insta::assert_snapshot!(remarks(&two), @r#"fio/untold/fio22-A.json: job "randread-64k-qd32": the JSON does not say rw; sequential or random is not known, nor what else it does not say"#);
     // Four processes of one job, which fio 3.3 prints without numjobs, are one run:
     // (40,714 + 40,878 + 41,041 + 41,205) KiB/s = 167.77 MB/s, and 156.0 MB/s on the other side.
     let [a, b] = ["A", "B"].map(|s| set(&format!("fio/untold/fio33-{s}.json")));
@@ -441,7 +453,7 @@ fn fio_sizes_come_from_its_counts() {
     let group = set("fio/group.json");
     near(only(&group, "read 4 KiB").iops, 231_797.607_178);
     near(only(&group, "write 1 MiB").bandwidth, 1_490_633_014.0);
-    assert!(group.remarks[0].contains("group_reporting"), "{:?}", group.remarks);
+    insta::assert_snapshot!(remarks(&group), @r#"fio/group.json: job "rd": the sum of several jobs (group_reporting), for which fio prints the options of the last; pattern, queue depth and processes are not known. Run them without group_reporting, or each after stonewall"#);
     // A group of a job file names no job in its options; two jobs of 1 s took 2 s.
     let file = set("fio/group-of-file.json");
     assert_eq!(file.cells[0].key.to_string(), "read 4 KiB");
@@ -494,16 +506,30 @@ fn dd_of_other_programs_and_older_versions() {
 
 #[test]
 fn diskmark_of_two_reports_is_refused() {
-    let pasted = read(&[fixture("diskmark/cdm-paste.txt")]).unwrap_err().to_string();
-    assert!(pasted.contains("line 18") && pasted.contains("a file of its own"), "{pasted}");
+    let mut said = vec![refused_fixture("diskmark/cdm-paste.txt")];
     near(only(&set("diskmark/cdm-enc.txt"), "seq. read 1 MiB QD8").bandwidth, 400e6);
     for name in ["cdm3", "cdm6", "cdm7", "cdm8", "kdm1", "kdm3"] {
         let one = fs::read_to_string(fixture(&format!("diskmark/{name}.txt"))).unwrap();
-        refused(&format!("{one}\n{one}"), "two.txt", &["a second report begins here"]);
+        said.push(refused(&format!("{one}\n{one}"), name));
         // Titles cut off, as people quote results.
         let bare: Vec<&str> =
             one.lines().filter(|l| l.contains("MB/s") || l.starts_with('[')).collect();
         let bare = bare.join("\n");
-        refused(&format!("{bare}\n{bare}"), "two.txt", &["a second report begins here"]);
+        said.push(refused(&format!("{bare}\n{bare}"), name));
     }
+    insta::assert_snapshot!(said.join("\n"), @r#"
+        diskmark/cdm-paste.txt, line 18: a second report begins here, but one file is one run: save each report as a file of its own: "[Read]"
+        DIR/cdm3, line 21: a second report begins here, but one file is one run: save each report as a file of its own: "CrystalDiskMark 3.0.1 x64 (C) 2007-2010 hiyohiyo"
+        DIR/cdm3, line 11: a second report begins here, but one file is one run: save each report as a file of its own: "Sequential Read :   507.375 MB/s"
+        DIR/cdm6, line 22: a second report begins here, but one file is one run: save each report as a file of its own: "CrystalDiskMark 6.0.2 x64 (C) 2007-2018 hiyohiyo"
+        DIR/cdm6, line 11: a second report begins here, but one file is one run: save each report as a file of its own: "Sequential Read (Q= 32,T= 1) :   508.375 MB/s"
+        DIR/cdm7, line 26: a second report begins here, but one file is one run: save each report as a file of its own: "CrystalDiskMark 7.0.0 x64 (C) 2007-2019 hiyohiyo"
+        DIR/cdm7, line 13: a second report begins here, but one file is one run: save each report as a file of its own: "[Read]"
+        DIR/cdm8, line 34: a second report begins here, but one file is one run: save each report as a file of its own: "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo"
+        DIR/cdm8, line 17: a second report begins here, but one file is one run: save each report as a file of its own: "[Read]"
+        DIR/kdm1, line 13: a second report begins here, but one file is one run: save each report as a file of its own: "KDiskMark (1.6.0): https://github.com/JonMagon/KDiskMark"
+        DIR/kdm1, line 8: a second report begins here, but one file is one run: save each report as a file of its own: "[Read]"
+        DIR/kdm3, line 16: a second report begins here, but one file is one run: save each report as a file of its own: "KDiskMark (3.0.0): https://github.com/JonMagon/KDiskMark"
+        DIR/kdm3, line 10: a second report begins here, but one file is one run: save each report as a file of its own: "[Read]"
+        "#);
 }

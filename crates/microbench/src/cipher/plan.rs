@@ -289,10 +289,13 @@ mod tests {
     fn buffers_must_hold_whole_units_and_fit_in_memory() {
         let ask = |bytes, threads| buffer(bytes, &[512, 4096], &[1, threads], 1 << 30);
         assert_eq!(ask(1 << 20, 512).unwrap(), 1 << 20);
-        let error = |bytes, threads| ask(bytes, threads).unwrap_err().to_string();
-        assert!(error(1 << 20, 513).contains("513 buffers"), "{}", error(1 << 20, 513));
-        assert!(error(50_000_000, 1).contains("512-byte"), "{}", error(50_000_000, 1));
-        assert!(error(u64::MAX / 4096 * 4096, 8).contains("memory"));
+        let wrong = [(1 << 20, 513), (50_000_000, 1), (u64::MAX / 4096 * 4096, 8)];
+        let said = wrong.map(|(bytes, threads)| ask(bytes, threads).unwrap_err().to_string());
+        insta::assert_snapshot!(said.join("\n"), @"
+            513 buffers of 1 MiB do not fit in half of the memory (1 GiB): ask for less
+            a buffer of 50000000 bytes is not a whole number of 512-byte data units: ask for a multiple, such as 1MiB or 50MiB
+            8 buffers of 17179869184 GiB do not fit in half of the memory (1 GiB): ask for less
+            ");
         assert!(buffer(1 << 20, &[512], &[4], 0).is_ok(), "unknown memory");
     }
 

@@ -251,15 +251,14 @@ mod tests {
         m.device("zda2", 2, Some("zda"));
         assert!(m.said(0).is_empty());
         m.mount(1, "/mnt/with\\040space", "/dev/zda1");
-        let said = m.said(0);
-        assert!(said.len() == 1 && said[0].contains("/dev/zda1 is mounted at /mnt/with space"));
+        insta::assert_snapshot!(m.said(0).join("\n"), @"/dev/zda1 is mounted at /mnt/with space: umount '/mnt/with space'");
         assert!(m.said(2).is_empty(), "{:?}", m.said(2));
         // An overlapping partition is not just a neighbour.
         let reaching = m.device("zda3", 3, Some("zda"));
         fs::write(reaching.join("start"), "4100\n").unwrap();
-        assert!(m.said(3)[0].contains("/dev/zda1 is mounted at"));
+        assert_eq!(m.said(3), m.said(0));
         m.mount(0, "/whole", "/dev/zda");
-        assert!(m.said(2)[0].contains("/dev/zda is mounted at /whole"));
+        insta::assert_snapshot!(m.said(2).join("\n"), @"/dev/zda is mounted at /whole: umount /whole");
     }
 
     #[test]
@@ -276,15 +275,18 @@ mod tests {
         fs::write(mapped.join("dm/name"), "secret\n").unwrap();
         fs::write(mapped.join("dm/uuid"), "CRYPT-LUKS2-00-secret\n").unwrap();
         m.mount(30, "/", "/dev/mapper/secret");
-        for minor in [0, 2, 20, 30] {
-            let said = m.said(minor);
-            assert!(said[0].contains("the root file system"), "{minor}: {said:?}");
-        }
+        let said = [0, 2, 20, 30].map(|minor| format!("{minor}: {}", m.said(minor).join("\n    ")));
+        insta::assert_snapshot!(said.join("\n"), @"
+            0: the root file system of this machine lies on /dev/zda, and would be destroyed: name another device
+                /dev/zda2 is held by /dev/md7: take that down first (cryptsetup close, vgchange -an, mdadm --stop)
+            2: the root file system of this machine lies on /dev/zda2, and would be destroyed: name another device
+                /dev/zda2 is held by /dev/md7: take that down first (cryptsetup close, vgchange -an, mdadm --stop)
+            20: the root file system of this machine lies on /dev/md7, and would be destroyed: name another device
+                /dev/md7 is held by /dev/dm-9 (secret, CRYPT), which is mounted at /: take that down first (cryptsetup close, vgchange -an, mdadm --stop)
+            30: the root file system of this machine lies on /dev/dm-9, and would be destroyed: name another device
+                /dev/dm-9 is mounted at /: umount /
+            ");
         assert!(m.said(3).is_empty(), "another partition of that disk: {:?}", m.said(3));
-        let held = m.said(20);
-        assert!(
-            held.iter().any(|s| s.contains("/dev/dm-9 (secret, CRYPT), which is mounted at /"))
-        );
         let tree = Tree::rooted(fs::canonicalize(m.dir.path()).unwrap());
         let top = tree.of_number(makedev(4000, 30)).unwrap();
         assert_eq!(tree.disks(&top).into_iter().collect::<Vec<_>>(), ["zda"]);
@@ -302,12 +304,11 @@ mod tests {
         fs::create_dir_all(looped.join("loop")).unwrap();
         fs::write(looped.join("loop/backing_file"), "/dev/zdb\n").unwrap();
         m.swaps += "/dev/zdb1 partition 1 0 -2\n";
-        let said = m.said(5).join("\n");
-        for words in
-            ["swaps to /dev/zdb1", "/dev/zdb1 is held by /dev/dm-1", "loop device /dev/loop77"]
-        {
-            assert!(said.contains(words), "no {words:?} in: {said}");
-        }
+        insta::assert_snapshot!(m.said(5).join("\n"), @"
+            the loop device /dev/loop77 stands on /dev/zdb: losetup --detach /dev/loop77
+            the kernel swaps to /dev/zdb1: swapoff /dev/zdb1
+            /dev/zdb1 is held by /dev/dm-1: take that down first (cryptsetup close, vgchange -an, mdadm --stop)
+            ");
         assert!(m.said(31).is_empty());
     }
 
@@ -342,11 +343,16 @@ mod tests {
         let first = looped("loop70", 70, &file);
         assert!(m.said(70).is_empty(), "its own file: {:?}", m.said(70));
         looped("loop71", 71, &file);
-        assert!(m.said(70).join("").contains("the loop device /dev/loop71 stands on"));
-        assert!(m.said(71).join("").contains("the loop device /dev/loop70 stands on"));
         let mapped = m.device("dm-3", 3, None);
         Machine::stands_on(&mapped, &first);
-        assert!(m.said(3).join("").contains("/dev/loop71"), "through a mapping");
+        let said = [70, 71, 3].map(|minor| format!("{minor}: {}", m.said(minor).join("\n    ")));
+        let said = said.join("\n").replace(&m.dir.path().display().to_string(), "DIR");
+        insta::assert_snapshot!(said, @"
+            70: /dev/loop70 is held by /dev/dm-3: take that down first (cryptsetup close, vgchange -an, mdadm --stop)
+                the loop device /dev/loop71 stands on DIR/image: losetup --detach /dev/loop71
+            71: the loop device /dev/loop70 stands on DIR/image: losetup --detach /dev/loop70
+            3: the loop device /dev/loop71 stands on DIR/image: losetup --detach /dev/loop71
+            ");
         looped("loop72", 72, &m.dir.path().join("gone"));
         assert!(matches!(m.uses(72), Err(Refusal::Unknown { .. })), "a file that cannot be seen");
     }

@@ -258,8 +258,7 @@ mod tests {
     #[test]
     fn the_only_open_device_is_found_with_what_lies_below_it() {
         let mut m = Machine::new();
-        let none = m.find(None).unwrap_err();
-        assert!(none.contains("no dm-crypt device is open"), "{none}");
+        insta::assert_snapshot!(m.find(None).unwrap_err(), @"/dev/mapper: no dm-crypt device is open (LUKS, VeraCrypt, BitLocker by cryptsetup), so there is nothing in use to measure; to measure what encryption would cost: cryptbench run DIRECTORY");
         m.open("root", "CRYPT-LUKS2-00-root", 10, &[("zda2", 2)]);
         // A volume of LVM on it is not encrypted by itself.
         m.open("vg-home", "LVM-abc", 11, &[("dm-10", 10)]);
@@ -272,11 +271,7 @@ mod tests {
         assert_eq!((facts.cipher.as_str(), facts.sector_size), ("cipher-of-root", 4096));
         assert_eq!(facts.below, "zda2");
         m.open("swap", "CRYPT-PLAIN-swap", 12, &[("zda1", 1)]);
-        let several = m.find(None).unwrap_err();
-        assert!(
-            several.contains("/dev/mapper/root (LUKS2), /dev/mapper/swap (plain dm-crypt)"),
-            "{several}"
-        );
+        insta::assert_snapshot!(m.find(None).unwrap_err(), @"/dev/mapper: several devices are open: name one of /dev/mapper/root (LUKS2), /dev/mapper/swap (plain dm-crypt)");
     }
 
     #[test]
@@ -299,25 +294,31 @@ mod tests {
             change(&mut m);
             m.find(None).unwrap_err()
         };
-        let tags = said(&|m| m.tables[0].1.has_integrity = true);
-        assert!(tags.contains("dm-integrity"), "{tags}");
-        let other = said(&|m| m.tables[0].1.below = "4000:1".to_owned());
-        assert!(other.contains("that its table names"), "{other}");
-        let short = said(&|m| m.tables[0].1.bytes = 1 << 30);
-        assert!(short.contains("ends before"), "{short}");
-        assert!(said(&|m| m.tables.clear()).contains("interrupted"));
-        let two = said(&|m| {
-            let lower = m.root().join("sys/devices/zda1");
-            symlink(&lower, m.root().join("sys/devices/dm-10/slaves/zda1")).unwrap();
-        });
-        assert!(two.contains("lies on 2 devices"), "{two}");
+        let mut all = vec![
+            said(&|m| m.tables[0].1.has_integrity = true),
+            said(&|m| m.tables[0].1.below = "4000:1".to_owned()),
+            said(&|m| m.tables[0].1.bytes = 1 << 30),
+            said(&|m| m.tables.clear()),
+            said(&|m| {
+                let lower = m.root().join("sys/devices/zda1");
+                symlink(&lower, m.root().join("sys/devices/dm-10/slaves/zda1")).unwrap();
+            }),
+        ];
         // A directory of this machine lies on nothing of the other one.
         let dir = tempfile::tempdir().unwrap();
         let mut m = Machine::new();
         m.open("root", "CRYPT-LUKS2-00-root", 10, &[("zda2", 2)]);
-        let elsewhere = m.find(Some(dir.path())).unwrap_err();
-        assert!(elsewhere.contains("open are /dev/mapper/root (LUKS2)"), "{elsewhere}");
-        let missing = m.find(Some(&dir.path().join("none"))).unwrap_err();
-        assert!(missing.contains("No such file"), "{missing}");
+        all.push(m.find(Some(dir.path())).unwrap_err());
+        all.push(m.find(Some(&dir.path().join("none"))).unwrap_err());
+        let all = all.join("\n").replace(&dir.path().display().to_string(), "DIR");
+        insta::assert_snapshot!(all, @"
+            /dev/mapper: root stores authentication tags between its sectors (dm-integrity), so the device below does not hold the same bytes in the same places: measure it as a system with cryptbench run --system dm-crypt
+            /dev/mapper: root does not lie on the device that its table names
+            /dev/mapper: zda2 ends before its payload does
+            /dev/mapper: interrupted
+            /dev/mapper: root lies on 2 devices, not on one
+            DIR: is no dm-crypt device and does not lie on one (open are /dev/mapper/root (LUKS2)); to measure what encryption would cost: cryptbench run DIRECTORY
+            DIR/none: No such file or directory (os error 2)
+            ");
     }
 }

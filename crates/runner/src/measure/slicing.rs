@@ -136,8 +136,7 @@ mod tests {
         assert_eq!(cut(8, 1600.0), Ok(slicing(25, 5)), "no longer for eight queues");
         assert_eq!(cut(8, 800.0), Ok(slicing(40, 3)), "four queues");
         assert_eq!(cut(8, 640.0), Ok(slicing(50, 2)));
-        let said = cut(32, 640.0).unwrap_err();
-        assert!(said.contains("the 128 requests that a slice needs take 200 ms"), "{said}");
+        insta::assert_snapshot!(cut(32, 640.0).unwrap_err(), @"its trials stay whole, because the 128 requests that a slice needs take 200 ms");
         assert_eq!(cut(8, f64::INFINITY), Ok(None), "no arm takes turns");
     }
 

@@ -105,6 +105,20 @@ impl Sandbox {
         self.command(args).output().unwrap()
     }
 
+    /// A command that is refused, for a snapshot: its arguments, exit code and message.
+    pub fn refused(&self, args: &[&str]) -> String {
+        let done = self.run(args);
+        assert_eq!(text(&done.stdout), "", "{args:?}");
+        let code = done.status.code().expect("an exit code");
+        let said = format!("$ cryptbench {}\n[{code}] {}", args.join(" "), text(&done.stderr));
+        self.without_place(&said)
+    }
+
+    /// What was said, for a snapshot: without the place of the sandbox.
+    pub fn without_place(&self, said: &str) -> String {
+        said.replace(&self.dir.path().display().to_string(), "SANDBOX")
+    }
+
     /// Puts `record` where the user's runs are.
     pub fn keep_run(&self, record: &Path) {
         let run = cryptbench_record::read(record).unwrap().run_id;

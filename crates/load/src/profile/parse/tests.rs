@@ -1,5 +1,7 @@
 //! Tests what the parser of profiles accepts and refuses, and its messages.
 
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 
 use super::super::{
@@ -41,38 +43,37 @@ fn a_profile_becomes_what_it_says() {
     );
 }
 
-/// Each defect: what to replace, its replacement, and what the message must name.
+/// Each defect: what to replace, and its replacement.
 #[test]
 fn defects_name_origin_line_field_and_remedy() {
-    for (from, to, wanted) in [
-        ("\"1MiB\"", "\"0\"", &["line 9", "block_size", "zero", "multiple of 512B"][..]),
-        ("\"1MiB\"", "\"1000B\"", &["line 9", "block_size", "multiple of 512"]),
-        ("\"1MiB\"", "\"2GiB\"", &["line 9", "block_size", "1 GiB"]),
-        ("\"1MiB\"", "\"1MB\"", &["line 9", "block_size", "1MB", "MiB"]),
-        ("\"1MiB\"", "1048576", &["line 9", "string"]),
-        ("queue_depth = 1", "queue_depth = 0", &["line 10", "queue_depth", "1 to 1024"]),
-        ("queue_depth = 1", "queue_depth = 1025", &["line 10", "queue_depth", "1 to 1024"]),
-        ("queue_depth = 1", "queue_depth = -3", &["line 10", "queue_depth", "-3"]),
-        ("queue_depth", "queue_deep", &["line 10", "queue_deep", "unknown"]),
-        ("\"read\"", "\"trim\"", &["line 7", "trim", "read"]),
-        ("\"sequential\"", "\"stride\"", &["line 8", "stride", "random"]),
-        ("\"bandwidth\"", "\"speed\"", &["line 11", "speed", "iops"]),
-        ("id = \"a\"", "id = \"A b\"", &["line 5", "id", "A b", "hyphens"]),
-        ("QD1\"", "QD1, and more\"", &["line 6", "label", "29 characters", "22"]),
-        ("\"One workload.\"", "\"\"", &["line 2", "description", "empty"]),
-        ("\"One workload.\"", "\"a\\nb\"", &["line 2", "description", "one line"]),
-        ("name = \"mine\"", "name = \"\"", &["line 1", "name"]),
-        ("name = \"mine\"\n", "", &["name", "missing"]),
-        ("[[workload]]", "[[workload", &["line 4"]),
+    let mut said = String::new();
+    for (from, to) in [
+        ("\"1MiB\"", "\"0\""),
+        ("\"1MiB\"", "\"1000B\""),
+        ("\"1MiB\"", "\"2GiB\""),
+        ("\"1MiB\"", "\"1MB\""),
+        ("\"1MiB\"", "1048576"),
+        ("queue_depth = 1", "queue_depth = 0"),
+        ("queue_depth = 1", "queue_depth = 1025"),
+        ("queue_depth = 1", "queue_depth = -3"),
+        ("queue_depth", "queue_deep"),
+        ("\"read\"", "\"trim\""),
+        ("\"sequential\"", "\"stride\""),
+        ("\"bandwidth\"", "\"speed\""),
+        ("id = \"a\"", "id = \"A b\""),
+        ("QD1\"", "QD1, and more\""),
+        ("\"One workload.\"", "\"\""),
+        ("\"One workload.\"", "\"a\\nb\""),
+        ("name = \"mine\"", "name = \"\""),
+        ("name = \"mine\"\n", ""),
+        ("[[workload]]", "[[workload"),
     ] {
         let text = GOOD.replacen(from, to, 1);
         assert_ne!(text, GOOD, "{from}");
-        let e = Profile::from_toml(&text, "my.toml").unwrap_err().to_string();
-        assert!(e.contains("my.toml"), "{to}: {e}");
-        for word in wanted {
-            assert!(e.contains(word), "{to}: expected {word:?} in: {e}");
-        }
+        let e = Profile::from_toml(&text, "my.toml").unwrap_err();
+        writeln!(said, "{from:?} -> {to:?}\n    {e}").unwrap();
     }
+    insta::assert_snapshot!(said);
 }
 
 #[test]
@@ -85,8 +86,7 @@ fn duplicate_ids_are_refused() {
 #[test]
 fn a_profile_without_workloads_is_refused() {
     let text = "name = \"a\"\ndescription = \"b\"\nworkload = []\n";
-    let e = Profile::from_toml(text, "x").unwrap_err().to_string();
-    assert!(e.contains("line 3") && e.contains("[[workload]]"), "{e}");
+    insta::assert_snapshot!(Profile::from_toml(text, "x").unwrap_err(), @"x, line 3: workload is empty; add at least one [[workload]] or [[sweep]]");
 }
 
 /// A block workload with these additional keys, on line 12 and following lines.
@@ -211,99 +211,82 @@ fn every_key_of_a_profile_is_read() {
 /// Additional keys of the workload from line 12 on; each alone is invalid.
 #[test]
 fn keys_that_make_no_sense_are_refused() {
-    for (operation, keys, wanted) in [
-        ("read", "kind = \"tape\"", &["line 12", "kind", "tape", "block, files, unlock"][..]),
-        ("read", "theta = 1", &["line 12", "theta", "unknown key"]),
-        ("read", "read_percent = 50", &["line 12", "read_percent", "unknown key"]),
-        ("mixed", "", &["line 4", "read_percent", "missing"]),
-        ("mixed", "read_percent = 100", &["line 12", "read_percent", "1 to 99"]),
-        ("read", "threads = 257", &["line 12", "threads", "1 to 256"]),
-        ("read", "threads = 1.5", &["line 12", "threads", "a number", "1 to 256"]),
-        ("read", "amount = \"0\"", &["line 12", "amount", "range"]),
-        ("read", "amount = \"all\"", &["line 12", "amount", "not a size"]),
-        ("read", "amount = \"file\"", &["line 12", "amount", "file_size"]),
-        ("read", "amount = \"whole\"\nfile_size = \"4MiB\"", &["line 12", "amount", "file size"]),
-        ("read", "file = \"old\"", &["line 12", "file", "scratch, fresh"]),
-        ("read", "file = \"fresh\"\nfile_size = \"1MiB\"", &["line 12", "file", "read"]),
-        ("write", "file = \"fresh\"", &["line 4", "file_size", "missing"]),
-        ("write", "file = \"fresh\"\nfile_size = \"2MiB\"", &["line 12", "file", "amount"]),
-        (
-            "write",
-            "file = \"fresh\"\nfile_size = \"1536KiB\"\namount = \"file\"",
-            &["line 12", "file", "not a whole number of blocks"],
-        ),
-        (
-            "write",
-            "file = \"fresh\"\nfile_size = \"1MiB\"\namount = \"2MiB\"",
-            &["line 14", "amount", "larger"],
-        ),
-        ("read", "file_size = \"512KiB\"", &["line 12", "file_size", "smaller than a block"]),
-        ("read", "flush = \"each-write\"", &["line 12", "flush", "reads"]),
-        ("write", "flush = \"at-end\"", &["line 12", "flush", "amount"]),
-        ("write", "flush = \"every\"", &["line 4", "flush_writes", "missing"]),
-        ("write", "flush = \"every\"\nflush_writes = 0", &["line 13", "flush_writes", "1 to"]),
-        ("write", "flush_writes = 8", &["line 12", "flush_writes", "unknown key"]),
-        ("write", "content = \"text\"", &["line 12", "content", "zeros"]),
-        ("write", "content = \"compressible\"", &["line 4", "compressible_percent", "missing"]),
-        ("read", "rate = \"1MiB\"\nrate_iops = 5", &["line 13", "rate_iops", "with rate"]),
-        ("read", "rate_iops = 0", &["line 12", "rate_iops", "range"]),
-        ("read", "rate_iops = nan", &["line 12", "rate_iops", "range"]),
-        ("read", "samples = 1000000", &["line 12", "samples", "100000"]),
-        ("read", "cache = \"hot\"", &["line 12", "cache", "warm"]),
-        ("read", "stdio = 1", &["line 12", "stdio", "true or false"]),
-        ("read", "stdio = true\nthreads = 2", &["line 12", "stdio", "queue"]),
-        ("mixed", "read_percent = 1\nstdio = true", &["line 13", "stdio", "mix"]),
-        ("write", "stdio = true\nflush = \"each-write\"", &["line 12", "stdio", "flushed"]),
-        ("read", "count = 5", &["line 12", "count", "unknown key"]),
-        ("read", "count = 99999999999999999999", &["line 12"]),
-        ("read", "start = 07:32:00", &["line 12", "start", "date or time"]),
-        ("read", "start = [\"first\"]", &["line 12", "start", "a list"]),
-        ("read", "start = { from = 1 }", &["line 12", "start", "a table"]),
+    let mut said = String::new();
+    for (operation, keys) in [
+        ("read", "kind = \"tape\""),
+        ("read", "theta = 1"),
+        ("read", "read_percent = 50"),
+        ("mixed", ""),
+        ("mixed", "read_percent = 100"),
+        ("read", "threads = 257"),
+        ("read", "threads = 1.5"),
+        ("read", "amount = \"0\""),
+        ("read", "amount = \"all\""),
+        ("read", "amount = \"file\""),
+        ("read", "amount = \"whole\"\nfile_size = \"4MiB\""),
+        ("read", "file = \"old\""),
+        ("read", "file = \"fresh\"\nfile_size = \"1MiB\""),
+        ("write", "file = \"fresh\""),
+        ("write", "file = \"fresh\"\nfile_size = \"2MiB\""),
+        ("write", "file = \"fresh\"\nfile_size = \"1536KiB\"\namount = \"file\""),
+        ("write", "file = \"fresh\"\nfile_size = \"1MiB\"\namount = \"2MiB\""),
+        ("read", "file_size = \"512KiB\""),
+        ("read", "flush = \"each-write\""),
+        ("write", "flush = \"at-end\""),
+        ("write", "flush = \"every\""),
+        ("write", "flush = \"every\"\nflush_writes = 0"),
+        ("write", "flush_writes = 8"),
+        ("write", "content = \"text\""),
+        ("write", "content = \"compressible\""),
+        ("read", "rate = \"1MiB\"\nrate_iops = 5"),
+        ("read", "rate_iops = 0"),
+        ("read", "rate_iops = nan"),
+        ("read", "samples = 1000000"),
+        ("read", "cache = \"hot\""),
+        ("read", "stdio = 1"),
+        ("read", "stdio = true\nthreads = 2"),
+        ("mixed", "read_percent = 1\nstdio = true"),
+        ("write", "stdio = true\nflush = \"each-write\""),
+        ("read", "count = 5"),
+        ("read", "count = 99999999999999999999"),
+        ("read", "start = 07:32:00"),
+        ("read", "start = [\"first\"]"),
+        ("read", "start = { from = 1 }"),
     ] {
         let text = with("\"read\"", &format!("\"{operation}\""), keys);
-        let e = Profile::from_toml(&text, "my.toml").unwrap_err().to_string();
-        for word in wanted {
-            assert!(e.contains(word), "{keys}: expected {word:?} in: {e}");
-        }
+        let e = Profile::from_toml(&text, "my.toml").unwrap_err();
+        writeln!(said, "{operation} {keys:?}\n    {e}").unwrap();
     }
-    for (pattern, keys, wanted) in [
-        ("zipf", "", &["line 4", "theta", "missing"][..]),
-        ("zipf", "theta = 0", &["line 12", "theta", "0.01 to 10"]),
-        ("strided", "", &["line 4", "stride", "missing"]),
-        ("strided", "stride = 1", &["line 12", "stride", "2 to"]),
-        ("sampled", "points = 10", &["line 4", "run", "missing"]),
-        ("sampled", "points = 10\nrun = 0", &["line 13", "run", "1 to"]),
-        (
-            "sampled",
-            "points = 10\nrun = 2\nfile_size = \"19MiB\"",
-            &["line 14", "file_size", "sampled"],
-        ),
-        ("random", "stdio = true", &["line 12", "stdio", "sequential"]),
+    for (pattern, keys) in [
+        ("zipf", ""),
+        ("zipf", "theta = 0"),
+        ("strided", ""),
+        ("strided", "stride = 1"),
+        ("sampled", "points = 10"),
+        ("sampled", "points = 10\nrun = 0"),
+        ("sampled", "points = 10\nrun = 2\nfile_size = \"19MiB\""),
+        ("random", "stdio = true"),
     ] {
         let text = with("\"sequential\"", &format!("\"{pattern}\""), keys);
-        let e = Profile::from_toml(&text, "my.toml").unwrap_err().to_string();
-        for word in wanted {
-            assert!(e.contains(word), "{pattern} {keys}: expected {word:?} in: {e}");
-        }
+        let e = Profile::from_toml(&text, "my.toml").unwrap_err();
+        writeln!(said, "{pattern} {keys:?}\n    {e}").unwrap();
     }
-    for (keys, wanted) in [
-        ("presentation = \"pie\"", &["line 1", "presentation", "heatmap"][..]),
-        ("estimator = \"median\"", &["line 1", "estimator", "trimmed-mean"]),
-        ("buffered = \"yes\"", &["line 1", "buffered", "true or false"]),
-        ("size = \"1000\"", &["line 1", "size", "multiple of 512"]),
-        ("size = \"512KiB\"", &["line 1", "size", "workload 'a'", "1 MiB"]),
-        ("trial_s = 0", &["line 1", "trial_s", "0.001 to"]),
-        ("trials = 0", &["line 1", "trials", "1 to"]),
-        ("pause_s = -1", &["line 1", "pause_s", "0 to 3600"]),
-        ("pause_s = inf", &["line 1", "pause_s", "range"]),
-        ("colour = \"red\"", &["line 1", "colour", "unknown key", "round_pause_s"]),
-        ("sweep = 5", &["line 1", "sweep", "[[sweep]]"]),
-        ("sweep = [5]", &["line 1", "sweep", "an integer"]),
+    for keys in [
+        "presentation = \"pie\"",
+        "estimator = \"median\"",
+        "buffered = \"yes\"",
+        "size = \"1000\"",
+        "size = \"512KiB\"",
+        "trial_s = 0",
+        "trials = 0",
+        "pause_s = -1",
+        "pause_s = inf",
+        "colour = \"red\"",
+        "sweep = 5",
+        "sweep = [5]",
     ] {
-        let e = Profile::from_toml(&format!("{keys}\n{GOOD}"), "my.toml").unwrap_err().to_string();
-        for word in wanted {
-            assert!(e.contains(word), "{keys}: expected {word:?} in: {e}");
-        }
+        let e = Profile::from_toml(&format!("{keys}\n{GOOD}"), "my.toml").unwrap_err();
+        writeln!(said, "{keys:?}\n    {e}").unwrap();
     }
     for (headline, kind) in [
         ("files", ""),
@@ -316,9 +299,10 @@ fn keys_that_make_no_sense_are_refused() {
         } else {
             kind
         };
-        let e = Profile::from_toml(&(text + keys), "x").unwrap_err().to_string();
-        assert!(e.contains("line 6: headline") && e.contains(headline), "{e}");
+        let e = Profile::from_toml(&(text + keys), "x").unwrap_err();
+        writeln!(said, "headline {headline}\n    {e}").unwrap();
     }
+    insta::assert_snapshot!(said);
 }
 
 const SWEEP: &str = r#"name = "mine"
@@ -382,47 +366,45 @@ fn grids_are_swept_one_after_the_other_and_workloads_keep_their_order() {
     assert_eq!(ids[12], "a");
 }
 
-/// What to replace in the sweep, its replacement, and what the message must name.
+/// What to replace in the sweep, and its replacement.
 #[test]
 fn defects_of_sweeps_name_their_line() {
-    for (from, to, wanted) in [
-        ("{operation}-{case}", "{operation}", &["line 5", "id", "'write-64k' twice", "list"][..]),
-        ("{operation}-{case}", "{op}-{case}", &["line 5", "id", "{op}"]),
-        ("{operation}-{case}", "{operation-{case}", &["line 5", "id", "{operation-{case}"]),
-        ("-{block_size}\"\nlabel", "-{block_size\"\nlabel", &["line 5", "id", "'}'"]),
-        ("{operation}-{case}", "{operation} {case}", &["line 5", "id", "write seq-64k", "hyphens"]),
-        ("{case} {operation}", "{case} and {operation}", &["line 6", "label", "22"]),
-        ("id = \"{operation}-{case}-{block_size}\"\n", "", &["line 4", "id", "missing"]),
-        ("\"write\", \"read\"", "", &["line 8", "operation", "empty list"]),
-        ("\"write\", \"read\"", "\"write\", \"erase\"", &["line 8", "operation", "erase"]),
-        ("\"write\", \"read\"", "\"write\", 5", &["line 8", "operation", "an integer"]),
-        ("\"64KiB\", to", "\"96KiB\", to", &["line 9", "to", "doubling"]),
-        ("\"64KiB\", to", "\"2MiB\", to", &["line 9", "to", "doubling"]),
-        ("\"64KiB\", to", "\"64\", upto = 1, to", &["line 9", "upto", "unknown key"]),
-        ("from = \"64KiB\", ", "", &["line 9", "from", "missing"]),
-        ("\"512KiB\"", "\"32KiB\"", &["line 4", "sweep", "no workload"]),
-        ("file_size", "file_sizes", &["line 10", "file_sizes", "unknown key"]),
-        ("name = \"seq\"\n", "", &["line 12", "name", "missing"]),
-        ("stride = 3", "stride = [3, 4]", &["line 20", "stride", "list in a case"]),
-        ("stride = 3", "operation = \"read\"", &["line 20", "operation", "line 8"]),
-        ("stride = 3", "", &["stride", "missing"]),
+    let mut said = String::new();
+    for (from, to) in [
+        ("{operation}-{case}", "{operation}"),
+        ("{operation}-{case}", "{op}-{case}"),
+        ("{operation}-{case}", "{operation-{case}"),
+        ("-{block_size}\"\nlabel", "-{block_size\"\nlabel"),
+        ("{operation}-{case}", "{operation} {case}"),
+        ("{case} {operation}", "{case} and {operation}"),
+        ("id = \"{operation}-{case}-{block_size}\"\n", ""),
+        ("\"write\", \"read\"", ""),
+        ("\"write\", \"read\"", "\"write\", \"erase\""),
+        ("\"write\", \"read\"", "\"write\", 5"),
+        ("\"64KiB\", to", "\"96KiB\", to"),
+        ("\"64KiB\", to", "\"2MiB\", to"),
+        ("\"64KiB\", to", "\"64\", upto = 1, to"),
+        ("from = \"64KiB\", ", ""),
+        ("\"512KiB\"", "\"32KiB\""),
+        ("file_size", "file_sizes"),
+        ("name = \"seq\"\n", ""),
+        ("stride = 3", "stride = [3, 4]"),
+        ("stride = 3", "operation = \"read\""),
+        ("stride = 3", ""),
     ] {
         let text = SWEEP.replacen(from, to, 1);
         assert_ne!(text, SWEEP, "{from}");
-        let e = Profile::from_toml(&text, "my.toml").unwrap_err().to_string();
-        for word in wanted {
-            assert!(e.contains(word), "{to}: expected {word:?} in: {e}");
-        }
+        let e = Profile::from_toml(&text, "my.toml").unwrap_err();
+        writeln!(said, "{from:?} -> {to:?}\n    {e}").unwrap();
     }
+    insta::assert_snapshot!(said);
     let grid = format!("{SWEEP}[[sweep.grid]]\noperation = \"read\"\n");
-    let e = Profile::from_toml(&grid, "x").unwrap_err().to_string();
-    assert!(e.contains("line 22: operation is also on line 8"), "{e}");
+    insta::assert_snapshot!(Profile::from_toml(&grid, "x").unwrap_err(), @"x, line 22: operation is also on line 8; set it either in the sweep or in its grids");
     let many = SWEEP.replace(
         "file_size =",
         &format!("samples = {:?}\nfile_size =", (0..700).collect::<Vec<_>>()),
     );
-    let e = Profile::from_toml(&many, "x").unwrap_err().to_string();
-    assert!(e.contains("line 4: sweep produces too many workloads") && e.contains("5000"), "{e}");
+    insta::assert_snapshot!(Profile::from_toml(&many, "x").unwrap_err(), @"x, line 4: sweep produces too many workloads; a profile has at most 5000: use shorter lists");
 }
 
 #[test]
@@ -433,8 +415,7 @@ fn the_product_of_lists_is_bounded_before_it_is_made() {
         .map(|key| format!("{key} = {list}\n"))
         .collect();
     let text = SWEEP.replace("headline", &format!("{keys}headline"));
-    let e = Profile::from_toml(&text, "x").unwrap_err().to_string();
-    assert!(e.contains("too many"), "{e}");
+    insta::assert_snapshot!(Profile::from_toml(&text, "x").unwrap_err(), @"x, line 4: sweep produces too many workloads; a profile has at most 5000: use shorter lists");
 }
 
 proptest! {

@@ -385,15 +385,17 @@ mod tests {
 
     #[test]
     fn too_little_room_says_how_much_more() {
-        let error = of_size(200 * MIB, GIB).size(None, MIB).unwrap_err().to_string();
-        assert!(
-            error.contains("200 MiB are free") && error.contains("free 56 MiB more"),
-            "{error}"
-        );
-        let error = of_size(GIB, GIB).size(Some((GIB, "asked")), MIB).unwrap_err().to_string();
-        assert!(error.contains("does not fit"), "{error}");
-        let error = of_size(GIB, GIB).size(Some((MIB, "asked")), 8 * MIB).unwrap_err().to_string();
-        assert!(error.contains("at least 8 MiB"), "{error}");
+        let said = |free, asked: Option<u64>, least| {
+            let size = of_size(free, GIB).size(asked.map(|size| (size, "asked")), least);
+            size.unwrap_err().to_string()
+        };
+        let said =
+            [said(200 * MIB, None, MIB), said(GIB, Some(GIB), MIB), said(GIB, Some(MIB), 8 * MIB)];
+        insta::assert_snapshot!(said.join("\n"), @"
+            /d: too little room: 200 MiB are free, and a scratch file of 64 MiB may take a quarter of the free space at most; free 56 MiB more, or name another directory, or say --size
+            /d: a scratch file of 1 GiB does not fit: 1 GiB are free; free some room or ask for less with --size
+            /d: a scratch file of 1 MiB is too small for these workloads: ask for at least 8 MiB
+            ");
         assert_eq!(of_size(GIB, GIB).size(Some((16 * MIB + 5, "asked")), MIB).unwrap().0, 16 * MIB);
     }
 
@@ -406,20 +408,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("precious");
         fs::write(&file, "data").unwrap();
-        let said = |p: &Path| inspect(p).unwrap_err().to_string();
-        assert!(said(&file).contains("nothing that exists is overwritten"));
-        assert!(said(&dir.path().join("no/file")).contains("no such directory"));
-        let mistyped = said(Path::new("/dev/no-such-device-of-this-machine"));
-        assert!(mistyped.contains("does not exist"), "{mistyped}");
         std::os::unix::fs::symlink("/nowhere/at/all", dir.path().join("link")).unwrap();
-        assert!(said(&dir.path().join("link")).contains("symbolic link"));
-        assert_eq!(fs::read(&file).unwrap(), b"data");
         // `/mnt/dta` instead of `/mnt/data` would measure the disk below /mnt.
-        let directory = said(&dir.path().join("dta"));
-        assert!(
-            directory.contains("no such directory") && directory.contains("dta.scratch"),
-            "{directory}"
-        );
+        let names = ["precious", "no/file", "/dev/no-such-device-of-this-machine", "link", "dta"];
+        let said = names.map(|name| inspect(&dir.path().join(name)).unwrap_err().to_string());
+        let said = said.join("\n").replace(&dir.path().display().to_string(), "DIR");
+        insta::assert_snapshot!(said, @"
+            DIR/precious: exists and is a file of 4 B; nothing that exists is overwritten unless it is named again: if everything on it may be lost, add --destroy DIR/precious
+            DIR/no/file: no such directory: DIR/no
+            /dev/no-such-device-of-this-machine: does not exist, and files do not belong among devices
+            DIR/link: is a broken symbolic link; name a directory
+            DIR/dta: no such directory; to create a scratch file of that name, give it an extension: DIR/dta.scratch
+            ");
+        assert_eq!(fs::read(&file).unwrap(), b"data");
     }
 
     #[test]
