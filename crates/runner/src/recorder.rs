@@ -34,7 +34,10 @@ impl<'a> Recorder<'a> {
             target: Box::new(target.clone()),
         });
         let earlier = plan.earlier.as_deref();
-        let fits = earlier.map(|e| resumed::check(e, &recorded, &target, program_version));
+        // Before anything reaches the log of the earlier run, which would count as resumed.
+        if let Some(earlier) = earlier {
+            resumed::check(earlier, &recorded, &target, program_version)?;
+        }
         let record = earlier.cloned().unwrap_or_else(|| Record {
             schema: record::SCHEMA.to_owned(),
             program_version: program_version.to_owned(),
@@ -62,7 +65,6 @@ impl<'a> Recorder<'a> {
         let mut recorder = Self { sink, fold: Fold::begin(record), before };
         recorder.take(&event);
         claimed.notes.iter().for_each(|note| recorder.tell(note.clone()));
-        fits.transpose()?;
         if let Some(earlier) = earlier {
             recorder.note(format!(
                 "The run was interrupted after {:.0} s and {before} trials, and resumed later.",

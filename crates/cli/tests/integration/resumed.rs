@@ -179,6 +179,8 @@ fn what_would_not_be_comparable_is_not_gone_on_with() {
     let other = whole.replace("\"filesystem\":\"", "\"filesystem\":\"other-");
     fs::write(&log, other).unwrap();
     refused(&["run", "--resume", &out], 2, "the target changed");
+    let after = fs::read_to_string(&log).unwrap();
+    assert!(!after.contains("\"resumed\""), "what is refused did not go on: {after}");
     fs::write(&log, &whole).unwrap();
     // What a user gives away is not what this run overwrites.
     refused(&["run", "--resume", &out, "--quiet", "--destroy", "/nowhere"], 3, "/nowhere");
