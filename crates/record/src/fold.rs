@@ -1,6 +1,6 @@
 //! Reconstructs a run's record from its events.
 
-use crate::{Event, Record, Sink, StopReason, Trial, WorkloadStop};
+use crate::{Event, Record, Sink, StopReason, Trial, Workload, WorkloadStop, complete_blocks};
 
 /// The note in the record of a killed run.
 const KILLED: &str =
@@ -20,11 +20,8 @@ impl Fold {
     /// resumed.
     #[must_use]
     pub fn begin(record: Record) -> Self {
-        let pairs_of = |id: &str| {
-            let blocks = record.trials.iter().filter(|t| t.workload == id).filter_map(|t| t.block);
-            blocks.max().map_or(0, |last| last + 1)
-        };
-        let pairs = record.plan.workloads.iter().map(|w| pairs_of(&w.id)).collect();
+        let pairs_of = |w: &Workload| complete_blocks(&record.trials, &w.id);
+        let pairs = record.plan.workloads.iter().map(pairs_of).collect();
         Self { pairs, ended: false, record }
     }
 
@@ -54,7 +51,7 @@ impl Fold {
     #[must_use]
     pub fn finish(self) -> Record {
         let Self { mut record, pairs, ended, .. } = self;
-        let interrupted = |(w, pairs): (&crate::Workload, &u32)| WorkloadStop {
+        let interrupted = |(w, pairs): (&Workload, &u32)| WorkloadStop {
             workload: w.id.clone(),
             reason: StopReason::Interrupted,
             pairs: *pairs,
@@ -100,7 +97,18 @@ impl Sink for Fold {
                 self.ended = true;
             }
             Event::Resumed { .. } => self.resume(),
-            _ => {}
+            Event::BlockEnd { block: None, .. }
+            | Event::Start(_)
+            | Event::Command { .. }
+            | Event::Planned { .. }
+            | Event::Filling { .. }
+            | Event::Preparing { .. }
+            | Event::Checking { .. }
+            | Event::Begun { .. }
+            | Event::Estimate { .. }
+            | Event::Table { .. }
+            | Event::Saved { .. }
+            | Event::Study { .. } => {}
         }
     }
 }
@@ -140,7 +148,7 @@ pub fn fold_to_resume(events: &[Event]) -> Option<Record> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{Observation, Plan, Target, Workload};
+    use crate::{Observation, Plan, Target};
 
     fn start() -> Event {
         let workload = |id: &str| Workload { id: id.to_owned(), ..Workload::default() };

@@ -47,7 +47,7 @@ pub use slow_aes::SlowAes;
 pub use title::{LONGEST_TITLE, TITLE, TitleError, set_title, title};
 pub use trial::{
     Accounting, DEVICE_FLUSH, DeviceMoved, FLUSH, Observation, Percentiles, Samples, Slices, Trial,
-    log_ratios, trials_of,
+    complete_blocks, log_ratios, trials_of,
 };
 pub use work::{Operation, Pattern};
 

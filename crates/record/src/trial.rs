@@ -223,6 +223,12 @@ impl Record {
     }
 }
 
+/// Number of complete blocks of a workload: they are numbered from 0 without gaps.
+pub fn complete_blocks(trials: &[Trial], workload: &str) -> u32 {
+    let of = trials.iter().filter(|trial| trial.workload == workload);
+    of.filter_map(|trial| trial.block).max().map_or(0, |last| last + 1)
+}
+
 /// As [`Record::trials_of`], for trials that are not in a record yet.
 pub fn trials_of<'a>(
     trials: impl IntoIterator<Item = &'a Trial>,

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use cryptbench_record::{
-    Arm, Event, Observation, Plan, Sink, StopReason, Trial, Workload, WorkloadStop, log_ratios,
+    Arm, Event, Observation, Plan, Sink, StopReason, Trial, Workload, WorkloadStop,
+    complete_blocks, log_ratios,
 };
 use cryptbench_stats::{Decision, StoppingRule, block_order, estimate};
 
@@ -348,12 +349,6 @@ impl Driver<'_> {
             Decision::PairCap => Some(StopReason::PairCap),
         }
     }
-}
-
-/// Number of blocks of a workload: they are numbered from 0 without gaps.
-fn complete_blocks(trials: &[Trial], workload: &str) -> u32 {
-    let of = trials.iter().filter(|trial| trial.workload == workload);
-    of.filter_map(|trial| trial.block).max().map_or(0, |last| last + 1)
 }
 
 /// The seed of a block's offsets: the same for all its arms, different for each block.
