@@ -281,9 +281,8 @@ fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
         let name = setting_name(name).to_owned();
         selection.settings.entry(name).or_default().extend(values.iter().cloned());
     }
-    for name in &args.what.sweep {
-        cryptbench_system::sweep(&mut selection, setting_name(name))?;
-    }
+    let swept = args.what.sweep.iter().map(|name| setting_name(name));
+    cryptbench_system::sweep(&mut selection, swept)?;
     if !args.what.sweep.is_empty() && selection.is_open() {
         // All sector sizes, as an open selection has of the engine that is swept.
         selection.systems.push(BUILTIN.name.to_owned());

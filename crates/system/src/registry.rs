@@ -146,13 +146,28 @@ pub fn null_layer_of<'a>(arm: &ArmSpec, arms: &'a [ArmSpec]) -> Option<&'a ArmSp
     nulls.min_by_key(|null| std::cmp::Reverse((by_unit(null), in_common(null))))
 }
 
-/// Adds every value of the setting `name` that the chosen systems have to `selection`: a sweep.
+/// Adds every value of the settings `names` that the chosen systems have to `selection`: a sweep.
 /// `cipher` and `data-unit` count as settings of the built-in engine.
 ///
 /// # Errors
 /// [`SystemError::NothingSelected`] if none of the systems has such a setting.
-pub fn sweep(selection: &mut Selection, name: &str) -> Result<(), SystemError> {
+pub fn sweep<'a>(
+    selection: &mut Selection,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<(), SystemError> {
+    let mut names = names.into_iter().peekable();
+    if names.peek().is_none() {
+        return Ok(());
+    }
     let chosen = chosen(selection, &Abilities::look_for(selection))?;
+    names.try_for_each(|name| sweep_over(selection, &chosen, name))
+}
+
+fn sweep_over(
+    selection: &mut Selection,
+    chosen: &[&System],
+    name: &str,
+) -> Result<(), SystemError> {
     let ours = chosen.iter().any(|s| s.has_our_ciphers);
     let mut found = false;
     if ours && name == "cipher" {
@@ -334,14 +349,13 @@ mod tests {
     #[test]
     fn a_sweep_takes_every_value_that_the_chosen_systems_have() {
         let mut all = pick(&["gocryptfs"], &[], &[]);
-        sweep(&mut all, "names").unwrap();
+        sweep(&mut all, ["names"]).unwrap();
         assert_eq!(all.settings["names"], ["encrypted", "plain"]);
         let mut ours = pick(&[], &[], &[512]);
-        sweep(&mut ours, "cipher").unwrap();
+        sweep(&mut ours, ["cipher", "data-unit"]).unwrap();
         assert_eq!(ours.ciphers.len(), cryptbench_cipher::ciphers().len());
-        sweep(&mut ours, "data-unit").unwrap();
         assert!(ours.data_units.is_empty(), "all of them");
-        insta::assert_snapshot!(sweep(&mut ours, "colour").unwrap_err(), @r#"no chosen system offers a setting "colour"; they can be swept over: cipher, data-unit"#);
+        insta::assert_snapshot!(sweep(&mut ours, ["colour"]).unwrap_err(), @r#"no chosen system offers a setting "colour"; they can be swept over: cipher, data-unit"#);
     }
 
     #[test]

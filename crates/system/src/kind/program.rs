@@ -144,7 +144,8 @@ pub(crate) fn create(
         daemon::run_to_its_end(stack, name, &create(&dirs), &ciphertext, &machine)?;
     }
     let invocation = (program.serve)(&dirs);
-    let file_system = system.facts.mounted_as.unwrap_or_default();
+    let file_system =
+        system.facts.mounted_as.expect("a program that serves a mount has its type in the catalog");
     let open = move |stack: &mut ResourceStack| {
         let number = daemon::serve(stack, name, &invocation, &mount_point, file_system, &machine)?;
         Ok(Shown { directory: mount_point.clone(), device: None, daemons: vec![number] })

@@ -57,12 +57,16 @@ pub(super) fn found(path: &Path) -> Option<Identity> {
     mount_at(path).map(|entry| Identity::number(entry.device))
 }
 
-/// The mount at `path`, or the one that `is_ours` if a directory above it has another name by now.
+/// The mount that `is_ours`, at `path` or, if a directory above it was renamed, elsewhere. Without one, what is at `path`.
 pub(super) fn mount_of_ours(
     path: &Path,
     is_ours: impl Fn(&MountEntry) -> bool,
 ) -> Option<MountEntry> {
-    mount_at(path).or_else(|| mounts().ok()?.into_iter().rfind(is_ours))
+    let there = mount_at(path);
+    if there.as_ref().is_some_and(&is_ours) {
+        return there;
+    }
+    mounts().ok().into_iter().flatten().rfind(is_ours).or(there)
 }
 
 /// Where a mount is.
@@ -304,4 +308,38 @@ fn named(
         return NOT_OURS;
     }
     removed(unmount(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_is_found_elsewhere_though_another_mount_is_at_its_path() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED: mounting requires root");
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        let [old, new] = ["old", "new"].map(|name| place.join(name));
+        for path in [&old, &new] {
+            std::fs::create_dir(path).unwrap();
+            run("mount", ["-t".as_ref(), "tmpfs".as_ref(), "none".as_ref(), path.as_os_str()])
+                .unwrap();
+        }
+        let found = |is_ours: &dyn Fn(&MountEntry) -> bool| {
+            mount_of_ours(&old, is_ours).map(|entry| entry.mountpoint)
+        };
+        let (elsewhere, there, none) = (
+            found(&|entry| entry.mountpoint == new),
+            found(&|entry| entry.mountpoint == old),
+            found(&|_| false),
+        );
+        for path in [&old, &new] {
+            run("umount", [path.as_os_str()]).unwrap();
+        }
+        assert_eq!((elsewhere, there), (Some(new), Some(old.clone())));
+        assert_eq!(none, Some(old), "what is there is looked at all the same");
+    }
 }
