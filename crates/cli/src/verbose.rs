@@ -29,8 +29,8 @@ pub fn begin(times: u8) -> anyhow::Result<()> {
         1 => LevelFilter::INFO,
         _ => LevelFilter::DEBUG,
     };
-    let variable = std::env::var(VARIABLE).unwrap_or_default();
-    let level = level(&variable).ok_or_else(|| {
+    let variable = std::env::var_os(VARIABLE).unwrap_or_default();
+    let level = variable.to_str().and_then(level).ok_or_else(|| {
         Refusal::usage(Path::new(VARIABLE), "it is none of off, error, warn, info, debug and trace")
     })?;
     if option.max(level) == LevelFilter::OFF {

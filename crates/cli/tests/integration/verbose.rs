@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 
 use crate::sandbox::{Sandbox, text};
 
@@ -43,8 +44,12 @@ fn a_variable_asks_for_the_same_and_a_wrong_one_is_refused() {
         assert!(done.status.success(), "{value}: {said}");
         assert_eq!(said.contains("] cryptbench 0."), is_told, "{value}: {said}");
     }
+    // What is not UTF-8 is no level either.
+    let unreadable = std::ffi::OsStr::from_bytes(b"info\xff");
+    let unread = s.command(&["systems"]).env("CRYPTBENCH_LOG", unreadable).output().unwrap();
     let refused = list("loud");
-    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!((refused.status.code(), unread.status.code()), (Some(2), Some(2)));
+    assert_eq!(text(&unread.stderr), text(&refused.stderr));
     insta::assert_snapshot!(text(&refused.stderr), @"cryptbench: CRYPTBENCH_LOG: it is none of off, error, warn, info, debug and trace");
 }
 
