@@ -147,7 +147,7 @@ impl<'r> Lookup<'r> {
 
 /// The arithmetic mean of at least one value.
 pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+    cryptbench_stats::mean(values).unwrap_or(f64::NAN)
 }
 
 /// The geometric mean of at least one positive value.

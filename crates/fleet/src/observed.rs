@@ -226,16 +226,13 @@ impl Facts {
             write_cache: device.map(|d| d.write_cache.clone()).unwrap_or_default(),
             engine: format!("{}, {direct}", target.engine.name),
             busy_before: machine.idle_baseline,
-            frequency_mhz: mean(accounts().filter_map(|(_, a)| a.frequency_mhz)),
+            frequency_mhz: cryptbench_stats::mean(
+                &accounts().filter_map(|(_, a)| a.frequency_mhz).collect::<Vec<_>>(),
+            ),
             stolen_fraction: (measured > 0.0)
                 .then(|| stolen / (measured * f64::from(machine.cpus.max(1)))),
         }
     }
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, n) = values.fold((0.0, 0u32), |(sum, n), v| (sum + v, n + 1));
-    (n > 0).then(|| sum / f64::from(n))
 }
 
 #[cfg(test)]

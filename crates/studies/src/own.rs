@@ -7,6 +7,7 @@
 use cryptbench_record::{Arm, ArmRole, Operation, Record, Trial, Workload};
 use cryptbench_stats::percent_of_larger;
 
+use crate::check::size;
 use crate::cpu::{Usage, with_interval};
 use crate::study::Letter;
 use crate::table::Table;
@@ -173,14 +174,6 @@ fn atto(record: &Record) -> Vec<Table> {
     };
     let all = [Quantity::Speed, Quantity::Rate, Quantity::Cpu];
     encrypted(record).flat_map(|arm| all.map(|what| table(arm, what))).collect()
-}
-
-fn size(bytes: u64) -> String {
-    match bytes {
-        b if b >= 1 << 20 => format!("{} MB", b >> 20),
-        b if b >= 1 << 10 => format!("{} KB", b >> 10),
-        b => format!("{b} B"),
-    }
 }
 
 fn hd_tune(record: &Record) -> Vec<Table> {

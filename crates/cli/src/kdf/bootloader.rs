@@ -138,8 +138,7 @@ fn median(derivation: &Derivation) -> Result<f64, KdfError> {
         derivation.derive(b"no passphrase", &[7; 32], &mut [0; KEY_BYTES], effort)?;
         times.push(began.elapsed().as_secs_f64());
     }
-    times.sort_by(f64::total_cmp);
-    Ok(times[ROUNDS / 2])
+    Ok(cryptbench_stats::median(&times).expect("there were rounds"))
 }
 
 /// Whether GRUB can, in words for a table.

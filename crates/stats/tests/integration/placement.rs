@@ -55,7 +55,7 @@ fn pair(storage: &mut Storage, seed: u64, block: u32) -> f64 {
 }
 
 fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+    cryptbench_stats::mean(values).expect("some")
 }
 
 /// The distance from the truth that 95 % of the estimates keep.

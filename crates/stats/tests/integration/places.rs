@@ -60,7 +60,7 @@ fn piece(rng: &mut ChaCha8Rng, disk: &[f64]) -> f64 {
 }
 
 fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+    cryptbench_stats::mean(values).expect("some")
 }
 
 /// Whether the 95 % interval of one run holds the truth, and its half-width.
