@@ -156,6 +156,20 @@ pub struct ManualArgs {
     pub directory: PathBuf,
 }
 
+/// What is printed instead of text: one of these, or of what else is in the group.
+#[derive(Debug, ClapArgs)]
+pub struct FormArgs {
+    /// Print JSON instead of tables
+    #[arg(long, group = "form")]
+    pub json: bool,
+    /// Print comma-separated values instead of tables
+    #[arg(long, group = "form")]
+    pub csv: bool,
+    /// Print a self-contained page with charts instead of tables
+    #[arg(long, group = "form")]
+    pub html: bool,
+}
+
 #[derive(Debug, ClapArgs)]
 pub struct CiphersArgs {
     /// Measure this cipher (repeatable; see --list) [default: all]
@@ -182,15 +196,8 @@ pub struct CiphersArgs {
     /// Only list what is registered, measure nothing
     #[arg(long, group = "form")]
     pub list: bool,
-    /// Print a list of objects instead of the table
-    #[arg(long, group = "form")]
-    pub json: bool,
-    /// Print comma-separated values instead of the table
-    #[arg(long, group = "form")]
-    pub csv: bool,
-    /// Print a self-contained page with charts instead of the table
-    #[arg(long, group = "form")]
-    pub html: bool,
+    #[command(flatten)]
+    pub form: FormArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -240,15 +247,8 @@ pub struct KdfArgs {
     /// Print every table: any PIM, an attacker's time, the method
     #[arg(long, group = "form")]
     pub full: bool,
-    /// Print an object instead of the tables
-    #[arg(long, group = "form")]
-    pub json: bool,
-    /// Print comma-separated times instead of the tables
-    #[arg(long, group = "form")]
-    pub csv: bool,
-    /// Print a self-contained page with charts instead of the tables
-    #[arg(long, group = "form")]
-    pub html: bool,
+    #[command(flatten)]
+    pub form: FormArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

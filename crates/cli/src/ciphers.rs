@@ -14,10 +14,10 @@ use cryptbench_microbench::cipher::{
     Bottleneck, Direction, INTERFACES, Interface, SpeedRequest, Speeds, bottleneck, plan,
 };
 use cryptbench_runner::{DiskRates, disk_rates};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::CiphersArgs;
-use crate::say::{message, print, print_text, stderr_is_terminal, terminal_style};
+use crate::progress;
+use crate::say::{message, print, print_text, terminal_style};
 
 pub fn ciphers(args: &CiphersArgs) -> anyhow::Result<ExitCode> {
     let width = terminal_style(false).width;
@@ -26,16 +26,16 @@ pub fn ciphers(args: &CiphersArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let speeds = measure(args)?;
-    if args.json {
+    if args.form.json {
         print_text(&data::json(&speeds));
-    } else if args.csv {
+    } else if args.form.csv {
         print_text(&data::csv(&speeds));
     } else if args.by_size {
         print(&by_size::render(&speeds, width));
     } else {
         let disk = disk();
         let bottlenecks = bottlenecks(&speeds, disk.as_ref());
-        match (args.html, args.full) {
+        match (args.form.html, args.full) {
             (true, _) => print_text(&page::page(&speeds, &bottlenecks)),
             (false, true) => print(table::render(&speeds, &bottlenecks, width).trim_end()),
             (false, false) => print(&answer::render(&speeds, disk.as_ref(), width)),
@@ -71,25 +71,10 @@ pub fn measure(args: &CiphersArgs) -> anyhow::Result<Speeds> {
             plan.time().as_secs_f64()
         ));
     }
-    let bar = progress(plan.samples(), plan.time());
+    let bar = progress::of_time("measuring in RAM", plan.samples(), plan.time());
     let speeds = plan.run(|| bar.inc(1));
     bar.finish_and_clear();
     Ok(speeds?)
-}
-
-/// A moving line on a terminal, nothing elsewhere.
-fn progress(samples: u32, time: Duration) -> ProgressBar {
-    if !stderr_is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let target = ProgressDrawTarget::stderr_with_hz(8);
-    let bar = ProgressBar::with_draw_target(Some(samples.into()), target);
-    let style = ProgressStyle::with_template("{bar:16} {msg}, {elapsed} gone")
-        .expect("the template is well-formed")
-        .progress_chars("█▌░");
-    bar.set_style(style);
-    bar.set_message(format!("measuring in RAM, about {:.0} s in all", time.as_secs_f64().ceil()));
-    bar
 }
 
 /// What the newest record says about the disk under the current directory.

@@ -13,10 +13,11 @@ use std::process::ExitCode;
 
 use cryptbench_fleet::{Files, Fleet, FleetError, Plan, Report, expand, stream};
 use cryptbench_text::shown;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 
 use crate::exit::Refusal;
-use crate::say::{print, print_json, print_text, stderr_is_terminal, terminal_style};
+use crate::progress;
+use crate::say::{print, print_json, print_text, terminal_style};
 use crate::units::duration;
 use args::{FleetArgs, FleetCommand, PlanArgs, ReportArgs};
 
@@ -51,7 +52,7 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         (None, None) => Vec::new(),
     };
     let files = listed(&args.directory)?;
-    let bar = progress(files.paths().len());
+    let bar = reading(&files);
     let mut fleet = Fleet::default();
     stream(
         files.paths(),
@@ -67,9 +68,9 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let report = Report::of(fleet, &expected, CONFIDENCE);
     let style = terminal_style(false);
     match args {
-        _ if args.json => print_json(&report)?,
-        _ if args.csv => print_text(&csv::lines(&report)),
-        _ if args.html => print_text(&page::page(&report)),
+        _ if args.form.json => print_json(&report)?,
+        _ if args.form.csv => print_text(&csv::lines(&report)),
+        _ if args.form.html => print_text(&page::page(&report)),
         _ if args.full => print(&text::full(&report, style.width)),
         _ => print(&text::screen(&report, &shown(&args.directory), style.width)),
     }
@@ -89,16 +90,6 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A bar on a terminal, nothing elsewhere.
-fn progress(files: usize) -> ProgressBar {
-    let target = match stderr_is_terminal() {
-        true => ProgressDrawTarget::stderr(),
-        false => ProgressDrawTarget::hidden(),
-    };
-    let style = ProgressStyle::with_template("reading {bar:40} {pos} of {len} records");
-    let bar = ProgressBar::with_draw_target(Some(files as u64), target);
-    match style {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
+fn reading(files: &Files) -> ProgressBar {
+    progress::bar(files.paths().len() as u64, "reading {bar:40} {pos} of {len} records", 8)
 }

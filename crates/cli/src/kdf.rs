@@ -10,27 +10,24 @@ mod table;
 mod wording;
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use cryptbench_microbench::kdf::{KdfRequest, KdfSpeeds, plan};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::KdfArgs;
-use crate::say::{
-    print, print_styled, print_text, stderr_is_terminal, stdout_is_terminal, terminal_style,
-};
+use crate::progress;
+use crate::say::{print, print_styled, print_text, stdout_is_terminal, terminal_style};
 use study::Study;
 
 pub fn kdf(args: &KdfArgs) -> anyhow::Result<ExitCode> {
     if let Some(volume) = &args.bootloader {
-        return bootloader::answer(volume.as_deref(), &args.confinement, args.json);
+        return bootloader::answer(volume.as_deref(), &args.confinement, args.form.json);
     }
     let study = study(args)?;
-    if args.json {
+    if args.form.json {
         print_text(&data::json(&study));
-    } else if args.csv {
+    } else if args.form.csv {
         print_text(&data::csv(&study));
-    } else if args.html {
+    } else if args.form.html {
         print_text(&page::page(&study));
     } else if !args.full {
         print(&answer::render(&study, terminal_style(false).width));
@@ -62,23 +59,8 @@ fn measure(args: &KdfArgs, question: &study::Question) -> anyhow::Result<KdfSpee
         time: args.seconds,
         seed: None,
     })?;
-    let bar = progress(plan.samples(), plan.time());
+    let bar = progress::of_time("deriving keys", plan.samples(), plan.time());
     let speeds = plan.run(|| bar.inc(1));
     bar.finish_and_clear();
     Ok(speeds?)
-}
-
-/// A moving line on a terminal, nothing elsewhere.
-fn progress(samples: u32, time: Duration) -> ProgressBar {
-    if !stderr_is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let target = ProgressDrawTarget::stderr_with_hz(8);
-    let bar = ProgressBar::with_draw_target(Some(samples.into()), target);
-    let style = ProgressStyle::with_template("{bar:16} {msg}, {elapsed} gone")
-        .expect("the template is well-formed")
-        .progress_chars("█▌░");
-    bar.set_style(style);
-    bar.set_message(format!("deriving keys, about {:.0} s in all", time.as_secs_f64().ceil()));
-    bar
 }

@@ -64,6 +64,22 @@ impl Drop for Progress {
     }
 }
 
+/// A bar that is drawn at most so often a second; on a terminal only.
+pub fn bar(length: u64, template: &str, hz: u8) -> ProgressBar {
+    if !say::stderr_is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template(template).expect("the template is well-formed");
+    ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr_with_hz(hz))
+        .with_style(style.progress_chars("█▌░"))
+}
+
+/// The bar of work whose time is known about.
+pub fn of_time(what: &str, samples: u32, time: Duration) -> ProgressBar {
+    let about = format!("{what}, about {:.0} s in all", time.as_secs_f64().ceil());
+    bar(samples.into(), "{bar:16} {msg}, {elapsed} gone", 8).with_message(about)
+}
+
 /// The current trial, and below it the table of estimates. Draws only between trials, at most twice a second, so
 /// that it does not disturb the measurement.
 pub struct Live {
@@ -78,12 +94,7 @@ const DRAWN_HZ: u8 = 2;
 
 impl Live {
     fn new() -> Self {
-        let bar =
-            ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(DRAWN_HZ));
-        let style = ProgressStyle::with_template("{bar:16} {msg}")
-            .expect("the template is well-formed")
-            .progress_chars("█▌░");
-        bar.set_style(style);
+        let bar = bar(1, "{bar:16} {msg}", DRAWN_HZ);
         Self { bar, board: Board::default(), table: String::new(), laid_out: None }
     }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use cryptbench_fleet::For;
 
+use crate::args::FormArgs;
+
 #[derive(Debug, ClapArgs)]
 pub struct FleetArgs {
     #[command(subcommand)]
@@ -72,13 +74,6 @@ pub struct ReportArgs {
     /// Print every group, workload and machine that stands out
     #[arg(long, group = "form")]
     pub full: bool,
-    /// Print an object instead of the table
-    #[arg(long, group = "form")]
-    pub json: bool,
-    /// Print comma-separated values instead of the table: a row for each group and workload
-    #[arg(long, group = "form")]
-    pub csv: bool,
-    /// Print a self-contained page instead of the table: a forest plot that unfolds to the machines
-    #[arg(long, group = "form")]
-    pub html: bool,
+    #[command(flatten)]
+    pub form: FormArgs,
 }

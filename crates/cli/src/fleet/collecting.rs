@@ -7,11 +7,12 @@ use cryptbench_answer::quantity::thousands;
 use cryptbench_fleet::Files;
 use cryptbench_text::shown;
 
+use super::reading;
 use crate::say::{message, print};
 
 /// Writes the dataset and says what is in it.
 pub fn collect(files: &Files, threads: usize, output: &Path) -> anyhow::Result<ExitCode> {
-    let bar = super::progress(files.paths().len());
+    let bar = reading(files);
     let found = cryptbench_fleet::collect(files, threads, output, || bar.inc(1))?;
     bar.finish_and_clear();
     for damaged in &found.damaged {

@@ -425,11 +425,8 @@ struct Bar(indicatif::ProgressBar);
 
 impl Bar {
     fn new() -> Self {
-        let style = indicatif::ProgressStyle::with_template(
-            "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
-        );
-        let bar = indicatif::ProgressBar::new(0);
-        Self(style.map(|style| bar.clone().with_style(style)).unwrap_or(bar))
+        let template = "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+        Self(crate::progress::bar(0, template, 8))
     }
 
     fn show(&self, done: u64, all: u64) {
