@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
 use anyhow::{Context as _, bail};
+
+use crate::tools::said;
 
 /// The last commit before there was this rule.
 const BEFORE: &str = "f342c817fd30ce7856345a254ce11e87261877de";
@@ -61,7 +62,7 @@ fn range() -> Vec<String> {
         return vec!["HEAD".to_owned(), format!("^{BEFORE}")];
     }
     match git(&["merge-base", "HEAD", "origin/main"]) {
-        Ok(base) => vec!["HEAD".to_owned(), format!("^{}", base.trim())],
+        Ok(base) => vec!["HEAD".to_owned(), format!("^{}", base)],
         Err(_) => vec!["HEAD".to_owned()],
     }
 }
@@ -72,7 +73,7 @@ fn commits(range: &[String]) -> anyhow::Result<Vec<Commit>> {
     let log = git(&arguments)?;
     // The oldest commits of a clone without its history, whose changes would be all files.
     let shallow = git(&["rev-parse", "--git-path", "shallow"])?;
-    let shallow = fs::read_to_string(shallow.trim()).unwrap_or_default();
+    let shallow = fs::read_to_string(shallow).unwrap_or_default();
     let shallow = BTreeSet::from_iter(shallow.lines());
     log.split('\x1e').skip(1).map(|entry| parse(entry, &shallow)).collect()
 }
@@ -121,11 +122,7 @@ fn has_component(subject: &str) -> bool {
 }
 
 fn git(arguments: &[&str]) -> anyhow::Result<String> {
-    let done = Command::new("git").args(arguments).output().context("cannot start git")?;
-    if !done.status.success() {
-        bail!("git {}: {}", arguments.join(" "), String::from_utf8_lossy(&done.stderr).trim());
-    }
-    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+    said("git", arguments)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use anyhow::Context as _;
 use cryptbench_devices::calibration::{Beside, HELD_AGAINST, beside, misfit};
 use cryptbench_devices::published::{Point, anvil, atto};
 use cryptbench_devices::{Model, Operation};
+use cryptbench_text::human;
 
 pub fn run() -> anyhow::Result<()> {
     let read = |name: &str| std::fs::read_to_string(format!("crates/studies/data/{name}.csv"));
@@ -32,7 +33,7 @@ pub fn run() -> anyhow::Result<()> {
                 m.points,
                 m.median * 100.0,
                 m.worst * 100.0,
-                size(m.worst_bytes)
+                human(m.worst_bytes)
             );
         }
         all.push((name, study, device, found));
@@ -52,7 +53,7 @@ fn row(b: &Beside) {
     println!(
         "| {pattern} {} {} QD{} | {:.2} | {:.2} | {:+.0} % | {remark} |",
         verb(load.operation),
-        size(load.bytes),
+        human(load.bytes),
         load.queue_depth,
         b.point.mib_s,
         b.model_mib_s,
@@ -62,12 +63,4 @@ fn row(b: &Beside) {
 
 fn verb(operation: Operation) -> &'static str {
     if operation == Operation::Read { "read" } else { "write" }
-}
-
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{} KiB", bytes >> 10),
-        _ => format!("{} MiB", bytes >> 20),
-    }
 }

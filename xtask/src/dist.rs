@@ -11,6 +11,7 @@ use anyhow::{Context as _, bail};
 
 use crate::audit::Step;
 use crate::cross::{STATIC, STD, System, cargo, prepared};
+use crate::tools::said;
 use crate::{arm, package};
 
 /// Output directory regardless of CARGO_TARGET_DIR, because the package's assets name it.
@@ -202,17 +203,6 @@ pub(crate) fn date_of_sources() -> anyhow::Result<String> {
     }
     // A tarball has no history; a fixed date is equally reproducible.
     Ok(said("git", &["log", "-1", "--format=%ct"]).unwrap_or_else(|_| "0".to_owned()))
-}
-
-fn said(program: &str, args: &[&str]) -> anyhow::Result<String> {
-    let done = Command::new(program)
-        .args(args)
-        .output()
-        .with_context(|| format!("cannot start {program}"))?;
-    if !done.status.success() {
-        bail!("{program}: {}", String::from_utf8_lossy(&done.stderr).trim());
-    }
-    Ok(String::from_utf8(done.stdout)?.trim().to_owned())
 }
 
 /// Builds copies of the sources from scratch in two directories of different depth; the hash of both.

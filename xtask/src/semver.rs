@@ -12,15 +12,10 @@ const LIBRARIES: &[&str] =
     &["cryptbench-cipher", "cryptbench-kdf", "cryptbench-stats", "cryptbench-volume"];
 
 pub fn run() -> anyhow::Result<()> {
-    let tag = Command::new("git")
-        .args(["describe", "--tags", "--abbrev=0", "--match", "v*"])
-        .output()
-        .context("cannot start git")?;
-    if !tag.status.success() {
+    let Ok(tag) = tools::said("git", &["describe", "--tags", "--abbrev=0", "--match", "v*"]) else {
         println!("SKIPPED: semver: there is no release to compare with (a tag v*)");
         return Ok(());
-    }
-    let tag = String::from_utf8(tag.stdout)?.trim().to_owned();
+    };
     let checks = match tools::CARGO_SEMVER_CHECKS.path() {
         Ok(checks) => checks,
         Err(why) => {

@@ -5,7 +5,7 @@ mod length;
 mod markup;
 mod one_system;
 mod pipeline;
-mod sources;
+pub mod sources;
 mod switched_off;
 mod words;
 

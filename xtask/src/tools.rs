@@ -5,6 +5,20 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
+/// What a program prints when it succeeds, without white space at the end.
+///
+/// # Errors
+/// It cannot be started, or what it said when it failed.
+pub fn said(program: &str, args: &[&str]) -> anyhow::Result<String> {
+    let done = Command::new(program).args(args).output();
+    let done = done.with_context(|| format!("cannot start {program}"))?;
+    if !done.status.success() {
+        let why = String::from_utf8_lossy(&done.stderr);
+        bail!("{program} {}: {}", args.join(" "), why.trim());
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).trim_end().to_owned())
+}
+
 /// Where they are installed.
 const TOOLS: &str = "target/tools";
 

@@ -6,6 +6,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
+use crate::bench::median;
+use crate::tidy::sources::{of_the_program, without_tests};
+
 #[derive(clap::Args)]
 pub struct Options {
     /// A commit to compare with
@@ -41,7 +44,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     println!("| | {} |", trees.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(" | "));
     println!("|---|{}", "---|".repeat(trees.len()));
     row(&trees, "lines of crates/*/src without tests", |tree| {
-        Ok(source_lines(&tree.root.join("crates"))?.to_string())
+        Ok(source_lines(&tree.root)?.to_string())
     })?;
     row(&trees, "locked packages", |tree| Ok(packages(&tree.root)?.to_string()))?;
     if options.builds > 0 {
@@ -84,7 +87,7 @@ impl Tree {
     }
 
     fn median(&self) -> f64 {
-        cryptbench_stats::median(&self.seconds).unwrap_or(f64::NAN)
+        median(self.seconds.iter().copied())
     }
 
     fn program_mb(&self) -> anyhow::Result<f64> {
@@ -127,60 +130,23 @@ fn packages(root: &Path) -> anyhow::Result<usize> {
 }
 
 /// Lines of all sources of the crates, without tests.
-fn source_lines(crates: &Path) -> anyhow::Result<usize> {
-    let mut lines = 0;
-    for entry in fs::read_dir(crates)? {
-        lines += lines_below(&entry?.path().join("src"))?;
-    }
-    Ok(lines)
+fn source_lines(root: &Path) -> anyhow::Result<usize> {
+    let mut files = Vec::new();
+    below(root, Path::new("crates"), &mut files)?;
+    let texts = of_the_program(root, &files)?;
+    Ok(texts.iter().map(|(_, text)| without_tests(text).count()).sum())
 }
 
-fn lines_below(directory: &Path) -> anyhow::Result<usize> {
-    let mut lines = 0;
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if path.is_dir() {
-            lines += if name == "tests" { 0 } else { lines_below(&path)? };
-        } else if name.ends_with(".rs") && name != "tests.rs" && !name.ends_with("_tests.rs") {
-            lines += lines_without_tests(&fs::read_to_string(&path)?);
+/// The Rust files in a directory of `root`.
+fn below(root: &Path, directory: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    for entry in fs::read_dir(root.join(directory))? {
+        let entry = entry?;
+        let path = directory.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            below(root, &path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
         }
     }
-    Ok(lines)
-}
-
-/// Lines outside items that are compiled for tests alone. As rustfmt leaves it, such an item ends with a brace that stands
-/// as far in as it began.
-fn lines_without_tests(text: &str) -> usize {
-    let mut lines = text.lines();
-    let mut kept = 0;
-    while let Some(line) = lines.next() {
-        let within = line.trim_start();
-        if !within.starts_with("#[cfg(test)]") {
-            kept += 1;
-            continue;
-        }
-        let end = format!("{}}}", &line[..line.len() - within.len()]);
-        for line in lines.by_ref() {
-            if line == end
-                || line.ends_with(';') && line.len() - line.trim_start().len() + 1 == end.len()
-            {
-                break;
-            }
-        }
-    }
-    kept
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tests_are_not_counted() {
-        let text = "a\n#[cfg(test)]\nmod tests;\nb\n#[cfg(test)]\nmod tests {\n    x;\n    {\n    }\n}\nc\n";
-        assert_eq!(lines_without_tests(text), 3);
-        let inner = "impl X {\n    #[cfg(test)]\n    fn a() {\n        b;\n    }\n}\n";
-        assert_eq!(lines_without_tests(inner), 2);
-    }
+    Ok(())
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 use cryptbench_record::{Record, Verdict};
 
-use super::sharpness::median;
+use super::median;
 use super::{build_release, machine};
 
 #[derive(clap::Args)]

@@ -18,6 +18,11 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
+/// The median of measured values; NaN of none.
+pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    cryptbench_stats::median(&values.into_iter().collect::<Vec<_>>()).unwrap_or(f64::NAN)
+}
+
 #[derive(clap::Subcommand)]
 pub enum Bench {
     /// The load engine beside fio's io_uring engine, on the disk and on a loop device over RAM

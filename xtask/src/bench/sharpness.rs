@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 use cryptbench_record::{Cell, Record, Verdict};
 
-use super::{build_release, machine};
+use super::{build_release, machine, median};
 
 /// The plain-again arm, which shows only the noise floor.
 const AGAIN: &str = "plain-again";
@@ -162,15 +162,4 @@ fn judge(record: &[u8]) -> anyhow::Result<Sharpness> {
             })
             .collect(),
     })
-}
-
-pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.into_iter().collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => values[middle],
-        _ => f64::midpoint(values[middle - 1], values[middle]),
-    }
 }

@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use serde::{Deserialize, Serialize};
 
 use super::rows::{Least, Row};
+use crate::tools::said;
 
 /// Below the target directory, a file for each commit, and the complete output beside it.
 const PLACE: &str = "target/prove";
@@ -204,15 +205,8 @@ fn place(commit: &str, extension: &str) -> PathBuf {
 
 /// The commit that is checked out. docs/reliability.md is what comes out, so it does not count as changed.
 fn commit() -> anyhow::Result<String> {
-    let git = |args: &[&str]| -> anyhow::Result<String> {
-        let done = std::process::Command::new("git").args(args).output().context("git")?;
-        if !done.status.success() {
-            bail!("git {}: {}", args.join(" "), String::from_utf8_lossy(&done.stderr).trim());
-        }
-        Ok(String::from_utf8(done.stdout)?.trim().to_owned())
-    };
-    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let changed = git(&["status", "--porcelain", "--", ".", ":!docs/reliability.md"])?;
+    let commit = said("git", &["rev-parse", "--short=12", "HEAD"])?;
+    let changed = said("git", &["status", "--porcelain", "--", ".", ":!docs/reliability.md"])?;
     Ok(if changed.is_empty() { commit } else { format!("{commit}+") })
 }
 

@@ -2,10 +2,10 @@
 //! it is built for.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use super::sources::{is_source, test_modules, without_tests};
+use super::sources::{of_the_program, without_tests};
 use crate::cross::PORTABLE;
 
 /// Names that exist on some systems only.
@@ -58,20 +58,9 @@ const ASKING: &[(&str, &str)] = &[
 
 /// Checks the sources of all crates.
 pub fn check(files: &[PathBuf], faults: &mut Vec<String>) -> io::Result<()> {
-    let mut texts = Vec::new();
-    for file in files.iter().filter(|file| is_source(file)) {
-        texts.push((file.as_path(), fs::read_to_string(file)?));
-    }
-    let tests: Vec<PathBuf> =
-        texts.iter().flat_map(|(file, text)| test_modules(file, text)).collect();
     let mut needed = BTreeSet::new();
-    for (file, text) in &texts {
-        let is_test = tests
-            .iter()
-            .any(|module| file.starts_with(module) || **file == module.with_extension("rs"));
-        if !is_test {
-            faults.extend(look(file, text, &mut needed));
-        }
+    for (file, text) in of_the_program(Path::new(""), files)? {
+        faults.extend(look(&file, &text, &mut needed));
     }
     let idle = HOMES.iter().filter(|(place, _)| !needed.contains(place));
     faults.extend(idle.map(|(place, _)| {

@@ -1,22 +1,44 @@
 //! Which files and lines are the program's, and not its tests.
 
 use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
 
 /// Whether a path begins with `crates/NAME/src/`.
-pub(super) fn is_source(file: &Path) -> bool {
+pub(crate) fn is_source(file: &Path) -> bool {
     let mut parts = file.components().map(Component::as_os_str);
     parts.next().is_some_and(|first| first == "crates")
         && parts.nth(1).is_some_and(|dir| dir == "src")
 }
 
-/// The lines with their numbers, up to the module of tests, which is the last item of a file.
-pub(super) fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut lines = text.lines().zip(1..).peekable();
+/// The files among `files` that are built into the program, with their texts. Paths begin at `root`.
+pub(crate) fn of_the_program(root: &Path, files: &[PathBuf]) -> io::Result<Vec<(PathBuf, String)>> {
+    let mut texts = Vec::new();
+    for file in files.iter().filter(|file| is_source(file)) {
+        texts.push((file.clone(), fs::read_to_string(root.join(file))?));
+    }
+    let tests: Vec<_> = texts.iter().flat_map(|(file, text)| test_modules(file, text)).collect();
+    let is_test = |file: &Path| {
+        tests.iter().any(|module| file.starts_with(module) || *file == module.with_extension("rs"))
+    };
+    texts.retain(|(file, _)| !is_test(file));
+    Ok(texts)
+}
+
+/// The lines outside of items that are compiled only for tests, with their numbers. As rustfmt leaves it, such an item ends
+/// with a brace or a semicolon in a line that is indented as its first.
+pub(crate) fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut lines = (1..).zip(text.lines());
     std::iter::from_fn(move || {
-        let (line, number) = lines.next()?;
-        let next = lines.peek().map_or("", |(next, _)| next);
-        let is_module = module(next).is_some_and(|rest| rest.ends_with('{'));
-        (!(line == "#[cfg(test)]" && is_module)).then_some((number, line))
+        loop {
+            let (number, line) = lines.next()?;
+            let indent = |line: &str| line.len() - line.trim_start().len();
+            let column = indent(line);
+            if !line[column..].starts_with("#[cfg(test)]") {
+                return Some((number, line));
+            }
+            let ends = |line: &str| indent(line) == column && line.ends_with([';', '}']);
+            lines.by_ref().find(|(_, line)| ends(line));
+        }
     })
 }
 
@@ -27,7 +49,7 @@ fn module(line: &str) -> Option<&str> {
 }
 
 /// Modules in separate files that are compiled only for tests, without file extension.
-pub(super) fn test_modules(file: &Path, text: &str) -> Vec<PathBuf> {
+fn test_modules(file: &Path, text: &str) -> Vec<PathBuf> {
     let directory = match file.file_stem().and_then(|stem| stem.to_str()) {
         Some("mod" | "lib" | "main") | None => file.with_file_name(""),
         Some(_) => file.with_extension(""),
@@ -81,10 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn only_a_module_of_tests_ends_what_is_looked_at() {
-        let seen = |text| without_tests(text).count();
-        assert_eq!(seen("a\n#[cfg(test)]\nmod tests {\n    b\n}\n"), 1);
-        assert_eq!(seen("a\n#[cfg(test)]\npub(super) mod tests {\n    b\n}\n"), 1);
-        assert_eq!(seen("a\n#[cfg(test)]\nuse a;\nb\n"), 4);
+    fn items_of_tests_are_not_looked_at() {
+        let seen = |text| without_tests(text).map(|(_, line)| line).collect::<Vec<_>>();
+        assert_eq!(seen("a\n#[cfg(test)]\npub(super) mod tests {\n    b\n}\n"), ["a"]);
+        assert_eq!(seen("a\n#[cfg(test)]\nuse a;\nb\n"), ["a", "b"]);
+        let text =
+            "a\n#[cfg(test)]\nmod x;\nb\n#[cfg(test)]\nmod tests {\n    x;\n    {\n    }\n}\nc\n";
+        assert_eq!(seen(text), ["a", "b", "c"]);
+        let inner = "impl X {\n    #[cfg(test)]\n    fn a() {\n        b;\n    }\n}\n";
+        assert_eq!(seen(inner), ["impl X {", "}"]);
     }
 }

@@ -12,12 +12,12 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use cryptbench_stats::{estimate, median};
+use cryptbench_stats::estimate;
 
 use self::peer::{Accounting, CpuTime, Job, Observed, Peer};
 pub(super) use self::ram::LoopOverRam;
 use self::ram::RamFile;
-use super::{build_release, machine, version};
+use super::{build_release, machine, median, version};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -165,14 +165,12 @@ fn compare(
 }
 
 fn per_cpu(observed: &[Observed]) -> f64 {
-    median(&observed.iter().map(|o| o.iops_per_cpu_s).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+    median(observed.iter().map(|o| o.iops_per_cpu_s))
 }
 
 fn row(job: &Job, theirs: &[Observed], ours: &[Observed]) {
     let Job(operation, pattern, block, depth) = *job;
-    let of = |v: &[Observed], f: fn(&Observed) -> f64| {
-        median(&v.iter().map(f).collect::<Vec<_>>()).unwrap_or(f64::NAN)
-    };
+    let of = |v: &[Observed], f: fn(&Observed) -> f64| median(v.iter().map(f));
     let d: Vec<f64> = theirs.iter().zip(ours).map(|(a, b)| (b.iops / a.iops).ln()).collect();
     let interval = estimate(&d, 0.95).map_or("-".to_owned(), |e| {
         format!("{:.3} [{:.3}, {:.3}]", e.mean.exp(), e.low.exp(), e.high.exp())

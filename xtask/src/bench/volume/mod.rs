@@ -12,11 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use cryptbench_stats::median;
 use serde_json::Value;
 
 use self::row::Row;
-use super::{build_release, machine, version};
+use super::{build_release, machine, median, version};
 use crate::packages::{self, Need};
 
 #[derive(clap::Args)]
@@ -206,20 +205,20 @@ fn show(rows: &[Seen<'_>], jobs: &[&Job]) {
     for (name, seen) in rows {
         let cells = seen.iter().zip(jobs).map(|(trials, job)| {
             let unit = if job.2 >= 65536 { "MB/s" } else { "IOPS" };
-            format!("{:.0} {unit}", middle(trials.iter().map(speed)))
+            format!("{:.0} {unit}", median(trials.iter().map(speed)))
         });
         println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
     println!("\nCPU time of the whole machine for each request, fio's included:\n");
     head("|");
     for (name, seen) in rows {
-        let cells = seen.iter().map(|trials| format!("{:.1} µs", middle(trials.iter().map(cpu))));
+        let cells = seen.iter().map(|trials| format!("{:.1} µs", median(trials.iter().map(cpu))));
         println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
     let find = |wanted: &str| rows.iter().find(|(name, _)| *name == wanted);
     let ratios = |label: &str, seen: &[Vec<Trial>], to: &[Vec<Trial>], value: fn(&Trial) -> f64| {
         let cells = seen.iter().zip(to).map(|(seen, to)| {
-            format!("{:.2}", middle(seen.iter().zip(to).map(|(s, t)| value(s) / value(t))))
+            format!("{:.2}", median(seen.iter().zip(to).map(|(s, t)| value(s) / value(t))))
         });
         println!("| {label} | {} |", cells.collect::<Vec<_>>().join(" | "));
     };
@@ -243,10 +242,6 @@ fn show(rows: &[Seen<'_>], jobs: &[&Job]) {
             ratios(of, &row.1, &other.1, value);
         }
     }
-}
-
-fn middle(values: impl Iterator<Item = f64>) -> f64 {
-    median(&values.collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
 
 fn run_fio(row: &Row, job: &Job, options: &Options) -> anyhow::Result<Trial> {
