@@ -47,11 +47,25 @@ fn text(record: &Record) -> String {
     render(&Labelled::of(record).report(), Style { width: 80, colour: false })
 }
 
-/// The section alone, its lines joined.
+/// The section alone.
 fn section(record: &Record) -> String {
     let text = text(record);
     let from = text.find("What lies on the disk").expect("the section");
-    text[from..].split("\n\n").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    text[from..].split("\n\n").next().unwrap().to_owned()
+}
+
+/// What the section says of the last choice.
+fn last(record: &Record) -> String {
+    let (section, whole) = (section(record), section(&self::record()));
+    let lines = section.lines().filter(|line| !whole.lines().any(|other| other == *line));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The sentences that rest on the evidence, the first of all first.
+fn said(record: &Record) -> String {
+    let others = analyse(&Record { evidence: Vec::new(), ..record.clone() }).sentences;
+    let said = analyse(record).sentences.into_iter().filter(|s| !others.contains(s));
+    said.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -64,19 +78,8 @@ fn without_evidence_there_is_no_section() {
 #[test]
 fn all_is_well_and_it_is_said() {
     let record = record();
-    let section = section(&record);
-    assert!(section.contains("8.0 MiB none 7.95"), "{section}");
-    assert!(section.contains("8.0 MiB seen 4.12, 100 % low"), "{section}");
-    assert!(section.contains("everything: it is not encrypted"), "{section}");
-    assert!(section.contains("At least 32 MiB of each were searched; of"), "{section}");
-    assert!(
-        section
-            .contains("each choice but plain itself wrote a marked text and was closed (unmounted"),
-        "{section}"
-    );
-    let said = analyse(&record).sentences.join("\n");
-    assert!(said.contains("No plaintext was found on the disk"), "{said}");
-    assert!(said.contains("as far as it was searched"), "half of it: {said}");
+    insta::assert_snapshot!(section(&record));
+    insta::assert_snapshot!(said(&record), @"No plaintext was found on the disk below 2 choices, as far as it was searched, and what was written last came back; the same search finds it below 2 places that are not encrypted.");
     assert!(text(&record).lines().all(|line| line.chars().count() <= 80));
     let page = html::page(&Labelled::of(&record).report());
     assert!(page.contains("What lies on the disk") && page.contains("7.95"));
@@ -94,10 +97,7 @@ fn what_shows_is_listed_in_words() {
         signatures: vec!["gocryptfs.conf".to_owned()],
         files: Some((5, 7)),
     });
-    let all = section(&record);
-    let expected = "shows rounded length of names, exact sizes, number of files, times of changes and what it is \
-                    (gocryptfs.conf)";
-    assert!(all.contains(expected), "{all}");
+    let mut all = vec![last(&record)];
     let hidden = Reveals {
         names: Some(Names::Hidden),
         sizes: Some(Sizes::Hidden),
@@ -105,50 +105,86 @@ fn what_shows_is_listed_in_words() {
         ..Reveals::default()
     };
     record.evidence.last_mut().unwrap().reveals = Some(hidden);
-    let shows = "shows nothing in the part that was searched, not even what it is";
-    assert!(section(&record).contains(shows), "{}", section(&record));
-    let last = record.evidence.last_mut().unwrap();
-    last.scan.as_mut().unwrap().scanned_bytes = 64 << 20;
-    assert!(section(&record).contains("shows nothing, not even what it is"));
+    all.push(last(&record));
+    let found = record.evidence.last_mut().unwrap();
+    found.scan.as_mut().unwrap().scanned_bytes = 64 << 20;
+    all.push(last(&record));
     // Of a directory all entries are seen, whatever part of their content was searched.
-    let last = record.evidence.last_mut().unwrap();
-    last.scan.as_mut().unwrap().scanned_bytes = 1 << 20;
-    last.reveals.as_mut().unwrap().files = Some((5, 70));
-    assert!(section(&record).contains("shows nothing, not even what it is"));
+    let found = record.evidence.last_mut().unwrap();
+    found.scan.as_mut().unwrap().scanned_bytes = 1 << 20;
+    found.reveals.as_mut().unwrap().files = Some((5, 70));
+    all.push(last(&record));
+    insta::assert_snapshot!(all.join("\n\n"), @"
+            shows rounded length of names, exact sizes, number of files, times of
+            changes and what it is (gocryptfs.conf)
+
+            shows nothing in the part that was searched, not even what it is
+
+            shows nothing, not even what it is
+        At least 32 MiB of each were searched; of 3 of 4, only a part was: what was
+
+            shows nothing, not even what it is
+        At least 1 MiB of each were searched; of each, only a part was: what was written
+          last, and a sample spread evenly over the rest.
+        ");
 }
 
 #[test]
 fn plaintext_comes_before_every_figure() {
     let mut record = record();
-    let last = record.evidence.last_mut().unwrap();
-    last.scan.as_mut().unwrap().markers = 3;
-    let label = record.plan.arms.last().unwrap().label.clone();
-    let sentences = analyse(&record).sentences;
-    assert!(sentences[0].starts_with(&label) && sentences[0].contains("does not encrypt"));
-    assert!(!sentences.join(" ").contains("No plaintext was found"));
-    assert!(section(&record).contains("FOUND"));
+    record.evidence.last_mut().unwrap().scan.as_mut().unwrap().markers = 3;
+    assert!(said(&record).starts_with(&analyse(&record).sentences[0]));
+    insta::assert_snapshot!(said(&record) + "\n" + &last(&record), @"
+        AES-256-XTS 4096 B does not encrypt: what was written through it lies on the disk as it is. What it costs says nothing about encryption.
+        AES-256-XTS 4096 B        8.0 MiB       FOUND              7.95
+        ");
     assert!(html::page(&Labelled::of(&record).report()).contains("<strong>FOUND</strong>"));
 }
 
 #[test]
 fn what_did_not_come_back_and_what_was_not_seen_are_told() {
     let mut record = record();
-    let last = record.evidence.last_mut().unwrap();
-    last.verified_bytes = 3 << 20;
-    assert!(section(&record).contains("only 3.0 MiB of 8.0 MiB"));
-    assert!(analyse(&record).sentences[0].contains("does not give back"));
-    let last = record.evidence.last_mut().unwrap();
-    (last.verified_bytes, last.failure) = (0, Some("it was gone".to_owned()));
-    assert!(section(&record).contains("not checked") && section(&record).contains("it was gone"));
-    let said = analyse(&record).sentences.join(" ");
-    assert!(said.contains("could not be checked after the trials: it was gone"), "{said}");
-    assert!(!said.contains("does not give back"), "{said}");
-    let last = record.evidence.last_mut().unwrap();
-    (last.lost, last.failure) = (Some("it cannot be read".to_owned()), None);
-    assert!(section(&record).contains("LOST") && section(&record).contains("it cannot be read"));
-    assert!(analyse(&record).sentences[0].contains("does not give back"));
+    let told = |record: &Record| said(record) + "\n" + &last(record);
+    let found = record.evidence.last_mut().unwrap();
+    found.verified_bytes = 3 << 20;
+    let mut all = vec![told(&record)];
+    let found = record.evidence.last_mut().unwrap();
+    (found.verified_bytes, found.failure) = (0, Some("it was gone".to_owned()));
+    all.push(told(&record));
+    let found = record.evidence.last_mut().unwrap();
+    (found.lost, found.failure) = (Some("it cannot be read".to_owned()), None);
+    all.push(told(&record));
+    assert!(said(&record).starts_with(&analyse(&record).sentences[0]));
     record.evidence[0].scan.as_mut().unwrap().markers = 0;
-    assert!(section(&record).contains("UNSEEN"));
+    all.push(told(&record));
+    insta::assert_snapshot!(all.join("\n\n"), @"
+        AES-256-XTS 4096 B does not give back all that was written, once it was closed and opened again.
+        What lies on the disk                 read back   plaintext         bits/byte
+        ─────────────────────────────────────────────────────────────────────────────
+        plain, repeated                         8.0 MiB        seen   4.12, 100 % low
+        pass-through                            8.0 MiB        seen   4.12, 100 % low
+        AES-256-XTS 512 B                       8.0 MiB        none              7.95
+        AES-256-XTS 4096 B      only 3.0 MiB of 8.0 MiB        none              7.95
+
+        AES-256-XTS 4096 B could not be checked after the trials: it was gone.
+        No plaintext was found on the disk below 1 of 2 choices, as far as it was searched, and what was written last came back; the same search finds it below 2 places that are not encrypted.
+        What lies on the disk     read back   plaintext         bits/byte
+        ─────────────────────────────────────────────────────────────────
+        plain, repeated             8.0 MiB        seen   4.12, 100 % low
+        pass-through                8.0 MiB        seen   4.12, 100 % low
+        AES-256-XTS 512 B           8.0 MiB        none              7.95
+        AES-256-XTS 4096 B      not checked        none              7.95
+        AES-256-XTS 4096 B could not be checked: it was gone.
+
+        AES-256-XTS 4096 B does not give back all that was written, once it was closed and opened again.
+        AES-256-XTS 4096 B           LOST        none              7.95
+        AES-256-XTS 4096 B lost what was written: it cannot be read.
+
+        AES-256-XTS 4096 B does not give back all that was written, once it was closed and opened again.
+        plain, repeated           8.0 MiB      UNSEEN   4.12, 100 % low
+        AES-256-XTS 4096 B           LOST        none              7.95
+        AES-256-XTS 4096 B lost what was written: it cannot be read.
+        ");
 }
 
 #[test]
@@ -158,19 +194,28 @@ fn what_was_not_looked_at_is_not_counted() {
         |r: &Record| r.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted).count();
     let all = encrypted(&record);
     assert!(all > 1, "the fixture has two");
-    let last = record.evidence.last_mut().unwrap();
-    (last.scan, last.not_scanned) = (None, Some("nobody knows where it is".to_owned()));
-    let said = analyse(&record).sentences.join(" ");
-    assert!(said.contains(&format!("below {} of {all} choices", all - 1)), "{said}");
-    let looked = record.evidence.len();
-    let section = section(&record);
-    assert!(section.contains(&format!("what lay on the storage of {} of them", looked - 1)));
+    let found = record.evidence.last_mut().unwrap();
+    (found.scan, found.not_scanned) = (None, Some("nobody knows where it is".to_owned()));
+    let one = said(&record) + "\n" + &last(&record);
     record.evidence.pop();
-    let section = self::section(&record);
-    let beside = record.plan.arms.len() - 1;
-    assert!(
-        section.contains(&format!("{} of the {beside} choices beside plain wrote", looked - 1))
-    );
+    insta::assert_snapshot!(one + "\n\n" + &last(&record), @"
+        No plaintext was found on the disk below 1 of 2 choices, as far as it was searched, and what was written last came back; the same search finds it below 2 places that are not encrypted.
+        What lies on the disk   read back      plaintext         bits/byte
+        ──────────────────────────────────────────────────────────────────
+        plain, repeated           8.0 MiB           seen   4.12, 100 % low
+        pass-through              8.0 MiB           seen   4.12, 100 % low
+        AES-256-XTS 512 B         8.0 MiB           none              7.95
+        AES-256-XTS 4096 B        8.0 MiB   not searched                 –
+            shows what is not known: it was not searched
+          on the storage of 3 of them was searched for that text; then all was opened
+          again and read back.
+        AES-256-XTS 4096 B: nobody knows where it is.
+
+        After the trials 3 of the 4 choices beside plain wrote a marked text and were
+          closed (unmounted, with its programs ended and its keys removed). Meanwhile
+          what lay on the storage was searched for that text; then all was opened again
+          and read back.
+        ");
 }
 
 #[test]
@@ -179,13 +224,25 @@ fn what_is_less_random_than_ciphertext_holds_the_sentence_back() {
     let scan = record.evidence.last_mut().unwrap().scan.as_mut().unwrap();
     scan.randomness = Randomness::Doubtful;
     scan.entropy.as_mut().unwrap().low_blocks = 1024;
-    let said = analyse(&record).sentences.join(" ");
-    assert!(said.contains("proves little") && !said.contains("No plaintext was found"), "{said}");
-    record.evidence.last_mut().unwrap().scan.as_mut().unwrap().randomness = Randomness::Broken;
-    let said = analyse(&record).sentences;
-    assert!(said[0].contains("does not encrypt as it must"), "{said:?}");
-    assert!(section(&record).contains("50 % TOO LOW"), "{}", section(&record));
-    record.evidence.last_mut().unwrap().scan.as_mut().unwrap().randomness = Randomness::Untold;
-    assert!(section(&record).contains("Of 1 choice it tells nothing"));
-    assert!(analyse(&record).sentences.join(" ").contains("No plaintext was found"));
+    let all = [Randomness::Doubtful, Randomness::Broken, Randomness::Untold].map(|randomness| {
+        record.evidence.last_mut().unwrap().scan.as_mut().unwrap().randomness = randomness;
+        said(&record) + "\n" + &last(&record)
+    });
+    insta::assert_snapshot!(all.join("\n\n"), @"
+        Much of what lies on the disk below AES-256-XTS 4096 B is less random than ciphertext: that no plaintext was found there proves little.
+        AES-256-XTS 4096 B        8.0 MiB        none    7.95, 50 % low
+
+        AES-256-XTS 4096 B does not encrypt as it must: what lies on the disk below it is less random than any ciphertext. What it costs says nothing about encryption.
+        What lies on the disk   read back   plaintext            bits/byte
+        ──────────────────────────────────────────────────────────────────
+        plain, repeated           8.0 MiB        seen      4.12, 100 % low
+        pass-through              8.0 MiB        seen      4.12, 100 % low
+        AES-256-XTS 512 B         8.0 MiB        none                 7.95
+        AES-256-XTS 4096 B        8.0 MiB        none   7.95, 50 % TOO LOW
+
+        No plaintext was found on the disk below 2 choices, as far as it was searched, and what was written last came back; the same search finds it below 2 places that are not encrypted.
+        AES-256-XTS 4096 B        8.0 MiB        none    7.95, 50 % low
+        Of 1 choice it tells nothing: file systems and logs of the system's own lie
+          among the ciphertext.
+        ");
 }
