@@ -97,6 +97,8 @@ pub enum Mark {
     Undecided,
     /// A cache answered.
     Cached,
+    /// The file system compressed the data, so that the disk got less than was written.
+    Compressed,
     /// Too few repeats.
     Unmeasured,
 }
@@ -128,7 +130,7 @@ impl Mark {
             Self::Faster => '▲',
             Self::Same => '=',
             Self::Undecided => '?',
-            Self::NoLoss | Self::Cached | Self::Unmeasured => ' ',
+            Self::NoLoss | Self::Cached | Self::Compressed | Self::Unmeasured => ' ',
         }
     }
 
@@ -141,6 +143,7 @@ impl Mark {
             Self::NoLoss => "no loss found".to_owned(),
             Self::Undecided => "undecided".to_owned(),
             Self::Cached => "a cache answered".to_owned(),
+            Self::Compressed => "the file system compressed the data".to_owned(),
             Self::Unmeasured => "not measured".to_owned(),
         }
     }
@@ -317,7 +320,10 @@ pub(crate) fn value(view: &View<'_, '_>, workload: &Workload, arm: &Arm) -> Valu
     let kept = cell.filter(|c| !c.cached).and_then(|c| c.kept);
     Value {
         kept: kept.map(|e| Mean { ratio: e.ratio, low: e.low, high: e.high }),
-        mark: Mark::of(cell.and_then(|c| c.verdict.as_ref())),
+        mark: match Mark::of(cell.and_then(|c| c.verdict.as_ref())) {
+            Mark::Cached if view.lookup.record.target.compresses(workload) => Mark::Compressed,
+            mark => mark,
+        },
     }
 }
 
@@ -329,9 +335,11 @@ pub(crate) fn of_kind(view: &View<'_, '_>, arm: &Arm, members: &[&Workload]) -> 
         members.iter().zip(&values).filter(|(_, v)| v.kept.is_some()).map(|(w, _)| *w).collect();
     let plain_cached = |w: &&&Workload| view.lookup.plain(w).is_some_and(|c| c.cached);
     let all_cached = members.iter().filter(plain_cached).count();
-    let cached = values.iter().filter(|v| v.mark == Mark::Cached).count() > all_cached;
+    let is_cached = |v: &&Value| matches!(v.mark, Mark::Cached | Mark::Compressed);
+    let cached = values.iter().filter(is_cached).count() > all_cached;
     let Some(kept) = mean_kept(view.lookup, arm, &estimated).filter(|_| !cached) else {
-        let mark = if has(Mark::Cached) { Mark::Cached } else { Mark::Unmeasured };
+        let seen = [Mark::Cached, Mark::Compressed].into_iter().find(|mark| has(*mark));
+        let mark = seen.unwrap_or(Mark::Unmeasured);
         return Value { kept: None, mark };
     };
     let excluded = kept.high < 1.0 || kept.low > 1.0;

@@ -13,6 +13,7 @@ use crate::kinds::{action, size_word};
 use crate::machine;
 use crate::names::{capitalised, cipher};
 use crate::parts::costlier;
+use crate::place;
 use crate::quantity::{percent_digits, thousands};
 use crate::wording::list;
 
@@ -23,7 +24,8 @@ const MOST_NAMED: usize = 2;
 const TELLING_FACTOR: f64 = 1.5;
 
 pub(crate) fn headline(view: &View<'_, '_>) -> Vec<String> {
-    let mut said: Vec<String> = failures(view);
+    let mut said: Vec<String> = place::said(view.lookup.record);
+    said.extend(failures(view));
     said.extend(machine::slow_aes(view).map(|slow| slow.sentence().to_owned()));
     said.extend(machine::slow_kernel(view));
     let record = view.lookup.record;
@@ -204,6 +206,7 @@ enum How {
     /// No loss in some, and some are undecided.
     Partly,
     Cached,
+    Compressed,
     Unmeasured,
 }
 
@@ -265,6 +268,7 @@ fn remainder(outcomes: &[Outcome], is_rest: bool) -> Vec<String> {
                 some(o.undecided, o, "is undecided", "are undecided")
             )),
             How::Cached => said.push(format!("a cache answered {subject}")),
+            How::Compressed => said.push(format!("the file system compressed {subject}")),
             How::Unmeasured => said.push(format!("{subject} have too few repeats")),
             How::Partly | How::Slower(_) => {}
         }
@@ -346,6 +350,7 @@ fn outcome(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm], class: Class) 
         () if undecided > 0 => How::Undecided,
         () if without_loss > 0 => How::NoLoss,
         () if of(Mark::Cached) > 0 => How::Cached,
+        () if of(Mark::Compressed) > 0 => How::Compressed,
         () => How::Unmeasured,
     };
     // Those that are within its percentages are not counted beside them.

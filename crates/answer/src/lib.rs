@@ -20,6 +20,7 @@ mod open;
 pub mod opening;
 mod parts;
 pub mod picture;
+pub mod place;
 pub mod quantity;
 pub mod reading;
 pub mod remarks;

@@ -33,7 +33,19 @@ pub(crate) fn remedies(view: &View<'_, '_>) -> Vec<String> {
     found.extend(saves_power(&view.lookup.record.machine.power));
     let judged = |w| view.lookup.plain(w).is_some_and(|c| c.trials > 0);
     let workloads = || view.lookup.workloads().iter().filter(|w| judged(w));
-    let cached = workloads().filter(|w| view.lookup.plain(w).is_some_and(|c| c.cached)).count();
+    let target = &view.lookup.record.target;
+    let (compressed, cached): (Vec<_>, Vec<_>) = workloads()
+        .filter(|w| view.lookup.plain(w).is_some_and(|c| c.cached))
+        .partition(|w| target.compresses(w));
+    if let (Some(how), false) = (target.compression(), compressed.is_empty()) {
+        found.push(format!(
+            "Rows with random data: {} compresses ({how}), so the disk got less than was written in {} of {} workloads.",
+            target.filesystem,
+            compressed.len(),
+            workloads().count()
+        ));
+    }
+    let cached = cached.len();
     if cached > 0 {
         found.push(format!(
             "A larger file (--size): a cache answered plain storage in {cached} of {} workloads, not the disk.",

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use cryptbench_record::{Device, Operation, PairedTarget, Power, Record, Trial};
 
 use crate::machine::is_kernels;
+use crate::place::limits_in_words;
 use crate::quantity::{binary_bytes, count, decimal_bytes, duration};
 
 /// The heading of a report, after the title that the user gave the run.
@@ -76,7 +77,13 @@ pub fn meta(record: &Record) -> String {
 fn machine(record: &Record) -> String {
     let m = &record.machine;
     let cpus = count(m.cpus as usize, "CPU", "CPUs");
-    format!("{}, {cpus}, {} memory{}", m.cpu_model, binary_bytes(m.memory_bytes), power(&m.power))
+    let limits = limits_in_words(&m.limits);
+    format!(
+        "{}, {cpus}, {} memory{limits}{}",
+        m.cpu_model,
+        binary_bytes(m.memory_bytes),
+        power(&m.power)
+    )
 }
 
 /// `, governor powersave of intel_pstate, on battery`

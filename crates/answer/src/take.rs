@@ -112,7 +112,7 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     let worst = slower.iter().min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
     let is_open = |w: &Workload| {
         let mark = value(view, w, arm).mark;
-        matches!(mark, Mark::Undecided | Mark::Cached | Mark::Unmeasured)
+        matches!(mark, Mark::Undecided | Mark::Cached | Mark::Compressed | Mark::Unmeasured)
     };
     let is_any_open = view.lookup.workloads().iter().any(is_open);
     Some(match worst {

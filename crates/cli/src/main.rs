@@ -39,6 +39,10 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use args::{Args, Command};
+use cryptbench_os::machine::missing_file_system;
+
+/// What is wrong with a file system of the kernel.
+pub(crate) const NOT_MOUNTED: &str = "is not mounted, and without it nothing that is set up can be found and removed: mount -t proc proc /proc";
 
 fn main() -> ExitCode {
     // Whatever the caller's shell has open stays out of reach of the programs that are started here.
@@ -60,10 +64,28 @@ fn command(words: &[OsString]) -> ExitCode {
             return say::command_line(&Args::try_parse_from(words).err().unwrap_or(error));
         }
     };
-    let result = verbose::begin(args.verbose).and_then(|()| perform(args.command));
+    let result = verbose::begin(args.verbose)
+        .and_then(|()| refuse_without(&args.command, missing_file_system()))
+        .and_then(|()| perform(args.command));
     match result {
         Ok(code) => code,
         Err(error) => exit::explain(&error),
+    }
+}
+
+/// Commands that set something up refuse before they make anything where the kernel does not show it again.
+fn refuse_without(command: &Command, missing: Option<&str>) -> anyhow::Result<()> {
+    let sets_up = matches!(
+        command,
+        Command::Run(_)
+            | Command::Volume(_)
+            | Command::Serve(_)
+            | Command::Cleanup
+            | Command::Fleet(_)
+    );
+    match missing.filter(|_| sets_up) {
+        Some(missing) => Err(exit::Refusal::target(missing.as_ref(), NOT_MOUNTED).into()),
+        None => Ok(()),
     }
 }
 

@@ -25,6 +25,30 @@ pub struct Machine {
     pub power: Power,
 }
 
+/// What control groups grant to all their processes together; `None` is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Bytes of memory.
+    pub memory_bytes: Option<u64>,
+    /// Seconds of processor time a second.
+    pub cpus: Option<f64>,
+}
+
+impl Limits {
+    /// Those of this process.
+    #[must_use]
+    pub fn this() -> Self {
+        crate::system::machine::limits()
+    }
+}
+
+/// How long the processes of this process's control groups have had to wait for processor time because of a limit; `None`
+/// without one.
+#[must_use]
+pub fn throttled() -> Option<std::time::Duration> {
+    crate::system::machine::throttled()
+}
+
 /// How a machine saves power, in the system's words. Unknown values are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Power {
@@ -44,6 +68,13 @@ impl Machine {
     pub fn this() -> Self {
         crate::system::machine::describe()
     }
+}
+
+/// A file system of the kernel without which nothing that is set up can be found or undone, if it
+/// is not mounted: `/proc` on Linux.
+#[must_use]
+pub fn missing_file_system() -> Option<&'static str> {
+    crate::system::machine::missing_file_system()
 }
 
 /// Number of processors that the kernel is prepared for, offline ones included; 1 if it does not

@@ -82,6 +82,12 @@ pub fn is_encrypted(directory: &Path) -> bool {
     crate::system::storage::is_encrypted(directory)
 }
 
+/// Whether the file system compresses new files in a directory, as its attribute says (chattr(1), `c`).
+#[must_use]
+pub fn is_compressed(directory: &Path) -> bool {
+    crate::system::storage::is_compressed(directory)
+}
+
 /// Size and free space of a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {

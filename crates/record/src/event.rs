@@ -76,6 +76,9 @@ pub enum Event {
         partial: bool,
         /// How well an emulated device kept its times.
         emulated: Option<EmulatedDevice>,
+        /// Seconds in which a limit on processor time held the run back, since it began or was resumed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        throttled_s: Option<f64>,
     },
     /// An interrupted run is resumed.
     Resumed {

@@ -89,7 +89,10 @@ impl Sink for Fold {
             Event::Stops { stops } => record.stops.clone_from(stops),
             Event::Evidence { evidence } => record.evidence.clone_from(evidence),
             Event::Note { text, .. } => record.notes.push(text.clone()),
-            Event::End { elapsed_s, partial, emulated } => {
+            Event::End { elapsed_s, partial, emulated, throttled_s } => {
+                if let Some(more) = throttled_s {
+                    *record.machine.limits.throttled_s.get_or_insert(0.0) += more;
+                }
                 (record.elapsed_s, record.partial) = (*elapsed_s, *partial);
                 if emulated.is_some() {
                     record.target.emulated.clone_from(emulated);
@@ -212,7 +215,7 @@ pub(crate) mod tests {
     fn a_run_that_ended_is_what_it_said_at_its_end_until_it_goes_on() {
         let mut lines = lines();
         lines.push(note("at the end"));
-        lines.push(Event::End { elapsed_s: 9.0, partial: true, emulated: None });
+        lines.push(Event::End { elapsed_s: 9.0, partial: true, emulated: None, throttled_s: None });
         let record = fold(&lines).unwrap();
         assert_eq!(record.elapsed_s, 9.0);
         assert_eq!(record.notes, ["at the start", "at the end"]);

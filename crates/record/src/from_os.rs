@@ -2,7 +2,7 @@
 
 use cryptbench_os::counters::{DeviceCounts, Passed};
 
-use crate::{Accounting, DeviceMoved, DiskCounts, Machine, Power};
+use crate::{Accounting, DeviceMoved, DiskCounts, Limits, Machine, Power};
 
 impl From<DeviceCounts> for DeviceMoved {
     fn from(counts: DeviceCounts) -> Self {
@@ -57,7 +57,15 @@ impl From<cryptbench_os::machine::Machine> for Machine {
             idle_baseline: 0.0,
             load_average: machine.load_average,
             power: machine.power.into(),
+            limits: cryptbench_os::machine::Limits::this().into(),
         }
+    }
+}
+
+impl From<cryptbench_os::machine::Limits> for Limits {
+    fn from(limits: cryptbench_os::machine::Limits) -> Self {
+        let cryptbench_os::machine::Limits { memory_bytes, cpus } = limits;
+        Self { memory_bytes, cpus, throttled_s: None }
     }
 }
 

@@ -15,6 +15,7 @@ mod in_ram;
 mod io;
 pub mod limits;
 mod log;
+mod place;
 mod printable;
 mod program;
 mod results;
@@ -34,12 +35,13 @@ pub use id::{ArmId, WorkloadId};
 pub use in_ram::{CipherInRam, DerivationInRam, InRam, PimInRam};
 pub use io::{LARGEST, RecordError, parse, read, read_document, title_beside, to_json, write};
 pub use log::{LOG, TrialLog, is_being_written, read_log};
+pub use place::{Limits, PlaceKind};
 pub use printable::{printable_document, printable_record};
 pub use results::{Addition, Cell, CpuCost, Estimate, Latency, Results, Verdict};
 pub use run::{
     Arm, ArmRole, BUILTIN_ONLY, Device, EmulatedDevice, EncryptedBy, Engine, InUse, LeftOut,
     Machine, Node, PairedTarget, Plan, Power, Record, Scratch, StopReason, Target, Workload,
-    WorkloadStop,
+    WorkloadStop, compression_option,
 };
 pub use schema::JSON_SCHEMA;
 pub use share::to_share;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DiskCounts, Evidence, InRam, Operation, Pattern, Results, Trial, Uncounted};
+use crate::{
+    DiskCounts, Evidence, InRam, Limits, Operation, Pattern, PlaceKind, Results, Trial, Uncounted,
+};
 
 /// One run of the program: its plan, its surroundings, its raw trials and the results derived from
 /// them.
@@ -360,6 +362,9 @@ pub struct Machine {
     /// What decided on the processors' clock rate at the start; records of earlier versions lack it.
     #[serde(default, skip_serializing_if = "Power::is_unknown")]
     pub power: Power,
+    /// What a container may use of the machine; records of earlier versions lack it.
+    #[serde(default, skip_serializing_if = "Limits::is_none")]
+    pub limits: Limits,
 }
 
 /// How the machine saves power, in the system's words.
@@ -412,6 +417,9 @@ pub struct Target {
     pub mount_options: String,
     /// The mounted source (a device path or a name).
     pub source: String,
+    /// What kind of place it is besides a file system on a disk; records of earlier versions lack it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub place: Vec<PlaceKind>,
     /// The underlying block device, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
@@ -446,6 +454,36 @@ impl Target {
     pub fn places(&self) -> impl Iterator<Item = &PairedTarget> {
         self.paired.iter().chain(&self.also_paired)
     }
+
+    /// What says that the file system compresses; in older records its mount options alone.
+    pub fn compression(&self) -> Option<&str> {
+        let found = self.place.iter().find_map(|kind| match kind {
+            PlaceKind::Compresses { how } => Some(how.as_str()),
+            _ => None,
+        });
+        let told = || compression_option(&self.filesystem, &self.mount_options);
+        found.or_else(told)
+    }
+
+    /// Whether the file system compressed the data of a workload, so that less reached the disk than was written.
+    pub fn compresses(&self, workload: &Workload) -> bool {
+        workload.content.is_some() && self.compression().is_some()
+    }
+}
+
+/// The mount option by which a file system compresses all files.
+pub fn compression_option<'a>(file_system: &str, options: &'a str) -> Option<&'a str> {
+    let names: &[&str] = match file_system {
+        "btrfs" => &["compress", "compress-force"],
+        "bcachefs" => &["compression", "background_compression"],
+        "ubifs" => &["compr"],
+        "ntfs3" => &["compress"],
+        _ => return None,
+    };
+    options.split(',').find(|option| {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        names.contains(&name) && !["no", "none"].contains(&value)
+    })
 }
 
 /// Encryption that the program did not set up, below plain storage.

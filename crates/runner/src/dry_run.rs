@@ -28,6 +28,10 @@ pub struct DryRun {
     pub directory: String,
     /// File system and device, in words.
     pub storage: String,
+    /// What kind of place that is besides a file system on a disk.
+    pub place: Vec<record::PlaceKind>,
+    /// Bytes that direct requests must be multiples of; 1 where that is not known.
+    pub sector: u64,
     /// Directory and storage of each target that the user encrypted.
     pub paired: Vec<(String, String)>,
     /// Bytes of the scratch file, and the reason for that size.
@@ -98,6 +102,8 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
     DryRun {
         directory,
         storage,
+        place: plain.ground.kinds.clone(),
+        sector: plan.storage.sector(),
         paired: encrypted.iter().map(described).collect(),
         forecast: match is_only_read {
             true => within_budget(forecast, plan.recorded.budget_s),
@@ -134,6 +140,8 @@ fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> Dry
             human(*size),
             storage.backing_in_words()
         ),
+        place: Vec::new(),
+        sector: 1,
         paired: Vec::new(),
         forecast: in_all(forecast, &plan.recorded, own, range.size),
         scratch: (range.size, range.reason.clone()),

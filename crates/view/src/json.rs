@@ -60,6 +60,7 @@ fn words(text: &str) -> Value {
 fn value(value: &figure::Value, fine_below: f64, margin: f64) -> Value {
     match (value.mark, value.kept) {
         (Mark::Cached, _) => words("cache"),
+        (Mark::Compressed, _) => words("packed"),
         (_, None) => words(NONE),
         (mark, Some(mean)) => {
             let mut field = field(mean, fine_below);

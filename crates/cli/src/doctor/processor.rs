@@ -1,8 +1,9 @@
 //! The processors: their instructions for ciphers, and which kernels those select.
 
+use cryptbench_answer::place::cpus_in_words;
 use cryptbench_catalog::BUILTIN;
 use cryptbench_cipher::Tier;
-use cryptbench_record::Machine;
+use cryptbench_record::{Limits, Machine};
 use cryptbench_system::{Selection, find};
 use cryptbench_text::human;
 
@@ -39,6 +40,7 @@ pub fn look(machine: &Machine) -> Vec<Finding> {
         let words = format!("this is {emulated}: its speed says nothing about hardware");
         findings.push(Finding::warning("emulated", words));
     }
+    findings.extend(limits(&machine.limits));
     let features = machine.cpu_features.join(" ");
     findings.push(match features.is_empty() {
         true => Finding::lacking("features", "none that ciphers use"),
@@ -52,6 +54,22 @@ pub fn look(machine: &Machine) -> Vec<Finding> {
     });
     findings.extend(aes());
     findings
+}
+
+/// What a container may use of the machine, if that is limited.
+fn limits(limits: &Limits) -> Option<Finding> {
+    let memory = limits.memory_bytes.map(|bytes| format!("{} of memory", human(bytes)));
+    let cpus = limits.cpus.map(|cpus| format!("{} CPUs", cpus_in_words(cpus)));
+    let all: Vec<String> = cpus.into_iter().chain(memory).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let words = format!("this container may use {}", all.join(" and "));
+    Some(match limits.cpus {
+        Some(_) => Finding::warning("limits", format!("{words}: the limit on CPUs is in every figure"))
+            .remedy("without it: --cpus of Docker and Podman, CPUQuota= of systemd, cpu.max of the control group"),
+        None => Finding::ok("limits", words),
+    })
 }
 
 /// The kernel of each algorithm, equal ones together.

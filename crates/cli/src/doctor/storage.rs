@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use cryptbench_answer::place::about;
 use cryptbench_blockdev::AlignedBuf;
 use cryptbench_load::{Engine, EngineChoice, Profile};
 use cryptbench_os::dirs::resolved;
 use cryptbench_os::files::{reopen_direct, without_name, write_all_at};
-use cryptbench_os::machine::kernel_setting;
+use cryptbench_os::machine::{kernel_setting, missing_file_system};
 use cryptbench_os::storage::space;
+use cryptbench_record::PlaceKind;
 use cryptbench_runner::{DryRun, Facts, Request, RunError, dry_run_on};
 use cryptbench_text::{chain, human, shown};
 
@@ -29,14 +31,23 @@ pub fn look(directory: &Path, request: &Request, facts: &Facts) -> Storage {
     let absolute = resolved(directory).unwrap_or_else(|_| directory.to_owned());
     let mut storage =
         Storage { findings: Vec::new(), directory: shown(&absolute), refusal: None, code: 0 };
+    if let Some(missing) = missing_file_system() {
+        storage
+            .refuse(missing, &exit::Refusal::target(missing.as_ref(), crate::NOT_MOUNTED).into());
+        return storage;
+    }
+    let (kinds, sector);
     match dry_run_on(request, facts, None) {
-        Ok(dry) => storage.findings.extend(room(&absolute, &dry)),
+        Ok(dry) => {
+            storage.findings.extend(room(&absolute, &dry));
+            (kinds, sector) = (dry.place, dry.sector);
+        }
         Err(error) => {
             storage.refuse("place", &error.into());
             return storage;
         }
     }
-    match direct_io(&absolute) {
+    match direct_io(&absolute, &kinds, sector) {
         Ok(finding) => storage.findings.push(finding),
         Err(error) => {
             let error = anyhow::Error::new(RunError::Target {
@@ -54,7 +65,10 @@ impl Storage {
     fn refuse(&mut self, name: &str, error: &anyhow::Error) {
         let words = format!("{error:#}");
         let finding = Finding::new(name, State::Fatal, words.clone());
-        self.findings.push(finding.remedy("name another directory: cryptbench doctor DIRECTORY"));
+        self.findings.push(match name {
+            "place" => finding.remedy("name another directory: cryptbench doctor DIRECTORY"),
+            _ => finding,
+        });
         (self.refusal, self.code) = (Some(words), exit::code(error));
     }
 }
@@ -68,35 +82,37 @@ fn room(directory: &Path, dry: &DryRun) -> Vec<Finding> {
     let free = space(directory).map(|space| format!("; {} free", human(space.free)));
     let free = free.unwrap_or_default();
     let (bytes, why) = &dry.scratch;
-    let mut findings = vec![place(&dry.storage)];
+    let mut findings = vec![place(&dry.storage, &dry.place)];
     findings.push(Finding::ok("scratch file", format!("{} ({why}){free}", human(*bytes))));
     findings.extend(dry.remarks.iter().map(|remark| Finding::ok("remark", remark.clone())));
     findings
 }
 
 /// The file system and what it lies on.
-fn place(storage: &str) -> Finding {
-    let kind = storage.split(' ').next().unwrap_or_default();
-    match kind {
-        "tmpfs" | "ramfs" => Finding::warning(
-            "place",
-            format!("{storage}: memory, not a disk: figures from here say nothing about disks"),
-        )
-        .remedy("name a directory on the disk in question: cryptbench run DIRECTORY"),
-        "overlay" => Finding::warning(
-            "place",
-            format!("{storage}: a container's layers; the disk below is reached through them"),
-        )
-        .remedy("name a directory that is mounted into the container"),
-        _ => Finding::ok("place", storage),
+fn place(storage: &str, kinds: &[PlaceKind]) -> Finding {
+    let said = about(storage.split(' ').next().unwrap_or_default(), kinds).join(" ");
+    let said = said.trim_end_matches('.');
+    if said.is_empty() {
+        return Finding::ok("place", storage);
     }
+    let finding = Finding::warning("place", format!("{storage}. {said}"));
+    let remedy = match () {
+        () if kinds.contains(&PlaceKind::Layers) => {
+            "name a directory that is mounted into the container"
+        }
+        () if kinds.iter().any(|kind| matches!(kind, PlaceKind::Compresses { .. })) => {
+            "take the rows with random data, or a directory that is not compressed"
+        }
+        () => "name a directory on the disk in question: cryptbench run DIRECTORY",
+    };
+    finding.remedy(remedy)
 }
 
 /// Tries direct I/O on an unnamed file.
 ///
 /// # Errors
 /// No file can be created.
-fn direct_io(directory: &Path) -> io::Result<Finding> {
+fn direct_io(directory: &Path, kinds: &[PlaceKind], sector: u64) -> io::Result<Finding> {
     // Not every file system has files without a name.
     let file = without_name(directory).or_else(|_| tempfile::tempfile_in(directory))?;
     let buffered = |why: &str| {
@@ -108,6 +124,15 @@ fn direct_io(directory: &Path) -> io::Result<Finding> {
         )
     };
     Ok(match try_direct(&file) {
+        Ok(()) if kinds.contains(&PlaceKind::Memory) => {
+            Finding::ok("direct I/O", "is accepted here, but requests go to memory")
+        }
+        Ok(()) if sector > 512 => Finding::ok(
+            "direct I/O",
+            format!(
+                "works here in whole sectors of {sector} bytes: profiles leave out smaller requests, which --buffered measures"
+            ),
+        ),
         Ok(()) => Finding::ok("direct I/O", "works here: requests go to the device"),
         Err(error) => buffered(&error.to_string()),
     })
@@ -148,8 +173,9 @@ mod tests {
 
     #[test]
     fn memory_is_no_disk() {
-        assert_eq!(place("tmpfs on tmpfs").state, State::Warning);
-        assert_eq!(place("ext4 on /dev/sda1").state, State::Ok);
+        let memory = place("tmpfs on tmpfs", &[PlaceKind::Memory]);
+        assert!(memory.state == State::Warning && memory.says.contains("nothing about disks"));
+        assert_eq!(place("ext4 on /dev/sda1", &[]).state, State::Ok);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) fn describe() -> Machine {
             .unwrap_or_else(|| words(uname.machine())),
         cpus: available_parallelism().map_or(1, |n| n.get() as u32),
         cpu_features: features(&cpuinfo),
-        memory_bytes: meminfo("MemTotal:").unwrap_or(0),
+        memory_bytes: meminfo("MemTotal:").or_else(memory_bytes).unwrap_or(0),
         kernel: format!(
             "{} {} {}",
             words(uname.sysname()),
@@ -54,6 +54,13 @@ pub(crate) fn describe() -> Machine {
         load_average: load_average().unwrap_or(0.0),
         power: super::power::power(Path::new("/sys")),
     }
+}
+
+pub(crate) use super::cgroup::{limits, throttled};
+
+pub(crate) fn missing_file_system() -> Option<&'static str> {
+    // Open files are reached by their names there, and mounts are read there.
+    (!Path::new("/proc/self/fd").is_dir()).then_some("/proc")
 }
 
 pub(crate) fn possible_cpus() -> Option<u32> {

@@ -5,6 +5,7 @@
 )]
 
 mod call;
+pub(crate) mod cgroup;
 pub(crate) mod channel;
 pub(crate) mod clock;
 pub(crate) mod confine;

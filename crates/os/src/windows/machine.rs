@@ -65,6 +65,18 @@ fn features() -> Vec<String> {
     Vec::new()
 }
 
+pub(crate) fn limits() -> crate::machine::Limits {
+    crate::machine::Limits::default()
+}
+
+pub(crate) fn throttled() -> Option<std::time::Duration> {
+    None
+}
+
+pub(crate) fn missing_file_system() -> Option<&'static str> {
+    None
+}
+
 pub(crate) fn possible_cpus() -> Option<u32> {
     None
 }

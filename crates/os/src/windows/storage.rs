@@ -71,6 +71,13 @@ pub(crate) fn is_encrypted(directory: &Path) -> bool {
     directory.metadata().is_ok_and(|found| found.file_attributes() & ENCRYPTED != 0)
 }
 
+/// Whether NTFS compresses what is made there.
+pub(crate) fn is_compressed(directory: &Path) -> bool {
+    use std::os::windows::fs::MetadataExt as _;
+    const COMPRESSED: u32 = 0x800;
+    directory.metadata().is_ok_and(|found| found.file_attributes() & COMPRESSED != 0)
+}
+
 /// What Windows did not tell.
 #[derive(Debug)]
 pub struct Untold {

@@ -4,6 +4,7 @@
 pub(crate) mod arms;
 pub(crate) mod choices;
 pub(crate) mod limits;
+mod sectors;
 pub(crate) mod sizes;
 pub(crate) mod storage;
 pub(crate) mod volumes;
@@ -68,9 +69,10 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
     let (mut arms, mut choices) = Arms::choose(request, &facts.abilities)?;
     let storage = Storage::choose(request, facts, &mut arms, choices.as_mut())?;
     let named = arms.recorded(&request.target.pair, storage.encrypted(), tiers)?;
+    let buffered = Buffered::choose(request);
+    let profile = sectors::whole(request.profile.clone(), &storage, buffered)?;
     // Work over all of the storage is work on so many bytes from here on.
-    let request =
-        &Request { profile: request.profile.clone().over(storage.whole()), ..request.clone() };
+    let request = &Request { profile: profile.over(storage.whole()), ..request.clone() };
     let (draft, trial_is_asked) = limits::schedule(request, named, facts.drawn.seed)?;
     let (set, left_out) = choices::set(choices.as_ref(), request, &draft, &facts.abilities)?;
     let recorded = record::Plan { set, left_out, ..draft };
@@ -88,7 +90,7 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
         tier: tiers.ciphers,
         engine: request.engine,
         storage,
-        buffered: Buffered::choose(request),
+        buffered,
         precondition: request.precondition,
         verify: request.verify,
         trial_is_asked,

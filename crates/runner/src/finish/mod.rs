@@ -32,7 +32,8 @@ impl Verified<'_> {
             recorder.note(format!("The run ended early: {}.", chain(error)));
         }
         let Up { volumes, arms, left_over: mut left } = up;
-        let Claimed { plan, stop, clock, reserve, encrypted, plain, emulation, .. } = claimed;
+        let Claimed { plan, stop, clock, reserve, encrypted, plain, emulation, throttled, .. } =
+            claimed;
         // The files are in file systems that the arms take down, and containers that no arm took are
         // in directories that the targets take down.
         drop((files, volumes, reserve));
@@ -58,7 +59,14 @@ impl Verified<'_> {
             || stop.load(Ordering::Relaxed)
             || cut_short(&so_far.plan, &so_far.stops);
         notes.into_iter().for_each(|note| recorder.note(note));
-        recorder.take(&Event::End { elapsed_s: clock.elapsed().as_secs_f64(), partial, emulated });
+        let now = cryptbench_os::machine::throttled();
+        let since = now.zip(throttled).map(|(now, before)| now.saturating_sub(before));
+        recorder.take(&Event::End {
+            elapsed_s: clock.elapsed().as_secs_f64(),
+            partial,
+            emulated,
+            throttled_s: since.map(|since| since.as_secs_f64()),
+        });
         Finished { halt, found, left_over }
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Below {
     pub(crate) is_partition: bool,
     /// Offset of its first byte on its disk.
     pub(crate) start: u64,
+    /// Bytes of a logical sector.
+    pub(crate) sector: Option<u32>,
     /// The device whose counters show the real traffic, or else itself, in the form of a record.
     pub(crate) device: Option<Device>,
     /// The file with those counters.
@@ -39,6 +41,7 @@ impl Below {
             name: node.name(),
             is_partition: node.is_partition(),
             start: node.start(),
+            sector: sector(node),
             device: describe(counted.as_ref().unwrap_or(node)),
             counters: counted
                 .filter(|node| !tree.shares_file_system(node))
@@ -51,9 +54,11 @@ impl Below {
     }
 }
 
-/// File systems whose disk is in another machine, or in the host of this one.
-const REMOTE: [&str; 18] = [
-    "9p",
+/// File systems that the host of this virtual machine has.
+pub(super) const OF_HOST: [&str; 5] = ["9p", "fuse.vmhgfs-fuse", "prl_fs", "vboxsf", "virtiofs"];
+
+/// File systems whose disk is in another machine.
+pub(super) const REMOTE: [&str; 13] = [
     "afs",
     "beegfs",
     "ceph",
@@ -61,16 +66,12 @@ const REMOTE: [&str; 18] = [
     "coda",
     "fuse.glusterfs",
     "fuse.sshfs",
-    "fuse.vmhgfs-fuse",
     "gfs2",
     "lustre",
     "ncpfs",
     "nfs",
     "nfs4",
-    "prl_fs",
     "smb3",
-    "vboxsf",
-    "virtiofs",
 ];
 
 /// Why it is not known what reaches the disk of a file system, or of a device without one; `None` if it can be counted.
@@ -81,16 +82,26 @@ pub(super) fn uncounted(file_system: &str, below: Option<&Below>) -> Option<Unco
         (_, Some(_)) => Some(Uncounted::Cached),
         ("overlay" | "aufs" | "unionfs", None) => Some(Uncounted::Overlay),
         ("tmpfs" | "ramfs" | "hugetlbfs", None) => Some(Uncounted::Memory),
-        (remote, None) if REMOTE.contains(&remote) => Some(Uncounted::Network),
+        (remote, None) if REMOTE.contains(&remote) || OF_HOST.contains(&remote) => {
+            Some(Uncounted::Network)
+        }
         (program, None) if program.starts_with("fuse") => Some(Uncounted::Program),
         (_, None) => Some(Uncounted::Unknown),
     }
 }
 
+/// Itself or, for a partition, its disk, whose directory has the queue and the model.
+fn with_queue(node: &Node) -> Node {
+    if node.directory().join("queue").is_dir() { node.clone() } else { node.disk() }
+}
+
+fn sector(node: &Node) -> Option<u32> {
+    with_queue(node).attribute("queue/logical_block_size")?.parse().ok()
+}
+
 /// Describes a device for a record.
 fn describe(node: &Node) -> Option<Device> {
-    // The queue and the model of a partition are in the directory of its disk.
-    let disk = if node.directory().join("queue").is_dir() { node.clone() } else { node.disk() };
+    let disk = with_queue(node);
     let queue = |name: &str| disk.attribute(&format!("queue/{name}"));
     let number = |name: &str| queue(name).and_then(|s| s.parse().ok()).unwrap_or(512);
     let scheduler = queue("scheduler").unwrap_or_default();

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use cryptbench_os::FileIdentity;
 use cryptbench_os::dirs::resolved;
 use cryptbench_os::storage::{Tree, is_encrypted, mount_of, number_of, space};
-use cryptbench_record::{EncryptedBy, Uncounted};
+use cryptbench_record::{EncryptedBy, PlaceKind, Uncounted};
 use cryptbench_system::provision::runtime_directory;
 use cryptbench_text::shown;
 use serde::{Deserialize, Serialize};
 
 use super::below::uncounted;
-use super::{Asked, Below, Number, encryption};
+use super::{Asked, Below, Number, encryption, kinds};
 
 /// What lies below a target.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub(crate) struct Ground {
     pub(crate) identity: Option<Number>,
     /// Free bytes.
     pub(crate) free: u64,
+    /// What kind of place it is besides a file system on a disk.
+    pub(crate) kinds: Vec<PlaceKind>,
     /// Bytes in all; 0 if the file system does not count them.
     pub(crate) size: u64,
     pub(crate) below: Option<Below>,
@@ -79,6 +81,7 @@ impl Ground {
             free: if space.size == 0 { u64::MAX } else { space.free },
             size: space.size,
             uncounted: uncounted(&mount.file_system, below.as_ref()),
+            kinds: kinds::of(&mount, &path, below.as_ref()),
             below,
             is_encrypted: is_encrypted(&path),
             encrypted_by,
@@ -103,6 +106,7 @@ impl Ground {
             is_encrypted: is_encrypted(path),
             encrypted_by: encryption::below(path, ("", &source), node.as_ref()),
             uncounted: uncounted("", below.as_ref()),
+            kinds: kinds::of_device(below.as_ref()),
             below,
             source,
             ..Self::default()

@@ -7,6 +7,7 @@ pub(crate) mod existing;
 mod ground;
 mod holders;
 mod in_use;
+mod kinds;
 mod place;
 
 use std::path::PathBuf;

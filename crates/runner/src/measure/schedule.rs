@@ -12,6 +12,9 @@ use super::slicing::{Slicing, Speed, Turns, slicing};
 use crate::Halt;
 use crate::decide::limits::stopping_rule;
 
+/// Attempts at trials in which this process is stopped.
+const MOST_ATTEMPTS: u32 = 3;
+
 /// What a schedule drives: the real storage, or a simulated one in tests.
 pub trait Bench {
     /// Runs workload `workload` on arm `arm`; the seed `offsets` determines the offsets of its
@@ -38,6 +41,10 @@ pub trait Bench {
     fn pause(&mut self, length: Duration);
     /// Time since the start of the run.
     fn elapsed(&self) -> Duration;
+    /// How long this process did not run since the last call, if that was noticed.
+    fn stopped(&mut self) -> Duration {
+        Duration::ZERO
+    }
     /// Whether the run has been asked to end.
     fn interrupted(&self) -> bool;
 }
@@ -199,8 +206,8 @@ impl Driver<'_> {
         arm: usize,
         offsets: u64,
     ) -> Result<(), Halt> {
-        let at_s = self.begin(workload, block, &[arm])?;
-        let measured = self.bench.trial(workload, arm, offsets)?;
+        let (at_s, measured) =
+            self.undisturbed(workload, block, &[arm], |bench| bench.trial(workload, arm, offsets))?;
         self.keep(workload, arm, block, at_s, measured);
         Ok(())
     }
@@ -213,12 +220,54 @@ impl Driver<'_> {
         turns: &Turns,
         offsets: u64,
     ) -> Result<(), Halt> {
-        let at_s = self.begin(workload, block, &turns.arms)?;
-        let all = self.bench.turns(workload, turns, offsets)?;
+        let (at_s, all) = self.undisturbed(workload, block, &turns.arms, |bench| {
+            bench.turns(workload, turns, offsets)
+        })?;
         for (&arm, measured) in turns.arms.iter().zip(all) {
             self.keep(workload, arm, block, at_s, measured);
         }
         Ok(())
+    }
+
+    /// Runs trials of `arms`, again if this process was stopped meanwhile. Returns their start in seconds and what they
+    /// measured.
+    fn undisturbed<T>(
+        &mut self,
+        workload: usize,
+        block: Option<u32>,
+        arms: &[usize],
+        run: impl Fn(&mut dyn Bench) -> Result<T, Halt>,
+    ) -> Result<(f64, T), Halt> {
+        for attempt in 1.. {
+            let at_s = self.begin(workload, block, arms)?;
+            // What happened between trials does no harm.
+            self.bench.stopped();
+            let measured = run(&mut *self.bench)?;
+            let stopped = self.bench.stopped();
+            if stopped.is_zero() {
+                return Ok((at_s, measured));
+            }
+            let again = attempt < MOST_ATTEMPTS;
+            self.say_stopped(workload, stopped, again);
+            if !again {
+                return Ok((at_s, measured));
+            }
+        }
+        unreachable!("the last attempt is kept")
+    }
+
+    fn say_stopped(&mut self, workload: usize, stopped: Duration, again: bool) {
+        let text = format!(
+            "This process was stopped for {:.1} s while {} was measured (Ctrl-Z, a paused container or virtual machine, or no \
+             processor time): {}.",
+            stopped.as_secs_f64(),
+            self.plan.workloads[workload].label,
+            match again {
+                true => "those trials were discarded and repeated",
+                false => "it happened in each of several attempts, so the last was kept",
+            }
+        );
+        self.sink.take(&Event::Note { text, aside: false });
     }
 
     /// Pauses, and reports the beginning of a trial. Returns its start time in seconds.

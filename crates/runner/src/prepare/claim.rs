@@ -8,6 +8,7 @@ use cryptbench_blockdev::IoMode;
 use cryptbench_export::SERVING;
 use cryptbench_load::Engine;
 use cryptbench_os::counters::{CountedBy, Counters, DeviceCounts};
+use cryptbench_os::machine::throttled;
 use cryptbench_record::{self as record, DiskCounts, Uncounted};
 use cryptbench_system::resource::{Journal, Reserve};
 use cryptbench_system::{ArmSpec, Target as Place};
@@ -44,6 +45,8 @@ pub(crate) struct Claimed<'a> {
     in_use: Option<InUse>,
     pub(crate) plain: PreparedTarget,
     pub(crate) emulation: Option<Emulation>,
+    /// How long a limit on processor time had held this process's control groups back.
+    pub(crate) throttled: Option<Duration>,
     /// Everything that is set up is recorded here first.
     pub(super) journal: Journal,
 }
@@ -70,6 +73,7 @@ impl<'a> Claimed<'a> {
     /// Any [`RunError`]; nothing is left behind.
     pub(crate) fn claim(plan: &'a Plan, stop: &'a AtomicBool) -> Result<Self, RunError> {
         let started = Instant::now();
+        let throttled = throttled();
         let journal = Journal::create(&plan.run_id)?;
         let (emulation, present) = match &plan.storage {
             Storage::Present(present) => (None, (**present).clone()),
@@ -121,6 +125,7 @@ impl<'a> Claimed<'a> {
         Ok(Self {
             plan,
             stop,
+            throttled,
             clock: Clock { started, before: Duration::from_secs_f64(before) },
             machine,
             notes,
@@ -158,6 +163,7 @@ impl<'a> Claimed<'a> {
             filesystem: target.ground.filesystem.clone(),
             mount_options: target.ground.mount_options.clone(),
             source: target.ground.source.clone(),
+            place: target.ground.kinds.clone(),
             device: target.device().cloned(),
             idle_disk: self.plain.idle_disk,
             uncounted: self.plain.uncounted,

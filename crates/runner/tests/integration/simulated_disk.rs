@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use cryptbench_record::{
-    Arm, ArmRole, Observation, Operation, Pattern, Percentiles, Plan, StopReason, Trial, Workload,
-    log_ratios, trials_of,
+    Arm, ArmRole, Event, Observation, Operation, Pattern, Percentiles, Plan, StopReason, Trial,
+    Workload, log_ratios, trials_of,
 };
-use cryptbench_runner::{Bench, Halt, RunError, Turns};
+use cryptbench_runner::{Bench, Halt, RunError, Turns, drive};
 use cryptbench_stats::{estimate, noise_floor};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -25,6 +25,8 @@ struct SimulatedDisk {
     drift: f64,
     interrupt_at: Option<Duration>,
     fail_at: Option<Duration>,
+    /// Numbers of the trials, from 1, in which the process is stopped for a minute.
+    stopped_in: Vec<usize>,
     places: Vec<(usize, usize, u64)>,
 }
 
@@ -39,6 +41,7 @@ impl SimulatedDisk {
             drift: 0.0,
             interrupt_at: None,
             fail_at: None,
+            stopped_in: Vec::new(),
             places: Vec::new(),
         }
     }
@@ -62,8 +65,10 @@ impl Bench for SimulatedDisk {
         }
         let wander = (-self.drift * self.now.as_secs_f64()).exp();
         let speed = 1e5 * wander * self.kept[arm] * (self.noise * self.normal()).exp();
-        let elapsed_s = self.trial.as_secs_f64();
-        let ios = (speed * elapsed_s) as u64;
+        let stopped = self.stopped();
+        self.now += stopped;
+        let elapsed_s = (self.trial + stopped).as_secs_f64();
+        let ios = (speed * self.trial.as_secs_f64()) as u64;
         Ok(Observation {
             elapsed_s,
             ios,
@@ -89,6 +94,11 @@ impl Bench for SimulatedDisk {
 
     fn elapsed(&self) -> Duration {
         self.now
+    }
+
+    fn stopped(&mut self) -> Duration {
+        let is_in = self.stopped_in.contains(&self.places.len());
+        Duration::from_secs(if is_in { 60 } else { 0 })
     }
 
     fn interrupted(&self) -> bool {
@@ -153,6 +163,33 @@ fn an_arm_slowed_by_a_tenth_is_found_to_cost_a_tenth_within_its_interval() {
     let coverage = f64::from(held) / runs as f64;
     assert!((mean.exp() - 0.9).abs() < 0.003, "mean estimate {}", mean.exp());
     assert!((0.90..=0.99).contains(&coverage), "coverage {coverage} of nominal 0.95");
+}
+
+#[test]
+fn a_trial_in_which_the_process_was_stopped_is_repeated_and_said() {
+    let mut plan = plan(1, &ROLES);
+    (plan.min_pairs, plan.max_pairs, plan.budget_s) = (4, 4, 600.0);
+    let mut disk = SimulatedDisk::new(1, &[1.0; 3]);
+    // Three discarded trials come first; the sixth is the last of the first block.
+    disk.stopped_in = vec![6];
+    let mut notes = Vec::new();
+    let mut trials = Vec::new();
+    let mut sink = |event: &Event| match event {
+        Event::Note { text, .. } => notes.push(text.clone()),
+        Event::Measured(trial) => trials.push((**trial).clone()),
+        _ => {}
+    };
+    drive(&plan, &[], &mut disk, &mut sink).unwrap();
+    assert_eq!((trials.len(), disk.places.len()), (15, 16));
+    assert!(trials.iter().all(|trial| trial.measured.elapsed_s < 1.0));
+    assert_eq!(disk.places[5], disk.places[6], "the same places again");
+    let [note] = notes.as_slice() else { panic!("{notes:?}") };
+    assert!(note.contains("stopped for 60.0 s while workload 0"), "{note}");
+    // Where it happens again and again, the run goes on.
+    let mut disk = SimulatedDisk::new(1, &[1.0; 3]);
+    disk.stopped_in = (6..9).collect();
+    let course = run(&plan, &mut disk);
+    assert_eq!((course.trials.len(), disk.places.len()), (15, 17));
 }
 
 #[test]

@@ -17,4 +17,4 @@ pub use signature::signatures;
 pub(crate) use state::make_private;
 pub use state::{data_directory, runtime_directory, state_directories, trusted_state_directories};
 pub(crate) use zfs::zfs_driver;
-pub use zfs::zfs_encryption;
+pub use zfs::{zfs_compression, zfs_encryption};

@@ -20,6 +20,14 @@ pub fn zfs_encryption(dataset: &str) -> Option<String> {
     (!matches!(value, "" | "off" | "-")).then(|| value.to_owned())
 }
 
+/// How `dataset` is compressed (zfsprops(7), `compression`), `off` if it is not; `None` where its program does not tell.
+#[must_use]
+pub fn zfs_compression(dataset: &str) -> Option<String> {
+    let asked = Invocation::new("zfs").args(["get", "-H", "-o", "value", "compression", dataset]);
+    let said = asked.run(&Machine::this(), LIMIT).ok()?;
+    Some(said.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
 /// The modules that have had ZFS's ciphers: its own since OpenZFS 2.2, before that one beside it.
 const MODULES: [&str; 2] = ["zfs", "icp"];
 

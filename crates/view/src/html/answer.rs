@@ -252,6 +252,7 @@ fn words(value: &Value) -> Markup {
     html! {
         @match (value.mark, parts) {
             (Mark::Cached, _) => span.none { "cache" },
+            (Mark::Compressed, _) => span.none { "packed" },
             (_, None) => span.none { (NONE) },
             (mark, Some((figure, spread))) => {
                 b { (figure) } " " (spread) " "

@@ -2,7 +2,8 @@
 
 use cryptbench_answer::Labelled;
 use cryptbench_record::{
-    ArmRole, InUse, Operation, PairedTarget, Power, Record, StopReason, Trial, Workload,
+    ArmRole, InUse, Limits, Operation, PairedTarget, PlaceKind, Power, Record, StopReason, Trial,
+    Workload,
 };
 use cryptbench_view::terminal::Style;
 use cryptbench_view::terminal::answer::{Outlook, render};
@@ -36,6 +37,71 @@ fn gocryptfs() -> FixtureArm {
 fn of(systems: Vec<FixtureArm>) -> Fixture {
     let arms = [vec![plain(), plain_again()], systems].concat();
     Fixture { arms, ..Fixture::default() }
+}
+
+#[test]
+fn what_kind_of_place_it_is_comes_first() {
+    let with = |filesystem: &str, place: Vec<PlaceKind>| {
+        let mut record = of(vec![gocryptfs()]).record();
+        (record.target.filesystem, record.target.place) = (filesystem.to_owned(), place);
+        answer(&record)
+    };
+    let how = |how: &str| PlaceKind::Compresses { how: how.to_owned() };
+    let memory = "tmpfs: memory, not a disk: figures from here say nothing about disks.";
+    assert!(with("tmpfs", vec![PlaceKind::Memory]).starts_with(memory));
+    // Records of earlier versions say so by their file system alone.
+    assert!(with("tmpfs", Vec::new()).starts_with(memory));
+    let btrfs = with("btrfs", vec![how("compress=zstd"), PlaceKind::CopiesOnWrite]);
+    assert!(btrfs.starts_with("btrfs compresses (compress=zstd) and copies on write:"), "{btrfs}");
+    assert!(with("nfs4", vec![PlaceKind::Network]).starts_with("nfs4: the server and the network"));
+    let file = PlaceKind::InFile { file: "/x/img".to_owned(), filesystem: "xfs".to_owned() };
+    assert!(with("ext4", vec![file]).starts_with("The disk is the file /x/img on xfs:"));
+    assert!(!with("ext4", Vec::new()).contains("disk is"));
+}
+
+#[test]
+fn a_container_s_limit_on_processors_is_in_the_answer_which_fits() {
+    let mut record = of(vec![gocryptfs()]).record();
+    record.machine.limits =
+        Limits { memory_bytes: Some(96 << 20), cpus: Some(0.2), throttled_s: Some(1.4) };
+    record.elapsed_s = 20.0;
+    record.target.place = vec![
+        PlaceKind::InFile {
+            file: "/srv/images/disk.img".to_owned(),
+            filesystem: "ext4".to_owned(),
+        },
+        PlaceKind::Compresses { how: "compress-force=zstd:3".to_owned() },
+        PlaceKind::CopiesOnWrite,
+    ];
+    record.target.filesystem = "btrfs".to_owned();
+    let style = Style { width: 80, colour: false };
+    let text = render(&record, &analyse(&record), style, OUTLOOK);
+    assert!(text.lines().count() <= 24, "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "This container may use 0.2 CPUs and 96 MiB of memory; it was throttled for 1.4 s, 7 % of the run: that \
+                limit is in every figure.";
+    assert!(words.contains(said), "{words}");
+}
+
+#[test]
+fn zeros_on_a_compressing_file_system_are_no_cache() {
+    let mut fixture = of(vec![gocryptfs()]);
+    fixture.workloads =
+        vec![Workload { content: Some("zeros".to_owned()), ..fixture.workloads[0].clone() }];
+    let mut record = fixture.record();
+    for trial in &mut record.trials {
+        // Next to nothing reached the disk.
+        let moved = trial.measured.device.as_mut().unwrap();
+        (moved.read_bytes, moved.written_bytes) = (0, 4096);
+    }
+    let text = answer(&record);
+    assert!(text.contains("cache"), "{text}");
+    record.target.filesystem = "btrfs".to_owned();
+    record.target.mount_options = "rw,compress-force=zstd:3".to_owned();
+    let text = answer(&record);
+    assert!(!text.contains("cache") && text.contains("packed"), "{text}");
+    let said = "Rows with random data: btrfs compresses (compress-force=zstd:3)";
+    assert!(text.contains(said), "{text}");
 }
 
 #[test]

@@ -47,6 +47,15 @@ pub(crate) fn refused_by_name(_: &Path) -> Option<&'static str> {
 /// Uses statx(2), `STATX_ATTR_ENCRYPTED`.
 pub(crate) fn is_encrypted(directory: &Path) -> bool {
     const ENCRYPTED: u64 = 0x800;
+    has_attribute(directory, ENCRYPTED)
+}
+
+pub(crate) fn is_compressed(directory: &Path) -> bool {
+    const COMPRESSED: u64 = 0x4;
+    has_attribute(directory, COMPRESSED)
+}
+
+fn has_attribute(directory: &Path, attribute: u64) -> bool {
     statx(CWD, directory, AtFlags::empty(), StatxFlags::BASIC_STATS)
-        .is_ok_and(|found| found.stx_attributes.bits() & ENCRYPTED != 0)
+        .is_ok_and(|found| found.stx_attributes.bits() & attribute != 0)
 }

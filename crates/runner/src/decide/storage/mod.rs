@@ -90,6 +90,14 @@ impl Storage {
         }
     }
 
+    /// Bytes that direct requests must be multiples of; 1 where that is not known.
+    pub(crate) fn sector(&self) -> u64 {
+        let Self::Present(present) = self else { return 1 };
+        let targets = &present.targets;
+        let all = std::iter::once(&targets.plain).chain(&targets.encrypted);
+        all.map(Target::sector).max().unwrap_or(1)
+    }
+
     /// The targets that the user encrypted.
     pub(super) fn encrypted(&self) -> &[Target] {
         match self {

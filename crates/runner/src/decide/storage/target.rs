@@ -224,6 +224,13 @@ impl Target {
         self.ground.below.as_ref()?.device.as_ref()
     }
 
+    /// Bytes of a logical sector of what it lies on; 1 where that is not known.
+    pub(crate) fn sector(&self) -> u64 {
+        let Some(below) = &self.ground.below else { return 1 };
+        let counted = below.device.as_ref().map_or(1, |device| device.logical_block_size);
+        below.sector.unwrap_or(counted).max(1).into()
+    }
+
     /// The file with the counters of its device.
     pub(crate) fn counters(&self) -> Option<PathBuf> {
         self.ground.below.as_ref()?.counters.clone()

@@ -238,6 +238,7 @@ fn machine() -> Machine {
         idle_baseline: 0.0,
         load_average: 0.0,
         power: cryptbench_record::Power::default(),
+        limits: cryptbench_record::Limits::default(),
     }
 }
 

@@ -113,6 +113,7 @@ fn aligned(values: &[Value]) -> Vec<String> {
         .iter()
         .map(|value| match (value.mark, value.kept) {
             (Mark::Cached, _) => ("cache".to_owned(), String::new()),
+            (Mark::Compressed, _) => ("packed".to_owned(), String::new()),
             (_, Some(mean)) => kept_spread(mean.ratio, mean.low, mean.high, FINE_BELOW),
             (_, None) => (NONE.to_owned(), String::new()),
         })

@@ -90,6 +90,7 @@ fn means(rungs: &[&Rung<'_>]) -> Vec<String> {
 fn share(value: &Value) -> String {
     match (value.mark, value.kept) {
         (Mark::Cached, None) => "cache".to_owned(),
+        (Mark::Compressed, None) => "packed".to_owned(),
         (_, None) => NONE.to_owned(),
         (_, Some(mean)) => {
             let doubt = if mean.high / mean.low > UNCERTAIN { '?' } else { ' ' };

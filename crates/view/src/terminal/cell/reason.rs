@@ -118,11 +118,21 @@ fn p_words(p: f64) -> String {
     }
 }
 
+/// Whether the file system compressed what was written in a cell.
+fn is_compressed(lookup: &Lookup<'_>, cell: &Cell) -> bool {
+    let record = lookup.record;
+    let workload = record.plan.workloads.iter().find(|w| w.id == cell.workload);
+    workload.is_some_and(|w| record.target.compresses(w))
+}
+
 /// The rule that gave the verdict, with this cell's numbers.
 pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>) -> Option<String> {
     let noise = fraction(cell.noise_of_mean.unwrap_or(0.0));
     let margin = fraction(lookup.record.plan.margin());
     Some(match (cell.verdict.as_ref()?, evidence) {
+        (Verdict::Cached, _) if is_compressed(lookup, cell) => {
+            "the file system compressed the data, so the disk got less than was written".to_owned()
+        }
         (Verdict::Cached, _) => {
             let moved = cell.device_ratio.map_or_else(
                 || "plain storage was answered from a cache".to_owned(),
@@ -224,6 +234,9 @@ pub(super) fn settle(
         }
         Verdict::TooFewPairs => {
             format!("a longer run: --budget, or --trials {}", FEWEST_PAIRS.max(6))
+        }
+        Verdict::Cached if lookup.record.target.compresses(workload) => {
+            "workloads of random data, or a directory that is not compressed".to_owned()
         }
         Verdict::Cached => {
             "direct I/O where the file system has it, or a file much larger than the cache: --size"

@@ -44,7 +44,7 @@ pub(super) fn probe() -> Result<(), String> {
 fn setup_refused(e: &io::Error) -> String {
     match e.raw_os_error() {
         Some(libc::EPERM) => {
-            "io_uring is denied (kernel.io_uring_disabled, or a seccomp filter, as in \
+            "io_uring is denied (kernel.io_uring_disabled, or a seccomp filter, as containers \
              have)"
                 .to_owned()
         }

@@ -1,0 +1,163 @@
+//! What kind of place was measured, in sentences: what a reader must know before any figure.
+
+use cryptbench_record::{Limits, PlaceKind, Record, Target};
+
+use crate::quantity::{binary_bytes, duration, fraction};
+
+/// What a reader must know of the place and of the container, mostly nothing.
+pub(crate) fn said(record: &Record) -> Vec<String> {
+    let mut said = about(&record.target.filesystem, &kinds(&record.target));
+    said.extend(granted(&record.machine.limits, Some(record.elapsed_s)));
+    said
+}
+
+/// The kinds of a record's target; what records of earlier versions lack is told by the file system's type.
+fn kinds(target: &Target) -> Vec<PlaceKind> {
+    match (target.place.is_empty(), target.filesystem.as_str()) {
+        (true, "tmpfs" | "ramfs") => vec![PlaceKind::Memory],
+        _ => target.place.clone(),
+    }
+}
+
+/// The kinds of a place with this file system, in sentences; nothing for a file system on a disk.
+#[must_use]
+pub fn about(filesystem: &str, kinds: &[PlaceKind]) -> Vec<String> {
+    let file = kinds.iter().find_map(|kind| match kind {
+        PlaceKind::InFile { file, filesystem } => Some((file.as_str(), filesystem.as_str())),
+        _ => None,
+    });
+    let name = match (filesystem, file) {
+        ("", Some((_, below))) => below,
+        (filesystem, _) => filesystem,
+    };
+    let has = |wanted: &PlaceKind| kinds.contains(wanted);
+    let mut said = Vec::new();
+    if has(&PlaceKind::Memory) {
+        let memory = file.map_or(filesystem, |(_, below)| below);
+        said.push(format!(
+            "{memory}: memory, not a disk: figures from here say nothing about disks."
+        ));
+        return said;
+    }
+    if let Some((file, below)) = file {
+        let below = if below.is_empty() { String::new() } else { format!(" on {below}") };
+        said.push(format!(
+            "The disk is the file {file}{below}: the cost of that file system is in every figure."
+        ));
+    }
+    let compresses = kinds.iter().find_map(|kind| match kind {
+        PlaceKind::Compresses { how } => Some(how),
+        _ => None,
+    });
+    match (compresses, has(&PlaceKind::CopiesOnWrite)) {
+        (Some(how), copies) => {
+            let copies = if copies { " and copies on write" } else { "" };
+            said.push(format!(
+                "{name} compresses ({how}){copies}: less data than was written reaches the disk, unless it is random."
+            ));
+        }
+        (None, true) => {
+            said.push(format!("{name} copies on write: data that is overwritten gets a new place."))
+        }
+        (None, false) => {}
+    }
+    if has(&PlaceKind::Network) {
+        said.push(format!("{name}: the server and the network are in every figure."));
+    }
+    if has(&PlaceKind::Host) {
+        said.push(format!("{name}: the host's file system and the way there are in every figure."));
+    }
+    if has(&PlaceKind::Layers) {
+        said.push(format!("{name}: a container's layers; the disk below is reached through them."));
+    }
+    said
+}
+
+/// What a container may use, and how long it waited in a run of `elapsed_s`; nothing without a limit on processors.
+#[must_use]
+pub fn granted(limits: &Limits, elapsed_s: Option<f64>) -> Option<String> {
+    let cpus = limits.cpus?;
+    let memory = limits
+        .memory_bytes
+        .map_or_else(String::new, |bytes| format!(" and {} of memory", binary_bytes(bytes)));
+    let waited = match (limits.throttled_s, elapsed_s) {
+        (Some(seconds), Some(all)) if seconds >= 0.05 && all > 0.0 => format!(
+            "; it was throttled for {}, {} of the run",
+            duration(seconds),
+            fraction(seconds / all)
+        ),
+        _ => String::new(),
+    };
+    Some(format!(
+        "This container may use {} CPUs{memory}{waited}: that limit is in every figure.",
+        cpus_in_words(cpus)
+    ))
+}
+
+/// `, limited to 0.2 CPUs and 96 MiB by its container`
+pub(crate) fn limits_in_words(limits: &Limits) -> String {
+    let cpus = limits.cpus.map(|cpus| format!("{} CPUs", cpus_in_words(cpus)));
+    let memory = limits.memory_bytes.map(|bytes| format!("{} of memory", binary_bytes(bytes)));
+    let all: Vec<String> = cpus.into_iter().chain(memory).collect();
+    let throttled = limits
+        .throttled_s
+        .map_or_else(String::new, |seconds| format!(" (throttled for {seconds:.1} s)"));
+    match all.is_empty() {
+        true => String::new(),
+        false => format!(", limited to {} by its container{throttled}", all.join(" and ")),
+    }
+}
+
+/// `0.2`, `1.5`, `2`
+#[must_use]
+pub fn cpus_in_words(cpus: f64) -> String {
+    let text = format!("{cpus:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_one_sentence_each() {
+        let compresses = PlaceKind::Compresses { how: "compress=zstd".to_owned() };
+        let file = |filesystem: &str| PlaceKind::InFile {
+            file: "/x/img".to_owned(),
+            filesystem: filesystem.to_owned(),
+        };
+        for (filesystem, kinds, part) in [
+            ("tmpfs", vec![PlaceKind::Memory], "tmpfs: memory, not a disk"),
+            ("ext4", vec![file("tmpfs"), PlaceKind::Memory], "tmpfs: memory, not a disk"),
+            (
+                "btrfs",
+                vec![compresses, PlaceKind::CopiesOnWrite],
+                "compresses (compress=zstd) and copies",
+            ),
+            ("btrfs", vec![PlaceKind::CopiesOnWrite], "btrfs copies on write"),
+            ("ext4", vec![file("xfs")], "the file /x/img on xfs"),
+            ("nfs4", vec![PlaceKind::Network], "the server and the network"),
+            ("virtiofs", vec![PlaceKind::Host], "the host's"),
+            ("overlay", vec![PlaceKind::Layers], "layers"),
+        ] {
+            let said = about(filesystem, &kinds);
+            assert_eq!(said.len(), 1, "{said:?}");
+            assert!(said[0].contains(part), "{said:?}");
+        }
+        assert_eq!(about("ext4", &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_limit_on_processors_is_said_with_what_it_cost() {
+        let limits =
+            Limits { memory_bytes: Some(96 << 20), cpus: Some(0.2), throttled_s: Some(1.4) };
+        let said = granted(&limits, Some(20.0)).unwrap();
+        for part in ["0.2 CPUs and 96 MiB of memory", "throttled for 1.4 s", "7", "in every figure"]
+        {
+            assert!(said.contains(part), "{part} is not in {said}");
+        }
+        assert_eq!(granted(&Limits { cpus: None, ..limits }, Some(20.0)), None);
+        assert!(limits_in_words(&limits).contains("limited to 0.2 CPUs and 96 MiB of memory"));
+        assert_eq!(limits_in_words(&Limits::default()), "");
+    }
+}
