@@ -24,20 +24,27 @@ pub(crate) fn of_the_program(root: &Path, files: &[PathBuf]) -> io::Result<Vec<(
     Ok(texts)
 }
 
-/// The lines outside of items that are compiled only for tests, with their numbers. As rustfmt leaves it, such an item ends
-/// with a brace or a semicolon in a line that is indented as its first.
+/// The lines outside of items that are compiled only for tests, with their numbers. A module of tests is the last item of a
+/// file; another item ends, as rustfmt leaves it, in its first line or in one that only closes it.
 pub(crate) fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut lines = (1..).zip(text.lines());
     std::iter::from_fn(move || {
         loop {
             let (number, line) = lines.next()?;
-            let indent = |line: &str| line.len() - line.trim_start().len();
-            let column = indent(line);
-            if !line[column..].starts_with("#[cfg(test)]") {
+            let code = line.trim_start();
+            if !code.starts_with("#[cfg(test)]") {
                 return Some((number, line));
             }
-            let ends = |line: &str| indent(line) == column && line.ends_with([';', '}']);
-            lines.by_ref().find(|(_, line)| ends(line));
+            let indent = &line[..line.len() - code.len()];
+            let begins = |(_, line): &(usize, &str)| !line.trim_start().starts_with(['#', '/']);
+            let (_, first) = lines.by_ref().find(begins)?;
+            if module(first).is_some_and(|rest| rest.ends_with('{')) {
+                return None;
+            }
+            let closes = |line: &str| matches!(line.strip_prefix(indent), Some("}" | "};" | ");"));
+            if !first.ends_with([';', '}', ',']) {
+                lines.by_ref().find(|(_, line)| closes(line));
+            }
         }
     })
 }
@@ -109,7 +116,7 @@ mod tests {
         assert_eq!(seen("a\n#[cfg(test)]\nuse a;\nb\n"), ["a", "b"]);
         let text =
             "a\n#[cfg(test)]\nmod x;\nb\n#[cfg(test)]\nmod tests {\n    x;\n    {\n    }\n}\nc\n";
-        assert_eq!(seen(text), ["a", "b", "c"]);
+        assert_eq!(seen(text), ["a", "b"], "it is the last item");
         let inner = "impl X {\n    #[cfg(test)]\n    fn a() {\n        b;\n    }\n}\n";
         assert_eq!(seen(inner), ["impl X {", "}"]);
     }
