@@ -1,7 +1,8 @@
-//! `cargo xtask readme`: the transcripts in README.md and docs/, the records that they show, and the options of `run`.
+//! `cargo xtask readme`: the transcripts in README.md and docs/, the records that they show, the options of `run`, and what
+//! `volume` opens.
 //!
-//! The tests that hold them against the program (`cli/tests/integration/transcripts.rs`, `cli/src/run/options_page.rs`)
-//! write them.
+//! The tests that hold them against the program (`cli/tests/integration/transcripts.rs`, `cli/src/run/options_page.rs`,
+//! `cli/src/volume/formats_page.rs`) write them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let tests = [
         "transcripts::every_transcript_is_what_the_program_prints_for_that_record",
         "run::options_page::docs_have_the_options_as_they_are_defined",
+        "volume::formats_page::docs_have_the_formats_as_the_registries_do",
     ];
     let done = Command::new(env!("CARGO"))
         .args(["test", "--quiet", "--package", "cryptbench", "--bin", "cryptbench"])
@@ -42,7 +44,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if !done.success() {
         bail!("the generated blocks cannot be written");
     }
-    println!("README.md and docs show the records in {FIXTURES}, and the options of run");
+    println!(
+        "README.md and docs show the records in {FIXTURES}, the options of run and the formats"
+    );
     Ok(())
 }
 

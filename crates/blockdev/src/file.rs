@@ -58,6 +58,15 @@ impl FileDevice {
     }
 }
 
+/// Bytes of a sector of the disk that is open; `None` of a regular file.
+pub fn disk_sector(file: &File) -> Option<u32> {
+    let kind = file.metadata().ok()?.file_type();
+    if !system::is_block_device(kind) {
+        return None;
+    }
+    u32::try_from(system::direct_sector(file).ok()??).ok()
+}
+
 impl BlockDevice for FileDevice {
     fn size(&self) -> u64 {
         self.size

@@ -24,7 +24,7 @@ use windows as system;
 
 pub use aligned::AlignedBuf;
 pub use device::{BlockDevice, check_request, read_bytes, write_bytes};
-pub use file::FileDevice;
+pub use file::{FileDevice, disk_sector};
 pub use io_target::{Extent, IoMode, IoTarget, never_waits};
 pub use locked::{LockedBytes, lock_in_place, locking_failed};
 pub use memory::MemoryDevice;

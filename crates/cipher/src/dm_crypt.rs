@@ -1,13 +1,16 @@
 //! Ciphers as dm-crypt specifies them and LUKS headers carry them: `aes` with `xts-plain64`.
 //!
 //! The table lists what Linux's dm-crypt supports and LUKS volumes are known to use. It omits
-//! `cast6` (registered for LUKS1 but not seen in use), Adiantum, authenticated modes,
-//! `cipher_null`, the IV generators `null`, `lmk`, `tcw` and `random`, and `capi:` specifications.
-//! `cbc-eboiv` and `cbc-elephant` are BitLocker's.
+//! authenticated modes, `random` IVs, several keys (`aes:64`) and `cipher_null`. `cbc-eboiv` and
+//! `cbc-elephant` are BitLocker's.
+
+mod capi;
+mod modes;
 
 use zeroize::Zeroizing;
 
-use crate::algorithm::{aes, camellia, narrow, serpent, twofish};
+use self::modes::{ADIANTUM_MODES, NARROW_MODES, WIDE_MODES};
+use crate::algorithm::{adiantum, aes, camellia, narrow, serpent, twofish};
 use crate::cpu::Tier;
 use crate::error::CipherError;
 use crate::essiv::Hash;
@@ -15,7 +18,10 @@ use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
 use crate::mode::cbc::Cbc;
 use crate::mode::ecb::Ecb;
 use crate::mode::elephant::Elephant;
+use crate::mode::feedback::{Feedback, WithFeedback};
+use crate::mode::hctr2::Hctr2;
 use crate::mode::iv::Ivs;
+use crate::mode::lmk::{self, Lmk};
 use crate::mode::lrw::Lrw;
 use crate::mode::whitening::Whitening;
 use crate::mode::xts_iv::{XtsIv, XtsPlain};
@@ -42,9 +48,11 @@ enum Keying {
     Wide { xts: KeyXts, blocks: KeyBlocks<BLOCK> },
     /// 64-bit blocks, which have neither XTS nor LRW.
     Narrow(KeyBlocks<{ narrow::BLOCK }>),
+    /// Adiantum with that many rounds of XChaCha, which is its own mode.
+    Adiantum(u32),
 }
 
-static ALGORITHMS: [Algorithm; 7] = [
+static ALGORITHMS: [Algorithm; 9] = [
     Algorithm {
         name: "aes",
         key_bytes: &[16, 24, 32],
@@ -87,31 +95,19 @@ static ALGORITHMS: [Algorithm; 7] = [
         takes: |bytes| bytes == 24,
         keying: Keying::Narrow(narrow::triple_des),
     },
+    Algorithm {
+        name: "xchacha12,aes",
+        key_bytes: &[adiantum::KEY_BYTES],
+        takes: |_| false,
+        keying: Keying::Adiantum(12),
+    },
+    Algorithm {
+        name: "xchacha20,aes",
+        key_bytes: &[adiantum::KEY_BYTES],
+        takes: |_| false,
+        keying: Keying::Adiantum(20),
+    },
 ];
-
-/// Modes for 128-bit blocks, as errors list them.
-const WIDE_MODES: &[&str] = &[
-    "xts-plain64",
-    "xts-plain",
-    "xts-plain64be",
-    "xts-essiv:HASH",
-    "cbc-essiv:HASH",
-    "cbc-plain64",
-    "cbc-plain",
-    "cbc-plain64be",
-    "cbc-eboiv",
-    "cbc-elephant",
-    "lrw-benbi",
-    "lrw-plain64",
-    "lrw-plain",
-    "lrw-plain64be",
-    "lrw-essiv:HASH",
-    "ecb",
-];
-
-/// Modes for 64-bit blocks, as errors list them.
-const NARROW_MODES: &[&str] =
-    &["cbc-essiv:HASH", "cbc-plain64", "cbc-plain", "cbc-plain64be", "ecb"];
 
 /// A parsed specification.
 struct Spec {
@@ -124,6 +120,7 @@ struct Spec {
 enum Chosen {
     Wide { xts: KeyXts, blocks: KeyBlocks<BLOCK>, mode: Mode },
     Narrow { blocks: KeyBlocks<{ narrow::BLOCK }>, mode: AnyMode },
+    Adiantum { rounds: u32, tweak: Tweak },
 }
 
 /// A mode for 128-bit blocks.
@@ -137,6 +134,7 @@ enum Mode {
     /// LRW with `benbi`, which counts as LRW does, or with any other generator, whose IV is the index
     /// of a unit's first block.
     Lrw(Option<Iv>),
+    Hctr2(Tweak),
 }
 
 /// A mode for blocks of any length.
@@ -144,20 +142,48 @@ enum Mode {
 enum AnyMode {
     Ecb,
     Cbc(Iv),
+    Feedback(Feedback, Iv),
+    /// CBC with the IVs of loop-AES.
+    Lmk,
+    /// CBC with the IVs and the whitening of TrueCrypt up to 4.0, whose seeds end the key.
+    Tcw,
 }
 
 #[derive(Clone, Copy)]
 enum Iv {
-    Plain,
-    Plain64,
-    Plain64Be,
+    /// Made of the number without a key.
+    Keyless(Tweak),
     Eboiv,
     Essiv(&'static Hash),
 }
 
+/// A generator that needs no key, so that its IVs have any length.
+#[derive(Clone, Copy)]
+enum Tweak {
+    Plain,
+    Plain64,
+    Plain64Be,
+    Benbi,
+    Null,
+}
+
+/// Bytes of TrueCrypt's whitening in the key.
+const WHITENING: usize = 16;
+
 /// The ciphers that [`dm_crypt`] knows, by their names in Linux's crypto API.
 pub fn dm_crypt_ciphers() -> impl Iterator<Item = &'static str> {
     ALGORITHMS.iter().map(|algorithm| algorithm.name)
+}
+
+/// The modes of a cipher of [`dm_crypt_ciphers`], with `HASH` for each of [`essiv_hashes`]; empty for any other.
+#[must_use]
+pub fn dm_crypt_modes(cipher: &str) -> &'static [&'static str] {
+    let algorithm = ALGORITHMS.iter().find(|algorithm| algorithm.name == cipher);
+    algorithm.map_or(&[], |algorithm| match algorithm.keying {
+        Keying::Wide { .. } => WIDE_MODES,
+        Keying::Narrow(_) => NARROW_MODES,
+        Keying::Adiantum(_) => ADIANTUM_MODES,
+    })
 }
 
 /// Every length in bytes that a volume key can have for `cipher` in `mode`, including the tweak's
@@ -182,7 +208,7 @@ pub fn dm_crypt_key_bytes(cipher: &str, mode: &str) -> Result<Vec<usize>, Cipher
 ///
 /// # Errors
 /// As for [`dm_crypt_key_bytes`]; also [`CipherError::DmCryptKeyLength`],
-/// [`CipherError::DataUnit`], [`CipherError::TweakStep`].
+/// [`CipherError::DataUnit`], [`CipherError::DmCryptUnit`], [`CipherError::TweakStep`].
 pub fn dm_crypt(
     cipher: &str,
     mode: &str,
@@ -192,6 +218,9 @@ pub fn dm_crypt(
 ) -> Result<Box<dyn SectorCipher>, CipherError> {
     let layout = layout.checked()?;
     let spec = Spec::parse(cipher, mode)?;
+    if spec.has_short_units() && layout.data_unit != lmk::UNIT {
+        return Err(CipherError::DmCryptUnit { mode: mode.to_owned(), bytes: layout.data_unit });
+    }
     let expected = spec.key_bytes();
     if !expected.contains(&key.len()) {
         return Err(CipherError::DmCryptKeyLength {
@@ -208,9 +237,9 @@ pub fn dm_crypt(
                 let (data_key, tweak_key) = key.split_at(key.len() / 2);
                 let kernel = xts(data_key, tweak_key, tier);
                 match iv {
-                    Iv::Plain64 => kernel,
-                    Iv::Plain => Box::new(XtsPlain(kernel)),
-                    Iv::Plain64Be | Iv::Eboiv | Iv::Essiv(_) => {
+                    Iv::Keyless(Tweak::Plain64) => kernel,
+                    Iv::Keyless(Tweak::Plain) => Box::new(XtsPlain(kernel)),
+                    Iv::Keyless(_) | Iv::Eboiv | Iv::Essiv(_) => {
                         Box::new(XtsIv { kernel, ivs: iv.keyed(blocks, key, tier) })
                     }
                 }
@@ -232,8 +261,12 @@ pub fn dm_crypt(
                 let ivs = iv.map(|iv| iv.keyed(blocks, key, tier));
                 Box::new(Lrw::new(blocks(data_key, tier), &block, ivs))
             }
+            Mode::Hctr2(tweak) => Box::new(Hctr2::new(blocks(key, tier), tweak.ivs(BLOCK))),
         },
         Chosen::Narrow { blocks, mode } => unfused(mode, blocks, key, tier),
+        Chosen::Adiantum { rounds, tweak } => {
+            adiantum::with_tweaks(rounds, key, tweak.ivs(BLOCK), tier)
+        }
     };
     Ok(Box::new(Sectors::new(layout, kernel)))
 }
@@ -244,21 +277,44 @@ fn unfused<const N: usize>(
     key: &[u8],
     tier: Tier,
 ) -> Box<dyn UnitKernel> {
-    let cipher = blocks(key, tier);
+    let whitening = Whitening::None;
     match mode {
         AnyMode::Cbc(iv) => {
             let ivs = iv.keyed(blocks, key, tier);
-            Box::new(Cbc { cipher, ivs, whitening: Whitening::None })
+            Box::new(Cbc { cipher: blocks(key, tier), ivs, whitening })
         }
-        AnyMode::Ecb => Box::new(Ecb(cipher)),
+        AnyMode::Feedback(feedback, iv) => {
+            let ivs = iv.keyed(blocks, key, tier);
+            Box::new(WithFeedback { cipher: blocks(key, tier), ivs, feedback })
+        }
+        AnyMode::Lmk => Box::new(Lmk::new(blocks(key, tier))),
+        AnyMode::Tcw => {
+            let (key, end) = key.split_at(key.len() - N - WHITENING);
+            let mut seed = Zeroizing::new([0; N]);
+            let mut whitening = Zeroizing::new([0; WHITENING]);
+            seed.copy_from_slice(&end[..N]);
+            whitening.copy_from_slice(&end[N..]);
+            let whitening = Whitening::Sector(whitening);
+            Box::new(Cbc { cipher: blocks(key, tier), ivs: Ivs::Seeded(seed), whitening })
+        }
+        AnyMode::Ecb => Box::new(Ecb(blocks(key, tier))),
     }
 }
 
 impl Spec {
     fn parse(cipher: &str, mode: &str) -> Result<Self, CipherError> {
+        let whole = format!("{cipher}-{mode}");
+        match capi::translated(&whole) {
+            Some((cipher, mode)) => Self::of(&cipher, &mode, whole),
+            None => Self::of(cipher, mode, whole),
+        }
+    }
+
+    /// The cipher in the mode, which errors call `whole`.
+    fn of(cipher: &str, mode: &str, whole: String) -> Result<Self, CipherError> {
         let algorithm = ALGORITHMS.iter().find(|algorithm| algorithm.name == cipher);
         let algorithm = algorithm.ok_or_else(|| CipherError::DmCryptCipher {
-            name: cipher.to_owned(),
+            name: whole,
             known: dm_crypt_ciphers().collect(),
         })?;
         let chosen = match algorithm.keying {
@@ -269,15 +325,32 @@ impl Spec {
                 let unknown = || unknown(algorithm, mode, NARROW_MODES);
                 AnyMode::parse(mode, algorithm, unknown).map(|mode| Chosen::Narrow { blocks, mode })
             }
+            Keying::Adiantum(rounds) => {
+                let tweak = mode.strip_prefix("adiantum-").and_then(Tweak::parse);
+                let unknown = || unknown(algorithm, mode, ADIANTUM_MODES);
+                tweak.ok_or_else(unknown).map(|tweak| Chosen::Adiantum { rounds, tweak })
+            }
         };
         Ok(Self { algorithm, chosen: chosen? })
+    }
+
+    /// Whether the mode takes data units of 512 bytes only.
+    fn has_short_units(&self) -> bool {
+        matches!(
+            self.chosen,
+            Chosen::Narrow { mode: AnyMode::Lmk | AnyMode::Tcw, .. }
+                | Chosen::Wide { mode: Mode::Any(AnyMode::Lmk | AnyMode::Tcw), .. }
+        )
     }
 
     fn key_bytes(&self) -> Vec<usize> {
         let lengths = self.algorithm.key_bytes.iter();
         let whole = |&bytes: &usize| match self.chosen {
-            Chosen::Narrow { mode: AnyMode::Ecb | AnyMode::Cbc(_), .. }
-            | Chosen::Wide { mode: Mode::Any(AnyMode::Ecb | AnyMode::Cbc(_)), .. } => bytes,
+            Chosen::Narrow { mode: AnyMode::Tcw, .. } => bytes + narrow::BLOCK + WHITENING,
+            Chosen::Wide { mode: Mode::Any(AnyMode::Tcw), .. } => bytes + BLOCK + WHITENING,
+            Chosen::Narrow { .. }
+            | Chosen::Adiantum { .. }
+            | Chosen::Wide { mode: Mode::Any(_) | Mode::Hctr2(_), .. } => bytes,
             Chosen::Wide { mode: Mode::Lrw(_), .. } => bytes + BLOCK,
             Chosen::Wide { mode: Mode::Xts(_) | Mode::Elephant, .. } => 2 * bytes,
         };
@@ -294,11 +367,12 @@ impl Mode {
         let unknown = || unknown(algorithm, mode, WIDE_MODES);
         let iv = |name| Iv::parse(name, algorithm, unknown);
         Ok(match mode.split_once('-') {
-            Some(("cbc", "eboiv")) => Self::Any(AnyMode::Cbc(Iv::Eboiv)),
-            Some(("cbc", "elephant")) => Self::Elephant,
+            Some(("cbc", name)) if named("eboiv", name) => Self::Any(AnyMode::Cbc(Iv::Eboiv)),
+            Some(("cbc", name)) if named("elephant", name) => Self::Elephant,
             Some(("xts", name)) => Self::Xts(iv(name)?),
-            Some(("lrw", "benbi")) => Self::Lrw(None),
+            Some(("lrw", name)) if named("benbi", name) => Self::Lrw(None),
             Some(("lrw", name)) => Self::Lrw(Some(iv(name)?)),
+            Some(("hctr2", name)) => Self::Hctr2(Tweak::parse(name).ok_or_else(unknown)?),
             _ => Self::Any(AnyMode::parse(mode, algorithm, unknown)?),
         })
     }
@@ -310,14 +384,30 @@ impl AnyMode {
         algorithm: &Algorithm,
         unknown: impl Fn() -> CipherError,
     ) -> Result<Self, CipherError> {
+        let feedback = |feedback, name| {
+            Iv::parse(name, algorithm, &unknown).map(|iv| Self::Feedback(feedback, iv))
+        };
         Ok(match mode.split_once('-') {
             None if mode == "ecb" => Self::Ecb,
+            // dm-crypt ignores the generator where the mode takes no IV.
+            Some(("ecb", name)) => Iv::parse(name, algorithm, unknown).map(|_| Self::Ecb)?,
             // The specification from the time when only CBC existed.
-            None if mode == "plain" => Self::Cbc(Iv::Plain),
-            Some(("cbc", iv)) => Self::Cbc(Iv::parse(iv, algorithm, unknown)?),
+            None if mode == "plain" => Self::Cbc(Iv::Keyless(Tweak::Plain)),
+            Some(("cbc", name)) if named("lmk", name) => Self::Lmk,
+            Some(("cbc", name)) if named("tcw", name) => Self::Tcw,
+            Some(("cbc", name)) => Self::Cbc(Iv::parse(name, algorithm, unknown)?),
+            Some(("ctr", name)) => feedback(Feedback::Ctr, name)?,
+            Some(("cfb", name)) => feedback(Feedback::Cfb, name)?,
+            Some(("ofb", name)) => feedback(Feedback::Ofb, name)?,
+            Some(("pcbc", name)) => feedback(Feedback::Pcbc, name)?,
             _ => return Err(unknown()),
         })
     }
+}
+
+/// Whether `text` names this generator, with or without options, which it ignores.
+fn named(generator: &str, text: &str) -> bool {
+    text.split(':').next() == Some(generator)
 }
 
 impl Iv {
@@ -326,30 +416,48 @@ impl Iv {
         algorithm: &Algorithm,
         unknown: impl Fn() -> CipherError,
     ) -> Result<Self, CipherError> {
-        match name.split_once(':') {
-            None if name == "plain" => Ok(Self::Plain),
-            None if name == "plain64" => Ok(Self::Plain64),
-            None if name == "plain64be" => Ok(Self::Plain64Be),
-            Some(("essiv", hash)) => {
-                let hash = Hash::find(hash)?;
-                if !(algorithm.takes)(hash.bytes) {
-                    let (cipher, hash, bytes) = (algorithm.name, hash.name, hash.bytes);
-                    return Err(CipherError::EssivKey { cipher, hash, bytes });
-                }
-                Ok(Self::Essiv(hash))
-            }
-            _ => Err(unknown()),
+        let Some(hash) = name.strip_prefix("essiv:") else {
+            return Tweak::parse(name).map(Self::Keyless).ok_or_else(unknown);
+        };
+        let hash = Hash::find(hash)?;
+        if !(algorithm.takes)(hash.bytes) {
+            let (cipher, hash, bytes) = (algorithm.name, hash.name, hash.bytes);
+            return Err(CipherError::EssivKey { cipher, hash, bytes });
         }
+        Ok(Self::Essiv(hash))
     }
 
     /// The generator, for a volume under `key`.
     fn keyed<const N: usize>(self, blocks: KeyBlocks<N>, key: &[u8], tier: Tier) -> Ivs<N> {
         match self {
+            Self::Keyless(tweak) => tweak.ivs(N),
+            Self::Eboiv => Ivs::Eboiv(blocks(key, tier)),
+            Self::Essiv(hash) => Ivs::Essiv(blocks(&hash.key(key), tier)),
+        }
+    }
+}
+
+impl Tweak {
+    /// The generator of that name, whose options it ignores as dm-crypt does: many volumes of Tomb have `plain64:sha256`.
+    fn parse(name: &str) -> Option<Self> {
+        let all = [
+            ("plain", Self::Plain),
+            ("plain64", Self::Plain64),
+            ("plain64be", Self::Plain64Be),
+            ("benbi", Self::Benbi),
+            ("null", Self::Null),
+        ];
+        all.into_iter().find(|(known, _)| named(known, name)).map(|(_, tweak)| tweak)
+    }
+
+    /// The generator for a cipher with blocks of `block` bytes.
+    fn ivs<const N: usize>(self, block: usize) -> Ivs<N> {
+        match self {
             Self::Plain => Ivs::Plain,
             Self::Plain64 => Ivs::Plain64,
             Self::Plain64Be => Ivs::Plain64Be,
-            Self::Eboiv => Ivs::Eboiv(blocks(key, tier)),
-            Self::Essiv(hash) => Ivs::Essiv(blocks(&hash.key(key), tier)),
+            Self::Benbi => Ivs::Benbi { shift: 9 - block.ilog2() },
+            Self::Null => Ivs::Null,
         }
     }
 }
@@ -368,7 +476,7 @@ mod tests {
         let bytes = dm_crypt_key_bytes(cipher, mode).unwrap()[0];
         let key: Vec<u8> = (0..bytes as u8).map(|i| i.wrapping_mul(37) ^ 0x5a).collect();
         let made = dm_crypt(cipher, mode, &key, Layout::SECTOR_512, tier().unwrap()).unwrap();
-        let mut data = vec![0; LEN];
+        let mut data = vec![0x5a; LEN];
         made.encrypt_in_place(UNIT, &mut data);
         data
     }
@@ -380,10 +488,11 @@ mod tests {
             let (modes, block) = match algorithm.keying {
                 Keying::Wide { .. } => (WIDE_MODES, BLOCK),
                 Keying::Narrow(_) => (NARROW_MODES, narrow::BLOCK),
+                Keying::Adiantum(_) => (ADIANTUM_MODES, BLOCK),
             };
             // The digest is the key of ESSIV, and not every cipher takes its length.
             let fits = |name: &&str| (algorithm.takes)(Hash::find(name).unwrap().bytes);
-            let hash = ["sha256", "sha1"].into_iter().find(fits);
+            let hash = ["sha256", "sha1", "md5"].into_iter().find(fits);
             let mut seen: Vec<(String, Vec<u8>)> = Vec::new();
             for mode in modes {
                 if mode.ends_with("HASH") && hash.is_none() {

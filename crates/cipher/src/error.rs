@@ -27,9 +27,9 @@ pub enum CipherError {
     /// A dm-crypt specification names an unsupported cipher.
     #[error("unknown dm-crypt cipher `{name}` (known: {})", known.join(", "))]
     DmCryptCipher {
-        /// The requested name.
+        /// The whole specification.
         name: String,
-        /// Every known name.
+        /// Every known cipher.
         known: Vec<&'static str>,
     },
     /// A dm-crypt specification names a mode or IV generator that is unsupported, or unavailable
@@ -72,6 +72,14 @@ pub enum CipherError {
         expected: Vec<usize>,
         /// Bytes given.
         actual: usize,
+    },
+    /// dm-crypt has the mode for data units of 512 bytes only.
+    #[error("{mode} takes data units of 512 bytes, not of {bytes}")]
+    DmCryptUnit {
+        /// The requested mode.
+        mode: String,
+        /// Bytes requested.
+        bytes: usize,
     },
     /// The data unit is not a supported number of cipher blocks.
     #[error(

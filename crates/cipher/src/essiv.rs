@@ -1,8 +1,14 @@
 //! The hashes from which ESSIV derives its key, under their Linux names.
 
+use blake2::digest::consts::{U16, U20, U28, U32, U48, U64};
+use blake2::{Blake2b, Blake2s};
+use md5::Md5;
 use ripemd::Ripemd160;
 use sha1::Sha1;
-use sha2::{Digest, Sha256, Sha512};
+use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
+use sha3::{Sha3_224, Sha3_256, Sha3_384, Sha3_512};
+use sm3::Sm3;
+use streebog::{Streebog256, Streebog512};
 use whirlpool::Whirlpool;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -16,17 +22,49 @@ pub(crate) struct Hash {
     digest: fn(&[u8]) -> Zeroizing<Vec<u8>>,
 }
 
-/// Linux's `wp256` is the start of Whirlpool's digest; cryptsetup calls Linux's `rmd160`
-/// `ripemd160`.
-static HASHES: [Hash; 7] = [
-    Hash { name: "sha1", bytes: 20, digest: digest::<Sha1> },
-    Hash { name: "sha256", bytes: 32, digest: digest::<Sha256> },
-    Hash { name: "sha512", bytes: 64, digest: digest::<Sha512> },
-    Hash { name: "wp256", bytes: 32, digest: digest::<Whirlpool> },
-    Hash { name: "wp512", bytes: 64, digest: digest::<Whirlpool> },
-    Hash { name: "rmd160", bytes: 20, digest: digest::<Ripemd160> },
-    Hash { name: "ripemd160", bytes: 20, digest: digest::<Ripemd160> },
+const fn hash<D: Digest>(name: &'static str, bytes: usize) -> Hash {
+    Hash { name, bytes, digest: digest::<D> }
+}
+
+/// Linux's `wp256` and `wp384` are the start of Whirlpool's digest; cryptsetup calls Linux's `rmd160` `ripemd160`, and `wp512`
+/// `whirlpool`.
+static HASHES: [Hash; 29] = [
+    hash::<Sha1>("sha1", 20),
+    hash::<Sha224>("sha224", 28),
+    hash::<Sha256>("sha256", 32),
+    hash::<Sha384>("sha384", 48),
+    hash::<Sha512>("sha512", 64),
+    hash::<Sha3_224>("sha3-224", 28),
+    hash::<Sha3_256>("sha3-256", 32),
+    hash::<Sha3_384>("sha3-384", 48),
+    hash::<Sha3_512>("sha3-512", 64),
+    hash::<Blake2b<U20>>("blake2b-160", 20),
+    hash::<Blake2b<U32>>("blake2b-256", 32),
+    hash::<Blake2b<U48>>("blake2b-384", 48),
+    hash::<Blake2b<U64>>("blake2b-512", 64),
+    hash::<Blake2s<U16>>("blake2s-128", 16),
+    hash::<Blake2s<U20>>("blake2s-160", 20),
+    hash::<Blake2s<U28>>("blake2s-224", 28),
+    hash::<Blake2s<U32>>("blake2s-256", 32),
+    hash::<Sm3>("sm3", 32),
+    hash::<Md5>("md5", 16),
+    hash::<Streebog256>("streebog256", 32),
+    hash::<Streebog512>("streebog512", 64),
+    hash::<Streebog256>("stribog256", 32),
+    hash::<Streebog512>("stribog512", 64),
+    hash::<Whirlpool>("wp256", 32),
+    hash::<Whirlpool>("wp384", 48),
+    hash::<Whirlpool>("wp512", 64),
+    hash::<Whirlpool>("whirlpool", 64),
+    hash::<Ripemd160>("rmd160", 20),
+    hash::<Ripemd160>("ripemd160", 20),
 ];
+
+/// The hashes that ESSIV can be used with, by their names in Linux's crypto API. Whether a cipher takes a key as long as the
+/// digest is another question.
+pub fn essiv_hashes() -> impl Iterator<Item = &'static str> {
+    HASHES.iter().map(|hash| hash.name)
+}
 
 impl Hash {
     pub(crate) fn find(name: &str) -> Result<&'static Self, CipherError> {

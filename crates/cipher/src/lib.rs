@@ -43,8 +43,9 @@ use cryptbench_cpu as cpu;
 
 pub use ccm::AesCcm;
 pub use cryptbench_cpu::{CpuError, Tier, tier};
-pub use dm_crypt::{dm_crypt, dm_crypt_ciphers, dm_crypt_key_bytes};
+pub use dm_crypt::{dm_crypt, dm_crypt_ciphers, dm_crypt_key_bytes, dm_crypt_modes};
 pub use error::CipherError;
+pub use essiv::essiv_hashes;
 pub use legacy::{LegacyCipher, LegacyMode, legacy_ciphers};
 pub use registry::{CipherInfo, ciphers, find};
 pub use sector::{Layout, SectorCipher};

@@ -207,6 +207,7 @@ fn volume(error: &VolumeError) -> u8 {
         VolumeError::Occupied { .. } => TARGET,
         VolumeError::NotThisFormat { .. }
         | VolumeError::Damaged { .. }
+        | VolumeError::CannotOpen { .. }
         | VolumeError::Unsupported { .. } => INPUT,
         VolumeError::Invalid(_) | VolumeError::Cipher(_) => USAGE,
         VolumeError::Kdf(error) => kdf(error),

@@ -5,6 +5,8 @@ pub mod confined;
 mod create;
 mod dump;
 mod export;
+#[cfg(test)]
+mod formats_page;
 mod header;
 mod info;
 mod key;

@@ -4,7 +4,7 @@
 use crate::argon2::{Argon2Kind, Argon2Params, argon2};
 use crate::effort::Effort;
 use crate::error::KdfError;
-use crate::registry::{Prf, prfs};
+use crate::registry::{Prf, others, prfs};
 
 /// A function that derives header keys; the creator of a volume chooses it.
 #[derive(Debug, Clone, Copy)]
@@ -16,13 +16,13 @@ pub enum Function {
 }
 
 impl Function {
-    /// Every function, in display order.
+    /// Every function that VeraCrypt or TrueCrypt has, in display order.
     pub fn all() -> impl Iterator<Item = Self> {
         prfs().iter().map(Self::Pbkdf2).chain([Self::Argon2id])
     }
 
     /// The function called `name`. The name may be as in the registry, in any case, with or without
-    /// hyphens (`SHA512`), or a prefix that no other name shares (`whirl`).
+    /// hyphens (`SHA512`), or a prefix that no other name of [`all`](Self::all) shares (`whirl`).
     ///
     /// # Errors
     /// [`KdfError::Unknown`], which lists the known names.
@@ -31,14 +31,15 @@ impl Function {
         let wanted = bare(name);
         let mut beginnings =
             Self::all().filter(|function| bare(function.name()).starts_with(&wanted));
-        let exact = Self::all().find(|function| bare(function.name()) == wanted);
+        let every = || Self::all().chain(others().iter().map(Self::Pbkdf2));
+        let exact = every().find(|function| bare(function.name()) == wanted);
         let only = || match (beginnings.next(), beginnings.next()) {
             (Some(function), None) => Some(function),
             _ => None,
         };
         exact.or_else(only).ok_or_else(|| KdfError::Unknown {
             name: name.to_owned(),
-            known: Self::all().map(Self::name).collect(),
+            known: every().map(Self::name).collect(),
         })
     }
 

@@ -40,7 +40,7 @@ pub use derivation::{Derivation, Function};
 pub use effort::Effort;
 pub use error::KdfError;
 pub use pbkdf2::Target;
-pub use registry::{Prf, find, prfs};
+pub use registry::{Prf, find, others, prfs};
 pub use stopwatch::Stopwatch;
 pub use trial::first_fit;
 

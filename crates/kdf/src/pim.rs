@@ -15,6 +15,7 @@ use std::time::Duration;
 use crate::argon2::{Argon2Kind, Argon2Params};
 use crate::derivation::{Derivation, Function};
 use crate::error::KdfError;
+use crate::registry::prfs;
 
 /// A kind of volume whose header does not state the cost of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -206,6 +207,8 @@ fn boots_cheaper(prf: &str, system: bool) -> bool {
 
 /// VeraCrypt's iterations; `None` for a PRF that it never had.
 fn veracrypt(prf: &str, system: bool, pim: Option<u32>) -> Option<u32> {
+    // Others are LUKS'.
+    prfs().iter().find(|known| known.name == prf)?;
     let boots_cheaper = boots_cheaper(prf, system);
     match (prf, pim) {
         ("sha-1", _) => None,

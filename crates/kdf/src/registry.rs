@@ -1,5 +1,16 @@
 //! The table of PRFs: one line for each hash that PBKDF2 runs over.
 
+use blake2::digest::consts::{U16, U20, U28, U32, U48, U64};
+use blake2::{Blake2b, Blake2s as Blake2sOf};
+use digest::Digest;
+use digest::block_api::BlockSizeUser;
+use md5::Md5;
+use sha2::{Sha224, Sha384, Sha512_224, Sha512_256};
+use sha3::{Sha3_224, Sha3_256, Sha3_384, Sha3_512};
+use sm3::Sm3;
+use streebog::Streebog256;
+use zeroize::Zeroize as _;
+
 use crate::effort::Effort;
 use crate::error::KdfError;
 use crate::pbkdf2::blake2s::Blake2s;
@@ -9,7 +20,7 @@ use crate::pbkdf2::sha256::Sha256;
 use crate::pbkdf2::sha512::Sha512;
 use crate::pbkdf2::streebog::Streebog;
 use crate::pbkdf2::whirlpool::Whirlpool;
-use crate::pbkdf2::{self, Hash, Target};
+use crate::pbkdf2::{self, Hash, Target, plain};
 
 type Derive = fn(&[u8], u32, &mut [Target<'_>], Effort<'_>) -> Result<(), KdfError>;
 
@@ -24,6 +35,7 @@ pub struct Prf {
     pub output_bytes: usize,
     derive: Derive,
     kernel: fn(usize, Effort<'_>) -> String,
+    digest: fn(&[&[u8]], &mut [u8]),
 }
 
 static PRFS: &[Prf] = &[
@@ -36,10 +48,38 @@ static PRFS: &[Prf] = &[
     Prf::new::<Sha1>("sha-1", "HMAC-SHA-1"),
 ];
 
-/// Every PRF, in display order: VeraCrypt's default comes first.
+/// PRFs that only LUKS has, with a hash that has no kernels here.
+static OTHERS: &[Prf] = &[
+    Prf::plain::<Sha224>("sha-224", "HMAC-SHA-224"),
+    Prf::plain::<Sha384>("sha-384", "HMAC-SHA-384"),
+    Prf::plain::<Sha512_224>("sha-512-224", "HMAC-SHA-512/224"),
+    Prf::plain::<Sha512_256>("sha-512-256", "HMAC-SHA-512/256"),
+    Prf::plain::<Sha3_224>("sha3-224", "HMAC-SHA3-224"),
+    Prf::plain::<Sha3_256>("sha3-256", "HMAC-SHA3-256"),
+    Prf::plain::<Sha3_384>("sha3-384", "HMAC-SHA3-384"),
+    Prf::plain::<Sha3_512>("sha3-512", "HMAC-SHA3-512"),
+    Prf::plain::<Blake2b<U20>>("blake2b-160", "HMAC-BLAKE2b-160"),
+    Prf::plain::<Blake2b<U32>>("blake2b-256", "HMAC-BLAKE2b-256"),
+    Prf::plain::<Blake2b<U48>>("blake2b-384", "HMAC-BLAKE2b-384"),
+    Prf::plain::<Blake2b<U64>>("blake2b-512", "HMAC-BLAKE2b-512"),
+    Prf::plain::<Blake2sOf<U16>>("blake2s-128", "HMAC-BLAKE2s-128"),
+    Prf::plain::<Blake2sOf<U20>>("blake2s-160", "HMAC-BLAKE2s-160"),
+    Prf::plain::<Blake2sOf<U28>>("blake2s-224", "HMAC-BLAKE2s-224"),
+    Prf::plain::<Sm3>("sm3", "HMAC-SM3"),
+    Prf::plain::<Md5>("md5", "HMAC-MD5"),
+    Prf::plain::<Streebog256>("streebog-256", "HMAC-Streebog-256"),
+];
+
+/// Every PRF of VeraCrypt and TrueCrypt, in display order: VeraCrypt's default comes first.
 #[must_use]
 pub fn prfs() -> &'static [Prf] {
     PRFS
+}
+
+/// The PRFs that only LUKS has.
+#[must_use]
+pub fn others() -> &'static [Prf] {
+    OTHERS
 }
 
 /// The PRF called `name`, case-sensitively.
@@ -47,9 +87,10 @@ pub fn prfs() -> &'static [Prf] {
 /// # Errors
 /// [`KdfError::Unknown`], which lists the known names.
 pub fn find(name: &str) -> Result<&'static Prf, KdfError> {
-    prfs().iter().find(|prf| prf.name == name).ok_or_else(|| KdfError::Unknown {
+    let mut every = prfs().iter().chain(others());
+    every.find(|prf| prf.name == name).ok_or_else(|| KdfError::Unknown {
         name: name.to_owned(),
-        known: prfs().iter().map(|prf| prf.name).collect(),
+        known: prfs().iter().chain(others()).map(|prf| prf.name).collect(),
     })
 }
 
@@ -61,7 +102,28 @@ impl Prf {
             output_bytes: H::DIGEST,
             derive: pbkdf2::derive::<H>,
             kernel: pbkdf2::kernel_names::<H>,
+            digest: digest::<H::Digest>,
         }
+    }
+
+    const fn plain<D: Digest + BlockSizeUser + Clone + Send + Sync>(
+        name: &'static str,
+        label: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            label,
+            output_bytes: <D::OutputSize as digest::typenum::Unsigned>::USIZE,
+            derive: plain::derive::<D>,
+            kernel: |_, _| plain::KERNEL.to_owned(),
+            digest: digest::<D>,
+        }
+    }
+
+    /// Fills `out` with the start of the hash of `parts` one after the other, without HMAC. `out` holds at most
+    /// [`output_bytes`](Self::output_bytes).
+    pub fn hash(&self, parts: &[&[u8]], out: &mut [u8]) {
+        (self.digest)(parts, out);
     }
 
     /// PBKDF2 with this PRF (RFC 8018, section 5.2): fills `out`, which may have any length
@@ -103,4 +165,14 @@ impl Prf {
     pub fn kernel(&self, key_bytes: usize, effort: Effort<'_>) -> String {
         (self.kernel)(key_bytes.div_ceil(self.output_bytes), effort)
     }
+}
+
+fn digest<D: Digest>(parts: &[&[u8]], out: &mut [u8]) {
+    let mut hasher = D::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    let mut digest = hasher.finalize();
+    out.copy_from_slice(&digest[..out.len()]);
+    digest.as_mut_slice().zeroize();
 }

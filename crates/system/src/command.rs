@@ -242,9 +242,11 @@ impl Tail {
     }
 }
 
-/// The line that says why a program failed: the last, or where advice follows it (ntfs-3g) the line `Failed to ...`.
+/// The line that says why a program failed: the last, or where advice follows it (ntfs-3g) the line `Failed to ...`. mount(8)
+/// points to dmesg(1) behind it.
 fn last_line(said: &str) -> Option<&str> {
-    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_advice = |line: &str| line.starts_with("dmesg(1) may have more");
+    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty() && !is_advice(line));
     lines().rfind(|line| line.starts_with("Failed to ")).or_else(|| lines().next_back())
 }
 
@@ -261,6 +263,9 @@ mod tests {
         let said = "Record 1 has no FILE magic\nFailed to mount '/dev/loop0': Input/output error\nNTFS is either \
                     inconsistent, or there is a hardware fault.\nPlease see the documentation\nfor more details.\n\n";
         assert_eq!(last_line(said), Some("Failed to mount '/dev/loop0': Input/output error"));
+        let said = "mount: /mnt: unknown filesystem type 'vfat'.\n       dmesg(1) may have more information after failed mount \
+                    system call.\n";
+        assert_eq!(last_line(said), Some("mount: /mnt: unknown filesystem type 'vfat'."));
         assert_eq!(last_line("first\n last \n\n"), Some("last"));
         assert_eq!(last_line(" \n"), None);
     }

@@ -89,6 +89,23 @@ impl Kind {
     }
 }
 
+/// What `qemu-img convert` calls the format of disk images that are told as this.
+pub(crate) fn image_format(name: &str) -> Option<&'static str> {
+    let format = name.strip_suffix(" disk image")?;
+    [
+        ("QCOW", "qcow2"),
+        ("QED", "qed"),
+        ("VHDX", "vhdx"),
+        ("VHD", "vpc"),
+        ("VMDK", "vmdk"),
+        ("VDI", "vdi"),
+        ("Parallels", "parallels"),
+    ]
+    .into_iter()
+    .find(|(known, _)| *known == format)
+    .map(|(_, qemu)| qemu)
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -102,6 +119,9 @@ impl fmt::Display for Kind {
             Self::BitLocker { to_go: false } => write!(f, "BitLocker"),
             Self::BitLocker { to_go: true } => write!(f, "BitLocker To Go"),
             Self::FileVault => write!(f, "FileVault 2 (CoreStorage)"),
+            Self::FileSystem { name } if image_format(name).is_some() => {
+                write!(f, "{name}, in which the disk is packed")
+            }
             Self::FileSystem { name } => write!(f, "not encrypted: {name}"),
             Self::PartitionTable { name } => {
                 write!(f, "not encrypted as a whole: {name} partition table")

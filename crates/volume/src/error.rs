@@ -36,6 +36,16 @@ pub enum VolumeError {
         /// What the user can do.
         hint: Option<String>,
     },
+    /// A volume, or a part of it, was recognised and cannot be opened here.
+    #[error("{what} cannot be opened: {why}; {with}")]
+    CannotOpen {
+        /// What it is, by its whole name in the header.
+        what: String,
+        /// Why not.
+        why: String,
+        /// What opens it.
+        with: String,
+    },
     /// A write would destroy something else on the device. Nothing was written.
     #[error("it holds {holds}; nothing was written ({remedy})")]
     Occupied {

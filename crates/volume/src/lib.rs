@@ -25,6 +25,8 @@ mod error;
 pub mod format;
 mod open;
 mod overwrite;
+mod part;
+mod partition;
 mod pieces;
 mod restore;
 mod volume;
@@ -32,6 +34,8 @@ mod volume;
 pub use credentials::{Credentials, Secret};
 pub use error::VolumeError;
 pub use open::{OpenOptions, formats, open};
+pub use part::Part;
+pub use partition::{Partition, partition, partitions};
 pub use restore::{Restore, Restored};
 pub use volume::{Access, Mapping, Volume, VolumeInfo};
 

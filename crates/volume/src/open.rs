@@ -6,7 +6,7 @@ use cryptbench_blockdev::BlockDevice;
 use cryptbench_cipher::Tier;
 use cryptbench_kdf::Effort;
 
-use crate::detect::{Kind, detect};
+use crate::detect::{Kind, detect, image_format};
 use crate::format::tcrypt::Product;
 use crate::{Access, Credentials, Volume, VolumeError, format};
 
@@ -21,6 +21,8 @@ pub struct OpenOptions<'a> {
     pub hidden: bool,
     /// VeraCrypt, TrueCrypt: the backup headers at the end. LUKS2: the secondary header.
     pub backup_header: bool,
+    /// LUKS: only this keyslot, whatever its priority; `None` tries all that have no priority `ignore`.
+    pub keyslot: Option<u32>,
     /// VeraCrypt, TrueCrypt: only this PRF (or `argon2id`); `None` tries all.
     pub prf: Option<&'a str>,
     /// VeraCrypt, TrueCrypt: the system-encryption layout.
@@ -42,6 +44,7 @@ impl<'a> OpenOptions<'a> {
             access: Access::ReadOnly,
             hidden: false,
             backup_header: false,
+            keyslot: None,
             prf: None,
             system: false,
             protect_hidden: None,
@@ -89,7 +92,11 @@ pub fn open(
         Some(name) => name,
         None => detected(&*device, options)?,
     };
-    find(name)?(device, credentials, options)
+    let open = find(name)?;
+    if options.keyslot.is_some() && !name.starts_with("luks") {
+        return Err(VolumeError::Invalid("only LUKS has keyslots".to_owned()));
+    }
+    open(device, credentials, options)
 }
 
 /// The format called `name`.
@@ -117,15 +124,45 @@ fn detected(
     match kind {
         Kind::Luks { .. } => Ok("luks"),
         Kind::BitLocker { .. } => Ok("bitlocker"),
-        Kind::FileVault => Err(VolumeError::Unsupported {
-            what: format!("{kind}"),
-            hint: Some("this program opens VeraCrypt, TrueCrypt, LUKS and BitLocker".to_owned()),
-        }),
-        kind if kind.is_plain() && !only_tcrypt => Err(VolumeError::NotThisFormat {
-            format: "known",
-            reason: format!("{kind}; name the format to try it anyway"),
-        }),
-        _ => Ok("tcrypt"),
+        _ if only_tcrypt && kind != Kind::FileVault => Ok("tcrypt"),
+        kind => match kind.obstacle() {
+            Some(obstacle) => Err(obstacle),
+            None if kind.is_plain() => Err(VolumeError::NotThisFormat {
+                format: "known",
+                reason: format!("{kind}; name the format to try it anyway"),
+            }),
+            None => Ok("tcrypt"),
+        },
+    }
+}
+
+impl Kind {
+    /// Why nothing opens contents of this kind here, if that does not depend on more than the kind: the error is
+    /// [`VolumeError::CannotOpen`].
+    #[must_use]
+    pub fn obstacle(&self) -> Option<VolumeError> {
+        let (what, why, with) = match self {
+            Self::FileVault => (
+                self.to_string(),
+                "this program does not have the format",
+                "`cryptsetup open --type fvault2` and macOS open it".to_owned(),
+            ),
+            Self::FileSystem { name } => (
+                format!("a {name}"),
+                "the disk is packed within it",
+                format!(
+                    "convert it first: qemu-img convert -f {} -O raw IMAGE DISK",
+                    image_format(name)?
+                ),
+            ),
+            Self::PartitionTable { name } => (
+                format!("a disk with a partition table ({name})"),
+                "the volume is in one of its partitions",
+                "name the partition: --partition N, or --offset BYTES".to_owned(),
+            ),
+            _ => return None,
+        };
+        Some(VolumeError::CannotOpen { what, why: why.to_owned(), with })
     }
 }
 

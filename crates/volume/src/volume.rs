@@ -20,6 +20,37 @@ pub enum Access {
     ReadWrite,
 }
 
+/// The part of a data area that is there: a copy of a volume can have ended early. Of such a volume only whole sectors are
+/// read, and nothing is written. The second value is a warning, if some of it is missing.
+///
+/// # Errors
+/// [`VolumeError::CannotOpen`](crate::VolumeError::CannotOpen) if it is to be written to, or if nothing is there.
+pub(crate) fn there(
+    data: Extent,
+    size: u64,
+    unit: u64,
+    access: Access,
+) -> Result<(Extent, Option<String>), crate::VolumeError> {
+    let left = size.saturating_sub(data.offset);
+    if data.len <= left {
+        return Ok((data, None));
+    }
+    let len = left - left % unit;
+    let what = format!("the container is cut short: {len} of {} bytes are there", data.len);
+    if len == 0 || access == Access::ReadWrite {
+        return Err(crate::VolumeError::CannotOpen {
+            what: "this volume".to_owned(),
+            why: what,
+            with: if len == 0 {
+                "only a whole copy can be opened".to_owned()
+            } else {
+                "read-only it opens as far as it goes: volume dump, or --read-only".to_owned()
+            },
+        });
+    }
+    Ok((Extent { len, ..data }, Some(what)))
+}
+
 /// Where the plaintext lies and which cipher encrypts it. The header of every format reduces to
 /// this.
 pub struct Mapping {

@@ -11,7 +11,7 @@ use crate::kernel::{BlockKernel, Run, Visit, tell};
 /// Bytes of the sectors that numbers count.
 pub(crate) const SECTOR: u64 = 512;
 
-/// An IV generator for cipher blocks of `N` bytes, 8 or 16.
+/// An IV generator for IVs of `N` bytes: a cipher block, 8 or 16, or the tweak of a wide block, 32.
 pub(crate) enum Ivs<const N: usize> {
     /// The low 32 bits of the number, little-endian: repeats after 2 TiB.
     Plain,
@@ -19,6 +19,11 @@ pub(crate) enum Ivs<const N: usize> {
     Plain64,
     /// The number, big-endian at the end of the block.
     Plain64Be,
+    /// The number of the unit's first cipher block plus one, big-endian in the last eight bytes. The shift makes it of the number
+    /// of a sector.
+    Benbi { shift: u32 },
+    /// Zeros: equal units at different places show.
+    Null,
     /// The number, little-endian, enciphered under a hash of the key (Fruhwirth, "New Methods in Hard
     /// Disk Encryption", 2005, 4.2).
     Essiv(Box<dyn BlockKernel<N>>),
@@ -39,11 +44,9 @@ impl<const N: usize> Ivs<N> {
                 Self::Plain64 | Self::Essiv(_) => padded(number),
                 // No device is so large that its offsets need more than 64 bits.
                 Self::Eboiv(_) => padded(number.wrapping_mul(SECTOR)),
-                Self::Plain64Be => {
-                    let mut iv = padded(number);
-                    iv.reverse();
-                    iv
-                }
+                Self::Plain64Be => at_end(number),
+                Self::Benbi { shift } => at_end((number << shift).wrapping_add(1)),
+                Self::Null => [0; N],
                 Self::Seeded(seed) => {
                     let mut iv = **seed;
                     for eight in iv.as_chunks_mut::<8>().0 {
@@ -74,6 +77,13 @@ fn padded<const N: usize>(number: u64) -> [u8; N] {
     block
 }
 
+/// Zeros followed by a big-endian number.
+fn at_end<const N: usize>(number: u64) -> [u8; N] {
+    let mut block = padded(number);
+    block.reverse();
+    block
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +101,9 @@ mod tests {
         assert_eq!(ivs(Ivs::Plain64), [0xffff_fff8, 0x1_0000_0000]);
         let big = [0xffff_fff8_u128, 0x1_0000_0000].map(u128::swap_bytes);
         assert_eq!(ivs(Ivs::Plain64Be), big);
+        let blocks = [(0xffff_fff8_u128 << 5) + 1, (0x1_0000_0000 << 5) + 1].map(u128::swap_bytes);
+        assert_eq!(ivs(Ivs::Benbi { shift: 5 }), blocks);
+        assert_eq!(ivs(Ivs::Null), [0, 0]);
         let seed = 0x0f0e_0d0c_0b0a_0908_0706_0504_0302_0100_u128;
         let seeded = ivs(Ivs::Seeded(Zeroizing::new(seed.to_le_bytes())));
         assert_eq!(seeded[1], seed ^ (0x1_0000_0000 | 0x1_0000_0000 << 64));

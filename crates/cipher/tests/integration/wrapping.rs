@@ -6,7 +6,7 @@ use cryptbench_cipher::{
 };
 
 /// Every IV generator and mode of dm-crypt, and BitLocker's.
-const MODES: [&str; 16] = [
+const MODES: [&str; 24] = [
     "xts-plain64",
     "xts-plain",
     "xts-plain64be",
@@ -23,6 +23,14 @@ const MODES: [&str; 16] = [
     "lrw-plain64be",
     "lrw-essiv:sha256",
     "ecb",
+    "xts-benbi",
+    "cbc-null",
+    "cbc-lmk",
+    "cbc-tcw",
+    "ctr-plain64",
+    "ofb-plain64be",
+    "hctr2-benbi",
+    "adiantum-plain64",
 ];
 
 const LAYOUTS: [Layout; 3] =

@@ -62,9 +62,30 @@ macro_rules! secret_arguments {
                 id = concat!($prefix, "keyfile"),
                 long = concat!($prefix, "keyfile"),
                 value_name = "FILE",
-                help = concat!("A key file of ", $whose, " credentials (repeatable)")
+                help = concat!(
+                    "A key file of ", $whose, " credentials (repeatable); for VeraCrypt and TrueCrypt also a directory, whose \
+                     files all count"
+                )
             )]
             pub keyfile: Vec<PathBuf>,
+            #[arg(
+                id = concat!($prefix, "keyfile-offset"),
+                long = concat!($prefix, "keyfile-offset"),
+                value_name = "BYTES",
+                value_parser = bytes,
+                requires = concat!($prefix, "keyfile"),
+                help = concat!("LUKS: skip these bytes at the start of ", $whose, " key file")
+            )]
+            pub keyfile_offset: Option<u64>,
+            #[arg(
+                id = concat!($prefix, "keyfile-size"),
+                long = concat!($prefix, "keyfile-size"),
+                value_name = "BYTES",
+                value_parser = bytes,
+                requires = concat!($prefix, "keyfile"),
+                help = concat!("LUKS: use only these bytes of ", $whose, " key file")
+            )]
+            pub keyfile_size: Option<u64>,
             #[arg(
                 id = concat!($prefix, "pim"),
                 long = concat!($prefix, "pim"),
@@ -80,6 +101,8 @@ macro_rules! secret_arguments {
                     passphrase_fd: args.passphrase_fd,
                     passphrase_file: args.passphrase_file.clone(),
                     keyfiles: args.keyfile.clone(),
+                    keyfile_offset: args.keyfile_offset,
+                    keyfile_size: args.keyfile_size,
                     pim: args.pim,
                     ..Self::default()
                 }
@@ -94,6 +117,8 @@ pub struct SecretSource {
     pub passphrase_fd: Option<u32>,
     pub passphrase_file: Option<PathBuf>,
     pub keyfiles: Vec<PathBuf>,
+    pub keyfile_offset: Option<u64>,
+    pub keyfile_size: Option<u64>,
     pub pim: Option<u32>,
     pub recovery_password_file: Option<PathBuf>,
     pub startup_key: Option<PathBuf>,
@@ -133,10 +158,20 @@ pub struct UnlockArgs {
     pub volume: PathBuf,
     #[command(flatten)]
     pub secret: SecretArgs,
-    /// LUKS: the header lies in this file or on this device instead of before the data
+    /// LUKS: the header is in this file or on this device instead of before the data; with --system: the disk, or a copy of its
+    /// sector 62, to open a partition that was copied alone
     #[arg(long, value_name = "FILE")]
     pub header: Option<PathBuf>,
-    /// BitLocker: read the recovery password from this file
+    /// The volume is this partition of the disk or disk image
+    #[arg(long, value_name = "N", conflicts_with = "offset")]
+    pub partition: Option<u32>,
+    /// The volume begins at this byte of the file or device
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub offset: Option<u64>,
+    /// LUKS: try only this keyslot, also one with the priority `ignore`
+    #[arg(long, value_name = "N")]
+    pub key_slot: Option<u32>,
+    /// BitLocker: read the recovery password from this file, which may be the text that Windows saves
     #[arg(long, value_name = "FILE")]
     pub recovery_password_file: Option<PathBuf>,
     /// BitLocker: the startup key, a file whose name ends in .BEK
@@ -152,7 +187,7 @@ pub struct UnlockArgs {
     /// VeraCrypt, TrueCrypt: the hidden volume
     #[arg(long)]
     pub hidden: bool,
-    /// VeraCrypt, TrueCrypt: an encrypted system's disk or partition
+    /// VeraCrypt, TrueCrypt: an encrypted system's whole disk, or with --header one of its partitions
     #[arg(long)]
     pub system: bool,
     /// Use the backup header: VeraCrypt's and TrueCrypt's at the end, LUKS2's second one
@@ -234,7 +269,8 @@ pub struct CreateArgs {
     /// LUKS: time that unlocking should take on this machine
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     pub unlock_time: Duration,
-    /// LUKS2, BitLocker: bytes of a sector [default: LUKS2 4096 where size and device allow, otherwise 512]
+    /// LUKS2, BitLocker, VeraCrypt, TrueCrypt: bytes of a sector [default: LUKS2 4096 where size and device allow, otherwise the
+    /// disk's, or 512 in a file]
     #[arg(long, value_name = "BYTES")]
     pub sector_size: Option<u32>,
     /// LUKS2: a name
@@ -282,6 +318,9 @@ pub struct DumpArgs {
     pub unlock: UnlockArgs,
     /// A new file for the plaintext, or - for standard output
     pub output: PathBuf,
+    /// Keep what an interruption leaves, as OUTPUT.partial, and go on with it when the command is repeated
+    #[arg(long)]
+    pub resume: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -379,9 +418,13 @@ pub struct ChangeKeyArgs {
     /// LUKS: time that unlocking is to take on this machine
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     pub unlock_time: Duration,
-    /// LUKS: the keyslot to use [default: the first free one]
-    #[arg(long, value_name = "N")]
-    pub keyslot: Option<u32>,
+    /// LUKS: the keyslot of the new key [default: the first free one; for LUKS2's `change` that of the old key]
+    #[arg(long, value_name = "N", alias = "keyslot")]
+    pub new_key_slot: Option<u32>,
+    /// LUKS, for `change`: write over the old key where there is no room beside it. An interruption can then lose both, so save
+    /// the header before
+    #[arg(long)]
+    pub in_place: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -389,7 +432,7 @@ pub struct RemoveKeyArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
     /// Remove this keyslot, without its passphrase
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "key_slot")]
     pub keyslot: Option<u32>,
     /// Remove the last one too: nobody can ever open the volume again
     #[arg(long)]

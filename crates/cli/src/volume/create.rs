@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, bail};
-use cryptbench_blockdev::{AlignedBuf, BlockDevice};
+use cryptbench_blockdev::{AlignedBuf, BlockDevice, disk_sector};
 use cryptbench_catalog::{AES_256_CBC_ESSIV, AES_256_XTS, DM_CRYPT_CIPHERS};
 use cryptbench_cipher::tier;
 use cryptbench_export::fuse::FuseOptions;
@@ -58,6 +58,8 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     let source = SecretSource { needless: recovery.is_some(), ..(&args.secret).into() };
     let mut credentials = secrets::read(&source, &whose, luks, Prompt::Twice, stop)?;
     credentials.recovery_password = recovery.as_ref().map(|known| known.password.digits().into());
+    // VeraCrypt mounts a disk only if the header has the disk's size of sectors.
+    let disk_sector = existing.as_ref().and_then(disk_sector);
     let (file, opened) = match existing {
         Some(open) => (None, target::take(&args.volume, open, Access::ReadWrite, false)?),
         None => {
@@ -68,7 +70,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     };
     let bar = Bar::new();
     let usable = plan
-        .create(&*opened.device, &credentials, recovery.as_ref(), &bar, stop)
+        .create(&*opened.device, &credentials, recovery.as_ref(), disk_sector, &bar, stop)
         .with_context(|| shown(&args.volume))?;
     drop(bar);
     let existed = file.is_none();
@@ -170,6 +172,7 @@ impl<'a> Plan<'a> {
         device: &dyn BlockDevice,
         credentials: &Credentials,
         recovery: Option<&Recovery<'_>>,
+        disk_sector: Option<u32>,
         bar: &Bar,
         stop: &AtomicBool,
     ) -> Result<Option<u64>, VolumeError> {
@@ -185,6 +188,7 @@ impl<'a> Plan<'a> {
             Self::Tcrypt(options) => {
                 let mut options: tcrypt::CreateOptions<'_> = **options;
                 options.progress = Some(&progress);
+                options.sector_size = options.sector_size.max(disk_sector.unwrap_or(512));
                 tcrypt::create(device, credentials, &options).map(|()| None)
             }
             Self::Luks { options, sector_size } => {
@@ -195,7 +199,8 @@ impl<'a> Plan<'a> {
                 luks::create(device, credentials, options).map(|()| None)
             }
             Self::Bitlocker { options, sector_size } => {
-                let sector = sector_size.unwrap_or(device.sector() as u32);
+                let disk = disk_sector.unwrap_or(device.sector() as u32);
+                let sector = sector_size.unwrap_or(disk);
                 let recovery = recovery.map(|known| &known.password);
                 let options = bitlocker::CreateOptions { sector, recovery, ..*options };
                 bitlocker::create(device, credentials, &options).map(|made| Some(made.usable))
@@ -218,9 +223,7 @@ fn tcrypt_options<'a>(
     if let Some(prf) = &args.prf {
         options.prf = Function::find(prf)?.name();
     }
-    if args.sector_size.is_some() {
-        bail!(VolumeError::Invalid("--sector-size is for LUKS2".to_owned()));
-    }
+    options.sector_size = args.sector_size.unwrap_or(512);
     if args.quick {
         options.fill = tcrypt::Fill::Quick;
     }
@@ -265,7 +268,7 @@ impl<'a> Recovery<'a> {
             return Ok(Some(Self { password, keep_in: Some(path) }));
         }
         let typed: Secret = secrets::from_file(path, stop)?;
-        let password = RecoveryPassword::parse(typed.bytes()).with_context(|| shown(path))?;
+        let password = RecoveryPassword::find(typed.bytes()).with_context(|| shown(path))?;
         Ok(Some(Self { password, keep_in: None }))
     }
 
@@ -293,8 +296,7 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
         return Ok((cipher.specification, cipher.key_bytes()));
     }
     Ok(match name {
-        _ if name.contains("-xts-") => (name, 64),
-        _ if name.contains("-cbc-") => (name, 32),
+        _ if longest_key(name).is_some() => (name, longest_key(name).unwrap_or_default()),
         _ => bail!(VolumeError::Invalid(format!(
             "LUKS has no cipher `{name}`; it has {}, and names of dm-crypt such as {}",
             known.map(|cipher| cipher.name).collect::<Vec<_>>().join(", "),
@@ -303,16 +305,16 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     })
 }
 
-/// LUKS writes hashes without hyphens.
+/// Bytes of the longest key that dm-crypt's cipher takes: AES-256 for `aes-xts-plain64`.
+fn longest_key(specification: &str) -> Option<usize> {
+    let (cipher, mode) = specification.split_once('-')?;
+    cryptbench_cipher::dm_crypt_key_bytes(cipher, mode).ok()?.pop()
+}
+
+/// LUKS has other names for hashes.
 fn luks_hash(prf: &str) -> anyhow::Result<&'static str> {
-    Ok(match prf {
-        "sha-1" => "sha1",
-        "sha-256" => "sha256",
-        "sha-512" => "sha512",
-        "ripemd-160" => "ripemd160",
-        "whirlpool" => "whirlpool",
-        other => bail!(VolumeError::Invalid(format!("LUKS has no hash `{other}`"))),
-    })
+    let named = luks::hash_of(prf);
+    named.ok_or_else(|| VolumeError::Invalid(format!("LUKS has no hash `{prf}`")).into())
 }
 
 /// A function at the cost that takes `time` here.

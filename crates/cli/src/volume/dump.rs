@@ -1,15 +1,19 @@
 //! `cryptbench volume dump`: the whole plaintext, in a file that appears only once it is complete.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Seek as _, SeekFrom, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::{AlignedBuf, BlockDevice};
 use cryptbench_cipher::tier;
-use cryptbench_os::terminal;
+use cryptbench_os::lock::{Lock, lock_within};
+use cryptbench_os::{Directory, terminal};
+use cryptbench_text::shown;
 use cryptbench_volume::{Access, OpenOptions, VolumeError};
 
 use super::args::DumpArgs;
@@ -26,13 +30,18 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let task = Task::on(&args.unlock, Access::ReadOnly);
     let work = |given: Given| {
         let mut to = given.other.context("no output came")?;
+        let saved = given.saved.filter(|_| args.resume);
         let options = OpenOptions::new(tier()?, effort(stop)?);
         let header = given.header.as_ref().map(|header| header as &dyn BlockDevice);
         let volume = &given.target.device;
         let credentials = given.credentials.first().context("no credentials came")?;
         let volume =
             target::unlock(&args.unlock, Arc::clone(volume), header, credentials, &options)?;
-        copy(&volume, &mut to, &args.output, stop).map(|()| ExitCode::SUCCESS)
+        let from = match saved {
+            Some(saved) => resumed_at(&volume, &saved, &mut to, &args.output)?,
+            None => 0,
+        };
+        copy(&volume, from, &mut to, &args.output, stop).map(|()| ExitCode::SUCCESS)
     };
     if confined::is_child() {
         return task.in_child(work, stop);
@@ -48,14 +57,69 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if args.output.exists() {
         return Err(Refusal::target(&args.output, "it exists; nothing is overwritten").into());
     }
-    new_file(&args.output, |file| task.run(Some(file), secrets, work, stop).map(drop))?;
+    let task = Task { grows: true, ..task };
+    let write = |file: &File| task.run(Some(file), secrets, work, stop).map(drop);
+    if args.resume {
+        resumable(&args.output, write)?;
+    } else {
+        new_file(&args.output, |file| write(file))?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has a file written that stays beside `path`, as its name with `.partial`, until it is complete.
+fn resumable(path: &Path, write: impl FnOnce(&File) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let fail = |e: io::Error| Refusal::target(path, &e.to_string());
+    let (directory, name) = Directory::of(path).map_err(fail)?;
+    let mut partial = name.clone();
+    partial.push(".partial");
+    let file = match directory.open_file_to_write(&partial) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => directory.create_file(&partial, 0o600),
+        opened => opened,
+    };
+    let file = file.map_err(fail)?;
+    if lock_within(&file, Lock::Exclusive, Duration::ZERO).is_err() {
+        return Err(Refusal::target(path, "another process writes it").into());
+    }
+    if let Err(error) = write(&file) {
+        say::message(&format!(
+            "what was written is kept in {}.partial; the same command goes on with it",
+            shown(path)
+        ));
+        return Err(error);
+    }
+    file.sync_all().map_err(fail)?;
+    directory.rename_to_new(&partial, &name).map_err(fail)?;
+    Ok(directory.sync().map_err(fail)?)
+}
+
+/// Where an interrupted dump goes on, once its last piece turned out to be this volume's.
+fn resumed_at(
+    volume: &dyn BlockDevice,
+    saved: &dyn BlockDevice,
+    to: &mut File,
+    output: &Path,
+) -> anyhow::Result<u64> {
+    let done = saved.size().min(volume.size()) / PIECE as u64 * PIECE as u64;
+    if let Some(last) = done.checked_sub(PIECE as u64) {
+        let read = |device: &dyn BlockDevice| {
+            let mut piece = AlignedBuf::zeroed(PIECE);
+            device.read_at(last, &mut piece).map(|()| piece)
+        };
+        let reading = |source| VolumeError::Io { doing: "reading the volume", source };
+        if *read(volume).map_err(reading)? != *read(saved).map_err(|e| unwritten(&e, output))? {
+            let reason = "what OUTPUT.partial has is not the start of this volume; remove it";
+            return Err(Refusal::target(output, reason).into());
+        }
+    }
+    to.seek(SeekFrom::Start(done)).map_err(|e| unwritten(&e, output))?;
+    Ok(done)
 }
 
 /// Writes a file that only this user can read, and that gets its name only when it is complete and on the disk.
 pub fn new_file(
     path: &Path,
-    write: impl FnOnce(&mut std::fs::File) -> anyhow::Result<()>,
+    write: impl FnOnce(&mut File) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut partial = Partial::beside(path)?;
     write(partial.file())?;
@@ -64,12 +128,12 @@ pub fn new_file(
 
 fn copy(
     volume: &dyn BlockDevice,
+    mut offset: u64,
     to: &mut impl Write,
     output: &Path,
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
     let mut piece = AlignedBuf::zeroed(PIECE);
-    let mut offset = 0;
     while offset < volume.size() {
         if stop.load(Ordering::Relaxed) {
             bail!(VolumeError::Stopped);

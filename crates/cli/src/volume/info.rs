@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context as _;
+use cryptbench_blockdev::{BlockDevice, Extent};
 use cryptbench_cipher::tier;
 use cryptbench_text::{chain, printable};
 use cryptbench_volume::detect::{Detection, Kind, detect};
 use cryptbench_volume::format::bitlocker;
 use cryptbench_volume::format::luks::{self, Info};
-use cryptbench_volume::{Access, OpenOptions, VolumeInfo};
+use cryptbench_volume::{Access, OpenOptions, Part, Partition, VolumeInfo, partitions};
 
 use super::args::InfoArgs;
 use super::confined::{self, Given, Task};
@@ -21,9 +22,21 @@ use crate::say::{print, print_json, terminal_style};
 #[derive(serde::Serialize)]
 struct Told<'a> {
     detection: &'a Detection,
+    /// Why no key opens it here.
+    cannot_be_opened: Option<String>,
+    partitions: Vec<Inside<'a>>,
     luks: Option<&'a Info>,
     bitlocker: Option<&'a bitlocker::Info>,
     opened: Option<&'a VolumeInfo>,
+}
+
+/// A partition of a disk.
+#[derive(serde::Serialize)]
+struct Inside<'a> {
+    number: u32,
+    offset: u64,
+    size: u64,
+    kind: &'a Kind,
 }
 
 pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
@@ -54,6 +67,12 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
         (None, Kind::Luks { problem: None, .. }) => Some(luks::info(&**device)?),
         _ => None,
     };
+    let inside = match &detection.kind {
+        Kind::PartitionTable { .. } => look_inside(device)?,
+        _ => Vec::new(),
+    };
+    let whole = !matches!(detection.kind, Kind::PartitionTable { .. });
+    let obstacle = detection.kind.obstacle().filter(|_| whole).map(|error| chain(&error));
     // Damage of the metadata is printed with the rest, as for a damaged LUKS header.
     let metadata = match &detection.kind {
         Kind::BitLocker { .. } => Some(bitlocker::info(&**device)),
@@ -68,18 +87,44 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
     let opened = volume.as_ref().map(cryptbench_volume::Volume::info);
     if args.json {
         let bitlocker = metadata.as_ref().and_then(|metadata| metadata.as_ref().ok());
-        print_json(&Told { detection: &detection, luks: header.as_ref(), bitlocker, opened })?;
+        let told = header.as_ref().and_then(|header| header.obstacle.clone());
+        let cannot_be_opened = told
+            .or_else(|| bitlocker.and_then(|metadata| metadata.obstacle.clone()))
+            .or_else(|| metadata.as_ref().and_then(|found| found.as_ref().err()).map(|e| chain(e)))
+            .or(obstacle);
+        let partitions = inside.iter().map(|(partition, kind)| Inside {
+            number: partition.number,
+            offset: partition.extent.offset,
+            size: partition.extent.len,
+            kind,
+        });
+        print_json(&Told {
+            detection: &detection,
+            cannot_be_opened,
+            partitions: partitions.collect(),
+            luks: header.as_ref(),
+            bitlocker,
+            opened,
+        })?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut lines = Lines(Vec::new());
     lines.add("volume", &args.unlock.volume.display());
     lines.add("size", &format!("{} bytes", device.size()));
     lines.add("what it is", &detection.kind);
+    if let Some(why) = &obstacle {
+        lines.add("cannot be opened", why);
+    }
     for note in &detection.notes {
         lines.add("note", note);
     }
     for (range, why) in &detection.unreadable {
         lines.add("not readable", &format!("bytes {} to {}: {why}", range.start, range.end));
+    }
+    for (partition, kind) in &inside {
+        let text =
+            format!("{kind}; {} bytes from byte {}", partition.extent.len, partition.extent.offset);
+        lines.add(&format!("partition {}", partition.number), &text);
     }
     if let Some(header) = &header {
         describe_header(header, &mut lines);
@@ -94,6 +139,18 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
     }
     lines.print();
     Ok(ExitCode::SUCCESS)
+}
+
+/// The partitions of a disk, and what each holds.
+fn look_inside(device: &Arc<dyn BlockDevice>) -> anyhow::Result<Vec<(Partition, Kind)>> {
+    let mut found = Vec::new();
+    for partition in partitions(&**device)? {
+        let Extent { offset, len } = partition.extent;
+        if let Ok(part) = Part::new(Arc::clone(device), offset, Some(len)) {
+            found.push((partition, detect(&part)?.kind));
+        }
+    }
+    Ok(found)
 }
 
 fn describe_header(header: &Info, lines: &mut Lines) {
@@ -120,7 +177,11 @@ fn describe_header(header: &Info, lines: &mut Lines) {
     for slot in &header.keyslots {
         let told =
             slot.derivation.as_ref().map_or_else(|why| format!("unusable: {why}"), Clone::clone);
-        lines.add(&format!("keyslot {}", slot.id), &told);
+        let priority = match slot.priority {
+            None | Some("normal") => String::new(),
+            Some(priority) => format!(", priority {priority}"),
+        };
+        lines.add(&format!("keyslot {}", slot.id), &format!("{told}{priority}"));
     }
     for token in &header.tokens {
         lines.add("token", token);

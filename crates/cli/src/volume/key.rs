@@ -88,7 +88,10 @@ fn replace(
     }
     let info = luks::info(device).with_context(done)?;
     let derivation = luks_derivation(args, &info, stop)?;
-    let options = KeyOptions { keyslot: args.keyslot, derivation, resources: resources(stop)? };
+    let resources = resources(stop)?;
+    let (keyslot, only) = (args.new_key_slot, unlock.key_slot);
+    let in_place = args.in_place;
+    let options = KeyOptions { keyslot, existing: only, in_place, derivation, resources };
     let keyslot = if add {
         luks::add_key(device, existing, new, &options).with_context(done)?
     } else {
@@ -106,7 +109,7 @@ fn luks_derivation(
 ) -> anyhow::Result<Derivation> {
     let slot = info.keyslots.first();
     let key_bytes = slot.and_then(|slot| slot.key_bytes).unwrap_or(64);
-    let of_header = slot.and_then(|slot| slot.splitter).map(|(hash, _)| hash);
+    let of_header = slot.and_then(|slot| slot.splitter).and_then(|(hash, _)| luks::prf_of(hash));
     let name = match (&args.new_prf, info.version) {
         (Some(name), _) => name,
         (None, luks::Version::Luks2) => "argon2id",
@@ -123,7 +126,7 @@ fn remove(args: &RemoveKeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         return task.in_child(work, stop);
     }
     let secret = |asks: Asking<'_>| {
-        if args.keyslot.is_some() || !asks()?.luks {
+        if keyslot_to_remove(args).is_some() || !asks()?.luks {
             return Ok(Vec::new());
         }
         let whose = "the key to remove";
@@ -136,7 +139,7 @@ fn take_away(args: &RemoveKeyArgs, given: &Given, stop: &AtomicBool) -> anyhow::
     if !target::is_changeable_luks(&given.target, args.unlock.format.as_deref())? {
         bail!(VolumeError::Invalid("only LUKS has keys that can be removed".to_owned()));
     }
-    let removal = match (args.keyslot, given.credentials.first()) {
+    let removal = match (keyslot_to_remove(args), given.credentials.first()) {
         (Some(keyslot), _) => Removal::Keyslot(keyslot),
         (None, Some(credentials)) => Removal::Credentials(credentials),
         (None, None) => bail!("no credentials came"),
@@ -145,6 +148,10 @@ fn take_away(args: &RemoveKeyArgs, given: &Given, stop: &AtomicBool) -> anyhow::
         .with_context(|| whose(&args.unlock))?;
     say::message(&format!("removed keyslot {keyslot}; a backup of the header still holds it"));
     Ok(ExitCode::SUCCESS)
+}
+
+fn keyslot_to_remove(args: &RemoveKeyArgs) -> Option<u32> {
+    args.keyslot.or(args.unlock.key_slot)
 }
 
 pub fn whose(unlock: &UnlockArgs) -> String {

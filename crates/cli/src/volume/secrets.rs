@@ -2,8 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "a passphrase may come through a pipe")]
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
-use std::path::Path;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use cryptbench_os::files::Opening;
 use cryptbench_os::process;
 use cryptbench_os::terminal::{path_of_descriptor, readable_within};
 use cryptbench_text::{printable, shown};
+use cryptbench_volume::format::bitlocker::RecoveryPassword;
 use cryptbench_volume::{Credentials, Secret, VolumeError};
 use zeroize::Zeroizing;
 
@@ -47,12 +48,13 @@ pub fn read(
 ) -> anyhow::Result<Credentials> {
     let mut keyfiles = Vec::new();
     for path in &source.keyfiles {
-        // VeraCrypt reads at most the first MiB and ignores the rest.
-        keyfiles.push(limited(path, if luks { MOST } else { 1 << 20 }, luks, stop)?.into());
+        for path in files_of(path, luks)? {
+            keyfiles.push(keyfile(&path, source, luks, stop)?.into());
+        }
     }
-    let digits = source.recovery_password_file.as_ref().map(|path| from_file(path, stop));
+    let digits = source.recovery_password_file.as_ref().map(|path| recovery_password(path, stop));
     let recovery_password = digits.transpose()?;
-    let startup_key = source.startup_key.as_ref().map(|path| limited(path, MOST, true, stop));
+    let startup_key = source.startup_key.as_ref().map(|path| limited(path, 0, MOST, true, stop));
     let startup_key = startup_key.transpose()?.map(Secret::from);
     let others = source.needless || recovery_password.is_some() || startup_key.is_some();
     let passphrase = match (source.passphrase_fd, &source.passphrase_file) {
@@ -69,9 +71,65 @@ pub fn read(
     Ok(Credentials { passphrase, keyfiles, pim: source.pim, recovery_password, startup_key })
 }
 
+/// The files that a key file stands for: VeraCrypt takes all that are directly in a directory, but hidden ones.
+fn files_of(path: &Path, luks: bool) -> anyhow::Result<Vec<PathBuf>> {
+    if luks || !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if !is_hidden && entry.path().is_file() {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        return Err(Refusal::input(path, "this directory has no key files").into());
+    }
+    Ok(files)
+}
+
+/// A key file, or the part of it that counts.
+fn keyfile(
+    path: &Path,
+    source: &SecretSource,
+    luks: bool,
+    stop: &AtomicBool,
+) -> anyhow::Result<LockedBytes> {
+    let (offset, size) = (source.keyfile_offset.unwrap_or(0), source.keyfile_size);
+    if !luks {
+        if offset > 0 || size.is_some() {
+            let reason = "VeraCrypt and TrueCrypt use a key file from its start";
+            bail!(VolumeError::Invalid(reason.to_owned()));
+        }
+        // VeraCrypt reads at most the first MiB and ignores the rest.
+        return limited(path, 0, 1 << 20, false, stop);
+    }
+    let bytes = limited(path, offset, size.unwrap_or(MOST).min(MOST), size.is_none(), stop)?;
+    if size.is_some_and(|size| (bytes.len() as u64) < size) {
+        let reason = format!("it has only {} bytes from byte {offset} on", bytes.len());
+        return Err(Refusal::input(path, &reason).into());
+    }
+    Ok(bytes)
+}
+
+/// The digits of a recovery password in a file, which may be the text that Windows saves.
+fn recovery_password(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
+    let text = limited(path, 0, MOST, true, stop)?;
+    let found = RecoveryPassword::find(&text).map_err(|error| {
+        let reason =
+            format!("{error}; only the 48 digits, or what Windows saved, belong in this file");
+        Refusal::input(path, &reason)
+    })?;
+    Ok(found.digits().into())
+}
+
 /// The contents of a file, without one newline at its end.
 pub fn from_file(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
-    let mut secret = limited(path, MOST, true, stop)?;
+    let mut secret = limited(path, 0, MOST, true, stop)?;
     // Editors and echo add one newline; further ones may be intended.
     if secret.ends_with(b"\n") {
         secret.resize(secret.len() - 1);
@@ -79,11 +137,21 @@ pub fn from_file(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
     Ok(secret.into())
 }
 
-/// The first `most` bytes of a file; an error if there are more and that matters.
-fn limited(path: &Path, most: u64, strict: bool, stop: &AtomicBool) -> anyhow::Result<LockedBytes> {
+/// The first `most` bytes of a file after those to skip; an error if there are more and that matters.
+fn limited(
+    path: &Path,
+    skip: u64,
+    most: u64,
+    strict: bool,
+    stop: &AtomicBool,
+) -> anyhow::Result<LockedBytes> {
     let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
     // Not blocking: nobody may ever write to a pipe, and a signal must end the wait.
     let file = Opening::to_read().without_waiting().open(path).map_err(fail)?;
+    if skip > 0 {
+        // A pipe cannot be skipped.
+        (&file).seek(SeekFrom::Start(skip)).map_err(fail)?;
+    }
     let len = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |m| m.len());
     // One byte more, to detect the end.
     let mut bytes = LockedBytes::zeroed(len.min(most) as usize + 1);

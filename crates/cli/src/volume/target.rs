@@ -14,10 +14,12 @@ use cryptbench_kdf::Function;
 use cryptbench_os::files::{Opening, path_of};
 use cryptbench_os::lock::{Lock, lock_within};
 use cryptbench_os::{Details, FileIdentity, FileType};
+use cryptbench_text::shown;
 use cryptbench_volume::detect::{Kind, detect};
 use cryptbench_volume::format::bitlocker;
 use cryptbench_volume::format::luks::{self, LuksOptions, Resources};
-use cryptbench_volume::{Access, OpenOptions, Volume, VolumeError, formats};
+use cryptbench_volume::format::tcrypt;
+use cryptbench_volume::{Access, OpenOptions, Part, Volume, VolumeError, formats, partition};
 
 use super::args::{SecretSource, UnlockArgs};
 use super::confined::Asks;
@@ -203,9 +205,33 @@ fn is_bitlocker(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
     })
 }
 
+/// What a volume asks for whose header is elsewhere: only LUKS has that, and encrypted systems have it on their disk.
+pub fn asks_with_header(args: &UnlockArgs) -> Option<Asks> {
+    args.header.as_ref().map(|_| Asks { luks: !args.system, ..Asks::default() })
+}
+
+/// The part of the device that `args` names, or all of it.
+pub fn part(
+    args: &UnlockArgs,
+    device: Arc<dyn BlockDevice>,
+) -> anyhow::Result<Arc<dyn BlockDevice>> {
+    let (offset, len) = match (args.partition, args.offset) {
+        (Some(number), _) => {
+            let found = partition(&*device, number).with_context(|| shown(&args.volume))?;
+            (found.offset, Some(found.len))
+        }
+        (None, Some(offset)) => (offset, None),
+        (None, None) => return Ok(device),
+    };
+    Ok(Arc::new(Part::new(device, offset, len).with_context(|| shown(&args.volume))?))
+}
+
 /// What the volume that `args` names asks for.
 pub fn asks(args: &UnlockArgs, target: &Target) -> anyhow::Result<Asks> {
-    let luks = args.header.is_some() || is_luks(target, args.format.as_deref())?;
+    if let Some(asks) = asks_with_header(args) {
+        return Ok(asks);
+    }
+    let luks = is_luks(target, args.format.as_deref())?;
     let bitlocker = !luks && is_bitlocker(target, args.format.as_deref())?;
     // Errors in the metadata are reported when the volume is opened.
     let nothing = bitlocker && bitlocker::info(&*target.device).is_ok_and(|info| info.open_to_all);
@@ -244,7 +270,16 @@ pub fn unlock(
     options: &OpenOptions<'_>,
 ) -> anyhow::Result<Volume> {
     if let Some(header) = header {
-        return unlock_detached(args, header, device, credentials, options);
+        let volume = if args.system {
+            let prf = args.prf.as_deref().map(Function::find).transpose()?;
+            let options = OpenOptions { prf: prf.map(Function::name), ..*options };
+            tcrypt::open_partition(header, device, credentials, &options)
+                .with_context(|| shown(&args.volume))?
+        } else {
+            unlock_detached(args, header, device, credentials, options)?
+        };
+        warn(args, &volume);
+        return Ok(volume);
     }
     let prf = args.prf.as_deref().map(Function::find).transpose()?;
     let options = OpenOptions {
@@ -253,14 +288,19 @@ pub fn unlock(
         backup_header: args.backup_header,
         prf: prf.map(Function::name),
         system: args.system,
+        keyslot: args.key_slot,
         ..*options
     };
     let volume = cryptbench_volume::open(device, credentials, &options)
         .with_context(|| args.volume.display().to_string())?;
+    warn(args, &volume);
+    Ok(volume)
+}
+
+fn warn(args: &UnlockArgs, volume: &Volume) {
     for warning in volume.info().warnings() {
         say::message(&format!("warning: {}: {warning}", args.volume.display()));
     }
-    Ok(volume)
 }
 
 /// The same for a LUKS volume with a detached header.
@@ -279,7 +319,7 @@ fn unlock_detached(
     }
     let options = LuksOptions {
         access: options.access,
-        keyslot: None,
+        keyslot: args.key_slot,
         secondary: args.backup_header,
         resources: Resources::new(options.tier, options.effort),
     };

@@ -196,6 +196,9 @@ fn luks1() -> Vec<Made> {
         Made::luks("luks1-twofish", "--cipher twofish-256-xts --prf sha-1"),
         Made::luks("luks1-cbc-essiv", "--cipher aes-cbc-essiv:sha256 --prf whirlpool"),
         Made::luks("luks1-camellia-cbc", "--cipher camellia-cbc-plain64"),
+        Made::luks("luks1-adiantum", "--cipher adiantum-12 --prf sha3-512"),
+        Made::luks("luks1-tcw", "--cipher aes-cbc-tcw --prf sha-384"),
+        Made::luks("luks1-lmk", "--cipher aes-cbc-lmk --prf sm3"),
         Made::luks("luks1-keys", "")
             .then("key add V --passphrase-file old --new-keyfile key --unlock-time 1ms", "old")
             .then(CHANGE, "new")
@@ -214,6 +217,7 @@ fn luks2() -> Vec<Made> {
         Made::luks("luks2-1024-essiv", "--sector-size 1024 --cipher twofish-cbc-essiv:sha256"),
         Made::luks("luks2-serpent", "--cipher serpent-256-xts --prf sha-256"),
         Made::luks("luks2-camellia", "--cipher camellia-256-xts --sector-size 2048"),
+        Made::luks("luks2-adiantum", "--cipher adiantum --sector-size 4096 --prf blake2b-512"),
         Made::luks("luks2-keys", "")
             .then(
                 "key add V --passphrase-file old --new-keyfile key --new-prf sha-512 \
@@ -257,6 +261,8 @@ fn dm_crypt_reads_and_writes_our_luks_volumes() {
             "luks1-serpent",
             "luks1-cbc-essiv",
             "luks1-keys",
+            "luks1-tcw",
+            "luks2-adiantum",
             "luks2-512",
             "luks2-1024-essiv",
             "luks2-keys",

@@ -7,6 +7,7 @@
 pub(crate) mod blake2s;
 mod chain;
 mod lanes;
+pub(crate) mod plain;
 mod plan;
 pub(crate) mod ripemd160;
 pub(crate) mod sha1;

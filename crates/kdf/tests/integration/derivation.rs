@@ -21,7 +21,7 @@ fn names_are_found_as_people_write_them() {
     assert_eq!(found("Argon2"), Ok("argon2id"));
     // Exact although longer names begin so, too.
     assert_eq!(found("sha1"), Ok("sha-1"));
-    for name in ["", "sha", "s", "md5", "argon2i d"] {
+    for name in ["", "sha", "s", "md4", "argon2i d"] {
         assert!(
             matches!(found(name), Err(KdfError::Unknown { known, .. }) if known.contains(&"argon2id")),
             "{name}"

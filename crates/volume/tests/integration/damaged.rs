@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
 use cryptbench_prove::{Random, Watch, damage, damage_text, seeds};
+use cryptbench_volume::format::bitlocker::RecoveryPassword;
 use cryptbench_volume::format::luks::{Limits, LuksOptions, Version, info, open_with};
-use cryptbench_volume::{Access, OpenOptions, Volume, VolumeError, detect};
+use cryptbench_volume::{Access, OpenOptions, Part, Volume, VolumeError, detect, partitions};
 use sha2::{Digest as _, Sha256};
 
 use crate::luks::volumes::{cheap, passphrase, resources, volume};
@@ -163,5 +164,77 @@ fn bitlocker_metadata() {
             }
         });
         cryptbench_prove::count(1, "inputs: BitLocker metadata");
+    }
+}
+
+/// A disk with an MBR, logical partitions and a GPT at its usual place.
+fn partitioned() -> Vec<u8> {
+    let mut disk = vec![0; 64 << 10];
+    let entry = |kind: u8, first: u32, sectors: u32| {
+        let mut entry = [0; 16];
+        entry[4] = kind;
+        entry[8..12].copy_from_slice(&first.to_le_bytes());
+        entry[12..].copy_from_slice(&sectors.to_le_bytes());
+        entry
+    };
+    for (sector, all) in [
+        (0, [entry(0x83, 40, 20), entry(0x05, 60, 60)]),
+        (60, [entry(0x83, 2, 8), entry(0x05, 20, 30)]),
+        (80, [entry(0x83, 2, 8), entry(0, 0, 0)]),
+    ] {
+        let at = sector * 512 + 446;
+        disk[at..at + 32].copy_from_slice(all.as_flattened());
+        disk[at + 64..at + 66].copy_from_slice(&[0x55, 0xaa]);
+    }
+    disk[512..520].copy_from_slice(b"EFI PART");
+    disk[512 + 72] = 2;
+    disk[512 + 80] = 128;
+    disk[512 + 84] = 128;
+    disk[1024] = 1;
+    disk[1024 + 32] = 40;
+    disk[1024 + 40] = 60;
+    disk
+}
+
+#[test]
+fn partition_tables() {
+    let whole = partitioned();
+    let watch = Watch::new("inputs: partition tables", LIMIT);
+    for seed in seeds(2000) {
+        let (mut bytes, mut random) = (whole.clone(), Random::new(seed));
+        // Every other one without the mark of a GPT, so that the other table is read.
+        if seed % 2 == 0 {
+            bytes[512] = 0;
+            damage(&mut bytes[..512], &mut random);
+            damage(&mut bytes[60 * 512..81 * 512], &mut random);
+        } else {
+            damage(&mut bytes[520..2048], &mut random);
+        }
+        watch.judge(seed, || {
+            let device: Arc<dyn BlockDevice> = Arc::new(MemoryDevice::new(bytes));
+            let found = partitions(&*device).unwrap();
+            for partition in &found {
+                let extent = partition.extent;
+                assert!(extent.offset + extent.len <= device.size(), "{partition:?}");
+                let _ = Part::new(Arc::clone(&device), extent.offset, Some(extent.len))
+                    .map(|part| detect::detect(&part).map(|found| found.kind.to_string()));
+            }
+            !found.is_empty()
+        });
+        cryptbench_prove::count(1, "inputs: partition tables");
+    }
+}
+
+#[test]
+fn texts_with_recovery_passwords() {
+    let text = "Identifier:\r\n 0123ABCD\r\nKey:\r\n 471207-278498-422125-177177-561902-537405-468006-693451\r\n";
+    let whole: Vec<u8> =
+        [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    let watch = Watch::new("inputs: recovery texts", LIMIT);
+    for seed in seeds(2000) {
+        let (mut bytes, mut random) = (whole.clone(), Random::new(seed));
+        damage(&mut bytes, &mut random);
+        watch.judge(seed, || RecoveryPassword::find(&bytes).is_ok());
+        cryptbench_prove::count(1, "inputs: recovery texts");
     }
 }

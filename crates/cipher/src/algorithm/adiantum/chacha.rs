@@ -1,4 +1,4 @@
-//! ChaCha12 with Bernstein's counter of 64 bits, and HChaCha12, over vectors of words: several blocks side by side.
+//! ChaCha12 and ChaCha20 with Bernstein's counter of 64 bits, and HChaCha, over vectors of words: several blocks side by side.
 //!
 //! XChaCha (Bernstein, "Extending the Salsa20 nonce", 2011) takes the first 16 bytes of a nonce to make a key, and the last 8
 //! with that key. Adiantum's nonce is a block, then a 1, then zeros.
@@ -6,14 +6,23 @@
 use super::BATCH;
 use crate::kernel::{BLOCK, Block, Buffer};
 
-/// A key of 256 bits, in words.
-pub(super) type Key = [u32; 8];
+/// A key of 256 bits, in words, and the rounds that it is used with.
+#[derive(Clone, Copy, zeroize::Zeroize)]
+pub(super) struct Key {
+    words: [u32; 8],
+    double_rounds: u32,
+}
+
+impl std::ops::Deref for Key {
+    type Target = [u32; 8];
+
+    fn deref(&self) -> &[u32; 8] {
+        &self.words
+    }
+}
 
 /// Bytes of a block of the stream.
 const STREAM_BLOCK: usize = 64;
-
-/// Rounds: pairs of one over columns and one over diagonals.
-const DOUBLE_ROUNDS: usize = 6;
 
 /// "expand 32-byte k".
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
@@ -46,10 +55,11 @@ pub(super) trait Words: Copy {
     unsafe fn xor_blocks(words: [Self; 16], from: *const u8, to: *mut u8);
 }
 
-/// The words of a key of 32 bytes.
-pub(super) fn words(key: &[u8]) -> Key {
+/// The words of a key of 32 bytes, for that many rounds.
+pub(super) fn words(key: &[u8], rounds: u32) -> Key {
     let words = key.as_chunks::<4>().0;
-    std::array::from_fn(|i| u32::from_le_bytes(words[i]))
+    let words = std::array::from_fn(|i| u32::from_le_bytes(words[i]));
+    Key { words, double_rounds: rounds / 2 }
 }
 
 /// Blocks that the widest vector holds side by side.
@@ -128,7 +138,7 @@ unsafe fn blocks<W: Words>(key: &Key, nonce: [u32; 2], first: u32) -> [W; 16] {
         x[13] = W::splat(0);
         x[14] = W::splat(nonce[0]);
         x[15] = W::splat(nonce[1]);
-        x = rounds(x);
+        x = rounds(x, key.double_rounds);
         for i in 0..4 {
             x[i] = x[i].add(W::splat(CONSTANTS[i]));
             x[4 + i] = x[4 + i].add(W::splat(key[i]));
@@ -141,13 +151,13 @@ unsafe fn blocks<W: Words>(key: &Key, nonce: [u32; 2], first: u32) -> [W; 16] {
     }
 }
 
-/// HChaCha12 of the first 16 bytes of each nonce.
+/// HChaCha of the first 16 bytes of each nonce.
 ///
 /// # Safety
 /// As for the methods of [`Words`].
 #[inline(always)]
 pub(super) unsafe fn subkeys<W: Words>(key: &Key, nonces: &[Block; BATCH]) -> [Key; BATCH] {
-    let mut found = [[0; 8]; BATCH];
+    let mut found = [*key; BATCH];
     for start in (0..BATCH).step_by(W::LANES) {
         let mut lanes = [[0; MOST_LANES]; 4];
         for (lane, nonce) in nonces[start..].iter().take(W::LANES).enumerate() {
@@ -165,14 +175,14 @@ pub(super) unsafe fn subkeys<W: Words>(key: &Key, nonces: &[Block; BATCH]) -> [K
                 x[8 + i] = W::splat(key[4 + i]);
                 x[12 + i] = W::load(lanes[i].as_ptr());
             }
-            x = rounds(x);
+            x = rounds(x, key.double_rounds);
             for i in 0..4 {
                 x[i].store(out[i].as_mut_ptr());
                 x[12 + i].store(out[4 + i].as_mut_ptr());
             }
         }
         for (lane, key) in found[start..].iter_mut().take(W::LANES).enumerate() {
-            *key = std::array::from_fn(|word| out[word][lane]);
+            key.words = std::array::from_fn(|word| out[word][lane]);
         }
     }
     found
@@ -192,15 +202,15 @@ macro_rules! quarter {
     };
 }
 
-/// All rounds, without the sum with the input.
+/// All rounds, pairs of one over columns and one over diagonals, without the sum with the input.
 ///
 /// # Safety
 /// As for the methods of [`Words`].
 #[inline(always)]
-unsafe fn rounds<W: Words>(mut x: [W; 16]) -> [W; 16] {
+unsafe fn rounds<W: Words>(mut x: [W; 16], double_rounds: u32) -> [W; 16] {
     // SAFETY: the instruction set is the caller's promise.
     unsafe {
-        for _ in 0..DOUBLE_ROUNDS {
+        for _ in 0..double_rounds {
             quarter!(x, 0 4 8 12);
             quarter!(x, 1 5 9 13);
             quarter!(x, 2 6 10 14);

@@ -1,10 +1,11 @@
-//! Adiantum with XChaCha12 and AES-256 (Crowley and Biggers, "Adiantum: length-preserving encryption for entry-level
+//! Adiantum with XChaCha12 or XChaCha20, and AES-256 (Crowley and Biggers, "Adiantum: length-preserving encryption for entry-level
 //! processors", ToSC 2018): each data unit is one wide block.
 //!
 //! A data unit is its last block and everything before, the bulk. AES enciphers only the last block, after the hash of the bulk
 //! and the tweak was added to it. What comes out is the nonce of the stream that enciphers the bulk, and with the hash of that
 //! ciphertext taken off it is the last block of the ciphertext. So nearly all the time goes into ChaCha and NH, which need no
-//! instructions of their own. Linux calls it `adiantum(xchacha12,aes)`, with tweaks of 32 bytes (crypto/adiantum.c).
+//! instructions of their own. Linux calls it `adiantum(xchacha12,aes)`, with tweaks of 32 bytes (crypto/adiantum.c), which an IV
+//! generator makes of the data unit's number.
 
 mod chacha;
 #[cfg(target_arch = "aarch64")]
@@ -21,6 +22,7 @@ use super::aes;
 use crate::cascade::joined;
 use crate::cpu::Tier;
 use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
+use crate::mode::iv::Ivs;
 
 use chacha::Key;
 use nh::NhKey;
@@ -28,6 +30,9 @@ use poly1305::Poly1305;
 
 /// Bytes of the key, from which all others are derived.
 pub(crate) const KEY_BYTES: usize = 32;
+
+/// Bytes of a tweak.
+pub(crate) const TWEAK: usize = 32;
 
 /// Data units whose blocks pass through AES, and whose nonces pass through HChaCha, together.
 const BATCH: usize = 8;
@@ -63,27 +68,44 @@ struct Adiantum<I> {
     isa: I,
     keys: Box<Keys>,
     aes: Box<dyn BlockKernel<BLOCK>>,
+    tweaks: Ivs<TWEAK>,
     name: &'static str,
 }
 
-/// Keys Adiantum for the best kernels that the CPU has and `tier` allows. The key must have [`KEY_BYTES`]; the registry ensures
-/// this.
+/// Keys Adiantum with XChaCha12 for the best kernels that the CPU has and `tier` allows. The key must have [`KEY_BYTES`]; the
+/// registry ensures this.
 pub(crate) fn wide(key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
+    with_tweaks(12, key, Ivs::Plain64, tier)
+}
+
+/// Keys Adiantum with that many rounds of ChaCha, as [`wide`] does, with the tweaks of a generator.
+pub(crate) fn with_tweaks(
+    rounds: u32,
+    key: &[u8],
+    tweaks: Ivs<TWEAK>,
+    tier: Tier,
+) -> Box<dyn UnitKernel> {
+    let stream = chacha::words(key, rounds);
     #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::wide(key, tier) {
-        return kernel;
+    {
+        if let Some(isa) = x86::avx512::Avx512::new(tier) {
+            return Box::new(Adiantum::new(isa, &stream, tweaks, tier));
+        }
+        if let Some(isa) = x86::avx2::Avx2::new(tier) {
+            return Box::new(Adiantum::new(isa, &stream, tweaks, tier));
+        }
     }
     #[cfg(target_arch = "aarch64")]
     if let Some(isa) = neon::Neon::new(tier) {
-        return Box::new(Adiantum::new(isa, key, tier));
+        return Box::new(Adiantum::new(isa, &stream, tweaks, tier));
     }
-    Box::new(Adiantum::new(soft::Soft, key, tier))
+    Box::new(Adiantum::new(soft::Soft, &stream, tweaks, tier))
 }
 
 impl<I: Isa> Adiantum<I> {
-    fn new(isa: I, key: &[u8], tier: Tier) -> Self {
+    fn new(isa: I, stream: &Key, tweaks: Ivs<TWEAK>, tier: Tier) -> Self {
         let mut keys = Box::new(Keys {
-            stream: chacha::words(key),
+            stream: *stream,
             tweak: Poly1305::default(),
             bulk: Poly1305::default(),
             nh: NhKey::default(),
@@ -104,7 +126,7 @@ impl<I: Isa> Adiantum<I> {
         derived.zeroize();
         subkeys.zeroize();
         let name = joined([I::NAME, aes.name()].into_iter());
-        Self { isa, keys, aes, name }
+        Self { isa, keys, aes, tweaks, name }
     }
 
     /// The hash of a bulk: its NH hashes as a polynomial.
@@ -131,12 +153,9 @@ impl<I: Isa> Adiantum<I> {
         let total = buffer.len() / unit;
         for first in (0..total).step_by(BATCH) {
             let count = BATCH.min(total - first);
-            let mut hashes = [0; BATCH];
-            for (index, hash) in hashes[..count].iter_mut().enumerate() {
-                let mut tweak = [0; 32];
-                tweak[..16].copy_from_slice(&run.after(first + index).first.to_le_bytes());
-                *hash = self.tweak_hash(unit - BLOCK, &tweak);
-            }
+            let mut tweaks = [[0; TWEAK]; BATCH];
+            self.tweaks.fill(run.after(first), &mut tweaks[..count]);
+            let hashes = tweaks.map(|tweak| self.tweak_hash(unit - BLOCK, &tweak));
             let part = buffer.part(first * unit..(first + count) * unit);
             self.batch::<ENCRYPT>(&hashes[..count], unit, part);
         }
@@ -208,8 +227,8 @@ mod tests {
     use super::*;
     use crate::hex::hex;
 
-    fn batch<I: Isa>(isa: I, key: &[u8], tier: Tier, tweak: &[u8], text: &[u8]) -> [Vec<u8>; 2] {
-        let cipher = Adiantum::new(isa, key, tier);
+    fn batch<I: Isa>(isa: I, key: &Key, tier: Tier, tweak: &[u8], text: &[u8]) -> [Vec<u8>; 2] {
+        let cipher = Adiantum::new(isa, key, Ivs::Plain64, tier);
         let hash = [cipher.tweak_hash(text.len() - BLOCK, tweak)];
         let (mut encrypted, mut decrypted) = (text.to_vec(), text.to_vec());
         cipher.batch::<true>(&hash, text.len(), Buffer::in_place(&mut encrypted));
@@ -218,7 +237,7 @@ mod tests {
     }
 
     /// What each kernel of this CPU makes of a text: encrypted, decrypted.
-    fn on_all(key: &[u8], tweak: &[u8], text: &[u8]) -> Vec<(&'static str, [Vec<u8>; 2])> {
+    fn on_all(key: &Key, tweak: &[u8], text: &[u8]) -> Vec<(&'static str, [Vec<u8>; 2])> {
         let best = Tier::available().pop().unwrap();
         let mut all = vec![("soft", batch(soft::Soft, key, Tier::Soft, tweak, text))];
         #[cfg(target_arch = "x86_64")]
@@ -236,15 +255,24 @@ mod tests {
     /// Here rather than at the public interface, since tweaks have any length and texts any from a block on.
     #[test]
     fn vectors_of_the_reference_implementation_and_of_linux() {
-        let text = include_str!("../../../tests/vectors/adiantum-12.txt");
+        for (rounds, text, least) in [
+            (12, include_str!("../../../tests/vectors/adiantum-12.txt"), 60),
+            (20, include_str!("../../../tests/vectors/adiantum-20.txt"), 26),
+        ] {
+            check(rounds, text, least);
+        }
+    }
+
+    fn check(rounds: u32, text: &str, least: usize) {
         let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
-        assert!(lines.len() >= 60, "{}", lines.len());
+        assert!(lines.len() >= least, "{}", lines.len());
         for line in lines {
             let fields: Vec<&str> = line.split(' ').collect();
             let [key, tweak, plain, cipher] = [0, 1, 2, 3].map(|i| match fields[i] {
                 "-" => Vec::new(),
                 digits => hex(digits),
             });
+            let key = chacha::words(&key, rounds);
             for (kernel, [encrypted, _]) in on_all(&key, &tweak, &plain) {
                 assert_eq!(encrypted, cipher, "{kernel} encrypts {} bytes", plain.len());
             }

@@ -59,6 +59,12 @@ impl Given {
         })
     }
 
+    /// The same with the part of the volume's file that the arguments name. Reads the partition table.
+    pub(super) fn of_part(self, unlock: &UnlockArgs) -> anyhow::Result<Self> {
+        let device = target::part(unlock, self.target.device)?;
+        Ok(Self { target: Target { device }, ..self })
+    }
+
     pub(super) fn asks(&self, task: &Task<'_>) -> anyhow::Result<Asks> {
         if !task.restores {
             return target::asks(task.unlock, &self.target);
@@ -128,6 +134,7 @@ fn answer(
 ) -> anyhow::Result<()> {
     let given = Given::here(&Task { access: Access::ReadOnly, ..*task }, volume, None, saved)?;
     enter(task.unlock, Needs::default())?;
+    let given = given.of_part(task.unlock)?;
     Ok(channel.send(&given.asks(task)?.say(), &[])?)
 }
 
@@ -142,7 +149,7 @@ pub(super) fn given(task: &Task<'_>, stop: &AtomicBool) -> anyhow::Result<Option
             before_confinement(stop)?;
             enter(task.unlock, Needs::default())?;
             let credentials = receive_all(secrets, order.secrets)?;
-            Ok(Some(Given { credentials, ..given }))
+            Ok(Some(Given { credentials, ..given.of_part(task.unlock)? }))
         }
     }
 }
@@ -195,7 +202,8 @@ pub fn begin<T>(
     let protected = credentials.next();
     let options = OpenOptions { protect_hidden: protected.as_ref(), ..options };
     let header = header.as_ref().map(|header| header as &dyn BlockDevice);
-    let volume = target::unlock(args, Arc::new(device), header, &own, &options)?;
+    let device = target::part(args, Arc::new(device))?;
+    let volume = target::unlock(args, device, header, &own, &options)?;
     keep_open_keys_from_swap(&volume);
     channel.send(&Opened::of(&volume, needs.rings).say(), &[])?;
     let here = Here { channel, owner, volume: Arc::new(volume), told: false };

@@ -14,6 +14,7 @@ use cryptbench_volume::{Credentials, VolumeError};
 use tracing::info;
 
 use super::believed::{self, Asks, Opened};
+use super::patience::Patience;
 use super::{ON, ON_DISK, On, Order, What, relay};
 use crate::exit::Said;
 use crate::say;
@@ -62,6 +63,7 @@ pub(super) fn work(
     header: Option<&File>,
     other: Option<&File>,
     credentials: &[Credentials],
+    patience: Patience,
     stop: &AtomicBool,
 ) -> anyhow::Result<ExitCode> {
     let order = Order {
@@ -78,7 +80,7 @@ pub(super) fn work(
         let files = secrets.into_iter().chain([volume]).chain(header).chain(other);
         let files: Vec<_> = files.collect();
         let mut child = Confined::start(order, &files, to.into())?;
-        child.finish(stop)
+        child.finish(patience, stop)
     });
     let output = output.join().map_err(|_| anyhow::anyhow!("its output cannot be read"))?;
     let text = output.context("its output cannot be read");
@@ -142,7 +144,9 @@ impl Confined {
 
     /// Waits for a message, or a signal.
     fn hear(&mut self, stop: &AtomicBool) -> anyhow::Result<Vec<u8>> {
+        let mut patience = Patience::default();
         loop {
+            patience.look();
             if stop.load(Ordering::Relaxed) {
                 bail!(VolumeError::Stopped);
             }
@@ -220,9 +224,10 @@ impl Confined {
     }
 
     /// Waits until it has done its work. A signal asks it to end, which it does where nothing is left half done.
-    fn finish(&mut self, stop: &AtomicBool) -> anyhow::Result<()> {
+    fn finish(&mut self, mut patience: Patience, stop: &AtomicBool) -> anyhow::Result<()> {
         let mut asked: Option<Instant> = None;
         while self.child.try_wait()?.is_none() {
+            patience.look();
             // It has nothing to say: what is readable is its end, or a lie.
             if self.says_something_within(POLL)? {
                 std::thread::sleep(Duration::from_millis(1));

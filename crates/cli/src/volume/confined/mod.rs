@@ -7,6 +7,7 @@
 mod believed;
 mod child;
 mod keeper;
+mod patience;
 mod relay;
 
 use std::fs::File;
@@ -19,6 +20,7 @@ pub use believed::{Asks, Opened};
 pub use child::{Given, Here, begin, flush};
 pub use keeper::Confined;
 
+use self::patience::Patience;
 use super::args::UnlockArgs;
 use super::target;
 
@@ -90,11 +92,13 @@ pub struct Task<'a> {
     pub access: Access,
     /// It puts a header back, and asks for credentials by what is to be put back.
     pub restores: bool,
+    /// It writes the plaintext to its other file, whose length shows how far it is.
+    pub grows: bool,
 }
 
 impl<'a> Task<'a> {
     pub fn on(unlock: &'a UnlockArgs, access: Access) -> Self {
-        Self { unlock, access, restores: false }
+        Self { unlock, access, restores: false, grows: false }
     }
 
     /// Does the work in the child, which ends with the exit code.
@@ -142,13 +146,17 @@ impl<'a> Task<'a> {
         let header =
             header.map(|path| target::open_for_child(path, Access::ReadOnly)).transpose()?;
         if !keeper::can_start() {
-            let given = Given::here(self, volume, header, other)?;
+            let given = Given::here(self, volume, header, other)?.of_part(self.unlock)?;
             let credentials = secrets(&mut || given.asks(self))?;
             return warned(work(Given { credentials, ..given }));
         }
         let saved = other.filter(|_| self.restores);
         let credentials = secrets(&mut || self.ask(&volume, saved, stop))?;
-        keeper::work(&volume, header.as_ref(), other, &credentials, stop)
+        let patience = match other.filter(|_| self.grows) {
+            Some(other) => Patience::until(other, target::size_of(&self.unlock.volume, &volume)?),
+            None => Patience::default(),
+        };
+        keeper::work(&volume, header.as_ref(), other, &credentials, patience, stop)
     }
 
     /// What the task asks for, by the header of the volume, which is open for reading, or by the `saved` one.
@@ -158,9 +166,8 @@ impl<'a> Task<'a> {
         saved: Option<&File>,
         stop: &AtomicBool,
     ) -> anyhow::Result<Asks> {
-        match self.unlock.header {
-            // Only LUKS has one elsewhere.
-            Some(_) => Ok(Asks { luks: true, ..Asks::default() }),
+        match target::asks_with_header(self.unlock) {
+            Some(asks) => Ok(asks),
             None => keeper::ask(volume, saved, stop),
         }
     }

@@ -124,6 +124,35 @@ pub(super) fn boot(device: &dyn BlockDevice) -> Result<([u8; BOOT_BYTES], Boot),
     Ok((bytes, Boot::parse(&bytes)?))
 }
 
+/// Finds the metadata of a volume whose boot sector is lost, and what a boot sector would say of them. Nothing says then
+/// whether it was BitLocker To Go, which does not matter, or whether its encryption was under way.
+///
+/// # Errors
+/// [`VolumeError::NotThisFormat`] if no copy is valid; [`VolumeError::Io`].
+pub(super) fn search(device: &dyn BlockDevice) -> Result<Boot, VolumeError> {
+    const PIECE: u64 = 4 << 20;
+    for start in (0..device.size()).step_by(PIECE as usize) {
+        let end = device.size().min(start + PIECE);
+        let piece = read_bytes(device, start..end)
+            .map_err(VolumeError::io("searching for BitLocker's metadata"))?;
+        for (index, sector) in (0..).zip(piece.chunks(BOOT_BYTES)) {
+            let at = start + index * BOOT_BYTES as u64;
+            if !sector.starts_with(&SIGNATURE) {
+                continue;
+            }
+            if let Ok(copy) = read_copy(device, false, at)
+                && copy.offsets.contains(&at)
+            {
+                let metadata = copy.offsets;
+                let layout = Layout::Seven { metadata, on_write: None, to_go: false };
+                return Ok(Boot { layout, sector: None });
+            }
+        }
+    }
+    let reason = "it has neither BitLocker's boot sector nor its metadata".to_owned();
+    Err(VolumeError::NotThisFormat { format: super::FORMAT, reason })
+}
+
 /// Reads the first valid copy of the metadata that `boot` names, and looks at the others.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cryptbench_blockdev::{BlockDevice, Extent, read_bytes};
 use cryptbench_cipher::SectorCipher;
 
-use super::boot::{Boot, Layout};
+use super::boot::{BOOT_BYTES, Boot, Layout};
 use super::eow::{self, Maps};
 use super::metadata::{self, Integrity, Metadata, State};
 use super::method::Method;
@@ -15,7 +15,10 @@ use super::{FORMAT, SIGNATURE, damaged, time};
 use crate::volume::WARNING;
 use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
-/// Opens the BitLocker volume on `device`.
+/// Said of a volume without a boot sector.
+const LOST: &str = "its boot sector is lost; it was found by its metadata, and nothing is written";
+
+/// Opens the BitLocker volume on `device`. If the format is named, metadata without a boot sector will do.
 ///
 /// # Errors
 /// [`VolumeError::NoKeyFits`]; [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] for boot
@@ -34,13 +37,20 @@ pub fn open(
     if options.system || options.prf.is_some() || options.backup_header {
         return invalid("BitLocker has no choice of PRF, layout or header");
     }
-    let (boot_sector, boot) = metadata::boot(&*device)?;
+    let (boot_sector, boot, lost) = match metadata::boot(&*device) {
+        // Only on request: it can take as long as reading all of it.
+        Err(VolumeError::NotThisFormat { .. }) if options.format == Some(FORMAT) => {
+            ([0; BOOT_BYTES], metadata::search(&*device)?, true)
+        }
+        found => found.map(|(bytes, boot)| (bytes, boot, false))?,
+    };
+    let access = if lost { Access::ReadOnly } else { options.access };
     let metadata = metadata::read(&*device, &boot)?;
     let sector = sector(&boot, &metadata, &*device)?;
     let size = device.size() - device.size() % sector;
     let maps = maps(&*device, &boot)?;
     let encrypted = Encrypted::new(&metadata, maps.as_ref(), size)?;
-    if options.access == Access::ReadWrite {
+    if access == Access::ReadWrite {
         writable(&boot, &metadata, maps.as_ref())?;
     }
     let pieces = pieces(&Known {
@@ -73,6 +83,7 @@ pub fn open(
             .warning
             .map(|text| (WARNING, text.to_owned()))
             .into_iter()
+            .chain(lost.then(|| (WARNING, LOST.to_owned())))
             .chain(details(&metadata, &encrypted, size))
             .collect(),
     };
@@ -83,7 +94,7 @@ pub fn open(
         tweak_step: opened.tweak_step,
         protected: None,
     };
-    Volume::new(device, mapping, options.access, info)?.with_pieces(pieces)
+    Volume::new(device, mapping, access, info)?.with_pieces(pieces)
 }
 
 /// Bytes of a sector. A boot sector in front of exFAT does not say it, and the metadata say it in a

@@ -11,6 +11,26 @@ const DIGITS: usize = 6;
 /// What each group is a multiple of, so that a slip shows.
 const FACTOR: u32 = 11;
 
+/// Characters of it as it is written down.
+const WRITTEN: usize = GROUPS * (DIGITS + 1) - 1;
+
+/// The ASCII characters of a text in UTF-16 with a byte order mark, or in UTF-8.
+fn narrow(text: &[u8]) -> LockedBytes {
+    let big = match text {
+        [0xff, 0xfe, ..] => false,
+        [0xfe, 0xff, ..] => true,
+        _ => return LockedBytes::copy_of(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)),
+    };
+    let units = text[2..].as_chunks::<2>().0;
+    let mut narrow = LockedBytes::zeroed(units.len());
+    for (byte, unit) in narrow.iter_mut().zip(units) {
+        let unit = if big { u16::from_be_bytes(*unit) } else { u16::from_le_bytes(*unit) };
+        // Anything else is only something in between.
+        *byte = u8::try_from(unit).ok().filter(u8::is_ascii).unwrap_or(b'?');
+    }
+    narrow
+}
+
 /// The 16 bytes that a recovery password stands for.
 #[derive(Debug)]
 pub struct RecoveryPassword(LockedBytes);
@@ -24,6 +44,37 @@ impl RecoveryPassword {
         let mut bytes = LockedBytes::zeroed(2 * GROUPS);
         getrandom::fill(&mut bytes)?;
         Ok(Self(bytes))
+    }
+
+    /// Finds it in the text that Windows saves, in UTF-16 or UTF-8, or reads what a user typed, as [`parse`](Self::parse) does.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse); also if the text has several.
+    pub fn find(text: &[u8]) -> Result<Self, VolumeError> {
+        let text = narrow(text);
+        let typed = Self::parse(&text);
+        if typed.is_ok() {
+            return typed;
+        }
+        let mut found: Vec<Self> = Vec::new();
+        let is_digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
+        for (at, window) in text.windows(WRITTEN).enumerate() {
+            let alone = (at == 0 || !is_digit(at - 1)) && !is_digit(at + WRITTEN);
+            let formed = window.iter().enumerate().all(|(place, byte)| {
+                if place % (DIGITS + 1) == DIGITS { *byte == b'-' } else { byte.is_ascii_digit() }
+            });
+            if alone && formed {
+                found.push(Self::parse(window)?);
+            }
+        }
+        let first = found.pop();
+        match first {
+            Some(one) if found.iter().all(|other| *other.0 == *one.0) => Ok(one),
+            Some(_) => Err(VolumeError::Invalid(
+                "there are several recovery passwords in it; leave only one".to_owned(),
+            )),
+            None => typed,
+        }
     }
 
     /// Reads what a user typed: groups may be apart by hyphens or spaces, or follow each other.
@@ -108,6 +159,31 @@ mod tests {
             let again = RecoveryPassword::parse(&random.digits()).unwrap();
             assert_eq!(again.bytes(), random.bytes());
         }
+    }
+
+    #[test]
+    fn it_is_found_in_what_windows_saves() {
+        let digits = std::str::from_utf8(EXAMPLE).unwrap();
+        let text = format!(
+            "Identifier:\r\n 0123ABCD-000000-111111\r\nRecovery Key:\r\n\r\n{digits}\r\n\r\nÄ"
+        );
+        let little = text.encode_utf16().flat_map(u16::to_le_bytes);
+        let big = text.encode_utf16().flat_map(u16::to_be_bytes);
+        let password = RecoveryPassword::parse(EXAMPLE).unwrap();
+        for bytes in [
+            text.clone().into_bytes(),
+            [0xef, 0xbb, 0xbf].into_iter().chain(text.bytes()).collect(),
+            [0xff, 0xfe].into_iter().chain(little).collect(),
+            [0xfe, 0xff].into_iter().chain(big).collect(),
+            format!("{digits}\n{digits}").into_bytes(),
+        ] {
+            assert_eq!(RecoveryPassword::find(&bytes).unwrap().bytes(), password.bytes());
+        }
+        let other = "000011-000022-000033-000044-000055-000066-000077-000088";
+        let error = RecoveryPassword::find(format!("{digits}\n{other}").as_bytes()).unwrap_err();
+        assert!(error.to_string().contains("several"), "{error}");
+        assert!(RecoveryPassword::find(format!("9{digits}").as_bytes()).is_err());
+        assert!(RecoveryPassword::find(b"nothing").is_err());
     }
 
     #[test]

@@ -18,6 +18,8 @@ use crate::{Credentials, VolumeError};
 const LUKS2_DATA: u64 = 16 << 20;
 /// Default alignment of LUKS1 data, as in cryptsetup.
 const LUKS1_ALIGNMENT: u64 = 1 << 20;
+/// Bytes of the shortest digest that cryptsetup accepts (its `LUKS_DIGESTSIZE`).
+const LEAST_DIGEST: usize = 20;
 /// Bytes of a salt.
 const SALT: usize = 32;
 
@@ -114,7 +116,7 @@ pub fn create(
     let mut key = LockedBytes::zeroed(options.key_bytes);
     random(&mut key)?;
     // Fails if the cipher does not exist or does not take a key of this size.
-    plan.encryption.with_key(&key, options.sector_size, options.resources.tier)?;
+    plan.encryption.keyed(&key, options.sector_size, options.resources.tier)?;
 
     let mut header = plan.header(&key, options)?;
     let (id, area) = header.room(Some(0), Keyslot::material_bytes(options.key_bytes, STRIPES))?;
@@ -159,6 +161,12 @@ impl<'a> Plan<'a> {
             return invalid(format!("{:?} is not of the form cipher-mode-iv", options.encryption));
         };
         let hash = Hash::find(options.hash).map_err(VolumeError::Invalid)?;
+        if hash.bytes < LEAST_DIGEST {
+            return invalid(format!(
+                "LUKS needs hashes of {LEAST_DIGEST} bytes or more, and {} has {}",
+                hash.name, hash.bytes
+            ));
+        }
         if options.key_bytes == 0 || options.key_bytes > MOST_KEY {
             return invalid(format!("a volume key cannot have {} bytes", options.key_bytes));
         }

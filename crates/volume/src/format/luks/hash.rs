@@ -1,31 +1,64 @@
 //! The hashes that LUKS headers name: for PBKDF2, the splitter and the header checksum.
 
 use cryptbench_kdf::Prf;
-use sha1::digest::{Digest, Output};
-use zeroize::Zeroize;
 
 /// Bytes of the longest digest in the table.
 pub(super) const MOST_DIGEST: usize = 64;
 
-/// A hash and its name in LUKS headers.
+/// A hash and its names in LUKS headers.
 pub(super) struct Hash {
-    /// Name in headers.
+    /// Name in headers that this program writes.
     pub name: &'static str,
     /// Bytes of the digest.
     pub bytes: usize,
     prf: &'static str,
-    digest: fn(&[&[u8]], &mut [u8]),
+    /// Further names: those of the libraries that cryptsetup can be built with, and of the kernel.
+    aliases: &'static [&'static str],
 }
 
-static HASHES: [Hash; 5] = [
-    Hash { name: "sha1", bytes: 20, prf: "sha-1", digest: digest::<sha1::Sha1> },
-    Hash { name: "sha256", bytes: 32, prf: "sha-256", digest: digest::<sha2::Sha256> },
-    Hash { name: "sha512", bytes: 64, prf: "sha-512", digest: digest::<sha2::Sha512> },
-    Hash { name: "ripemd160", bytes: 20, prf: "ripemd-160", digest: digest::<ripemd::Ripemd160> },
-    Hash { name: "whirlpool", bytes: 64, prf: "whirlpool", digest: digest::<whirlpool::Whirlpool> },
+const fn hash(
+    name: &'static str,
+    bytes: usize,
+    prf: &'static str,
+    aliases: &'static [&'static str],
+) -> Hash {
+    Hash { name, bytes, prf, aliases }
+}
+
+static HASHES: [Hash; 25] = [
+    hash("sha1", 20, "sha-1", &["sha-1"]),
+    hash("sha224", 28, "sha-224", &["sha-224", "sha2-224"]),
+    hash("sha256", 32, "sha-256", &["sha-256", "sha2-256"]),
+    hash("sha384", 48, "sha-384", &["sha-384", "sha2-384"]),
+    hash("sha512", 64, "sha-512", &["sha-512", "sha2-512"]),
+    hash("sha512-224", 28, "sha-512-224", &["sha512_224", "sha-512/224", "sha2-512/224"]),
+    hash("sha512-256", 32, "sha-512-256", &["sha512_256", "sha-512/256", "sha2-512/256"]),
+    hash("sha3-224", 28, "sha3-224", &[]),
+    hash("sha3-256", 32, "sha3-256", &[]),
+    hash("sha3-384", 48, "sha3-384", &[]),
+    hash("sha3-512", 64, "sha3-512", &[]),
+    hash("blake2b-160", 20, "blake2b-160", &["blake2b_160"]),
+    hash("blake2b-256", 32, "blake2b-256", &["blake2b_256"]),
+    hash("blake2b-384", 48, "blake2b-384", &["blake2b_384"]),
+    hash("blake2b-512", 64, "blake2b-512", &["blake2b_512", "blake2b512"]),
+    hash("blake2s-128", 16, "blake2s-128", &["blake2s_128"]),
+    hash("blake2s-160", 20, "blake2s-160", &["blake2s_160"]),
+    hash("blake2s-224", 28, "blake2s-224", &["blake2s_224"]),
+    hash("blake2s-256", 32, "blake2s-256", &["blake2s_256", "blake2s256"]),
+    hash("sm3", 32, "sm3", &[]),
+    hash("md5", 16, "md5", &[]),
+    hash("ripemd160", 20, "ripemd-160", &["rmd160", "ripemd-160", "ripemd"]),
+    hash("whirlpool", 64, "whirlpool", &["wp512"]),
+    hash("stribog256", 32, "streebog-256", &["streebog256"]),
+    hash("stribog512", 64, "streebog-512", &["streebog512"]),
 ];
 
 impl Hash {
+    /// Every hash.
+    pub(super) fn all() -> &'static [Self] {
+        &HASHES
+    }
+
     /// The hash called `name`; case does not matter, as in cryptsetup.
     ///
     /// # Errors
@@ -33,8 +66,10 @@ impl Hash {
     pub(super) fn find(name: &str) -> Result<&'static Self, String> {
         HASHES
             .iter()
-            .find(|hash| hash.name.eq_ignore_ascii_case(name))
-            .ok_or_else(|| format!("the hash {name:?} is not supported"))
+            .find(|hash| {
+                [hash.name].iter().chain(hash.aliases).any(|known| known.eq_ignore_ascii_case(name))
+            })
+            .ok_or_else(|| format!("the hash {name:?} is unknown"))
     }
 
     /// The hash of a PRF, whose name goes into a header.
@@ -50,18 +85,11 @@ impl Hash {
     /// Fills `out` with the start of the digest of `parts`; `out` holds at most
     /// [`bytes`](Self::bytes).
     pub(super) fn digest(&self, parts: &[&[u8]], out: &mut [u8]) {
-        (self.digest)(parts, out);
+        match self.prf() {
+            Ok(prf) => prf.hash(parts, out),
+            Err(_) => debug_assert!(false, "a test finds every PRF of the table"),
+        }
     }
-}
-
-fn digest<D: Digest>(parts: &[&[u8]], out: &mut [u8]) {
-    let mut hasher = D::new();
-    for part in parts {
-        hasher.update(part);
-    }
-    let mut digest: Output<D> = hasher.finalize();
-    out.copy_from_slice(&digest[..out.len()]);
-    digest.as_mut_slice().zeroize();
 }
 
 #[cfg(test)]
@@ -80,6 +108,11 @@ mod tests {
             assert_eq!(out, whole);
         }
         assert!(Hash::find("SHA256").is_ok());
-        assert!(Hash::find("md5").is_err());
+        for (alias, name) in
+            [("RMD160", "ripemd160"), ("sha-256", "sha256"), ("wp512", "whirlpool")]
+        {
+            assert_eq!(Hash::find(alias).unwrap().name, name);
+        }
+        assert!(Hash::find("tiger").is_err());
     }
 }

@@ -139,7 +139,7 @@ pub fn info(device: &dyn BlockDevice) -> Result<Info, VolumeError> {
         segments: segments.collect(),
         tokens: metadata.tokens.clone(),
         requirements: metadata.requirements.clone(),
-        obstacle: metadata.segment().err().map(|error| chain(&error)),
+        obstacle: metadata.check().err().map(|error| chain(&error)),
     })
 }
 

@@ -1,15 +1,14 @@
 //! Adds, removes and changes keyslots.
 
-use cryptbench_blockdev::BlockDevice;
+use cryptbench_blockdev::{BlockDevice, Extent};
 use cryptbench_kdf::Derivation;
 
 use super::backup::refuse_other_contents;
 use super::limits::{Budget, Resources};
 use super::material;
 use super::model::{Keyslot, Metadata, Priority, Slot};
-use super::spec::Spec;
 use super::store::{self, Header, Which, random};
-use super::unlock::{Unlocked, matches, new_passphrase, passphrase, unlock};
+use super::unlock::{Unlocked, cannot_use, matches, new_passphrase, passphrase, unlock};
 use super::{STRIPES, hash::Hash};
 use crate::overwrite::MEND;
 use crate::{Credentials, VolumeError};
@@ -17,8 +16,12 @@ use crate::{Credentials, VolumeError};
 /// How to store a new key.
 #[derive(Clone, Debug)]
 pub struct KeyOptions<'a> {
-    /// The keyslot to use; `None` takes the first free one.
+    /// The keyslot to use; `None` takes the first free one, or that of the key which is replaced.
     pub keyslot: Option<u32>,
+    /// Tries only this keyslot with the existing credentials; `None` tries all.
+    pub existing: Option<u32>,
+    /// [`change_key`] writes over the old key where there is no room beside it. An interruption can then lose both.
+    pub in_place: bool,
     /// KDF and cost of the passphrase. LUKS1 accepts only PBKDF2 with the hash in its header.
     pub derivation: Derivation,
     /// The machine's resources that may be used.
@@ -52,15 +55,16 @@ pub fn add_key(
 ) -> Result<u32, VolumeError> {
     let new = new_passphrase(new)?;
     let mut header = read(device)?;
-    let key = unlock_any(device, header.metadata(), existing, &options.resources)?;
+    let key =
+        unlock_any(device, header.metadata(), existing, options.existing, &options.resources)?;
     add(device, header.as_mut(), &key, new, options)
 }
 
-/// Replaces a key and returns the new keyslot: `new` then opens the volume and `old` no longer
-/// does.
+/// Replaces a key and returns its keyslot: `new` then opens the volume and `old` no longer does.
 ///
-/// This needs a free keyslot, because the old one is wiped and removed only after the new one is
-/// stored. After an interruption at any point, one of the two opens the volume.
+/// In LUKS2 the keyslot keeps its number, priority and tokens. This needs free space, in LUKS1 a free
+/// keyslot, because the old key is wiped only after the new one is stored. After an interruption at
+/// any point, one of the two opens the volume.
 ///
 /// # Errors
 /// As for [`add_key`].
@@ -72,9 +76,36 @@ pub fn change_key(
 ) -> Result<u32, VolumeError> {
     let new = new_passphrase(new)?;
     let mut header = read(device)?;
-    let key = unlock_any(device, header.metadata(), old, &options.resources)?;
-    let id = add(device, header.as_mut(), &key, new, options)?;
-    remove(device, header.as_mut(), key.keyslot)?;
+    let key = unlock_any(device, header.metadata(), old, options.existing, &options.resources)?;
+    let old = key.keyslot;
+    let area = header.metadata().keyslots.get(&old).and_then(Slot::area);
+    let bytes = Keyslot::material_bytes(key.key.len(), STRIPES);
+    let full = |error| match error {
+        VolumeError::Invalid(reason) => VolumeError::Invalid(format!(
+            "{reason}; or --in-place writes over the old key, where an interruption can lose both: save the header before"
+        )),
+        other => other,
+    };
+    if options.keyslot.is_none_or(|wanted| wanted == old) && header.keeps_keyslots() {
+        let place = match (header.other_area(bytes), area) {
+            (Err(VolumeError::Invalid(_)), Some(own)) if options.in_place => own,
+            (place, _) => place.map_err(full)?,
+        };
+        store(device, header.as_mut(), &key, new, (old, place), options)?;
+        if let Some(area) = area.filter(|area| *area != place) {
+            material::wipe(device, area)?;
+        }
+        return Ok(old);
+    }
+    let place = match (header.room(options.keyslot, bytes), area) {
+        (Err(VolumeError::Invalid(_)), Some(own)) if options.in_place => {
+            return store(device, header.as_mut(), &key, new, (old, own), options);
+        }
+        (place, _) => place.map_err(full)?,
+    };
+    let id = store(device, header.as_mut(), &key, new, place, options)?;
+    header.move_tokens(old, id)?;
+    remove(device, header.as_mut(), old)?;
     Ok(id)
 }
 
@@ -98,7 +129,9 @@ pub fn remove_key(
     let metadata = header.metadata();
     let id = match removal {
         Removal::Keyslot(id) => id,
-        Removal::Credentials(known) => unlock_any(device, metadata, known, resources)?.keyslot,
+        Removal::Credentials(known) => {
+            unlock_any(device, metadata, known, None, resources)?.keyslot
+        }
     };
     if !metadata.keyslots.contains_key(&id) {
         return Err(VolumeError::Invalid(format!("there is no keyslot {id}")));
@@ -130,10 +163,11 @@ fn unlock_any(
     device: &dyn BlockDevice,
     metadata: &Metadata,
     credentials: &Credentials,
+    only: Option<u32>,
     resources: &Resources<'_>,
 ) -> Result<Unlocked, VolumeError> {
     metadata.segment()?;
-    unlock(device, metadata, passphrase(credentials)?, None, resources)
+    unlock(device, metadata, passphrase(credentials)?, only, resources)
 }
 
 fn add(
@@ -143,9 +177,20 @@ fn add(
     passphrase: &[u8],
     options: &KeyOptions<'_>,
 ) -> Result<u32, VolumeError> {
-    let key_bytes = key.key.len();
-    let material = Keyslot::material_bytes(key_bytes, STRIPES);
-    let (id, area) = header.room(options.keyslot, material)?;
+    let material = Keyslot::material_bytes(key.key.len(), STRIPES);
+    let place = header.room(options.keyslot, material)?;
+    store(device, header, key, passphrase, place, options)
+}
+
+/// Stores the key in a keyslot and an area that is free.
+fn store(
+    device: &dyn BlockDevice,
+    header: &mut dyn Header,
+    key: &Unlocked,
+    passphrase: &[u8],
+    (id, area): (u32, Extent),
+    options: &KeyOptions<'_>,
+) -> Result<u32, VolumeError> {
     let slot = new_slot(header.metadata(), key, id, area, options.derivation)?;
     // Fails before anything is written if this version cannot express the keyslot.
     header.insert(&slot)?;
@@ -168,16 +213,13 @@ fn new_slot(
     metadata: &Metadata,
     key: &Unlocked,
     id: u32,
-    area: cryptbench_blockdev::Extent,
+    area: Extent,
     derivation: Derivation,
 ) -> Result<Keyslot, VolumeError> {
-    let unsupported = |what: String| VolumeError::Unsupported { what, hint: None };
-    let segment = metadata.segment()?;
-    let encryption = Spec::parse(&segment.encryption)
-        .ok_or_else(|| unsupported(format!("the encryption {:?}", segment.encryption)))?;
+    let encryption = metadata.segment()?.spec()?;
     let hash: &'static Hash = match &metadata.keyslots[&key.keyslot] {
         Slot::Usable(slot) => slot.hash,
-        Slot::Unusable { reason, .. } => return Err(unsupported(reason.clone())),
+        Slot::Unusable { reason, .. } => return Err(cannot_use(key.keyslot, reason)),
     };
     let mut salt = vec![0; 32];
     random(&mut salt)?;
@@ -191,7 +233,11 @@ fn new_slot(
         area,
         encryption,
         area_key_bytes: key.key.len(),
-        priority: Priority::Normal,
+        // What it replaces, if anything.
+        priority: match metadata.keyslots.get(&id) {
+            Some(Slot::Usable(slot)) => slot.priority,
+            _ => Priority::Normal,
+        },
     })
 }
 

@@ -33,6 +33,23 @@ pub use limits::{Limits, Resources};
 pub use open::{LuksOptions, open, open_detached, open_with};
 pub(crate) use sighting::sightings;
 
+/// The name in LUKS headers of the hash of a PRF, such as `sha256` for `sha-256`.
+#[must_use]
+pub fn hash_of(prf: &str) -> Option<&'static str> {
+    hash::Hash::of_prf(cryptbench_kdf::find(prf).ok()?).map(|hash| hash.name)
+}
+
+/// The PRF with the hash that a header calls by this name, such as `sha-256` for `sha256`.
+#[must_use]
+pub fn prf_of(hash: &str) -> Option<&'static str> {
+    hash::Hash::find(hash).and_then(hash::Hash::prf).ok().map(|prf| prf.name)
+}
+
+/// The hashes that headers can name, by the names that this program writes.
+pub fn hashes() -> impl Iterator<Item = &'static str> {
+    hash::Hash::all().iter().map(|hash| hash.name)
+}
+
 /// Version of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]

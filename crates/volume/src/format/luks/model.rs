@@ -7,7 +7,8 @@ use cryptbench_kdf::Derivation;
 
 use super::Version;
 use super::hash::Hash;
-use super::spec::Spec;
+use super::spec::{Spec, WITH};
+use super::unlock::cannot_use;
 use crate::VolumeError;
 
 /// Longest key of a volume or keyslot that is accepted, in bytes. The longest in use has 64 bytes,
@@ -146,47 +147,103 @@ pub(super) struct Segment {
     pub flags: Vec<String>,
 }
 
+impl Segment {
+    /// The cipher that it names.
+    ///
+    /// # Errors
+    /// [`VolumeError::CannotOpen`] if that is not of the form `cipher-mode`.
+    pub(super) fn spec(&self) -> Result<Spec, VolumeError> {
+        Spec::parse(&self.encryption).ok_or_else(|| VolumeError::CannotOpen {
+            what: format!("the cipher {:?}", self.encryption),
+            why: "it has no mode".to_owned(),
+            with: WITH.to_owned(),
+        })
+    }
+}
+
 impl Metadata {
     /// The only segment, if this program can open it.
     ///
     /// # Errors
-    /// [`VolumeError::Unsupported`], which names the obstacle.
+    /// [`VolumeError::CannotOpen`], which names the obstacle.
     pub(super) fn segment(&self) -> Result<&Segment, VolumeError> {
-        let refuse = |what: String, hint: Option<&str>| {
-            Err(VolumeError::Unsupported { what, hint: hint.map(str::to_owned) })
+        let format = match self.version {
+            Version::Luks1 => "LUKS1",
+            Version::Luks2 => "LUKS2",
         };
+        let refuse = |what: &str, why: &str, with: &str| {
+            Err(VolumeError::CannotOpen {
+                what: format!("{format} with {what}"),
+                why: why.to_owned(),
+                with: with.to_owned(),
+            })
+        };
+        let unknown = "this program does not know what it means";
         if let Some(name) = self.requirements.first() {
+            let named = format!("the requirement {name}");
             return match name.as_str() {
                 name if name.contains("reencrypt") => refuse(
-                    format!("LUKS2 in the middle of a re-encryption ({name})"),
-                    Some("finish it with `cryptsetup reencrypt --resume-only`"),
+                    &named,
+                    "a re-encryption is under way",
+                    "finish it with `cryptsetup reencrypt --resume-only`",
                 ),
-                "opal" => refuse("a self-encrypting OPAL drive".to_owned(), None),
-                "inline-hw-tags" => {
-                    refuse("integrity tags in the drive's sectors".to_owned(), None)
-                }
-                name => refuse(format!("the mandatory LUKS2 requirement {name:?}"), None),
+                "opal" => refuse(&named, "the drive encrypts it itself (OPAL)", WITH),
+                "inline-hw-tags" => refuse(&named, "its tags are in the drive's sectors", WITH),
+                _ => refuse(&named, unknown, WITH),
             };
         }
         let segment = match self.segments.as_slice() {
             [one] => one,
-            [] => return refuse("a LUKS2 header without a segment".to_owned(), None),
-            many => return refuse(format!("a volume of {} segments", many.len()), None),
+            [] => return refuse("no segment", "it has no data", "cryptsetup may repair it"),
+            many => {
+                return refuse(
+                    &format!("{} segments", many.len()),
+                    "a re-encryption left it so",
+                    "finish it with `cryptsetup reencrypt --resume-only`",
+                );
+            }
         };
-        if let Some(integrity) = &segment.integrity {
-            return refuse(format!("a volume with integrity protection ({integrity})"), None);
+        if let Some(name) = &segment.integrity {
+            return refuse(
+                &format!("integrity protection ({name})"),
+                "that needs dm-integrity in the kernel",
+                "cryptsetup opens it",
+            );
         }
         if let Some(flag) = segment.flags.first() {
-            return refuse(format!("a segment with the flag {flag:?}"), None);
+            return refuse(&format!("a segment with the flag {flag:?}"), unknown, WITH);
         }
+        let named = format!("a segment of type {:?}", segment.kind);
         match segment.kind.as_str() {
             "crypt" => Ok(segment),
-            "linear" => refuse("a `linear` segment, which is not encrypted,".to_owned(), None),
+            "linear" => refuse(&named, "it is not encrypted", "cryptsetup opens it"),
             kind if kind.contains("opal") => {
-                refuse(format!("a segment that the drive encrypts ({kind})"), None)
+                refuse(&named, "the drive encrypts it itself", "cryptsetup opens it")
             }
-            kind => refuse(format!("a segment of type {kind:?}"), None),
+            _ => refuse(&named, unknown, WITH),
         }
+    }
+
+    /// Why no key opens the volume here, if that shows without one.
+    ///
+    /// # Errors
+    /// [`VolumeError::CannotOpen`].
+    pub(super) fn check(&self) -> Result<(), VolumeError> {
+        let segment = self.segment()?;
+        let spec = segment.spec()?;
+        let mut checked = Ok(());
+        for id in self.keyslots_of(segment.id) {
+            checked = match &self.keyslots[&id] {
+                Slot::Usable(slot) => {
+                    spec.check(slot.key_bytes).and(slot.encryption.check(slot.area_key_bytes))
+                }
+                Slot::Unusable { reason, .. } => Err(cannot_use(id, reason)),
+            };
+            if checked.is_ok() {
+                break;
+            }
+        }
+        checked
     }
 
     /// The digest of the key in keyslot `id`, even if the key belongs to no segment (`unbound`).

@@ -10,6 +10,7 @@ use super::model::{Metadata, Slot};
 use super::spec::Spec;
 use super::store::{self, Which};
 use super::unlock::{passphrase, unlock};
+use crate::volume::{WARNING, there};
 use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
 /// How to open a LUKS volume.
@@ -51,7 +52,7 @@ pub fn open(
     }
     let options = LuksOptions {
         access: options.access,
-        keyslot: None,
+        keyslot: options.keyslot,
         secondary: options.backup_header,
         resources: Resources::new(options.tier, options.effort),
     };
@@ -96,14 +97,16 @@ fn open_volume(
     let which = if options.secondary { Which::Secondary } else { Which::Newest };
     let device = detached.unwrap_or(&*data);
     let header = store::read(device, which)?;
+    let data_size = data.size();
     let metadata = header.metadata();
     let format = metadata.version.as_str();
     let segment = metadata.segment()?;
     // A detached header, or a backup, which ends before the data that its header names.
     if detached.is_none() && (segment.offset == 0 || data.size() <= segment.offset) {
-        return Err(VolumeError::Unsupported {
-            what: "a header without data".to_owned(),
-            hint: Some("name the data as the volume, and this file with --header".to_owned()),
+        return Err(VolumeError::CannotOpen {
+            what: format!("this {format} volume, a header without data,"),
+            why: "its data is elsewhere".to_owned(),
+            with: "name the data as the volume, and this file with --header".to_owned(),
         });
     }
     let sector = u64::from(segment.sector_size);
@@ -114,10 +117,7 @@ fn open_volume(
             rest - rest % sector
         }
     };
-    let spec = Spec::parse(&segment.encryption).ok_or_else(|| VolumeError::Unsupported {
-        what: format!("the encryption {:?}", segment.encryption),
-        hint: None,
-    })?;
+    let spec = segment.spec()?;
     // Check before the key derivation, which can take seconds.
     let tried = match options.keyslot {
         Some(id) => vec![id],
@@ -141,6 +141,10 @@ fn open_volume(
             details.push(("damaged copy", format!("{} header: {problem}", copy.role)));
         }
     }
+    let whole = Extent { offset: segment.offset, len };
+    let device_of_data = Arc::clone(&data);
+    let (data, warning) = there(whole, data_size, sector, options.access)?;
+    details.extend(warning.map(|text| (WARNING, text)));
     let info = VolumeInfo {
         format,
         cipher: spec.to_string(),
@@ -148,19 +152,19 @@ fn open_volume(
         key_bytes: unlocked.key.len(),
         derivation,
         data_unit: segment.sector_size as usize,
-        size: len,
+        size: data.len,
         data_offset: segment.offset,
         details,
     };
     let mapping = Mapping {
-        data: Extent { offset: segment.offset, len },
+        data,
         cipher,
         // Tweaks count 512-byte sectors for every sector size: LUKS2 has no large-sector IVs.
         first_tweak: segment.iv_tweak,
         tweak_step: sector / SECTOR,
         protected: None,
     };
-    Volume::new(data, mapping, options.access, info)
+    Volume::new(device_of_data, mapping, options.access, info)
 }
 
 /// Checks that the cipher takes at least one of the keys.

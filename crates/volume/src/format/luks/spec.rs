@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cryptbench_cipher::{Layout, SectorCipher, Tier};
+use cryptbench_cipher::{CipherError, Layout, SectorCipher, Tier};
 
 use crate::VolumeError;
 
@@ -26,35 +26,79 @@ impl Spec {
     /// Checks that the cipher exists and takes a key of `key_bytes`.
     ///
     /// # Errors
-    /// [`VolumeError::Cipher`] if the cipher does not exist; [`VolumeError::Unsupported`] if it
-    /// takes no key of this length.
+    /// [`VolumeError::CannotOpen`].
     pub(super) fn check(&self, key_bytes: usize) -> Result<(), VolumeError> {
-        let lengths = cryptbench_cipher::dm_crypt_key_bytes(&self.cipher, &self.mode)?;
+        let lengths = cryptbench_cipher::dm_crypt_key_bytes(&self.cipher, &self.mode)
+            .map_err(|error| self.cannot(&error))?;
         if lengths.contains(&key_bytes) {
             return Ok(());
         }
         let lengths: Vec<_> = lengths.iter().map(usize::to_string).collect();
-        Err(VolumeError::Unsupported {
-            what: format!("{self} with a key of {key_bytes} bytes"),
-            hint: Some(format!("it takes {}", lengths.join(" or "))),
+        Err(VolumeError::CannotOpen {
+            what: format!("the cipher {self}"),
+            why: format!("its key has {key_bytes} bytes, and it takes {}", lengths.join(" or ")),
+            with: WITH.to_owned(),
         })
     }
 
     /// The cipher under `key` for sectors of `sector` bytes, whose tweaks count 512-byte sectors.
     ///
     /// # Errors
-    /// [`VolumeError::Cipher`] if the cipher does not exist or takes no key of this length.
+    /// [`VolumeError::CannotOpen`] if the cipher does not exist or takes no key of this length.
     pub(super) fn with_key(
         &self,
         key: &[u8],
         sector: u32,
         tier: Tier,
     ) -> Result<Box<dyn SectorCipher>, VolumeError> {
+        self.keyed(key, sector, tier).map_err(|error| self.cannot(&error))
+    }
+
+    /// [`with_key`](Self::with_key) for a cipher that a user named.
+    ///
+    /// # Errors
+    /// What is wrong with the name or the key.
+    pub(super) fn keyed(
+        &self,
+        key: &[u8],
+        sector: u32,
+        tier: Tier,
+    ) -> Result<Box<dyn SectorCipher>, CipherError> {
         let tweak_step = u64::from(sector) / super::SECTOR;
         let layout = Layout { data_unit: sector as usize, tweak_step };
-        Ok(cryptbench_cipher::dm_crypt(&self.cipher, &self.mode, key, layout, tier)?)
+        cryptbench_cipher::dm_crypt(&self.cipher, &self.mode, key, layout, tier)
+    }
+
+    fn cannot(&self, error: &CipherError) -> VolumeError {
+        let begins =
+            |name: &str| self.cipher == name || self.cipher.starts_with(&format!("{name}:"));
+        let (why, with) = if begins("paes") {
+            ("only processors of IBM Z have its keys".to_owned(), "open it there with cryptsetup")
+        } else if begins("cipher_null") {
+            ("it does not encrypt".to_owned(), "cryptsetup opens it")
+        } else if self.cipher.contains(':') && !self.cipher.starts_with("capi:") {
+            ("it has several keys".to_owned(), WITH)
+        } else if self.mode.ends_with("random") {
+            ("it needs dm-integrity for its tags".to_owned(), WITH)
+        } else {
+            let why = match error {
+                CipherError::DmCryptCipher { .. } => {
+                    "this program does not have the cipher".to_owned()
+                }
+                CipherError::DmCryptMode { .. } => "this program does not have the mode".to_owned(),
+                CipherError::EssivHash { name, .. } => {
+                    format!("this program does not have ESSIV with {name}")
+                }
+                other => other.to_string(),
+            };
+            (why, WITH)
+        };
+        VolumeError::CannotOpen { what: format!("the cipher {self}"), why, with: with.to_owned() }
     }
 }
+
+/// What opens a volume whose cipher is missing here.
+pub(super) const WITH: &str = "cryptsetup opens it where the kernel has what it needs";
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

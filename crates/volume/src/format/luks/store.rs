@@ -30,7 +30,28 @@ pub(super) trait Header {
     /// [`VolumeError::Invalid`] if there is no space.
     fn room(&self, wanted: Option<u32>, bytes: u64) -> Result<(u32, Extent), VolumeError>;
 
-    /// Adds a keyslot in the space that [`room`](Self::room) found. It will hold a key of digest 0.
+    /// Whether a keyslot can have another area, so that a changed key keeps its number.
+    fn keeps_keyslots(&self) -> bool {
+        false
+    }
+
+    /// Free space for `bytes` of key material.
+    ///
+    /// # Errors
+    /// [`VolumeError::Invalid`] if there is none.
+    fn other_area(&self, bytes: u64) -> Result<Extent, VolumeError> {
+        self.room(None, bytes).map(|(_, area)| area)
+    }
+
+    /// Has the tokens of one keyslot unlock another one, too.
+    ///
+    /// # Errors
+    /// [`VolumeError::Damaged`].
+    fn move_tokens(&mut self, _from: u32, _to: u32) -> Result<(), VolumeError> {
+        Ok(())
+    }
+
+    /// Adds a keyslot in the space that [`room`](Self::room) found, or replaces it. It will hold a key of the segment's digest.
     ///
     /// # Errors
     /// [`VolumeError::Invalid`] if this version cannot express the keyslot.
@@ -74,9 +95,11 @@ pub(super) fn read(device: &dyn BlockDevice, which: Which) -> Result<Box<dyn Hea
     match version {
         Some(1) => Ok(Box::new(v1::Header::read(device)?)),
         Some(2) | None => Ok(Box::new(v2::Header::read(device, which)?)),
-        Some(version) => {
-            Err(VolumeError::Unsupported { what: format!("LUKS version {version}"), hint: None })
-        }
+        Some(version) => Err(VolumeError::CannotOpen {
+            what: format!("LUKS version {version}"),
+            why: "this program knows versions 1 and 2".to_owned(),
+            with: "a newer cryptsetup may open it".to_owned(),
+        }),
     }
 }
 

@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 use super::limits::{Budget, Resources};
 use super::material;
 use super::model::{Digest, Metadata, Slot};
+use super::spec::WITH;
 use crate::{Credentials, VolumeError};
 
 /// A volume key and the keyslot that held it.
@@ -50,7 +51,7 @@ pub(super) fn new_passphrase(credentials: &Credentials) -> Result<&[u8], VolumeE
 /// `ignore`.
 ///
 /// # Errors
-/// [`VolumeError::NoKeyFits`]; [`VolumeError::Unsupported`] if no keyslot could be tried;
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::CannotOpen`] if no keyslot could be tried;
 /// [`VolumeError::Stopped`].
 pub(super) fn unlock(
     device: &dyn BlockDevice,
@@ -95,6 +96,12 @@ pub(super) fn unlock(
     }
 }
 
+/// The error for a keyslot that is not understood.
+pub(super) fn cannot_use(id: u32, why: &str) -> VolumeError {
+    let what = format!("keyslot {id}");
+    VolumeError::CannotOpen { what, why: why.to_owned(), with: WITH.to_owned() }
+}
+
 fn attempt(
     device: &dyn BlockDevice,
     metadata: &Metadata,
@@ -104,20 +111,20 @@ fn attempt(
     resources: &Resources<'_>,
     budget: &Budget,
 ) -> Result<Option<LockedBytes>, VolumeError> {
-    let unsupported = |reason: &str| VolumeError::Unsupported {
-        what: format!("keyslot {id}: {reason}"),
-        hint: None,
-    };
     let slot = match &metadata.keyslots[&id] {
         Slot::Usable(slot) => slot,
-        Slot::Unusable { reason, .. } => return Err(unsupported(reason)),
+        Slot::Unusable { reason, .. } => return Err(cannot_use(id, reason)),
     };
     if slot.priority == super::model::Priority::Ignore && !named {
-        return Err(unsupported("its priority is `ignore`; name the keyslot to use it"));
+        return Err(VolumeError::CannotOpen {
+            what: format!("keyslot {id}"),
+            why: "its priority is `ignore`".to_owned(),
+            with: format!("--key-slot {id} uses it nevertheless"),
+        });
     }
-    let digest = metadata.digest_of(id).ok_or_else(|| unsupported("it has no digest"))?;
+    let digest = metadata.digest_of(id).ok_or_else(|| cannot_use(id, "it has no digest"))?;
     if digest.segments.is_empty() {
-        return Err(unsupported("its key belongs to no segment"));
+        return Err(cannot_use(id, "its key belongs to no segment"));
     }
     let key = material::read(device, slot, passphrase, resources, budget)?;
     Ok(matches(digest, &key, resources, budget)?.then_some(key))
@@ -133,9 +140,10 @@ pub(super) fn matches(
     resources: &Resources<'_>,
     budget: &Budget,
 ) -> Result<bool, VolumeError> {
-    let derivation = digest.derivation.as_ref().map_err(|reason| VolumeError::Unsupported {
-        what: format!("the digest of the volume key: {reason}"),
-        hint: None,
+    let derivation = digest.derivation.as_ref().map_err(|why| VolumeError::CannotOpen {
+        what: "the volume key".to_owned(),
+        why: format!("its digest cannot be computed: {why}"),
+        with: WITH.to_owned(),
     })?;
     budget.spend(derivation, digest.value.len())?;
     let mut value = Zeroizing::new(vec![0; digest.value.len()]);

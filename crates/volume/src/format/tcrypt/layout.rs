@@ -3,7 +3,8 @@
 use cryptbench_blockdev::Extent;
 
 use super::header::{DATA_UNIT, HEADER_BYTES, Header};
-use crate::VolumeError;
+use crate::volume::there;
+use crate::{Access, VolumeError};
 
 /// Bytes reserved for one header, which takes the first 512; the rest is random.
 pub(super) const AREA: u64 = 64 * 1024;
@@ -30,6 +31,8 @@ pub(super) enum Slot {
     HiddenLegacy,
     /// An encrypted system's, in sector 62 of the disk.
     System,
+    /// An encrypted system's, in a file of its own or on the disk from which a partition was copied.
+    Elsewhere,
 }
 
 impl Slot {
@@ -67,6 +70,8 @@ impl Slot {
             Self::HiddenBackup => size.checked_sub(AREA)?,
             Self::HiddenLegacy => size.checked_sub(HIDDEN_LEGACY)?,
             Self::System => SYSTEM,
+            // A saved header is a sector alone.
+            Self::Elsewhere => SYSTEM * u64::from(size > SYSTEM),
         };
         (offset + HEADER_BYTES as u64 <= size).then_some(offset)
     }
@@ -78,7 +83,7 @@ impl Slot {
             Self::Backup => Some(Self::Primary),
             Self::Hidden => Some(Self::HiddenBackup),
             Self::HiddenBackup => Some(Self::Hidden),
-            Self::HiddenLegacy | Self::System => None,
+            Self::HiddenLegacy | Self::System | Self::Elsewhere => None,
         }
     }
 
@@ -96,7 +101,7 @@ impl Slot {
     /// The parts of a host that belong to headers: the group with this slot, and for header versions
     /// from 4 on the other group, too. An encrypted system leaves the first track to boot loaders.
     pub(super) fn parts(self, size: u64, version: u16) -> Vec<Extent> {
-        if self == Self::System {
+        if matches!(self, Self::System | Self::Elsewhere) {
             return vec![self.sector(size)];
         }
         let first = Extent { offset: 0, len: GROUP.min(size) };
@@ -113,16 +118,26 @@ impl Slot {
             Self::HiddenBackup => "hidden, backup",
             Self::HiddenLegacy => "hidden, at the end",
             Self::System => "system",
+            Self::Elsewhere => "system, elsewhere",
         }
     }
+}
+
+/// As [`extent`], of a host that has all of it.
+///
+/// # Errors
+/// As for [`extent`]; [`VolumeError::CannotOpen`] if the host is cut short.
+pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, VolumeError> {
+    let data = extent(header, slot, size)?;
+    there(data, size, DATA_UNIT, Access::ReadWrite).map(|(data, _)| data)
 }
 
 /// The encrypted area that a header in `slot` describes, on a host of `size` bytes.
 ///
 /// # Errors
-/// [`VolumeError::Damaged`] if the area is empty, extends beyond the host or is not aligned to
-/// 512-byte units; [`VolumeError::Unsupported`] if an in-place encryption is unfinished.
-pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, VolumeError> {
+/// [`VolumeError::Damaged`] if the area is empty or is not aligned to 512-byte units. It may reach
+/// beyond the end of a host that is cut short; [`VolumeError::Unsupported`] if an in-place encryption is unfinished.
+pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, VolumeError> {
     let damaged = |reason: String| VolumeError::Damaged { format: header.product.format(), reason };
     let Extent { offset, len } = match (slot, header.version) {
         // TrueCrypt 1 to 5 derive the sizes from that of the host.
@@ -145,10 +160,8 @@ pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, Vol
             "{len} bytes of data at {offset} are not whole 512-byte units"
         )));
     }
-    if offset.checked_add(len).is_none_or(|end| end > size) {
-        return Err(damaged(format!(
-            "{len} bytes of data at {offset} do not fit into {size} bytes"
-        )));
+    if offset.checked_add(len).is_none() {
+        return Err(damaged(format!("{len} bytes of data at {offset}")));
     }
     // An encrypted system's header lies before its data but within the range that the data's offset
     // counts.

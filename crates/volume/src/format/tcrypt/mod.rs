@@ -23,6 +23,6 @@ pub use backup::{HeaderSource, backup_headers, restore_headers};
 pub use change::{HeaderOptions, change_credentials};
 pub use create::{CreateOptions, Fill, HiddenPlace, create, create_hidden};
 pub use header::{ENCRYPTED_BYTES, Header, Product, SALT_BYTES, SecretBytes};
-pub use open::open;
+pub use open::{open, open_partition};
 pub use scheme::{XtsScheme, schemes};
 pub use seal::Progress;

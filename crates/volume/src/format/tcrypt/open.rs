@@ -8,6 +8,7 @@ use cryptbench_kdf::Derivation;
 use super::header::{DATA_UNIT, Product};
 use super::layout::{self, Slot};
 use super::unlock::{Request, Unlocked, unlock};
+use crate::volume::{WARNING, there};
 use crate::{Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
 /// Opens the VeraCrypt or TrueCrypt volume on `device`; `options.format` may name one of the two.
@@ -37,7 +38,9 @@ pub fn open(
         effort: options.effort,
     };
     let unlocked = unlock(&*device, credentials, &request)?;
-    let data = layout::data(&unlocked.header, unlocked.slot, device.size())?;
+    let data = layout::extent(&unlocked.header, unlocked.slot, device.size())?;
+    let (data, warning) =
+        there(data, device.size(), unlocked.header.sector() as u64, options.access)?;
     let protected = match options.protect_hidden {
         None => None,
         Some(hidden) => {
@@ -55,7 +58,45 @@ pub fn open(
         tweak_step: 1,
         protected,
     };
-    let info = info(&unlocked, &mapping)?;
+    let mut info = info(&unlocked, &mapping)?;
+    info.details.extend(warning.map(|text| (WARNING, text)));
+    let sector = unlocked.header.sector();
+    Volume::new(device, mapping, options.access, info)?.with_sector(sector)
+}
+
+/// Opens the partition of an encrypted system that was copied without its disk. The header is on the disk, or in a file with
+/// its sector 62.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_partition(
+    header: &dyn BlockDevice,
+    device: Arc<dyn BlockDevice>,
+    credentials: &Credentials,
+    options: &OpenOptions<'_>,
+) -> Result<Volume, VolumeError> {
+    let request = Request {
+        products: &[Product::TrueCrypt, Product::VeraCrypt],
+        slots: &[Slot::Elsewhere],
+        prf: options.prf,
+        tier: options.tier,
+        effort: options.effort,
+    };
+    let unlocked = unlock(header, credentials, &request)?;
+    let on_disk = layout::extent(&unlocked.header, unlocked.slot, header.size())?;
+    let whole = Extent { offset: 0, len: on_disk.len };
+    let (data, warning) = there(whole, device.size(), DATA_UNIT, options.access)?;
+    let mapping = Mapping {
+        data,
+        cipher: unlocked.scheme.keyed(&unlocked.header.keys, options.tier)?,
+        // As they were counted on the disk.
+        first_tweak: unlocked.scheme.first_tweak(on_disk.offset),
+        tweak_step: 1,
+        protected: None,
+    };
+    let mut info = info(&unlocked, &mapping)?;
+    info.details.push(("partition", format!("from byte {} of its disk", on_disk.offset)));
+    info.details.extend(warning.map(|text| (WARNING, text)));
     let sector = unlocked.header.sector();
     Volume::new(device, mapping, options.access, info)?.with_sector(sector)
 }

@@ -120,7 +120,7 @@ fn derivations(
     if old && request.products.len() > 1 && (pim.is_some() || password.len() > password::SHORT) {
         return Ok(Vec::new());
     }
-    let kind = kind(product, slot == Slot::System);
+    let kind = kind(product, matches!(slot, Slot::System | Slot::Elsewhere));
     match request.prf {
         None => Ok(pim::derivations(kind, pim)?),
         Some(name) => match pim::derivation(kind, function(name)?, pim) {
@@ -201,7 +201,11 @@ fn no_key_fits(tried: bool, sectors: &[(Slot, Vec<u8>)], request: &Request<'_>) 
             ", or not a {names} volume; a hidden volume, or the backup of a damaged header, has to be \
              asked for"
         )),
-        [Slot::System] => message.push_str(&format!(", or not a disk with a {names} system")),
+        [Slot::System] => message.push_str(&format!(
+            ", or not a disk with a {names} system; a partition alone needs --header with its disk, or a copy of the disk's \
+             sector 62"
+        )),
+        [Slot::Elsewhere] => message.push_str(&format!(", or not the header of a {names} system")),
         _ if request.slots[0].is_hidden() => {
             message.push_str(&format!(", or no {names} hidden volume is here"));
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
 use cryptbench_volume::detect::{Kind, detect};
 use cryptbench_volume::format::bitlocker::{Method, create, info};
-use cryptbench_volume::{Credentials, OpenOptions, Secret, VolumeError, open};
+use cryptbench_volume::{Access, Credentials, OpenOptions, Secret, VolumeError, open};
 
 use super::volumes::{
     KIB, PASSWORD, RECOVERY, SIZE, contents, create_options, open_bytes, open_writable,
@@ -133,7 +133,14 @@ fn until_the_boot_sector_is_written_there_is_no_volume() {
     let mut bytes = volume();
     bytes[..512].fill(0);
     let device = Arc::new(MemoryDevice::new(bytes));
-    let options = OpenOptions { format: Some("bitlocker"), ..options() };
-    let refused = open(device, &passphrase(PASSWORD), &options).unwrap_err();
+    let refused = info(&*device).unwrap_err();
     assert!(matches!(refused, VolumeError::NotThisFormat { .. }), "{refused}");
+    // Unless somebody says that there is one.
+    let options = OpenOptions { format: Some("bitlocker"), access: Access::ReadWrite, ..options() };
+    let opened = open(Arc::clone(&device) as _, &passphrase(PASSWORD), &options).unwrap();
+    assert!(opened.is_read_only());
+    let mut bytes = device.contents();
+    bytes.iter_mut().for_each(|byte| *byte &= 0x7f);
+    let refused = open(Arc::new(MemoryDevice::new(bytes)), &passphrase(PASSWORD), &options);
+    assert!(matches!(refused, Err(VolumeError::NotThisFormat { .. })));
 }

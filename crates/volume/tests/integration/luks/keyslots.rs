@@ -263,7 +263,15 @@ fn what_another_program_keeps_in_the_metadata_survives() {
     assert_eq!(after["config"], before["config"]);
     assert_eq!(after["later"], before["later"]);
     assert_eq!(after["tokens"]["0"]["future"], before["tokens"]["0"]["future"]);
-    // The token's keyslot is gone, so the token refers to none.
+    // The keyslot keeps its number, and so its token.
+    assert_eq!(after["tokens"]["0"]["keyslots"], serde_json::json!(["0"]));
+    let moved = KeyOptions { keyslot: Some(3), ..key_options() };
+    change_key(&*device, &passphrase("new"), &passphrase("newer"), &moved).unwrap();
+    let after = crate::luks::hostile::json(&device);
+    assert_eq!(after["tokens"]["0"]["keyslots"], serde_json::json!(["3"]));
+    let removal = Removal::Keyslot(3);
+    remove_key(&*device, removal, true, &resources()).unwrap();
+    let after = crate::luks::hostile::json(&device);
     assert_eq!(after["tokens"]["0"]["keyslots"], serde_json::json!([]));
     assert_eq!(info(&*device).unwrap().tokens, ["systemd-tpm2"]);
 }

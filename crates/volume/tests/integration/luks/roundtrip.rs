@@ -147,7 +147,7 @@ fn a_detached_header_opens_with_its_data_and_not_alone() {
         let again = open_detached(&*header, data.clone(), &first, &writable()).unwrap();
         assert_eq!(contents(&again)[512..1536], pattern(1024));
         let alone = open_with(header, &first, &writable());
-        assert!(matches!(alone, Err(VolumeError::Unsupported { .. })));
+        assert!(matches!(alone, Err(VolumeError::CannotOpen { .. })));
     }
 }
 
@@ -185,7 +185,7 @@ fn options_that_make_no_sense_change_nothing() {
             label: "forty-eight bytes of label, which is one too many",
             ..defaults.clone()
         },
-        CreateOptions { derivation: pbkdf2("streebog-512", 1000), ..defaults },
+        CreateOptions { hash: "tiger", ..defaults },
         CreateOptions { derivation: argon2(Argon2Kind::Id), ..cheap(Version::Luks1) },
         CreateOptions { derivation: pbkdf2("sha-512", 1000), ..cheap(Version::Luks1) },
         CreateOptions { sector_size: 4096, ..cheap(Version::Luks1) },

@@ -44,7 +44,13 @@ pub fn cheap(version: Version) -> CreateOptions<'static> {
 }
 
 pub fn key_options() -> KeyOptions<'static> {
-    KeyOptions { keyslot: None, derivation: pbkdf2("sha-256", 1000), resources: resources() }
+    KeyOptions {
+        keyslot: None,
+        existing: None,
+        in_place: false,
+        derivation: pbkdf2("sha-256", 1000),
+        resources: resources(),
+    }
 }
 
 pub fn writable() -> LuksOptions<'static> {

@@ -76,7 +76,7 @@ fn what_does_not_fit_says_what_to_check() {
     let truecrypt = OpenOptions { format: Some("truecrypt"), ..sha512 };
     assert!(matches!(refusal(&right, &truecrypt), VolumeError::Kdf(_)));
     assert!(matches!(refusal(&credentials("", None), &sha512), VolumeError::Invalid(_)));
-    let unknown = OpenOptions { prf: Some("md5"), ..options() };
+    let unknown = OpenOptions { prf: Some("md4"), ..options() };
     assert!(matches!(refusal(&right, &unknown), VolumeError::Kdf(_)));
     let unknown = OpenOptions { format: Some("zip"), ..options() };
     assert!(matches!(refusal(&right, &unknown), VolumeError::Invalid(_)));

@@ -108,7 +108,8 @@ pub(super) fn set_keyslot(raw: &mut [u8], slot: &Keyslot, hash: &str) -> Result<
     let Derivation::Pbkdf2 { prf, iterations } = slot.derivation else {
         return Err(invalid(format!("LUKS1 has no {}", slot.derivation.name())));
     };
-    if !Hash::of_prf(prf).is_some_and(|used| used.name.eq_ignore_ascii_case(hash)) {
+    let named = Hash::find(hash).map_err(invalid)?;
+    if Hash::of_prf(prf).is_none_or(|used| used.name != named.name) {
         return Err(invalid(format!(
             "all keyslots of this LUKS1 header use {hash}, so {} cannot be used",
             prf.name

@@ -11,7 +11,7 @@ use super::json::{self as metadata_json, MOST_KEYSLOTS};
 use crate::VolumeError;
 use crate::format::luks::hash::Hash;
 use crate::format::luks::info::CopyInfo;
-use crate::format::luks::model::{Keyslot, Metadata, Slot};
+use crate::format::luks::model::{Keyslot, Metadata, Priority, Slot};
 use crate::format::luks::store::{Which, io};
 use crate::format::luks::{ALIGNMENT, Version};
 
@@ -177,7 +177,16 @@ impl crate::format::luks::store::Header for Header {
                 VolumeError::Invalid("all keyslots are in use; remove one first".to_owned())
             })?,
         };
-        let mut areas: Vec<_> = used.values().filter_map(Slot::area).collect();
+        Ok((id, self.other_area(bytes)?))
+    }
+
+    fn keeps_keyslots(&self) -> bool {
+        true
+    }
+
+    fn other_area(&self, bytes: u64) -> Result<Extent, VolumeError> {
+        let used = self.metadata.keyslots.values();
+        let mut areas: Vec<_> = used.filter_map(Slot::area).collect();
         areas.sort_by_key(|area| area.offset);
         let len = bytes.next_multiple_of(ALIGNMENT);
         let mut offset = 2 * self.binary.hdr_size;
@@ -191,12 +200,26 @@ impl crate::format::luks::store::Header for Header {
             let reason = "the keyslots area is full; remove a keyslot first".to_owned();
             return Err(VolumeError::Invalid(reason));
         }
-        Ok((id, Extent { offset, len }))
+        Ok(Extent { offset, len })
+    }
+
+    fn move_tokens(&mut self, from: u32, to: u32) -> Result<(), VolumeError> {
+        let (from, to) = (json!(from.to_string()), json!(to.to_string()));
+        self.change(|root| {
+            for token in root.get_mut("tokens")?.as_object_mut()?.values_mut() {
+                if let Some(all) = token.get_mut("keyslots").and_then(Value::as_array_mut)
+                    && all.contains(&from)
+                {
+                    all.push(to.clone());
+                }
+            }
+            Some(())
+        })
     }
 
     fn insert(&mut self, slot: &Keyslot) -> Result<(), VolumeError> {
         let id = slot.id.to_string();
-        let keyslot = json!({
+        let mut keyslot = json!({
             "type": "luks2",
             "key_size": slot.key_bytes,
             "af": { "type": "luks1", "stripes": slot.stripes, "hash": slot.hash.name },
@@ -209,6 +232,11 @@ impl crate::format::luks::store::Header for Header {
             },
             "kdf": kdf(slot)?,
         });
+        match slot.priority {
+            Priority::Normal => {}
+            Priority::Ignore => keyslot["priority"] = json!(0),
+            Priority::Prefer => keyslot["priority"] = json!(2),
+        }
         let segment = self.metadata.segment()?.id.to_string();
         self.change(|root| {
             root["keyslots"].as_object_mut()?.insert(id.clone(), keyslot);
@@ -216,7 +244,10 @@ impl crate::format::luks::store::Header for Header {
             let ours = |digest: &&mut Value| {
                 digest["segments"].as_array().is_some_and(|all| all.contains(&json!(segment)))
             };
-            digests.values_mut().find(ours)?["keyslots"].as_array_mut()?.push(json!(id));
+            let keyslots = digests.values_mut().find(ours)?["keyslots"].as_array_mut()?;
+            if !keyslots.contains(&json!(id)) {
+                keyslots.push(json!(id));
+            }
             Some(())
         })
     }

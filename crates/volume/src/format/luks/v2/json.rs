@@ -137,6 +137,12 @@ fn keyslot(id: u32, raw: RawKeyslot) -> Result<Slot, String> {
         }
     };
     let extent = Extent { offset: area.extent.offset.0, len: area.extent.size.0 };
+    if af.kind == "luks1" && af.hash.is_empty() {
+        return Err("its splitter names no hash".to_owned());
+    }
+    if kdf.kind == "pbkdf2" && kdf.hash.is_none() {
+        return Err("its KDF names no hash".to_owned());
+    }
     let usable = || -> Result<_, String> {
         if af.kind != "luks1" {
             return Err(format!("the splitter {:?} is unknown", af.kind));
@@ -211,6 +217,10 @@ fn segment(id: u32, raw: RawSegment, header_end: u64) -> Result<Segment, String>
             "its data at {offset} overlaps the header, which ends at {header_end}"
         ));
     }
+    if raw.kind == "crypt" && (raw.sector_size.is_none() || raw.iv_tweak.is_none()) {
+        let field = if raw.iv_tweak.is_none() { "iv_tweak" } else { "sector_size" };
+        return Err(format!("it lacks {field}, without which its data cannot be decrypted"));
+    }
     let sector_size = raw.sector_size.unwrap_or(512);
     if !(512..=4096).contains(&sector_size) || !sector_size.is_power_of_two() {
         return Err(format!("its sectors cannot have {sector_size} bytes"));
@@ -235,6 +245,9 @@ fn segment(id: u32, raw: RawSegment, header_end: u64) -> Result<Segment, String>
 }
 
 fn digest(raw: RawDigest) -> Result<Digest, String> {
+    if raw.kind == "pbkdf2" && raw.hash.is_none() {
+        return Err("it names no hash".to_owned());
+    }
     let derivation = || -> Result<Derivation, String> {
         if raw.kind != "pbkdf2" {
             return Err(format!("the type {:?} is unknown", raw.kind));

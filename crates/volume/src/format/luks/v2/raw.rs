@@ -11,7 +11,6 @@ use super::json::MOST_KEYSLOTS;
 #[derive(Deserialize)]
 pub(super) struct Root {
     pub keyslots: BTreeMap<Id, RawKeyslot>,
-    #[serde(default)]
     pub tokens: BTreeMap<Id, RawToken>,
     pub segments: BTreeMap<Id, RawSegment>,
     pub digests: BTreeMap<Id, RawDigest>,

@@ -1,0 +1,96 @@
+//! CTR, CFB, OFB and PCBC over any block kernel, as Linux's crypto API has them. No disk should be encrypted so: equal IVs show
+//! what two versions of a sector have in common. They exist only to open volumes that use them.
+
+use super::iv::Ivs;
+use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
+
+/// How blocks follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feedback {
+    /// The IV, a big-endian number, counts up (NIST SP 800-38A, 6.5).
+    Ctr,
+    /// The ciphertext before, enciphered, is added (6.3).
+    Cfb,
+    /// The IV is enciphered again and again (6.4).
+    Ofb,
+    /// Plaintext and ciphertext before are added (Meyer and Matyas, "Cryptography", 1982).
+    Pcbc,
+}
+
+/// A block cipher with feedback, one unit after the other.
+pub(crate) struct WithFeedback<const N: usize> {
+    pub(crate) cipher: Box<dyn BlockKernel<N>>,
+    pub(crate) ivs: Ivs<N>,
+    pub(crate) feedback: Feedback,
+}
+
+impl<const N: usize> WithFeedback<N> {
+    fn transform<const ENCRYPT: bool>(&self, run: Run, data: &mut [u8]) {
+        for (index, unit) in data.chunks_mut(run.layout.data_unit).enumerate() {
+            let mut chain = [[0; N]];
+            self.ivs.fill(run.after(index), &mut chain);
+            for block in unit.as_chunks_mut::<N>().0 {
+                self.step::<ENCRYPT>(&mut chain[0], block);
+            }
+        }
+    }
+
+    fn step<const ENCRYPT: bool>(&self, chain: &mut [u8; N], block: &mut [u8; N]) {
+        let before = *block;
+        let mut mask = [*chain];
+        match self.feedback {
+            Feedback::Ctr | Feedback::Cfb | Feedback::Ofb => {
+                self.cipher.encrypt(&mut mask);
+                add(block, &mask[0]);
+            }
+            Feedback::Pcbc if ENCRYPT => {
+                add(block, chain);
+                self.cipher.encrypt(std::slice::from_mut(block));
+            }
+            Feedback::Pcbc => {
+                self.cipher.decrypt(std::slice::from_mut(block));
+                add(block, chain);
+            }
+        }
+        match self.feedback {
+            Feedback::Ctr => {
+                for byte in chain.iter_mut().rev() {
+                    *byte = byte.wrapping_add(1);
+                    if *byte != 0 {
+                        break;
+                    }
+                }
+            }
+            Feedback::Cfb => *chain = if ENCRYPT { *block } else { before },
+            Feedback::Ofb => *chain = mask[0],
+            Feedback::Pcbc => {
+                *chain = before;
+                add(chain, block);
+            }
+        }
+    }
+}
+
+impl<const N: usize> UnitKernel for WithFeedback<N> {
+    fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
+        self.transform::<true>(run, buffer.copied());
+    }
+
+    fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
+        self.transform::<false>(run, buffer.copied());
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        tell(&*self.cipher, visit);
+        self.cipher.visit_keys(visit);
+        self.ivs.visit_keys(visit);
+    }
+
+    fn name(&self) -> &'static str {
+        self.cipher.name()
+    }
+}
+
+fn add<const N: usize>(block: &mut [u8; N], other: &[u8; N]) {
+    block.iter_mut().zip(other).for_each(|(byte, other)| *byte ^= other);
+}

@@ -1,0 +1,77 @@
+//! CBC with IVs of loop-AES (Linux, drivers/md/dm-crypt.c, `lmk`): MD5 of a unit's plaintext after its first 16 bytes, and of its
+//! number. So a change within a unit changes all of its ciphertext.
+
+use md5::block_api::compress;
+
+use super::cbc::Cbc;
+use super::iv::Ivs;
+use super::whitening::Whitening;
+use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit};
+
+/// Bytes of a data unit: dm-crypt takes no others.
+pub(crate) const UNIT: usize = 512;
+
+/// Bytes at the start of a unit that its IV does not depend on.
+const LEFT_OUT: usize = 16;
+
+/// Data units enciphered together.
+const TOGETHER: usize = 64;
+
+/// A block cipher in CBC with such IVs.
+pub(crate) struct Lmk<const N: usize>(Cbc<N>);
+
+impl<const N: usize> Lmk<N> {
+    pub(crate) fn new(cipher: Box<dyn BlockKernel<N>>) -> Self {
+        Self(Cbc { cipher, ivs: Ivs::Null, whitening: Whitening::None })
+    }
+}
+
+impl<const N: usize> UnitKernel for Lmk<N> {
+    fn encrypt_units(&self, run: Run, mut buffer: Buffer<'_>) {
+        let together = self.0.cipher.parallel().clamp(1, TOGETHER);
+        let total = buffer.len() / UNIT;
+        let mut ivs = [[0; N]; TOGETHER];
+        for first in (0..total).step_by(together) {
+            let end = total.min(first + together);
+            let mut part = buffer.part(first * UNIT..end * UNIT);
+            let ivs = &mut ivs[..end - first];
+            for ((index, iv), unit) in ivs.iter_mut().enumerate().zip(part.src().chunks(UNIT)) {
+                *iv = iv_of(unit, run.after(first + index).first as u64);
+            }
+            let whole = 0..part.len();
+            self.0.cipher.encrypt_chains(ivs, part.part(whole));
+        }
+    }
+
+    fn decrypt_units(&self, run: Run, mut buffer: Buffer<'_>) {
+        let whole = 0..buffer.len();
+        self.0.decrypt_units(run, buffer.part(whole));
+        for (index, unit) in buffer.dst().chunks_mut(UNIT).enumerate() {
+            let iv: [u8; N] = iv_of(unit, run.after(index).first as u64);
+            unit.iter_mut().zip(iv).for_each(|(byte, other)| *byte ^= other);
+        }
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        self.0.visit_keys(visit);
+    }
+
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+}
+
+/// The start of MD5's state after whole blocks, without its padding.
+fn iv_of<const N: usize>(unit: &[u8], number: u64) -> [u8; N] {
+    let mut blocks = [0; UNIT];
+    blocks[..UNIT - LEFT_OUT].copy_from_slice(&unit[LEFT_OUT..]);
+    let end = &mut blocks[UNIT - LEFT_OUT..];
+    // 56 bits of the number, a bit that pads it, and a length that no digest has.
+    let number = number & 0x00ff_ffff_ffff_ffff | 1 << 63;
+    end[..8].copy_from_slice(&number.to_le_bytes());
+    end[8..12].copy_from_slice(&4024_u32.to_le_bytes());
+    // RFC 1321, 3.3.
+    let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
+    compress(&mut state, blocks.as_chunks::<64>().0);
+    std::array::from_fn(|i| state[i / 4].to_le_bytes()[i % 4])
+}

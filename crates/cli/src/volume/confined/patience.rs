@@ -1,0 +1,70 @@
+//! Shows on a terminal that the confined process still works, once that takes longer than a second.
+
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// What is shorter needs no sign.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// A wait for the confined process.
+pub(super) struct Patience {
+    since: Instant,
+    /// The file that grows while it works, and the most bytes that it will have.
+    grows: Option<(File, u64)>,
+    bar: Option<ProgressBar>,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { since: Instant::now(), grows: None, bar: None }
+    }
+}
+
+impl Patience {
+    /// For work that fills a file up to about `most` bytes.
+    pub(super) fn until(file: &File, most: u64) -> Self {
+        let regular = file.metadata().is_ok_and(|found| found.is_file());
+        let grows = file.try_clone().ok().filter(|_| regular).map(|file| (file, most));
+        Self { since: Instant::now(), grows, bar: None }
+    }
+
+    /// Shows how far the work is, if it has taken long enough.
+    pub(super) fn look(&mut self) {
+        if self.since.elapsed() < SHORT {
+            return;
+        }
+        let grows = self.grows.as_ref();
+        let bar = self.bar.get_or_insert_with(|| bar(grows.map(|(_, most)| *most)));
+        let done = grows.and_then(|(file, _)| file.metadata().ok()).map(|found| found.len());
+        match done {
+            Some(done @ 1..) => bar.set_position(done),
+            _ => bar.tick(),
+        }
+    }
+}
+
+fn bar(most: Option<u64>) -> ProgressBar {
+    let (bar, template) = match most {
+        Some(most) => (
+            ProgressBar::new(most),
+            "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+        ),
+        None => {
+            (ProgressBar::new_spinner(), "{spinner} working, {elapsed} so far (Ctrl-C ends it)")
+        }
+    };
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+impl Drop for Patience {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The table of docs/formats.md: what is opened, created and changed, made from the registries of the crates.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cryptbench_cipher::{dm_crypt_ciphers, dm_crypt_modes, essiv_hashes, legacy_ciphers};
+use cryptbench_kdf::Function;
+use cryptbench_kdf::pim::{self, VolumeKind};
+use cryptbench_volume::format::{bitlocker, luks, tcrypt};
+
+const MARK: &str = "<!-- generated: formats of volumes, by cargo xtask readme -->\n";
+const END: &str = "<!-- end of generated -->";
+
+fn page() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats.md")
+}
+
+/// A row: format, what of it, and whether that is opened, created, changed.
+type Row = (&'static str, String, bool, bool, bool);
+
+fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Each set of modes, with the ciphers that have it.
+fn luks_ciphers() -> Vec<Row> {
+    let mut sets: Vec<(&[&str], Vec<&str>)> = Vec::new();
+    for cipher in dm_crypt_ciphers() {
+        let modes = dm_crypt_modes(cipher);
+        match sets.iter_mut().find(|(known, _)| *known == modes) {
+            Some((_, ciphers)) => ciphers.push(cipher),
+            None => sets.push((modes, vec![cipher])),
+        }
+    }
+    let row = |(modes, ciphers): (&[&'static str], Vec<&'static str>)| {
+        let mut chains: Vec<(&str, Vec<&str>)> = Vec::new();
+        for mode in modes {
+            let (chain, generator) = mode.split_once('-').unwrap_or((mode, ""));
+            match chains.iter_mut().find(|(known, _)| *known == chain) {
+                Some((_, generators)) => generators.push(generator),
+                None => chains.push((chain, vec![generator])),
+            }
+        }
+        let mut alike: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+        for (chain, generators) in chains {
+            match alike.iter_mut().find(|(known, _)| *known == generators) {
+                Some((_, all)) => all.push(chain),
+                None => alike.push((generators, vec![chain])),
+            }
+        }
+        let alike = alike.iter().map(|(generators, all)| match generators.as_slice() {
+            [""] => listed(all.iter().copied()),
+            some => {
+                format!("{} with {}", listed(all.iter().copied()), listed(some.iter().copied()))
+            }
+        });
+        let text = format!("{}: {}", listed(ciphers), alike.collect::<Vec<_>>().join("; "));
+        ("LUKS", text, true, true, true)
+    };
+    sets.into_iter().map(row).collect()
+}
+
+/// The functions of a kind of volume: those that new ones can have, and those that only old ones have.
+fn functions(format: &'static str, kind: VolumeKind) -> Vec<Row> {
+    let known = |function: &Function| pim::derivation(kind, *function, None).is_ok();
+    let (new, old): (Vec<_>, Vec<_>) =
+        Function::all().filter(known).partition(|function| kind.makes_new(*function));
+    let row = |all: Vec<Function>, created| {
+        (
+            format,
+            format!("PRF: {}", listed(all.into_iter().map(Function::name))),
+            true,
+            created,
+            true,
+        )
+    };
+    vec![row(new, true), row(old, false)]
+}
+
+fn rows() -> Vec<Row> {
+    let mut rows = luks_ciphers();
+    rows.push(("LUKS", format!("`HASH` of ESSIV: {}", listed(essiv_hashes())), true, true, true));
+    rows.push(("LUKS", format!("hashes: {}", listed(luks::hashes())), true, true, true));
+    rows.push(("LUKS2", "Argon2i; Argon2id".to_owned(), true, true, true));
+    let schemes = tcrypt::schemes();
+    let labels = |both: bool| {
+        listed(schemes.iter().filter(|scheme| scheme.in_truecrypt || !both).map(|s| s.label))
+    };
+    rows.push(("VeraCrypt", format!("XTS: {}", labels(false)), true, true, true));
+    rows.extend(functions("VeraCrypt", VolumeKind::VeraCrypt { system: false }));
+    rows.push(("TrueCrypt 5 to 7", format!("XTS: {}", labels(true)), true, true, true));
+    rows.extend(functions("TrueCrypt", VolumeKind::TrueCrypt { system: false }));
+    let mut modes: Vec<(String, Vec<&str>)> = Vec::new();
+    for cipher in legacy_ciphers() {
+        let mode = cipher.mode.to_string();
+        match modes.iter_mut().find(|(known, _)| *known == mode) {
+            Some((_, ciphers)) => ciphers.push(cipher.name),
+            None => modes.push((mode, vec![cipher.name])),
+        }
+    }
+    for (mode, ciphers) in modes {
+        rows.push(("TrueCrypt 1 to 4", format!("{mode}: {}", listed(ciphers)), true, false, true));
+    }
+    let methods = bitlocker::Method::all().map(bitlocker::Method::name);
+    rows.push(("BitLocker", listed(methods), true, true, false));
+    rows
+}
+
+fn table() -> String {
+    let mut made =
+        "\n| format | | opened | created | keys changed |\n|---|---|---|---|---|\n".to_owned();
+    for (format, what, opened, created, changed) in rows() {
+        let told = |yes: bool| if yes { "yes" } else { "no" };
+        let (opened, created, changed) = (told(opened), told(created), told(changed));
+        writeln!(made, "| {format} | {what} | {opened} | {created} | {changed} |").unwrap();
+    }
+    made + "\n"
+}
+
+#[test]
+fn docs_have_the_formats_as_the_registries_do() {
+    let text = fs::read_to_string(page()).unwrap();
+    let (before, block) = text.split_once(MARK).expect("the mark");
+    let (_, after) = block.split_once(END).expect("the end of the block");
+    let made = format!("{before}{MARK}{}{END}{after}", table());
+    if std::env::var_os("CRYPTBENCH_WRITE").is_some() {
+        fs::write(page(), made).unwrap();
+    } else {
+        assert_eq!(text, made, "`cargo xtask readme` writes it");
+    }
+}

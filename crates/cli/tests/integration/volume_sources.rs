@@ -1,0 +1,154 @@
+//! Where keys, volumes and dumps come from and go to: parts of key files, directories of them, partitions of disks, dumps that
+//! go on.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use crate::sandbox::{Sandbox, skipped, text};
+
+struct Bench(Sandbox);
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Self(Sandbox::new());
+        fs::write(bench.path("old"), "old secret").unwrap();
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.target().join(name)
+    }
+
+    fn volume(&self, line: &str) -> Output {
+        let words: Vec<&str> = line.split(' ').collect();
+        self.0.run(&[&["volume"], &words[..]].concat())
+    }
+
+    fn ok(&self, line: &str) -> Vec<u8> {
+        let output = self.volume(line);
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        output.stdout
+    }
+
+    fn refused(&self, line: &str, code: i32, word: &str) {
+        let output = self.volume(line);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{line}: {said}");
+        assert!(said.contains(word), "{line}: no {word:?} in {said}");
+    }
+}
+
+#[test]
+fn a_part_of_a_key_file_and_a_directory_of_them() {
+    let bench = Bench::new();
+    let noise: Vec<u8> = (0..3000_u32).map(|i| (i * i / 7) as u8).collect();
+    fs::write(bench.path("long"), &noise).unwrap();
+    fs::write(bench.path("part"), &noise[100..164]).unwrap();
+    bench.ok("create v --format luks1 --size 3MiB --unlock-time 1ms --keyfile part");
+    let part = "--keyfile long --keyfile-offset 100 --keyfile-size 64";
+    bench.ok(&format!("info v --open {part}"));
+    bench.refused("info v --open --keyfile long --keyfile-offset 100", 7, "no key");
+    let beyond = "info v --open --keyfile long --keyfile-offset 2990 --keyfile-size 64";
+    bench.refused(beyond, 5, "only 10 bytes");
+    let change = "key change v --unlock-time 1ms --new-passphrase-file old";
+    bench.ok(&format!("{change} {part}"));
+
+    fs::create_dir_all(bench.path("keys/deeper")).unwrap();
+    for name in ["keys/one", "keys/two", "keys/.hidden", "keys/deeper/three"] {
+        fs::write(bench.path(name), name).unwrap();
+    }
+    let cheap = "--quick --prf sha-512 --pim 1 --passphrase-file old";
+    bench.ok(&format!("create t --size 1MiB {cheap} --keyfile keys"));
+    let opened = "info t --open --prf sha-512 --pim 1 --passphrase-file old";
+    bench.ok(&format!("{opened} --keyfile keys/one --keyfile keys/two"));
+    bench.refused(&format!("{opened} --keyfile keys/one"), 7, "no key");
+    fs::create_dir(bench.path("none")).unwrap();
+    bench.refused(&format!("{opened} --keyfile none"), 5, "no key files");
+    bench.refused(&format!("{opened} --keyfile keys/one --keyfile-offset 1"), 2, "from its start");
+    bench.refused("info v --open --keyfile keys", 5, "irectory");
+}
+
+#[test]
+fn a_dump_goes_on_where_it_was_interrupted() {
+    let bench = Bench::new();
+    bench.ok("create v --format luks1 --size 16MiB --unlock-time 1ms --passphrase-file old");
+    let whole = bench.ok("dump v - --passphrase-file old");
+    let dump = "dump v out --resume --passphrase-file old";
+    // Nothing yet, then the start, which ends within a piece.
+    for kept in [None, Some(9_000_001)] {
+        let _ = fs::remove_file(bench.path("out"));
+        if let Some(kept) = kept {
+            fs::write(bench.path("out.partial"), &whole[..kept]).unwrap();
+        }
+        bench.ok(dump);
+        assert!(fs::read(bench.path("out")).unwrap() == whole, "{kept:?}");
+        assert!(!bench.path("out.partial").exists());
+    }
+    bench.refused(dump, 3, "exists");
+    fs::remove_file(bench.path("out")).unwrap();
+    let mut other = whole[..9 << 20].to_vec();
+    other[8 << 20..].fill(1);
+    other[(8 << 20) - 1] ^= 1;
+    fs::write(bench.path("out.partial"), &other).unwrap();
+    bench.refused(dump, 3, "not the start of this volume");
+    assert!(fs::read(bench.path("out.partial")).unwrap() == other, "it is left as it was");
+}
+
+#[test]
+fn info_says_what_partitions_hold() {
+    let bench = Bench::new();
+    bench.ok("create v --format luks2 --size 18MiB --unlock-time 1ms --passphrase-file old");
+    let mut disk = vec![0; 1 << 20];
+    disk[446 + 4] = 0x83;
+    disk[446 + 8..446 + 12].copy_from_slice(&2048_u32.to_le_bytes());
+    disk[446 + 12..446 + 16].copy_from_slice(&(18_u32 << 11).to_le_bytes());
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    disk.extend(fs::read(bench.path("v")).unwrap());
+    fs::write(bench.path("disk"), disk).unwrap();
+    let said = text(&bench.ok("info disk"));
+    assert!(said.contains("partition 1") && said.contains("LUKS2"), "{said}");
+    let told: serde_json::Value = serde_json::from_slice(&bench.ok("info disk --json")).unwrap();
+    assert_eq!(told["partitions"][0]["kind"]["kind"], "luks");
+    assert_eq!(told["partitions"][0]["offset"], 1 << 20);
+    // A key is changed there, and nothing else is.
+    let place = "--partition 1 --passphrase-file old";
+    bench
+        .ok(&format!("key add disk {place} --new-keyfile old --unlock-time 1ms --new-prf sha-256"));
+    bench.ok(&format!("info disk --open {place}"));
+    assert!(text(&bench.ok(&format!("info disk --partition 1"))).contains("keyslot 1"));
+}
+
+#[test]
+fn a_disk_of_large_sectors_is_named_in_the_header_as_veracrypt_wants_it() {
+    let bench = Bench::new();
+    fs::write(bench.path("image"), vec![0; 2 << 20]).unwrap();
+    let image = bench.path("image");
+    let made = Command::new("losetup").args(["-f", "--show", "-b", "4096"]).arg(&image).output();
+    let Some(made) = made.ok().filter(|made| made.status.success()) else {
+        return skipped("no loop device with sectors of 4096 bytes");
+    };
+    let disk = text(&made.stdout).trim().to_owned();
+    let detached = Detached(&disk);
+    let cheap = "--prf sha-512 --pim 1 --passphrase-file old";
+    for format in ["veracrypt", "truecrypt"] {
+        let cheap =
+            if format == "veracrypt" { cheap } else { "--prf sha-512 --passphrase-file old" };
+        bench.ok(&format!("create {disk} --quick --format {format} {cheap} --destroy {disk}"));
+        let said = text(&bench.ok(&format!("info {disk} --open {cheap}")));
+        assert!(
+            said.lines().any(|line| line.starts_with("sector size") && line.ends_with("4096")),
+            "{said}"
+        );
+    }
+    drop(detached);
+}
+
+/// A loop device that is gone at the end.
+struct Detached<'a>(&'a str);
+
+impl Drop for Detached<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["-d", self.0]).status();
+    }
+}

@@ -1,0 +1,86 @@
+//! A part of a device as a device of its own: a partition, or what follows an offset.
+
+use std::io;
+use std::sync::Arc;
+
+use cryptbench_blockdev::{BlockDevice, Extent, IoTarget, check_request};
+
+use crate::VolumeError;
+
+/// A part of a device.
+pub struct Part {
+    device: Arc<dyn BlockDevice>,
+    extent: Extent,
+}
+
+impl Part {
+    /// The bytes of `extent`, or all from its offset on if its length is `None`.
+    ///
+    /// # Errors
+    /// [`VolumeError::Invalid`] if it is empty, does not begin with a sector, or reaches beyond the end.
+    pub fn new(
+        device: Arc<dyn BlockDevice>,
+        offset: u64,
+        len: Option<u64>,
+    ) -> Result<Self, VolumeError> {
+        let (size, sector) = (device.size(), device.sector() as u64);
+        let left = size.saturating_sub(offset);
+        let len = len.unwrap_or(left - left % sector);
+        let invalid = |reason: String| Err(VolumeError::Invalid(reason));
+        if !offset.is_multiple_of(sector) {
+            return invalid(format!("the offset {offset} is not a multiple of {sector} bytes"));
+        }
+        if len == 0 || len > left {
+            return invalid(format!("{len} bytes from byte {offset} are not in {size} bytes"));
+        }
+        Ok(Self { device, extent: Extent { offset, len: len - len % sector } })
+    }
+}
+
+impl BlockDevice for Part {
+    fn size(&self) -> u64 {
+        self.extent.len
+    }
+
+    fn sector(&self) -> usize {
+        self.device.sector()
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.device.is_read_only()
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        check_request(self, offset, buf.len())?;
+        self.device.read_at(self.extent.offset + offset, buf)
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        check_request(self, offset, data.len())?;
+        self.device.write_at(self.extent.offset + offset, data)
+    }
+
+    fn write_scratch(&self, offset: u64, data: &mut [u8]) -> io::Result<()> {
+        check_request(self, offset, data.len())?;
+        self.device.write_scratch(self.extent.offset + offset, data)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.device.flush()
+    }
+
+    fn discard(&self, offset: u64, len: u64) -> io::Result<()> {
+        check_request(self, offset, usize::try_from(len).map_err(io::Error::other)?)?;
+        self.device.discard(self.extent.offset + offset, len)
+    }
+
+    fn discard_zeroes(&self) -> bool {
+        self.device.discard_zeroes()
+    }
+
+    fn io_target(&self) -> Option<IoTarget> {
+        let below = self.device.io_target()?;
+        let offset = below.extent.offset + self.extent.offset;
+        Some(IoTarget { extent: Extent { offset, len: self.extent.len }, ..below })
+    }
+}
