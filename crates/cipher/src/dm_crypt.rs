@@ -1,7 +1,7 @@
 //! Ciphers as dm-crypt specifies them and LUKS headers carry them: `aes` with `xts-plain64`.
 //!
 //! The table lists what Linux's dm-crypt supports and LUKS volumes are known to use. It omits
-//! authenticated modes, `random` IVs, several keys (`aes:64`) and `cipher_null`. `cbc-eboiv` and
+//! authenticated modes, `random` and `tcw` IVs, several keys (`aes:64`) and `cipher_null`. `cbc-eboiv` and
 //! `cbc-elephant` are BitLocker's.
 
 mod capi;
@@ -145,8 +145,6 @@ enum AnyMode {
     Feedback(Feedback, Iv),
     /// CBC with the IVs of loop-AES.
     Lmk,
-    /// CBC with the IVs and the whitening of TrueCrypt up to 4.0, whose seeds end the key.
-    Tcw,
 }
 
 #[derive(Clone, Copy)]
@@ -166,9 +164,6 @@ enum Tweak {
     Benbi,
     Null,
 }
-
-/// Bytes of TrueCrypt's whitening in the key.
-const WHITENING: usize = 16;
 
 /// The ciphers that [`dm_crypt`] knows, by their names in Linux's crypto API.
 pub fn dm_crypt_ciphers() -> impl Iterator<Item = &'static str> {
@@ -288,22 +283,14 @@ fn unfused<const N: usize>(
             Box::new(WithFeedback { cipher: blocks(key, tier), ivs, feedback })
         }
         AnyMode::Lmk => Box::new(Lmk::new(blocks(key, tier))),
-        AnyMode::Tcw => {
-            let (key, end) = key.split_at(key.len() - N - WHITENING);
-            let mut seed = Zeroizing::new([0; N]);
-            let mut whitening = Zeroizing::new([0; WHITENING]);
-            seed.copy_from_slice(&end[..N]);
-            whitening.copy_from_slice(&end[N..]);
-            let whitening = Whitening::Sector(whitening);
-            Box::new(Cbc { cipher: blocks(key, tier), ivs: Ivs::Seeded(seed), whitening })
-        }
         AnyMode::Ecb => Box::new(Ecb(blocks(key, tier))),
     }
 }
 
 impl Spec {
     fn parse(cipher: &str, mode: &str) -> Result<Self, CipherError> {
-        let whole = format!("{cipher}-{mode}");
+        // LUKS1 can have a specification in the API's words as the cipher alone.
+        let whole = if mode.is_empty() { cipher.to_owned() } else { format!("{cipher}-{mode}") };
         match capi::translated(&whole) {
             Some((cipher, mode)) => Self::of(&cipher, &mode, whole),
             None => Self::of(cipher, mode, whole),
@@ -338,16 +325,14 @@ impl Spec {
     fn has_short_units(&self) -> bool {
         matches!(
             self.chosen,
-            Chosen::Narrow { mode: AnyMode::Lmk | AnyMode::Tcw, .. }
-                | Chosen::Wide { mode: Mode::Any(AnyMode::Lmk | AnyMode::Tcw), .. }
+            Chosen::Narrow { mode: AnyMode::Lmk, .. }
+                | Chosen::Wide { mode: Mode::Any(AnyMode::Lmk), .. }
         )
     }
 
     fn key_bytes(&self) -> Vec<usize> {
         let lengths = self.algorithm.key_bytes.iter();
         let whole = |&bytes: &usize| match self.chosen {
-            Chosen::Narrow { mode: AnyMode::Tcw, .. } => bytes + narrow::BLOCK + WHITENING,
-            Chosen::Wide { mode: Mode::Any(AnyMode::Tcw), .. } => bytes + BLOCK + WHITENING,
             Chosen::Narrow { .. }
             | Chosen::Adiantum { .. }
             | Chosen::Wide { mode: Mode::Any(_) | Mode::Hctr2(_), .. } => bytes,
@@ -394,7 +379,6 @@ impl AnyMode {
             // The specification from the time when only CBC existed.
             None if mode == "plain" => Self::Cbc(Iv::Keyless(Tweak::Plain)),
             Some(("cbc", name)) if named("lmk", name) => Self::Lmk,
-            Some(("cbc", name)) if named("tcw", name) => Self::Tcw,
             Some(("cbc", name)) => Self::Cbc(Iv::parse(name, algorithm, unknown)?),
             Some(("ctr", name)) => feedback(Feedback::Ctr, name)?,
             Some(("cfb", name)) => feedback(Feedback::Cfb, name)?,

@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod confined;
+mod cost;
 mod create;
 mod dump;
 mod export;

@@ -297,6 +297,14 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     }
     Ok(match name {
         _ if longest_key(name).is_some() => (name, longest_key(name).unwrap_or_default()),
+        _ if name.split_once('-').is_some_and(|(cipher, mode)| {
+            cryptbench_cipher::dm_crypt_key_bytes(cipher, mode).is_ok()
+        }) =>
+        {
+            bail!(VolumeError::Invalid(format!(
+                "`{name}` is only opened, not created: it shows what sectors have in common"
+            )))
+        }
         _ => bail!(VolumeError::Invalid(format!(
             "LUKS has no cipher `{name}`; it has {}, and names of dm-crypt such as {}",
             known.map(|cipher| cipher.name).collect::<Vec<_>>().join(", "),
@@ -307,7 +315,7 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
 
 /// Bytes of the longest key that dm-crypt's cipher takes: AES-256 for `aes-xts-plain64`.
 fn longest_key(specification: &str) -> Option<usize> {
-    let (cipher, mode) = specification.split_once('-')?;
+    let (cipher, mode) = specification.split_once('-').filter(|(_, mode)| luks::makes_new(mode))?;
     cryptbench_cipher::dm_crypt_key_bytes(cipher, mode).ok()?.pop()
 }
 

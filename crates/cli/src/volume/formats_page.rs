@@ -25,15 +25,19 @@ fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 
 /// Each set of modes, with the ciphers that have it.
 fn luks_ciphers() -> Vec<Row> {
-    let mut sets: Vec<(&[&str], Vec<&str>)> = Vec::new();
+    let mut sets: Vec<((Vec<&str>, bool), Vec<&str>)> = Vec::new();
     for cipher in dm_crypt_ciphers() {
-        let modes = dm_crypt_modes(cipher);
-        match sets.iter_mut().find(|(known, _)| *known == modes) {
-            Some((_, ciphers)) => ciphers.push(cipher),
-            None => sets.push((modes, vec![cipher])),
+        for created in [true, false] {
+            let modes = dm_crypt_modes(cipher).iter().copied();
+            let modes: Vec<_> = modes.filter(|mode| luks::makes_new(mode) == created).collect();
+            let set = (modes, created);
+            match sets.iter_mut().find(|(known, _)| *known == set) {
+                Some((_, ciphers)) => ciphers.push(cipher),
+                None => sets.push((set, vec![cipher])),
+            }
         }
     }
-    let row = |(modes, ciphers): (&[&'static str], Vec<&'static str>)| {
+    let row = |((modes, created), ciphers): ((Vec<&'static str>, bool), Vec<&'static str>)| {
         let mut chains: Vec<(&str, Vec<&str>)> = Vec::new();
         for mode in modes {
             let (chain, generator) = mode.split_once('-').unwrap_or((mode, ""));
@@ -56,7 +60,7 @@ fn luks_ciphers() -> Vec<Row> {
             }
         });
         let text = format!("{}: {}", listed(ciphers), alike.collect::<Vec<_>>().join("; "));
-        ("LUKS", text, true, true, true)
+        ("LUKS", text, true, created, true)
     };
     sets.into_iter().map(row).collect()
 }

@@ -122,7 +122,7 @@ fn recovery_password(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
     let found = RecoveryPassword::find(&text).map_err(|error| {
         let reason =
             format!("{error}; only the 48 digits, or what Windows saved, belong in this file");
-        Refusal::input(path, &reason)
+        Refusal::usage(path, &reason)
     })?;
     Ok(found.digits().into())
 }

@@ -23,6 +23,7 @@ use cryptbench_volume::{Access, OpenOptions, Part, Volume, VolumeError, formats,
 
 use super::args::{SecretSource, UnlockArgs};
 use super::confined::Asks;
+use super::cost;
 use super::secrets::{self, Prompt};
 use crate::exit::Refusal;
 use crate::say;
@@ -269,6 +270,7 @@ pub fn unlock(
     credentials: &cryptbench_volume::Credentials,
     options: &OpenOptions<'_>,
 ) -> anyhow::Result<Volume> {
+    cost::tell(args, header.unwrap_or(&*device), credentials.pim, options.effort)?;
     if let Some(header) = header {
         let volume = if args.system {
             let prf = args.prf.as_deref().map(Function::find).transpose()?;

@@ -197,8 +197,7 @@ fn luks1() -> Vec<Made> {
         Made::luks("luks1-cbc-essiv", "--cipher aes-cbc-essiv:sha256 --prf whirlpool"),
         Made::luks("luks1-camellia-cbc", "--cipher camellia-cbc-plain64"),
         Made::luks("luks1-adiantum", "--cipher adiantum-12 --prf sha3-512"),
-        Made::luks("luks1-tcw", "--cipher aes-cbc-tcw --prf sha-384"),
-        Made::luks("luks1-lmk", "--cipher aes-cbc-lmk --prf sm3"),
+        Made::luks("luks1-lmk", "--cipher serpent-cbc-lmk --prf sm3"),
         Made::luks("luks1-keys", "")
             .then("key add V --passphrase-file old --new-keyfile key --unlock-time 1ms", "old")
             .then(CHANGE, "new")
@@ -261,7 +260,7 @@ fn dm_crypt_reads_and_writes_our_luks_volumes() {
             "luks1-serpent",
             "luks1-cbc-essiv",
             "luks1-keys",
-            "luks1-tcw",
+            "luks1-lmk",
             "luks2-adiantum",
             "luks2-512",
             "luks2-1024-essiv",

@@ -97,8 +97,6 @@ fn rare_luks() -> Vec<Theirs> {
         luks("luks1-null", "--cipher serpent-cbc-null --key-size 128"),
         luks("luks1-lmk", "--cipher aes-cbc-lmk --key-size 256"),
         luks("luks1-lmk-narrow", "--cipher blowfish-cbc-lmk --key-size 128"),
-        luks("luks1-tcw", "--cipher twofish-cbc-tcw --key-size 512"),
-        luks("luks1-tcw-narrow", "--cipher des3_ede-cbc-tcw --key-size 384"),
         luks("luks1-tomb", "--cipher aes-xts-plain64:sha256 --key-size 512"),
         luks("luks1-capi", "--cipher 'capi:xts(ecb(aes-generic))-plain64' --key-size 256"),
         luks(
@@ -193,7 +191,7 @@ fn we_read_the_luks_volumes_of_cryptsetup() {
 #[test]
 fn we_read_what_few_volumes_of_cryptsetup_have() {
     let Some(guest) = Guest::new(&[]) else { return };
-    let quick = ["luks2-adiantum-20", "luks1-benbi", "luks1-lmk", "luks1-tcw", "luks1-capi"];
+    let quick = ["luks2-adiantum-20", "luks1-benbi", "luks1-lmk", "luks1-capi"];
     from_the_kernel(&guest, &of_tier(rare_luks(), |theirs| theirs.name, &quick));
 }
 

@@ -558,7 +558,7 @@ fn bitlocker_is_created_opened_by_each_protector_and_described() {
     insta::assert_snapshot!(said, @"
         cryptbench: v: no key fits: tried: password; the volume is protected by: password, recovery password
         cryptbench: v: the startup key file is none: it does not begin like one
-        cryptbench: v: a recovery password has eight groups of six digits; this one has something else in between
+        cryptbench: old: a recovery password has eight groups of six digits; this one has something else in between; only the 48 digits, or what Windows saved, belong in this file
         cryptbench: v: BitLocker has no hidden volumes
         cryptbench: changing a BitLocker volume's keys or metadata is not supported; `manage-bde` on Windows does that
         cryptbench: changing a BitLocker volume's keys or metadata is not supported; `manage-bde` on Windows does that

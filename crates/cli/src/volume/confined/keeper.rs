@@ -18,7 +18,7 @@ use super::patience::Patience;
 use super::{ON, ON_DISK, On, Order, What, relay};
 use crate::exit::Said;
 use crate::say;
-use crate::volume::secrets;
+use crate::volume::{cost, secrets};
 
 /// How often to look for a signal.
 const POLL: Duration = Duration::from_millis(50);
@@ -119,6 +119,7 @@ impl Confined {
             .env_clear()
             .envs(kept)
             .env("COLUMNS", say::terminal_style(false).width.to_string())
+            .envs(say::stderr_is_terminal().then_some((cost::TO_TERMINAL, "1")))
             .current_dir("/")
             .stdin(theirs)
             .stdout(output)

@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
+
+use crate::progress;
 
 /// What is shorter needs no sign.
 const SHORT: Duration = Duration::from_secs(1);
@@ -46,18 +48,12 @@ impl Patience {
 }
 
 fn bar(most: Option<u64>) -> ProgressBar {
-    let (bar, template) = match most {
-        Some(most) => (
-            ProgressBar::new(most),
-            "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
-        ),
-        None => {
-            (ProgressBar::new_spinner(), "{spinner} working, {elapsed} so far (Ctrl-C ends it)")
+    match most {
+        Some(most) => {
+            let template = "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+            progress::bar(most, template, 8)
         }
-    };
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+        None => progress::bar(0, "{spinner} working, {elapsed} so far (Ctrl-C ends it)", 8),
     }
 }
 

@@ -12,7 +12,7 @@ use super::method::Method;
 use super::plaintext::{Encrypted, Known, pieces};
 use super::unlock::{Unlocked, unlock};
 use super::{FORMAT, SIGNATURE, damaged, time};
-use crate::volume::WARNING;
+use crate::volume::{WARNING, there};
 use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
 /// Said of a volume without a boot sector.
@@ -49,6 +49,8 @@ pub fn open(
     let sector = sector(&boot, &metadata, &*device)?;
     let size = device.size() - device.size() % sector;
     let maps = maps(&*device, &boot)?;
+    let whole = Extent { offset: 0, len: metadata.encrypted };
+    let (_, cut) = there(whole, size, sector, access)?;
     let encrypted = Encrypted::new(&metadata, maps.as_ref(), size)?;
     if access == Access::ReadWrite {
         writable(&boot, &metadata, maps.as_ref())?;
@@ -84,6 +86,7 @@ pub fn open(
             .map(|text| (WARNING, text.to_owned()))
             .into_iter()
             .chain(lost.then(|| (WARNING, LOST.to_owned())))
+            .chain(cut.map(|text| (WARNING, text)))
             .chain(details(&metadata, &encrypted, size))
             .collect(),
     };

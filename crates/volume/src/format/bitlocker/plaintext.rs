@@ -195,7 +195,7 @@ pub(super) fn pieces(known: &Known<'_>) -> Result<Pieces, VolumeError> {
         if pieces.len() > MOST_PIECES {
             return Err(VolumeError::Unsupported {
                 what: format!("a volume encrypted in more than {MOST_PIECES} parts"),
-                hint: None,
+                hint: Some("Windows opens it, and can finish the encryption".to_owned()),
             });
         }
     }

@@ -70,7 +70,10 @@ pub(super) fn unlock(
 
 /// An error for a cipher that is not known.
 pub(super) fn unknown(number: u16) -> VolumeError {
-    VolumeError::Unsupported { what: format!("encryption method {number:#06x}"), hint: None }
+    VolumeError::Unsupported {
+        what: format!("BitLocker with the encryption method {number:#06x}"),
+        hint: Some("this program does not know it, and Windows opens it".to_owned()),
+    }
 }
 
 /// Checks that the metadata are those that were sealed.

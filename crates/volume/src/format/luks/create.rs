@@ -3,7 +3,7 @@
 use cryptbench_blockdev::{BlockDevice, Extent, LockedBytes, write_bytes};
 use cryptbench_kdf::{Argon2Kind, Argon2Params, Derivation, KdfError};
 
-use super::hash::Hash;
+use super::hash::{Hash, refuse_short};
 use super::limits::Resources;
 use super::material;
 use super::model::{Keyslot, MOST_KEY, Priority};
@@ -18,8 +18,6 @@ use crate::{Credentials, VolumeError};
 const LUKS2_DATA: u64 = 16 << 20;
 /// Default alignment of LUKS1 data, as in cryptsetup.
 const LUKS1_ALIGNMENT: u64 = 1 << 20;
-/// Bytes of the shortest digest that cryptsetup accepts (its `LUKS_DIGESTSIZE`).
-const LEAST_DIGEST: usize = 20;
 /// Bytes of a salt.
 const SALT: usize = 32;
 
@@ -161,12 +159,7 @@ impl<'a> Plan<'a> {
             return invalid(format!("{:?} is not of the form cipher-mode-iv", options.encryption));
         };
         let hash = Hash::find(options.hash).map_err(VolumeError::Invalid)?;
-        if hash.bytes < LEAST_DIGEST {
-            return invalid(format!(
-                "LUKS needs hashes of {LEAST_DIGEST} bytes or more, and {} has {}",
-                hash.name, hash.bytes
-            ));
-        }
+        refuse_short(hash.name, hash.bytes)?;
         if options.key_bytes == 0 || options.key_bytes > MOST_KEY {
             return invalid(format!("a volume key cannot have {} bytes", options.key_bytes));
         }

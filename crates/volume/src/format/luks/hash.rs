@@ -2,8 +2,26 @@
 
 use cryptbench_kdf::Prf;
 
+use crate::VolumeError;
+
 /// Bytes of the longest digest in the table.
 pub(super) const MOST_DIGEST: usize = 64;
+
+/// Bytes of the shortest digest that cryptsetup accepts (its `LUKS_DIGESTSIZE`).
+const LEAST_DIGEST: usize = 20;
+
+/// Refuses to write a header with a hash that cryptsetup does not accept.
+///
+/// # Errors
+/// [`VolumeError::Invalid`].
+pub(super) fn refuse_short(name: &str, bytes: usize) -> Result<(), VolumeError> {
+    if bytes >= LEAST_DIGEST {
+        return Ok(());
+    }
+    let reason =
+        format!("LUKS needs hashes of {LEAST_DIGEST} bytes or more, and {name} has {bytes}");
+    Err(VolumeError::Invalid(reason))
+}
 
 /// A hash and its names in LUKS headers.
 pub(super) struct Hash {

@@ -3,13 +3,14 @@
 use cryptbench_blockdev::{BlockDevice, Extent};
 use cryptbench_kdf::Derivation;
 
+use super::STRIPES;
 use super::backup::refuse_other_contents;
+use super::hash::{Hash, refuse_short};
 use super::limits::{Budget, Resources};
 use super::material;
 use super::model::{Keyslot, Metadata, Priority, Slot};
 use super::store::{self, Header, Which, random};
 use super::unlock::{Unlocked, cannot_use, matches, new_passphrase, passphrase, unlock};
-use super::{STRIPES, hash::Hash};
 use crate::overwrite::MEND;
 use crate::{Credentials, VolumeError};
 
@@ -216,6 +217,9 @@ fn new_slot(
     area: Extent,
     derivation: Derivation,
 ) -> Result<Keyslot, VolumeError> {
+    if let Derivation::Pbkdf2 { prf, .. } = derivation {
+        refuse_short(prf.name, prf.output_bytes)?;
+    }
     let encryption = metadata.segment()?.spec()?;
     let hash: &'static Hash = match &metadata.keyslots[&key.keyslot] {
         Slot::Usable(slot) => slot.hash,

@@ -45,6 +45,14 @@ pub fn prf_of(hash: &str) -> Option<&'static str> {
     hash::Hash::find(hash).and_then(hash::Hash::prf).ok().map(|prf| prf.name)
 }
 
+/// Whether new volumes should have this mode, such as `xts-plain64`. Of the others it shows which sectors are equal, or what two
+/// versions of a sector have in common; they are only opened.
+#[must_use]
+pub fn makes_new(mode: &str) -> bool {
+    let (chain, generator) = mode.split_once('-').unwrap_or((mode, ""));
+    matches!(chain, "xts" | "cbc" | "adiantum" | "hctr2") && !generator.starts_with("null")
+}
+
 /// The hashes that headers can name, by the names that this program writes.
 pub fn hashes() -> impl Iterator<Item = &'static str> {
     hash::Hash::all().iter().map(|hash| hash.name)

@@ -97,7 +97,6 @@ fn open_volume(
     let which = if options.secondary { Which::Secondary } else { Which::Newest };
     let device = detached.unwrap_or(&*data);
     let header = store::read(device, which)?;
-    let data_size = data.size();
     let metadata = header.metadata();
     let format = metadata.version.as_str();
     let segment = metadata.segment()?;
@@ -142,8 +141,7 @@ fn open_volume(
         }
     }
     let whole = Extent { offset: segment.offset, len };
-    let device_of_data = Arc::clone(&data);
-    let (data, warning) = there(whole, data_size, sector, options.access)?;
+    let (extent, warning) = there(whole, data.size(), sector, options.access)?;
     details.extend(warning.map(|text| (WARNING, text)));
     let info = VolumeInfo {
         format,
@@ -152,19 +150,19 @@ fn open_volume(
         key_bytes: unlocked.key.len(),
         derivation,
         data_unit: segment.sector_size as usize,
-        size: data.len,
+        size: extent.len,
         data_offset: segment.offset,
         details,
     };
     let mapping = Mapping {
-        data,
+        data: extent,
         cipher,
         // Tweaks count 512-byte sectors for every sector size: LUKS2 has no large-sector IVs.
         first_tweak: segment.iv_tweak,
         tweak_step: sector / SECTOR,
         protected: None,
     };
-    Volume::new(device_of_data, mapping, options.access, info)
+    Volume::new(data, mapping, options.access, info)
 }
 
 /// Checks that the cipher takes at least one of the keys.

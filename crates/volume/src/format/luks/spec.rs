@@ -102,6 +102,7 @@ pub(super) const WITH: &str = "cryptsetup opens it where the kernel has what it 
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.cipher, self.mode)
+        let dash = if self.mode.is_empty() { "" } else { "-" };
+        write!(f, "{}{dash}{}", self.cipher, self.mode)
     }
 }

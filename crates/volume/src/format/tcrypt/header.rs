@@ -175,7 +175,10 @@ impl Header {
             _ => {
                 return Err(VolumeError::Unsupported {
                     what: format!("a {} header of version {version}", product.name()),
-                    hint: Some(format!("versions 1 to {NEWEST} are known")),
+                    hint: Some(format!(
+                        "versions 1 to {NEWEST} are known; a newer {} opens it",
+                        product.name()
+                    )),
                 });
             }
         }
