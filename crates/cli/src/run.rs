@@ -203,6 +203,7 @@ pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
         max_pairs: args.how.max_pairs,
         engine: args.how.engine.into(),
         slices: !args.how.no_slices,
+        why: !args.how.no_why,
         verify: args.how.verify,
         precondition: args.how.precondition,
         resume: None,

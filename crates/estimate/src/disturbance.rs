@@ -105,6 +105,7 @@ mod tests {
             started: String::new(),
             title: None,
             in_ram: None,
+            why: None,
             node: None,
             elapsed_s: 10.0,
             partial: false,

@@ -18,9 +18,11 @@
 //! watched one. In a container that hides kernel threads, these are in `other` as well.
 
 mod device;
+mod thread;
 
 pub(crate) use self::device::Reader;
 pub use self::device::{CountedBy, DeviceCounts};
+pub use self::thread::{Switches, ThreadTime, busiest};
 pub use crate::system::counters::{Counters, Snapshot};
 
 /// The difference of two snapshots. Values that the system does not report are `None`, and 0 for
@@ -59,6 +61,14 @@ pub struct Passed {
     pub memory_pressure: Option<f64>,
     /// Counters of the device in use.
     pub device: Option<DeviceCounts>,
+    /// The threads that submit the load, as far as they used processors.
+    pub load_threads: Vec<ThreadTime>,
+    /// The busiest threads of the encryption system's processes, and its serving threads.
+    pub helper_threads: Vec<ThreadTime>,
+    /// The busiest kernel threads.
+    pub kernel_threads: Vec<ThreadTime>,
+    /// How often the encryption system's threads left a processor.
+    pub switches: Option<Switches>,
 }
 
 impl Passed {
@@ -74,8 +84,21 @@ impl Passed {
             (Some(x), Some(y)) => Some(x + y),
             (x, y) => y.or(x),
         };
+        let [mut load, mut helpers, mut kernel] =
+            [&mut self.load_threads, &mut self.helper_threads, &mut self.kernel_threads]
+                .map(std::mem::take);
+        thread::add(&mut load, &later.load_threads);
+        thread::add(&mut helpers, &later.helper_threads);
+        thread::add(&mut kernel, &later.kernel_threads);
         *self = Self {
             wall_s: a + b,
+            load_threads: load,
+            helper_threads: helpers,
+            kernel_threads: kernel,
+            switches: match (self.switches, later.switches) {
+                (Some(x), Some(y)) => Some(x.and(y)),
+                (x, y) => y.or(x),
+            },
             busy_s: self.busy_s + later.busy_s,
             generator_s: self.generator_s + later.generator_s,
             daemons_s: self.daemons_s + later.daemons_s,

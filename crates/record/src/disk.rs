@@ -304,6 +304,7 @@ mod tests {
             notes: Vec::new(),
             evidence: Vec::new(),
             in_ram: None,
+            why: None,
             results: None,
             node: None,
             title: None,

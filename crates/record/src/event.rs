@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    ArmId, EmulatedDevice, Evidence, Plan, Record, Target, Trial, WorkloadId, WorkloadStop,
+    ArmId, EmulatedDevice, Evidence, Plan, Record, Target, Trial, Why, WorkloadId, WorkloadStop,
 };
 
 /// One event of a run. As JSON it is an object whose field `event` names it.
@@ -41,6 +41,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
     },
+    /// What costs are explained from was measured.
+    Why(Box<Why>),
     /// A trial is complete.
     Measured(Box<Trial>),
     /// Every arm of a block has completed its trial.
@@ -192,6 +194,7 @@ impl Event {
             Self::Start(_)
             | Self::Command { .. }
             | Self::Prepared { .. }
+            | Self::Why(_)
             | Self::Measured(_)
             | Self::BlockEnd { .. }
             | Self::Stops { .. }

@@ -79,6 +79,7 @@ impl Sink for Fold {
                     record.notes.clone_from(notes);
                 }
             }
+            Event::Why(why) => record.why = Some((**why).clone()),
             Event::Measured(trial) => record.trials.push((**trial).clone()),
             Event::BlockEnd { workload, block: Some(block) } => {
                 let at = record.plan.workloads.iter().position(|w| *workload == *w.id);

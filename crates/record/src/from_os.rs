@@ -1,8 +1,8 @@
 //! Converts the operating system's data to the record's types.
 
-use cryptbench_os::counters::{DeviceCounts, Passed};
+use cryptbench_os::counters::{DeviceCounts, Passed, ThreadTime, busiest};
 
-use crate::{Accounting, DeviceMoved, DiskCounts, Limits, Machine, Power};
+use crate::{Accounting, BusyThread, DeviceMoved, DiskCounts, Limits, Machine, Power, Threads};
 
 impl From<DeviceCounts> for DeviceMoved {
     fn from(counts: DeviceCounts) -> Self {
@@ -73,6 +73,30 @@ impl From<cryptbench_os::machine::Power> for Power {
     fn from(power: cryptbench_os::machine::Power) -> Self {
         let cryptbench_os::machine::Power { governor, driver, preference, on_battery } = power;
         Self { governor, driver, preference, on_battery }
+    }
+}
+
+impl Threads {
+    /// The busiest threads of a span in which so many requests were `asked`; `None` where the system tells none.
+    #[must_use]
+    pub fn of(passed: &Passed, asked: u64) -> Option<Self> {
+        let busy = |threads: &[ThreadTime]| {
+            busiest(threads).map(|found| BusyThread {
+                name: cryptbench_text::printable(&found.name).into_owned(),
+                cpu_s: found.ns as f64 / 1e9,
+            })
+        };
+        let found = Self {
+            span_s: passed.wall_s,
+            asked,
+            load: busy(&passed.load_threads),
+            helper: busy(&passed.helper_threads),
+            kernel: busy(&passed.kernel_threads),
+            voluntary_switches: passed.switches.map(|switches| switches.voluntary),
+            involuntary_switches: passed.switches.map(|switches| switches.involuntary),
+        };
+        let is_known = found.load.is_some() || found.helper.is_some() || found.kernel.is_some();
+        is_known.then_some(found)
     }
 }
 

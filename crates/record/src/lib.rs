@@ -23,8 +23,10 @@ mod run;
 mod schema;
 mod share;
 mod slow_aes;
+mod threads;
 mod title;
 mod trial;
+mod why;
 mod work;
 
 pub use disk::{DiskCounts, Disturbed, Uncounted};
@@ -46,11 +48,13 @@ pub use run::{
 pub use schema::JSON_SCHEMA;
 pub use share::to_share;
 pub use slow_aes::SlowAes;
+pub use threads::{BusyThread, Threads};
 pub use title::{LONGEST_TITLE, TITLE, TitleError, set_title, title};
 pub use trial::{
     Accounting, DEVICE_FLUSH, DeviceMoved, FLUSH, Observation, Percentiles, Samples, Slices, Trial,
     complete_blocks, log_ratios, trials_of,
 };
+pub use why::{CipherSpeed, CurvePoint, Why};
 pub use work::{Operation, Pattern};
 
 /// Version of the document. Readers refuse a newer major version and accept older ones.

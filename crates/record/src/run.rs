@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     DiskCounts, Evidence, InRam, Limits, Operation, Pattern, PlaceKind, Results, Trial, Uncounted,
+    Why,
 };
 
 /// One run of the program: its plan, its surroundings, its raw trials and the results derived from
@@ -45,6 +46,10 @@ pub struct Record {
     /// Ciphers and key derivation in RAM, if they were measured with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_ram: Option<InRam>,
+    /// What costs are explained from besides the trials; absent in older records, and where `--no-why` or too little time
+    /// left it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Why>,
     /// Estimates and verdicts derived from `trials`; absent until they are computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Results>,

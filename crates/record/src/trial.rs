@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DiskCounts, Record};
+use crate::{DiskCounts, Record, Threads};
 
 /// Name of the [part](Trial::parts) of a block workload's time in which writes cached below an
 /// encrypted file system went to the device.
@@ -56,6 +56,9 @@ pub struct Observation {
     /// What reached the disk, as its device counted it, if it counts; in older records always absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskCounts>,
+    /// The busiest threads, if the system tells them; in older records always absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<Threads>,
     /// Whose CPU time the trial used, and the state of the machine during it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,

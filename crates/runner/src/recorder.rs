@@ -53,6 +53,7 @@ impl<'a> Recorder<'a> {
             notes: Vec::new(),
             evidence: Vec::new(),
             in_ram: None,
+            why: None,
             node: None,
             results: None,
             title: None,

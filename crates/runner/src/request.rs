@@ -96,6 +96,8 @@ pub struct Request {
     pub engine: EngineChoice,
     /// Whether trials are cut into slices if possible.
     pub slices: bool,
+    /// Whether plain storage is measured by depth and size before the first trial, to explain costs.
+    pub why: bool,
     /// Verify after each trial what it wrote.
     pub verify: bool,
     /// How often the filled scratch file is rewritten in random order before the first trial.
@@ -129,6 +131,7 @@ impl Request {
             max_pairs: MAX_PAIRS,
             engine: EngineChoice::Auto,
             slices: true,
+            why: true,
             verify: false,
             precondition: 0,
             resume: None,

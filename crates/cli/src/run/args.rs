@@ -181,6 +181,9 @@ pub struct HowArgs {
     /// Measure each trial in one piece instead of in slices that the choices take in turns
     #[arg(long)]
     pub no_slices: bool,
+    /// Leave out the short look at plain storage by queue depth and request size that explains costs
+    #[arg(long)]
+    pub no_why: bool,
     /// The I/O engine
     #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
     pub engine: EngineArg,

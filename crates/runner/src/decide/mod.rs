@@ -41,6 +41,8 @@ pub(crate) struct Plan {
     pub(crate) buffered: Buffered,
     /// How often the filled range is rewritten in random order before the first trial.
     pub(crate) precondition: u32,
+    /// Whether plain storage is measured by depth and size before the first trial.
+    pub(crate) why: bool,
     /// Whether the data written by a trial is verified after it.
     pub(crate) verify: bool,
     /// Whether the user or the profile sets the length of a trial.
@@ -92,6 +94,8 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
         storage,
         buffered,
         precondition: request.precondition,
+        // A run that goes on has it from its first part.
+        why: request.why && request.resume.is_none(),
         verify: request.verify,
         trial_is_asked,
         ramp_s: request.profile.ramp_s,

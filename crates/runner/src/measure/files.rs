@@ -1,7 +1,7 @@
 //! Workloads on many small files.
 
 use cryptbench_load::{FileAction, FileSet, FileWork};
-use cryptbench_record::{Accounting, DiskCounts, Observation};
+use cryptbench_record::{Accounting, DiskCounts, Observation, Threads};
 
 use super::Measured;
 use super::lower_cache::{drop_below, settle_below};
@@ -49,6 +49,7 @@ impl Measured<'_> {
             cpu_machine_s: passed.busy_s,
             device: passed.device.map(Into::into),
             disk: passed.device.map(|d| DiskCounts::of(&d, measured.files, measured.bytes)),
+            threads: Threads::of(&passed, measured.files),
             accounting: Some(Accounting::of(&passed, 1.0)),
             ..Observation::default()
         })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cryptbench_load::UnlockWork;
-use cryptbench_record::{Accounting, DiskCounts, Observation, Percentiles};
+use cryptbench_record::{Accounting, DiskCounts, Observation, Percentiles, Threads};
 
 use super::Measured;
 use crate::Halt;
@@ -36,6 +36,7 @@ impl Measured<'_> {
             cpu_machine_s: passed.busy_s,
             device: passed.device.map(Into::into),
             disk: passed.device.map(|d| DiskCounts::of(&d, 1, 0)),
+            threads: Threads::of(&passed, 1),
             accounting: Some(Accounting::of(&passed, 1.0)),
             parts: BTreeMap::from([
                 ("derivation".to_owned(), time.derivation.as_secs_f64()),

@@ -9,7 +9,7 @@ use cryptbench_load::{
     Acknowledged, Amount, BlockWork, Cache, Content, FileUse, Flush, Job, LoadError, Measurement,
     WorkAmount,
 };
-use cryptbench_record::{Accounting, DEVICE_FLUSH, DiskCounts, FLUSH, Observation};
+use cryptbench_record::{Accounting, DEVICE_FLUSH, DiskCounts, FLUSH, Observation, Threads};
 
 use super::Measured;
 use super::fresh::FreshFile;
@@ -115,6 +115,7 @@ impl Measured<'_> {
             disk: passed
                 .device
                 .map(|d| DiskCounts::of(&d, asked(work, &measured), measured.total_bytes)),
+            threads: Threads::of(&passed, asked(work, &measured)),
             accounting: Some(Accounting { cached_before, ..Accounting::of(&passed, share) }),
             samples: samples(&measured.samples),
             parts,

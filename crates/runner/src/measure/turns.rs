@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cryptbench_blockdev::{IoMode, IoTarget};
 use cryptbench_load::{BlockWork, Measurement, Slice};
 use cryptbench_os::counters::Passed;
-use cryptbench_record::{Accounting, DEVICE_FLUSH, DiskCounts, Observation, Slices};
+use cryptbench_record::{Accounting, DEVICE_FLUSH, DiskCounts, Observation, Slices, Threads};
 use cryptbench_system::Target;
 
 use super::Measured;
@@ -150,6 +150,7 @@ impl Sum {
                 .device
                 .map(|d| scaled(d.into(), measured.bytes, measured.total_bytes)),
             disk: self.passed.device.map(|d| DiskCounts::of(&d, asked, measured.total_bytes)),
+            threads: Threads::of(&self.passed, asked),
             accounting: Some(Accounting::of(&self.passed, share)),
             samples: None,
             parts: parts.into_iter().collect(),

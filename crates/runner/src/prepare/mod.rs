@@ -12,6 +12,7 @@ mod seclusion;
 mod set_up;
 mod target;
 pub(crate) mod volumes;
+mod why;
 
 use cryptbench_blockdev::IoMode;
 use cryptbench_record::{self as record, Event, Sink as _};
@@ -103,6 +104,7 @@ impl<'a> Claimed<'a> {
                 up.volumes = Some(made);
             }
         }
+        let why = self.why(&recorded)?;
         let lengths = match plan.earlier.as_deref() {
             Some(earlier) => Some(resumed::lengths(earlier)),
             None => {
@@ -124,6 +126,7 @@ impl<'a> Claimed<'a> {
             target: Box::new(self.describe_up(up, &recorded)),
             notes: Vec::new(),
         });
+        why.into_iter().for_each(|why| recorder.take(&Event::Why(Box::new(why))));
         Ok(recorded)
     }
 

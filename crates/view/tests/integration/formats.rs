@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use cryptbench_answer::Labelled;
 use cryptbench_estimate::cells::cell;
 use cryptbench_prove::Schema;
-use cryptbench_record::{Arm, ArmRole, Cell, DiskCounts, JSON_SCHEMA, Record};
+use cryptbench_record::{Arm, ArmRole, BusyThread, Cell, DiskCounts, JSON_SCHEMA, Record, Threads};
 
 use crate::analyse;
 use crate::fixture::{Fixture, encrypted, plain, plain_again, profiles};
@@ -93,6 +93,9 @@ fn a_row_of_csv_says_what_reached_the_disk() {
         ..DiskCounts::default()
     };
     record.trials[first].measured.disk = Some(disk);
+    let helper = Some(BusyThread { name: "gocryptfs".to_owned(), cpu_s: 0.4375 });
+    record.trials[first].measured.threads =
+        Some(Threads { span_s: 0.5, helper, voluntary_switches: Some(250), ..Threads::default() });
     record.target.engine.direct = true;
     let text = csv_of(&record, Rows::Trials);
     let rows = parsed(&text);
@@ -105,6 +108,14 @@ fn a_row_of_csv_says_what_reached_the_disk() {
         (rows[0]["disk_flushes"], rows[0]["disk_disturbed"]),
         ("", "true"),
         "plain moved more"
+    );
+    assert_eq!(
+        (rows[0]["busiest_helper_thread"], number("busiest_helper_cpu_s")),
+        ("gocryptfs", 0.4375)
+    );
+    assert_eq!(
+        (number("helper_voluntary_switches"), rows[0]["busiest_kernel_thread"]),
+        (250.0, "")
     );
     assert!(rows[1].iter().all(|(name, field)| !name.starts_with("disk_") || field.is_empty()));
 }

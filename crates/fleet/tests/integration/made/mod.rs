@@ -174,6 +174,7 @@ pub fn measured(
         notes: Vec::new(),
         evidence: Vec::new(),
         in_ram: None,
+        why: None,
         node: Some(Node {
             name: name.to_owned(),
             machine: format!("{name:0>16}"),

@@ -64,13 +64,18 @@ impl KernelThreads {
         ns
     }
 
-    /// Nanoseconds between two readings. `since` is the time of the first one in boot ticks.
+    /// Nanoseconds of each thread between two readings. `since` is the time of the first one in boot ticks.
     ///
     /// The time of a thread that ended in between is lost. Workers end after minutes without work.
-    pub(super) fn used(&self, before: &KernelReading, now: &KernelReading, since: u64) -> u64 {
+    pub(super) fn used(
+        &self,
+        before: &KernelReading,
+        now: &KernelReading,
+        since: u64,
+    ) -> Vec<(u32, u64)> {
         now.iter()
-            .map(|(id, ns)| used(before.get(id).copied(), *ns, &self.directory(*id), since))
-            .sum()
+            .map(|(id, ns)| (*id, used(before.get(id).copied(), *ns, &self.directory(*id), since)))
+            .collect()
     }
 
     fn directory(&self, id: u32) -> PathBuf {
@@ -109,11 +114,14 @@ mod tests {
         fs::write(proc.join("2/task/2/children"), "3 40 ").unwrap();
         assert_eq!(threads.read(), all);
         process(proc, 40, 2, PF_KTHREAD, 4500);
-        assert_eq!(threads.used(&all, &threads.read(), 600), 500);
+        let sum = |before, since| -> u64 {
+            threads.used(before, &threads.read(), since).iter().map(|(_, ns)| ns).sum()
+        };
+        assert_eq!(sum(&all, 600), 500);
         // A thread that existed before but was not seen does not count; a new one does.
         let without = KernelReading::from([(2, 20), (3, 300)]);
-        assert_eq!(threads.used(&without, &threads.read(), 600), 0);
-        assert_eq!(threads.used(&without, &threads.read(), 500), 4500);
+        assert_eq!(sum(&without, 600), 0);
+        assert_eq!(sum(&without, 500), 4500);
     }
 
     #[test]

@@ -201,7 +201,10 @@ impl Counters {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let own = self.own.used(&before.close.own, &now.close.own, since);
         let (a, b) = (&before.wide, &now.wide);
-        let kernel = seconds(self.kernel.used(&a.kernel, &b.kernel, since));
+        let kernel_threads = self.kernel.used(&a.kernel, &b.kernel, since);
+        let kernel = seconds(kernel_threads.iter().map(|(_, ns)| ns).sum());
+        let (helpers, of_helpers) = self.daemons.threads(&a.daemons, &b.daemons, since);
+        let busiest = |threads: &[(u32, u64)]| task::busiest(&self.proc, threads.iter().copied());
         let share = |before: Option<u64>, now: Option<u64>| {
             Some((now?.saturating_sub(before?) as f64 / 1e6 / wall_s).min(1.0))
         };
@@ -221,6 +224,13 @@ impl Counters {
             cpu_pressure: share(a.pressure.cpu, b.pressure.cpu),
             io_pressure: share(a.pressure.io, b.pressure.io),
             memory_pressure: share(a.pressure.memory, b.pressure.memory),
+            load_threads: busiest(&own.generating),
+            helper_threads: busiest(&[helpers, own.serving].concat()),
+            kernel_threads: busiest(&kernel_threads),
+            switches: match (of_helpers, own.switches) {
+                (Some(helpers), Some(serving)) => Some(helpers.and(serving)),
+                (helpers, serving) => helpers.or(serving),
+            },
             ..Passed::default()
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::task::{self, TaskClock, used};
+use crate::counters::Switches;
 
 /// Prefix of the names of the load engine's threads.
 const LOAD: &str = "load-";
@@ -39,11 +40,13 @@ pub(super) struct OwnThreads {
 pub(super) struct OwnReading {
     process_ns: u64,
     threads: BTreeMap<u32, (Part, u64)>,
+    /// How often the serving threads have left a processor.
+    switches: BTreeMap<u32, Switches>,
 }
 
 /// CPU nanoseconds of this process between two readings, by purpose. The sum is that of the
 /// process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OwnUsed {
     /// Threads that submit the load, and all threads that ended between the readings.
     pub(super) generator: u64,
@@ -51,6 +54,10 @@ pub(super) struct OwnUsed {
     /// Threads of io_uring that work for none of the servers.
     pub(super) kernel: u64,
     pub(super) other: u64,
+    /// The living threads among those that submit the load, and among those that serve.
+    pub(super) generating: Vec<(u32, u64)>,
+    pub(super) serving: Vec<(u32, u64)>,
+    pub(super) switches: Option<Switches>,
 }
 
 impl OwnThreads {
@@ -65,7 +72,7 @@ impl OwnThreads {
         // Also brings the account of the calling thread up to date.
         let process_ns = task::process_ns();
         let first = self.name(self.issuing[0]);
-        let threads = task::ids(&self.tasks)
+        let threads: BTreeMap<u32, (Part, u64)> = task::ids(&self.tasks)
             .into_iter()
             .filter_map(|tid| {
                 let name = self.name(tid);
@@ -74,7 +81,11 @@ impl OwnThreads {
                 Some((tid, (self.part(tid, &name, &master, &first), ns)))
             })
             .collect();
-        OwnReading { process_ns, threads }
+        let serving = threads.iter().filter(|(_, (part, _))| *part == Part::Server);
+        let switches = serving
+            .filter_map(|(tid, _)| Some((*tid, task::switches(&self.directory(*tid))?)))
+            .collect();
+        OwnReading { process_ns, threads, switches }
     }
 
     /// The difference of two readings. `since` is the time of the first one in boot ticks.
@@ -84,8 +95,16 @@ impl OwnThreads {
             let earlier = before.threads.get(tid).map(|(_, ns)| *ns);
             let used = used(earlier, *ns, &self.directory(*tid), since);
             match part {
-                Part::Generator => sum.generator += used,
-                Part::Server => sum.servers += used,
+                Part::Generator => {
+                    sum.generator += used;
+                    sum.generating.push((*tid, used));
+                }
+                Part::Server => {
+                    sum.servers += used;
+                    sum.serving.push((*tid, used));
+                    let of = |reading: &OwnReading| reading.switches.get(tid).copied();
+                    task::add_switches(&mut sum.switches, of(before), of(now));
+                }
                 Part::Kernel => sum.kernel += used,
                 Part::Other => sum.other += used,
             }
@@ -170,6 +189,7 @@ mod tests {
         let reading = |process_ns, threads: &[(u32, Part, u64)]| OwnReading {
             process_ns,
             threads: threads.iter().map(|(tid, part, ns)| (*tid, (*part, *ns))).collect(),
+            switches: [(12, Switches { voluntary: process_ns / 10, involuntary: 3 })].into(),
         };
         let before = reading(
             1000,
@@ -181,7 +201,15 @@ mod tests {
         );
         // 14 has no directory among the tasks, so nothing shows that it is new.
         let used = own().used(&before, &now, 0);
-        assert_eq!(used, OwnUsed { generator: 100 + 600, servers: 300, kernel: 0, other: 0 });
+        let expected = OwnUsed {
+            generator: 100 + 600,
+            servers: 300,
+            generating: vec![(10, 100)],
+            serving: vec![(12, 300)],
+            switches: Some(Switches { voluntary: 100, involuntary: 0 }),
+            ..OwnUsed::default()
+        };
+        assert_eq!(used, expected);
         assert_eq!(used.generator + used.servers, 1000);
     }
 }

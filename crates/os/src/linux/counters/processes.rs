@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::task::{self, Stat, TaskClock, ns, used};
+use crate::counters::Switches;
 
 /// User and system time are each rounded down to a tick.
 const ROUNDING: u64 = 2;
@@ -24,6 +25,8 @@ pub(super) struct Process {
     stat: Stat,
     /// CPU nanoseconds of the living threads.
     threads: BTreeMap<u32, u64>,
+    /// How often these have left a processor.
+    switches: BTreeMap<u32, Switches>,
 }
 
 impl Processes {
@@ -48,7 +51,7 @@ impl Processes {
         // runs. Its own time does not count as a daemon's.
         if let Some(stat) = Stat::read(&self.proc.join("self")) {
             let stat = Stat { cpu_ticks: 0, ..stat };
-            found.insert(std::process::id(), Process { stat, threads: BTreeMap::new() });
+            found.insert(std::process::id(), Process { stat, ..Process::default() });
         }
         let mut next = self.roots.clone();
         // The parent of every process, for kernels without lists of children.
@@ -59,11 +62,13 @@ impl Processes {
             }
             let directory = self.directory(pid);
             let Some(stat) = Stat::read(&directory) else { continue };
-            let mut process = Process { stat, threads: BTreeMap::new() };
+            let mut process = Process { stat, ..Process::default() };
             for tid in task::ids(&directory.join("task")) {
                 if let Some(ns) = self.clock.read(&self.thread(pid, tid)) {
                     process.threads.insert(tid, ns);
                 }
+                let switches = task::switches(&self.thread(pid, tid));
+                process.switches.extend(switches.map(|switches| (tid, switches)));
                 if let Some(children) = task::children(&self.proc, pid, tid) {
                     next.extend(children);
                 } else {
@@ -101,6 +106,27 @@ impl Processes {
             .map(|(_, p)| p.stat.cpu_ticks + p.stat.waited_ticks)
             .sum();
         sum + ns(waited.saturating_sub(known))
+    }
+
+    /// Nanoseconds of each living thread between two readings, and how often they left a processor.
+    pub(super) fn threads(
+        &self,
+        before: &ProcessReading,
+        now: &ProcessReading,
+        since: u64,
+    ) -> (Vec<(u32, u64)>, Option<Switches>) {
+        let (mut all, mut switches) = (Vec::new(), None);
+        for (pid, process) in now {
+            let earlier =
+                before.get(pid).filter(|p| p.stat.start_ticks == process.stat.start_ticks);
+            for (tid, ns) in &process.threads {
+                let read = earlier.and_then(|p| p.threads.get(tid)).copied();
+                all.push((*tid, used(read, *ns, &self.thread(*pid, *tid), since)));
+                let of = |process: &Process| process.switches.get(tid).copied();
+                task::add_switches(&mut switches, earlier.and_then(of), of(process));
+            }
+        }
+        (all, switches)
     }
 
     /// One process without its children.
@@ -153,10 +179,15 @@ fn waited_for(pid: u32, before: &ProcessReading, now: &ProcessReading) -> bool {
 mod tests {
     use super::*;
 
+    fn switches(n: u64) -> Switches {
+        Switches { voluntary: n, involuntary: 2 * n }
+    }
+
     fn process(parent: u32, cpu: u64, waited: u64, threads: &[(u32, u64)]) -> Process {
         Process {
             stat: Stat { parent, cpu_ticks: cpu, waited_ticks: waited, ..Stat::default() },
             threads: threads.iter().map(|(tid, ticks)| (*tid, ns(*ticks))).collect(),
+            switches: threads.iter().map(|(tid, n)| (*tid, switches(*n))).collect(),
         }
     }
 
@@ -165,6 +196,19 @@ mod tests {
         let processes = Processes::new(Path::new("/nowhere"), TaskClock::Scheduler);
         let reading = |p: &[(u32, Process)]| p.iter().cloned().collect();
         processes.used(&reading(before), &reading(now), 0) / ns(1)
+    }
+
+    #[test]
+    fn each_thread_has_its_own_time() {
+        let reading = |p: &[(u32, Process)]| p.iter().cloned().collect::<ProcessReading>();
+        let before = reading(&[(10, process(1, 100, 0, &[(10, 60), (11, 40)]))]);
+        let now = reading(&[(10, process(1, 130, 0, &[(10, 75), (11, 55), (12, 9)]))]);
+        let processes = Processes::new(Path::new("/nowhere"), TaskClock::Scheduler);
+        let (threads, found) = processes.threads(&before, &now, 0);
+        // 12 has no directory, so nothing shows that it is new.
+        assert_eq!(threads, [(10, ns(15)), (11, ns(15)), (12, 0)]);
+        assert_eq!(found, Some(switches(30)));
+        assert_eq!(processes.threads(&before, &ProcessReading::new(), 0), (Vec::new(), None));
     }
 
     #[test]

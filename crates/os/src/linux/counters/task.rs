@@ -6,6 +6,7 @@ use std::path::Path;
 
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::counters::{Switches, ThreadTime};
 pub(super) use crate::linux::process::{Stat, read, ticks_per_s};
 
 /// Nanoseconds per second.
@@ -83,6 +84,54 @@ pub(super) fn used(before: Option<u64>, now: u64, task: &Path, since: u64) -> u6
     }
 }
 
+/// How often a task has left a processor so far (proc(5), /proc/PID/status).
+pub(super) fn switches(task: &Path) -> Option<Switches> {
+    let mut buffer = [0; 4096];
+    let status = std::str::from_utf8(read(&task.join("status"), &mut buffer)?).ok()?;
+    let number =
+        |name: &str| status.lines().find_map(|l| l.strip_prefix(name))?.trim().parse().ok();
+    Some(Switches {
+        voluntary: number("voluntary_ctxt_switches:")?,
+        involuntary: number("nonvoluntary_ctxt_switches:")?,
+    })
+}
+
+/// Adds how often a task has left a processor since an earlier reading. What it did before it was known does not count.
+pub(super) fn add_switches(
+    sum: &mut Option<Switches>,
+    before: Option<Switches>,
+    now: Option<Switches>,
+) {
+    if let (Some(before), Some(now)) = (before, now) {
+        let since = Switches {
+            voluntary: now.voluntary.saturating_sub(before.voluntary),
+            involuntary: now.involuntary.saturating_sub(before.involuntary),
+        };
+        *sum = Some(sum.unwrap_or_default().and(since));
+    }
+}
+
+/// The busiest of these threads, at most [`MOST`], with the names of the first two.
+pub(super) fn busiest(proc: &Path, used: impl Iterator<Item = (u32, u64)>) -> Vec<ThreadTime> {
+    let mut all: Vec<_> = used.filter(|(_, ns)| *ns > 0).collect();
+    all.sort_unstable_by_key(|(id, ns)| (std::cmp::Reverse(*ns), *id));
+    all.truncate(MOST);
+    let name = |id: u32| {
+        let mut buffer = [0; 64];
+        let name = read(&proc.join(format!("{id}/comm")), &mut buffer).unwrap_or_default();
+        String::from_utf8_lossy(name.trim_ascii_end()).into_owned()
+    };
+    let thread = |(place, (id, ns)): (usize, (u32, u64))| {
+        let name = if place < NAMED { name(id) } else { String::new() };
+        ThreadTime { id, name, ns }
+    };
+    all.into_iter().enumerate().map(thread).collect()
+}
+
+/// Threads of a kind that are remembered of a span, and those whose names are asked for: reading takes time between slices.
+const MOST: usize = 16;
+const NAMED: usize = 2;
+
 /// Ids of the children of a thread. `None` if the kernel keeps no such list
 /// (`CONFIG_PROC_CHILDREN`).
 pub(super) fn children(proc: &Path, pid: u32, tid: u32) -> Option<Vec<u32>> {
@@ -143,6 +192,37 @@ mod tests {
         assert_eq!(used(Some(400), 100, dir.path(), 500), 100);
         assert_eq!(used(Some(400), 100, dir.path(), 501), 0);
         assert_eq!(used(None, 100, &dir.path().join("gone"), 0), 0);
+    }
+
+    #[test]
+    fn a_thread_that_waits_leaves_its_processor() {
+        let own = Path::new("/proc/thread-self");
+        let before = switches(own).unwrap();
+        for _ in 0..5 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let now = switches(own).unwrap();
+        assert!(now.voluntary >= before.voluntary + 5, "{before:?} {now:?}");
+        let mut sum = None;
+        add_switches(&mut sum, Some(before), Some(now));
+        add_switches(&mut sum, None, Some(now));
+        assert_eq!(sum.unwrap().voluntary, now.voluntary - before.voluntary);
+        assert_eq!(switches(Path::new("/nowhere")), None);
+    }
+
+    #[test]
+    fn the_busiest_threads_have_names() {
+        let dir = tempfile::tempdir().unwrap();
+        for (id, name) in [(3, "kworker/u8:1-kcryptd/253:0\n"), (4, "jbd2\n"), (5, "rest\n")] {
+            std::fs::create_dir(dir.path().join(id.to_string())).unwrap();
+            std::fs::write(dir.path().join(format!("{id}/comm")), name).unwrap();
+        }
+        let found = busiest(dir.path(), [(4, 20), (5, 7), (9, 0), (3, 90)].into_iter());
+        let thread = |id, name: &str, ns| ThreadTime { id, name: name.to_owned(), ns };
+        let expected =
+            [thread(3, "kworker/u8:1-kcryptd/253:0", 90), thread(4, "jbd2", 20), thread(5, "", 7)];
+        assert_eq!(found, expected);
+        assert_eq!(busiest(dir.path(), (0..40).map(|id| (id, 1))).len(), MOST);
     }
 
     #[test]

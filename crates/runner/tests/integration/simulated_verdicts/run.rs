@@ -135,6 +135,7 @@ pub fn run(scenario: &Scenario, seed: u64) -> Vec<Found> {
         notes: Vec::new(),
         evidence: Vec::new(),
         in_ram: None,
+        why: None,
         node: None,
         results: None,
         title: None,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cryptbench_record::{DiskCounts, Record, Trial};
+use cryptbench_record::{BusyThread, DiskCounts, Record, Threads, Trial};
 
 use super::key::Keys;
 use super::{Fields, Kind, Table, Value, collect};
@@ -59,7 +59,26 @@ fn row(keys: &Keys<'_>, t: &Trial, disturbed: &Marks<'_>) -> Fields {
     row.integer("device_writes", t.measured.device.map(|d| d.writes));
     let is_disturbed = disturbed.get(&(&t.workload[..], &t.arm[..])).copied();
     disk(&mut row, t.measured.disk.as_ref(), is_disturbed);
+    threads(&mut row, t.measured.threads.as_ref());
     row
+}
+
+/// The busiest threads.
+fn threads(row: &mut Fields, threads: Option<&Threads>) {
+    let thread = |of: fn(&Threads) -> &Option<BusyThread>| threads.and_then(|t| of(t).as_ref());
+    row.real("threads_span_s", threads.map(|t| t.span_s));
+    let busiest = [thread(|t| &t.load), thread(|t| &t.helper), thread(|t| &t.kernel)];
+    let names = [
+        ("busiest_load_thread", "busiest_load_cpu_s"),
+        ("busiest_helper_thread", "busiest_helper_cpu_s"),
+        ("busiest_kernel_thread", "busiest_kernel_cpu_s"),
+    ];
+    for ((name, seconds), thread) in names.into_iter().zip(busiest) {
+        row.text(name, thread.map(|thread| &thread.name[..]));
+        row.real(seconds, thread.map(|thread| thread.cpu_s));
+    }
+    row.integer("helper_voluntary_switches", threads.and_then(|t| t.voluntary_switches));
+    row.integer("helper_involuntary_switches", threads.and_then(|t| t.involuntary_switches));
 }
 
 /// What reached the disk: raw counts, which include ramps and the ends of slices, and the figures that follow from them.

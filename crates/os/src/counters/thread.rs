@@ -1,0 +1,69 @@
+//! What single threads did: a system may wait for one of them while the other processors idle.
+
+/// CPU time of a thread between two moments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadTime {
+    /// Its number.
+    pub id: u32,
+    /// Its name as the kernel has it, which for a worker says what it works on; known of the busiest.
+    pub name: String,
+    /// CPU nanoseconds.
+    pub ns: u64,
+}
+
+/// How often tasks left a processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// To wait for something: each is followed by a wake-up.
+    pub voluntary: u64,
+    /// Because it was another task's turn.
+    pub involuntary: u64,
+}
+
+impl Switches {
+    /// The sum of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            voluntary: self.voluntary + other.voluntary,
+            involuntary: self.involuntary + other.involuntary,
+        }
+    }
+}
+
+/// Adds what threads did in a later span.
+pub(super) fn add(threads: &mut Vec<ThreadTime>, later: &[ThreadTime]) {
+    for one in later {
+        match threads.iter_mut().find(|thread| thread.id == one.id) {
+            None => threads.push(one.clone()),
+            Some(thread) => {
+                thread.ns += one.ns;
+                if !one.name.is_empty() {
+                    thread.name.clone_from(&one.name);
+                }
+            }
+        }
+    }
+}
+
+/// The thread that used the most.
+#[must_use]
+pub fn busiest(threads: &[ThreadTime]) -> Option<&ThreadTime> {
+    threads.iter().max_by_key(|thread| thread.ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_is_that_of_all_spans_together() {
+        let thread = |id, name: &str, ns| ThreadTime { id, name: name.to_owned(), ns };
+        let mut all = vec![thread(1, "a", 5), thread(2, "", 4)];
+        add(&mut all, &[thread(2, "b", 4), thread(3, "c", 6)]);
+        add(&mut all, &[thread(1, "", 1)]);
+        assert_eq!(all, [thread(1, "a", 6), thread(2, "b", 8), thread(3, "c", 6)]);
+        assert_eq!(busiest(&all), Some(&thread(2, "b", 8)));
+        assert_eq!(busiest(&[]), None);
+    }
+}

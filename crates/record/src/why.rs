@@ -1,0 +1,94 @@
+//! What costs are explained from besides the trials: what plain storage does with so many requests of a size in flight, and
+//! how fast the ciphers are in RAM.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{DiskCounts, Operation, Pattern};
+
+/// Measured on plain storage and in RAM after everything was set up and before the first trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Why {
+    /// Plain storage by requests in flight and by their size.
+    #[serde(default)]
+    pub curve: Vec<CurvePoint>,
+    /// The ciphers of the run's arms that this program has, each on one thread.
+    #[serde(default)]
+    pub ciphers: Vec<CipherSpeed>,
+}
+
+/// A short measurement of plain storage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CurvePoint {
+    /// Which pass over all points it is of, from 0: each pass measures all once, every second one backwards.
+    pub pass: u32,
+    /// `read` or `write`.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub operation: Operation,
+    /// `random` or `sequential`.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub pattern: Pattern,
+    /// Bytes per request.
+    pub block_size: u64,
+    /// Requests in flight.
+    pub depth: u32,
+    /// Measured seconds.
+    pub elapsed_s: f64,
+    /// Requests completed in them.
+    pub ios: u64,
+    /// Mean latency in microseconds.
+    pub latency_us: f64,
+    /// What reached the disk, if its device counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskCounts>,
+}
+
+/// The speed of a cipher on data in a processor's cache: a floor of its time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CipherSpeed {
+    /// Its name, such as `aes-256-xts`.
+    pub cipher: String,
+    /// Bytes under one tweak.
+    pub data_unit: u32,
+    /// The kernel in use.
+    pub kernel: String,
+    /// Encryption on one thread in bytes per second.
+    pub encrypt_bytes_per_s: f64,
+    /// Decryption on one thread in bytes per second.
+    pub decrypt_bytes_per_s: f64,
+}
+
+impl CurvePoint {
+    /// Requests per second.
+    #[must_use]
+    pub fn iops(&self) -> f64 {
+        self.ios as f64 / self.elapsed_s
+    }
+}
+
+impl CipherSpeed {
+    /// Seconds that one thread takes to decrypt `read` bytes and to encrypt `written`.
+    #[must_use]
+    pub fn seconds(&self, read: u64, written: u64) -> f64 {
+        read as f64 / self.decrypt_bytes_per_s + written as f64 / self.encrypt_bytes_per_s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cipher_takes_time_in_both_directions() {
+        let speed = CipherSpeed {
+            encrypt_bytes_per_s: 2e9,
+            decrypt_bytes_per_s: 4e9,
+            ..CipherSpeed::default()
+        };
+        assert!((speed.seconds(4_000_000_000, 1_000_000_000) - 1.5).abs() < 1e-12);
+        let point = CurvePoint { ios: 30, elapsed_s: 0.5, ..CurvePoint::default() };
+        assert!((point.iops() - 60.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,326 @@
+//! Measures, before the first trial, what costs are explained from: plain storage by depth and size, and ciphers in RAM.
+
+use std::time::{Duration, Instant};
+
+use cryptbench_blockdev::IoMode;
+use cryptbench_cipher::{Layout, Tier};
+use cryptbench_load::{Amount, Direction, Job, Operation, Pattern, Work};
+use cryptbench_record::{self as record, CipherSpeed, CurvePoint, DiskCounts, Why};
+
+use super::Claimed;
+use crate::decide::Plan;
+use crate::decide::arms::Arms;
+use crate::{Halt, RunError};
+
+/// Share of a run's time that all points together may take.
+const SHARE: f64 = 0.04;
+
+/// Most and least time of one point.
+const MOST: Duration = Duration::from_millis(75);
+const LEAST: Duration = Duration::from_millis(10);
+
+/// How often each point is measured.
+const PASSES: u32 = 2;
+
+/// Time for each direction of a cipher, and bytes at once: what a second-level cache holds.
+const CIPHER: Duration = Duration::from_millis(5);
+const CIPHER_BYTES: usize = 64 << 10;
+
+/// Most ciphers: a run may compare dozens, and all of them may take a third of a second.
+const MOST_CIPHERS: usize = 30;
+
+/// Pattern, bytes and depth of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Point(bool, u64, u32);
+
+/// Random requests of 4 KiB by their number in flight, and sequential ones by their size.
+fn points() -> Vec<Point> {
+    let by_depth = [1, 2, 4, 8, 16, 32].map(|depth| Point(true, 4 << 10, depth));
+    let sizes = [16, 64, 128, 256, 1024].map(|kib: u64| kib << 10);
+    let by_size = [1, 8].into_iter().flat_map(|depth| sizes.map(|size| Point(false, size, depth)));
+    by_depth.into_iter().chain(by_size).collect()
+}
+
+/// How long a point of a run takes and how long all of them may; `None` if that is too little to tell anything.
+fn lengths(plan: &record::Plan, points: usize) -> Option<(Duration, Duration)> {
+    let trials = plan.fixed_trials().map(|trials| f64::from(trials) * plan.trial_s);
+    let whole = Duration::from_secs_f64(trials.unwrap_or(plan.budget_s).min(plan.budget_s) * SHARE);
+    let each = whole.checked_div(points as u32 * PASSES)?.min(MOST);
+    // What lies between two points takes time, too.
+    let each = each.mul_f64(0.8);
+    (each >= LEAST).then_some((each, whole))
+}
+
+impl Claimed<'_> {
+    /// Measures what costs are explained from, if the plan has it and its time suffices.
+    ///
+    /// # Errors
+    /// [`Halt`].
+    pub(super) fn why(&mut self, recorded: &record::Plan) -> Result<Option<Why>, Halt> {
+        let range = self.plain.range.as_ref();
+        let is_direct = range.is_some_and(|range| range.mode() == IoMode::Direct);
+        if !self.plan.why || !is_direct || !matches!(self.plan.arms, Arms::Systems(_)) {
+            return Ok(None);
+        }
+        let curve = self.curve(recorded)?;
+        Ok(curve.map(|curve| Why { curve, ciphers: ciphers(&recorded.arms, self.plan.tier) }))
+    }
+
+    fn curve(&mut self, recorded: &record::Plan) -> Result<Option<Vec<CurvePoint>>, Halt> {
+        let operations = operations(self.plan);
+        let mut all: Vec<(Operation, Point)> = points()
+            .into_iter()
+            .flat_map(|point| operations.iter().map(move |operation| (*operation, point)))
+            .collect();
+        let Some((each, whole)) = lengths(recorded, all.len()).filter(|_| !all.is_empty()) else {
+            return Ok(None);
+        };
+        let (began, mut curve) = (Instant::now(), Vec::new());
+        for pass in 0..PASSES {
+            for (number, (operation, point)) in all.iter().enumerate() {
+                self.go_on()?;
+                // A slow disk's requests take longer than a point should.
+                if began.elapsed() + each > whole {
+                    return Ok(Some(curve));
+                }
+                let seed = recorded.seed ^ ((u64::from(pass) << 32) + number as u64 + 1);
+                curve.push(self.point(pass, *operation, *point, (each, seed))?);
+            }
+            all.reverse();
+        }
+        Ok(Some(curve))
+    }
+
+    fn point(
+        &mut self,
+        pass: u32,
+        operation: Operation,
+        Point(is_random, block_size, depth): Point,
+        (each, seed): (Duration, u64),
+    ) -> Result<CurvePoint, Halt> {
+        let pattern = if is_random { Pattern::Random } else { Pattern::Sequential };
+        let amount = Amount::Time { ramp: each / 5, duration: each - each / 5 };
+        let job = Job { amount, seed, ..Job::new(operation, pattern, block_size, depth) };
+        let io_target = self.plain.io_target();
+        self.counters.use_device(self.plain.counted_by);
+        let before = self.counters.counted(self.plain.counted_by);
+        let measured = self.engine.run(&io_target, &job, self.stop)?;
+        let now = self.counters.counted(self.plain.counted_by);
+        if measured.interrupted {
+            return Err(Halt::Interrupted);
+        }
+        if operation == Operation::Write {
+            let flushed = io_target.file.sync_data();
+            flushed
+                .map_err(|source| RunError::Storage { act: "flush the scratch file", source })?;
+        }
+        let asked = measured.total_bytes / block_size;
+        let disk = before.zip(now).map(|(before, now)| now.since(&before));
+        Ok(CurvePoint {
+            pass,
+            operation: operation.as_str().to_owned().into(),
+            pattern: if is_random { record::Pattern::Random } else { record::Pattern::Sequential },
+            block_size,
+            depth,
+            elapsed_s: measured.elapsed.as_secs_f64(),
+            ios: measured.ios,
+            latency_us: measured.latency.mean() / 1e3,
+            disk: disk.map(|disk| DiskCounts::of(&disk, asked, measured.total_bytes)),
+        })
+    }
+}
+
+/// The directions of a plan's requests by time.
+fn operations(plan: &Plan) -> Vec<Operation> {
+    let works = plan.workloads.iter().filter_map(|workload| match &workload.work {
+        Work::Block(work) => Some(work.direction),
+        Work::Files(_) | Work::Unlock(_) => None,
+    });
+    let directions: Vec<_> = works.collect();
+    let is_only_read = plan.storage.is_only_read();
+    [Operation::Read, Operation::Write]
+        .into_iter()
+        .filter(|operation| match operation {
+            Operation::Read => directions.iter().any(|direction| *direction != Direction::Write),
+            Operation::Write => {
+                !is_only_read && directions.iter().any(|direction| direction.writes())
+            }
+        })
+        .collect()
+}
+
+/// The speed in RAM of the ciphers of these arms, as far as this program has them.
+fn ciphers(arms: &[record::Arm], tier: Tier) -> Vec<CipherSpeed> {
+    let mut found: Vec<CipherSpeed> = Vec::new();
+    for arm in arms {
+        let (Some(cipher), Some(data_unit)) = (&arm.cipher, arm.data_unit) else { continue };
+        let is_new = found.iter().all(|f| (&f.cipher, f.data_unit) != (cipher, data_unit));
+        if is_new && found.len() < MOST_CIPHERS {
+            found.extend(speed(cipher, data_unit, tier));
+        }
+    }
+    found
+}
+
+fn speed(name: &str, data_unit: u32, tier: Tier) -> Option<CipherSpeed> {
+    let info = cryptbench_cipher::find(name).ok()?;
+    let key: Vec<u8> = (0..info.key_bytes).map(|i| i as u8).collect();
+    let layout = Layout { data_unit: data_unit as usize, tweak_step: 1 };
+    let cipher = info.with_key(&key, layout, tier).ok()?;
+    let mut data = vec![0; CIPHER_BYTES.next_multiple_of(data_unit as usize)];
+    let len = data.len() as f64;
+    let mut rate = |act: &dyn Fn(&mut [u8])| {
+        // The best of a few looks, as whatever interrupts one makes it longer.
+        let (began, mut best) = (Instant::now(), f64::INFINITY);
+        while best.is_infinite() || began.elapsed() < CIPHER {
+            let at = Instant::now();
+            act(&mut data);
+            best = best.min(at.elapsed().as_secs_f64());
+        }
+        len / best
+    };
+    Some(CipherSpeed {
+        cipher: name.to_owned(),
+        data_unit,
+        kernel: cipher.tier().to_owned(),
+        encrypt_bytes_per_s: rate(&|data| cipher.encrypt_in_place(0, data)),
+        decrypt_bytes_per_s: rate(&|data| cipher.decrypt_in_place(0, data)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use cryptbench_load::Profile;
+    use cryptbench_record::Event;
+
+    use super::*;
+    use crate::Request;
+    use crate::decide::decide;
+    use crate::look::look;
+    use crate::recorder::Recorder;
+
+    fn plan(budget_s: f64, trials: Option<(u32, f64)>) -> record::Plan {
+        let (min_pairs, max_pairs) = trials.map_or((6, 200), |(trials, _)| (trials, trials));
+        let trial_s = trials.map_or(0.3, |(_, trial_s)| trial_s);
+        let workload =
+            |id: &str| record::Workload { id: id.to_owned(), ..record::Workload::default() };
+        let workloads = vec![workload("a"), workload("b")];
+        let arms = vec![record::Arm::default(), record::Arm::default()];
+        record::Plan {
+            budget_s,
+            trial_s,
+            min_pairs,
+            max_pairs,
+            workloads,
+            arms,
+            ..record::Plan::default()
+        }
+    }
+
+    const PROFILE: &str = r#"
+name = "tiny"
+description = "One kind of request."
+[[workload]]
+id = "w"
+label = "read 4 KiB"
+operation = "read"
+pattern = "random"
+block_size = "4KiB"
+queue_depth = 1
+headline = "iops"
+"#;
+
+    /// What a run of 20 s on a directory looks at before its trials; `None` without direct I/O.
+    fn looked(wants_why: bool) -> Option<Option<Why>> {
+        let place = tempfile::tempdir().unwrap();
+        let profile = Profile::from_toml(PROFILE, "a test").unwrap();
+        let mut request = Request::of(place.path(), profile);
+        request.target.size = Some(8 << 20);
+        request.selection.systems.push("plain".to_owned());
+        (request.budget, request.seed) = (Some(Duration::from_secs(20)), Some(1));
+        request.why = wants_why;
+        let plan = decide(&request, &look(&request)).unwrap();
+        let stop = AtomicBool::new(false);
+        let claimed = Claimed::claim(&plan, &stop).unwrap();
+        let mut found = None;
+        let mut watch = |event: &Event| {
+            if let Event::Why(why) = event {
+                found = Some((**why).clone());
+            }
+        };
+        let mut recorder = Recorder::begin(&plan, &claimed, "0", &mut watch).unwrap();
+        let prepared = claimed.prepare(&mut recorder);
+        assert!(prepared.halt.is_none());
+        let range = prepared.claimed.plain.range.as_ref().unwrap();
+        let is_direct = range.mode() == IoMode::Direct;
+        drop(prepared);
+        drop(recorder);
+        is_direct.then_some(found)
+    }
+
+    #[test]
+    fn plain_is_looked_at_by_depth_and_size_there_and_back() {
+        let Some(found) = looked(true) else { return eprintln!("SKIPPED: no direct I/O here") };
+        let curve = found.unwrap().curve;
+        let all = points();
+        // A busy machine may need longer than the share of a run that all points may take.
+        assert!(curve.len() >= all.len() / 2 && curve.len() <= 2 * all.len(), "{}", curve.len());
+        let there = all.iter().map(|point| (0, *point));
+        let back = all.iter().rev().map(|point| (1, *point));
+        for (found, (pass, Point(is_random, block_size, depth))) in
+            curve.iter().zip(there.chain(back))
+        {
+            assert_eq!((found.pass, found.block_size, found.depth), (pass, block_size, depth));
+            assert_eq!(found.pattern == record::Pattern::Random, is_random);
+            assert_eq!(found.operation, record::Operation::Read);
+            assert!(found.ios > 0 && found.elapsed_s > 0.0 && found.latency_us > 0.0, "{found:?}");
+            if let Some(disk) = found.disk {
+                assert!(disk.asked >= found.ios && disk.span_s >= found.elapsed_s, "{found:?}");
+            }
+        }
+        assert_eq!(looked(false), Some(None), "nobody asked");
+    }
+
+    #[test]
+    fn all_points_take_a_small_part_of_a_run() {
+        let n = 2 * points().len();
+        for budget_s in [30.0, 60.0, 120.0, 3600.0] {
+            let (each, whole) = lengths(&plan(budget_s, None), n).unwrap();
+            assert!(each >= LEAST && each <= MOST, "{budget_s}: {each:?}");
+            assert!(whole.as_secs_f64() <= 0.05 * budget_s, "{budget_s}: {whole:?}");
+            assert!((each * PASSES * n as u32) < whole, "{budget_s}: {each:?} of {whole:?}");
+        }
+        assert_eq!(lengths(&plan(10.0, None), n), None, "too short to tell anything");
+        // Trials of a fixed number: what they take counts, not how long they may.
+        assert_eq!(lengths(&plan(1e6, Some((3, 0.02))), n), None);
+        assert!(lengths(&plan(1e6, Some((30, 2.0))), n).is_some());
+    }
+
+    #[test]
+    fn a_cipher_of_ours_has_a_speed_and_another_none() {
+        let arm = |cipher: Option<&str>, data_unit| record::Arm {
+            cipher: cipher.map(str::to_owned),
+            data_unit,
+            ..record::Arm::default()
+        };
+        let tier = cryptbench_cipher::tier().unwrap();
+        let arms = [
+            arm(None, None),
+            arm(Some("aes-256-xts"), Some(512)),
+            arm(Some("aes-256-xts"), Some(512)),
+            arm(Some("aes-256-gcm"), Some(4096)),
+            arm(Some("serpent-xts"), Some(4096)),
+        ];
+        let found = ciphers(&arms, tier);
+        let named: Vec<_> = found.iter().map(|f| (&f.cipher[..], f.data_unit)).collect();
+        let expected = [("aes-256-xts", 512), ("serpent-xts", 4096)];
+        let expected: Vec<_> = expected
+            .into_iter()
+            .filter(|(name, _)| cryptbench_cipher::find(name).is_ok())
+            .collect();
+        assert_eq!(named, expected);
+        assert!(found[0].encrypt_bytes_per_s > 1e6 && !found[0].kernel.is_empty());
+    }
+}
