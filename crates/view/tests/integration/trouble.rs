@@ -75,7 +75,7 @@ fn a_container_s_limit_on_processors_is_in_the_answer_which_fits() {
     ];
     record.target.filesystem = "btrfs".to_owned();
     let style = Style { width: 80, colour: false };
-    let text = render(&record, &analyse(&record), style, OUTLOOK);
+    let text = render(&Labelled::of(&record).report(), style, OUTLOOK);
     assert!(text.lines().count() <= 24, "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = "This container may use 0.2 CPUs and 96 MiB of memory; it was throttled for 1.4 s, 7 % of the run: that \
