@@ -101,6 +101,14 @@ impl DiskCounts {
         self.read_bytes + self.written_bytes
     }
 
+    /// The same over the time in which so many requests come at the rate of the measured time. The span of slices also has the
+    /// time in which queues fill and drain and counters are read: half of it, where requests are small and many.
+    #[must_use]
+    pub fn at_rate(&self, requests_per_s: f64) -> Self {
+        let span_s = ratio(self.asked as f64, requests_per_s).filter(|span_s| span_s.is_finite());
+        Self { span_s: span_s.unwrap_or(self.span_s), ..*self }
+    }
+
     /// The same without what `others` asked of the device at the same rate as in their own span; never less than nothing.
     #[must_use]
     pub fn without(&self, others: &Self) -> Self {
@@ -240,6 +248,16 @@ mod tests {
         assert_eq!(DiskCounts { asked: 0, ..found }.per_request(), None);
         // The kernel counts a tick in full.
         assert!(close(DiskCounts { busy_s: 0.6, ..found }.idle_share(), 0.0));
+    }
+
+    #[test]
+    fn the_edges_of_slices_make_no_queue_shorter() {
+        // The 32 requests took a quarter of a second; in the rest of the span nothing was asked for.
+        let found = counts().at_rate(128.0);
+        assert_eq!((found.in_flight(), found.idle_share()), (Some(48.0), Some(0.0)));
+        assert_eq!(found.per_request(), counts().per_request());
+        assert_eq!(counts().at_rate(0.0), counts(), "nothing was measured");
+        assert_eq!(counts().at_rate(f64::NAN), counts());
     }
 
     #[test]

@@ -185,6 +185,11 @@ pub struct Percentiles {
 }
 
 impl Observation {
+    /// What reached the disk, over the time in which the requests came as they did in the measured time.
+    pub fn disk_while_measured(&self) -> Option<DiskCounts> {
+        Some(self.disk?.at_rate(self.ios as f64 / self.elapsed_s))
+    }
+
     /// CPU seconds of the load, the system and the kernel's threads by the scheduler's account of each, which other
     /// programs do not change; `None` in records that do not have it.
     pub fn cpu_attributed_s(&self) -> Option<f64> {

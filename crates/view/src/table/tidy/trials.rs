@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cryptbench_record::{BusyThread, DiskCounts, Record, Threads, Trial};
+use cryptbench_record::{BusyThread, DiskCounts, Observation, Record, Threads, Trial};
 
 use super::key::Keys;
 use super::{Fields, Kind, Table, Value, collect};
@@ -58,7 +58,7 @@ fn row(keys: &Keys<'_>, t: &Trial, disturbed: &Marks<'_>) -> Fields {
     row.integer("device_reads", t.measured.device.map(|d| d.reads));
     row.integer("device_writes", t.measured.device.map(|d| d.writes));
     let is_disturbed = disturbed.get(&(&t.workload[..], &t.arm[..])).copied();
-    disk(&mut row, t.measured.disk.as_ref(), is_disturbed);
+    disk(&mut row, &t.measured, is_disturbed);
     threads(&mut row, t.measured.threads.as_ref());
     row
 }
@@ -82,7 +82,8 @@ fn threads(row: &mut Fields, threads: Option<&Threads>) {
 }
 
 /// What reached the disk: raw counts, which include ramps and the ends of slices, and the figures that follow from them.
-fn disk(row: &mut Fields, disk: Option<&DiskCounts>, is_disturbed: Option<bool>) {
+fn disk(row: &mut Fields, measured: &Observation, is_disturbed: Option<bool>) {
+    let (disk, while_measured) = (measured.disk.as_ref(), measured.disk_while_measured());
     row.real("disk_span_s", disk.map(|d| d.span_s));
     row.integer("disk_asked_requests", disk.map(|d| d.asked));
     row.integer("disk_asked_bytes", disk.map(|d| d.asked_bytes));
@@ -103,9 +104,12 @@ fn disk(row: &mut Fields, disk: Option<&DiskCounts>, is_disturbed: Option<bool>)
     row.real("disk_requests_per_request", disk.and_then(DiskCounts::per_request));
     row.real("disk_bytes_per_byte", disk.and_then(DiskCounts::per_byte));
     row.real("disk_mean_request_bytes", disk.and_then(DiskCounts::mean_bytes));
-    row.real("disk_in_flight", disk.and_then(DiskCounts::in_flight));
-    row.real("disk_reads_in_flight", disk.and_then(DiskCounts::reads_in_flight));
-    row.real("disk_writes_in_flight", disk.and_then(DiskCounts::writes_in_flight));
-    row.real("disk_idle_fraction", disk.and_then(DiskCounts::idle_share));
+    row.real("disk_in_flight", while_measured.as_ref().and_then(DiskCounts::in_flight));
+    row.real("disk_reads_in_flight", while_measured.as_ref().and_then(DiskCounts::reads_in_flight));
+    row.real(
+        "disk_writes_in_flight",
+        while_measured.as_ref().and_then(DiskCounts::writes_in_flight),
+    );
+    row.real("disk_idle_fraction", while_measured.as_ref().and_then(DiskCounts::idle_share));
     row.push("disk_disturbed", Kind::Truth, disk.and(is_disturbed).map(Value::Truth));
 }
