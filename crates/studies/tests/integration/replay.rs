@@ -316,3 +316,16 @@ fn without_the_slow_hdd_another_place_explains_nothing() {
     let best = fits.rows.iter().find(|row| row[0] == "hdd, read").unwrap();
     assert!(!best[1].contains("slower place"), "{best:?}");
 }
+
+#[test]
+fn study_d_says_what_its_hybrid_disk_is_not() {
+    let lines = |files: &Files| {
+        replay(files, &[Letter::D]).unwrap().remove(0).answers.remove(0).lines.join("\n")
+    };
+    let files = Files::published();
+    assert!(lines(&files).contains("by 47 and 113 % on the hybrid disk"));
+    let text = files.text("anvil").unwrap().replace(",2.28,", ",1.28,");
+    assert!(
+        lines(&files.with("anvil", text).unwrap()).contains("by 47 and 58 % on the hybrid disk")
+    );
+}

@@ -1,5 +1,6 @@
 //! Study D: AES, Serpent and Twofish in TrueCrypt and BestCrypt on a hard disk, a hybrid disk and an SSD.
 
+mod causes;
 mod conclusions;
 mod numbers;
 

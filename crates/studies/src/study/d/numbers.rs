@@ -8,6 +8,7 @@ use crate::files::Files;
 use crate::number::{Printed, Rederived};
 use crate::observation::{Dimension, Observation};
 use crate::study::Numbers;
+use crate::study::d::causes;
 use crate::table::Table;
 
 /// A cell: figure, device, pattern and cipher.
@@ -74,7 +75,7 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
         rederived.push(percent);
     }
     tables.push(sensitivity(&speeds));
-    Ok(Numbers { observations, rederived, tables, ..Numbers::default() })
+    Ok(Numbers { observations, rederived, tables, answers: causes::answers(files)? })
 }
 
 /// The program with which all three ciphers do better, as the study has it, for each device.
