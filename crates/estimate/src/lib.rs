@@ -7,6 +7,7 @@
 
 pub mod accounting;
 pub mod arms;
+pub mod binding;
 pub mod budget;
 pub mod carry_over;
 pub mod cast;

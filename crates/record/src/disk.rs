@@ -203,14 +203,33 @@ impl Record {
 
 /// What the disk counted in all these trials together.
 fn sum<'a>(trials: impl Iterator<Item = &'a Trial>) -> DiskCounts {
-    trials.filter_map(|t| t.measured.disk).fold(DiskCounts::default(), |a, b| DiskCounts {
-        span_s: a.span_s + b.span_s,
-        asked: a.asked + b.asked,
-        asked_bytes: a.asked_bytes + b.asked_bytes,
-        read_bytes: a.read_bytes + b.read_bytes,
-        written_bytes: a.written_bytes + b.written_bytes,
-        ..a
-    })
+    trials.filter_map(|t| t.measured.disk).sum()
+}
+
+impl std::iter::Sum for DiskCounts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        let both = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b);
+        let together = |a: Self, b: Self| Self {
+            span_s: a.span_s + b.span_s,
+            asked: a.asked + b.asked,
+            asked_bytes: a.asked_bytes + b.asked_bytes,
+            reads: a.reads + b.reads,
+            read_bytes: a.read_bytes + b.read_bytes,
+            read_s: a.read_s + b.read_s,
+            writes: a.writes + b.writes,
+            written_bytes: a.written_bytes + b.written_bytes,
+            write_s: a.write_s + b.write_s,
+            busy_s: a.busy_s + b.busy_s,
+            queued: both(a.queued, b.queued),
+            merged_reads: both(a.merged_reads, b.merged_reads),
+            merged_writes: both(a.merged_writes, b.merged_writes),
+            discards: both(a.discards, b.discards),
+            discarded_bytes: both(a.discarded_bytes, b.discarded_bytes),
+            flushes: both(a.flushes, b.flushes),
+            flush_s: a.flush_s.zip(b.flush_s).map(|(a, b)| a + b),
+        };
+        all.reduce(together).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

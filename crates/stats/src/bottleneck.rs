@@ -26,6 +26,9 @@ const CACHED: f64 = 0.8;
 /// A request that becomes so many is said to become more.
 const MORE: f64 = 1.2;
 
+/// Plain storage that is so many times as fast with more requests at once gains by them.
+const GAINS: f64 = 1.3;
+
 /// What one arm asked for in one workload, and what reached the disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flow {
@@ -81,54 +84,67 @@ pub struct Point {
     pub rate: f64,
 }
 
-/// Speeds of plain storage by number in flight, at one size, and by size.
+/// Sizes that differ by less than this factor are one size.
+const ONE_SIZE: f64 = 1.2;
+
+/// Speeds of plain storage by size and number in flight.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    by_depth: Vec<Point>,
-    by_size: Vec<Point>,
+    /// Points of one size each, by size; of these by number in flight.
+    sizes: Vec<Vec<Point>>,
 }
 
 impl Curve {
-    /// From points that differ in the number in flight, and points that differ in size; those that
-    /// are not positive are left out.
-    pub fn new(mut by_depth: Vec<Point>, mut by_size: Vec<Point>) -> Self {
-        for points in [&mut by_depth, &mut by_size] {
-            points.retain(|p| p.in_flight > 0.0 && p.bytes > 0.0 && p.rate > 0.0);
+    /// From points in any order; those that are not positive are left out.
+    pub fn new(mut points: Vec<Point>) -> Self {
+        points.retain(|p| p.in_flight > 0.0 && p.bytes > 0.0 && p.rate > 0.0);
+        points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
+        let mut sizes: Vec<Vec<Point>> = Vec::new();
+        for point in points {
+            match sizes.last_mut().filter(|size| point.bytes < ONE_SIZE * size[0].bytes) {
+                Some(size) => size.push(point),
+                None => sizes.push(vec![point]),
+            }
         }
-        by_depth.sort_by(|a, b| a.in_flight.total_cmp(&b.in_flight));
-        by_size.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
-        Self { by_depth, by_size }
+        for size in &mut sizes {
+            size.sort_by(|a, b| a.in_flight.total_cmp(&b.in_flight));
+        }
+        Self { sizes }
     }
 
-    /// Requests of `bytes` in a second with `in_flight` of them at the disk, between its points on
-    /// logarithmic scales. `None` without a point.
+    /// Requests of `bytes` in a second with `in_flight` of them at the disk, between its points on logarithmic scales.
+    /// `None` without a point.
     pub fn rate(&self, in_flight: f64, bytes: f64) -> Option<f64> {
-        let first = self.by_depth.first()?;
-        let rate = between(&self.by_depth, in_flight, |p| p.in_flight)?;
-        let size = |bytes| between(&self.by_size, bytes, |p| p.bytes);
-        let scale = match (size(bytes), size(first.bytes)) {
-            (Some(this), Some(base)) => this / base,
-            _ => 1.0,
+        let after = self.sizes.iter().position(|size| size[0].bytes >= bytes);
+        let (low, high) = match after {
+            // Larger than any: as many bytes as of the largest.
+            None => {
+                let last = self.sizes.last()?;
+                return Some(at(last, in_flight) * last[0].bytes / bytes);
+            }
+            Some(0) => return Some(at(&self.sizes[0], in_flight)),
+            Some(i) => (&self.sizes[i - 1], &self.sizes[i]),
         };
-        // Fewer in flight than ever was measured: the disk is idle in between.
-        let idle = if in_flight < first.in_flight { in_flight / first.in_flight } else { 1.0 };
-        Some(rate * scale * idle)
+        let part = (bytes / low[0].bytes).ln() / (high[0].bytes / low[0].bytes).ln();
+        let (low, high) = (at(low, in_flight), at(high, in_flight));
+        Some(low * (high / low).powf(part))
     }
 }
 
-/// The rate at `x`, interpolated on logarithmic scales; that of the nearest end outside.
-fn between(points: &[Point], x: f64, of: impl Fn(&Point) -> f64) -> Option<f64> {
-    let after = points.iter().position(|p| of(p) >= x);
+/// The rate with `in_flight` requests of one size.
+fn at(points: &[Point], in_flight: f64) -> f64 {
+    let after = points.iter().position(|p| p.in_flight >= in_flight);
     let (low, high) = match after {
-        None => return points.last().map(|p| p.rate),
-        Some(0) => return points.first().map(|p| p.rate),
+        None => return points.last().map_or(f64::NAN, |p| p.rate),
+        // Fewer than ever was measured: the disk is idle in between.
+        Some(0) => return points[0].rate * in_flight / points[0].in_flight,
         Some(i) => (&points[i - 1], &points[i]),
     };
-    let part = (x / of(low)).ln() / (of(high) / of(low)).ln();
-    Some(low.rate * (high.rate / low.rate).powf(part))
+    let part = (in_flight / low.in_flight).ln() / (high.in_flight / low.in_flight).ln();
+    low.rate * (high.rate / low.rate).powf(part)
 }
 
-/// What was asked of an arm, and what its processors did.
+/// What was asked of an arm, how fast it was, and what its processors did.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Asked {
     /// Requests in flight that were asked for.
@@ -137,10 +153,29 @@ pub struct Asked {
     pub bytes: f64,
     /// Whether they read.
     pub reads: bool,
+    /// Requests that the arm served in a second.
+    pub rate: f64,
+    /// Requests that plain storage served in a second.
+    pub plain_rate: f64,
+    /// The same of both when asked for one request at a time: the arm, and plain storage.
+    pub alone: Option<(f64, f64)>,
+    /// Seconds that processors work longer on a request than on one of plain storage.
+    pub work_s: Option<f64>,
     /// Share of the time in which the arm's busiest thread worked, 0 to 1.
     pub busiest_thread: Option<f64>,
     /// Seconds that the cipher takes for a request on one processor.
     pub cipher_s: Option<f64>,
+}
+
+/// What reached the disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Disk<'a> {
+    /// From plain storage.
+    pub plain: Flow,
+    /// From the arm.
+    pub arm: Flow,
+    /// How fast plain storage is.
+    pub curve: &'a Curve,
 }
 
 /// What holds an arm back.
@@ -172,10 +207,17 @@ pub enum Cause {
         /// Bytes at the disk for each byte.
         per_byte: f64,
     },
+    /// It is as fast as when it is asked for one request at a time.
+    OneAtATime {
+        /// Requests in a second, one at a time.
+        alone: f64,
+    },
     /// Seconds added to each request while none other is in flight.
     AddedTime {
         /// Seconds.
         seconds: f64,
+        /// Seconds of them in which a processor works.
+        work_s: Option<f64>,
     },
     /// The cipher, which takes most of the added time.
     Cipher {
@@ -198,48 +240,79 @@ pub struct Bottleneck {
     pub predicted: f64,
 }
 
-/// What holds `arm` back beside `plain`. `None` if it loses nothing worth explaining, or if nothing
-/// that can be reckoned agrees with what was measured.
-pub fn bottleneck(asked: &Asked, plain: &Flow, arm: &Flow, curve: &Curve) -> Option<Bottleneck> {
-    let factors = Factors::of(plain, arm)?;
-    if (plain.rate / arm.rate).ln() < LEAST_LOSS {
+/// What holds an arm back. `None` if it loses nothing worth explaining, or if nothing that can be reckoned agrees with what
+/// was measured. Without counts of the disk fewer causes can be told.
+pub fn bottleneck(asked: &Asked, disk: Option<Disk<'_>>) -> Option<Bottleneck> {
+    if (asked.plain_rate / asked.rate).ln() < LEAST_LOSS {
         return None;
     }
-    let per_byte = arm.per_request * arm.bytes / asked.bytes;
-    if asked.reads && per_byte < CACHED {
-        return Some(Bottleneck { cause: Cause::Cache { per_byte }, predicted: arm.rate });
-    }
-    if let Some(share) = asked.busiest_thread.filter(|share| *share >= FULL) {
-        return agreeing(Cause::CoreFull { share }, arm.rate / share.min(1.0), arm);
-    }
-    // As plain storage would do with these requests, relative to how well the curve knows plain.
-    let of = |flow: &Flow| Some(curve.rate(flow.in_flight, flow.bytes)? / flow.per_request);
-    let predicted = of(arm)? * plain.rate / of(plain)?;
-    let more = arm.per_request / plain.per_request >= MORE;
-    let bytes_more = per_byte / (plain.per_request * plain.bytes / asked.bytes) >= MORE;
-    let cause = match (more, bytes_more) {
-        (true, false) => Cause::Pieces { bytes: arm.bytes, pieces: arm.per_request },
-        (_, true) if factors.in_flight < factors.requests + factors.residence => {
-            Cause::MoreRequests { per_request: arm.per_request, per_byte }
-        }
-        _ => waiting(asked, plain, arm),
-    };
-    agreeing(cause, predicted, arm)
+    let cached = disk.and_then(|disk| cached(asked, &disk.arm));
+    let agreeing = |found: &Bottleneck| (found.predicted / asked.rate).ln().abs() <= TOLERANCE.ln();
+    cached
+        .or_else(|| full(asked))
+        .or_else(|| at_the_disk(asked, &disk?, false).filter(agreeing))
+        .or_else(|| worked(asked).filter(agreeing))
+        .or_else(|| one_at_a_time(asked).filter(agreeing))
+        .or_else(|| at_the_disk(asked, &disk?, true).filter(agreeing))
 }
 
-/// Why fewer requests are at the disk.
-fn waiting(asked: &Asked, plain: &Flow, arm: &Flow) -> Cause {
-    let seconds = 1.0 / arm.rate - 1.0 / plain.rate;
+fn per_byte(asked: &Asked, flow: &Flow) -> f64 {
+    flow.per_request * flow.bytes / asked.bytes
+}
+
+fn cached(asked: &Asked, arm: &Flow) -> Option<Bottleneck> {
+    let per_byte = per_byte(asked, arm);
+    let cause = Cause::Cache { per_byte };
+    (asked.reads && per_byte < CACHED).then_some(Bottleneck { cause, predicted: asked.rate })
+}
+
+fn full(asked: &Asked) -> Option<Bottleneck> {
+    let share = asked.busiest_thread.filter(|share| *share >= FULL)?;
+    Some(Bottleneck { cause: Cause::CoreFull { share }, predicted: asked.rate / share.min(1.0) })
+}
+
+/// One request at a time takes as long as plain storage and the processors' additional work together.
+fn worked(asked: &Asked) -> Option<Bottleneck> {
+    let work_s = asked.work_s.filter(|_| asked.depth <= 1.0)?;
+    let predicted = 1.0 / (1.0 / asked.plain_rate + work_s);
+    Some(Bottleneck { cause: added(asked), predicted })
+}
+
+fn added(asked: &Asked) -> Cause {
+    let seconds = 1.0 / asked.rate - 1.0 / asked.plain_rate;
     match asked.cipher_s {
         Some(cipher_s) if cipher_s >= seconds / 2.0 => Cause::Cipher { seconds: cipher_s },
-        _ if asked.depth <= 1.0 => Cause::AddedTime { seconds },
-        _ => Cause::FewerInFlight { in_flight: arm.in_flight, plain: plain.in_flight },
+        _ => Cause::AddedTime { seconds, work_s: asked.work_s },
     }
 }
 
-fn agreeing(cause: Cause, predicted: f64, arm: &Flow) -> Option<Bottleneck> {
-    let off = (predicted / arm.rate).ln().abs();
-    (off <= TOLERANCE.ln()).then_some(Bottleneck { cause, predicted })
+/// More requests at once help plain storage, and not the arm.
+fn one_at_a_time(asked: &Asked) -> Option<Bottleneck> {
+    let (alone, plain_alone) = asked.alone.filter(|_| asked.depth > 1.0)?;
+    let cause = Cause::OneAtATime { alone };
+    (asked.plain_rate / plain_alone >= GAINS).then_some(Bottleneck { cause, predicted: alone })
+}
+
+/// What follows from the requests that reach the disk: more of them, or, where `any` cause is looked for, fewer at once.
+fn at_the_disk(asked: &Asked, disk: &Disk<'_>, any: bool) -> Option<Bottleneck> {
+    let Disk { plain, arm, curve } = disk;
+    let factors = Factors::of(plain, arm)?;
+    // As plain storage would do with these requests, relative to how well the curve knows plain.
+    let of = |flow: &Flow| Some(curve.rate(flow.in_flight, flow.bytes)? / flow.per_request);
+    let predicted = of(arm)? * asked.plain_rate / of(plain)?;
+    let more = arm.per_request / plain.per_request >= MORE;
+    let more_bytes = per_byte(asked, arm) / per_byte(asked, plain) >= MORE;
+    let cause = match (more, more_bytes) {
+        (true, false) => Cause::Pieces { bytes: arm.bytes, pieces: arm.per_request },
+        (_, true) if factors.in_flight < factors.requests + factors.residence => {
+            let per_byte = per_byte(asked, arm);
+            Cause::MoreRequests { per_request: arm.per_request, per_byte }
+        }
+        _ if !any => return None,
+        _ if asked.depth <= 1.0 => added(asked),
+        _ => Cause::FewerInFlight { in_flight: arm.in_flight, plain: plain.in_flight },
+    };
+    Some(Bottleneck { cause, predicted })
 }
 
 #[cfg(test)]
@@ -250,22 +323,67 @@ mod tests {
     fn curve() -> Curve {
         let rate = |k: f64, bytes: f64| k.min(8.0) / (50e-6 + bytes * 1e-9);
         let point = |k: f64, bytes: f64| Point { in_flight: k, bytes, rate: rate(k, bytes) };
-        let depths = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
-        let sizes = (12..=20).map(|bits| point(1.0, f64::from(1 << bits)));
-        Curve::new(depths.map(|k| point(k, 4096.0)).to_vec(), sizes.collect())
+        let by_depth = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0].map(|k| point(k, 4096.0));
+        let sizes = (14..=20).map(|bits| f64::from(1 << bits));
+        let by_size = sizes.flat_map(|bytes| [1.0, 8.0].map(|k| point(k, bytes)));
+        Curve::new(by_size.chain(by_depth).collect())
+    }
+
+    #[test]
+    fn a_curve_is_read_between_its_points_and_beyond_them() {
+        let curve = curve();
+        let close = |k: f64, bytes: f64, rate: f64| {
+            let found = curve.rate(k, bytes).unwrap();
+            assert!((found / rate - 1.0).abs() < 0.03, "{k} {bytes}: {found} {rate}");
+        };
+        close(3.0, 4096.0, 3.0 / SERVICE);
+        close(0.1, 4096.0, 0.1 / SERVICE);
+        close(64.0, 4096.0, 8.0 / SERVICE);
+        close(2.0, 1_048_576.0, 2.0 / (50e-6 + 1_048_576e-9));
+        close(1.0, 2.0 * 1_048_576.0, 0.5 / (50e-6 + 1_048_576e-9));
+        close(4.0, 49_152.0, 4.0 / (50e-6 + 49_152e-9));
+        assert_eq!(Curve::default().rate(1.0, 4096.0), None);
     }
 
     const SERVICE: f64 = 50e-6 + 4096e-9;
 
-    const ASKED: Asked =
-        Asked { depth: 32.0, bytes: 4096.0, reads: true, busiest_thread: None, cipher_s: None };
+    const ASKED: Asked = Asked {
+        depth: 32.0,
+        bytes: 4096.0,
+        reads: true,
+        rate: 0.0,
+        plain_rate: 0.0,
+        alone: None,
+        work_s: None,
+        busiest_thread: None,
+        cipher_s: None,
+    };
 
     fn plain() -> Flow {
         Flow { rate: 8.0 / SERVICE, in_flight: 32.0, per_request: 1.0, bytes: 4096.0 }
     }
 
     fn named(asked: Asked, plain: Flow, arm: Flow) -> Option<Cause> {
-        bottleneck(&asked, &plain, &arm, &curve()).map(|b| b.cause)
+        let asked = Asked { rate: arm.rate, plain_rate: plain.rate, ..asked };
+        bottleneck(&asked, Some(Disk { plain, arm, curve: &curve() })).map(|b| b.cause)
+    }
+
+    #[test]
+    fn without_the_disk_s_counts_speeds_and_work_alone_tell() {
+        let asked = Asked { rate: 10_000.0, plain_rate: 83_000.0, ..ASKED };
+        assert_eq!(bottleneck(&asked, None), None);
+        let alone = Some((9_600.0, 18_400.0));
+        let found = bottleneck(&Asked { alone, ..asked }, None).unwrap();
+        assert_eq!(found.cause, Cause::OneAtATime { alone: 9_600.0 });
+        assert_eq!(found.predicted, 9_600.0);
+        // Asked for many it is twice as fast as for one, or plain gains nothing either.
+        assert_eq!(bottleneck(&Asked { alone: Some((5_000.0, 18_400.0)), ..asked }, None), None);
+        assert_eq!(bottleneck(&Asked { alone: Some((9_600.0, 80_000.0)), ..asked }, None), None);
+        let one = Asked { depth: 1.0, rate: 9_570.0, plain_rate: 18_400.0, ..ASKED };
+        let found = bottleneck(&Asked { work_s: Some(45e-6), ..one }, None).unwrap();
+        assert!(matches!(found.cause, Cause::AddedTime { work_s: Some(_), .. }), "{found:?}");
+        assert!((found.predicted - 10_066.0).abs() < 5.0, "{found:?}");
+        assert_eq!(bottleneck(&Asked { work_s: Some(15e-6), ..one }, None), None, "it waits, too");
     }
 
     #[test]
@@ -336,7 +454,9 @@ mod tests {
             let rate = 1.0 / (SERVICE + added);
             Flow { rate, in_flight: rate * SERVICE, ..plain }
         };
-        let Some(Cause::AddedTime { seconds }) = named(alone, plain, arm(30e-6)) else { panic!() };
+        let Some(Cause::AddedTime { seconds, .. }) = named(alone, plain, arm(30e-6)) else {
+            panic!()
+        };
         assert!((seconds - 30e-6).abs() < 1e-9);
         let asked = Asked { cipher_s: Some(25e-6), ..alone };
         assert_eq!(named(asked, plain, arm(30e-6)), Some(Cause::Cipher { seconds: 25e-6 }));
