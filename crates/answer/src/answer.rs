@@ -11,7 +11,7 @@ use cryptbench_record::InUse;
 use crate::command::Command;
 use crate::figure::{Figure, figure};
 use crate::names::Names;
-use crate::{avoid, headline, machine, open, opening, take};
+use crate::{avoid, headline, machine, open, opening, take, why};
 
 /// Lines of advice at most, over [`Answer::take`] and [`Answer::avoid`].
 pub(crate) const MOST_ADVICE: usize = 5;
@@ -26,6 +26,8 @@ pub struct Answer<'a> {
     pub take: Vec<String>,
     /// What not to use, and why.
     pub avoid: Vec<String>,
+    /// What holds each system back, with its figure.
+    pub why: Vec<String>,
     /// What is undecided, unmeasured or was disturbed, the most important first.
     pub open: Vec<Open>,
 }
@@ -74,6 +76,7 @@ pub(crate) fn answer<'a>(lookup: &Lookup<'a>, names: &Names) -> Answer<'a> {
         figure: figure(&view),
         take,
         avoid: avoid.into_iter().take(room).collect(),
+        why: why::lines(&view),
         open: open::open(&view),
     }
 }

@@ -29,6 +29,7 @@ pub mod sentences;
 pub mod studies;
 pub mod surroundings;
 mod take;
+pub mod why;
 pub mod wording;
 
 pub use report::{Labelled, Report};

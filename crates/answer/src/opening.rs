@@ -56,6 +56,7 @@ pub(crate) fn answer<'a>(lookup: &Lookup<'a>) -> Answer<'a> {
         figure: Figure::Openings(rows.collect()),
         take,
         avoid: Vec::new(),
+        why: Vec::new(),
         open: ended.into_iter().collect(),
     }
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 /// Percents below which a mean of several workloads has a decimal.
 const FINE_MEAN: f64 = 19.95;
 
-/// Headline, table, what to take and to avoid, and what is open. `here` is the directory in which
+/// Headline, table, what to take and to avoid, what holds a choice back, and what is open. `here` is the directory in which
 /// commands will be typed.
 #[must_use]
 pub fn render(report: &Report<'_>, here: Option<&Path>) -> Value {
@@ -37,6 +37,7 @@ pub fn render(report: &Report<'_>, here: Option<&Path>) -> Value {
         },
         "take": answer.take,
         "avoid": answer.avoid,
+        "why": answer.why,
         "open": answer.open.iter().map(open).collect::<Vec<_>>(),
     })
 }

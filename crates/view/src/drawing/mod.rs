@@ -2,6 +2,7 @@
 
 mod bars;
 mod cells;
+mod depth;
 mod drift;
 mod heat;
 mod lines;
@@ -17,6 +18,7 @@ mod two_sided;
 
 pub(crate) use bars::{Bar, Bars};
 pub(crate) use cells::{Cells, Number};
+pub(crate) use depth::{Cell, Depth};
 pub(crate) use drift::{Drift, Series};
 pub(crate) use heat::{SHADES, heat, number as heat_number};
 pub(crate) use lines::{Curve, Lines, Point as Place};
@@ -250,6 +252,11 @@ impl Drawing {
         if is_finite(&at) {
             self.shapes.push(Shape::Text { look, at, words: words.into() });
         }
+    }
+
+    /// What is read when an area is pointed at.
+    fn reading(&mut self, area: Area, words: String) {
+        self.readings.push(Reading { area, words });
     }
 
     /// A reading for each row, of which the first begins at `top`.

@@ -32,7 +32,7 @@ pub(super) fn section(view: &View<'_>, answer: &Answer<'_>) -> Markup {
             h1 #answer { (whole(first.trim_end_matches('.'))) }
             @if !rest.is_empty() { p.sub { (whole(&rest.join(" "))) } }
             div.cols {
-                (list("take", "What to take", &answer.take, &answer.avoid))
+                (list("take", "What to take", answer))
                 (figure(view, answer))
                 (open(&answer.open))
             }
@@ -40,15 +40,18 @@ pub(super) fn section(view: &View<'_>, answer: &Answer<'_>) -> Markup {
     }
 }
 
-fn list(id: &str, heading: &str, take: &[String], avoid: &[String]) -> Markup {
+fn list(id: &str, heading: &str, answer: &Answer<'_>) -> Markup {
+    let Answer { take, avoid, why, .. } = answer;
     html! {
-        @if !take.is_empty() || !avoid.is_empty() {
+        @if !(take.is_empty() && avoid.is_empty() && why.is_empty()) {
             section.take aria-labelledby=(id) {
                 h2 id=(id) { (heading) }
                 @for line in take { p { (whole(line)) } }
-                @if !avoid.is_empty() {
-                    h2 { "Avoid" }
-                    @for line in avoid { p { (whole(line)) } }
+                @for (heading, lines) in [("Avoid", avoid), ("What holds it back", why)] {
+                    @if !lines.is_empty() {
+                        h2 { (heading) }
+                        @for line in lines { p { (whole(line)) } }
+                    }
                 }
             }
         }

@@ -14,6 +14,7 @@ mod ranking;
 mod section;
 mod studies;
 mod trials;
+mod why;
 
 pub(crate) use figures::compact;
 pub(crate) use section::legend;
@@ -157,6 +158,7 @@ fn sections(view: &View<'_>) -> Vec<Section> {
     let mut sections: Vec<Section> = picture::sections(view).collect();
     sections.extend(ranking::section(view));
     sections.extend(if condense { condensed::section(view) } else { glance::section(view) });
+    sections.extend(why::section(view));
     sections.extend(explanation::sections(view));
     sections.extend(figures::sections(view));
     sections.extend(evidence::section(view.record));

@@ -53,7 +53,9 @@ fn summary(answer: &Answer<'_>) -> String {
     let mut out = format!("**{}**\n", escaped(&answer.headline.join(" ")));
     let open: Vec<String> = answer.open.iter().map(|open| open.line(None)).collect();
     let mut gap = "\n";
-    for (name, lines) in [("Take", &answer.take), ("Avoid", &answer.avoid), ("Open", &open)] {
+    for (name, lines) in
+        [("Take", &answer.take), ("Avoid", &answer.avoid), ("Why", &answer.why), ("Open", &open)]
+    {
         for line in lines {
             let _ = writeln!(out, "{gap}- {name}: {}", escaped(line));
             gap = "";

@@ -87,9 +87,14 @@ impl Sections {
     /// The first entry of each section comes before the second of any.
     fn chosen(answer: &Answer<'_>, here: Option<&Path>, width: usize, room: usize) -> Self {
         let open: Vec<String> = answer.open.iter().map(|open| open.line(here)).collect();
-        let sections = [("Take", &answer.take), ("Avoid", &answer.avoid), ("Open", &open)];
+        let sections = [
+            ("Take", &answer.take),
+            ("Avoid", &answer.avoid),
+            ("Why", &answer.why),
+            ("Open", &open),
+        ];
         let lines = |text: &str| entry("", text, false, width).lines().count();
-        let mut chosen: [Vec<&str>; 3] = Default::default();
+        let mut chosen: [Vec<&str>; 4] = Default::default();
         let (mut left, mut left_out) = (room, 0);
         let most = sections.iter().map(|(_, all)| all.len()).max().unwrap_or(0);
         for i in 0..most {

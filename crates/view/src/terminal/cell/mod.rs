@@ -8,10 +8,12 @@ use cryptbench_answer::Report;
 use cryptbench_answer::quantity::{
     NONE, cpu, digits, fraction, headline, latency, percent, requests,
 };
+use cryptbench_answer::why::chain;
 use cryptbench_answer::wording::{
     role_words, stop_words, verdict_mark, verdict_words, workload_words,
 };
 use cryptbench_estimate::arms::compared;
+use cryptbench_estimate::binding::{Binding, bindings};
 use cryptbench_estimate::device::moves_bytes;
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, ArmRole, Cell, StopReason, Workload};
@@ -36,9 +38,14 @@ pub fn explain(report: &Report<'_>, cell: &str, style: Style) -> Result<String, 
     let shown = shown(lookup, &arms);
     let mut parts =
         vec![title(lookup, workload, width), trials::sparks(lookup, workload, &shown, width)];
+    let bindings = bindings(lookup);
     for arm in &arms {
         if let Some(cell) = lookup.cell(workload, arm) {
             parts.push(judgement(lookup, workload, arm, cell, width));
+        }
+        let own = |(w, a, _): &&(&Workload, &Arm, _)| w.id == workload.id && a.id == arm.id;
+        if let Some((_, _, binding)) = bindings.iter().find(own) {
+            parts.push(held_back(arm, binding, width));
         }
     }
     // An interrupted run did not reach some workloads: their tables would consist of headings.
@@ -118,6 +125,13 @@ fn judgement(
         wrap(words, &format!("{:column$}", format!("  {name}")), &" ".repeat(column), width)
     }));
     lines.join("\n")
+}
+
+/// How the speed of one arm comes about.
+fn held_back(arm: &Arm, binding: &Binding, width: usize) -> String {
+    let title = format!("What holds {} back:", clean(&arm.label));
+    let lines = chain(binding).into_iter().map(|line| wrap(&line, "  ", "    ", width));
+    std::iter::once(wrap(&title, "", "  ", width)).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 /// Latency percentiles of each arm: medians over its trials, and the largest of all requests.

@@ -1,0 +1,236 @@
+//! What holds a system back, in words, and what would change it.
+
+use cryptbench_estimate::binding::{AtDisk, Binding, bindings};
+use cryptbench_record::{Arm, Workload};
+use cryptbench_stats::bottleneck::{Bottleneck, Cause};
+
+use crate::answer::View;
+use crate::kinds::kind;
+use crate::names::capitalised;
+use crate::quantity::{binary_bytes, latency, percent, requests};
+
+/// Systems of which the answer says what holds them back.
+const MOST: usize = 3;
+
+/// A system has about one request at the disk, or less.
+const ONE: f64 = 1.1;
+
+/// What holds each system of the answer back where it loses most, a line each.
+pub(crate) fn lines(view: &View<'_, '_>) -> Vec<String> {
+    let found = bindings(view.lookup);
+    let of = |arm: &Arm| {
+        let own = found.iter().filter(|(_, a, _)| a.id == arm.id);
+        let named = own.filter_map(|(w, _, b)| Some((*w, b, b.bottleneck.as_ref()?)));
+        let loss = |b: &Binding| b.asked.plain_rate / b.asked.rate;
+        named.max_by(|(_, a, _), (_, b, _)| loss(a).total_cmp(&loss(b)))
+    };
+    let ranked = view.cast.ranked().map(|row| row.arm);
+    let line = |arm| {
+        let (workload, binding, bottleneck) = of(arm)?;
+        let name = view.names.arm(arm);
+        Some(format!("{name}, {}: {}.", asked(workload), cause(binding, bottleneck)))
+    };
+    ranked.filter_map(line).take(MOST).collect()
+}
+
+/// `small reads, 32 at once`.
+fn asked(workload: &Workload) -> String {
+    match workload.in_flight() {
+        1 => format!("{}, one at a time", kind(workload)),
+        n => format!("{}, {n} at once", kind(workload)),
+    }
+}
+
+/// The cause with its figures, to stand behind a colon.
+#[must_use]
+pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
+    let depth = binding.asked.depth;
+    match bottleneck.cause {
+        Cause::FewerInFlight { in_flight, .. } => {
+            let share = binding.disk.as_ref().and_then(|disk| disk.plain_with_so_many);
+            let so = match share {
+                Some(share) => {
+                    format!("; plain with so few makes {} of its speed", percent(100.0 * share))
+                }
+                None => String::new(),
+            };
+            match in_flight <= ONE {
+                true => format!(
+                    "it carries one request at a time ({in_flight:.1} of {depth} at the disk){so}"
+                ),
+                false => format!("{in_flight:.1} of {depth} requests are at the disk at once{so}"),
+            }
+        }
+        Cause::CoreFull { share } => {
+            format!("one core is full ({})", percent(100.0 * share.min(1.0)))
+        }
+        Cause::Pieces { bytes, pieces } => format!(
+            "each request becomes {pieces:.1} of {}, one after another",
+            binary_bytes(bytes.round() as u64)
+        ),
+        Cause::MoreRequests { per_request, per_byte } => format!(
+            "the disk gets {per_request:.1} requests and {per_byte:.1} times the bytes for each request"
+        ),
+        Cause::OneAtATime { alone } => format!(
+            "it carries one request at a time: {} with {depth}, {} with one",
+            requests(binding.asked.rate),
+            requests(alone)
+        ),
+        Cause::AddedTime { seconds, work_s } => {
+            let work = work_s.map_or_else(String::new, |work_s| {
+                format!(", in which processors work {}", latency(1e6 * work_s))
+            });
+            format!("{} are added to each request{work}", latency(1e6 * seconds))
+        }
+        Cause::Cipher { seconds } => {
+            format!("the cipher takes {} of each request on one core", latency(1e6 * seconds))
+        }
+        Cause::Cache { per_byte } => format!(
+            "a cache answers: {} of the bytes come from the disk",
+            percent(100.0 * per_byte)
+        ),
+    }
+}
+
+/// What its user can do about a cause. What the run did not try is said to be not measured.
+#[must_use]
+pub fn change(cause: &Cause) -> &'static str {
+    match cause {
+        Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => {
+            "Several files or programs at once may help (not measured); a faster cipher would not."
+        }
+        Cause::CoreFull { .. } => {
+            "A processor with faster cores would help (not measured); more requests at once would not."
+        }
+        Cause::Pieces { .. } => "Requests of that size lose nothing by it (not measured).",
+        Cause::MoreRequests { .. } => {
+            "Requests in whole units of the system, such as 4 KiB, may help (not measured)."
+        }
+        Cause::AddedTime { .. } => {
+            "A processor with faster cores would shorten it (not measured); a faster disk would not."
+        }
+        Cause::Cipher { .. } => {
+            "A faster cipher, or a processor with instructions for it, would help."
+        }
+        Cause::Cache { .. } => "A larger file (--size) shows the disk.",
+    }
+}
+
+/// How a cell's speed comes about, step by step, with what the cause predicts.
+#[must_use]
+pub fn chain(binding: &Binding) -> Vec<String> {
+    let Binding { asked, disk, bottleneck } = binding;
+    let mut lines = match disk {
+        Some(disk) => at_disk(asked.depth, disk),
+        None => vec!["What reached the disk is not known, or other programs used it.".to_owned()],
+    };
+    if let Some(seconds) = asked.work_s {
+        let more = latency(1e6 * seconds);
+        lines
+            .push(format!("Processors work {more} longer on each request than for plain storage."));
+    }
+    if let Some(share) = asked.busiest_thread {
+        lines.push(format!("Its busiest thread works {} of the time.", percent(100.0 * share)));
+    }
+    if let Some(seconds) = asked.cipher_s {
+        lines.push(format!("The cipher takes {} for a request in RAM.", latency(1e6 * seconds)));
+    }
+    lines.push(match bottleneck {
+        Some(b) => format!(
+            "{}. From that {} follow; measured {}. {}",
+            capitalised(&cause(binding, b)),
+            requests(b.predicted),
+            requests(asked.rate),
+            change(&b.cause)
+        ),
+        None if !binding.loses() => "It loses too little to explain.".to_owned(),
+        None => "Not explained: no cause that is reckoned here predicts this speed within 15 %."
+            .to_owned(),
+    });
+    lines
+}
+
+fn at_disk(depth: f64, disk: &AtDisk) -> Vec<String> {
+    let AtDisk { plain, arm, factors, .. } = disk;
+    let times = |ln: f64| format!("{:.2}", ln.exp());
+    vec![
+        format!(
+            "At the disk: {:.2} of {depth} requests at once, plain {:.2}; {:.2} requests for each one asked, plain \
+             {:.2}; {} for each, plain {}; {} a request, plain {}.",
+            arm.in_flight,
+            plain.in_flight,
+            arm.per_request,
+            plain.per_request,
+            latency(1e6 * arm.residence_s()),
+            latency(1e6 * plain.residence_s()),
+            binary_bytes(arm.bytes.round() as u64),
+            binary_bytes(plain.bytes.round() as u64),
+        ),
+        format!(
+            "Plain is {} times as fast: {} by more at once × {} by fewer requests × {} by a faster answer of the disk \
+             (Little's law).",
+            times(factors.in_flight + factors.requests + factors.residence),
+            times(factors.in_flight),
+            times(factors.requests),
+            times(factors.residence),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use cryptbench_stats::bottleneck::{Asked, Factors, Flow};
+
+    use super::*;
+
+    fn binding() -> Binding {
+        let plain = Flow { rate: 66_000.0, in_flight: 24.0, per_request: 1.0, bytes: 4096.0 };
+        let arm = Flow { rate: 9_600.0, in_flight: 0.7, per_request: 1.01, bytes: 10_240.0 };
+        let factors = Factors::of(&plain, &arm).unwrap();
+        Binding {
+            asked: Asked {
+                depth: 32.0,
+                bytes: 4096.0,
+                reads: true,
+                rate: arm.rate,
+                plain_rate: plain.rate,
+                alone: Some((9_400.0, 18_000.0)),
+                work_s: Some(45e-6),
+                busiest_thread: Some(0.42),
+                cipher_s: Some(1.9e-6),
+            },
+            disk: Some(AtDisk { plain, arm, factors, plain_with_so_many: Some(0.15) }),
+            bottleneck: None,
+        }
+    }
+
+    #[test]
+    fn each_cause_is_one_clause() {
+        let causes = [
+            Cause::FewerInFlight { in_flight: 0.7, plain: 24.0 },
+            Cause::FewerInFlight { in_flight: 1.9, plain: 24.0 },
+            Cause::CoreFull { share: 0.97 },
+            Cause::Pieces { bytes: 131_072.0, pieces: 8.0 },
+            Cause::MoreRequests { per_request: 2.0, per_byte: 3.0 },
+            Cause::OneAtATime { alone: 9_400.0 },
+            Cause::AddedTime { seconds: 44e-6, work_s: Some(40e-6) },
+            Cause::AddedTime { seconds: 44e-6, work_s: None },
+            Cause::Cipher { seconds: 1.2e-3 },
+            Cause::Cache { per_byte: 0.1 },
+        ];
+        let said = causes.map(|of| {
+            let bottleneck = Bottleneck { cause: of, predicted: 9_000.0 };
+            format!("{}. {}", cause(&binding(), &bottleneck), change(&of))
+        });
+        insta::assert_snapshot!(said.join("\n"));
+    }
+
+    #[test]
+    fn a_chain_has_every_figure_and_says_what_it_cannot_explain() {
+        let open = binding();
+        let cause = Cause::FewerInFlight { in_flight: 0.7, plain: 24.0 };
+        let named =
+            Binding { bottleneck: Some(Bottleneck { cause, predicted: 9_900.0 }), ..open.clone() };
+        insta::assert_snapshot!([chain(&open), chain(&named)].map(|c| c.join("\n")).join("\n\n"));
+    }
+}
