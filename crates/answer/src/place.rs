@@ -67,6 +67,11 @@ pub fn about(filesystem: &str, kinds: &[PlaceKind]) -> Vec<String> {
     if has(&PlaceKind::Host) {
         said.push(format!("{name}: the host's file system and the way there are in every figure."));
     }
+    if has(&PlaceKind::NoDirectIo) {
+        said.push(format!(
+            "{name} has no direct I/O: requests go through the page cache, which is in every figure."
+        ));
+    }
     if has(&PlaceKind::Layers) {
         said.push(format!("{name}: a container's layers; the disk below is reached through them."));
     }
@@ -139,6 +144,7 @@ mod tests {
             ("nfs4", vec![PlaceKind::Network], "the server and the network"),
             ("virtiofs", vec![PlaceKind::Host], "the host's"),
             ("overlay", vec![PlaceKind::Layers], "layers"),
+            ("fuse.x", vec![PlaceKind::NoDirectIo], "fuse.x has no direct I/O"),
         ] {
             let said = about(filesystem, &kinds);
             assert_eq!(said.len(), 1, "{said:?}");

@@ -22,6 +22,8 @@ pub enum PlaceKind {
     Host,
     /// Layers of directories, which tell none of their disks.
     Layers,
+    /// It has no direct I/O, although that was to be used: requests go through the page cache.
+    NoDirectIo,
     /// The disk is a file in another file system.
     InFile {
         /// The file.

@@ -22,6 +22,22 @@ impl BlockWork {
             _ => 0,
         }
     }
+
+    /// Leaves out places of a sample that do not fit into `bytes`; returns how many remain, and how many there were.
+    fn sample_within(&mut self, bytes: u64) -> Option<(u32, u32)> {
+        let Pattern::Sampled { points, run } = self.pattern else { return None };
+        let fit = bytes / self.block_size.saturating_mul(u64::from(run)).max(1);
+        let fewer = u32::try_from(fit).unwrap_or(u32::MAX);
+        if fewer == 0 || fewer >= points || !matches!(self.file, FileUse::Scratch(_)) {
+            return None;
+        }
+        self.pattern = Pattern::Sampled { points: fewer, run };
+        let span = self.sampled_span();
+        if let WorkAmount::Bytes(amount) = &mut self.amount {
+            *amount = span.min(*amount);
+        }
+        Some((fewer, points))
+    }
 }
 
 impl Work {
@@ -42,16 +58,22 @@ impl Work {
 }
 
 impl Profile {
-    /// The same on storage of `bytes` bytes: work over all of it moves its whole blocks.
+    /// The same on storage of `bytes` bytes: work over all of it moves its whole blocks, and a sample has as many places as
+    /// fit, which a remark says.
     #[must_use]
     pub fn over(mut self, bytes: u64) -> Self {
         for workload in &mut self.workloads {
-            if let Work::Block(block) = &mut workload.work
-                && block.amount == WorkAmount::Whole
-            {
+            let Work::Block(block) = &mut workload.work else { continue };
+            if block.amount == WorkAmount::Whole {
                 let all = bytes / block.block_size * block.block_size;
                 block.amount = WorkAmount::Bytes(all);
                 block.file = FileUse::Scratch(Some(all));
+            }
+            if let Some((fewer, asked)) = block.sample_within(bytes) {
+                self.remarks.push(format!(
+                    "{}: {fewer} places instead of {asked}, because more do not fit into the file.",
+                    workload.label
+                ));
             }
         }
         self
@@ -85,5 +107,26 @@ impl Profile {
         self.workloads.retain(|w| w.work.largest_file() <= bytes);
         self.size = self.size.map(|size| size.min(bytes));
         Ok(before - self.workloads.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_has_as_many_places_as_fit() {
+        let hdtune = || Profile::named("hdtune").unwrap();
+        let surface = |profile: Profile| match profile.workloads[0].work.clone() {
+            Work::Block(block) => (block.pattern, block.amount, profile.remarks.len()),
+            _ => unreachable!("the surface is read in blocks"),
+        };
+        let before = hdtune().remarks.len();
+        // 64 MiB hold 64 runs of 16 blocks of 64 KiB.
+        let (pattern, amount, remarks) = surface(hdtune().over(64 << 20));
+        assert_eq!(pattern, Pattern::Sampled { points: 64, run: 16 });
+        assert_eq!((amount, remarks), (WorkAmount::Bytes(64 << 20), before + 1));
+        let (pattern, _, remarks) = surface(hdtune().over(1 << 30));
+        assert_eq!((pattern, remarks), (Pattern::Sampled { points: 100, run: 16 }, before));
     }
 }

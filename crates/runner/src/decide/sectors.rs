@@ -26,8 +26,9 @@ pub(super) fn whole(
     if left.is_empty() {
         return Ok(profile);
     }
+    let (its, were) = if left.len() == 1 { ("its", "was") } else { ("their", "were") };
     let why = format!(
-        "their requests of {} are not multiples of this disk's {sector}-byte sectors, which direct I/O requires",
+        "{its} requests of {} are not multiples of this disk's {sector}-byte sectors, which direct I/O requires",
         sizes(&left)
     );
     if profile.workloads.is_empty() {
@@ -37,7 +38,7 @@ pub(super) fn whole(
         )));
     }
     profile.remarks.push(format!(
-        "{} of {all} workloads were left out: {why}. --buffered measures them through the page cache.",
+        "{} of {all} workloads {were} left out: {why}. --buffered measures such requests through the page cache.",
         left.len()
     ));
     Ok(profile)

@@ -9,7 +9,7 @@ use cryptbench_export::SERVING;
 use cryptbench_load::Engine;
 use cryptbench_os::counters::{CountedBy, Counters, DeviceCounts};
 use cryptbench_os::machine::throttled;
-use cryptbench_record::{self as record, DiskCounts, Uncounted};
+use cryptbench_record::{self as record, DiskCounts, PlaceKind, Uncounted};
 use cryptbench_system::resource::{Journal, Reserve};
 use cryptbench_system::{ArmSpec, Target as Place};
 use cryptbench_text::shown;
@@ -163,7 +163,7 @@ impl<'a> Claimed<'a> {
             filesystem: target.ground.filesystem.clone(),
             mount_options: target.ground.mount_options.clone(),
             source: target.ground.source.clone(),
-            place: target.ground.kinds.clone(),
+            place: self.place(),
             device: target.device().cloned(),
             idle_disk: self.plain.idle_disk,
             uncounted: self.plain.uncounted,
@@ -184,6 +184,16 @@ impl<'a> Claimed<'a> {
             only_read: self.plan.storage.is_only_read(),
             emulated: self.emulation.as_ref().map(Emulation::describe),
         }
+    }
+
+    /// What kind of place the plain target is.
+    fn place(&self) -> Vec<PlaceKind> {
+        let mut kinds = self.plain.target.ground.kinds.clone();
+        let mode = self.plain.range.as_ref().map(ActiveRange::mode);
+        if mode == Some(IoMode::Buffered) && self.plan.buffered == Buffered::No {
+            kinds.push(PlaceKind::NoDirectIo);
+        }
+        kinds
     }
 
     /// The target that an arm is measured on; volumes lie on the plain one.
