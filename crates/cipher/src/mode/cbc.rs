@@ -125,19 +125,20 @@ pub(crate) fn encrypt_chains<const N: usize>(
     let unit = buffer.len() / chain.len().max(1);
     for at in (0..unit).step_by(N) {
         for (block, unit) in chain.iter_mut().zip(buffer.src().chunks_exact(unit)) {
-            add(block, &unit[at..at + N]);
+            add(block, &unit.as_chunks().0[at / N]);
         }
         cipher(chain);
         for (block, unit) in chain.iter().zip(buffer.dst().chunks_exact_mut(unit)) {
-            unit[at..at + N].copy_from_slice(block);
+            unit.as_chunks_mut().0[at / N] = *block;
         }
     }
 }
 
-/// Adds the bytes of `other`, which must have the same length.
+/// Adds a block, read as a whole before it is written: byte by byte the compiler could not rule out that the two overlap.
 #[inline(always)]
-fn add<const N: usize>(block: &mut [u8; N], other: &[u8]) {
-    block.iter_mut().zip(other).for_each(|(byte, other)| *byte ^= other);
+fn add<const N: usize>(block: &mut [u8; N], other: &[u8; N]) {
+    let before = *block;
+    *block = std::array::from_fn(|i| before[i] ^ other[i]);
 }
 
 #[cfg(test)]
