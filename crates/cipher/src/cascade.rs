@@ -21,43 +21,40 @@ impl Cascade {
         Self { stages, name }
     }
 
-    /// Calls `each` on pieces of whole units, with the run of each.
-    fn pieces(run: Run, mut buffer: Buffer<'_>, each: impl Fn(Run, Buffer<'_>)) {
+    /// Calls `pass` on pieces of whole units for each stage in turn. All but the first work in place.
+    fn each<'a>(
+        run: Run,
+        mut buffer: Buffer<'_>,
+        stages: impl Iterator<Item = &'a Box<dyn UnitKernel>> + Clone,
+        pass: impl Fn(&dyn UnitKernel, Run, Buffer<'_>),
+    ) {
         let unit = run.layout.data_unit;
         let units = (PIECE / unit).max(1);
         let total = buffer.len();
         for (index, start) in (0..total).step_by(units * unit).enumerate() {
-            let end = total.min(start + units * unit);
-            each(run.after(index * units), buffer.part(start..end));
+            let run = run.after(index * units);
+            let mut piece = buffer.part(start..total.min(start + units * unit));
+            let whole = 0..piece.len();
+            let mut stages = stages.clone();
+            if let Some(first) = stages.next() {
+                pass(&**first, run, piece.part(whole));
+            }
+            for stage in stages {
+                pass(&**stage, run, Buffer::in_place(piece.dst()));
+            }
         }
     }
 }
 
 impl UnitKernel for Cascade {
     fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
-        Self::pieces(run, buffer, |run, mut piece| {
-            let mut stages = self.stages.iter();
-            if let Some(first) = stages.next() {
-                let whole = 0..piece.len();
-                first.encrypt_units(run, piece.part(whole));
-            }
-            for stage in stages {
-                stage.encrypt_units(run, Buffer::in_place(piece.dst()));
-            }
-        });
+        let stages = self.stages.iter();
+        Self::each(run, buffer, stages, |stage, run, piece| stage.encrypt_units(run, piece));
     }
 
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
-        Self::pieces(run, buffer, |run, mut piece| {
-            let mut stages = self.stages.iter().rev();
-            if let Some(last) = stages.next() {
-                let whole = 0..piece.len();
-                last.decrypt_units(run, piece.part(whole));
-            }
-            for stage in stages {
-                stage.decrypt_units(run, Buffer::in_place(piece.dst()));
-            }
-        });
+        let stages = self.stages.iter().rev();
+        Self::each(run, buffer, stages, |stage, run, piece| stage.decrypt_units(run, piece));
     }
 
     fn visit_keys(&self, visit: Visit<'_>) {

@@ -19,35 +19,11 @@ pub(crate) fn tell<T: ?Sized>(value: &T, visit: Visit<'_>) {
     visit(std::ptr::from_ref(value).cast(), size_of_val(value));
 }
 
-/// A keyed block cipher on one instruction set, fastest with many blocks per call.
+/// A keyed block cipher with blocks of `N` bytes on one instruction set, fastest with many blocks per call.
 ///
 /// An algorithm that implements this gets every mode.
-pub(crate) trait BlockCipher: Send + Sync {
-    /// Blocks per call that keep the kernel busy; modes pass multiples of it if they can.
-    const PARALLEL: usize;
-
-    /// Encrypts any number of blocks in place.
-    fn encrypt_blocks(&self, blocks: &mut [Block]);
-
-    /// Decrypts any number of blocks in place.
-    fn decrypt_blocks(&self, blocks: &mut [Block]);
-
-    /// Encrypts data units in CBC; see [`BlockKernel::encrypt_chains`].
-    fn encrypt_chains(&self, chain: &mut [Block], buffer: Buffer<'_>) {
-        cbc::encrypt_chains(chain, buffer, |blocks| self.encrypt_blocks(blocks));
-    }
-
-    /// Reports the memory outside the value itself that holds its keys.
-    fn visit_keys(&self, _visit: Visit<'_>) {}
-
-    /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
-    fn name(&self) -> &'static str;
-}
-
-/// A keyed block cipher behind a pointer, with blocks of `N` bytes. It serves modes that gain
-/// little from being compiled together with the cipher.
 pub(crate) trait BlockKernel<const N: usize>: Send + Sync {
-    /// Blocks per call that keep the kernel busy.
+    /// Blocks per call that keep the kernel busy; modes pass multiples of it if they can.
     fn parallel(&self) -> usize;
 
     /// Encrypts any number of blocks in place.
@@ -67,32 +43,6 @@ pub(crate) trait BlockKernel<const N: usize>: Send + Sync {
 
     /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
     fn name(&self) -> &'static str;
-}
-
-impl<C: BlockCipher> BlockKernel<BLOCK> for C {
-    fn parallel(&self) -> usize {
-        C::PARALLEL
-    }
-
-    fn encrypt(&self, blocks: &mut [Block]) {
-        self.encrypt_blocks(blocks);
-    }
-
-    fn decrypt(&self, blocks: &mut [Block]) {
-        self.decrypt_blocks(blocks);
-    }
-
-    fn encrypt_chains(&self, chain: &mut [Block], buffer: Buffer<'_>) {
-        BlockCipher::encrypt_chains(self, chain, buffer);
-    }
-
-    fn visit_keys(&self, visit: Visit<'_>) {
-        BlockCipher::visit_keys(self, visit);
-    }
-
-    fn name(&self) -> &'static str {
-        BlockCipher::name(self)
-    }
 }
 
 /// A keyed mode over a keyed algorithm: transforms runs of whole data units.
@@ -123,6 +73,14 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// Writes the tweaks of the first units, one per element.
+    #[inline]
+    pub(crate) fn tweaks(self, tweaks: &mut [Block]) {
+        for (unit, tweak) in tweaks.iter_mut().enumerate() {
+            *tweak = self.after(unit).first.to_le_bytes();
+        }
+    }
+
     /// The run that starts `units` data units later.
     pub(crate) fn after(self, units: usize) -> Self {
         let steps = (units as u128).wrapping_mul(u128::from(self.layout.tweak_step));

@@ -19,7 +19,7 @@
 //! LUKS headers store it, [`legacy_ciphers`] lists TrueCrypt's ciphers before XTS, and [`AesCcm`]
 //! opens the keys in BitLocker's metadata.
 //!
-//! A new algorithm implements `kernel::BlockCipher`, which states how many blocks it prefers to
+//! A new algorithm implements `kernel::BlockKernel`, which states how many blocks it prefers to
 //! process at once, and gets XTS from `mode::xts`. An algorithm that can do better implements
 //! `kernel::UnitKernel` with the mode fused in, as AES does on x86. Either way it gets a line in
 //! `registry.rs`, and the crate's tests run over every line there.
@@ -33,11 +33,13 @@ mod error;
 mod essiv;
 #[cfg(test)]
 mod hex;
+mod isa;
 mod kernel;
 mod legacy;
 mod mode;
 mod registry;
 mod sector;
+mod vector;
 
 use cryptbench_cpu as cpu;
 

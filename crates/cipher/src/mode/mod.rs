@@ -1,4 +1,4 @@
-//! Modes of operation over any [`crate::kernel::BlockCipher`] or [`crate::kernel::BlockKernel`].
+//! Modes of operation over any [`crate::kernel::BlockKernel`].
 
 pub(crate) mod cbc;
 pub(crate) mod diffuser;

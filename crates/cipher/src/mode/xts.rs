@@ -1,12 +1,16 @@
 //! XTS (IEEE 1619-2018, 5) over any block cipher; fused kernels live with their algorithm.
 
-use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel, Visit};
+use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit};
 
 /// Blocks masked and enciphered together. Two arrays of this size lie on the stack.
 const BATCH: usize = 64;
 
 /// Data units whose tweaks are enciphered together.
-const TWEAKS: usize = 16;
+const TWEAKS: usize = 64;
+
+/// Tweaks, aligned for the widest vectors.
+#[repr(C, align(64))]
+pub(crate) struct Tweaks(pub(crate) [Block; TWEAKS]);
 
 /// Multiplies a tweak, read as little-endian, by x in GF(2^128) mod x^128 + x^7 + x^2 + x + 1.
 pub(crate) fn double(tweak: u128) -> u128 {
@@ -21,7 +25,7 @@ pub(crate) struct Xts<C> {
     tweak: C,
 }
 
-impl<C: BlockCipher> Xts<C> {
+impl<C: BlockKernel<BLOCK>> Xts<C> {
     /// The key's first half keys `data`, the second half keys `tweak`.
     pub(crate) fn new(data: C, tweak: C) -> Self {
         Self { data, tweak }
@@ -31,9 +35,12 @@ impl<C: BlockCipher> Xts<C> {
     /// unit borders, so short units fill them as well as long ones.
     fn mask_around(&self, run: Run, mut buffer: Buffer<'_>, cipher: impl Fn(&mut [Block])) {
         // A whole number of the cipher's preferred batches.
-        let batch = (BATCH / C::PARALLEL).max(1) * C::PARALLEL;
-        let batch = batch.min(BATCH);
-        let mut sequence = Sequence::new(&self.tweak, run, buffer.len() / run.layout.data_unit);
+        let parallel = self.data.parallel();
+        let batch = ((BATCH / parallel).max(1) * parallel).min(BATCH);
+        let units = buffer.len() / run.layout.data_unit;
+        let encipher =
+            |tweaks: &mut Tweaks, count: usize| self.tweak.encrypt(&mut tweaks.0[..count]);
+        let mut sequence = Sequence::new(encipher, run, units);
         let mut blocks = [[0; BLOCK]; BATCH];
         let mut masks = [0u128; BATCH];
         let mut start = 0;
@@ -56,13 +63,13 @@ impl<C: BlockCipher> Xts<C> {
     }
 }
 
-impl<C: BlockCipher> UnitKernel for Xts<C> {
+impl<C: BlockKernel<BLOCK>> UnitKernel for Xts<C> {
     fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
-        self.mask_around(run, buffer, |blocks| self.data.encrypt_blocks(blocks));
+        self.mask_around(run, buffer, |blocks| self.data.encrypt(blocks));
     }
 
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
-        self.mask_around(run, buffer, |blocks| self.data.decrypt_blocks(blocks));
+        self.mask_around(run, buffer, |blocks| self.data.decrypt(blocks));
     }
 
     fn visit_keys(&self, visit: Visit<'_>) {
@@ -76,13 +83,13 @@ impl<C: BlockCipher> UnitKernel for Xts<C> {
 }
 
 /// The masks of all blocks of a run, in order: E(K2, unit) * x^block.
-struct Sequence<'a, C> {
-    cipher: &'a C,
+pub(crate) struct Sequence<E> {
+    encipher: E,
     run: Run,
     /// Units whose tweak is not yet enciphered.
     units_left: usize,
     /// First masks of the units ahead, enciphered together.
-    ready: [Block; TWEAKS],
+    ready: Tweaks,
     next_ready: usize,
     ready_count: usize,
     /// Mask of the next block, followed by the number of blocks left in its unit.
@@ -90,13 +97,14 @@ struct Sequence<'a, C> {
     blocks_left: usize,
 }
 
-impl<'a, C: BlockCipher> Sequence<'a, C> {
-    fn new(cipher: &'a C, run: Run, units: usize) -> Self {
+impl<E: Fn(&mut Tweaks, usize)> Sequence<E> {
+    /// The masks of `units` units; `encipher` enciphers the first tweaks, as many as it is told, and may change the others.
+    pub(crate) fn new(encipher: E, run: Run, units: usize) -> Self {
         Self {
-            cipher,
+            encipher,
             run,
             units_left: units,
-            ready: [[0; BLOCK]; TWEAKS],
+            ready: Tweaks([[0; BLOCK]; TWEAKS]),
             next_ready: 0,
             ready_count: 0,
             mask: 0,
@@ -104,8 +112,19 @@ impl<'a, C: BlockCipher> Sequence<'a, C> {
         }
     }
 
+    /// The next mask, before the `count` masks from it on are passed over by `pass`; the unit must have that many left.
+    pub(crate) fn chunk(&mut self, count: usize, pass: impl Fn(u128) -> u128) -> u128 {
+        if self.blocks_left == 0 {
+            self.next_unit();
+        }
+        self.blocks_left -= count;
+        let first = self.mask;
+        self.mask = pass(first);
+        first
+    }
+
     /// Writes the next `masks.len()` masks; the run must have that many left.
-    fn fill(&mut self, mut masks: &mut [u128]) {
+    pub(crate) fn fill(&mut self, mut masks: &mut [u128]) {
         while !masks.is_empty() {
             if self.blocks_left == 0 {
                 self.next_unit();
@@ -125,15 +144,12 @@ impl<'a, C: BlockCipher> Sequence<'a, C> {
         if self.next_ready == self.ready_count {
             self.next_ready = 0;
             self.ready_count = self.units_left.min(TWEAKS);
-            let ready = &mut self.ready[..self.ready_count];
-            for (unit, block) in ready.iter_mut().enumerate() {
-                *block = self.run.after(unit).first.to_le_bytes();
-            }
-            self.cipher.encrypt_blocks(ready);
+            self.run.tweaks(&mut self.ready.0[..self.ready_count]);
+            (self.encipher)(&mut self.ready, self.ready_count);
             self.units_left -= self.ready_count;
             self.run = self.run.after(self.ready_count);
         }
-        self.mask = u128::from_le_bytes(self.ready[self.next_ready]);
+        self.mask = u128::from_le_bytes(self.ready.0[self.next_ready]);
         self.next_ready += 1;
         self.blocks_left = self.run.layout.data_unit / BLOCK;
     }

@@ -4,7 +4,10 @@
 //! with that key. Adiantum's nonce is a block, then a 1, then zeros.
 
 use super::BATCH;
-use crate::kernel::{BLOCK, Block, Buffer};
+use crate::kernel::{BLOCK, Block};
+use crate::vector::Words;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::vector::{V128, Vector};
 
 /// A key of 256 bits, in words, and the rounds that it is used with.
 #[derive(Clone, Copy, zeroize::Zeroize)]
@@ -33,25 +36,15 @@ const NONCE_END: u32 = 1;
 /// A 32-bit word of several blocks side by side.
 ///
 /// # Safety
-/// Every method may use the whole instruction set of the implementing type. Call it only inside a function that enables that set
-/// by `target_feature`, after a check that the CPU has it.
-pub(super) trait Words: Copy {
+/// Every unsafe function may use the whole instruction set of the implementing type. Call it only inside a function that enables
+/// that set by `target_feature`, after a check that the CPU has it.
+pub(super) trait Stream: Words {
     /// Blocks side by side: 1 to 8.
-    const LANES: usize;
+    const BLOCKS: usize = size_of::<Self>() / size_of::<u32>();
 
     /// The same word in each lane.
-    unsafe fn splat(word: u32) -> Self;
-    /// Reads [`Self::LANES`] words.
-    unsafe fn load(from: *const u32) -> Self;
-    /// Writes [`Self::LANES`] words.
-    unsafe fn store(self, to: *mut u32);
-    /// Sum modulo 2^32.
-    unsafe fn add(self, other: Self) -> Self;
-    /// Sum modulo 2.
-    unsafe fn xor(self, other: Self) -> Self;
-    /// Each lane rotated left by `LEFT`; `RIGHT` must be `32 - LEFT`.
-    unsafe fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self;
-    /// Adds the blocks, whose words are `words`, to [`Self::LANES`] blocks of 64 bytes at `from` and writes them to `to`.
+    unsafe fn word(word: u32) -> Self;
+    /// Adds the blocks, whose words are `words`, to [`Self::BLOCKS`] blocks of 64 bytes at `from` and writes them to `to`.
     unsafe fn xor_blocks(words: [Self; 16], from: *const u8, to: *mut u8);
 }
 
@@ -70,42 +63,40 @@ pub(super) fn derive(key: &Key, out: &mut [u8]) {
     out.fill(0);
     let to = out.as_mut_ptr();
     // SAFETY: plain words need no instruction set, and the pointer is that of the slice.
-    unsafe { add_stream::<u32>(key, [0, 0], 0, to.cast_const(), to, out.len()) }
+    unsafe { add_stream::<u32>(key, [0, 0], to.cast_const(), to, out.len()) }
 }
 
 /// Adds the stream of a subkey to a data unit.
 ///
 /// # Safety
-/// As for the methods of [`Words`].
+/// As for [`add_stream`].
 #[inline(always)]
-pub(super) unsafe fn stream<W: Words>(key: &Key, mut buffer: Buffer<'_>) {
-    let len = buffer.len();
-    let (from, to) = buffer.pointers();
-    // SAFETY: the caller guarantees the instruction set. Both pointers are valid for `len` bytes, and equal or disjoint.
-    unsafe { add_stream::<W>(key, [NONCE_END, 0], 0, from, to, len) }
+pub(super) unsafe fn stream<W: Stream>(key: &Key, from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { add_stream::<W>(key, [NONCE_END, 0], from, to, len) }
 }
 
-/// Adds the stream from its block number `first` on.
+/// Adds the stream.
 ///
 /// # Safety
-/// As for the methods of [`Words`]. `from` and `to` must be valid for `len` bytes, and equal or disjoint. A data unit has at most
+/// As for the methods of [`Stream`]. `from` and `to` must be valid for `len` bytes, and equal or disjoint. A data unit has at most
 /// 2^18 blocks, so the counter's upper word stays zero.
 #[inline(always)]
-unsafe fn add_stream<W: Words>(
+unsafe fn add_stream<W: Stream>(
     key: &Key,
     nonce: [u32; 2],
-    mut first: u32,
     mut from: *const u8,
     mut to: *mut u8,
     mut len: usize,
 ) {
-    let group = W::LANES * STREAM_BLOCK;
+    let mut first = 0;
+    let group = W::BLOCKS * STREAM_BLOCK;
     // SAFETY: the instruction set and the memory are the caller's promise; no step takes more than `len`. What is left over
     // passes through a buffer of one group.
     unsafe {
         while len >= group {
             W::xor_blocks(blocks::<W>(key, nonce, first), from, to);
-            first += W::LANES as u32;
+            first += W::BLOCKS as u32;
             (from, to) = (from.add(group), to.add(group));
             len -= group;
         }
@@ -119,34 +110,34 @@ unsafe fn add_stream<W: Words>(
     }
 }
 
-/// [`Words::LANES`] blocks of the stream, the first with the counter `first`.
+/// [`Stream::BLOCKS`] blocks of the stream, the first with the counter `first`.
 ///
 /// # Safety
-/// As for the methods of [`Words`].
+/// As for the methods of [`Stream`].
 #[inline(always)]
-unsafe fn blocks<W: Words>(key: &Key, nonce: [u32; 2], first: u32) -> [W; 16] {
+unsafe fn blocks<W: Stream>(key: &Key, nonce: [u32; 2], first: u32) -> [W; 16] {
     let counters: [u32; MOST_LANES] = std::array::from_fn(|i| first + i as u32);
     // SAFETY: the instruction set is the caller's promise, and no vector has more than `MOST_LANES` words.
     unsafe {
-        let counters = W::load(counters.as_ptr());
+        let counters: W = counters.as_ptr().cast::<W>().read_unaligned();
         let mut x = [counters; 16];
         for i in 0..4 {
-            x[i] = W::splat(CONSTANTS[i]);
-            x[4 + i] = W::splat(key[i]);
-            x[8 + i] = W::splat(key[4 + i]);
+            x[i] = W::word(CONSTANTS[i]);
+            x[4 + i] = W::word(key[i]);
+            x[8 + i] = W::word(key[4 + i]);
         }
-        x[13] = W::splat(0);
-        x[14] = W::splat(nonce[0]);
-        x[15] = W::splat(nonce[1]);
+        x[13] = W::word(0);
+        x[14] = W::word(nonce[0]);
+        x[15] = W::word(nonce[1]);
         x = rounds(x, key.double_rounds);
         for i in 0..4 {
-            x[i] = x[i].add(W::splat(CONSTANTS[i]));
-            x[4 + i] = x[4 + i].add(W::splat(key[i]));
-            x[8 + i] = x[8 + i].add(W::splat(key[4 + i]));
+            x[i] = x[i].add(W::word(CONSTANTS[i]));
+            x[4 + i] = x[4 + i].add(W::word(key[i]));
+            x[8 + i] = x[8 + i].add(W::word(key[4 + i]));
         }
         x[12] = x[12].add(counters);
-        x[14] = x[14].add(W::splat(nonce[0]));
-        x[15] = x[15].add(W::splat(nonce[1]));
+        x[14] = x[14].add(W::word(nonce[0]));
+        x[15] = x[15].add(W::word(nonce[1]));
         x
     }
 }
@@ -154,13 +145,13 @@ unsafe fn blocks<W: Words>(key: &Key, nonce: [u32; 2], first: u32) -> [W; 16] {
 /// HChaCha of the first 16 bytes of each nonce.
 ///
 /// # Safety
-/// As for the methods of [`Words`].
+/// As for the methods of [`Stream`].
 #[inline(always)]
-pub(super) unsafe fn subkeys<W: Words>(key: &Key, nonces: &[Block; BATCH]) -> [Key; BATCH] {
+pub(super) unsafe fn subkeys<W: Stream>(key: &Key, nonces: &[Block; BATCH]) -> [Key; BATCH] {
     let mut found = [*key; BATCH];
-    for start in (0..BATCH).step_by(W::LANES) {
+    for start in (0..BATCH).step_by(W::BLOCKS) {
         let mut lanes = [[0; MOST_LANES]; 4];
-        for (lane, nonce) in nonces[start..].iter().take(W::LANES).enumerate() {
+        for (lane, nonce) in nonces[start..].iter().take(W::BLOCKS).enumerate() {
             for (word, bytes) in nonce.as_chunks::<{ BLOCK / 4 }>().0.iter().enumerate() {
                 lanes[word][lane] = u32::from_le_bytes(*bytes);
             }
@@ -168,20 +159,20 @@ pub(super) unsafe fn subkeys<W: Words>(key: &Key, nonces: &[Block; BATCH]) -> [K
         let mut out = [[0; MOST_LANES]; 8];
         // SAFETY: the instruction set is the caller's promise, and no vector has more than `MOST_LANES` words.
         unsafe {
-            let mut x = [W::splat(0); 16];
+            let mut x = [W::word(0); 16];
             for i in 0..4 {
-                x[i] = W::splat(CONSTANTS[i]);
-                x[4 + i] = W::splat(key[i]);
-                x[8 + i] = W::splat(key[4 + i]);
-                x[12 + i] = W::load(lanes[i].as_ptr());
+                x[i] = W::word(CONSTANTS[i]);
+                x[4 + i] = W::word(key[i]);
+                x[8 + i] = W::word(key[4 + i]);
+                x[12 + i] = lanes[i].as_ptr().cast::<W>().read_unaligned();
             }
             x = rounds(x, key.double_rounds);
             for i in 0..4 {
-                x[i].store(out[i].as_mut_ptr());
-                x[12 + i].store(out[4 + i].as_mut_ptr());
+                out[i].as_mut_ptr().cast::<W>().write_unaligned(x[i]);
+                out[4 + i].as_mut_ptr().cast::<W>().write_unaligned(x[12 + i]);
             }
         }
-        for (lane, key) in found[start..].iter_mut().take(W::LANES).enumerate() {
+        for (lane, key) in found[start..].iter_mut().take(W::BLOCKS).enumerate() {
             key.words = std::array::from_fn(|word| out[word][lane]);
         }
     }
@@ -203,61 +194,26 @@ macro_rules! quarter {
 }
 
 /// All rounds, pairs of one over columns and one over diagonals, without the sum with the input.
-///
-/// # Safety
-/// As for the methods of [`Words`].
 #[inline(always)]
-unsafe fn rounds<W: Words>(mut x: [W; 16], double_rounds: u32) -> [W; 16] {
-    // SAFETY: the instruction set is the caller's promise.
-    unsafe {
-        for _ in 0..double_rounds {
-            quarter!(x, 0 4 8 12);
-            quarter!(x, 1 5 9 13);
-            quarter!(x, 2 6 10 14);
-            quarter!(x, 3 7 11 15);
-            quarter!(x, 0 5 10 15);
-            quarter!(x, 1 6 11 12);
-            quarter!(x, 2 7 8 13);
-            quarter!(x, 3 4 9 14);
-        }
+fn rounds<W: Stream>(mut x: [W; 16], double_rounds: u32) -> [W; 16] {
+    for _ in 0..double_rounds {
+        quarter!(x, 0 4 8 12);
+        quarter!(x, 1 5 9 13);
+        quarter!(x, 2 6 10 14);
+        quarter!(x, 3 7 11 15);
+        quarter!(x, 0 5 10 15);
+        quarter!(x, 1 6 11 12);
+        quarter!(x, 2 7 8 13);
+        quarter!(x, 3 4 9 14);
     }
     x
 }
 
 /// One block at a time, for CPUs without vectors.
-impl Words for u32 {
-    const LANES: usize = 1;
-
+impl Stream for u32 {
     #[inline(always)]
-    unsafe fn splat(word: u32) -> Self {
+    unsafe fn word(word: u32) -> Self {
         word
-    }
-
-    #[inline(always)]
-    unsafe fn load(from: *const u32) -> Self {
-        // SAFETY: the trait's contract.
-        unsafe { *from }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut u32) {
-        // SAFETY: the trait's contract.
-        unsafe { *to = self }
-    }
-
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        self ^ other
-    }
-
-    #[inline(always)]
-    unsafe fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        self << LEFT | self >> RIGHT
     }
 
     #[inline(always)]
@@ -267,6 +223,28 @@ impl Words for u32 {
             unsafe {
                 let old = u32::from_le_bytes(from.add(4 * index).cast::<[u8; 4]>().read());
                 to.add(4 * index).cast::<[u8; 4]>().write((old ^ word).to_le_bytes());
+            }
+        }
+    }
+}
+
+/// Four blocks side by side.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+impl Stream for V128 {
+    #[inline(always)]
+    unsafe fn word(word: u32) -> Self {
+        // SAFETY: the trait's contract.
+        unsafe { Self::splat(word) }
+    }
+
+    #[inline(always)]
+    unsafe fn xor_blocks(words: [Self; 16], from: *const u8, to: *mut u8) {
+        for quarter in 0..4 {
+            let columns = [0, 1, 2, 3].map(|i| words[4 * quarter + i]);
+            for (block, row) in Self::transpose(columns).into_iter().enumerate() {
+                let at = 64 * block + 16 * quarter;
+                // SAFETY: the trait's contract: both pointers are valid for four blocks of 64 bytes.
+                unsafe { (Self::load(from.add(at)) ^ row).store(to.add(at)) };
             }
         }
     }

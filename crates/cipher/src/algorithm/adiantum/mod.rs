@@ -7,9 +7,9 @@
 //! instructions of their own. Linux calls it `adiantum(xchacha12,aes)`, with tweaks of 32 bytes (crypto/adiantum.c), which an IV
 //! generator makes of the data unit's number.
 
-mod chacha;
 #[cfg(target_arch = "aarch64")]
-mod neon;
+mod arm;
+mod chacha;
 mod nh;
 mod poly1305;
 mod soft;
@@ -21,10 +21,11 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::aes;
 use crate::cascade::joined;
 use crate::cpu::Tier;
-use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
+use crate::isa::Isa;
+use crate::kernel::{BLOCK, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 use crate::mode::iv::Ivs;
 
-use chacha::Key;
+use chacha::{Key, Stream};
 use nh::NhKey;
 use poly1305::Poly1305;
 
@@ -37,19 +38,19 @@ pub(crate) const TWEAK: usize = 32;
 /// Data units whose blocks pass through AES, and whose nonces pass through HChaCha, together.
 const BATCH: usize = 8;
 
-/// Proof that the CPU has an instruction set, and the kernels compiled for it.
-trait Isa: Copy + Send + Sync + 'static {
+/// Adiantum's parts on an instruction set.
+trait Kernel: Isa {
     /// Name of the kernels, as stored in records.
     const NAME: &'static str;
 
+    /// The vector of ChaCha.
+    type Stream: Stream;
+
     /// NH of at most [`nh::MOST`] bytes.
-    fn nh(self, key: &NhKey, message: &[u8]) -> [u64; nh::PASSES];
-
-    /// The keys of the streams with these nonces.
-    fn subkeys(self, key: &Key, nonces: &[Block; BATCH]) -> [Key; BATCH];
-
-    /// Adds the stream of a subkey.
-    fn stream(self, key: &Key, buffer: Buffer<'_>);
+    ///
+    /// # Safety
+    /// The caller must have the instruction set enabled.
+    unsafe fn nh(key: &NhKey, message: &[u8]) -> [u64; nh::PASSES];
 }
 
 /// All keys but those of AES. They are written in place, because a move would leave a copy behind.
@@ -64,8 +65,8 @@ struct Keys {
 }
 
 /// Adiantum keyed for one instruction set.
-struct Adiantum<I> {
-    isa: I,
+struct Adiantum<K> {
+    kernel: K,
     keys: Box<Keys>,
     aes: Box<dyn BlockKernel<BLOCK>>,
     tweaks: Ivs<TWEAK>,
@@ -86,24 +87,15 @@ pub(crate) fn with_tweaks(
     tier: Tier,
 ) -> Box<dyn UnitKernel> {
     let stream = chacha::words(key, rounds);
-    #[cfg(target_arch = "x86_64")]
-    {
-        if let Some(isa) = x86::avx512::Avx512::new(tier) {
-            return Box::new(Adiantum::new(isa, &stream, tweaks, tier));
-        }
-        if let Some(isa) = x86::avx2::Avx2::new(tier) {
-            return Box::new(Adiantum::new(isa, &stream, tweaks, tier));
-        }
-    }
-    #[cfg(target_arch = "aarch64")]
-    if let Some(isa) = neon::Neon::new(tier) {
-        return Box::new(Adiantum::new(isa, &stream, tweaks, tier));
-    }
+    each!(
+        { "x86_64": Avx512 Avx2; "aarch64": Neon; },
+        tier, isa => return Box::new(Adiantum::new(isa, &stream, tweaks, tier))
+    );
     Box::new(Adiantum::new(soft::Soft, &stream, tweaks, tier))
 }
 
-impl<I: Isa> Adiantum<I> {
-    fn new(isa: I, stream: &Key, tweaks: Ivs<TWEAK>, tier: Tier) -> Self {
+impl<K: Kernel> Adiantum<K> {
+    fn new(kernel: K, stream: &Key, tweaks: Ivs<TWEAK>, tier: Tier) -> Self {
         let mut keys = Box::new(Keys {
             stream: *stream,
             tweak: Poly1305::default(),
@@ -114,7 +106,8 @@ impl<I: Isa> Adiantum<I> {
         let mut derived = [0; 64 + nh::KEY_BYTES];
         let mut nonces = [[0; BLOCK]; BATCH];
         nonces[0][0] = 1;
-        let mut subkeys = soft::Soft.subkeys(&keys.stream, &nonces);
+        // SAFETY: plain words need no instruction set.
+        let mut subkeys = unsafe { chacha::subkeys::<u32>(&keys.stream, &nonces) };
         chacha::derive(&subkeys[0], &mut derived);
         let (aes_key, rest) = derived.split_at(32);
         let (tweak, rest) = rest.split_at(BLOCK);
@@ -125,15 +118,20 @@ impl<I: Isa> Adiantum<I> {
         keys.nh.set(rest);
         derived.zeroize();
         subkeys.zeroize();
-        let name = joined([I::NAME, aes.name()].into_iter());
-        Self { isa, keys, aes, tweaks, name }
+        let name = joined([K::NAME, aes.name()].into_iter());
+        Self { kernel, keys, aes, tweaks, name }
     }
 
     /// The hash of a bulk: its NH hashes as a polynomial.
     fn hash(&self, bulk: &[u8]) -> u128 {
         let mut sum = poly1305::Sum::default();
         for message in bulk.chunks(nh::MOST) {
-            let [a, b, c, d] = self.isa.nh(&self.keys.nh, message);
+            let key = &self.keys.nh;
+            let [a, b, c, d] = self.kernel.run(
+                #[inline(always)]
+                // SAFETY: the instruction set is enabled.
+                move || unsafe { K::nh(key, message) },
+            );
             sum.block(&self.keys.bulk, a, b);
             sum.block(&self.keys.bulk, c, d);
         }
@@ -178,13 +176,22 @@ impl<I: Isa> Adiantum<I> {
         } else {
             self.aes.decrypt(blocks);
         }
-        let subkeys = self.isa.subkeys(&self.keys.stream, &nonces);
+        let (key, nonces) = (&self.keys.stream, &nonces);
+        let subkeys = self.kernel.run(
+            #[inline(always)]
+            // SAFETY: the instruction set is enabled.
+            move || unsafe { chacha::subkeys::<K::Stream>(key, nonces) },
+        );
         for (index, hash) in hashes.iter().enumerate() {
             let mut part = buffer.part(index * unit..(index + 1) * unit);
-            let whole = 0..unit;
             // The whole unit, which is a whole number of blocks of the stream more often than the bulk is. The last block is
             // overwritten below.
-            self.isa.stream(&subkeys[index], part.part(whole));
+            let (key, (from, to)) = (&subkeys[index], part.pointers());
+            self.kernel.run(
+                #[inline(always)]
+                // SAFETY: the instruction set is enabled; the pointers are those of the unit.
+                move || unsafe { chacha::stream::<K::Stream>(key, from, to, unit) },
+            );
             let (bulk, _) = parts(part.dst());
             let last = u128::from_le_bytes(lasts[index]);
             let last = last.wrapping_sub(self.hash(bulk)).wrapping_sub(*hash);
@@ -201,7 +208,7 @@ fn parts(unit: &[u8]) -> (&[u8], u128) {
     (bulk, u128::from_le_bytes(block))
 }
 
-impl<I: Isa> UnitKernel for Adiantum<I> {
+impl<K: Kernel> UnitKernel for Adiantum<K> {
     fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
         self.transform::<true>(run, buffer);
     }
@@ -227,28 +234,30 @@ mod tests {
     use super::*;
     use crate::hex::hex;
 
-    fn batch<I: Isa>(isa: I, key: &Key, tier: Tier, tweak: &[u8], text: &[u8]) -> [Vec<u8>; 2] {
-        let cipher = Adiantum::new(isa, key, Ivs::Plain64, tier);
+    /// What a kernel makes of a text: encrypted, decrypted.
+    fn batch<K: Kernel>(
+        kernel: K,
+        key: &Key,
+        tier: Tier,
+        tweak: &[u8],
+        text: &[u8],
+    ) -> (&'static str, [Vec<u8>; 2]) {
+        let cipher = Adiantum::new(kernel, key, Ivs::Plain64, tier);
         let hash = [cipher.tweak_hash(text.len() - BLOCK, tweak)];
         let (mut encrypted, mut decrypted) = (text.to_vec(), text.to_vec());
         cipher.batch::<true>(&hash, text.len(), Buffer::in_place(&mut encrypted));
         cipher.batch::<false>(&hash, text.len(), Buffer::in_place(&mut decrypted));
-        [encrypted, decrypted]
+        (K::NAME, [encrypted, decrypted])
     }
 
-    /// What each kernel of this CPU makes of a text: encrypted, decrypted.
+    /// What each kernel of this CPU makes of a text.
     fn on_all(key: &Key, tweak: &[u8], text: &[u8]) -> Vec<(&'static str, [Vec<u8>; 2])> {
         let best = Tier::available().pop().unwrap();
-        let mut all = vec![("soft", batch(soft::Soft, key, Tier::Soft, tweak, text))];
-        #[cfg(target_arch = "x86_64")]
-        {
-            let isa = x86::avx2::Avx2::new(best);
-            all.extend(isa.map(|isa| ("avx2", batch(isa, key, best, tweak, text))));
-            let isa = x86::avx512::Avx512::new(best);
-            all.extend(isa.map(|isa| ("avx512", batch(isa, key, best, tweak, text))));
-        }
-        #[cfg(target_arch = "aarch64")]
-        all.extend(neon::Neon::new(best).map(|isa| ("neon", batch(isa, key, best, tweak, text))));
+        let mut all = vec![batch(soft::Soft, key, Tier::Soft, tweak, text)];
+        each!(
+            { "x86_64": Avx512 Avx2; "aarch64": Neon; },
+            best, isa => all.push(batch(isa, key, best, tweak, text))
+        );
         all
     }
 

@@ -63,17 +63,9 @@ fn words(piece: &Block) -> [u32; 4] {
     std::array::from_fn(|i| u32::from_le_bytes(words[i]))
 }
 
-/// NH of a message in portable Rust.
-#[cfg_attr(
-    all(target_arch = "x86_64", not(miri)),
-    expect(dead_code, reason = "every such CPU has vectors")
-)]
-pub(super) fn portable(key: &NhKey, message: &[u8]) -> [u64; PASSES] {
-    rest(key, message, 0, [0; PASSES])
-}
-
-/// Adds what comes after the first `done` pieces of a message to the sums. The last piece is filled up with zeros.
-#[inline]
+/// Adds what comes after the first `done` pieces of a message to the sums, in portable Rust. The last piece is filled up with
+/// zeros.
+#[inline(always)]
 pub(super) fn rest(
     key: &NhKey,
     message: &[u8],

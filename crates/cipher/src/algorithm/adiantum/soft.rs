@@ -1,14 +1,12 @@
 //! Adiantum's parts in portable Rust and constant time; on x86-64 with the 128-bit vectors that every such CPU has.
 
-use super::chacha::{self, Key};
-use super::nh::{self, NhKey};
-use super::{BATCH, Isa};
-use crate::kernel::{Block, Buffer};
+use super::Kernel;
+use super::nh::{NhKey, PASSES};
+use crate::cpu::Tier;
+use crate::isa::Isa;
 
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
-use super::nh::portable as nh_of;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use super::x86::sse2::{Vector as Lanes, nh_sse2 as nh_of};
+use crate::vector::V128 as Lanes;
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 type Lanes = u32;
 
@@ -17,19 +15,27 @@ type Lanes = u32;
 pub(super) struct Soft;
 
 impl Isa for Soft {
+    fn new(_: Tier) -> Option<Self> {
+        Some(Self)
+    }
+
+    #[inline(never)]
+    fn run<R>(self, f: impl FnOnce() -> R) -> R {
+        f()
+    }
+}
+
+impl Kernel for Soft {
     const NAME: &'static str = "soft";
 
-    fn nh(self, key: &NhKey, message: &[u8]) -> [u64; nh::PASSES] {
-        nh_of(key, message)
-    }
+    type Stream = Lanes;
 
-    fn subkeys(self, key: &Key, nonces: &[Block; BATCH]) -> [Key; BATCH] {
-        // SAFETY: the vectors are those of the baseline.
-        unsafe { chacha::subkeys::<Lanes>(key, nonces) }
-    }
-
-    fn stream(self, key: &Key, buffer: Buffer<'_>) {
-        // SAFETY: the vectors are those of the baseline.
-        unsafe { chacha::stream::<Lanes>(key, buffer) }
+    unsafe fn nh(key: &NhKey, message: &[u8]) -> [u64; PASSES] {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        // SAFETY: SSE2 is in the baseline.
+        let sums = unsafe { super::x86::nh::<Lanes>(key, message) };
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        let sums = super::nh::rest(key, message, 0, [0; PASSES]);
+        sums
     }
 }

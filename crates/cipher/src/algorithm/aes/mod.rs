@@ -3,52 +3,35 @@
 
 #[cfg(target_arch = "aarch64")]
 mod arm;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod blocks;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod chains;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod keys;
 mod plane;
 mod sbox;
 mod schedule;
 mod soft;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod wide;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use crate::cpu::Tier;
-use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
-use crate::mode::xts::Xts;
-
 use soft::Soft;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use wide::{AesBlocks, AesXts};
 
-/// Keys AES-XTS for the best kernel that the CPU has and `tier` allows.
-///
-/// Both keys must have 16, 24 or 32 bytes; the registry ensures this.
-pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {
-        return kernel;
-    }
-    #[cfg(target_arch = "aarch64")]
-    if let Some(kernel) = arm::xts(data_key, tweak_key, tier) {
-        return kernel;
-    }
-    let _ = tier;
-    Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
-}
-
-/// Keys AES for modes in general, as [`xts`] does.
-pub(crate) fn blocks(key: &[u8], tier: Tier) -> Box<dyn BlockKernel<BLOCK>> {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::blocks(key, tier) {
-        return kernel;
-    }
-    #[cfg(target_arch = "aarch64")]
-    if let Some(kernel) = arm::blocks(key, tier) {
-        return kernel;
-    }
-    let _ = tier;
-    Box::new(Soft::new(key))
+kernels! {
+    xts AesXts, blocks AesBlocks, portable Soft,
+    { "x86_64": Vaes512 Vaes256 AesNiAvx AesNi; "aarch64": Crypto; }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithm::tests::check;
+    use crate::cpu::Tier;
     use crate::hex::hex;
     use crate::kernel::{Buffer, Run};
     use crate::sector::Layout;
@@ -77,22 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_agree_with_the_portable_kernel_at_every_count() {
-        for key_bytes in [16, 24, 32] {
-            let key: Vec<u8> = (0..key_bytes).map(|i: u8| i.wrapping_mul(11)).collect();
-            let soft = blocks(&key, Tier::Soft);
-            for tier in Tier::available() {
-                let kernel = blocks(&key, tier);
-                for count in 0..=2 * kernel.parallel() + 1 {
-                    let plain: Vec<[u8; BLOCK]> = (0..count).map(|i| [i as u8; BLOCK]).collect();
-                    let (mut data, mut expected) = (plain.clone(), plain.clone());
-                    soft.encrypt(&mut expected);
-                    kernel.encrypt(&mut data);
-                    assert_eq!(data, expected, "{count} blocks, {}", kernel.name());
-                    kernel.decrypt(&mut data);
-                    assert_eq!(data, plain, "{count} blocks, {}", kernel.name());
-                }
-            }
-        }
+    fn every_kernel_agrees_with_the_portable_one() {
+        check(&[16, 24, 32], all_xts, all_blocks);
     }
 }

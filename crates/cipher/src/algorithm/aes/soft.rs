@@ -17,7 +17,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::plane::{LANES, Plane};
 use super::sbox::{inv_sub_bytes, sub_bytes};
 use super::schedule::{MAX_ROUND_KEYS, Schedule};
-use crate::kernel::{Block, BlockCipher};
+use crate::kernel::{BLOCK, Block, BlockKernel};
 
 /// Blocks in a word.
 const BLOCKS_PER_LANE: usize = 4;
@@ -56,7 +56,7 @@ impl Soft {
         from_fn(|bit| state[bit] ^ Plane::splat(key[bit]))
     }
 
-    fn encrypt(&self, mut state: State) -> State {
+    fn encrypt_state(&self, mut state: State) -> State {
         state = self.add_round_key(state, 0);
         for round in 1..self.rounds {
             state = sub_bytes(state);
@@ -72,7 +72,7 @@ impl Soft {
         self.add_round_key(state, self.rounds)
     }
 
-    fn decrypt(&self, mut state: State) -> State {
+    fn decrypt_state(&self, mut state: State) -> State {
         state = self.add_round_key(state, self.rounds);
         state = inv_sub_bytes(self.true_state(state));
         for round in (1..self.rounds).rev() {
@@ -101,15 +101,17 @@ impl Soft {
     }
 }
 
-impl BlockCipher for Soft {
-    const PARALLEL: usize = BLOCKS;
-
-    fn encrypt_blocks(&self, blocks: &mut [Block]) {
-        each_state(blocks, |state| self.encrypt(state));
+impl BlockKernel<BLOCK> for Soft {
+    fn parallel(&self) -> usize {
+        BLOCKS
     }
 
-    fn decrypt_blocks(&self, blocks: &mut [Block]) {
-        each_state(blocks, |state| self.decrypt(state));
+    fn encrypt(&self, blocks: &mut [Block]) {
+        each_state(blocks, |state| self.encrypt_state(state));
+    }
+
+    fn decrypt(&self, blocks: &mut [Block]) {
+        each_state(blocks, |state| self.decrypt_state(state));
     }
 
     fn name(&self) -> &'static str {
@@ -273,9 +275,9 @@ mod tests {
             // Odd counts too: a state may be part empty.
             for count in 1..=2 * BLOCKS + 1 {
                 let mut blocks = vec![plain; count];
-                aes.encrypt_blocks(&mut blocks);
+                aes.encrypt(&mut blocks);
                 assert!(blocks.iter().all(|b| *b == cipher.to_be_bytes()));
-                aes.decrypt_blocks(&mut blocks);
+                aes.decrypt(&mut blocks);
                 assert!(blocks.iter().all(|b| *b == plain));
             }
         }

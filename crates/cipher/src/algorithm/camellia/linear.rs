@@ -76,20 +76,4 @@ impl Linear {
         }
         tables
     }
-
-    /// The operand of `GF2P8AFFINEQB`: byte `7 - i` selects the bits that make up bit `i`.
-    #[cfg(target_arch = "x86_64")]
-    pub(super) const fn matrix(self) -> u64 {
-        let mut matrix = 0;
-        let mut column = 0;
-        while column < 8 {
-            let mut row = 0;
-            while row < 8 {
-                matrix |= ((self.0[column] >> row & 1) as u64) << (8 * (7 - row) + column);
-                row += 1;
-            }
-            column += 1;
-        }
-        matrix
-    }
 }

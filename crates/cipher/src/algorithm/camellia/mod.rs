@@ -18,45 +18,19 @@ mod x86;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod xts;
 
-use crate::cpu::Tier;
-use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
-use crate::mode::xts::Xts;
-
 use soft::Soft;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use xts::{WideBlocks, WideXts};
 
-/// Keys Camellia-XTS for the best kernel that the CPU has and `tier` allows.
-///
-/// Both keys must have 16, 24 or 32 bytes; the registry ensures this.
-pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {
-        return kernel;
-    }
-    #[cfg(target_arch = "aarch64")]
-    if let Some(kernel) = arm::xts(data_key, tweak_key, tier) {
-        return kernel;
-    }
-    let _ = tier;
-    Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
-}
-
-/// Keys Camellia for modes in general, as [`xts`] does.
-pub(crate) fn blocks(key: &[u8], tier: Tier) -> Box<dyn BlockKernel<BLOCK>> {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::blocks(key, tier) {
-        return kernel;
-    }
-    #[cfg(target_arch = "aarch64")]
-    if let Some(kernel) = arm::keyed_blocks(key, tier) {
-        return kernel;
-    }
-    let _ = tier;
-    Box::new(Soft::new(key))
+kernels! {
+    xts WideXts, blocks WideBlocks, portable Soft,
+    { "x86_64": Gfni512 Gfni256 Avx2Vaes Avx2Aes; "aarch64": Crypto; }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithm::tests::check;
     use crate::hex::hex;
     use crate::kernel::Block;
 
@@ -65,13 +39,8 @@ mod tests {
     }
 
     /// Checks counts on both sides of the widths of all kernels.
-    fn check(key: &[u8], plain: Block, cipher: Block, counts: &[usize]) {
-        let mut kernels: Vec<Box<dyn BlockKernel<BLOCK>>> = vec![Box::new(Soft::new(key))];
-        #[cfg(target_arch = "x86_64")]
-        kernels.extend(x86::tests::kernels(key));
-        #[cfg(target_arch = "aarch64")]
-        kernels.extend(arm::keyed_blocks(key, Tier::Crypto));
-        for kernel in kernels {
+    fn check_vector(key: &[u8], plain: Block, cipher: Block, counts: &[usize]) {
+        for kernel in all_blocks(key) {
             for &count in counts {
                 let mut blocks = vec![plain; count];
                 kernel.encrypt(&mut blocks);
@@ -87,9 +56,9 @@ mod tests {
         let key = hex("0123456789abcdeffedcba987654321000112233445566778899aabbccddeeff");
         let plain = block("0123456789abcdeffedcba9876543210");
         let counts: Vec<usize> = (1..=3 * 64 + 1).collect();
-        check(&key[..16], plain, block("67673138549669730857065648eabe43"), &counts);
-        check(&key[..24], plain, block("b4993401b3e996f84ee5cee7d79b09b9"), &counts);
-        check(&key, plain, block("9acc237dff16d76c20ef7c919e3a7509"), &counts);
+        check_vector(&key[..16], plain, block("67673138549669730857065648eabe43"), &counts);
+        check_vector(&key[..24], plain, block("b4993401b3e996f84ee5cee7d79b09b9"), &counts);
+        check_vector(&key, plain, block("9acc237dff16d76c20ef7c919e3a7509"), &counts);
     }
 
     #[test]
@@ -102,7 +71,12 @@ mod tests {
             let [key, plain, cipher] = fields[..] else {
                 panic!("not three fields: {line}");
             };
-            check(&hex(key), block(plain), block(cipher), &[1]);
+            check_vector(&hex(key), block(plain), block(cipher), &[1]);
         }
+    }
+
+    #[test]
+    fn every_kernel_agrees_with_the_portable_one() {
+        check(&[16, 24, 32], all_xts, all_blocks);
     }
 }

@@ -17,7 +17,10 @@ use super::layers::{MAX_LAYERS, layer};
 use super::linear::Linear;
 use super::offsets::{Constants, Offsets};
 use super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
-use crate::algorithm::bytes::{Bytes, Table, transpose};
+use super::xts::{CHUNK, Kernel};
+use crate::isa::Isa;
+use crate::kernel::{BLOCK, Block};
+use crate::vector::{Bytes, Table, Vector, align_frame, transpose_bytes};
 
 /// The linear map of the S-box of AES (FIPS 197, 5.1.1): bit i is the sum of bits i, i + 4 ... i + 7.
 const AES: Linear = Linear([0x1f, 0x3e, 0x7c, 0xf8, 0xf1, 0xe3, 0xc7, 0x8f]);
@@ -152,11 +155,14 @@ impl Keys {
     }
 }
 
-/// The instructions of a kernel.
+/// An instruction set with those of AES.
 ///
 /// # Safety
 /// As for [`Bytes`].
-pub(super) trait Instructions {
+pub(super) trait Instructions: Isa {
+    /// Name of the kernel, as stored in records.
+    const NAME: &'static str;
+
     type Vector: Bytes;
 
     /// SubBytes and ShiftRows on each lane.
@@ -164,35 +170,53 @@ pub(super) trait Instructions {
 
     /// InvShiftRows and InvSubBytes on each lane.
     unsafe fn aes_inverse(x: Self::Vector) -> Self::Vector;
+
+    /// See [`Kernel::masks`].
+    unsafe fn masks(first: u128, masks: &mut [Block; CHUNK]);
 }
 
-/// Blocks that [`transform`] takes.
-pub(super) const fn blocks<I: Instructions>() -> usize {
-    16 * I::Vector::LANES
+impl<I: Instructions> Kernel for I {
+    const NAME: &'static str = <I as Instructions>::NAME;
+    const BLOCKS: usize = CHUNK;
+    type Keys = Keys;
+
+    fn keys(schedule: &Schedule) -> Keys {
+        Keys::new(schedule)
+    }
+
+    #[inline(always)]
+    unsafe fn transform(keys: &Keys, from: *const u8, masks: *const u8, to: *mut u8) {
+        align_frame();
+        for at in (0..CHUNK * BLOCK).step_by(16 * I::Vector::BYTES) {
+            // SAFETY: the trait's contract; every part lies in the blocks.
+            unsafe { transform::<I>(keys, from.add(at), masks.add(at), to.add(at)) }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn masks(first: u128, masks: &mut [Block; CHUNK]) {
+        // SAFETY: the trait's contract.
+        unsafe { <I as Instructions>::masks(first, masks) }
+    }
 }
 
 /// A half of the state: byte positions, most significant first.
 type Half<V> = [V; 8];
 
-/// Transforms [`blocks`] blocks as [`super::xts::Wide::transform`] does.
+/// Transforms as many blocks as 16 vectors hold, as [`Kernel::transform`] does.
 ///
 /// # Safety
-/// As there; the caller must enable the instructions.
+/// As there.
 #[inline(always)]
-pub(super) unsafe fn transform<I: Instructions>(
-    keys: &Keys,
-    from: *const u8,
-    masks: *const u8,
-    to: *mut u8,
-) {
-    let bytes = 16 * I::Vector::LANES;
+unsafe fn transform<I: Instructions>(keys: &Keys, from: *const u8, masks: *const u8, to: *mut u8) {
+    let bytes = I::Vector::BYTES;
     // SAFETY: the contract is passed on; each pointer goes through 16 vectors.
     unsafe {
         let mut x = [I::Vector::splat(0); 16];
         for (i, x) in x.iter_mut().enumerate() {
-            *x = I::Vector::load(from.add(bytes * i)).xor(I::Vector::load(masks.add(bytes * i)));
+            *x = I::Vector::load(from.add(bytes * i)) ^ I::Vector::load(masks.add(bytes * i));
         }
-        let x = transpose(x);
+        let x = transpose_bytes(x);
         let [mut left, mut right] = [[x[0]; 8]; 2];
         for i in 0..8 {
             left[i] = map(x[i], &keys.first[i], &MAPS[0].enter.high);
@@ -224,9 +248,8 @@ pub(super) unsafe fn transform<I: Instructions>(
             x[i] = map(byte, &keys.last[i], &MAPS[1].leave.high);
             x[8 + i] = full_map(left[i], &MAPS[0].leave);
         }
-        let x = transpose(x);
-        for (i, x) in x.into_iter().enumerate() {
-            x.xor(I::Vector::load(masks.add(bytes * i))).store(to.add(bytes * i));
+        for (i, x) in transpose_bytes(x).into_iter().enumerate() {
+            (x ^ I::Vector::load(masks.add(bytes * i))).store(to.add(bytes * i));
         }
     }
 }
@@ -254,18 +277,18 @@ unsafe fn round<I: Instructions, const HALF: usize>(
         let z1 = s_box::<I, HALF, 1>(from, tables);
         let z4 = s_box::<I, HALF, 4>(from, tables);
         let z = [z0, z1, z2, z3, z4, z5, z6, z7];
-        let a = [z[0].xor(z[5]), z[1].xor(z[6]), z[2].xor(z[7]), z[3].xor(z[4])];
-        let b = [z[4].xor(a[2]), z[5].xor(a[3]), z[6].xor(a[0]), z[7].xor(a[1])];
-        let c = [a[0].xor(b[3]), a[1].xor(b[0]), a[2].xor(b[1]), a[3].xor(b[2])];
+        let a = [z[0] ^ z[5], z[1] ^ z[6], z[2] ^ z[7], z[3] ^ z[4]];
+        let b = [z[4] ^ a[2], z[5] ^ a[3], z[6] ^ a[0], z[7] ^ a[1]];
+        let c = [a[0] ^ b[3], a[1] ^ b[0], a[2] ^ b[1], a[3] ^ b[2]];
         [
-            to[0].xor(b[0]).xor(c[3]),
-            to[1].xor(b[1]).xor(c[0]),
-            to[2].xor(b[2]).xor(c[1]),
-            to[3].xor(b[3]).xor(c[2]),
-            to[4].xor(c[0]),
-            to[5].xor(c[1]),
-            to[6].xor(c[2]),
-            to[7].xor(c[3]),
+            to[0] ^ b[0] ^ c[3],
+            to[1] ^ b[1] ^ c[0],
+            to[2] ^ b[2] ^ c[1],
+            to[3] ^ b[3] ^ c[2],
+            to[4] ^ c[0],
+            to[5] ^ c[1],
+            to[6] ^ c[2],
+            to[7] ^ c[3],
         ]
     }
 }
@@ -298,8 +321,8 @@ unsafe fn rotation<V: Bytes>(mut x: Half<V>, tables: &HalfTables) -> Half<V> {
         for i in 0..4 {
             let nibbles = x[i].split();
             let before = 4 + (i + 3) % 4;
-            x[4 + i] = x[4 + i].xor(look_up(nibbles, &tables.same[i]));
-            x[before] = x[before].xor(look_up(nibbles, &tables.carry[i]));
+            x[4 + i] ^= look_up(nibbles, &tables.same[i]);
+            x[before] ^= look_up(nibbles, &tables.carry[i]);
         }
         x
     }
@@ -314,7 +337,7 @@ unsafe fn back<V: Bytes>(mut x: Half<V>, tables: &HalfTables) -> Half<V> {
     // SAFETY: the contract is passed on.
     unsafe {
         for i in 0..4 {
-            x[i] = x[i].xor(look_up(x[4 + i].split(), &tables.back[i]));
+            x[i] ^= look_up(x[4 + i].split(), &tables.back[i]);
         }
         x
     }
@@ -325,7 +348,7 @@ unsafe fn back<V: Bytes>(mut x: Half<V>, tables: &HalfTables) -> Half<V> {
 #[inline(always)]
 unsafe fn look_up<V: Bytes>([low, high]: [V; 2], pair: &Pair) -> V {
     // SAFETY: the contract is passed on.
-    unsafe { low.look_up(V::lanes(&pair[0])).xor(high.look_up(V::lanes(&pair[1]))) }
+    unsafe { low.look_up(V::lanes(&pair[0])) ^ high.look_up(V::lanes(&pair[1])) }
 }
 
 /// # Safety

@@ -7,7 +7,7 @@ use zeroize::ZeroizeOnDrop;
 
 use super::function::{TURNED_INPUT, TURNS, diffuse, fl, fl_inverse, s1};
 use super::schedule::{SEGMENT, Schedule};
-use crate::kernel::{Block, BlockCipher};
+use crate::kernel::{BLOCK, Block, BlockKernel};
 
 /// P applied to each byte's S-box; the table of the most significant byte comes first.
 static SP: [[u64; 256]; 8] = tables();
@@ -46,14 +46,16 @@ impl Soft {
     }
 }
 
-impl BlockCipher for Soft {
-    const PARALLEL: usize = TOGETHER;
+impl BlockKernel<BLOCK> for Soft {
+    fn parallel(&self) -> usize {
+        TOGETHER
+    }
 
-    fn encrypt_blocks(&self, blocks: &mut [Block]) {
+    fn encrypt(&self, blocks: &mut [Block]) {
         transform_all(&self.encryption, blocks);
     }
 
-    fn decrypt_blocks(&self, blocks: &mut [Block]) {
+    fn decrypt(&self, blocks: &mut [Block]) {
         transform_all(&self.decryption, blocks);
     }
 

@@ -3,8 +3,9 @@
 use zeroize::ZeroizeOnDrop;
 
 use super::schedule::Schedule;
-use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel, Visit, tell};
-use crate::mode::xts::double;
+use crate::isa::Isa;
+use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
+use crate::mode::xts::{Sequence, Tweaks};
 
 /// Masks that a kernel makes from one, 512 bytes in all: the usual data unit.
 pub(super) const CHUNK: usize = 32;
@@ -12,8 +13,11 @@ pub(super) const CHUNK: usize = 32;
 /// Most blocks that a kernel transforms at once.
 const MAX_BLOCKS: usize = 64;
 
-/// Proof that the CPU has an instruction set, and the kernel compiled for it.
-pub(super) trait Wide: Copy + Send + Sync + 'static {
+/// Camellia on an instruction set.
+///
+/// # Safety
+/// The caller of an unsafe function must have the instruction set enabled.
+pub(super) trait Kernel: Isa {
     /// Name of the kernel, as stored in records.
     const NAME: &'static str;
 
@@ -25,15 +29,30 @@ pub(super) trait Wide: Copy + Send + Sync + 'static {
 
     fn keys(schedule: &Schedule) -> Self::Keys;
 
-    /// Transforms [`Self::BLOCKS`] blocks, adding the masks before and after.
-    ///
-    /// # Safety
-    /// `from` and `masks` must be readable and `to` writable for that many blocks; `from` and `to`
-    /// may be equal.
-    unsafe fn transform(self, keys: &Self::Keys, from: *const u8, masks: *const u8, to: *mut u8);
+    /// Transforms [`Self::BLOCKS`] blocks, adding the masks before and after. `from` and `masks` must be readable and `to`
+    /// writable for that many blocks; `from` and `to` may be equal.
+    unsafe fn transform(keys: &Self::Keys, from: *const u8, masks: *const u8, to: *mut u8);
 
     /// Multiplies `first` by 1, x ... x^31.
-    fn masks(self, first: u128, masks: &mut [Block; CHUNK]);
+    unsafe fn masks(first: u128, masks: &mut [Block; CHUNK]);
+}
+
+/// [`Kernel::transform`] in a function of its own.
+///
+/// # Safety
+/// As there, of the memory.
+unsafe fn transform<K: Kernel>(
+    kernel: K,
+    keys: &K::Keys,
+    from: *const u8,
+    masks: &Blocks,
+    to: *mut u8,
+) {
+    kernel.run(
+        #[inline(always)]
+        // SAFETY: the instruction set is enabled; the memory is the caller's promise.
+        move || unsafe { K::transform(keys, from, masks.0.as_ptr().cast(), to) },
+    );
 }
 
 /// Blocks on the stack, aligned for the widest vectors.
@@ -44,59 +63,61 @@ struct Blocks([Block; MAX_BLOCKS]);
 static NO_MASKS: Blocks = Blocks([[0; BLOCK]; MAX_BLOCKS]);
 
 /// Transforms any number of blocks in place, without a mode.
-pub(super) fn bare<W: Wide>(isa: W, keys: &W::Keys, blocks: &mut [Block]) {
-    for part in blocks.chunks_mut(W::BLOCKS) {
-        part_of_batch(isa, keys, Buffer::in_place(part.as_flattened_mut()), &NO_MASKS);
+pub(super) fn bare<K: Kernel>(kernel: K, keys: &K::Keys, blocks: &mut [Block]) {
+    for part in blocks.chunks_mut(K::BLOCKS) {
+        part_of_batch(kernel, keys, Buffer::in_place(part.as_flattened_mut()), &NO_MASKS);
     }
 }
 
-/// Transforms up to `W::BLOCKS` blocks.
-fn part_of_batch<W: Wide>(isa: W, keys: &W::Keys, mut buffer: Buffer<'_>, masks: &Blocks) {
+/// Transforms up to `K::BLOCKS` blocks.
+fn part_of_batch<K: Kernel>(kernel: K, keys: &K::Keys, mut buffer: Buffer<'_>, masks: &Blocks) {
     let len = buffer.len();
-    if len == W::BLOCKS * BLOCK {
+    if len == K::BLOCKS * BLOCK {
         let (from, to) = buffer.pointers();
         // SAFETY: the buffer has the required length, and the masks have at least that.
-        unsafe { isa.transform(keys, from, masks.0.as_ptr().cast(), to) };
+        unsafe { transform(kernel, keys, from, masks, to) };
         return;
     }
     let mut blocks = Blocks([[0; BLOCK]; MAX_BLOCKS]);
     blocks.0.as_flattened_mut()[..len].copy_from_slice(buffer.src());
     let memory = blocks.0.as_mut_ptr().cast::<u8>();
     // SAFETY: both arrays hold the largest number of blocks that a kernel takes.
-    unsafe { isa.transform(keys, memory, masks.0.as_ptr().cast(), memory) };
+    unsafe { transform(kernel, keys, memory, masks, memory) };
     buffer.dst().copy_from_slice(&blocks.0.as_flattened()[..len]);
 }
 
 /// Camellia keyed for one instruction set, for modes in general.
-pub(super) struct WideBlocks<W: Wide> {
-    isa: W,
-    keys: Box<BlockKeys<W>>,
+pub(super) struct WideBlocks<K: Kernel> {
+    kernel: K,
+    keys: Box<BlockKeys<K>>,
 }
 
 /// Boxed, because the keys are large and must not leave copies behind.
-struct BlockKeys<W: Wide> {
-    encryption: W::Keys,
-    decryption: W::Keys,
+struct BlockKeys<K: Kernel> {
+    encryption: K::Keys,
+    decryption: K::Keys,
 }
 
-impl<W: Wide> WideBlocks<W> {
+impl<K: Kernel> WideBlocks<K> {
     /// Expands a key of 16, 24 or 32 bytes.
-    pub(super) fn new(isa: W, key: &[u8]) -> Self {
-        let encryption = W::keys(&Schedule::encryption(key));
-        let decryption = W::keys(&Schedule::decryption(key));
-        Self { isa, keys: Box::new(BlockKeys { encryption, decryption }) }
+    pub(super) fn new(kernel: K, key: &[u8]) -> Self {
+        let encryption = K::keys(&Schedule::encryption(key));
+        let decryption = K::keys(&Schedule::decryption(key));
+        Self { kernel, keys: Box::new(BlockKeys { encryption, decryption }) }
     }
 }
 
-impl<W: Wide> BlockCipher for WideBlocks<W> {
-    const PARALLEL: usize = W::BLOCKS;
-
-    fn encrypt_blocks(&self, blocks: &mut [Block]) {
-        bare(self.isa, &self.keys.encryption, blocks);
+impl<K: Kernel> BlockKernel<BLOCK> for WideBlocks<K> {
+    fn parallel(&self) -> usize {
+        K::BLOCKS
     }
 
-    fn decrypt_blocks(&self, blocks: &mut [Block]) {
-        bare(self.isa, &self.keys.decryption, blocks);
+    fn encrypt(&self, blocks: &mut [Block]) {
+        bare(self.kernel, &self.keys.encryption, blocks);
+    }
+
+    fn decrypt(&self, blocks: &mut [Block]) {
+        bare(self.kernel, &self.keys.decryption, blocks);
     }
 
     fn visit_keys(&self, visit: Visit<'_>) {
@@ -104,65 +125,69 @@ impl<W: Wide> BlockCipher for WideBlocks<W> {
     }
 
     fn name(&self) -> &'static str {
-        W::NAME
+        K::NAME
     }
 }
 
 /// Camellia-XTS keyed for one instruction set.
-pub(super) struct WideXts<W: Wide> {
-    isa: W,
-    keys: Box<XtsKeys<W>>,
+pub(super) struct WideXts<K: Kernel> {
+    kernel: K,
+    keys: Box<XtsKeys<K>>,
 }
 
 /// Boxed, because the keys are large and must not leave copies behind.
-struct XtsKeys<W: Wide> {
-    encryption: W::Keys,
-    decryption: W::Keys,
-    tweak: W::Keys,
+struct XtsKeys<K: Kernel> {
+    encryption: K::Keys,
+    decryption: K::Keys,
+    tweak: K::Keys,
 }
 
-impl<W: Wide> WideXts<W> {
+impl<K: Kernel> WideXts<K> {
     /// Expands two keys of 16, 24 or 32 bytes.
-    pub(super) fn new(isa: W, data_key: &[u8], tweak_key: &[u8]) -> Self {
+    pub(super) fn new(kernel: K, data_key: &[u8], tweak_key: &[u8]) -> Self {
         let keys = Box::new(XtsKeys {
-            encryption: W::keys(&Schedule::encryption(data_key)),
-            decryption: W::keys(&Schedule::decryption(data_key)),
-            tweak: W::keys(&Schedule::encryption(tweak_key)),
+            encryption: K::keys(&Schedule::encryption(data_key)),
+            decryption: K::keys(&Schedule::decryption(data_key)),
+            tweak: K::keys(&Schedule::encryption(tweak_key)),
         });
-        Self { isa, keys }
+        Self { kernel, keys }
     }
 
-    fn units(&self, keys: &W::Keys, run: Run, mut buffer: Buffer<'_>) {
+    fn units(&self, keys: &K::Keys, run: Run, mut buffer: Buffer<'_>) {
         let total = buffer.len();
-        let mut sequence = Sequence {
-            isa: self.isa,
-            keys: &self.keys.tweak,
-            run,
-            units_left: total / run.layout.data_unit,
-            ready: NO_MASKS,
-            next_ready: 0,
-            ready_count: 0,
-            mask: 0,
-            blocks_left: 0,
+        let encipher = |tweaks: &mut Tweaks, count: usize| {
+            for part in tweaks.0.chunks_exact_mut(K::BLOCKS).take(count.div_ceil(K::BLOCKS)) {
+                let memory = part.as_mut_ptr().cast::<u8>();
+                // SAFETY: a part has as many blocks as the kernel takes.
+                unsafe { transform(self.kernel, &self.keys.tweak, memory, &NO_MASKS, memory) };
+            }
         };
+        let mut sequence = Sequence::new(encipher, run, total / run.layout.data_unit);
         let mut masks = NO_MASKS;
-        let batch = W::BLOCKS * BLOCK;
+        let batch = K::BLOCKS * BLOCK;
         for start in (0..total).step_by(batch) {
             let end = total.min(start + batch);
             let wanted = (end - start) / BLOCK;
             if (run.layout.data_unit / BLOCK).is_multiple_of(CHUNK) {
                 for chunk in masks.0[..wanted].as_chunks_mut().0 {
-                    sequence.fill_chunk(chunk);
+                    let first = sequence.chunk(CHUNK, times_x32);
+                    self.kernel.run(
+                        #[inline(always)]
+                        // SAFETY: the instruction set is enabled.
+                        move || unsafe { K::masks(first, chunk) },
+                    );
                 }
             } else {
-                sequence.fill(&mut masks.0[..wanted]);
+                let mut numbers = [0; MAX_BLOCKS];
+                sequence.fill(&mut numbers[..wanted]);
+                masks.0 = numbers.map(u128::to_le_bytes);
             }
-            part_of_batch(self.isa, keys, buffer.part(start..end), &masks);
+            part_of_batch(self.kernel, keys, buffer.part(start..end), &masks);
         }
     }
 }
 
-impl<W: Wide> UnitKernel for WideXts<W> {
+impl<K: Kernel> UnitKernel for WideXts<K> {
     fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
         self.units(&self.keys.encryption, run, buffer);
     }
@@ -176,65 +201,7 @@ impl<W: Wide> UnitKernel for WideXts<W> {
     }
 
     fn name(&self) -> &'static str {
-        W::NAME
-    }
-}
-
-/// The masks of all blocks of a run, in order: E(K2, unit) * x^block.
-struct Sequence<'a, W: Wide> {
-    isa: W,
-    keys: &'a W::Keys,
-    run: Run,
-    /// Units whose tweak is not yet enciphered.
-    units_left: usize,
-    /// First masks of the units ahead, enciphered together.
-    ready: Blocks,
-    next_ready: usize,
-    ready_count: usize,
-    /// Mask of the next block, followed by the number of blocks left in its unit.
-    mask: u128,
-    blocks_left: usize,
-}
-
-impl<W: Wide> Sequence<'_, W> {
-    /// Writes the next masks; the unit must have at least that many left.
-    fn fill_chunk(&mut self, masks: &mut [Block; CHUNK]) {
-        if self.blocks_left == 0 {
-            self.next_unit();
-        }
-        self.isa.masks(self.mask, masks);
-        self.mask = times_x32(self.mask);
-        self.blocks_left -= CHUNK;
-    }
-
-    /// Writes the next masks across unit borders; the run must have that many left.
-    fn fill(&mut self, masks: &mut [Block]) {
-        for mask in masks {
-            if self.blocks_left == 0 {
-                self.next_unit();
-            }
-            *mask = self.mask.to_le_bytes();
-            self.mask = double(self.mask);
-            self.blocks_left -= 1;
-        }
-    }
-
-    fn next_unit(&mut self) {
-        if self.next_ready == self.ready_count {
-            self.next_ready = 0;
-            self.ready_count = self.units_left.min(W::BLOCKS);
-            for (unit, block) in self.ready.0[..self.ready_count].iter_mut().enumerate() {
-                *block = self.run.after(unit).first.to_le_bytes();
-            }
-            let memory = self.ready.0.as_mut_ptr().cast::<u8>();
-            // SAFETY: both arrays hold the largest number of blocks that a kernel takes.
-            unsafe { self.isa.transform(self.keys, memory, NO_MASKS.0.as_ptr().cast(), memory) };
-            self.units_left -= self.ready_count;
-            self.run = self.run.after(self.ready_count);
-        }
-        self.mask = u128::from_le_bytes(self.ready.0[self.next_ready]);
-        self.next_ready += 1;
-        self.blocks_left = self.run.layout.data_unit / BLOCK;
+        K::NAME
     }
 }
 
@@ -255,6 +222,7 @@ fn reduced(carry: u64) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mode::xts::double;
 
     #[test]
     fn powers_are_doublings() {

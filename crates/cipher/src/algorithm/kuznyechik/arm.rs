@@ -2,32 +2,40 @@
 
 use super::keys::{Keys, RoundKeys};
 use super::nibble;
-use super::pi::{DECRYPT_LINEAR, ENCRYPT_LINEAR};
-use super::wide::{Isa, keyed, nibble_kernels};
-use super::xts::{Slices, units};
-use crate::algorithm::bytes::V128;
-use crate::cpu::Tier;
-use crate::kernel::{Buffer, Run, UnitKernel};
+use super::xts::Kernel;
+use crate::isa::Neon;
+use crate::kernel::BLOCK;
 use crate::mode::xts::double;
+use crate::vector::{V128, Vector};
 
-/// Kuznyechik-XTS, if the CPU has the instructions and `tier` allows them.
-pub(super) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Option<Box<dyn UnitKernel>> {
-    Some(keyed(Neon::new(tier)?, data_key, tweak_key))
-}
+impl Kernel for Neon {
+    const NAME: &'static str = "neon";
 
-/// Proof that the CPU has Advanced SIMD.
-#[derive(Clone, Copy)]
-struct Neon(());
+    const BLOCKS: usize = BLOCK * V128::LANES;
 
-nibble_kernels!(Neon, V128, "neon", 16, "neon", |tier| tier.allows(Tier::Neon), fill);
+    fn keys(key: &[u8]) -> Keys {
+        nibble::keys(key)
+    }
 
-/// See [`Slices::fill`]. Integer instructions, of which the kernel itself has hardly any.
-#[inline(always)]
-unsafe fn fill(first: u128, masks: &mut [u128]) {
-    let mut next = first;
-    for mask in masks {
-        *mask = next;
-        next = double(next);
+    #[inline(always)]
+    unsafe fn transform<const ENCRYPT: bool>(
+        keys: &RoundKeys,
+        masks: &[u128],
+        src: *const u8,
+        dst: *mut u8,
+    ) {
+        // SAFETY: the trait's contract.
+        unsafe { nibble::transform::<V128, ENCRYPT>(keys, masks, src, dst) }
+    }
+
+    // Integer instructions, of which the kernel itself has hardly any.
+    #[inline(always)]
+    unsafe fn fill(first: u128, masks: &mut [u128]) {
+        let mut next = first;
+        for mask in masks {
+            *mask = next;
+            next = double(next);
+        }
     }
 }
 
@@ -35,6 +43,7 @@ unsafe fn fill(first: u128, masks: &mut [u128]) {
 mod tests {
     use super::super::wide::tests::check;
     use super::*;
+    use crate::cpu::Tier;
 
     #[test]
     fn enciphers_the_example_of_rfc_7801() {

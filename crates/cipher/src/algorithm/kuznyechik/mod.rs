@@ -10,6 +10,8 @@ mod nibble;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod pi;
 mod schedule;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod slices;
 mod soft;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod wide;
@@ -18,24 +20,22 @@ mod x86;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod xts;
 
-use crate::cpu::Tier;
-use crate::kernel::UnitKernel;
-use crate::mode::xts::Xts;
-
 use soft::Soft;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use wide::KuznyechikXts;
 
-/// Keys Kuznyechik-XTS for the best kernel that the CPU has and `tier` allows.
-///
-/// Both keys must have 32 bytes; the registry ensures this.
-pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {
-        return kernel;
+kernels! {
+    xts KuznyechikXts, portable Soft,
+    { "x86_64": Vbmi Avx2; "aarch64": Neon; }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithm::tests::check_xts;
+
+    #[test]
+    fn every_kernel_agrees_with_the_portable_one() {
+        check_xts(&all_xts(&[0xa7; 32], &[0x3c; 32]));
     }
-    #[cfg(target_arch = "aarch64")]
-    if let Some(kernel) = arm::xts(data_key, tweak_key, tier) {
-        return kernel;
-    }
-    let _ = tier;
-    Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
 }

@@ -1,26 +1,48 @@
 //! The kernel by nibble look-ups over any vector of bytes: 16 blocks for each lane.
 
-use super::keys::{ROUNDS, RoundKeys};
+use super::keys::{Keys, ROUNDS, RoundKeys};
 use super::pi::{
-    BACKWARD, BACKWARD_LAST, Backward, Change, DECRYPT_IN, DECRYPT_PRODUCTS, ENCRYPT_IN,
-    ENCRYPT_OUT, ENCRYPT_PRODUCTS, FORWARD, Forward,
+    BACKWARD, BACKWARD_LAST, Backward, Change, DECRYPT_IN, DECRYPT_LINEAR, DECRYPT_PRODUCTS,
+    ENCRYPT_IN, ENCRYPT_LINEAR, ENCRYPT_OUT, ENCRYPT_PRODUCTS, FORWARD, Forward,
 };
-use crate::algorithm::bytes::{Bytes, Table, transpose};
-use crate::kernel::{BLOCK, Block};
+use super::slices::{load, store};
+use crate::kernel::BLOCK;
+use crate::vector::{Bytes, Table};
+
+/// Expands a key of 32 bytes.
+pub(super) fn keys(key: &[u8]) -> Keys {
+    Keys::new(key, &ENCRYPT_LINEAR, &DECRYPT_LINEAR)
+}
+
+/// See [`super::xts::Kernel::transform`].
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn transform<V: Bytes, const ENCRYPT: bool>(
+    keys: &RoundKeys,
+    masks: &[u128],
+    src: *const u8,
+    dst: *mut u8,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if ENCRYPT {
+            encrypt::<V>(keys, masks, src, dst);
+        } else {
+            decrypt::<V>(keys, masks, src, dst);
+        }
+    }
+}
 
 /// One slice for each byte of a block, or 32 elements of the recurrence. Both exceed the number of
 /// registers, so the sequence lies in memory and instructions read it as an operand.
 type Sequence<V> = [V; 2 * BLOCK];
 
 /// # Safety
-/// As for [`super::xts::Slices::transform`].
+/// As for [`transform`].
 #[inline(always)]
-pub(super) unsafe fn encrypt<V: Bytes>(
-    keys: &RoundKeys,
-    masks: &[u128],
-    src: *const u8,
-    dst: *mut u8,
-) {
+unsafe fn encrypt<V: Bytes>(keys: &RoundKeys, masks: &[u128], src: *const u8, dst: *mut u8) {
     // SAFETY: the caller's promise.
     unsafe {
         let plain = load::<V>(masks, src, &keys.plain);
@@ -43,14 +65,9 @@ pub(super) unsafe fn encrypt<V: Bytes>(
 }
 
 /// # Safety
-/// As for [`super::xts::Slices::transform`].
+/// As for [`transform`].
 #[inline(always)]
-pub(super) unsafe fn decrypt<V: Bytes>(
-    keys: &RoundKeys,
-    masks: &[u128],
-    src: *const u8,
-    dst: *mut u8,
-) {
+unsafe fn decrypt<V: Bytes>(keys: &RoundKeys, masks: &[u128], src: *const u8, dst: *mut u8) {
     // SAFETY: the caller's promise.
     unsafe {
         let cipher = load::<V>(masks, src, &[0; BLOCK]);
@@ -88,13 +105,13 @@ unsafe fn recurrence<V: Bytes>(
         // SAFETY: the caller's promise.
         unsafe {
             let times = |factor: usize, x: V| look_up(&products[factor], x);
-            let ones = xor3(s[0], s[7].xor(s[9]), V::splat_word(key));
-            let far = s[1].xor(s15);
-            let a = xor3(ones, times(5, s[8]), times(4, s[6].xor(s[10])));
-            let b = xor3(far, times(3, s[5].xor(s[11])), times(2, s[2].xor(s14)));
-            let c = times(1, xor3(s[4], s[12], far));
-            let d = times(0, xor3(s[3], s[13], far));
-            (s14, s15) = (s15, xor3(a.xor(b), c, d));
+            let ones = s[0].xor3(s[7] ^ s[9], V::splat(key));
+            let far = s[1] ^ s15;
+            let a = ones.xor3(times(5, s[8]), times(4, s[6] ^ s[10]));
+            let b = far.xor3(times(3, s[5] ^ s[11]), times(2, s[2] ^ s14));
+            let c = times(1, far.xor3(s[4], s[12]));
+            let d = times(0, far.xor3(s[3], s[13]));
+            (s14, s15) = (s15, (a ^ b).xor3(c, d));
         }
         s[BLOCK] = s15;
     }
@@ -111,13 +128,10 @@ unsafe fn substitute<V: Bytes>(tables: &Forward, x: V) -> V {
         let [r, l] = x.split();
         let d = shuffle(&tables.left, l).add_saturating(shuffle(&tables.right_inverse, r));
         let t = reduce(d);
-        let j = reduce(shuffle(&tables.right, r).add(shuffle(&tables.left_log, t)));
-        let alone = t.add(V::splat(0x80));
-        xor3(
-            shuffle(&tables.left_part, t),
-            shuffle(&tables.right_part, j),
-            shuffle(&tables.left_alone, alone),
-        )
+        let j = reduce(shuffle(&tables.right, r).add_bytes(shuffle(&tables.left_log, t)));
+        let alone = t.add_bytes(V::splat_byte(0x80));
+        shuffle(&tables.left_part, t)
+            .xor3(shuffle(&tables.right_part, j), shuffle(&tables.left_alone, alone))
     }
 }
 
@@ -131,13 +145,10 @@ unsafe fn substitute_inverse<V: Bytes>(tables: &Backward, x: V) -> V {
     unsafe {
         let [s, m] = x.split();
         let right = shuffle(&tables.right, s);
-        let r = reduce(right.add(shuffle(&tables.left_inverse, m)));
+        let r = reduce(right.add_bytes(shuffle(&tables.left_inverse, m)));
         let l = reduce(shuffle(&tables.left, m).add_saturating(r));
-        xor3(
-            shuffle(&tables.right_part, r),
-            shuffle(&tables.left_part, l),
-            shuffle(&tables.left_alone, m.sub(right)),
-        )
+        shuffle(&tables.right_part, r)
+            .xor3(shuffle(&tables.left_part, l), shuffle(&tables.left_alone, m.sub_bytes(right)))
     }
 }
 
@@ -148,7 +159,7 @@ unsafe fn substitute_inverse<V: Bytes>(tables: &Backward, x: V) -> V {
 #[inline(always)]
 unsafe fn reduce<V: Bytes>(x: V) -> V {
     // SAFETY: the caller's promise.
-    unsafe { x.min(x.sub(V::splat(15))) }
+    unsafe { x.min(x.sub_bytes(V::splat_byte(15))) }
 }
 
 /// # Safety
@@ -175,47 +186,4 @@ unsafe fn look_up<V: Bytes>(tables: &[Table; 2], x: V) -> V {
 unsafe fn shuffle<V: Bytes>(table: &Table, x: V) -> V {
     // SAFETY: the caller's promise.
     unsafe { x.look_up(V::table(table)) }
-}
-
-/// # Safety
-/// As for [`Bytes`].
-#[inline(always)]
-unsafe fn xor3<V: Bytes>(a: V, b: V, c: V) -> V {
-    // SAFETY: the caller's promise.
-    unsafe { a.xor(b).xor(c) }
-}
-
-/// Loads slices of a batch and adds masks and a key: slice `i` holds byte `i` of each block.
-///
-/// # Safety
-/// As for [`Bytes`]; `src` and `masks` must have a batch.
-#[inline(always)]
-unsafe fn load<V: Bytes>(masks: &[u128], src: *const u8, key: &Block) -> [V; BLOCK] {
-    let bytes = BLOCK * V::LANES;
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut x = [V::lanes(key); BLOCK];
-        for (i, x) in x.iter_mut().enumerate() {
-            let mask = V::load(masks.as_ptr().cast::<u8>().add(i * bytes));
-            *x = xor3(*x, mask, V::load(src.add(i * bytes)));
-        }
-        transpose(x)
-    }
-}
-
-/// The inverse of [`load`].
-///
-/// # Safety
-/// As for [`Bytes`]; `dst` and `masks` must have a batch.
-#[inline(always)]
-unsafe fn store<V: Bytes>(slices: [V; BLOCK], masks: &[u128], dst: *mut u8, key: &Block) {
-    let bytes = BLOCK * V::LANES;
-    // SAFETY: the caller's promise.
-    unsafe {
-        let key = V::lanes(key);
-        for (i, x) in transpose(slices).into_iter().enumerate() {
-            let mask = V::load(masks.as_ptr().cast::<u8>().add(i * bytes));
-            xor3(x, mask, key).store(dst.add(i * bytes));
-        }
-    }
 }

@@ -15,7 +15,7 @@
 
 use super::algebra::{inverse, mul};
 use super::keys::Linear;
-use crate::algorithm::bytes::Table;
+use crate::vector::Table;
 
 /// Rows of alpha, for the top bit of the result first.
 const ALPHA: [u8; 8] = [0x08, 0x41, 0x43, 0xef, 0x8a, 0x44, 0x1a, 0x20];

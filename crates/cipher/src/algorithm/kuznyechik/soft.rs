@@ -10,7 +10,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::algebra::{PI, PI_INVERSE, l, l_inverse};
 use super::schedule::{ROUND_KEYS, Schedule};
-use crate::kernel::{BLOCK, Block, BlockCipher};
+use crate::kernel::{BLOCK, Block, BlockKernel};
 
 /// Blocks processed together, so that their look-ups overlap.
 const TOGETHER: usize = 2;
@@ -61,10 +61,12 @@ impl Soft {
     }
 }
 
-impl BlockCipher for Soft {
-    const PARALLEL: usize = TOGETHER;
+impl BlockKernel<BLOCK> for Soft {
+    fn parallel(&self) -> usize {
+        TOGETHER
+    }
 
-    fn encrypt_blocks(&self, blocks: &mut [Block]) {
+    fn encrypt(&self, blocks: &mut [Block]) {
         let table = &**ENCRYPT;
         let (pairs, rest) = blocks.as_chunks_mut::<TOGETHER>();
         pairs.iter_mut().for_each(|pair| encrypt(table, &self.encrypt, pair));
@@ -73,7 +75,7 @@ impl BlockCipher for Soft {
         }
     }
 
-    fn decrypt_blocks(&self, blocks: &mut [Block]) {
+    fn decrypt(&self, blocks: &mut [Block]) {
         let table = &**DECRYPT;
         let (pairs, rest) = blocks.as_chunks_mut::<TOGETHER>();
         pairs.iter_mut().for_each(|pair| decrypt(table, &self.decrypt, pair));
@@ -162,9 +164,9 @@ mod tests {
         let soft = Soft::new(&key);
         for count in 1..=2 * TOGETHER + 1 {
             let mut blocks = vec![plain; count];
-            soft.encrypt_blocks(&mut blocks);
+            soft.encrypt(&mut blocks);
             assert_eq!(blocks, vec![cipher; count]);
-            soft.decrypt_blocks(&mut blocks);
+            soft.decrypt(&mut blocks);
             assert_eq!(blocks, vec![plain; count]);
         }
     }

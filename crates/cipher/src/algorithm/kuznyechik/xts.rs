@@ -4,6 +4,7 @@
 //! fill them as well as long ones. Only the last batch of a run can leave slices partly empty.
 
 use super::keys::{Keys, RoundKeys};
+use crate::isa::Isa;
 use crate::kernel::{BLOCK, Block, Buffer, Run};
 use crate::mode::xts::double;
 
@@ -17,14 +18,19 @@ pub(super) const GROUP: usize = 8;
 #[repr(C, align(64))]
 struct Aligned<T>([T; MOST]);
 
-/// A byte-sliced kernel.
+/// Kuznyechik on an instruction set.
 ///
 /// # Safety
-/// Every function may use the whole instruction set of the implementing type. Call it only inside a
-/// function that enables that set by `target_feature`, after a check that the CPU has it.
-pub(super) trait Slices {
+/// The caller of an unsafe function must have the instruction set enabled.
+pub(super) trait Kernel: Isa {
+    /// Name of the kernel, as stored in records.
+    const NAME: &'static str;
+
     /// Blocks of a batch: a multiple of [`GROUP`] that divides [`MOST`].
     const BLOCKS: usize;
+
+    /// Expands a key of 32 bytes.
+    fn keys(key: &[u8]) -> Keys;
 
     /// Transforms [`Self::BLOCKS`] blocks from `src` to `dst` and adds `masks` before and after.
     /// `src` and `dst` must be valid for that many blocks, and equal or disjoint. `masks` must have
@@ -41,12 +47,31 @@ pub(super) trait Slices {
     unsafe fn fill(first: u128, masks: &mut [u128]);
 }
 
+/// [`Kernel::transform`] in a function of its own.
+///
+/// # Safety
+/// As there, of the memory.
+pub(super) unsafe fn transform<K: Kernel, const ENCRYPT: bool>(
+    kernel: K,
+    keys: &RoundKeys,
+    masks: &[u128],
+    src: *const u8,
+    dst: *mut u8,
+) {
+    kernel.run(
+        #[inline(always)]
+        // SAFETY: the instruction set is enabled; the memory is the caller's promise.
+        move || unsafe { K::transform::<ENCRYPT>(keys, masks, src, dst) },
+    );
+}
+
 /// Transforms the units of `buffer`.
 ///
 /// # Safety
-/// The caller must have `S`'s instruction set enabled (see [`Slices`]).
+/// The caller must have the instruction set of `kernel` enabled.
 #[inline(always)]
-pub(super) unsafe fn units<S: Slices, const ENCRYPT: bool>(
+pub(super) unsafe fn units<K: Kernel, const ENCRYPT: bool>(
+    kernel: K,
     data: &Keys,
     tweak: &Keys,
     run: Run,
@@ -62,30 +87,33 @@ pub(super) unsafe fn units<S: Slices, const ENCRYPT: bool>(
     let mut masks = Aligned([0u128; MOST]);
     let mut filled = 0;
     while left > 0 {
-        let batch = left.min(S::BLOCKS);
+        let batch = left.min(K::BLOCKS);
         for tweak in &mut tweaks.0[..batch] {
             *tweak = number;
             number = number.wrapping_add(step);
         }
         let at = tweaks.0.as_mut_ptr().cast::<u8>();
         // SAFETY: the caller guarantees the instruction set; `MOST` blocks are enough.
-        unsafe { S::transform::<true>(&tweak.encrypt, &Aligned([0; MOST]).0[..S::BLOCKS], at, at) };
+        unsafe {
+            let none = Aligned([0; MOST]);
+            transform::<K, true>(kernel, &tweak.encrypt, &none.0[..K::BLOCKS], at, at);
+        }
         for &tweak in &tweaks.0[..batch] {
             let mut mask = tweak;
             let mut blocks = unit / BLOCK;
             while blocks > 0 {
-                let count = blocks.min(S::BLOCKS - filled);
+                let count = blocks.min(K::BLOCKS - filled);
                 // SAFETY: the instruction set is the caller's promise.
-                mask = unsafe { fill::<S>(mask, &mut masks.0[filled..filled + count]) };
+                mask = unsafe { fill::<K>(mask, &mut masks.0[filled..filled + count]) };
                 filled += count;
                 blocks -= count;
-                if filled == S::BLOCKS {
+                if filled == K::BLOCKS {
                     // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid
                     // for all blocks whose masks were filled in and are still unused.
                     unsafe {
-                        S::transform::<ENCRYPT>(keys, &masks.0[..S::BLOCKS], src, dst);
-                        src = src.add(S::BLOCKS * BLOCK);
-                        dst = dst.add(S::BLOCKS * BLOCK);
+                        transform::<K, ENCRYPT>(kernel, keys, &masks.0[..K::BLOCKS], src, dst);
+                        src = src.add(K::BLOCKS * BLOCK);
+                        dst = dst.add(K::BLOCKS * BLOCK);
                     }
                     filled = 0;
                 }
@@ -100,7 +128,7 @@ pub(super) unsafe fn units<S: Slices, const ENCRYPT: bool>(
         // `dst`; the kernel works on a copy of full size.
         unsafe {
             src.copy_to_nonoverlapping(at, filled * BLOCK);
-            S::transform::<ENCRYPT>(keys, &masks.0[..S::BLOCKS], at, at);
+            transform::<K, ENCRYPT>(kernel, keys, &masks.0[..K::BLOCKS], at, at);
             at.copy_to_nonoverlapping(dst, filled * BLOCK);
         }
     }
@@ -112,12 +140,12 @@ pub(super) unsafe fn units<S: Slices, const ENCRYPT: bool>(
 /// # Safety
 /// As for [`units`].
 #[inline(always)]
-unsafe fn fill<S: Slices>(first: u128, masks: &mut [u128]) -> u128 {
+unsafe fn fill<K: Kernel>(first: u128, masks: &mut [u128]) -> u128 {
     let mut next = first;
     let grouped = masks.len() / GROUP * GROUP;
     if grouped > 0 {
         // SAFETY: the instruction set is the caller's promise.
-        unsafe { S::fill(first, &mut masks[..grouped]) };
+        unsafe { K::fill(first, &mut masks[..grouped]) };
         next = double(masks[grouped - 1]);
     }
     for mask in &mut masks[grouped..] {

@@ -10,137 +10,103 @@ use super::word::Word;
 
 /// `S(x) + S(0)` for S-box `BOX`.
 #[inline(always)]
-pub(super) fn forward<W: Word, const BOX: usize>([a, b, c, d]: [W; 4]) -> [W; 4] {
+pub(super) fn forward<W: Word, const BOX: usize>([mut a, mut b, mut c, mut d]: [W; 4]) -> [W; 4] {
     match BOX {
         0 => {
-            let t = a | d;
-            let b = b ^ t;
-            let a = a ^ d;
-            let d = d ^ c;
-            let t = a.and_not(b);
-            let d = d ^ t;
-            let a = a ^ c;
-            let c = c ^ b;
-            let t = a.and_not(d);
-            let b = b ^ t;
-            let t = d.and_not(c);
-            let a = a ^ t;
-            let d = d ^ a;
+            b ^= a | d;
+            a ^= d;
+            d ^= c;
+            d ^= a.and_not(b);
+            a ^= c;
+            c ^= b;
+            b ^= a.and_not(d);
+            a ^= d.and_not(c);
+            d ^= a;
             [a, d, b, c]
         }
         1 => {
-            let t = b.and_not(a);
-            let c = c ^ t;
-            let b = b ^ a;
-            let t = b | d;
-            let a = a ^ t;
-            let d = d ^ c;
-            let b = b ^ d;
-            let t = b.and_not(a);
-            let c = c ^ t;
-            let a = a ^ b;
-            let t = a | c;
-            let b = b ^ t;
-            let a = a ^ b;
+            c ^= b.and_not(a);
+            b ^= a;
+            a ^= b | d;
+            d ^= c;
+            b ^= d;
+            c ^= b.and_not(a);
+            a ^= b;
+            b ^= a | c;
+            a ^= b;
             [c, a, d, b]
         }
         2 => {
-            let t = a & c;
-            let d = d ^ t;
-            let t = d.and_not(b);
-            let a = a ^ t;
-            let c = c ^ d;
-            let b = b ^ c;
-            let t = d.and_not(a);
-            let c = c ^ t;
-            let a = a ^ b;
-            let t = a.and_not(c);
-            let d = d ^ t;
-            let c = c ^ d;
+            d ^= a & c;
+            a ^= d.and_not(b);
+            c ^= d;
+            b ^= c;
+            c ^= d.and_not(a);
+            a ^= b;
+            d ^= a.and_not(c);
+            c ^= d;
             [b, c, d, a]
         }
         3 => {
-            let t = b.and_not(d);
-            let c = c ^ t;
-            let a = a ^ b;
-            let t = b & c;
-            let u = t | a;
-            let d = d ^ u;
-            let t = d.and_not(a);
-            let b = b ^ t;
-            let d = d ^ c;
-            let t = b.and_not(c);
-            let a = a ^ t;
+            c ^= b.and_not(d);
+            a ^= b;
+            d ^= (b & c) | a;
+            b ^= d.and_not(a);
+            d ^= c;
+            a ^= b.and_not(c);
             let t = a & d;
-            let b = b ^ t;
-            let c = c ^ t;
+            b ^= t;
+            c ^= t;
             [a, b, d, c]
         }
         4 => {
-            let t = d.and_not(a);
-            let c = c ^ t;
-            let d = d ^ b;
-            let a = a ^ d;
-            let d = d ^ c;
-            let t = a & b;
-            let c = c ^ t;
-            let t = d.and_not(c);
-            let b = b ^ t;
+            c ^= d.and_not(a);
+            d ^= b;
+            a ^= d;
+            d ^= c;
+            c ^= a & b;
+            b ^= d.and_not(c);
             let t = b | c;
-            let u = t | a;
-            let d = d ^ u;
-            let a = a ^ t;
-            let b = b ^ a;
+            d ^= t | a;
+            a ^= t;
+            b ^= a;
             [c, d, a, b]
         }
         5 => {
-            let t = a.and_not(b);
-            let c = c ^ t;
-            let b = b ^ d;
-            let a = a ^ b;
-            let b = b ^ c;
-            let t = a | d;
-            let c = c ^ t;
-            let t = b | c;
-            let d = d ^ t;
+            c ^= a.and_not(b);
+            b ^= d;
+            a ^= b;
+            b ^= c;
+            c ^= a | d;
+            d ^= b | c;
             let t = d.and_not(c);
-            let a = a ^ t;
-            let u = t & a;
-            let b = b ^ u;
-            let d = d ^ a;
+            a ^= t;
+            b ^= t & a;
+            d ^= a;
             [c, d, a, b]
         }
         6 => {
-            let t = a & d;
-            let c = c ^ t;
-            let a = a ^ d;
-            let b = b ^ c;
-            let t = b.and_not(a);
-            let d = d ^ t;
-            let a = a ^ b;
-            let t = c.and_not(d);
-            let a = a ^ t;
-            let c = c ^ d;
-            let t = c.and_not(a);
-            let d = d ^ t;
-            let c = c ^ a;
+            c ^= a & d;
+            a ^= d;
+            b ^= c;
+            d ^= b.and_not(a);
+            a ^= b;
+            a ^= c.and_not(d);
+            c ^= d;
+            d ^= c.and_not(a);
+            c ^= a;
             [a, b, c, d]
         }
         _ => {
             let t = b & d;
-            let a = a ^ t;
-            let c = c ^ t;
-            let t = a & c;
-            let d = d ^ t;
-            let b = b ^ a;
-            let t = b.and_not(d);
-            let c = c ^ t;
-            let t = a | c;
-            let u = t.and_not(d);
-            let b = b ^ u;
-            let d = d ^ c;
-            let t = b | d;
-            let a = a ^ t;
+            a ^= t;
+            c ^= t;
+            d ^= a & c;
+            b ^= a;
+            c ^= b.and_not(d);
+            b ^= (a | c).and_not(d);
+            d ^= c;
+            a ^= b | d;
             [b, a, d, c]
         }
     }
@@ -148,137 +114,99 @@ pub(super) fn forward<W: Word, const BOX: usize>([a, b, c, d]: [W; 4]) -> [W; 4]
 
 /// The inverse of [`forward`].
 #[inline(always)]
-pub(super) fn backward<W: Word, const BOX: usize>([a, b, c, d]: [W; 4]) -> [W; 4] {
+pub(super) fn backward<W: Word, const BOX: usize>([mut a, mut b, mut c, mut d]: [W; 4]) -> [W; 4] {
     match BOX {
         0 => {
-            let b = b ^ a;
-            let t = a.and_not(b);
-            let c = c ^ t;
-            let t = d | b;
-            let a = a ^ t;
-            let b = b ^ d;
-            let d = d ^ c;
-            let t = a | c;
-            let b = b ^ t;
-            let a = a ^ c;
-            let t = a | b;
-            let c = c ^ t;
-            let a = a ^ b;
+            b ^= a;
+            c ^= a.and_not(b);
+            a ^= d | b;
+            b ^= d;
+            d ^= c;
+            b ^= a | c;
+            a ^= c;
+            c ^= a | b;
+            a ^= b;
             [a, c, d, b]
         }
         1 => {
-            let t = b.and_not(d);
-            let a = a ^ t;
-            let b = b ^ c;
-            let d = d ^ b;
+            a ^= b.and_not(d);
+            b ^= c;
+            d ^= b;
             let t = d ^ c;
-            let u = a.and_not(t);
-            let b = b ^ u;
-            let c = c ^ a;
-            let t = b.and_not(d);
-            let a = a ^ t;
-            let t = c.and_not(b);
-            let d = d ^ t;
-            let b = b ^ d;
+            b ^= a.and_not(t);
+            c ^= a;
+            a ^= b.and_not(d);
+            d ^= c.and_not(b);
+            b ^= d;
             [d, b, a, c]
         }
         2 => {
-            let b = b ^ c;
-            let t = d.and_not(b);
-            let c = c ^ t;
-            let d = d ^ a;
-            let t = c.and_not(d);
-            let b = b ^ t;
-            let a = a ^ b;
-            let b = b ^ c;
-            let t = c.and_not(a);
-            let d = d ^ t;
-            let t = d & b;
-            let c = c ^ t;
+            b ^= c;
+            c ^= d.and_not(b);
+            d ^= a;
+            b ^= c.and_not(d);
+            a ^= b;
+            b ^= c;
+            d ^= c.and_not(a);
+            c ^= d & b;
             [d, a, b, c]
         }
         3 => {
             let t = a & c;
-            let b = b ^ t;
-            let d = d ^ t;
-            let t = b.and_not(d);
-            let a = a ^ t;
-            let c = c ^ d;
-            let t = c.and_not(a);
-            let b = b ^ t;
-            let t = b & d;
-            let u = t | a;
-            let c = c ^ u;
-            let a = a ^ b;
-            let t = b.and_not(c);
-            let d = d ^ t;
+            b ^= t;
+            d ^= t;
+            a ^= b.and_not(d);
+            c ^= d;
+            b ^= c.and_not(a);
+            c ^= (b & d) | a;
+            a ^= b;
+            d ^= b.and_not(c);
             [a, b, d, c]
         }
         4 => {
-            let t = a.and_not(b);
-            let c = c ^ t;
-            let t = a | d;
-            let u = t.and_not(c);
-            let b = b ^ u;
-            let t = d.and_not(b);
-            let a = a ^ t;
-            let b = b ^ d;
-            let c = c ^ a;
-            let d = d ^ c;
-            let t = b | a;
-            let c = c ^ t;
-            let t = d.and_not(c);
-            let a = a ^ t;
+            c ^= a.and_not(b);
+            b ^= (a | d).and_not(c);
+            a ^= d.and_not(b);
+            b ^= d;
+            c ^= a;
+            d ^= c;
+            c ^= b | a;
+            a ^= d.and_not(c);
             [c, b, a, d]
         }
         5 => {
-            let t = a.and_not(d);
-            let c = c ^ t;
-            let t = b | a;
-            let u = t & c;
-            let d = d ^ u;
-            let t = b.and_not(d);
-            let a = a ^ t;
-            let d = d ^ b;
-            let b = b ^ c;
-            let t = d.and_not(a);
-            let c = c ^ t;
-            let b = b ^ a;
-            let t = c.and_not(b);
-            let a = a ^ t;
+            c ^= a.and_not(d);
+            d ^= (b | a) & c;
+            a ^= b.and_not(d);
+            d ^= b;
+            b ^= c;
+            c ^= d.and_not(a);
+            b ^= a;
+            a ^= c.and_not(b);
             [b, c, a, d]
         }
         6 => {
-            let t = a.and_not(c);
-            let d = d ^ t;
-            let a = a ^ c;
-            let c = c ^ b;
-            let t = a.and_not(d);
-            let c = c ^ t;
-            let a = a ^ d;
-            let t = b | c;
-            let a = a ^ t;
-            let b = b ^ d;
-            let t = a.and_not(c);
-            let d = d ^ t;
-            let c = c ^ a;
+            d ^= a.and_not(c);
+            a ^= c;
+            c ^= b;
+            c ^= a.and_not(d);
+            a ^= d;
+            a ^= b | c;
+            b ^= d;
+            d ^= a.and_not(c);
+            c ^= a;
             [a, b, d, c]
         }
         _ => {
-            let t = a | c;
-            let b = b ^ t;
-            let c = c ^ d;
-            let t = b | d;
-            let u = t.and_not(c);
-            let a = a ^ u;
-            let t = a.and_not(c);
-            let d = d ^ t;
-            let a = a ^ b;
-            let t = b & d;
-            let c = c ^ t;
+            b ^= a | c;
+            c ^= d;
+            a ^= (b | d).and_not(c);
+            d ^= a.and_not(c);
+            a ^= b;
+            c ^= b & d;
             let t = a & c;
-            let b = b ^ t;
-            let d = d ^ t;
+            b ^= t;
+            d ^= t;
             [b, a, d, c]
         }
     }

@@ -11,55 +11,28 @@ mod boxes;
 mod rounds;
 mod schedule;
 mod soft;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-mod vector;
 mod word;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod xts;
 
-use crate::cpu::Tier;
-use crate::kernel::{BLOCK, BlockKernel, UnitKernel};
-use crate::mode::xts::Xts;
-
 use soft::Soft;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use xts::{Keyed, SerpentXts};
 
-/// Keys Serpent-XTS for the best kernel that the CPU has and `tier` allows.
-///
-/// Both keys must have at most 32 bytes; the registry ensures this.
-pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::xts(data_key, tweak_key, tier) {
-        return kernel;
-    }
-    #[cfg(target_arch = "aarch64")]
-    if let Some(kernel) = arm::xts(data_key, tweak_key, tier) {
-        return kernel;
-    }
-    let _ = tier;
-    Box::new(Xts::new(Soft::new(data_key), Soft::new(tweak_key)))
-}
-
-/// Keys Serpent for modes in general, as [`xts`] does.
-pub(crate) fn blocks(key: &[u8], tier: Tier) -> Box<dyn BlockKernel<BLOCK>> {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::blocks(key, tier) {
-        return kernel;
-    }
-    #[cfg(target_arch = "aarch64")]
-    if let Some(kernel) = arm::blocks(key, tier) {
-        return kernel;
-    }
-    let _ = tier;
-    Box::new(Soft::new(key))
+kernels! {
+    xts SerpentXts, blocks Keyed, portable Soft,
+    { "x86_64": Avx512Clmul Avx2Clmul Avx2; "aarch64": Neon; }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithm::tests::check;
+    use crate::cpu::Tier;
     use crate::hex::hex;
-    use crate::kernel::{BlockCipher, Buffer, Run};
+    use crate::kernel::{BlockKernel, Buffer, Run};
     use crate::sector::Layout;
 
     fn vectors<const FIELDS: usize>(text: &str) -> Vec<[Vec<u8>; FIELDS]> {
@@ -75,9 +48,9 @@ mod tests {
         for [key, plain, cipher] in vectors {
             let soft = Soft::new(&key);
             let mut blocks = [plain.as_slice().try_into().unwrap(); 5];
-            soft.encrypt_blocks(&mut blocks);
+            soft.encrypt(&mut blocks);
             assert!(blocks.iter().all(|block| *block == *cipher));
-            soft.decrypt_blocks(&mut blocks);
+            soft.decrypt(&mut blocks);
             assert!(blocks.iter().all(|block| *block == *plain));
         }
     }
@@ -124,5 +97,10 @@ mod tests {
                 assert_eq!(data, plain, "{}", kernel.name());
             }
         }
+    }
+
+    #[test]
+    fn every_kernel_agrees_with_the_portable_one() {
+        check(&[16, 24, 32], all_xts, all_blocks);
     }
 }

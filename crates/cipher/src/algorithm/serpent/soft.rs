@@ -5,8 +5,15 @@
 
 use super::rounds::{Group, decrypt, encrypt};
 use super::schedule::Schedule;
-use crate::kernel::{Block, BlockCipher, Visit, tell};
-use lanes::{LANES, Lanes};
+use crate::kernel::{BLOCK, Block, BlockKernel, Visit, tell};
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use crate::vector::V128 as Lanes;
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+type Lanes = u32;
+
+/// Words in a vector.
+const LANES: usize = size_of::<Lanes>() / size_of::<u32>();
 
 /// Serpent keyed for the portable kernel.
 pub(super) struct Soft(Box<Schedule>);
@@ -20,32 +27,37 @@ impl Soft {
     /// Runs `cipher` over groups of blocks and pads the last one with zeros.
     fn each_group(blocks: &mut [Block], cipher: impl Fn(&mut Group<Lanes>)) {
         for blocks in blocks.chunks_mut(LANES) {
-            let mut group: Group<Lanes> = std::array::from_fn(|word| {
-                lanes::new(std::array::from_fn(|lane| {
-                    blocks
-                        .get(lane)
-                        .map_or(0, |block| u32::from_le_bytes(block.as_chunks().0[word]))
-                }))
-            });
+            let mut words = [[0; LANES]; 4];
+            for (lane, block) in blocks.iter().enumerate() {
+                for (word, bytes) in words.iter_mut().zip(block.as_chunks().0) {
+                    word[lane] = u32::from_le_bytes(*bytes);
+                }
+            }
+            // SAFETY: both are as many bytes, of which none has an invalid value; the vectors are those of the baseline.
+            let mut group: Group<Lanes> = unsafe { std::mem::transmute(words) };
             cipher(&mut group);
-            for (word, lanes) in group.into_iter().enumerate() {
-                for (block, value) in blocks.iter_mut().zip(lanes::get(lanes)) {
-                    block.as_chunks_mut().0[word] = value.to_le_bytes();
+            // SAFETY: as above.
+            words = unsafe { std::mem::transmute(group) };
+            for (lane, block) in blocks.iter_mut().enumerate() {
+                for (word, bytes) in words.iter().zip(block.as_chunks_mut().0) {
+                    *bytes = word[lane].to_le_bytes();
                 }
             }
         }
     }
 }
 
-impl BlockCipher for Soft {
-    const PARALLEL: usize = LANES;
+impl BlockKernel<BLOCK> for Soft {
+    fn parallel(&self) -> usize {
+        LANES
+    }
 
-    fn encrypt_blocks(&self, blocks: &mut [Block]) {
+    fn encrypt(&self, blocks: &mut [Block]) {
         let keys = &self.0.0;
         Self::each_group(blocks, |group| encrypt(std::array::from_mut(group), keys));
     }
 
-    fn decrypt_blocks(&self, blocks: &mut [Block]) {
+    fn decrypt(&self, blocks: &mut [Block]) {
         let keys = &self.0.0;
         Self::each_group(blocks, |group| decrypt(std::array::from_mut(group), keys));
     }
@@ -60,102 +72,12 @@ impl BlockCipher for Soft {
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-mod lanes {
-    use std::arch::x86_64::*;
-    use std::ops::{BitAnd, BitOr, BitXor};
-
-    use super::super::word::Word;
-
-    pub(super) const LANES: usize = 4;
-
-    /// Four words.
-    #[derive(Clone, Copy)]
-    pub(super) struct Lanes(__m128i);
-
-    /// An expression of SSE2 intrinsics.
-    macro_rules! sse2 {
-        ($expression:expr) => {
-            // SAFETY: x86-64 always has SSE2.
-            unsafe { $expression }
-        };
-    }
+impl super::word::Word for Lanes {
+    type Key = u32;
 
     #[inline(always)]
-    pub(super) fn new(words: [u32; 4]) -> Lanes {
-        let [a, b, c, d] = words.map(u32::cast_signed);
-        Lanes(sse2!(_mm_setr_epi32(a, b, c, d)))
-    }
-
-    #[inline(always)]
-    pub(super) fn get(lanes: Lanes) -> [u32; 4] {
-        // SAFETY: both are 16 bytes without invalid values.
-        unsafe { std::mem::transmute(lanes.0) }
-    }
-
-    impl BitXor for Lanes {
-        type Output = Self;
-        #[inline(always)]
-        fn bitxor(self, other: Self) -> Self {
-            Self(sse2!(_mm_xor_si128(self.0, other.0)))
-        }
-    }
-
-    impl BitAnd for Lanes {
-        type Output = Self;
-        #[inline(always)]
-        fn bitand(self, other: Self) -> Self {
-            Self(sse2!(_mm_and_si128(self.0, other.0)))
-        }
-    }
-
-    impl BitOr for Lanes {
-        type Output = Self;
-        #[inline(always)]
-        fn bitor(self, other: Self) -> Self {
-            Self(sse2!(_mm_or_si128(self.0, other.0)))
-        }
-    }
-
-    impl Word for Lanes {
-        type Key = u32;
-
-        #[inline(always)]
-        fn and_not(self, other: Self) -> Self {
-            Self(sse2!(_mm_andnot_si128(other.0, self.0)))
-        }
-
-        #[inline(always)]
-        fn add_key(self, key: &u32) -> Self {
-            self ^ Self(sse2!(_mm_set1_epi32(key.cast_signed())))
-        }
-
-        #[inline(always)]
-        fn shift_left<const BITS: i32>(self) -> Self {
-            Self(sse2!(_mm_slli_epi32::<BITS>(self.0)))
-        }
-
-        #[inline(always)]
-        fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-            let left = sse2!(_mm_slli_epi32::<LEFT>(self.0));
-            let right = sse2!(_mm_srli_epi32::<RIGHT>(self.0));
-            Self(sse2!(_mm_or_si128(left, right)))
-        }
-    }
-}
-
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
-mod lanes {
-    pub(super) const LANES: usize = 1;
-
-    pub(super) type Lanes = u32;
-
-    #[inline(always)]
-    pub(super) fn new([word]: [u32; 1]) -> Lanes {
-        word
-    }
-
-    #[inline(always)]
-    pub(super) fn get(lanes: Lanes) -> [u32; 1] {
-        [lanes]
+    fn add_key(self, key: &u32) -> Self {
+        // SAFETY: x86-64 always has SSE2.
+        self ^ unsafe { <Self as crate::vector::Vector>::splat(*key) }
     }
 }

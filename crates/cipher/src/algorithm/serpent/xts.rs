@@ -1,4 +1,4 @@
-//! The kernels over any [`Isa`]: any number of blocks, and XTS with its tweaks in registers.
+//! The kernels over any vector: any number of blocks, and XTS with its tweaks in registers.
 
 use std::sync::Arc;
 
@@ -6,65 +6,147 @@ use zeroize::Zeroize;
 
 use super::rounds::{ROUND_KEYS, RoundKeys, decrypt, encrypt};
 use super::schedule::Schedule;
-use super::vector::{GROUPS, Isa, VECTORS, Vector};
 use super::word::Word;
-use crate::kernel::{BLOCK, Block, BlockCipher, Buffer, Run, UnitKernel, Visit, tell};
+use crate::isa::Isa;
+use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 use crate::mode::xts::Xts;
+use crate::vector::Vector;
+
+/// Groups in flight together. A single group waits for its chain of dependent operations, which
+/// takes about as long as issuing the operations of two groups.
+pub(super) const GROUPS: usize = 2;
+
+/// Vectors of a group: each block has four words.
+pub(super) const VECTORS: usize = 4;
+
+/// The masks of a batch of [`GROUPS`] groups.
+pub(super) type Masks<V> = [V; GROUPS * VECTORS];
+
+/// Serpent on an instruction set.
+pub(super) trait Kernel: Isa {
+    /// The vector, of words or of whole blocks.
+    type Vector: Vector + Word<Key: Zeroize + Send + Sync>;
+
+    /// Name of the kernel, as stored in records.
+    const NAME: &'static str;
+
+    /// The masks of a unit, starting with `tweak`: block `k` of vector `j` is `tweak * x^(LANES j + k)`.
+    ///
+    /// # Safety
+    /// The caller must have the instruction set enabled.
+    unsafe fn masks(tweak: u128) -> Masks<Self::Vector>;
+}
 
 /// Data units whose tweaks are enciphered together: a batch of the widest kernel.
 const TWEAKS: usize = 32;
 
 /// Serpent keyed for one instruction set.
-pub(super) struct Keyed<I: Isa> {
-    isa: I,
-    /// Boxed, so that the keys do not move and leave no copies behind.
-    keys: Box<RoundKeys<I::Vector>>,
+pub(super) struct Keyed<K: Kernel> {
+    kernel: K,
+    /// Out of line, so that the keys do not move and leave no copies behind, and shared with the general mode of XTS.
+    keys: Arc<Keys<K>>,
 }
 
-impl<I: Isa> Keyed<I> {
+/// The round keys.
+struct Keys<K: Kernel>(RoundKeys<K::Vector>);
+
+impl<K: Kernel> Keyed<K> {
     /// The key must be of at most 32 bytes.
-    pub(super) fn new(isa: I, key: &[u8]) -> Self {
+    pub(super) fn new(kernel: K, key: &[u8]) -> Self {
         let schedule = Schedule::new(key);
-        let mut keys = Box::new([[<I::Vector as Word>::Key::default(); 4]; ROUND_KEYS]);
-        for (key, words) in keys.iter_mut().zip(&schedule.0) {
-            for (key, word) in key.iter_mut().zip(words) {
-                *key = I::key(*word);
+        let mut keys = Arc::new(Keys([[<K::Vector as Word>::Key::default(); 4]; ROUND_KEYS]));
+        // The key is not shared yet.
+        if let Some(Keys(keys)) = Arc::get_mut(&mut keys) {
+            for (key, words) in keys.iter_mut().zip(&schedule.0) {
+                *key = words.map(Into::into);
             }
         }
-        Self { isa, keys }
+        Self { kernel, keys }
     }
 
     /// Transforms any number of blocks in place.
     fn blocks<const ENCRYPT: bool>(&self, blocks: &mut [Block]) {
-        let whole = blocks.len() / batch::<I::Vector>() * batch::<I::Vector>();
+        let whole = blocks.len() / batch::<K>() * batch::<K>();
         let (batches, rest) = blocks.split_at_mut(whole);
-        self.isa.batches::<ENCRYPT>(&self.keys, batches);
+        self.batches::<ENCRYPT>(batches);
         if !rest.is_empty() {
             // The array fits the longest batch of any kernel; this kernel uses as much as its own
             // batch needs.
-            const { assert!(batch::<I::Vector>() <= TWEAKS) };
+            const { assert!(batch::<K>() <= TWEAKS) };
             let mut padded = [[0; BLOCK]; TWEAKS];
             padded[..rest.len()].copy_from_slice(rest);
-            self.isa.batches::<ENCRYPT>(&self.keys, &mut padded[..batch::<I::Vector>()]);
+            self.batches::<ENCRYPT>(&mut padded[..batch::<K>()]);
             rest.copy_from_slice(&padded[..rest.len()]);
         }
     }
-}
 
-impl<I: Isa> Drop for Keyed<I> {
-    fn drop(&mut self) {
-        self.keys.zeroize();
+    /// Transforms whole batches in place.
+    fn batches<const ENCRYPT: bool>(&self, blocks: &mut [Block]) {
+        let keys = &self.keys.0;
+        self.kernel.run(
+            #[inline(always)]
+            move || {
+                for batch in blocks.chunks_exact_mut(batch::<K>()) {
+                    let start = batch.as_mut_ptr().cast::<u8>();
+                    // SAFETY: the chunk is a batch; the instruction set is enabled.
+                    unsafe { masked_batch::<K, ENCRYPT>(keys, None, start, start) }
+                }
+            },
+        );
+    }
+
+    /// Transforms a unit between two maskings with the tweak sequence that starts with `tweak`.
+    ///
+    /// # Safety
+    /// `src` and `dst` must be valid for `blocks` blocks, and equal or disjoint. `blocks` must be a
+    /// multiple of a batch.
+    unsafe fn unit<const ENCRYPT: bool>(
+        &self,
+        mut tweak: u128,
+        src: *const u8,
+        dst: *mut u8,
+        blocks: usize,
+    ) {
+        let keys = &self.keys.0;
+        self.kernel.run(
+            #[inline(always)]
+            move || {
+                for start in (0..blocks).step_by(batch::<K>()) {
+                    let at = start * BLOCK;
+                    // SAFETY: the instruction set is enabled; the memory is the caller's promise.
+                    unsafe {
+                        let masks = Some(K::masks(tweak));
+                        masked_batch::<K, ENCRYPT>(keys, masks, src.add(at), dst.add(at));
+                    }
+                    tweak = times_x_to_batch::<K>(tweak);
+                }
+            },
+        );
     }
 }
 
-impl<I: Isa> BlockCipher for Arc<Keyed<I>> {
-    const PARALLEL: usize = batch::<I::Vector>();
+impl<K: Kernel> Clone for Keyed<K> {
+    fn clone(&self) -> Self {
+        Self { kernel: self.kernel, keys: Arc::clone(&self.keys) }
+    }
+}
 
-    fn encrypt_blocks(&self, blocks: &mut [Block]) {
+impl<K: Kernel> Drop for Keys<K> {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl<K: Kernel> BlockKernel<BLOCK> for Keyed<K> {
+    fn parallel(&self) -> usize {
+        batch::<K>()
+    }
+
+    fn encrypt(&self, blocks: &mut [Block]) {
         self.blocks::<true>(blocks);
     }
 
-    fn decrypt_blocks(&self, blocks: &mut [Block]) {
+    fn decrypt(&self, blocks: &mut [Block]) {
         self.blocks::<false>(blocks);
     }
 
@@ -73,24 +155,23 @@ impl<I: Isa> BlockCipher for Arc<Keyed<I>> {
     }
 
     fn name(&self) -> &'static str {
-        I::NAME
+        K::NAME
     }
 }
 
 /// Serpent-XTS keyed for one instruction set.
-pub(super) struct SerpentXts<I: Isa> {
-    data: Arc<Keyed<I>>,
-    tweak: Arc<Keyed<I>>,
+pub(super) struct SerpentXts<K: Kernel> {
+    data: Keyed<K>,
+    tweak: Keyed<K>,
     /// The same keys in the general mode, for units that are not a whole number of batches.
-    any: Xts<Arc<Keyed<I>>>,
+    any: Xts<Keyed<K>>,
 }
 
-impl<I: Isa> SerpentXts<I> {
+impl<K: Kernel> SerpentXts<K> {
     /// Both keys must be of at most 32 bytes.
-    pub(super) fn new(isa: I, data_key: &[u8], tweak_key: &[u8]) -> Self {
-        let data = Arc::new(Keyed::new(isa, data_key));
-        let tweak = Arc::new(Keyed::new(isa, tweak_key));
-        let any = Xts::new(Arc::clone(&data), Arc::clone(&tweak));
+    pub(super) fn new(kernel: K, data_key: &[u8], tweak_key: &[u8]) -> Self {
+        let [data, tweak] = [data_key, tweak_key].map(|key| Keyed::new(kernel, key));
+        let any = Xts::new(data.clone(), tweak.clone());
         Self { data, tweak, any }
     }
 
@@ -102,17 +183,14 @@ impl<I: Isa> SerpentXts<I> {
         let mut tweaks = [[0; BLOCK]; TWEAKS];
         while left > 0 {
             let tweaks = &mut tweaks[..left.min(TWEAKS)];
-            for (index, tweak) in tweaks.iter_mut().enumerate() {
-                *tweak = run.after(index).first.to_le_bytes();
-            }
+            run.tweaks(tweaks);
             self.tweak.blocks::<true>(tweaks);
             for tweak in &*tweaks {
                 let tweak = u128::from_le_bytes(*tweak);
-                let Keyed { isa, keys } = &*self.data;
                 // SAFETY: `src` and `dst` are valid for `left` units, and there are at least as
                 // many tweaks. Units are whole batches.
                 unsafe {
-                    isa.unit::<ENCRYPT>(keys, tweak, src, dst, unit / BLOCK);
+                    self.data.unit::<ENCRYPT>(tweak, src, dst, unit / BLOCK);
                     src = src.add(unit);
                     dst = dst.add(unit);
                 }
@@ -124,13 +202,13 @@ impl<I: Isa> SerpentXts<I> {
 }
 
 /// Whether data units are whole batches.
-fn fits<V: Vector>(run: Run) -> bool {
-    run.layout.data_unit.is_multiple_of(batch::<V>() * BLOCK)
+fn fits<K: Kernel>(run: Run) -> bool {
+    run.layout.data_unit.is_multiple_of(batch::<K>() * BLOCK)
 }
 
-impl<I: Isa> UnitKernel for SerpentXts<I> {
+impl<K: Kernel> UnitKernel for SerpentXts<K> {
     fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
-        if fits::<I::Vector>(run) {
+        if fits::<K>(run) {
             self.units::<true>(run, buffer);
         } else {
             self.any.encrypt_units(run, buffer);
@@ -138,7 +216,7 @@ impl<I: Isa> UnitKernel for SerpentXts<I> {
     }
 
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
-        if fits::<I::Vector>(run) {
+        if fits::<K>(run) {
             self.units::<false>(run, buffer);
         } else {
             self.any.decrypt_units(run, buffer);
@@ -151,49 +229,48 @@ impl<I: Isa> UnitKernel for SerpentXts<I> {
     }
 
     fn name(&self) -> &'static str {
-        I::NAME
+        K::NAME
     }
 }
 
 /// Number of blocks in a batch of [`GROUPS`] groups.
-const fn batch<V: Vector>() -> usize {
-    GROUPS * VECTORS * V::BLOCKS
+const fn batch<K: Kernel>() -> usize {
+    GROUPS * VECTORS * K::Vector::LANES
 }
 
 /// A batch between two maskings.
 ///
 /// # Safety
-/// The CPU must have `V`'s instruction set, and the caller must enable it. `src` and `dst` must be
-/// valid for a batch, and equal or apart.
+/// The caller must have the instruction set enabled. `src` and `dst` must be valid for a batch, and equal or apart.
 #[inline(always)]
-unsafe fn masked_batch<V: Vector, const ENCRYPT: bool>(
-    keys: &RoundKeys<V>,
-    masks: Option<[V; GROUPS * VECTORS]>,
+unsafe fn masked_batch<K: Kernel, const ENCRYPT: bool>(
+    keys: &RoundKeys<K::Vector>,
+    masks: Option<Masks<K::Vector>>,
     src: *const u8,
     dst: *mut u8,
 ) {
-    let bytes = V::BLOCKS * BLOCK;
+    let bytes = K::Vector::BYTES;
     // Uses loops instead of closures, because the instruction set is not enabled inside closures.
     // SAFETY: the caller's promise; a batch has `GROUPS * VECTORS` vectors.
     unsafe {
-        let mut groups = [[V::load(src); VECTORS]; GROUPS];
+        let mut groups = [[K::Vector::load(src); VECTORS]; GROUPS];
         for (group, vectors) in groups.iter_mut().enumerate() {
             for (vector, value) in vectors.iter_mut().enumerate() {
                 let vector = VECTORS * group + vector;
-                *value = V::load(src.add(vector * bytes));
+                *value = K::Vector::load(src.add(vector * bytes));
                 if let Some(masks) = &masks {
                     *value = *value ^ masks[vector];
                 }
             }
-            *vectors = V::transpose(*vectors);
+            *vectors = K::Vector::transpose(*vectors);
         }
         if ENCRYPT {
-            encrypt::<V, GROUPS>(&mut groups, keys);
+            encrypt::<K::Vector, GROUPS>(&mut groups, keys);
         } else {
-            decrypt::<V, GROUPS>(&mut groups, keys);
+            decrypt::<K::Vector, GROUPS>(&mut groups, keys);
         }
         for (group, words) in groups.into_iter().enumerate() {
-            for (vector, mut value) in V::transpose(words).into_iter().enumerate() {
+            for (vector, mut value) in K::Vector::transpose(words).into_iter().enumerate() {
                 let vector = VECTORS * group + vector;
                 if let Some(masks) = &masks {
                     value = value ^ masks[vector];
@@ -204,78 +281,9 @@ unsafe fn masked_batch<V: Vector, const ENCRYPT: bool>(
     }
 }
 
-/// Encrypts or decrypts the whole batches of `blocks`.
-///
-/// # Safety
-/// The CPU must have `V`'s instruction set, and the caller must enable it.
-#[inline(always)]
-pub(super) unsafe fn batches<V: Vector, const ENCRYPT: bool>(
-    keys: &RoundKeys<V>,
-    blocks: &mut [Block],
-) {
-    for batch in blocks.chunks_exact_mut(batch::<V>()) {
-        let start = batch.as_mut_ptr().cast::<u8>();
-        // SAFETY: the chunk is a batch; the rest is the caller's promise.
-        unsafe { masked_batch::<V, ENCRYPT>(keys, None, start, start) }
-    }
-}
-
-/// Transforms a unit as [`Isa::unit`] specifies.
-///
-/// # Safety
-/// As there; in addition, the CPU must have `V`'s instruction set, and the caller must enable it.
-#[inline(always)]
-pub(super) unsafe fn unit<V: Vector, const ENCRYPT: bool>(
-    keys: &RoundKeys<V>,
-    mut tweak: u128,
-    src: *const u8,
-    dst: *mut u8,
-    blocks: usize,
-) {
-    for start in (0..blocks).step_by(batch::<V>()) {
-        // SAFETY: the caller's promise; `blocks` is a multiple of a batch.
-        unsafe {
-            let masks = Some(V::masks(tweak));
-            masked_batch::<V, ENCRYPT>(keys, masks, src.add(start * BLOCK), dst.add(start * BLOCK));
-        }
-        tweak = times_x_to_batch::<V>(tweak);
-    }
-}
-
 /// A tweak times `x^batch`, the first mask of the next batch.
 #[inline(always)]
-fn times_x_to_batch<V: Vector>(tweak: u128) -> u128 {
-    let carry = tweak >> (128 - batch::<V>());
-    tweak << batch::<V>() ^ carry ^ carry << 1 ^ carry << 2 ^ carry << 7
-}
-
-#[cfg(test)]
-pub(super) mod tests {
-    use super::super::soft::Soft;
-    use super::*;
-    use crate::cpu::Tier;
-    use crate::sector::Layout;
-
-    /// A kernel against the portable one, even if a better one hides it.
-    pub(in super::super) fn check<I: Isa>(tier: Tier) {
-        let Some(isa) = I::new(tier) else {
-            eprintln!("SKIPPED: this CPU has no {}", I::NAME);
-            return;
-        };
-        let (data_key, tweak_key) = ([0xa7; 32], [0x3c; 32]);
-        let kernel = SerpentXts::new(isa, &data_key, &tweak_key);
-        let soft = Xts::new(Soft::new(&data_key), Soft::new(&tweak_key));
-        for data_unit in [16, 80, 512, 4096] {
-            let layout = Layout { data_unit, tweak_step: 1 };
-            let run = Run { first: u128::MAX / 3, layout };
-            let plain: Vec<u8> = (0..35 * data_unit).map(|i| (i * 7 / 3) as u8).collect();
-            let mut expected = plain.clone();
-            soft.encrypt_units(run, Buffer::in_place(&mut expected));
-            let mut data = plain.clone();
-            kernel.encrypt_units(run, Buffer::in_place(&mut data));
-            assert_eq!(data, expected);
-            kernel.decrypt_units(run, Buffer::in_place(&mut data));
-            assert_eq!(data, plain);
-        }
-    }
+fn times_x_to_batch<K: Kernel>(tweak: u128) -> u128 {
+    let carry = tweak >> (128 - batch::<K>());
+    tweak << batch::<K>() ^ carry ^ carry << 1 ^ carry << 2 ^ carry << 7
 }

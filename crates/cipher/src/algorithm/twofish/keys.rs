@@ -5,17 +5,17 @@ use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::spec;
-use super::vector::Vector;
+use super::vector::Planes;
 
 /// Twofish keyed for one instruction set.
-pub(super) struct Keys<V: Vector> {
+pub(super) struct Keys<V: Planes> {
     /// The key-dependent S-boxes of g, without the MDS matrix.
     pub(super) tables: [V::Table; 4],
     /// K0 .. K39: whitening of the input, of the output, then two words a round.
     pub(super) words: [u32; 40],
 }
 
-impl<V: Vector> Keys<V> {
+impl<V: Planes> Keys<V> {
     /// Expands a key of 16, 24 or 32 bytes.
     pub(super) fn new(key: &[u8]) -> Arc<Self> {
         let mut shared = Arc::new(Self { tables: Default::default(), words: [0; 40] });
@@ -35,15 +35,20 @@ impl<V: Vector> Keys<V> {
     }
 }
 
-impl<V: Vector> Drop for Keys<V> {
+impl<V: Planes> Drop for Keys<V> {
     fn drop(&mut self) {
         self.tables.iter_mut().for_each(Zeroize::zeroize);
         self.words.zeroize();
     }
 }
 
-/// The keys of Twofish-XTS.
-pub(super) struct XtsKeys<V: Vector> {
-    pub(super) data: Arc<Keys<V>>,
-    pub(super) tweak: Arc<Keys<V>>,
+/// The values of an S-box as they are, for look-ups in four tables of 64.
+#[derive(Zeroize)]
+#[repr(C, align(64))]
+pub(super) struct Quarters(pub(super) [u8; 256]);
+
+impl Default for Quarters {
+    fn default() -> Self {
+        Self([0; 256])
+    }
 }

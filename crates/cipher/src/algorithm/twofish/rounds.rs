@@ -1,14 +1,14 @@
-//! The sixteen rounds on four vectors of each word, written once over a [`Vector`].
+//! The sixteen rounds on four vectors of each word, written once over a [`Planes`].
 //!
 //! The additions and rotations of the cipher work on words. For the S-boxes and the MDS matrix, the
 //! two words that enter a round are converted to planes of their bytes. One look-up then serves a
 //! vector full of bytes that all use the same S-box, and the matrix becomes a few sums of planes.
 
 use std::arch::asm;
-use std::mem::MaybeUninit;
 
 use super::keys::Keys;
-use super::vector::Vector;
+use super::vector::Planes;
+use crate::vector::align_frame;
 
 /// The words a, b, c, d of four vectors of blocks each.
 pub(super) type State<V> = [[V; 4]; 4];
@@ -19,15 +19,13 @@ pub(super) type State<V> = [[V; 4]; 4];
 /// gaps of the other.
 ///
 /// # Safety
-/// The caller must have `V`'s instruction set enabled (see [`Vector`]).
+/// The caller must have `V`'s instruction set enabled (see [`Planes`]).
 #[inline(always)]
-pub(super) unsafe fn rounds<V: Vector, const N: usize, const ENCRYPT: bool>(
+pub(super) unsafe fn rounds<V: Planes, const N: usize, const ENCRYPT: bool>(
     keys: &Keys<V>,
     states: &mut [State<V>; N],
 ) {
-    // The compiler aligns spilled vectors only in a function with such a variable.
-    let aligned = MaybeUninit::<V>::uninit();
-    let _ = unknown(&aligned);
+    align_frame();
     let pairs = keys.words[8..].as_chunks::<4>().0;
     // SAFETY: the instruction set is the caller's promise.
     unsafe {
@@ -58,7 +56,7 @@ pub(super) unsafe fn rounds<V: Vector, const N: usize, const ENCRYPT: bool>(
 /// # Safety
 /// As for [`rounds`].
 #[inline(always)]
-unsafe fn round<V: Vector, const ENCRYPT: bool>(
+unsafe fn round<V: Planes, const ENCRYPT: bool>(
     keys: &Keys<V>,
     a: &[V; 4],
     b: &[V; 4],
@@ -83,11 +81,11 @@ unsafe fn round<V: Vector, const ENCRYPT: bool>(
             let sum = a[i].add(b[i]);
             let (f, g) = (sum.add(k0), sum.add(b[i].add(k1)));
             if ENCRYPT {
-                c[i] = c[i].xor(f).rotate_right();
-                d[i] = d[i].rotate_left().xor(g);
+                c[i] = c[i].xor(f).rotate::<31, 1>();
+                d[i] = d[i].rotate::<1, 31>().xor(g);
             } else {
-                c[i] = c[i].rotate_left().xor(f);
-                d[i] = d[i].xor(g).rotate_right();
+                c[i] = c[i].rotate::<1, 31>().xor(f);
+                d[i] = d[i].xor(g).rotate::<31, 1>();
             }
         }
     }

@@ -9,7 +9,7 @@ use std::array::from_fn;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::spec;
-use crate::kernel::{Block, BlockCipher, Visit, tell};
+use crate::kernel::{BLOCK, Block, BlockKernel, Visit, tell};
 
 /// Blocks in flight together: the most that leave registers for the addresses.
 const TOGETHER: usize = 2;
@@ -55,7 +55,7 @@ impl Soft {
     }
 
     #[inline(always)]
-    fn encrypt<const N: usize>(&self, blocks: &mut [Block; N]) {
+    fn encrypt_together<const N: usize>(&self, blocks: &mut [Block; N]) {
         let k = &self.keys;
         let mut x: [[u32; 4]; N] = from_fn(|n| words(&blocks[n], &k[0..4]));
         for pair in k[8..].as_chunks::<4>().0 {
@@ -76,7 +76,7 @@ impl Soft {
     }
 
     #[inline(always)]
-    fn decrypt<const N: usize>(&self, blocks: &mut [Block; N]) {
+    fn decrypt_together<const N: usize>(&self, blocks: &mut [Block; N]) {
         let k = &self.keys;
         let mut x: [[u32; 4]; N] = from_fn(|n| words(&blocks[n], &k[4..8]));
         for pair in k[8..].as_chunks::<4>().0.iter().rev() {
@@ -114,19 +114,21 @@ fn bytes(words: [u32; 4], keys: &[u32]) -> Block {
     block
 }
 
-impl BlockCipher for Box<Soft> {
-    const PARALLEL: usize = TOGETHER;
-
-    fn encrypt_blocks(&self, blocks: &mut [Block]) {
-        let (groups, rest) = blocks.as_chunks_mut::<TOGETHER>();
-        groups.iter_mut().for_each(|group| self.encrypt(group));
-        rest.as_chunks_mut::<1>().0.iter_mut().for_each(|block| self.encrypt(block));
+impl BlockKernel<BLOCK> for Box<Soft> {
+    fn parallel(&self) -> usize {
+        TOGETHER
     }
 
-    fn decrypt_blocks(&self, blocks: &mut [Block]) {
+    fn encrypt(&self, blocks: &mut [Block]) {
         let (groups, rest) = blocks.as_chunks_mut::<TOGETHER>();
-        groups.iter_mut().for_each(|group| self.decrypt(group));
-        rest.as_chunks_mut::<1>().0.iter_mut().for_each(|block| self.decrypt(block));
+        groups.iter_mut().for_each(|group| self.encrypt_together(group));
+        rest.as_chunks_mut::<1>().0.iter_mut().for_each(|block| self.encrypt_together(block));
+    }
+
+    fn decrypt(&self, blocks: &mut [Block]) {
+        let (groups, rest) = blocks.as_chunks_mut::<TOGETHER>();
+        groups.iter_mut().for_each(|group| self.decrypt_together(group));
+        rest.as_chunks_mut::<1>().0.iter_mut().for_each(|block| self.decrypt_together(block));
     }
 
     fn visit_keys(&self, visit: Visit<'_>) {

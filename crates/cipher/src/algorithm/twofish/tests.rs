@@ -2,8 +2,10 @@
 
 use super::soft::Soft;
 use super::*;
+use crate::algorithm::tests::check;
+use crate::cpu::Tier;
 use crate::hex::hex;
-use crate::kernel::{Block, BlockCipher, Buffer, Run};
+use crate::kernel::{Block, BlockKernel, Buffer, Run, UnitKernel};
 use crate::sector::Layout;
 
 /// Bytes of the keys of the vectors.
@@ -12,11 +14,6 @@ const KEY: usize = 32;
 fn lines(text: &str) -> impl Iterator<Item = Vec<&str>> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| line.split(' ').collect())
-}
-
-/// The kernels of this CPU, keyed.
-fn kernels(data_key: &[u8], tweak_key: &[u8]) -> Vec<Box<dyn UnitKernel>> {
-    Tier::available().into_iter().map(|tier| xts(data_key, tweak_key, tier)).collect()
 }
 
 /// `plain` with its block alone in a unit whose mask is taken off again: the block cipher itself.
@@ -40,20 +37,20 @@ fn the_submission_s_tables_of_256_bit_keys() {
     assert_eq!(expected.len(), 12);
     let tweak_key = [9; KEY];
     let mut mask = [5u128.to_le_bytes()];
-    Soft::new(&tweak_key).encrypt_blocks(&mut mask);
+    Soft::new(&tweak_key).encrypt(&mut mask);
     let mask = u128::from_le_bytes(mask[0]);
     let (mut key, mut plain) = ([0; KEY], [0; 16]);
     for i in 1..=49 {
         let soft = Soft::new(&key);
         let mut block = [plain];
-        soft.encrypt_blocks(&mut block);
+        soft.encrypt(&mut block);
         let [cipher] = block;
         if let Some((_, expected)) = expected.iter().find(|(number, _)| *number == i) {
             assert_eq!(cipher, expected[..], "I={i}");
         }
-        soft.decrypt_blocks(&mut block);
+        soft.decrypt(&mut block);
         assert_eq!(block, [plain], "I={i}");
-        for kernel in kernels(&key, &tweak_key) {
+        for kernel in all_xts(&key, &tweak_key) {
             let kernel = kernel.as_ref();
             assert_eq!(through_xts(kernel, mask, plain, true), cipher, "I={i} {}", kernel.name());
             assert_eq!(through_xts(kernel, mask, cipher, false), plain, "I={i} {}", kernel.name());
@@ -71,7 +68,7 @@ fn xts_vectors() {
         let (key, tweak, plain, cipher) = (hex(line[0]), hex(line[1]), hex(line[2]), hex(line[3]));
         let first = u128::from_le_bytes(tweak.try_into().unwrap());
         let run = Run { first, layout: Layout { data_unit: plain.len(), tweak_step: 1 } };
-        for kernel in kernels(&key[..KEY], &key[KEY..]) {
+        for kernel in all_xts(&key[..KEY], &key[KEY..]) {
             let mut data = plain.clone();
             kernel.encrypt_units(run, Buffer::in_place(&mut data));
             assert_eq!(data, cipher, "{}", kernel.name());
@@ -117,4 +114,9 @@ fn shorter_keys_on_every_tier() {
             assert!(data.iter().all(|block| *block == *hex(plain)), "{}", kernel.name());
         }
     }
+}
+
+#[test]
+fn every_kernel_agrees_with_the_portable_one() {
+    check(&[16, 24, 32], all_xts, all_blocks);
 }

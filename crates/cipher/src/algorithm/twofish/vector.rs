@@ -3,17 +3,29 @@
 
 use zeroize::Zeroize;
 
+use super::spec::multiply_mds;
+use crate::isa::Isa;
 use crate::kernel::Block;
+use crate::vector::{Bytes, Vector};
+
+/// Twofish on an instruction set.
+pub(super) trait Kernel: Isa {
+    /// Name of the kernel, as stored in records.
+    const NAME: &'static str;
+
+    /// The vector of the instruction set.
+    type Vector: Planes;
+}
 
 /// Words side by side in one register, each from a different block. As a plane, the register holds
 /// one byte each of four times as many blocks.
 ///
 /// # Safety
-/// Every method may use the whole instruction set of the implementing type. Call it only inside a
-/// function that enables that set by `target_feature`, after a check that the CPU has it.
-pub(super) trait Vector: Copy + Send + Sync + 'static {
-    /// 32-bit words in the vector: blocks in four vectors of text.
-    const LANES: usize;
+/// As for [`Vector`].
+pub(super) trait Planes: Vector {
+    /// 32-bit words in the vector: blocks in four vectors of text. After [`Vector::transpose`], word `i` belongs to block
+    /// `LANES * (i % 4) + i / 4`.
+    const WORDS: usize = 4 * Self::LANES;
 
     /// An 8-bit S-box in the form that [`Self::substitute`] takes.
     type Table: Default + Zeroize + Send + Sync;
@@ -21,28 +33,6 @@ pub(super) trait Vector: Copy + Send + Sync + 'static {
     /// Fills a table from the S-box's 256 values.
     fn arrange(sbox: &[u8; 256], table: &mut Self::Table);
 
-    /// Reads a vector; `from` must be valid for reads of its size.
-    unsafe fn load(from: *const u8) -> Self;
-    /// Writes a vector; `to` must be valid for writes of its size.
-    unsafe fn store(self, to: *mut u8);
-    /// One word in every lane.
-    unsafe fn splat(word: u32) -> Self;
-
-    /// Sum of each word.
-    unsafe fn add(self, other: Self) -> Self;
-    /// a + b in GF(2).
-    unsafe fn xor(self, other: Self) -> Self;
-    /// a + b + c in GF(2), in one instruction if the set has it.
-    unsafe fn xor3(self, b: Self, c: Self) -> Self;
-    /// Each word rotated left by one bit.
-    unsafe fn rotate_left(self) -> Self;
-    /// Each word rotated right by one bit.
-    unsafe fn rotate_right(self) -> Self;
-
-    /// Transposes the words of four vectors within each 128-bit lane: converts the text of `LANES`
-    /// blocks to their first, second, third and fourth words, and back. Word `i` then belongs to
-    /// block `LANES / 4 * (i % 4) + i / 4`.
-    unsafe fn transpose(v: [Self; 4]) -> [Self; 4];
     /// Converts words to planes of their bytes, lowest first. The order of the blocks is arbitrary.
     unsafe fn to_planes(words: [Self; 4]) -> [Self; 4];
     /// The inverse of [`Self::to_planes`].
@@ -53,30 +43,69 @@ pub(super) trait Vector: Copy + Send + Sync + 'static {
     /// The MDS matrix times the column of each block.
     unsafe fn mds(planes: [Self; 4]) -> [Self; 4];
 
-    /// The masks of `LANES` blocks from the first of them, as words in the order of
-    /// [`Self::transpose`]: block `j` has `tweak * x^j`.
-    unsafe fn first_masks(tweak: &Block) -> [Self; 4];
-    /// The masks of the next `LANES` blocks: each one times `x^LANES`.
-    unsafe fn next_masks(masks: [Self; 4]) -> [Self; 4];
+    /// Multiplies the block of each word by x to the power in `up`, at most 16.
+    unsafe fn times_power(words: [Self; 4], up: Self) -> [Self; 4];
 }
 
-/// The words of a block.
+/// The masks of `WORDS` blocks from the first of them, as words in the order of
+/// [`Vector::transpose`]: block `j` has `tweak * x^j`.
+///
+/// # Safety
+/// As for [`Planes`].
 #[inline(always)]
-pub(super) fn split(block: &Block) -> [u32; 4] {
-    let words = block.as_chunks::<4>().0;
+pub(super) unsafe fn first_masks<V: Planes>(tweak: &Block) -> [V; 4] {
+    let powers = const { powers(V::LANES) };
+    let words = tweak.as_chunks::<4>().0;
     let word = |i: usize| u32::from_le_bytes(words[i]);
-    [word(0), word(1), word(2), word(3)]
+    // SAFETY: the caller's promise; a vector has at most 16 words.
+    unsafe {
+        let tweak = [V::splat(word(0)), V::splat(word(1)), V::splat(word(2)), V::splat(word(3))];
+        V::times_power(tweak, V::load(powers.as_ptr().cast()))
+    }
 }
 
-/// The MDS matrix times the column of each block, from each plane's products with 5B and EF.
+/// The power of x in each word of the first masks.
+const fn powers(lanes: usize) -> [u32; 16] {
+    assert!(lanes <= 4, "a vector has at most 16 words");
+    let mut powers = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        powers[i] = (lanes * (i % 4) + i / 4) as u32;
+        i += 1;
+    }
+    powers
+}
+
+/// The masks of the next `WORDS` blocks: each one times `x^WORDS`.
+///
+/// # Safety
+/// As for [`Planes`].
+#[inline(always)]
+pub(super) unsafe fn next_masks<V: Planes>(masks: [V; 4]) -> [V; 4] {
+    // SAFETY: the caller's promise.
+    unsafe { V::times_power(masks, V::splat(V::WORDS as u32)) }
+}
+
+/// [`Planes::times_power`] from the words shifted left by the powers, and what they lost.
+#[inline(always)]
+pub(super) fn with_carries<V: Vector>([a, b, c, d]: [V; 4], [ae, be, ce, de]: [V; 4]) -> [V; 4] {
+    // The carry times x^7 + x^2 + x + 1, to which x^128 reduces, still fits a word.
+    let reduced = de.xor(de.shift_left::<1>()).xor(de.shift_left::<2>().xor(de.shift_left::<7>()));
+    [a ^ reduced, b | ae, c | be, d | ce]
+}
+
+/// [`Planes::mds`] by look-ups of nibbles.
 ///
 /// # Safety
 /// As for [`Vector`].
 #[inline(always)]
-pub(super) unsafe fn mds<V: Vector>([a, b, c, d]: [V; 4], products: [[V; 2]; 4]) -> [V; 4] {
-    let [[a5, ae], [b5, be], [c5, ce], [d5, de]] = products;
+pub(super) unsafe fn mds<V: Bytes>([a, b, c, d]: [V; 4]) -> [V; 4] {
     // SAFETY: the caller's promise.
     unsafe {
+        let [a5, ae] = products(a);
+        let [b5, be] = products(b);
+        let [c5, ce] = products(c);
+        let [d5, de] = products(d);
         [
             a.xor(be).xor(c5.xor(d5)),
             a5.xor(be).xor(ce.xor(d)),
@@ -84,4 +113,32 @@ pub(super) unsafe fn mds<V: Vector>([a, b, c, d]: [V; 4], products: [[V; 2]; 4])
             ae.xor(b).xor(ce.xor(d5)),
         ]
     }
+}
+
+/// 5B y and EF y of each byte y of a plane.
+///
+/// # Safety
+/// As for [`Vector`].
+#[inline(always)]
+unsafe fn products<V: Bytes>(y: V) -> [V; 2] {
+    let mut out = [y; 2];
+    for (out, [low, high]) in out.iter_mut().zip(&PRODUCTS) {
+        // SAFETY: the caller's promise.
+        *out = unsafe { y.map(V::lanes(low), V::lanes(high)) };
+    }
+    out
+}
+
+/// Products with 5B and EF, the constants of the MDS matrix, of the low and the high nibble.
+static PRODUCTS: [[Block; 2]; 2] = [nibble_products(0x5B), nibble_products(0xEF)];
+
+const fn nibble_products(factor: u8) -> [Block; 2] {
+    let mut products = [[0; 16]; 2];
+    let mut n = 0;
+    while n < 16 {
+        products[0][n] = multiply_mds(factor, n as u8);
+        products[1][n] = multiply_mds(factor, (n as u8) << 4);
+        n += 1;
+    }
+    products
 }

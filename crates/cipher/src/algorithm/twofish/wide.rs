@@ -2,138 +2,36 @@
 
 use std::sync::Arc;
 
-use super::keys::{Keys, XtsKeys};
-use super::rounds::State;
-use super::vector::Vector;
-use super::xts::{group_blocks, part_bytes};
-use crate::cpu::Tier;
-use crate::kernel::{Block, BlockCipher, Buffer, Run, UnitKernel, Visit, tell};
+use super::keys::Keys;
+use super::vector::Kernel;
+use super::xts::{group_blocks, part_bytes, transform, units};
+use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 use crate::mode::xts::Xts;
 
-/// Proof that the CPU has an instruction set, and the kernels compiled for it.
-pub(super) trait Isa: Copy + Send + Sync + 'static {
-    /// Name of the kernels, as stored in records.
-    const NAME: &'static str;
-
-    /// The vector of the instruction set.
-    type Vector: Vector;
-
-    /// The instruction set, if `tier` allows it and the CPU has all of it.
-    fn new(tier: Tier) -> Option<Self>;
-
-    /// Applies all rounds in the direction that `ENCRYPT` says; not inlined, because every other
-    /// function calls it.
-    fn rounds<const N: usize, const ENCRYPT: bool>(
-        self,
-        keys: &Keys<Self::Vector>,
-        states: &mut [State<Self::Vector>; N],
-    );
-
-    /// Transforms blocks in place.
-    fn blocks<const ENCRYPT: bool>(self, keys: &Keys<Self::Vector>, blocks: &mut [Block]);
-
-    /// Transforms the units of `buffer`; each must consist of whole parts (see [`part_bytes`]).
-    fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys<Self::Vector>, run: Run, buffer: Buffer<'_>);
-}
-
-/// Implements [`Isa`] for a proof by the kernels that are written once, compiled with the instruction set's features.
-macro_rules! kernels {
-    ($isa:ident, $vector:ident, $name:literal, $features:literal, $proof:expr) => {
-        impl Isa for $isa {
-            const NAME: &'static str = $name;
-            type Vector = $vector;
-
-            fn new(tier: Tier) -> Option<Self> {
-                let has: fn(Tier) -> bool = $proof;
-                has(tier).then_some(Self(()))
-            }
-
-            fn rounds<const N: usize, const ENCRYPT: bool>(
-                self,
-                keys: &Keys<$vector>,
-                states: &mut [State<$vector>; N],
-            ) {
-                #[target_feature(enable = $features)]
-                #[inline(never)]
-                fn enabled<const N: usize, const ENCRYPT: bool>(
-                    keys: &Keys<$vector>,
-                    states: &mut [State<$vector>; N],
-                ) {
-                    // SAFETY: this function enables the vector's instruction set.
-                    unsafe { rounds::<$vector, N, ENCRYPT>(keys, states) }
-                }
-                // SAFETY: `self` proves the features.
-                unsafe { enabled::<N, ENCRYPT>(keys, states) }
-            }
-
-            fn blocks<const ENCRYPT: bool>(self, keys: &Keys<$vector>, blocks: &mut [Block]) {
-                #[target_feature(enable = $features)]
-                fn enabled<const ENCRYPT: bool>(
-                    isa: $isa,
-                    keys: &Keys<$vector>,
-                    blocks: &mut [Block],
-                ) {
-                    // SAFETY: this function enables the vector's instruction set.
-                    unsafe { mode::blocks::<$isa, ENCRYPT>(isa, keys, blocks) }
-                }
-                // SAFETY: `self` proves the features.
-                unsafe { enabled::<ENCRYPT>(self, keys, blocks) }
-            }
-
-            fn xts<const ENCRYPT: bool>(
-                self,
-                keys: &XtsKeys<$vector>,
-                run: Run,
-                buffer: Buffer<'_>,
-            ) {
-                #[target_feature(enable = $features)]
-                fn enabled<const ENCRYPT: bool>(
-                    isa: $isa,
-                    keys: &XtsKeys<$vector>,
-                    run: Run,
-                    buffer: Buffer<'_>,
-                ) {
-                    // SAFETY: this function enables the vector's instruction set.
-                    unsafe { mode::units::<$isa, ENCRYPT>(isa, keys, run, buffer) }
-                }
-                // SAFETY: `self` proves the features.
-                unsafe { enabled::<ENCRYPT>(self, keys, run, buffer) }
-            }
-        }
-    };
-}
-
-pub(super) use kernels;
-
 /// Twofish keyed for one instruction set, for modes in general.
-pub(super) struct Blocks<I: Isa> {
-    isa: I,
-    keys: Arc<Keys<I::Vector>>,
+#[derive(Clone)]
+pub(super) struct Blocks<K: Kernel> {
+    kernel: K,
+    keys: Arc<Keys<K::Vector>>,
 }
 
-impl<I: Isa> Blocks<I> {
-    pub(super) fn new(isa: I, key: &[u8]) -> Self {
-        Self { isa, keys: Keys::new(key) }
+impl<K: Kernel> Blocks<K> {
+    pub(super) fn new(kernel: K, key: &[u8]) -> Self {
+        Self { kernel, keys: Keys::new(key) }
     }
 }
 
-/// Twofish-XTS keyed for one instruction set.
-pub(super) struct TwofishXts<I: Isa> {
-    isa: I,
-    keys: XtsKeys<I::Vector>,
-    /// For data units that do not consist of whole parts, such as 528 bytes.
-    any_unit: Xts<Blocks<I>>,
-}
-
-impl<I: Isa> BlockCipher for Blocks<I> {
-    const PARALLEL: usize = group_blocks::<I::Vector>();
-
-    fn encrypt_blocks(&self, blocks: &mut [Block]) {
-        self.isa.blocks::<true>(&self.keys, blocks);
+impl<K: Kernel> BlockKernel<BLOCK> for Blocks<K> {
+    fn parallel(&self) -> usize {
+        group_blocks::<K::Vector>()
     }
 
-    fn decrypt_blocks(&self, blocks: &mut [Block]) {
-        self.isa.blocks::<false>(&self.keys, blocks);
+    fn encrypt(&self, blocks: &mut [Block]) {
+        transform::<K, true>(self.kernel, &self.keys, blocks);
+    }
+
+    fn decrypt(&self, blocks: &mut [Block]) {
+        transform::<K, false>(self.kernel, &self.keys, blocks);
     }
 
     fn visit_keys(&self, visit: Visit<'_>) {
@@ -141,33 +39,48 @@ impl<I: Isa> BlockCipher for Blocks<I> {
     }
 
     fn name(&self) -> &'static str {
-        I::NAME
+        K::NAME
     }
 }
 
-impl<I: Isa> TwofishXts<I> {
-    pub(super) fn new(isa: I, data_key: &[u8], tweak_key: &[u8]) -> Self {
-        let (data, tweak) = (Keys::new(data_key), Keys::new(tweak_key));
-        let any_unit = Xts::new(
-            Blocks { isa, keys: Arc::clone(&data) },
-            Blocks { isa, keys: Arc::clone(&tweak) },
+/// Twofish-XTS keyed for one instruction set.
+pub(super) struct TwofishXts<K: Kernel> {
+    data: Blocks<K>,
+    tweak: Blocks<K>,
+    /// The same keys in the general mode, for data units that do not consist of whole parts, such as 528 bytes.
+    any_unit: Xts<Blocks<K>>,
+}
+
+impl<K: Kernel> TwofishXts<K> {
+    pub(super) fn new(kernel: K, data_key: &[u8], tweak_key: &[u8]) -> Self {
+        let [data, tweak] = [data_key, tweak_key].map(|key| Blocks::new(kernel, key));
+        let any_unit = Xts::new(data.clone(), tweak.clone());
+        Self { data, tweak, any_unit }
+    }
+
+    fn units<const ENCRYPT: bool>(&self, run: Run, buffer: Buffer<'_>) {
+        let Blocks { kernel, keys } = &self.data;
+        let tweak = &*self.tweak.keys;
+        kernel.run(
+            #[inline(always)]
+            // SAFETY: the instruction set is enabled.
+            move || unsafe { units::<K, ENCRYPT>(*kernel, keys, tweak, run, buffer) },
         );
-        Self { isa, keys: XtsKeys { data, tweak }, any_unit }
     }
 }
 
-impl<I: Isa> UnitKernel for TwofishXts<I> {
+impl<K: Kernel> UnitKernel for TwofishXts<K> {
     fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
-        if run.layout.data_unit.is_multiple_of(part_bytes::<I::Vector>()) {
-            self.isa.xts::<true>(&self.keys, run, buffer);
+        if run.layout.data_unit.is_multiple_of(part_bytes::<K::Vector>()) {
+            self.units::<true>(run, buffer);
         } else {
             self.any_unit.encrypt_units(run, buffer);
         }
     }
 
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
-        if run.layout.data_unit.is_multiple_of(part_bytes::<I::Vector>()) {
-            self.isa.xts::<false>(&self.keys, run, buffer);
+        if run.layout.data_unit.is_multiple_of(part_bytes::<K::Vector>()) {
+            self.units::<false>(run, buffer);
         } else {
             self.any_unit.decrypt_units(run, buffer);
         }
@@ -179,6 +92,6 @@ impl<I: Isa> UnitKernel for TwofishXts<I> {
     }
 
     fn name(&self) -> &'static str {
-        I::NAME
+        K::NAME
     }
 }

@@ -1,15 +1,15 @@
-//! The fused XTS kernel over any [`Vector`]: for each group it loads text, adds masks and converts
+//! The fused XTS kernel over any [`Planes`]: for each group it loads text, adds masks and converts
 //! to words once.
 //!
 //! A group consists of the four vectors of each word that the rounds take. Masks are made where
 //! they are needed, as words like the text, so they cost no transposition. They continue from one
 //! unit to the next within a group, so 512-byte units run as fast as long ones.
 
-use super::keys::{Keys, XtsKeys};
-use super::rounds::State;
-use super::vector::Vector;
-use super::wide::Isa;
+use super::keys::Keys;
+use super::rounds::{State, rounds};
+use super::vector::{Kernel, Planes, first_masks, next_masks};
 use crate::kernel::{BLOCK, Block, Buffer, Run};
+use crate::vector::{Vector, Words};
 
 /// Masks of a group: for each of its four parts, the four words.
 type GroupMasks<V> = [[V; 4]; 4];
@@ -18,43 +18,44 @@ type GroupMasks<V> = [[V; 4]; 4];
 const MOST: usize = 64;
 
 /// Blocks in a group.
-pub(super) const fn group_blocks<V: Vector>() -> usize {
-    const { assert!(4 * V::LANES <= MOST) };
-    4 * V::LANES
+pub(super) const fn group_blocks<V: Planes>() -> usize {
+    const { assert!(4 * V::WORDS <= MOST) };
+    4 * V::WORDS
 }
 
 /// Bytes of a group's parts, each with its own mask. Data units must be a multiple of this.
-pub(super) const fn part_bytes<V: Vector>() -> usize {
-    V::LANES * BLOCK
+pub(super) const fn part_bytes<V: Planes>() -> usize {
+    V::WORDS * BLOCK
 }
 
 /// Transforms the units of `buffer`; each must consist of whole parts.
 ///
 /// # Safety
-/// The caller must have the instruction set of `I` enabled (see [`Vector`]).
+/// The caller must have the instruction set of `kernel` enabled.
 #[inline(always)]
-pub(super) unsafe fn units<I: Isa, const ENCRYPT: bool>(
-    isa: I,
-    keys: &XtsKeys<I::Vector>,
+pub(super) unsafe fn units<K: Kernel, const ENCRYPT: bool>(
+    kernel: K,
+    keys: &Keys<K::Vector>,
+    tweak: &Keys<K::Vector>,
     run: Run,
     mut buffer: Buffer<'_>,
 ) {
-    let group = group_blocks::<I::Vector>() * BLOCK;
+    let group = group_blocks::<K::Vector>() * BLOCK;
     let mut left = buffer.len();
     let (mut src, mut dst) = buffer.pointers();
     // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for `left`
     // bytes; the last, partial group passes through memory that is valid for a whole one.
     unsafe {
-        let mut masks = Masks::new(isa, &keys.tweak, run, left / run.layout.data_unit);
+        let mut masks = Masks::new(kernel, tweak, run, left / run.layout.data_unit);
         while left >= 2 * group {
             let masks = [masks.next_group(), masks.next_group()];
-            groups::<I, 2, ENCRYPT>(isa, &keys.data, &masks, src, dst);
+            groups::<K, 2, ENCRYPT>(kernel, keys, &masks, src, dst);
             src = src.add(2 * group);
             dst = dst.add(2 * group);
             left -= 2 * group;
         }
         if left >= group {
-            groups::<I, 1, ENCRYPT>(isa, &keys.data, &[masks.next_group()], src, dst);
+            groups::<K, 1, ENCRYPT>(kernel, keys, &[masks.next_group()], src, dst);
             src = src.add(group);
             dst = dst.add(group);
             left -= group;
@@ -63,39 +64,53 @@ pub(super) unsafe fn units<I: Isa, const ENCRYPT: bool>(
             let mut text = [[0; BLOCK]; MOST];
             let text = text.as_mut_ptr().cast::<u8>();
             src.copy_to_nonoverlapping(text, left);
-            groups::<I, 1, ENCRYPT>(isa, &keys.data, &[masks.next_group()], text, text);
+            groups::<K, 1, ENCRYPT>(kernel, keys, &[masks.next_group()], text, text);
             text.copy_to_nonoverlapping(dst, left);
         }
     }
 }
 
 /// Transforms blocks without masks.
-///
-/// # Safety
-/// As for [`units`].
-#[inline(always)]
-pub(super) unsafe fn blocks<I: Isa, const ENCRYPT: bool>(
-    isa: I,
-    keys: &Keys<I::Vector>,
+pub(super) fn transform<K: Kernel, const ENCRYPT: bool>(
+    kernel: K,
+    keys: &Keys<K::Vector>,
     blocks: &mut [Block],
 ) {
-    // SAFETY: the caller guarantees the instruction set. A chunk of a whole group is valid for it,
-    // and so is the memory that the last, partial group passes through.
-    unsafe {
-        let none = [[[I::Vector::splat(0); 4]; 4]];
-        for chunk in blocks.chunks_mut(group_blocks::<I::Vector>()) {
-            if chunk.len() == group_blocks::<I::Vector>() {
-                let text = chunk.as_mut_ptr().cast::<u8>();
-                groups::<I, 1, ENCRYPT>(isa, keys, &none, text, text);
-            } else {
-                let mut whole = [[0; BLOCK]; MOST];
-                whole[..chunk.len()].copy_from_slice(chunk);
-                let text = whole.as_mut_ptr().cast::<u8>();
-                groups::<I, 1, ENCRYPT>(isa, keys, &none, text, text);
-                chunk.copy_from_slice(&whole[..chunk.len()]);
+    let group = group_blocks::<K::Vector>();
+    kernel.run(
+        #[inline(always)]
+        // SAFETY: the instruction set is enabled. A chunk of a whole group is valid for it, and so is the memory that the
+        // last, partial group passes through.
+        move || unsafe {
+            let none = [[[K::Vector::splat(0); 4]; 4]];
+            for chunk in blocks.chunks_mut(group) {
+                if chunk.len() == group {
+                    let text = chunk.as_mut_ptr().cast::<u8>();
+                    groups::<K, 1, ENCRYPT>(kernel, keys, &none, text, text);
+                } else {
+                    let mut whole = [[0; BLOCK]; MOST];
+                    whole[..chunk.len()].copy_from_slice(chunk);
+                    let text = whole.as_mut_ptr().cast::<u8>();
+                    groups::<K, 1, ENCRYPT>(kernel, keys, &none, text, text);
+                    chunk.copy_from_slice(&whole[..chunk.len()]);
+                }
             }
-        }
-    }
+        },
+    );
+}
+
+/// Applies all rounds, in a function of its own, because every other one calls it.
+#[inline(always)]
+fn rounds_apart<K: Kernel, const N: usize, const ENCRYPT: bool>(
+    kernel: K,
+    keys: &Keys<K::Vector>,
+    states: &mut [State<K::Vector>; N],
+) {
+    kernel.run(
+        #[inline(always)]
+        // SAFETY: the instruction set is enabled.
+        move || unsafe { rounds::<K::Vector, N, ENCRYPT>(keys, states) },
+    );
 }
 
 /// Transforms `N` groups under their masks.
@@ -103,42 +118,42 @@ pub(super) unsafe fn blocks<I: Isa, const ENCRYPT: bool>(
 /// # Safety
 /// As for [`units`]; `src` and `dst` must be valid for the groups, and equal or apart.
 #[inline(always)]
-unsafe fn groups<I: Isa, const N: usize, const ENCRYPT: bool>(
-    isa: I,
-    keys: &Keys<I::Vector>,
-    masks: &[GroupMasks<I::Vector>; N],
+unsafe fn groups<K: Kernel, const N: usize, const ENCRYPT: bool>(
+    kernel: K,
+    keys: &Keys<K::Vector>,
+    masks: &[GroupMasks<K::Vector>; N],
     src: *const u8,
     dst: *mut u8,
 ) {
-    let part = part_bytes::<I::Vector>();
+    let part = part_bytes::<K::Vector>();
     let k = &keys.words;
     // Rounds work on words a, b, c, d; the omitted swap of halves leaves the output as c, d, a, b.
     let (input, output) = if ENCRYPT { (0, 2) } else { (2, 0) };
     // SAFETY: the caller guarantees the instruction set and the memory: parts and their quarters
     // lie inside the groups.
     unsafe {
-        let mut states: [State<I::Vector>; N] = [[[I::Vector::splat(0); 4]; 4]; N];
+        let mut states: [State<K::Vector>; N] = [[[K::Vector::splat(0); 4]; 4]; N];
         for (j, masks) in masks.as_flattened().iter().enumerate() {
             let from = src.add(j * part);
             let mut text = *masks;
             for (q, text) in text.iter_mut().enumerate() {
-                *text = I::Vector::load(from.add(q * part / 4));
+                *text = K::Vector::load(from.add(q * part / 4));
             }
-            let words = I::Vector::transpose(text);
+            let words = K::Vector::transpose(text);
             for i in 0..4 {
-                let key = I::Vector::splat(k[if ENCRYPT { i } else { 4 + i }]);
+                let key = K::Vector::splat(k[if ENCRYPT { i } else { 4 + i }]);
                 states[j / 4][(input + i) % 4][j % 4] = words[i].xor3(masks[i], key);
             }
         }
-        isa.rounds::<N, ENCRYPT>(keys, &mut states);
+        rounds_apart::<K, N, ENCRYPT>(kernel, keys, &mut states);
         for (j, masks) in masks.as_flattened().iter().enumerate() {
             let mut words = *masks;
             for (i, word) in words.iter_mut().enumerate() {
-                let key = I::Vector::splat(k[if ENCRYPT { 4 + i } else { i }]);
+                let key = K::Vector::splat(k[if ENCRYPT { 4 + i } else { i }]);
                 *word = word.xor3(states[j / 4][(output + i) % 4][j % 4], key);
             }
             let to = dst.add(j * part);
-            for (q, text) in I::Vector::transpose(words).into_iter().enumerate() {
+            for (q, text) in K::Vector::transpose(words).into_iter().enumerate() {
                 text.store(to.add(q * part / 4));
             }
         }
@@ -146,9 +161,9 @@ unsafe fn groups<I: Isa, const N: usize, const ENCRYPT: bool>(
 }
 
 /// The masks of a run of units, part by part.
-struct Masks<'a, I: Isa> {
-    isa: I,
-    keys: &'a Keys<I::Vector>,
+struct Masks<'a, K: Kernel> {
+    kernel: K,
+    keys: &'a Keys<K::Vector>,
     run: Run,
     /// Units whose tweak is not yet enciphered.
     units_left: usize,
@@ -157,17 +172,17 @@ struct Masks<'a, I: Isa> {
     next_tweak: usize,
     tweak_count: usize,
     /// Masks of the previous part, followed by the number of parts left in its unit.
-    masks: [I::Vector; 4],
+    masks: [K::Vector; 4],
     parts_left: usize,
 }
 
-impl<'a, I: Isa> Masks<'a, I> {
+impl<'a, K: Kernel> Masks<'a, K> {
     /// # Safety
     /// As for [`units`].
     #[inline(always)]
-    unsafe fn new(isa: I, keys: &'a Keys<I::Vector>, run: Run, units: usize) -> Self {
+    unsafe fn new(kernel: K, keys: &'a Keys<K::Vector>, run: Run, units: usize) -> Self {
         Self {
-            isa,
+            kernel,
             keys,
             run,
             units_left: units,
@@ -175,7 +190,7 @@ impl<'a, I: Isa> Masks<'a, I> {
             next_tweak: 0,
             tweak_count: 0,
             // SAFETY: the instruction set is the caller's promise.
-            masks: unsafe { [I::Vector::splat(0); 4] },
+            masks: unsafe { [K::Vector::splat(0); 4] },
             parts_left: 0,
         }
     }
@@ -185,7 +200,7 @@ impl<'a, I: Isa> Masks<'a, I> {
     /// # Safety
     /// As for [`units`].
     #[inline(always)]
-    unsafe fn next_group(&mut self) -> GroupMasks<I::Vector> {
+    unsafe fn next_group(&mut self) -> GroupMasks<K::Vector> {
         // SAFETY: the instruction set is the caller's promise.
         unsafe {
             let mut group = [self.masks; 4];
@@ -193,7 +208,7 @@ impl<'a, I: Isa> Masks<'a, I> {
                 if self.parts_left == 0 {
                     self.next_unit();
                 } else {
-                    self.masks = I::Vector::next_masks(self.masks);
+                    self.masks = next_masks(self.masks);
                 }
                 self.parts_left -= 1;
                 *masks = self.masks;
@@ -208,18 +223,16 @@ impl<'a, I: Isa> Masks<'a, I> {
     unsafe fn next_unit(&mut self) {
         if self.next_tweak == self.tweak_count {
             self.next_tweak = 0;
-            self.tweak_count = self.units_left.clamp(1, group_blocks::<I::Vector>());
+            self.tweak_count = self.units_left.clamp(1, group_blocks::<K::Vector>());
             self.units_left = self.units_left.saturating_sub(self.tweak_count);
             let tweaks = &mut self.tweaks[..self.tweak_count];
-            for (unit, tweak) in tweaks.iter_mut().enumerate() {
-                *tweak = self.run.after(unit).first.to_le_bytes();
-            }
+            self.run.tweaks(tweaks);
             self.run = self.run.after(self.tweak_count);
-            self.isa.blocks::<true>(self.keys, tweaks);
+            transform::<K, true>(self.kernel, self.keys, tweaks);
         }
         // SAFETY: the instruction set is the caller's promise.
-        self.masks = unsafe { I::Vector::first_masks(&self.tweaks[self.next_tweak]) };
+        self.masks = unsafe { first_masks(&self.tweaks[self.next_tweak]) };
         self.next_tweak += 1;
-        self.parts_left = self.run.layout.data_unit / part_bytes::<I::Vector>();
+        self.parts_left = self.run.layout.data_unit / part_bytes::<K::Vector>();
     }
 }

@@ -1,92 +1,97 @@
-//! AES with ARM's cryptography extension: single blocks, chains of CBC, and XTS fused with the cipher.
+//! AES with ARM's cryptography extension.
+//!
+//! ARM's instructions add the round key first, where x86 adds it last: round `i` of 0 to R - 1 takes key `i`, the last round
+//! has no MixColumns, and key R is added by itself. CPUs run AESE with the AESMC after it as one instruction.
 
-mod blocks;
-mod chains;
-mod keys;
-mod rounds;
 mod xts;
 
-use crate::cpu::Tier;
-use crate::kernel::{BLOCK, Block, BlockCipher, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
+use std::arch::aarch64::*;
 
-use keys::{BlockKeys, XtsKeys};
+use super::keys::{RoundKeys, XtsKeys};
+use super::wide::{Cipher, Kernel};
+use crate::isa::Crypto;
+use crate::kernel::{Buffer, Run};
+use crate::vector::{V128, Vector};
 
-/// Name of the kernels, as stored in records; Linux's drivers have the same ending.
-const NAME: &str = "aes-ce";
+impl Kernel for Crypto {
+    /// Linux's drivers have the same ending.
+    const NAME: &'static str = "aes-ce";
 
-/// Proof that the CPU has the AES and polynomial instructions of the cryptography extension.
-#[derive(Clone, Copy)]
-struct Crypto(());
+    type Vector = V128;
+    type Narrow = Self;
 
-impl Crypto {
-    /// The instruction set, if `tier` allows it and the CPU has it.
-    fn new(tier: Tier) -> Option<Self> {
-        tier.allows(Tier::Crypto).then_some(Self(()))
+    #[inline(always)]
+    unsafe fn units<const R: usize, const ENCRYPT: bool>(
+        keys: &XtsKeys,
+        run: Run,
+        buffer: Buffer<'_>,
+    ) {
+        // SAFETY: the trait's contract.
+        unsafe { xts::units::<R, ENCRYPT>(keys, run, buffer) }
     }
 }
 
-/// AES keyed for modes in general.
-struct AesBlocks {
-    isa: Crypto,
-    keys: Box<BlockKeys>,
-}
-
-impl BlockCipher for AesBlocks {
-    const PARALLEL: usize = blocks::PARALLEL;
-
-    fn encrypt_blocks(&self, blocks: &mut [Block]) {
-        blocks::run::<true>(self.isa, &self.keys, blocks);
+impl Cipher for V128 {
+    #[inline(always)]
+    unsafe fn cipher<const R: usize, const N: usize, const ENCRYPT: bool>(
+        keys: &RoundKeys,
+        x: [V128; N],
+    ) -> [V128; N] {
+        // SAFETY: the trait's contract.
+        unsafe {
+            let mut x = rounds::<R, N, ENCRYPT>(keys, x);
+            let last = key(keys, R);
+            for x in &mut x {
+                *x ^= last;
+            }
+            x
+        }
     }
 
-    fn decrypt_blocks(&self, blocks: &mut [Block]) {
-        blocks::run::<false>(self.isa, &self.keys, blocks);
-    }
-
-    fn encrypt_chains(&self, chain: &mut [Block], buffer: Buffer<'_>) {
-        chains::run(self.isa, &self.keys, chain, buffer);
-    }
-
-    fn visit_keys(&self, visit: Visit<'_>) {
-        tell(&*self.keys, visit);
-    }
-
-    fn name(&self) -> &'static str {
-        NAME
+    #[inline(always)]
+    unsafe fn cipher_part<const R: usize, const ENCRYPT: bool>(
+        _: &RoundKeys,
+        _: *mut u8,
+        _: usize,
+    ) {
+        unreachable!("a vector of one block has no part")
     }
 }
 
-/// AES keyed for XTS.
-struct AesXts {
-    isa: Crypto,
-    keys: Box<XtsKeys>,
+/// # Safety
+/// As for [`Cipher`].
+#[inline(always)]
+unsafe fn key(keys: &RoundKeys, round: usize) -> V128 {
+    // SAFETY: the caller's promise.
+    unsafe { V128::lanes(&keys[round].0[0]) }
 }
 
-impl UnitKernel for AesXts {
-    fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
-        xts::run::<true>(self.isa, &self.keys, run, buffer);
+/// All `R` rounds, without the addition of the last key.
+///
+/// # Safety
+/// As for [`Cipher`].
+#[inline]
+#[target_feature(enable = "aes")]
+unsafe fn rounds<const R: usize, const N: usize, const ENCRYPT: bool>(
+    keys: &RoundKeys,
+    mut x: [V128; N],
+) -> [V128; N] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        for round in 0..R - 1 {
+            let key = key(keys, round).0;
+            for x in &mut x {
+                x.0 = if ENCRYPT {
+                    vaesmcq_u8(vaeseq_u8(x.0, key))
+                } else {
+                    vaesimcq_u8(vaesdq_u8(x.0, key))
+                };
+            }
+        }
+        let key = key(keys, R - 1).0;
+        for x in &mut x {
+            x.0 = if ENCRYPT { vaeseq_u8(x.0, key) } else { vaesdq_u8(x.0, key) };
+        }
     }
-
-    fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
-        xts::run::<false>(self.isa, &self.keys, run, buffer);
-    }
-
-    fn visit_keys(&self, visit: Visit<'_>) {
-        tell(&*self.keys, visit);
-    }
-
-    fn name(&self) -> &'static str {
-        NAME
-    }
-}
-
-/// AES-XTS, if the CPU has the instructions and `tier` allows them.
-pub(super) fn xts(data_key: &[u8], tweak_key: &[u8], tier: Tier) -> Option<Box<dyn UnitKernel>> {
-    let isa = Crypto::new(tier)?;
-    Some(Box::new(AesXts { isa, keys: XtsKeys::new(isa, data_key, tweak_key)? }))
-}
-
-/// AES, if the CPU has the instructions and `tier` allows them.
-pub(super) fn blocks(key: &[u8], tier: Tier) -> Option<Box<dyn BlockKernel<BLOCK>>> {
-    let isa = Crypto::new(tier)?;
-    Some(Box::new(AesBlocks { isa, keys: BlockKeys::new(isa, key) }))
+    x
 }

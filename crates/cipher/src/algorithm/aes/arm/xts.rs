@@ -5,31 +5,21 @@
 
 use std::arch::aarch64::*;
 
-use super::Crypto;
-use super::blocks::blocks;
-use super::keys::{RoundKeys, XtsKeys};
-use super::rounds::{GROUP, load, rounds};
+use super::super::blocks::{GROUP, blocks};
+use super::super::keys::{RoundKeys, XtsKeys};
+use super::{key, rounds};
 use crate::kernel::{BLOCK, Block, Buffer, Run};
+use crate::vector::{V128, Vector};
 
 /// Data units whose tweaks are enciphered together.
 const UNITS: usize = 32;
 
 /// Transforms the units of `buffer`.
-pub(super) fn run<const ENCRYPT: bool>(_isa: Crypto, keys: &XtsKeys, run: Run, buffer: Buffer<'_>) {
-    // SAFETY: `_isa` proves the instruction set, and the rounds are matched.
-    unsafe {
-        match keys.data.rounds {
-            10 => units::<10, ENCRYPT>(keys, run, buffer),
-            12 => units::<12, ENCRYPT>(keys, run, buffer),
-            _ => units::<14, ENCRYPT>(keys, run, buffer),
-        }
-    }
-}
-
+///
 /// # Safety
-/// The CPU must have the AES instructions. `R` must be the rounds of `keys`.
-#[target_feature(enable = "aes")]
-unsafe fn units<const R: usize, const ENCRYPT: bool>(
+/// As for [`super::Cipher`].
+#[inline(always)]
+pub(super) unsafe fn units<const R: usize, const ENCRYPT: bool>(
     keys: &XtsKeys,
     run: Run,
     mut buffer: Buffer<'_>,
@@ -41,12 +31,10 @@ unsafe fn units<const R: usize, const ENCRYPT: bool>(
     let mut tweaks: [Block; UNITS] = [[0; BLOCK]; UNITS];
     for first in (0..total).step_by(UNITS) {
         let tweaks = &mut tweaks[..UNITS.min(total - first)];
-        for (index, tweak) in tweaks.iter_mut().enumerate() {
-            *tweak = run.after(first + index).first.to_le_bytes();
-        }
-        // SAFETY: this function enables the instruction set. `src` and `dst` are valid for the units that are left.
+        run.after(first).tweaks(tweaks);
+        // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for the units that are left.
         unsafe {
-            blocks::<R, true>(&keys.tweak, tweaks);
+            blocks::<V128, R, true>(&keys.tweak, tweaks);
             for tweak in tweaks {
                 let tweak = u128::from_le_bytes(*tweak);
                 one_unit::<R, ENCRYPT>(data_keys, tweak, src, dst, unit / BLOCK);
@@ -60,8 +48,7 @@ unsafe fn units<const R: usize, const ENCRYPT: bool>(
 ///
 /// # Safety
 /// As for [`units`]; `src` and `dst` must be valid for `blocks` blocks, and equal or disjoint.
-#[inline]
-#[target_feature(enable = "aes")]
+#[inline(always)]
 unsafe fn one_unit<const R: usize, const ENCRYPT: bool>(
     keys: &RoundKeys,
     tweak: u128,
@@ -72,16 +59,16 @@ unsafe fn one_unit<const R: usize, const ENCRYPT: bool>(
     // SAFETY: the instruction set and the memory are the caller's promise: whole groups as long as enough blocks are left, then
     // single blocks, of which there are fewer than masks.
     unsafe {
-        let last = load(&keys[R]);
+        let last = key(keys, R);
         let mut masks = first_masks(tweak);
         while blocks >= GROUP {
             let mut x = masks;
             for (j, x) in x.iter_mut().enumerate() {
-                *x = veorq_u8(vld1q_u8(src.add(j * BLOCK)), masks[j]);
+                *x ^= V128::load(src.add(j * BLOCK));
             }
             let x = rounds::<R, GROUP, ENCRYPT>(keys, x);
             for (j, x) in x.into_iter().enumerate() {
-                vst1q_u8(dst.add(j * BLOCK), veorq_u8(x, veorq_u8(masks[j], last)));
+                (x ^ (masks[j] ^ last)).store(dst.add(j * BLOCK));
                 masks[j] = next_group(masks[j]);
             }
             blocks -= GROUP;
@@ -90,8 +77,8 @@ unsafe fn one_unit<const R: usize, const ENCRYPT: bool>(
         // A copy, so that the masks above are not kept in memory for the index here.
         let rest = masks;
         for mask in &rest[..blocks] {
-            let [x] = rounds::<R, 1, ENCRYPT>(keys, [veorq_u8(vld1q_u8(src), *mask)]);
-            vst1q_u8(dst, veorq_u8(x, veorq_u8(*mask, last)));
+            let [x] = rounds::<R, 1, ENCRYPT>(keys, [V128::load(src) ^ *mask]);
+            (x ^ (*mask ^ last)).store(dst);
             (src, dst) = (src.add(BLOCK), dst.add(BLOCK));
         }
     }
@@ -101,15 +88,13 @@ unsafe fn one_unit<const R: usize, const ENCRYPT: bool>(
 ///
 /// # Safety
 /// As for [`units`].
-#[inline]
-#[target_feature(enable = "aes")]
-unsafe fn first_masks(tweak: u128) -> [uint8x16_t; GROUP] {
+#[inline(always)]
+unsafe fn first_masks(tweak: u128) -> [V128; GROUP] {
     // SAFETY: the instruction set is the caller's promise.
     unsafe {
-        let mut masks = [vdupq_n_u8(0); GROUP];
+        let mut masks = [V128::splat(0); GROUP];
         for (power, mask) in masks.iter_mut().enumerate() {
-            let product = times(tweak, power as u32).to_le_bytes();
-            *mask = vld1q_u8(product.as_ptr());
+            *mask = V128::lanes(&times(tweak, power as u32).to_le_bytes());
         }
         masks
     }
@@ -124,14 +109,19 @@ fn times(tweak: u128, power: u32) -> u128 {
 }
 
 /// Multiplies a mask by x^8, which gives the same position in the next group.
-#[inline]
-#[target_feature(enable = "aes")]
-fn next_group(mask: uint8x16_t) -> uint8x16_t {
-    let zero = vdupq_n_u8(0);
-    // The top byte alone, times x^7 + x^2 + x + 1; products of the zeros beside it are zeros.
-    let top = vget_low_u8(vextq_u8::<15>(mask, zero));
-    let reduced = vmull_p8(vreinterpret_p8_u8(top), vdup_n_p8(0x87));
-    veorq_u8(vextq_u8::<15>(zero, mask), vreinterpretq_u8_p16(reduced))
+///
+/// # Safety
+/// As for [`units`].
+#[inline(always)]
+unsafe fn next_group(V128(mask): V128) -> V128 {
+    // SAFETY: the instruction set is the caller's promise.
+    unsafe {
+        let zero = vdupq_n_u8(0);
+        // The top byte alone, times x^7 + x^2 + x + 1; products of the zeros beside it are zeros.
+        let top = vget_low_u8(vextq_u8::<15>(mask, zero));
+        let reduced = vmull_p8(vreinterpret_p8_u8(top), vdup_n_p8(0x87));
+        V128(veorq_u8(vextq_u8::<15>(zero, mask), vreinterpretq_u8_p16(reduced)))
+    }
 }
 
 #[cfg(test)]

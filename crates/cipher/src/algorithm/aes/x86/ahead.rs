@@ -9,11 +9,11 @@
 
 use std::arch::asm;
 
-use super::keys::{RoundKeys, XtsKeys};
-use super::vaes256::V256;
-use super::vector::Vector;
-use super::xts::{Tweaks, UNITS, encrypt_tweaks, final_round, round_of, unrolled};
+use super::super::keys::{RoundKeys, XtsKeys};
+use super::rounds::{Rounds, final_round, round_of, unrolled};
+use super::xts::{Tweaks, UNITS, encrypt_tweaks};
 use crate::kernel::{BLOCK, Buffer, Run};
+use crate::vector::{V256, Vector, Words};
 
 /// Bytes whose masks are made together: two sectors, or a KiB of a longer unit.
 const PIECE: usize = 1024;
@@ -22,7 +22,7 @@ const PIECE: usize = 1024;
 const SECTOR: usize = PIECE / 2;
 
 /// Bytes of a vector.
-const BYTES: usize = V256::BLOCKS * BLOCK;
+const BYTES: usize = V256::BYTES;
 
 /// Vectors of a piece.
 const VECTORS: usize = PIECE / BYTES;

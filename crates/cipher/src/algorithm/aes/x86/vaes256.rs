@@ -1,83 +1,40 @@
-//! VAES on 256-bit vectors: two blocks a register (Zen 3, Alder Lake and later).
+//! VAES on 256-bit vectors: two blocks a register.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::Isa;
+use super::super::blocks::GROUP;
+use super::super::keys::{WideKey, XtsKeys};
+use super::super::wide::Kernel;
 use super::ahead::{pieces, takes};
-use super::blocks::blocks;
-use super::keys::{BlockKeys, WideKey, XtsKeys};
-use super::vector::{GROUP, Vector};
+use super::rounds::{Rounds, aes};
 use super::xts::units;
-use crate::cpu::Tier;
+use crate::isa::{AesNiAvx, Vaes256};
 use crate::kernel::{Block, Buffer, Run};
+use crate::vector::{V256, Vector};
 
-/// Proof of AVX2 with VAES and VPCLMULQDQ.
-#[derive(Clone, Copy)]
-pub(super) struct Vaes256(());
-
-impl Isa for Vaes256 {
+impl Kernel for Vaes256 {
     const NAME: &'static str = "vaes-avx2";
 
-    fn new(tier: Tier) -> Option<Self> {
-        let has = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("vaes")
-            && is_x86_feature_detected!("vpclmulqdq");
-        (tier >= Tier::Avx2 && has).then_some(Self(()))
-    }
+    type Vector = V256;
+    type Narrow = AesNiAvx;
 
-    fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys, run: Run, buffer: Buffer<'_>) {
-        // SAFETY: `self` proves the features, and the rounds are matched.
+    #[inline(always)]
+    unsafe fn units<const R: usize, const ENCRYPT: bool>(
+        keys: &XtsKeys,
+        run: Run,
+        buffer: Buffer<'_>,
+    ) {
+        // SAFETY: the trait's contract.
         unsafe {
-            match keys.data.rounds {
-                10 => kernel::<10, ENCRYPT>(keys, run, buffer),
-                12 => kernel::<12, ENCRYPT>(keys, run, buffer),
-                _ => kernel::<14, ENCRYPT>(keys, run, buffer),
-            }
-        }
-    }
-
-    fn blocks<const ENCRYPT: bool>(self, keys: &BlockKeys, data: &mut [Block]) {
-        // SAFETY: `self` proves the features, and the rounds are matched.
-        unsafe {
-            match keys.rounds {
-                10 => bare::<10, ENCRYPT>(keys, data),
-                12 => bare::<12, ENCRYPT>(keys, data),
-                _ => bare::<14, ENCRYPT>(keys, data),
+            if takes(run.layout.data_unit, buffer.len()) {
+                pieces::<R, ENCRYPT>(keys, run, buffer);
+            } else {
+                units::<V256, R, ENCRYPT>(keys, run, buffer);
             }
         }
     }
 }
-
-/// # Safety
-/// The CPU must have the features, and `R` must be the rounds of `keys`.
-#[target_feature(enable = "avx2,vaes,vpclmulqdq")]
-unsafe fn kernel<const R: usize, const ENCRYPT: bool>(
-    keys: &XtsKeys,
-    run: Run,
-    buffer: Buffer<'_>,
-) {
-    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
-    unsafe {
-        if takes(run.layout.data_unit, buffer.len()) {
-            pieces::<R, ENCRYPT>(keys, run, buffer);
-        } else {
-            units::<V256, R, ENCRYPT>(keys, run, buffer);
-        }
-    }
-}
-
-/// # Safety
-/// The CPU must have the features, and `R` must be `keys.rounds`.
-#[target_feature(enable = "avx2,vaes,vpclmulqdq")]
-unsafe fn bare<const R: usize, const ENCRYPT: bool>(keys: &BlockKeys, data: &mut [Block]) {
-    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
-    unsafe { blocks::<V256, R, ENCRYPT>(keys, data) }
-}
-
-/// Two blocks.
-#[derive(Clone, Copy)]
-pub(super) struct V256(__m256i);
 
 /// x^7 + x^2 + x + 1, the residue of x^128.
 const REDUCTION: i64 = 0x87;
@@ -148,7 +105,7 @@ impl V256 {
     pub(super) unsafe fn halves_of_a_piece(tweak: &Block) -> Self {
         // SAFETY: the trait's contract.
         unsafe {
-            let first = Self::broadcast(tweak);
+            let first = Self::lanes(tweak);
             Self(_mm256_blend_epi32::<0xf0>(first.0, first.half_a_piece_on().0))
         }
     }
@@ -164,21 +121,7 @@ impl V256 {
     }
 }
 
-impl Vector for V256 {
-    const BLOCKS: usize = 2;
-
-    #[inline(always)]
-    unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_loadu_si256(from.cast()) })
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut u8) {
-        // SAFETY: the trait's contract.
-        unsafe { _mm256_storeu_si256(to.cast(), self.0) }
-    }
-
+impl Rounds for V256 {
     #[inline(always)]
     unsafe fn load_part(from: *const u8, _blocks: usize) -> Self {
         // SAFETY: the trait's contract; a part of a two-block vector is one block.
@@ -197,18 +140,11 @@ impl Vector for V256 {
         Self(unsafe { _mm256_load_si256(key.0.as_ptr().cast()) })
     }
 
-    instructions! {
-        xor = _mm256_xor_si256;
+    aes! {
         enc = _mm256_aesenc_epi128;
         enc_last = _mm256_aesenclast_epi128;
         dec = _mm256_aesdec_epi128;
         dec_last = _mm256_aesdeclast_epi128;
-    }
-
-    #[inline(always)]
-    unsafe fn xor3(self, b: Self, c: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_xor_si256(self.0, _mm256_xor_si256(b.0, c.0)) })
     }
 
     #[inline]
@@ -218,12 +154,6 @@ impl Vector for V256 {
         // SAFETY: the assembly is empty and leaves the register unchanged.
         unsafe { asm!("/* {0} */", inout(ymm_reg) v, options(nomem, nostack, preserves_flags)) };
         Self(v)
-    }
-
-    #[inline(always)]
-    unsafe fn broadcast(block: &Block) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(block.as_ptr().cast())) })
     }
 
     #[inline(always)]

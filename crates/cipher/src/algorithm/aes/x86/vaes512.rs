@@ -1,78 +1,33 @@
-//! VAES on 512-bit vectors: four blocks a register (Ice Lake, Sapphire Rapids, Zen 4 and later).
+//! VAES on 512-bit vectors: four blocks a register.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::Isa;
-use super::blocks::blocks;
-use super::keys::{BlockKeys, WideKey, XtsKeys};
-use super::vector::{GROUP, Vector};
+use super::super::blocks::GROUP;
+use super::super::keys::{WideKey, XtsKeys};
+use super::super::wide::Kernel;
+use super::rounds::{Rounds, aes};
 use super::xts::units;
-use crate::cpu::Tier;
-use crate::kernel::{Block, Buffer, Run};
+use crate::isa::{AesNiAvx, Vaes512};
+use crate::kernel::{Buffer, Run};
+use crate::vector::V512;
 
-/// Proof of AVX-512 F, BW, DQ, VL with VAES and VPCLMULQDQ.
-#[derive(Clone, Copy)]
-pub(super) struct Vaes512(());
-
-impl Isa for Vaes512 {
+impl Kernel for Vaes512 {
     const NAME: &'static str = "vaes-avx512";
 
-    fn new(tier: Tier) -> Option<Self> {
-        let has = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("vaes")
-            && is_x86_feature_detected!("vpclmulqdq");
-        (tier >= Tier::Avx512 && has).then_some(Self(()))
-    }
+    type Vector = V512;
+    type Narrow = AesNiAvx;
 
-    fn xts<const ENCRYPT: bool>(self, keys: &XtsKeys, run: Run, buffer: Buffer<'_>) {
-        // SAFETY: `self` proves the features, and the rounds are matched.
-        unsafe {
-            match keys.data.rounds {
-                10 => kernel::<10, ENCRYPT>(keys, run, buffer),
-                12 => kernel::<12, ENCRYPT>(keys, run, buffer),
-                _ => kernel::<14, ENCRYPT>(keys, run, buffer),
-            }
-        }
-    }
-
-    fn blocks<const ENCRYPT: bool>(self, keys: &BlockKeys, data: &mut [Block]) {
-        // SAFETY: `self` proves the features, and the rounds are matched.
-        unsafe {
-            match keys.rounds {
-                10 => bare::<10, ENCRYPT>(keys, data),
-                12 => bare::<12, ENCRYPT>(keys, data),
-                _ => bare::<14, ENCRYPT>(keys, data),
-            }
-        }
+    #[inline(always)]
+    unsafe fn units<const R: usize, const ENCRYPT: bool>(
+        keys: &XtsKeys,
+        run: Run,
+        buffer: Buffer<'_>,
+    ) {
+        // SAFETY: the trait's contract.
+        unsafe { units::<V512, R, ENCRYPT>(keys, run, buffer) }
     }
 }
-
-/// # Safety
-/// The CPU must have the features, and `R` must be the rounds of `keys`.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,vpclmulqdq")]
-unsafe fn kernel<const R: usize, const ENCRYPT: bool>(
-    keys: &XtsKeys,
-    run: Run,
-    buffer: Buffer<'_>,
-) {
-    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
-    unsafe { units::<V512, R, ENCRYPT>(keys, run, buffer) }
-}
-
-/// # Safety
-/// The CPU must have the features, and `R` must be `keys.rounds`.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,vpclmulqdq")]
-unsafe fn bare<const R: usize, const ENCRYPT: bool>(keys: &BlockKeys, data: &mut [Block]) {
-    // SAFETY: this function enables the vector's instruction set; the rest is passed on.
-    unsafe { blocks::<V512, R, ENCRYPT>(keys, data) }
-}
-
-#[derive(Clone, Copy)]
-struct V512(__m512i);
 
 /// x^7 + x^2 + x + 1, the residue of x^128.
 const REDUCTION: i64 = 0x87;
@@ -97,21 +52,7 @@ macro_rules! times_power {
     }};
 }
 
-impl Vector for V512 {
-    const BLOCKS: usize = 4;
-
-    #[inline(always)]
-    unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_loadu_si512(from.cast()) })
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut u8) {
-        // SAFETY: the trait's contract.
-        unsafe { _mm512_storeu_si512(to.cast(), self.0) }
-    }
-
+impl Rounds for V512 {
     #[inline(always)]
     unsafe fn load_part(from: *const u8, blocks: usize) -> Self {
         // SAFETY: the trait's contract; lanes outside the mask are not accessed.
@@ -130,18 +71,11 @@ impl Vector for V512 {
         Self(unsafe { _mm512_load_si512(key.0.as_ptr().cast()) })
     }
 
-    instructions! {
-        xor = _mm512_xor_si512;
+    aes! {
         enc = _mm512_aesenc_epi128;
         enc_last = _mm512_aesenclast_epi128;
         dec = _mm512_aesdec_epi128;
         dec_last = _mm512_aesdeclast_epi128;
-    }
-
-    #[inline(always)]
-    unsafe fn xor3(self, b: Self, c: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_ternarylogic_epi64::<0x96>(self.0, b.0, c.0) })
     }
 
     #[inline]
@@ -151,12 +85,6 @@ impl Vector for V512 {
         // SAFETY: the assembly is empty and leaves the register unchanged.
         unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(nomem, nostack, preserves_flags)) };
         Self(v)
-    }
-
-    #[inline(always)]
-    unsafe fn broadcast(block: &Block) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_broadcast_i64x2(_mm_loadu_si128(block.as_ptr().cast())) })
     }
 
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! The fused XTS kernel over any [`Vector`]: tweaks stay in registers, and batching hides unit
+//! The fused XTS kernel over any [`Rounds`]: tweaks stay in registers, and batching hides unit
 //! borders.
 //!
 //! The kernel enciphers the tweaks of up to [`UNITS`] data units together; one at a time, each
@@ -8,8 +8,9 @@
 //! wait for masks, and 512-byte units run as fast as long ones. The last round uses `key + mask` as
 //! its key, which saves the final addition.
 
-use super::keys::{RoundKeys, WideKey, XtsKeys};
-use super::vector::{GROUP, Vector};
+use super::super::blocks::GROUP;
+use super::super::keys::{RoundKeys, XtsKeys};
+use super::rounds::{Rounds, final_round, round_of, rounds, unrolled};
 use crate::kernel::{BLOCK, Block, Buffer, Run};
 
 /// Data units whose tweaks are enciphered together.
@@ -18,26 +19,12 @@ pub(super) const UNITS: usize = 32;
 /// Tweaks of a batch and one spare.
 pub(super) type Tweaks = [Block; UNITS + 1];
 
-/// Repeats a block for each number. These loops come close to the compiler's own limits for
-/// unrolling. Beyond those limits the arrays of vectors would lie in memory, and the speed would
-/// vary between builds.
-macro_rules! unrolled {
-    ($i:ident in $($number:literal)* => $body:block) => {
-        $({
-            let $i = $number;
-            $body
-        })*
-    };
-}
-
-pub(super) use unrolled;
-
 /// Transforms the units of `buffer`.
 ///
 /// # Safety
-/// The caller must have `V`'s instruction set enabled (see [`Vector`]). `R` must be the rounds of `keys`.
+/// The caller must have `V`'s instruction set enabled. `R` must be the rounds of `keys`.
 #[inline(always)]
-pub(super) unsafe fn units<V: Vector, const R: usize, const ENCRYPT: bool>(
+pub(super) unsafe fn units<V: Rounds, const R: usize, const ENCRYPT: bool>(
     keys: &XtsKeys,
     run: Run,
     mut buffer: Buffer<'_>,
@@ -84,7 +71,7 @@ pub(super) unsafe fn units<V: Vector, const R: usize, const ENCRYPT: bool>(
 /// # Safety
 /// As for [`units`].
 #[inline(always)]
-pub(super) unsafe fn encrypt_tweaks<V: Vector, const R: usize>(
+pub(super) unsafe fn encrypt_tweaks<V: Rounds, const R: usize>(
     keys: &RoundKeys,
     tweaks: &mut Tweaks,
     count: usize,
@@ -94,24 +81,24 @@ pub(super) unsafe fn encrypt_tweaks<V: Vector, const R: usize>(
     // SAFETY: the caller guarantees the instruction set. `UNITS` is a multiple of the blocks of a
     // group and of a vector, so rounding `count <= UNITS` up to either stays inside the array.
     unsafe {
-        while count - done >= GROUP * V::BLOCKS {
+        while count - done >= GROUP * V::LANES {
             let at = start.add(done * BLOCK);
             let mut x = [V::key(&keys[0]); GROUP];
             for (j, x) in x.iter_mut().enumerate() {
-                *x = x.xor(V::load(at.add(j * V::BLOCKS * BLOCK)));
+                *x = x.xor(V::load(at.add(j * V::BYTES)));
             }
             let x = rounds::<V, R, GROUP, true>(keys, x);
             for (j, x) in x.into_iter().enumerate() {
-                x.enc_last(V::key(&keys[R])).store(at.add(j * V::BLOCKS * BLOCK));
+                x.enc_last(V::key(&keys[R])).store(at.add(j * V::BYTES));
             }
-            done += GROUP * V::BLOCKS;
+            done += GROUP * V::LANES;
         }
         while done < count {
             let at = start.add(done * BLOCK);
             let x = [V::load(at).xor(V::key(&keys[0]))];
             let [x] = rounds::<V, R, 1, true>(keys, x);
             x.enc_last(V::key(&keys[R])).store(at);
-            done += V::BLOCKS;
+            done += V::LANES;
         }
     }
 }
@@ -122,7 +109,7 @@ pub(super) unsafe fn encrypt_tweaks<V: Vector, const R: usize>(
 /// # Safety
 /// As for [`units`]; `src` and `dst` must be valid for `blocks` blocks, and equal or disjoint.
 #[inline(always)]
-unsafe fn one_unit<V: Vector, const R: usize, const ENCRYPT: bool>(
+unsafe fn one_unit<V: Rounds, const R: usize, const ENCRYPT: bool>(
     keys: &RoundKeys,
     mut masks: [V; GROUP],
     next_tweak: &Block,
@@ -130,24 +117,24 @@ unsafe fn one_unit<V: Vector, const R: usize, const ENCRYPT: bool>(
     mut dst: *mut u8,
     mut blocks: usize,
 ) -> [V; GROUP] {
-    let bytes = V::BLOCKS * BLOCK;
+    let bytes = V::BYTES;
     // SAFETY: the caller guarantees the instruction set. Every access is to one of the `blocks`
     // blocks left at `src` and `dst`: whole groups and vectors as long as enough blocks are left,
     // then a part.
     unsafe {
-        while blocks > GROUP * V::BLOCKS {
+        while blocks > GROUP * V::LANES {
             let next = one_group::<V, R, ENCRYPT, false>(keys, masks, next_tweak, src, dst);
             masks = next;
-            blocks -= GROUP * V::BLOCKS;
+            blocks -= GROUP * V::LANES;
             src = src.add(GROUP * bytes);
             dst = dst.add(GROUP * bytes);
         }
-        if blocks == GROUP * V::BLOCKS {
+        if blocks == GROUP * V::LANES {
             return one_group::<V, R, ENCRYPT, true>(keys, masks, next_tweak, src, dst);
         }
         let next = first_masks(next_tweak);
         for mask in masks {
-            if blocks < V::BLOCKS {
+            if blocks < V::LANES {
                 if blocks > 0 {
                     let x = V::load_part(src, blocks);
                     one_vector::<V, R, ENCRYPT>(keys, x, mask).store_part(dst, blocks);
@@ -157,7 +144,7 @@ unsafe fn one_unit<V: Vector, const R: usize, const ENCRYPT: bool>(
             one_vector::<V, R, ENCRYPT>(keys, V::load(src), mask).store(dst);
             src = src.add(bytes);
             dst = dst.add(bytes);
-            blocks -= V::BLOCKS;
+            blocks -= V::LANES;
         }
         next
     }
@@ -174,7 +161,7 @@ unsafe fn one_unit<V: Vector, const R: usize, const ENCRYPT: bool>(
 /// # Safety
 /// As for [`units`]; `src` and `dst` must be valid for a group, and equal or disjoint.
 #[inline(always)]
-unsafe fn one_group<V: Vector, const R: usize, const ENCRYPT: bool, const LAST: bool>(
+unsafe fn one_group<V: Rounds, const R: usize, const ENCRYPT: bool, const LAST: bool>(
     keys: &RoundKeys,
     masks: [V; GROUP],
     next_tweak: &Block,
@@ -183,13 +170,13 @@ unsafe fn one_group<V: Vector, const R: usize, const ENCRYPT: bool, const LAST: 
 ) -> [V; GROUP] {
     // The unrolled loops below assume these values.
     const { assert!(GROUP == 8 && GROUP < R && R <= 14) };
-    let bytes = V::BLOCKS * BLOCK;
+    let bytes = V::BYTES;
     let (mut x, mut next, mut last_keys) = (masks, masks, masks);
     // SAFETY: the caller guarantees the instruction set and the memory.
     unsafe {
         let first = V::key(&keys[0]);
         let last = V::key(&keys[R]);
-        let tweak = V::broadcast(next_tweak);
+        let tweak = V::lanes(next_tweak);
         unrolled!(j in 0 1 2 3 4 5 6 7 => {
             x[j] = V::load(src.add(j * bytes)).xor3(masks[j], first).pin();
         });
@@ -220,10 +207,10 @@ unsafe fn one_group<V: Vector, const R: usize, const ENCRYPT: bool, const LAST: 
 /// # Safety
 /// As for [`units`].
 #[inline(always)]
-unsafe fn first_masks<V: Vector>(tweak: &Block) -> [V; GROUP] {
+unsafe fn first_masks<V: Rounds>(tweak: &Block) -> [V; GROUP] {
     // SAFETY: the instruction set is the caller's promise.
     unsafe {
-        let tweak = V::broadcast(tweak);
+        let tweak = V::lanes(tweak);
         let mut masks = [tweak; GROUP];
         unrolled!(j in 0 1 2 3 4 5 6 7 => {
             masks[j] = V::first_mask(j, tweak, &masks);
@@ -237,7 +224,7 @@ unsafe fn first_masks<V: Vector>(tweak: &Block) -> [V; GROUP] {
 /// # Safety
 /// As for [`units`].
 #[inline(always)]
-unsafe fn one_vector<V: Vector, const R: usize, const ENCRYPT: bool>(
+unsafe fn one_vector<V: Rounds, const R: usize, const ENCRYPT: bool>(
     keys: &RoundKeys,
     x: V,
     mask: V,
@@ -248,51 +235,4 @@ unsafe fn one_vector<V: Vector, const R: usize, const ENCRYPT: bool>(
         let [x] = rounds::<V, R, 1, ENCRYPT>(keys, x);
         final_round::<V, ENCRYPT>(x, mask.xor(V::key(&keys[R])))
     }
-}
-
-/// Applies all rounds but the last.
-///
-/// # Safety
-/// As for [`units`].
-#[inline(always)]
-pub(super) unsafe fn rounds<V: Vector, const R: usize, const N: usize, const ENCRYPT: bool>(
-    keys: &RoundKeys,
-    mut x: [V; N],
-) -> [V; N] {
-    unrolled!(round in 1 2 3 4 5 6 7 8 9 10 11 12 13 => {
-        if round < R {
-            // SAFETY: the instruction set is the caller's promise.
-            x = unsafe { round_of::<V, N, ENCRYPT>(x, &keys[round]) };
-        }
-    });
-    x
-}
-
-/// Applies one round other than the last.
-///
-/// # Safety
-/// As for [`units`].
-#[inline(always)]
-pub(super) unsafe fn round_of<V: Vector, const N: usize, const ENCRYPT: bool>(
-    mut x: [V; N],
-    key: &WideKey,
-) -> [V; N] {
-    // SAFETY: the instruction set is the caller's promise.
-    unsafe {
-        let key = V::key(key);
-        for x in &mut x {
-            *x = if ENCRYPT { x.enc(key) } else { x.dec(key) };
-        }
-    }
-    x
-}
-
-/// Applies the last round; in XTS its key is the last round key plus the mask.
-///
-/// # Safety
-/// As for [`units`].
-#[inline(always)]
-pub(super) unsafe fn final_round<V: Vector, const ENCRYPT: bool>(x: V, key: V) -> V {
-    // SAFETY: the instruction set is the caller's promise.
-    unsafe { if ENCRYPT { x.enc_last(key) } else { x.dec_last(key) } }
 }

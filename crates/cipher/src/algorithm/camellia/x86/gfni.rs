@@ -1,116 +1,185 @@
-//! What both kernels with GFNI have in common, for a vector of 256 or 512 bits; see [`super::matrices`].
+//! The kernels with GFNI: 32 blocks on AVX2, or 64 on AVX-512 with the whole state in registers; see [`super::matrices`].
 
-/// Implements [`Wide`](super::super::xts::Wide) for a proof, with these instructions for a vector. The sum of three and the
-/// round, which AVX-512 does with fewer instructions, are the module's own `sum` and `round`.
+use super::super::function::TURNED_INPUT;
+use super::super::schedule::{SEGMENT, Schedule};
+use super::super::xts::{CHUNK, Kernel};
+use super::masks::{masks_256, masks_512};
+use super::matrices::{AFTER, ENTER, HalfMatrices, Keys, LEAVE, ROTATE};
+use crate::isa::{Gfni256, Gfni512};
+use crate::kernel::{BLOCK, Block};
+use crate::vector::{Gfni, V256, V512, Vector, Words, align_frame, transpose_bytes};
+
 macro_rules! kernel {
-    (
-        $proof:ident, $name:literal, $blocks:literal, $vector:ty, $features:literal,
-        $masks:ident, $transpose:ident, $broadcast:ident, $load:ident, $store:ident, $affine:ident, $set:ident, $xor:ident
-    ) => {
-        impl Wide for $proof {
+    ($isa:ident, $vector:ident, $name:literal, $masks:ident) => {
+        impl Kernel for $isa {
             const NAME: &'static str = $name;
-            const BLOCKS: usize = $blocks;
+            const BLOCKS: usize = BLOCK * $vector::LANES;
             type Keys = Keys;
 
             fn keys(schedule: &Schedule) -> Keys {
                 Keys::new(schedule)
             }
 
-            unsafe fn transform(self, keys: &Keys, from: *const u8, masks: *const u8, to: *mut u8) {
-                // SAFETY: `self` proves the features; the rest is the trait's contract.
-                unsafe { transform(keys, from, masks, to) }
+            #[inline(always)]
+            unsafe fn transform(keys: &Keys, from: *const u8, masks: *const u8, to: *mut u8) {
+                // SAFETY: the trait's contract.
+                unsafe { transform::<$vector>(keys, from, masks, to) }
             }
 
-            fn masks(self, first: u128, masks: &mut [Block; CHUNK]) {
-                // SAFETY: `self` proves the features.
+            #[inline(always)]
+            unsafe fn masks(first: u128, masks: &mut [Block; CHUNK]) {
+                // SAFETY: the trait's contract.
                 unsafe { $masks(first, masks) }
             }
-        }
-
-        /// A half of the state: byte positions, most significant first.
-        type Half = [$vector; 8];
-
-        /// # Safety
-        /// The CPU must have the features; for the rest see [`Wide::transform`].
-        #[target_feature(enable = $features)]
-        unsafe fn transform(keys: &Keys, from: *const u8, masks: *const u8, to: *mut u8) {
-            align_frame();
-            let block = |[low, high]: [u64; 2]| {
-                let block = _mm_set_epi64x(high.cast_signed(), low.cast_signed());
-                $broadcast(block)
-            };
-            // SAFETY: each pointer goes through the blocks, a vector at a time.
-            let load = |from: *const u8, i: usize| unsafe {
-                $load(from.add(size_of::<$vector>() * i).cast())
-            };
-            let first = block(keys.first);
-            let x: [_; 16] = std::array::from_fn(|i| sum(load(from, i), load(masks, i), first));
-            let x = $transpose(x);
-            let mut left: Half = std::array::from_fn(|i| multiply(x[i], ENTER));
-            let mut right: Half = std::array::from_fn(|i| multiply(x[8 + i], ENTER));
-
-            let segments = keys.rounds[..keys.count].as_chunks::<SEGMENT>().0;
-            for (segment, constants) in segments.iter().enumerate() {
-                if segment > 0 {
-                    let [for_left, for_right] = &keys.layers[segment - 1];
-                    left = back(rotation(left, for_left), for_left);
-                    right = rotation(back(right, for_right), for_right);
-                }
-                for [first, second] in constants.as_chunks().0 {
-                    right = round(left, right, first);
-                    left = round(right, left, second);
-                }
-            }
-
-            let x = std::array::from_fn(|i| {
-                let byte = if i < 8 { right[i] } else { left[i - 8] };
-                multiply(byte, LEAVE)
-            });
-            let x = $transpose(x);
-            let last = block(keys.last);
-            for (i, x) in x.into_iter().enumerate() {
-                // SAFETY: the pointer goes through the blocks, a vector at a time.
-                unsafe {
-                    $store(to.add(size_of::<$vector>() * i).cast(), sum(x, load(masks, i), last))
-                };
-            }
-        }
-
-        /// Adds the rotated left word to the right one.
-        #[inline]
-        #[target_feature(enable = $features)]
-        fn rotation(mut x: Half, matrices: &HalfMatrices) -> Half {
-            for i in 0..4 {
-                let next = (i + 1) % 4;
-                let same = multiply(x[i], matrices.same[i]);
-                let carry = multiply(x[next], matrices.carry[next]);
-                x[4 + i] = sum(x[4 + i], same, carry);
-            }
-            x
-        }
-
-        /// Adds the selected bits of the right word to the left one.
-        #[inline]
-        #[target_feature(enable = $features)]
-        fn back(mut x: Half, matrices: &HalfMatrices) -> Half {
-            for i in 0..4 {
-                x[i] = xor(x[i], multiply(x[4 + i], matrices.back[i]));
-            }
-            x
-        }
-
-        #[inline]
-        #[target_feature(enable = $features)]
-        fn multiply(x: $vector, matrix: u64) -> $vector {
-            $affine::<0>(x, $set(matrix.cast_signed()))
-        }
-
-        #[inline]
-        #[target_feature(enable = $features)]
-        fn xor(a: $vector, b: $vector) -> $vector {
-            $xor(a, b)
         }
     };
 }
 
-pub(super) use kernel;
+kernel!(Gfni256, V256, "gfni-avx2", masks_256);
+kernel!(Gfni512, V512, "gfni-avx512", masks_512);
+
+/// A half of the state: byte positions, most significant first.
+type Half<V> = [V; 8];
+
+/// A vector with its own order of the sums in a round.
+///
+/// # Safety
+/// As for [`Gfni`].
+trait Diffuse: Gfni {
+    /// `to + P(z)`, with the key.
+    unsafe fn diffuse(z: Half<Self>, to: Half<Self>, key: Half<Self>) -> Half<Self>;
+}
+
+/// # Safety
+/// As for [`Kernel::transform`].
+#[inline(always)]
+unsafe fn transform<V: Diffuse>(keys: &Keys, from: *const u8, masks: *const u8, to: *mut u8) {
+    align_frame();
+    // SAFETY: the caller's promise; each pointer goes through the blocks, a vector at a time.
+    unsafe {
+        let first = V::lanes(&keys.first);
+        let mut x = [first; 16];
+        for (i, x) in x.iter_mut().enumerate() {
+            *x = V::load(from.add(V::BYTES * i)).xor3(V::load(masks.add(V::BYTES * i)), first);
+        }
+        let x = transpose_bytes(x);
+        let [mut left, mut right] = [[first; 8]; 2];
+        for i in 0..8 {
+            left[i] = x[i].affine(ENTER);
+            right[i] = x[8 + i].affine(ENTER);
+        }
+
+        let segments = keys.rounds[..keys.count].as_chunks::<SEGMENT>().0;
+        for (segment, constants) in segments.iter().enumerate() {
+            if segment > 0 {
+                let [for_left, for_right] = &keys.layers[segment - 1];
+                left = back(rotation(left, for_left), for_left);
+                right = rotation(back(right, for_right), for_right);
+            }
+            for [first, second] in constants.as_chunks().0 {
+                right = round(left, right, first);
+                left = round(right, left, second);
+            }
+        }
+
+        let last = V::lanes(&keys.last);
+        let mut x = [last; 16];
+        for i in 0..8 {
+            x[i] = right[i].affine(LEAVE);
+            x[8 + i] = left[i].affine(LEAVE);
+        }
+        for (i, x) in transpose_bytes(x).into_iter().enumerate() {
+            x.xor3(V::load(masks.add(V::BYTES * i)), last).store(to.add(V::BYTES * i));
+        }
+    }
+}
+
+/// `to + P(S(from))`, with the key.
+///
+/// # Safety
+/// As for [`Gfni`].
+#[inline(always)]
+unsafe fn round<V: Diffuse>(from: Half<V>, to: Half<V>, constants: &[u32; 8]) -> Half<V> {
+    let (mut z, mut key) = (from, from);
+    // SAFETY: the caller's promise.
+    unsafe {
+        for i in 0..8 {
+            let x = if TURNED_INPUT[i] { from[i].affine(ROTATE) } else { from[i] };
+            z[i] = x.affine_inverse(AFTER[i]);
+            key[i] = V::splat(constants[i]);
+        }
+        V::diffuse(z, to, key)
+    }
+}
+
+impl Diffuse for V256 {
+    #[inline(always)]
+    unsafe fn diffuse(z: Half<Self>, to: Half<Self>, key: Half<Self>) -> Half<Self> {
+        let a = [z[0] ^ z[5], z[1] ^ z[6], z[2] ^ z[7], z[3] ^ z[4]];
+        let b = [z[4] ^ a[2], z[5] ^ a[3], z[6] ^ a[0], z[7] ^ a[1]];
+        let c = [a[0] ^ b[3], a[1] ^ b[0], a[2] ^ b[1], a[3] ^ b[2]];
+        [
+            (to[0] ^ key[0]).xor3(b[0], c[3]),
+            (to[1] ^ key[1]).xor3(b[1], c[0]),
+            (to[2] ^ key[2]).xor3(b[2], c[1]),
+            (to[3] ^ key[3]).xor3(b[3], c[2]),
+            (to[4] ^ key[4]) ^ c[0],
+            (to[5] ^ key[5]) ^ c[1],
+            (to[6] ^ key[6]) ^ c[2],
+            (to[7] ^ key[7]) ^ c[3],
+        ]
+    }
+}
+
+/// Sums of three take one instruction.
+impl Diffuse for V512 {
+    #[inline(always)]
+    unsafe fn diffuse(z: Half<Self>, to: Half<Self>, key: Half<Self>) -> Half<Self> {
+        let a = [z[0] ^ z[5], z[1] ^ z[6], z[2] ^ z[7], z[3] ^ z[4]];
+        let c = [
+            a[0].xor3(a[1], z[7]),
+            a[1].xor3(a[2], z[4]),
+            a[2].xor3(a[3], z[5]),
+            a[3].xor3(a[0], z[6]),
+        ];
+        [
+            to[0].xor3(key[0], z[4]).xor3(a[2], c[3]),
+            to[1].xor3(key[1], z[5]).xor3(a[3], c[0]),
+            to[2].xor3(key[2], z[6]).xor3(a[0], c[1]),
+            to[3].xor3(key[3], z[7]).xor3(a[1], c[2]),
+            to[4].xor3(c[0], key[4]),
+            to[5].xor3(c[1], key[5]),
+            to[6].xor3(c[2], key[6]),
+            to[7].xor3(c[3], key[7]),
+        ]
+    }
+}
+
+/// Adds the rotated left word to the right one.
+///
+/// # Safety
+/// As for [`Gfni`].
+#[inline(always)]
+unsafe fn rotation<V: Gfni>(mut x: Half<V>, matrices: &HalfMatrices) -> Half<V> {
+    for i in 0..4 {
+        let next = (i + 1) % 4;
+        // SAFETY: the caller's promise.
+        let [same, carry] =
+            unsafe { [x[i].affine(matrices.same[i]), x[next].affine(matrices.carry[next])] };
+        x[4 + i] = x[4 + i].xor3(same, carry);
+    }
+    x
+}
+
+/// Adds the selected bits of the right word to the left one.
+///
+/// # Safety
+/// As for [`Gfni`].
+#[inline(always)]
+unsafe fn back<V: Gfni>(mut x: Half<V>, matrices: &HalfMatrices) -> Half<V> {
+    for i in 0..4 {
+        // SAFETY: the caller's promise.
+        x[i] ^= unsafe { x[4 + i].affine(matrices.back[i]) };
+    }
+    x
+}

@@ -11,14 +11,16 @@ use super::super::layers::{MAX_LAYERS, layer};
 use super::super::linear::Linear;
 use super::super::offsets::{Constants, Offsets};
 use super::super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
+use crate::kernel::Block;
+use crate::vector::matrix;
 
 const PLAIN: Linear = INPUT.inverse();
 
 /// From plain bytes to the inversion's basis.
-pub(super) const ENTER: u64 = INPUT.matrix();
+pub(super) const ENTER: u64 = matrix(INPUT.0);
 
 /// Back to plain bytes.
-pub(super) const LEAVE: u64 = PLAIN.matrix();
+pub(super) const LEAVE: u64 = matrix(PLAIN.0);
 
 const CONSTANTS: [Constants; 2] = [Constants { input: INPUT_CONSTANT, output: OUTPUT_CONSTANT }; 2];
 
@@ -27,14 +29,14 @@ pub(super) const AFTER: [u64; 8] = {
     let mut matrices = [0; 8];
     let mut i = 0;
     while i < 8 {
-        matrices[i] = INPUT.after(TURNS[i]).after(OUTPUT).matrix();
+        matrices[i] = matrix(INPUT.after(TURNS[i]).after(OUTPUT).0);
         i += 1;
     }
     matrices
 };
 
 /// The rotation of s4.
-pub(super) const ROTATE: u64 = INPUT.after(Linear::ROTATE_LEFT).after(PLAIN).matrix();
+pub(super) const ROTATE: u64 = matrix(INPUT.after(Linear::ROTATE_LEFT).after(PLAIN).0);
 
 /// [`super::super::layers::HalfLayer`] as matrices.
 #[derive(Clone, Copy, Default, Zeroize)]
@@ -46,36 +48,39 @@ pub(super) struct HalfMatrices {
 
 /// Constants of one direction.
 #[derive(Zeroize, ZeroizeOnDrop)]
-pub(super) struct Keys {
+pub(in super::super) struct Keys {
     /// Added to blocks on their way in, as they lie in memory.
-    pub(super) first: [u64; 2],
+    pub(super) first: Block,
     /// Bytes of each round, each repeated four times.
     pub(super) rounds: [[u32; 8]; MAX_ROUNDS],
     pub(super) layers: [[HalfMatrices; 2]; MAX_LAYERS],
     /// Added to blocks on their way out.
-    pub(super) last: [u64; 2],
+    pub(super) last: Block,
     pub(super) count: usize,
 }
 
 impl Keys {
     pub(super) fn new(schedule: &Schedule) -> Self {
         let offsets = Offsets::new(schedule, CONSTANTS);
+        let of = |map: Linear| matrix(map.0);
         let mut layers = [[HalfMatrices::default(); 2]; MAX_LAYERS];
         for (index, matrices) in layers[..schedule.rounds / SEGMENT - 1].iter_mut().enumerate() {
             *matrices = layer(schedule, index, [INPUT; 2]).map(|half| HalfMatrices {
-                same: half.same.map(Linear::matrix),
-                carry: half.carry.map(Linear::matrix),
-                back: half.back.map(Linear::matrix),
+                same: half.same.map(of),
+                carry: half.carry.map(of),
+                back: half.back.map(of),
             });
         }
+        // The left half of a block.
+        let left = |word: u64| u128::from(word.swap_bytes()).to_le_bytes();
         let bytes = |word: u64| INPUT.of_each(word).to_be_bytes();
         Self {
-            first: [offsets.first.swap_bytes(), 0],
+            first: left(offsets.first),
             rounds: offsets
                 .rounds
                 .map(|word| bytes(word).map(|byte| u32::from_ne_bytes([byte; 4]))),
             layers,
-            last: [offsets.last.swap_bytes(), 0],
+            last: left(offsets.last),
             count: schedule.rounds,
         }
     }

@@ -4,38 +4,16 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use zeroize::Zeroize;
-
-use super::super::keys::{Keys, XtsKeys};
-use super::super::rounds::{State, rounds};
+use super::super::keys::Quarters;
 use super::super::spec::multiply_mds;
-use super::super::vector::{Vector, split};
-use super::super::wide::{Isa, kernels};
-use super::super::xts as mode;
-use crate::cpu::Tier;
-use crate::kernel::{Block, Buffer, Run};
+use super::super::vector::{Kernel, Planes};
+use crate::isa::Vbmi2;
+use crate::vector::{Gfni, V512, Words, matrix};
 
-/// Proof of AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and GFNI.
-#[derive(Clone, Copy)]
-pub(super) struct Avx512(());
+impl Kernel for Vbmi2 {
+    const NAME: &'static str = "gfni-avx512";
 
-#[derive(Clone, Copy)]
-pub(super) struct V512(__m512i);
-
-/// The values of an S-box, for `vpermb` as four tables of 64.
-#[repr(C, align(64))]
-pub(super) struct Quarters([u8; 256]);
-
-impl Default for Quarters {
-    fn default() -> Self {
-        Self([0; 256])
-    }
-}
-
-impl Zeroize for Quarters {
-    fn zeroize(&mut self) {
-        self.0.zeroize();
-    }
+    type Vector = V512;
 }
 
 /// Looks up each byte of a plane: the low six bits select an entry in every quarter, and the top
@@ -71,26 +49,19 @@ fn look_up(table: &Quarters, x: __m512i) -> __m512i {
     low
 }
 
-/// Products with a constant of the MDS matrix, as a matrix over bits for `vgf2p8affineqb`: byte 7 - i
-/// has the input bits whose sum is output bit i.
-const fn affine(factor: u8) -> i64 {
-    let mut matrix = 0;
-    let mut input = 0;
-    while input < 8 {
-        let product = multiply_mds(factor, 1 << input);
-        let mut output = 0;
-        while output < 8 {
-            let bit = ((product >> output) & 1) as i64;
-            matrix |= bit << (8 * (7 - output) + input);
-            output += 1;
-        }
-        input += 1;
+/// Products with a constant of the MDS matrix, as a matrix over bits.
+const fn times(factor: u8) -> u64 {
+    let mut images = [0; 8];
+    let mut bit = 0;
+    while bit < 8 {
+        images[bit] = multiply_mds(factor, 1 << bit);
+        bit += 1;
     }
-    matrix
+    matrix(images)
 }
 
-const TIMES_5B: i64 = affine(0x5B);
-const TIMES_EF: i64 = affine(0xEF);
+const TIMES_5B: u64 = times(0x5B);
+const TIMES_EF: u64 = times(0xEF);
 
 /// Masks of every second byte and every second pair of bytes.
 const ODD_BYTES: __mmask64 = 0xAAAA_AAAA_AAAA_AAAA;
@@ -138,66 +109,11 @@ unsafe fn transpose_bytes([a, b, c, d]: [V512; 4]) -> [V512; 4] {
     }
 }
 
-impl Vector for V512 {
-    const LANES: usize = 16;
-
+impl Planes for V512 {
     type Table = Quarters;
 
     fn arrange(sbox: &[u8; 256], table: &mut Quarters) {
         table.0 = *sbox;
-    }
-
-    #[inline(always)]
-    unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_loadu_si512(from.cast()) })
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut u8) {
-        // SAFETY: the trait's contract.
-        unsafe { _mm512_storeu_si512(to.cast(), self.0) }
-    }
-
-    #[inline(always)]
-    unsafe fn splat(word: u32) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_set1_epi32(word.cast_signed()) })
-    }
-
-    instructions! {
-        add = _mm512_add_epi32;
-        xor = _mm512_xor_si512;
-    }
-
-    #[inline(always)]
-    unsafe fn xor3(self, b: Self, c: Self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_ternarylogic_epi32::<0x96>(self.0, b.0, c.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn rotate_left(self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_rol_epi32::<1>(self.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn rotate_right(self) -> Self {
-        // SAFETY: the trait's contract.
-        Self(unsafe { _mm512_ror_epi32::<1>(self.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn transpose([a, b, c, d]: [Self; 4]) -> [Self; 4] {
-        // SAFETY: the trait's contract.
-        unsafe {
-            let (ab, cd) = (_mm512_unpacklo_epi32(a.0, b.0), _mm512_unpacklo_epi32(c.0, d.0));
-            let (low, next) = (_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
-            let (ab, cd) = (_mm512_unpackhi_epi32(a.0, b.0), _mm512_unpackhi_epi32(c.0, d.0));
-            let (third, last) = (_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
-            [Self(low), Self(next), Self(third), Self(last)]
-        }
     }
 
     #[inline(always)]
@@ -236,70 +152,19 @@ impl Vector for V512 {
     }
 
     #[inline(always)]
-    unsafe fn first_masks(tweak: &Block) -> [Self; 4] {
-        let [a, b, c, d] = split(tweak);
+    unsafe fn times_power([a, b, c, d]: [Self; 4], up: Self) -> [Self; 4] {
         // SAFETY: the trait's contract.
         unsafe {
-            let tweak = [Self::splat(a), Self::splat(b), Self::splat(c), Self::splat(d)];
-            let up = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-            times_power(tweak, up)
+            // The carry times x^7 + x^2 + x + 1, to which x^128 reduces, still fits a word.
+            let carry = Self(_mm512_shldv_epi32(_mm512_setzero_si512(), d.0, up.0));
+            let reduced = carry.xor3(carry.shift_left::<1>(), carry.shift_left::<2>());
+            let low = Self(_mm512_sllv_epi32(a.0, up.0));
+            [
+                low.xor3(reduced, carry.shift_left::<7>()),
+                Self(_mm512_shldv_epi32(b.0, a.0, up.0)),
+                Self(_mm512_shldv_epi32(c.0, b.0, up.0)),
+                Self(_mm512_shldv_epi32(d.0, c.0, up.0)),
+            ]
         }
     }
-
-    #[inline(always)]
-    unsafe fn next_masks(masks: [Self; 4]) -> [Self; 4] {
-        // SAFETY: the trait's contract.
-        unsafe { times_power(masks, _mm512_set1_epi32(16)) }
-    }
 }
-
-impl V512 {
-    /// Each byte times a bit matrix.
-    ///
-    /// # Safety
-    /// As for [`Vector`].
-    #[inline(always)]
-    unsafe fn affine(self, matrix: i64) -> Self {
-        // SAFETY: the caller's promise.
-        Self(unsafe { _mm512_gf2p8affine_epi64_epi8::<0>(self.0, _mm512_set1_epi64(matrix)) })
-    }
-}
-
-/// Multiplies each block by x to the power in `up`, at most 16.
-///
-/// # Safety
-/// As for [`Vector`].
-#[inline(always)]
-unsafe fn times_power([a, b, c, d]: [V512; 4], up: __m512i) -> [V512; 4] {
-    // SAFETY: the caller's promise.
-    unsafe {
-        // The carry times x^7 + x^2 + x + 1, to which x^128 reduces, still fits a word.
-        let carry = V512(_mm512_shldv_epi32(_mm512_setzero_si512(), d.0, up));
-        let shifted = V512(_mm512_slli_epi32::<1>(carry.0));
-        let reduced = carry.xor3(shifted, V512(_mm512_slli_epi32::<2>(carry.0)));
-        let low = V512(_mm512_sllv_epi32(a.0, up));
-        [
-            low.xor3(reduced, V512(_mm512_slli_epi32::<7>(carry.0))),
-            V512(_mm512_shldv_epi32(b.0, a.0, up)),
-            V512(_mm512_shldv_epi32(c.0, b.0, up)),
-            V512(_mm512_shldv_epi32(d.0, c.0, up)),
-        ]
-    }
-}
-
-kernels!(
-    Avx512,
-    V512,
-    "gfni-avx512",
-    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,gfni",
-    |tier| {
-        tier >= Tier::Avx512
-            && is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("gfni")
-    }
-);

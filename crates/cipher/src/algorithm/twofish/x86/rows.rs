@@ -13,9 +13,9 @@ use std::arch::x86_64::__m256i;
 use zeroize::Zeroize;
 
 /// The tables of an S-box, in the order of [`look_up`]: four for each index, each in both lanes.
-#[derive(Default)]
+#[derive(Default, Zeroize)]
 #[repr(C, align(64))]
-pub(super) struct Rows([[[[u8; 16]; 2]; 4]; 4]);
+pub(in super::super) struct Rows([[[[u8; 16]; 2]; 4]; 4]);
 
 impl Rows {
     /// Fills the tables from the S-box's 256 values.
@@ -27,12 +27,6 @@ impl Rows {
                 tables[column].iter_mut().for_each(|lane| lane[low] = sum);
             }
         }
-    }
-}
-
-impl Zeroize for Rows {
-    fn zeroize(&mut self) {
-        self.0.zeroize();
     }
 }
 

@@ -1,20 +1,18 @@
-//! Round keys as the vector kernels load them: each key repeated over 512 bits.
+//! Round keys as the vector kernels load them: each key repeated over the widest vector.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::super::schedule::{MAX_ROUND_KEYS, Schedule};
+use super::schedule::{MAX_ROUND_KEYS, Schedule};
 use crate::kernel::Block;
 
-/// One round key repeated four times, so that a vector of any width can load it whole.
-#[derive(Clone, Copy, Default)]
-#[repr(C, align(64))]
-pub(super) struct WideKey(pub(super) [Block; 4]);
+/// Blocks of the widest vector.
+const MOST: usize = if cfg!(target_arch = "x86_64") { 4 } else { 1 };
 
-impl Zeroize for WideKey {
-    fn zeroize(&mut self) {
-        self.0.zeroize();
-    }
-}
+/// One round key repeated, so that a vector of any width can load it whole.
+#[derive(Clone, Copy, Default, Zeroize)]
+#[cfg_attr(target_arch = "x86_64", repr(C, align(64)))]
+#[cfg_attr(target_arch = "aarch64", repr(C, align(16)))]
+pub(super) struct WideKey(pub(super) [Block; MOST]);
 
 /// Round keys in the order of use.
 pub(super) type RoundKeys = [WideKey; MAX_ROUND_KEYS];
@@ -43,10 +41,10 @@ impl BlockKeys {
         let last = schedule.rounds();
         self.rounds = last;
         for (round, key) in schedule.keys().iter().enumerate() {
-            self.encrypt[round] = WideKey([*key; 4]);
+            self.encrypt[round] = WideKey([*key; MOST]);
             let inner = round != 0 && round != last;
             let inverse = if inner { inv_mix_columns(key) } else { *key };
-            self.decrypt[last - round] = WideKey([inverse; 4]);
+            self.decrypt[last - round] = WideKey([inverse; MOST]);
         }
     }
 }
@@ -59,17 +57,15 @@ pub(super) struct XtsKeys {
 }
 
 impl XtsKeys {
-    /// Expands two keys of 16, 24 or 32 bytes; `None` if their lengths differ.
-    pub(super) fn new(data_key: &[u8], tweak_key: &[u8]) -> Option<Box<Self>> {
-        if data_key.len() != tweak_key.len() {
-            return None;
-        }
+    /// Expands two keys of the same length: 16, 24 or 32 bytes.
+    pub(super) fn new(data_key: &[u8], tweak_key: &[u8]) -> Box<Self> {
+        assert_eq!(data_key.len(), tweak_key.len(), "both keys have as many rounds");
         let mut keys = Box::new(Self { data: BlockKeys::default(), tweak: RoundKeys::default() });
         keys.data.expand(data_key);
         for (round, key) in Schedule::new(tweak_key).keys().iter().enumerate() {
-            keys.tweak[round] = WideKey([*key; 4]);
+            keys.tweak[round] = WideKey([*key; MOST]);
         }
-        Some(keys)
+        keys
     }
 }
 

@@ -1,0 +1,168 @@
+//! Vectors: what the kernels of several algorithms do with registers of 16, 32 or 64 bytes.
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod bytes;
+#[cfg(target_arch = "x86_64")]
+mod gfni;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use std::ops::{BitAnd, BitOr, BitXor, BitXorAssign};
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) use bytes::{Bytes, Table, transpose_bytes};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use gfni::{Gfni, matrix};
+#[cfg(target_arch = "aarch64")]
+pub(crate) use neon::V128;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86::{V128, V256, V512};
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::kernel::{BLOCK, Block};
+
+/// 32-bit words side by side, or one alone.
+///
+/// The operations are safe although most need more than the baseline's instructions: a vector comes only from functions whose
+/// callers guarantee its instruction set, so a value proves it.
+pub(crate) trait Words:
+    Copy + BitXor<Output = Self> + BitXorAssign + BitAnd<Output = Self> + BitOr<Output = Self>
+{
+    /// The bits of `self` that are not in `other`.
+    fn and_not(self, other: Self) -> Self;
+
+    /// The sum of each word, modulo 2^32.
+    fn add(self, other: Self) -> Self;
+
+    /// Each word shifted left.
+    fn shift_left<const BITS: i32>(self) -> Self;
+
+    /// Each word rotated left by `LEFT`; `RIGHT` must be `32 - LEFT`.
+    fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self;
+
+    /// a + b in GF(2).
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    /// a + b + c in GF(2), in one instruction if the set has it.
+    #[inline(always)]
+    fn xor3(self, b: Self, c: Self) -> Self {
+        self ^ b ^ c
+    }
+}
+
+impl Words for u32 {
+    #[inline(always)]
+    fn and_not(self, other: Self) -> Self {
+        self & !other
+    }
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    fn shift_left<const BITS: i32>(self) -> Self {
+        self << BITS
+    }
+
+    #[inline(always)]
+    fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
+        self << LEFT | self >> RIGHT
+    }
+}
+
+/// A register of one or more lanes of 16 bytes.
+///
+/// # Safety
+/// Every unsafe function may use the whole instruction set of the implementing type. Call it only inside a function that
+/// enables that set by `target_feature`, after a check that the CPU has it.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) trait Vector: Words + Send + Sync + 'static {
+    /// Lanes of 16 bytes.
+    const LANES: usize;
+    /// Bytes of the vector.
+    const BYTES: usize = BLOCK * Self::LANES;
+
+    /// Reads a vector; `from` must be valid for reads of its size.
+    unsafe fn load(from: *const u8) -> Self;
+    /// Writes a vector; `to` must be valid for writes of its size.
+    unsafe fn store(self, to: *mut u8);
+    /// A block in every lane.
+    unsafe fn lanes(block: &Block) -> Self;
+    /// One word everywhere.
+    unsafe fn splat(word: u32) -> Self;
+
+    /// Transposes the words of four vectors within each lane: word `i` of vector `j` and word `j` of vector `i` swap places.
+    fn transpose(vectors: [Self; 4]) -> [Self; 4];
+    /// The bytes of the lower halves of each lane in turn, those of `self` first.
+    fn interleave_low(self, other: Self) -> Self;
+    /// Likewise of the upper halves.
+    fn interleave_high(self, other: Self) -> Self;
+}
+
+/// Aligns the stack frame of the calling function to a cache line.
+///
+/// The compiler aligns frames to only 16 bytes, even if vectors are spilled to them. Half of the
+/// accesses to those vectors would then cross a cache line, which can halve the speed of a kernel.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+pub(crate) fn align_frame() {
+    #[repr(align(64))]
+    struct Anchor(std::mem::MaybeUninit<[u8; 64]>);
+    let anchor = Anchor(std::mem::MaybeUninit::uninit());
+    let start = anchor.0.as_ptr();
+    // SAFETY: the assembly is empty; it only forces the object to exist.
+    unsafe {
+        std::arch::asm!("/* {0} */", in(reg) start, options(readonly, nostack, preserves_flags));
+    }
+}
+
+/// Operators, each one instruction.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! operators {
+    ($vector:ident, $xor:ident, $and:ident, $or:ident) => {
+        operators!(@ $vector, BitXor, bitxor, $xor);
+        operators!(@ $vector, BitAnd, bitand, $and);
+        operators!(@ $vector, BitOr, bitor, $or);
+
+        impl std::ops::BitXorAssign for $vector {
+            #[inline(always)]
+            fn bitxor_assign(&mut self, other: Self) {
+                *self = *self ^ other;
+            }
+        }
+    };
+    (@ $vector:ident, $operator:ident, $method:ident, $instruction:ident) => {
+        impl std::ops::$operator for $vector {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                // SAFETY: the values prove the instruction set.
+                Self(unsafe { $instruction(self.0, other.0) })
+            }
+        }
+    };
+}
+
+/// Methods, each one instruction with two operands of type `self.0`.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! instructions {
+    ($($method:ident = $instruction:ident;)*) => {
+        $(
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                // SAFETY: the values prove the instruction set.
+                Self(unsafe { $instruction(self.0, other.0) })
+            }
+        )*
+    };
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use {instructions, operators};
