@@ -1,6 +1,6 @@
 //! BLAKE2s-256 over lanes (RFC 7693), unkeyed and under HMAC, as VeraCrypt uses it.
 
-use super::chain::{Chain, Costs, hash_of_chain, kernels_32};
+use super::chain::{Chain, Costs, hash_of_chain, kernels};
 use super::lanes::Lanes;
 use super::{Hash, Kernel};
 use crate::cpu::Tier;
@@ -61,7 +61,7 @@ impl Chain<8> for Blake2s {
     where
         Self: Hash,
     {
-        kernels_32(tier, &Costs { one: 258, avx2: 469, avx512vl: 331, avx512: 424 })
+        kernels(tier, &Costs { one: 258, avx2: 469, avx512vl: 331, avx512: 424 })
     }
 }
 

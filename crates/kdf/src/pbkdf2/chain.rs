@@ -31,8 +31,18 @@ pub(crate) trait Chain<const N: usize>: 'static {
         Self: Hash;
 }
 
-/// A word of a chaining hash, in its byte order.
-pub(crate) trait Word: Copy + Default + Zeroize + Send + Sync + 'static {
+/// A word of a chaining hash, in its byte order, and its vectors on x86: AVX2, and AVX-512 in 256 and 512 bits.
+pub(crate) trait Word: Lanes<Word = Self> + Zeroize + Send + Sync + 'static {
+    #[cfg(target_arch = "x86_64")]
+    type Avx2: Lanes<Word = Self>;
+    #[cfg(target_arch = "x86_64")]
+    type Avx512Vl: Lanes<Word = Self>;
+    #[cfg(target_arch = "x86_64")]
+    type Avx512: Lanes<Word = Self>;
+    /// Names of the kernels on these vectors.
+    #[cfg(target_arch = "x86_64")]
+    const NAMES: [&'static str; 3];
+
     /// Reads a word from bytes in the given order.
     fn read(bytes: &[u8], big_endian: bool) -> Self;
     /// Writes a word to bytes in the given order.
@@ -40,8 +50,17 @@ pub(crate) trait Word: Copy + Default + Zeroize + Send + Sync + 'static {
 }
 
 macro_rules! word {
-    ($word:ty) => {
+    ($word:ty, $avx2:ident, $avx512vl:ident, $avx512:ident, $names:expr) => {
         impl Word for $word {
+            #[cfg(target_arch = "x86_64")]
+            type Avx2 = super::lanes::x86::$avx2;
+            #[cfg(target_arch = "x86_64")]
+            type Avx512Vl = super::lanes::x86::$avx512vl;
+            #[cfg(target_arch = "x86_64")]
+            type Avx512 = super::lanes::x86::$avx512;
+            #[cfg(target_arch = "x86_64")]
+            const NAMES: [&'static str; 3] = $names;
+
             fn read(bytes: &[u8], big_endian: bool) -> Self {
                 let mut word = [0; size_of::<$word>()];
                 word.copy_from_slice(bytes);
@@ -56,8 +75,8 @@ macro_rules! word {
     };
 }
 
-word!(u32);
-word!(u64);
+word!(u32, Avx2x8, Avx512x8, Avx512x16, ["avx2-x8", "avx512vl-x8", "avx512-x16"]);
+word!(u64, Avx2x4, Avx512x4, Avx512Wide, ["avx2-x4", "avx512vl-x4", "avx512-x8"]);
 
 /// Implements [`Hash`] for a [`Chain`].
 macro_rules! hash_of_chain {
@@ -164,41 +183,29 @@ unsafe fn scatter<V: Lanes, const N: usize>(vectors: &[V; N], states: &mut [[V::
     }
 }
 
-/// Defines a function of the type of [`Kernel`]'s `run`, for one vector under its instruction set.
+/// Defines a function of the type of [`Kernel`]'s `run`, for any vector of an instruction set.
 macro_rules! kernel {
-    ($name:ident, $vector:ty $(, $features:literal)?) => {
+    ($name:ident $(, $features:literal)?) => {
         /// # Safety
         /// The CPU must have the instruction set of the vector.
         $(#[target_feature(enable = $features)])?
-        pub(super) unsafe fn $name<H, const N: usize>(keys: &Keys<H>, blocks: Blocks<'_, H>, iterations: u32)
+        unsafe fn $name<H, V, const N: usize>(keys: &Keys<H>, blocks: Blocks<'_, H>, iterations: u32)
         where
-            H: Chain<N, Word = <$vector as Lanes>::Word>
-                + Hash<State = [<$vector as Lanes>::Word; N], Mid = [<$vector as Lanes>::Word; N]>,
+            H: Chain<N, Word = V::Word> + Hash<State = [V::Word; N], Mid = [V::Word; N]>,
+            V: Lanes,
         {
             // SAFETY: this function enables the vector's instruction set, and the caller guarantees
             // that the CPU has it.
-            unsafe { iterate::<H, $vector, N>(keys, blocks, iterations) }
+            unsafe { iterate::<H, V, N>(keys, blocks, iterations) }
         }
     };
 }
 
-kernel!(one_32, u32);
-kernel!(one_64, u64);
-
+kernel!(one);
 #[cfg(target_arch = "x86_64")]
-pub(super) mod x86 {
-    //! The vectors of x86 under their instruction sets.
-
-    use super::super::lanes::x86::{Avx2x4, Avx2x8, Avx512Wide, Avx512x4, Avx512x8, Avx512x16};
-    use super::*;
-
-    kernel!(avx2_x8, Avx2x8, "avx2");
-    kernel!(avx2_x4, Avx2x4, "avx2");
-    kernel!(avx512_x8, Avx512x8, "avx512f,avx512bw,avx512dq,avx512vl");
-    kernel!(avx512_x4, Avx512x4, "avx512f,avx512bw,avx512dq,avx512vl");
-    kernel!(avx512_x16, Avx512x16, "avx512f,avx512bw,avx512dq,avx512vl");
-    kernel!(avx512_wide, Avx512Wide, "avx512f,avx512bw,avx512dq,avx512vl");
-}
+kernel!(avx2, "avx2");
+#[cfg(target_arch = "x86_64")]
+kernel!(avx512, "avx512f,avx512bw,avx512dq,avx512vl");
 
 /// Cost of an iteration on each of a hash's vectors; see [`Kernel::cost`].
 #[cfg_attr(
@@ -212,52 +219,37 @@ pub(super) struct Costs {
     pub(super) avx512: u32,
 }
 
-/// The kernels over [`Lanes`] for a hash of 32-bit words.
+/// The kernels over [`Lanes`].
 #[cfg_attr(
     not(target_arch = "x86_64"),
     expect(unused_mut, unused_variables, reason = "vectors have kernels on x86 only")
 )]
-pub(super) fn kernels_32<H, const N: usize>(tier: Tier, costs: &Costs) -> Vec<Kernel<H>>
+pub(super) fn kernels<H, W: Word, const N: usize>(tier: Tier, costs: &Costs) -> Vec<Kernel<H>>
 where
-    H: Chain<N, Word = u32> + Hash<State = [u32; N], Mid = [u32; N]>,
+    H: Chain<N, Word = W> + Hash<State = [W; N], Mid = [W; N]>,
 {
-    let mut kernels = vec![Kernel { name: "soft", lanes: 1, cost: costs.one, run: one_32::<H, N> }];
+    let mut kernels = vec![Kernel { name: "soft", lanes: 1, cost: costs.one, run: one::<H, W, N> }];
     #[cfg(target_arch = "x86_64")]
-    {
-        if tier.allows(Tier::Avx512) {
-            let run = x86::avx512_x8::<H, N>;
-            kernels.push(Kernel { name: "avx512vl-x8", lanes: 8, cost: costs.avx512vl, run });
-            let run = x86::avx512_x16::<H, N>;
-            kernels.push(Kernel { name: "avx512-x16", lanes: 16, cost: costs.avx512, run });
-        } else if tier.allows(Tier::Avx2) {
-            let run = x86::avx2_x8::<H, N>;
-            kernels.push(Kernel { name: "avx2-x8", lanes: 8, cost: costs.avx2, run });
-        }
-    }
-    kernels
-}
-
-/// The kernels over [`Lanes`] for a hash of 64-bit words.
-#[cfg_attr(
-    not(target_arch = "x86_64"),
-    expect(unused_mut, unused_variables, reason = "vectors have kernels on x86 only")
-)]
-pub(super) fn kernels_64<H, const N: usize>(tier: Tier, costs: &Costs) -> Vec<Kernel<H>>
-where
-    H: Chain<N, Word = u64> + Hash<State = [u64; N], Mid = [u64; N]>,
-{
-    let mut kernels = vec![Kernel { name: "soft", lanes: 1, cost: costs.one, run: one_64::<H, N> }];
-    #[cfg(target_arch = "x86_64")]
-    {
-        if tier.allows(Tier::Avx512) {
-            let run = x86::avx512_x4::<H, N>;
-            kernels.push(Kernel { name: "avx512vl-x4", lanes: 4, cost: costs.avx512vl, run });
-            let run = x86::avx512_wide::<H, N>;
-            kernels.push(Kernel { name: "avx512-x8", lanes: 8, cost: costs.avx512, run });
-        } else if tier.allows(Tier::Avx2) {
-            let run = x86::avx2_x4::<H, N>;
-            kernels.push(Kernel { name: "avx2-x4", lanes: 4, cost: costs.avx2, run });
-        }
+    if tier.allows(Tier::Avx512) {
+        kernels.push(Kernel {
+            name: W::NAMES[1],
+            lanes: W::Avx512Vl::LANES,
+            cost: costs.avx512vl,
+            run: avx512::<H, W::Avx512Vl, N>,
+        });
+        kernels.push(Kernel {
+            name: W::NAMES[2],
+            lanes: W::Avx512::LANES,
+            cost: costs.avx512,
+            run: avx512::<H, W::Avx512, N>,
+        });
+    } else if tier.allows(Tier::Avx2) {
+        kernels.push(Kernel {
+            name: W::NAMES[0],
+            lanes: W::Avx2::LANES,
+            cost: costs.avx2,
+            run: avx2::<H, W::Avx2, N>,
+        });
     }
     kernels
 }

@@ -11,8 +11,11 @@ pub(crate) mod plain;
 mod plan;
 pub(crate) mod ripemd160;
 pub(crate) mod sha1;
+mod sha2;
 pub(crate) mod sha256;
 pub(crate) mod sha512;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod streams;
 pub(crate) mod streebog;
 pub(crate) mod whirlpool;
 mod wide;

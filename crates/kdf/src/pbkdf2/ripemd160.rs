@@ -1,6 +1,6 @@
 //! RIPEMD-160 over lanes (Dobbertin, Bosselaers, Preneel: "RIPEMD-160, a strengthened version of RIPEMD", 1996).
 
-use super::chain::{Chain, Costs, hash_of_chain, kernels_32};
+use super::chain::{Chain, Costs, hash_of_chain, kernels};
 use super::lanes::Lanes;
 use super::{Hash, Kernel};
 use crate::cpu::Tier;
@@ -90,7 +90,7 @@ impl Chain<5> for Ripemd160 {
     where
         Self: Hash,
     {
-        kernels_32(tier, &Costs { one: 383, avx2: 508, avx512vl: 302, avx512: 392 })
+        kernels(tier, &Costs { one: 383, avx2: 508, avx512vl: 302, avx512: 392 })
     }
 }
 

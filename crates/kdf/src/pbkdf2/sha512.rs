@@ -5,8 +5,9 @@ mod ce;
 
 use zeroize::Zeroizing;
 
-use super::chain::{Chain, Costs, hash_of_chain, kernels_64};
+use super::chain::{Chain, Costs, hash_of_chain, kernels};
 use super::lanes::Lanes;
+use super::sha2::{first, step, steps};
 use super::{Blocks, Hash, Kernel, Keys};
 use crate::cpu::Tier;
 
@@ -77,7 +78,7 @@ impl Chain<8> for Sha512 {
         Self: Hash,
     {
         let mut kernels =
-            kernels_64(tier, &Costs { one: 650, avx2: 1070, avx512vl: 680, avx512: 855 });
+            kernels(tier, &Costs { one: 650, avx2: 1070, avx512vl: 680, avx512: 855 });
         #[cfg(target_arch = "aarch64")]
         kernels.extend(ce::kernels(tier));
         // For a single block, the crate's compression function is a tenth faster.
@@ -112,37 +113,9 @@ fn iterate_crate(keys: &Keys<Sha512>, blocks: Blocks<'_, Sha512>, iterations: u3
     }
 }
 
-/// One step; the eight variables rotate by renaming.
-macro_rules! step {
-    ($a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident, $word:expr, $round:expr) => {
-        let s1 = $e.ror(14).xor3($e.ror(18), $e.ror(41));
-        // The sums are ordered so that only the last addition waits for the previous step.
-        let t = $h.add($word.add(V::splat($round))).add($e.choose($f, $g)).pin().add(s1);
-        let s0 = $a.ror(28).xor3($a.ror(34), $a.ror(39));
-        $h = $a.majority($b, $c).add(s0).pin().add(t);
-        $d = $d.add(t);
-    };
-}
-
-/// Sixteen steps, starting at an index of the round constants, with the words of the message as they are
-/// (`first`) or with the next ones of the schedule (`next`), each made right before its step: its shifts
-/// then fill gaps between those of the steps.
-macro_rules! steps {
-    ($word:ident $w:ident, $round:expr, $($v:ident)+) => {
-        steps!(@ $word $w, $round, 0, $($v)+);
-        steps!(@ $word $w, $round, 8, $($v)+);
-    };
-    (@ $word:ident $w:ident, $round:expr, $i:literal, $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident) => {
-        step!($a $b $c $d $e $f $g $h, $word(&mut $w, $i), ROUNDS[$round + $i]);
-        step!($h $a $b $c $d $e $f $g, $word(&mut $w, $i + 1), ROUNDS[$round + $i + 1]);
-        step!($g $h $a $b $c $d $e $f, $word(&mut $w, $i + 2), ROUNDS[$round + $i + 2]);
-        step!($f $g $h $a $b $c $d $e, $word(&mut $w, $i + 3), ROUNDS[$round + $i + 3]);
-        step!($e $f $g $h $a $b $c $d, $word(&mut $w, $i + 4), ROUNDS[$round + $i + 4]);
-        step!($d $e $f $g $h $a $b $c, $word(&mut $w, $i + 5), ROUNDS[$round + $i + 5]);
-        step!($c $d $e $f $g $h $a $b, $word(&mut $w, $i + 6), ROUNDS[$round + $i + 6]);
-        step!($b $c $d $e $f $g $h $a, $word(&mut $w, $i + 7), ROUNDS[$round + $i + 7]);
-    };
-}
+/// Rotations of the sums over e and over a in a step.
+const SUM_1: [u32; 3] = [14, 18, 41];
+const SUM_0: [u32; 3] = [28, 34, 39];
 
 /// The compression function.
 ///
@@ -164,16 +137,8 @@ unsafe fn compress<V: Lanes<Word = u64>>(state: &[V; 8], mut w: [V; 16]) -> [V; 
     }
 }
 
-/// A word of the message.
-///
-/// # Safety
-/// As for the methods of `V`.
-#[inline(always)]
-unsafe fn first<V: Lanes<Word = u64>>(w: &mut [V; 16], i: usize) -> V {
-    w[i]
-}
-
-/// The word of the schedule that takes the place of the one sixteen steps before.
+/// The word of the schedule that takes the place of the one sixteen steps before, made right before its step: its shifts then
+/// fill gaps between those of the steps.
 ///
 /// # Safety
 /// As for the methods of `V`.

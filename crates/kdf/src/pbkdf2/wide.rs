@@ -4,33 +4,71 @@
 //! these two hashes does. On a machine shared with an attacker they do not protect against cache
 //! timing. The kernels for x86 have no such lookups.
 
-use super::{Blocks, Hash, Keys};
+use digest::Digest;
+use zeroize::Zeroize;
+
+use super::{Blocks, Hash, Kernel, Keys};
+use crate::cpu::Tier;
 
 /// A 512-bit state: eight words, little-endian.
 pub(super) type State = [u64; 8];
 
-/// Reads a state.
-pub(super) fn decode(bytes: &[u8]) -> State {
-    let mut words = [0; 8];
-    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
-        let mut buffer = [0; 8];
-        buffer.copy_from_slice(bytes);
-        *word = u64::from_le_bytes(buffer);
-    }
-    words
-}
+/// A hash of this kind.
+pub(crate) trait Wide: Sized + 'static {
+    /// The complete hash, from an external crate.
+    type Digest: Digest;
+    /// The state after one absorbed block.
+    type Mid: Copy + Zeroize + Send + Sync;
+    /// See [`Kernel::cost`]; that of the portable kernel.
+    const COST: u32;
 
-/// Writes a state.
-pub(super) fn encode(state: &State, bytes: &mut [u8]) {
-    for (word, bytes) in state.iter().zip(bytes.chunks_exact_mut(8)) {
-        bytes.copy_from_slice(&word.to_le_bytes());
-    }
-}
-
-/// A hash of this kind, in portable Rust.
-pub(super) trait Wide: Hash<State = State> {
+    /// The state after absorbing one block.
+    fn absorb(block: &State) -> Self::Mid;
     /// The digest of one absorbed block and a message as long as a digest.
     fn finish(mid: &Self::Mid, digest: &State) -> State;
+    /// The kernels with GFNI.
+    #[cfg(target_arch = "x86_64")]
+    fn gfni() -> Vec<Kernel<Self>>;
+    /// The kernel with AVX2.
+    #[cfg(target_arch = "x86_64")]
+    fn avx2() -> Kernel<Self>;
+}
+
+impl<H: Wide> Hash for H {
+    type Digest = H::Digest;
+    type State = State;
+    type Mid = H::Mid;
+    const BLOCK: usize = 64;
+    const DIGEST: usize = 64;
+
+    fn midstate(block: &[u8]) -> H::Mid {
+        H::absorb(&Self::decode(block))
+    }
+
+    fn decode(digest: &[u8]) -> State {
+        let mut words = [0; 8];
+        for (word, bytes) in words.iter_mut().zip(digest.as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        words
+    }
+
+    fn encode(state: &State, digest: &mut [u8]) {
+        for (word, bytes) in state.iter().zip(digest.as_chunks_mut().0) {
+            *bytes = word.to_le_bytes();
+        }
+    }
+
+    fn kernels(tier: Tier) -> Vec<Kernel<Self>> {
+        #[cfg(target_arch = "x86_64")]
+        if gfni::is_there(tier) {
+            return H::gfni();
+        } else if tier.allows(Tier::Avx2) {
+            return vec![H::avx2()];
+        }
+        let _ = tier;
+        vec![Kernel { name: "soft", lanes: 1, cost: H::COST, run: iterate }]
+    }
 }
 
 /// The iterations in portable Rust, one block.

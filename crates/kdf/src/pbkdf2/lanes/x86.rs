@@ -7,22 +7,22 @@ use super::{Lanes, MOST};
 
 /// 8 words of 32 bits with AVX2.
 #[derive(Clone, Copy)]
-pub(in crate::pbkdf2) struct Avx2x8(__m256i);
+pub(crate) struct Avx2x8(__m256i);
 /// 4 words of 64 bits with AVX2.
 #[derive(Clone, Copy)]
-pub(in crate::pbkdf2) struct Avx2x4(__m256i);
+pub(crate) struct Avx2x4(__m256i);
 /// 8 words of 32 bits with AVX-512F and VL, for their rotations and three-way logic.
 #[derive(Clone, Copy)]
-pub(in crate::pbkdf2) struct Avx512x8(__m256i);
+pub(crate) struct Avx512x8(__m256i);
 /// 4 words of 64 bits with AVX-512F and VL.
 #[derive(Clone, Copy)]
-pub(in crate::pbkdf2) struct Avx512x4(__m256i);
+pub(crate) struct Avx512x4(__m256i);
 /// 16 words of 32 bits with AVX-512F.
 #[derive(Clone, Copy)]
-pub(in crate::pbkdf2) struct Avx512x16(__m512i);
+pub(crate) struct Avx512x16(__m512i);
 /// 8 words of 64 bits with AVX-512F.
 #[derive(Clone, Copy)]
-pub(in crate::pbkdf2) struct Avx512Wide(__m512i);
+pub(crate) struct Avx512Wide(__m512i);
 
 #[inline]
 #[target_feature(enable = "avx")]

@@ -4,7 +4,7 @@
 #[cfg(target_arch = "x86_64")]
 mod ni;
 
-use super::chain::{Chain, Costs, hash_of_chain, kernels_32};
+use super::chain::{Chain, Costs, hash_of_chain, kernels};
 use super::lanes::Lanes;
 use super::{Hash, Kernel};
 use crate::cpu::Tier;
@@ -48,7 +48,7 @@ impl Chain<5> for Sha1 {
     where
         Self: Hash,
     {
-        let kernels = kernels_32(tier, &Costs { one: 216, avx2: 388, avx512vl: 225, avx512: 307 });
+        let kernels = kernels(tier, &Costs { one: 216, avx2: 388, avx512vl: 225, avx512: 307 });
         #[cfg(target_arch = "x86_64")]
         let kernels = kernels.into_iter().chain(ni::kernels(tier)).collect();
         kernels

@@ -6,7 +6,8 @@ use std::arch::x86_64::*;
 
 use super::{LENGTH, Sha1};
 use crate::cpu::Tier;
-use crate::pbkdf2::{Blocks, Kernel, Keys};
+use crate::pbkdf2::Kernel;
+use crate::pbkdf2::streams::streams;
 
 /// Kernels for 1 to 4 streams.
 pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha1>> {
@@ -23,54 +24,26 @@ pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha1>> {
 
 /// A state or digest: words a to d with a in the highest place, and e in the highest place of a
 /// second vector.
-#[derive(Clone, Copy)]
-struct State {
-    abcd: __m128i,
-    e: __m128i,
-}
+type State = [__m128i; 2];
 
-/// # Safety
-/// The CPU must have SSE4.1, SSSE3 and the SHA extensions.
-#[target_feature(enable = "sha,sse4.1,ssse3")]
-unsafe fn iterate<const L: usize>(keys: &Keys<Sha1>, blocks: Blocks<'_, Sha1>, iterations: u32) {
-    let inner = load(&keys.inner);
-    let outer = load(&keys.outer);
-    // Streams without a block repeat the first.
-    let stream = |i: usize| if i < blocks.last.len() { i } else { 0 };
-    let mut last: [State; L] = std::array::from_fn(|i| load(&blocks.last[stream(i)]));
-    let mut sum: [State; L] = std::array::from_fn(|i| load(&blocks.sum[stream(i)]));
-    for _ in 0..iterations {
-        last = finish(outer, finish(inner, last));
-        for i in 0..L {
-            sum[i].abcd = _mm_xor_si128(sum[i].abcd, last[i].abcd);
-            sum[i].e = _mm_xor_si128(sum[i].e, last[i].e);
-        }
-    }
-    for (i, (to_last, to_sum)) in blocks.last.iter_mut().zip(blocks.sum).enumerate() {
-        store(last[i], to_last);
-        store(sum[i], to_sum);
-    }
-}
+streams!(Sha1, "sha,sse4.1,ssse3", _mm_xor_si128);
 
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
 fn load(&[a, b, c, d, e]: &[u32; 5]) -> State {
-    State {
-        abcd: _mm_set_epi32(a as i32, b as i32, c as i32, d as i32),
-        e: _mm_set_epi32(e as i32, 0, 0, 0),
-    }
+    [_mm_set_epi32(a as i32, b as i32, c as i32, d as i32), _mm_set_epi32(e as i32, 0, 0, 0)]
 }
 
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
-fn store(state: State, words: &mut [u32; 5]) {
+fn store([abcd, e]: State, words: &mut [u32; 5]) {
     let word = |word: i32| word as u32;
     *words = [
-        word(_mm_extract_epi32::<3>(state.abcd)),
-        word(_mm_extract_epi32::<2>(state.abcd)),
-        word(_mm_extract_epi32::<1>(state.abcd)),
-        word(_mm_extract_epi32::<0>(state.abcd)),
-        word(_mm_extract_epi32::<3>(state.e)),
+        word(_mm_extract_epi32::<3>(abcd)),
+        word(_mm_extract_epi32::<2>(abcd)),
+        word(_mm_extract_epi32::<1>(abcd)),
+        word(_mm_extract_epi32::<0>(abcd)),
+        word(_mm_extract_epi32::<3>(e)),
     ];
 }
 
@@ -81,14 +54,14 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
     let zero = _mm_setzero_si128();
     let one = _mm_set_epi32(0, i32::MIN, 0, 0);
     let length = _mm_set_epi32(0, 0, 0, LENGTH as i32);
-    let mut abcd = [mid.abcd; L];
+    let mut abcd = [mid[0]; L];
     // The next e derives from the a of four steps before, so the whole vector is kept.
-    let mut before = [mid.e; L];
+    let mut before = [mid[1]; L];
     // No closures over vectors here: without optimisation across crates the compiler does not
     // always inline `map`, and each call then passes through memory.
     let mut w = [[zero; 4]; L];
     for i in 0..L {
-        w[i] = [message[i].abcd, _mm_or_si128(message[i].e, one), zero, length];
+        w[i] = [message[i][0], _mm_or_si128(message[i][1], one), zero, length];
     }
     macro_rules! rounds {
         ($($group:literal)+) => { $(
@@ -114,11 +87,11 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
     let top = _mm_set_epi32(-1, 0, 0, 0);
     let mut digests = message;
     for i in 0..L {
-        digests[i] = State {
-            abcd: _mm_add_epi32(abcd[i], mid.abcd),
+        digests[i] = [
+            _mm_add_epi32(abcd[i], mid[0]),
             // Only the highest word is e; the others would corrupt the message.
-            e: _mm_and_si128(_mm_sha1nexte_epu32(before[i], mid.e), top),
-        };
+            _mm_and_si128(_mm_sha1nexte_epu32(before[i], mid[1]), top),
+        ];
     }
     digests
 }

@@ -1,11 +1,12 @@
-//! SHA-256 with ARM's instructions for it, for up to four independent streams, because a single one waits for its own rounds.
+//! SHA-256 with ARM's instructions for it, for up to four independent streams.
 
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected as has;
 
 use super::{ROUNDS, Sha256};
 use crate::cpu::Tier;
-use crate::pbkdf2::{Blocks, Kernel, Keys};
+use crate::pbkdf2::Kernel;
+use crate::pbkdf2::streams::streams;
 
 /// Kernels for 1, 2 and 4 streams. Their costs are those of the SHA extensions of x86, which have the same instructions; they
 /// were not measured.
@@ -23,34 +24,7 @@ pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha256>> {
 /// A state or digest: words a to d and e to h, the first in the lowest place.
 type State = [uint32x4_t; 2];
 
-/// # Safety
-/// The CPU must have the SHA-256 instructions.
-#[target_feature(enable = "sha2")]
-unsafe fn iterate<const L: usize>(
-    keys: &Keys<Sha256>,
-    blocks: Blocks<'_, Sha256>,
-    iterations: u32,
-) {
-    let inner = load(&keys.inner);
-    let outer = load(&keys.outer);
-    // Streams without a block repeat the first.
-    let stream = |i: usize| if i < blocks.last.len() { i } else { 0 };
-    let (mut last, mut sum) = ([inner; L], [inner; L]);
-    for i in 0..L {
-        last[i] = load(&blocks.last[stream(i)]);
-        sum[i] = load(&blocks.sum[stream(i)]);
-    }
-    for _ in 0..iterations {
-        last = finish(outer, finish(inner, last));
-        for i in 0..L {
-            sum[i] = [veorq_u32(sum[i][0], last[i][0]), veorq_u32(sum[i][1], last[i][1])];
-        }
-    }
-    for (i, (to_last, to_sum)) in blocks.last.iter_mut().zip(blocks.sum).enumerate() {
-        store(last[i], to_last);
-        store(sum[i], to_sum);
-    }
-}
+streams!(Sha256, "sha2", veorq_u32);
 
 #[inline]
 #[target_feature(enable = "sha2")]

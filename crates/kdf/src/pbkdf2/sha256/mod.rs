@@ -5,8 +5,9 @@ mod ce;
 #[cfg(target_arch = "x86_64")]
 mod ni;
 
-use super::chain::{Chain, Costs, hash_of_chain, kernels_32};
+use super::chain::{Chain, Costs, hash_of_chain, kernels};
 use super::lanes::Lanes;
+use super::sha2::{first, step, steps};
 use super::{Hash, Kernel};
 use crate::cpu::Tier;
 
@@ -69,7 +70,7 @@ impl Chain<8> for Sha256 {
     where
         Self: Hash,
     {
-        let kernels = kernels_32(tier, &Costs { one: 530, avx2: 875, avx512vl: 557, avx512: 696 });
+        let kernels = kernels(tier, &Costs { one: 530, avx2: 875, avx512vl: 557, avx512: 696 });
         #[cfg(target_arch = "x86_64")]
         let kernels = kernels.into_iter().chain(ni::kernels(tier)).collect();
         #[cfg(target_arch = "aarch64")]
@@ -78,35 +79,9 @@ impl Chain<8> for Sha256 {
     }
 }
 
-/// One step; the eight variables rotate by renaming.
-macro_rules! step {
-    ($a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident, $word:expr, $round:expr) => {
-        let s1 = $e.ror(6).xor3($e.ror(11), $e.ror(25));
-        // The sums are ordered so that only the last addition waits for the previous step.
-        let t = $h.add($word.add(V::splat($round))).add($e.choose($f, $g)).pin().add(s1);
-        let s0 = $a.ror(2).xor3($a.ror(13), $a.ror(22));
-        $h = $a.majority($b, $c).add(s0).pin().add(t);
-        $d = $d.add(t);
-    };
-}
-
-/// Sixteen steps, starting at an index of the round constants; the words are those of the message.
-macro_rules! steps {
-    ($w:ident, $round:expr, $($v:ident)+) => {
-        steps!(@ $w, $round, 0, $($v)+);
-        steps!(@ $w, $round, 8, $($v)+);
-    };
-    (@ $w:ident, $round:expr, $i:literal, $a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident) => {
-        step!($a $b $c $d $e $f $g $h, $w[$i], ROUNDS[$round + $i]);
-        step!($h $a $b $c $d $e $f $g, $w[$i + 1], ROUNDS[$round + $i + 1]);
-        step!($g $h $a $b $c $d $e $f, $w[$i + 2], ROUNDS[$round + $i + 2]);
-        step!($f $g $h $a $b $c $d $e, $w[$i + 3], ROUNDS[$round + $i + 3]);
-        step!($e $f $g $h $a $b $c $d, $w[$i + 4], ROUNDS[$round + $i + 4]);
-        step!($d $e $f $g $h $a $b $c, $w[$i + 5], ROUNDS[$round + $i + 5]);
-        step!($c $d $e $f $g $h $a $b, $w[$i + 6], ROUNDS[$round + $i + 6]);
-        step!($b $c $d $e $f $g $h $a, $w[$i + 7], ROUNDS[$round + $i + 7]);
-    };
-}
+/// Rotations of the sums over e and over a in a step.
+const SUM_1: [u32; 3] = [6, 11, 25];
+const SUM_0: [u32; 3] = [2, 13, 22];
 
 /// The compression function.
 ///
@@ -117,13 +92,13 @@ unsafe fn compress<V: Lanes<Word = u32>>(state: &[V; 8], mut w: [V; 16]) -> [V; 
     // SAFETY: the caller vouches for the instruction set.
     unsafe {
         let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
-        steps!(w, 0, a b c d e f g h);
+        steps!(first w, 0, a b c d e f g h);
         // Kept out of the loop, so that the compiler sees which words are constant padding.
         expand(&mut w);
-        steps!(w, 16, a b c d e f g h);
+        steps!(first w, 16, a b c d e f g h);
         for round in (32..ROUNDS.len()).step_by(16) {
             expand(&mut w);
-            steps!(w, round, a b c d e f g h);
+            steps!(first w, round, a b c d e f g h);
         }
         let end = [a, b, c, d, e, f, g, h];
         std::array::from_fn(|i| state[i].add(end[i]))

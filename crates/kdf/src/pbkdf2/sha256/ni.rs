@@ -1,5 +1,4 @@
-//! SHA-256 with the SHA extensions, for up to four independent streams, because a single one waits
-//! for its own rounds.
+//! SHA-256 with the SHA extensions, for up to four independent streams.
 //!
 //! No vector here is wider than 128 bits: the extensions have only legacy SSE encodings, which are
 //! slow while upper halves of wider registers are in use. The compiler clears those halves before
@@ -10,7 +9,8 @@ use std::arch::x86_64::*;
 
 use super::{ROUNDS, Sha256};
 use crate::cpu::Tier;
-use crate::pbkdf2::{Blocks, Kernel, Keys};
+use crate::pbkdf2::Kernel;
+use crate::pbkdf2::streams::streams;
 
 /// Kernels for 1 to 4 streams.
 pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha256>> {
@@ -28,41 +28,19 @@ pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha256>> {
 /// A state in the instructions' form: words a, b, e, f and c, d, g, h, the first in the highest
 /// place.
 #[derive(Clone, Copy)]
-struct State {
+struct Packed {
     abef: __m128i,
     cdgh: __m128i,
 }
 
-/// # Safety
-/// The CPU must have SSE4.1, SSSE3 and the SHA extensions.
-#[target_feature(enable = "sha,sse4.1,ssse3")]
-unsafe fn iterate<const L: usize>(
-    keys: &Keys<Sha256>,
-    blocks: Blocks<'_, Sha256>,
-    iterations: u32,
-) {
-    let inner = pack(split(&keys.inner));
-    let outer = pack(split(&keys.outer));
-    // Streams without a block repeat the first.
-    let stream = |i: usize| if i < blocks.last.len() { i } else { 0 };
-    let mut last: [[__m128i; 2]; L] = std::array::from_fn(|i| split(&blocks.last[stream(i)]));
-    let mut sum: [[__m128i; 2]; L] = std::array::from_fn(|i| split(&blocks.sum[stream(i)]));
-    for _ in 0..iterations {
-        last = finish(outer, finish(inner, last));
-        for i in 0..L {
-            sum[i] = [_mm_xor_si128(sum[i][0], last[i][0]), _mm_xor_si128(sum[i][1], last[i][1])];
-        }
-    }
-    for (i, (to_last, to_sum)) in blocks.last.iter_mut().zip(blocks.sum).enumerate() {
-        join(last[i], to_last);
-        join(sum[i], to_sum);
-    }
-}
+/// A state or digest, word a lowest.
+type State = [__m128i; 2];
 
-/// Two vectors of a digest, word a lowest.
+streams!(Sha256, "sha,sse4.1,ssse3", _mm_xor_si128);
+
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
-fn split(words: &[u32; 8]) -> [__m128i; 2] {
+fn load(words: &[u32; 8]) -> State {
     // SAFETY: eight words are two unaligned vectors.
     unsafe {
         [_mm_loadu_si128(words.as_ptr().cast()), _mm_loadu_si128(words.as_ptr().add(4).cast())]
@@ -71,7 +49,7 @@ fn split(words: &[u32; 8]) -> [__m128i; 2] {
 
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
-fn join(vectors: [__m128i; 2], words: &mut [u32; 8]) {
+fn store(vectors: State, words: &mut [u32; 8]) {
     // SAFETY: eight words are two unaligned vectors.
     unsafe {
         _mm_storeu_si128(words.as_mut_ptr().cast(), vectors[0]);
@@ -82,16 +60,16 @@ fn join(vectors: [__m128i; 2], words: &mut [u32; 8]) {
 /// Converts a digest's order to the instructions' order.
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
-fn pack([abcd, efgh]: [__m128i; 2]) -> State {
+fn pack([abcd, efgh]: State) -> Packed {
     let cdab = _mm_shuffle_epi32::<0xb1>(abcd);
     let hgfe = _mm_shuffle_epi32::<0x1b>(efgh);
-    State { abef: _mm_alignr_epi8::<8>(cdab, hgfe), cdgh: _mm_blend_epi16::<0xf0>(hgfe, cdab) }
+    Packed { abef: _mm_alignr_epi8::<8>(cdab, hgfe), cdgh: _mm_blend_epi16::<0xf0>(hgfe, cdab) }
 }
 
 /// Converts the instructions' order to a digest's order.
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
-fn unpack(state: State) -> [__m128i; 2] {
+fn unpack(state: Packed) -> State {
     let feba = _mm_shuffle_epi32::<0x1b>(state.abef);
     let dchg = _mm_shuffle_epi32::<0xb1>(state.cdgh);
     [_mm_blend_epi16::<0xf0>(feba, dchg), _mm_alignr_epi8::<8>(dchg, feba)]
@@ -100,7 +78,8 @@ fn unpack(state: State) -> [__m128i; 2] {
 /// The digests of one absorbed block and a message as long as a digest.
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
-fn finish<const L: usize>(mid: State, message: [[__m128i; 2]; L]) -> [[__m128i; 2]; L] {
+fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
+    let mid = pack(mid);
     let one = _mm_setr_epi32(i32::MIN, 0, 0, 0);
     let length = _mm_setr_epi32(0, 0, 0, (64 + 32) * 8);
     let mut state = [mid; L];
@@ -124,10 +103,10 @@ fn finish<const L: usize>(mid: State, message: [[__m128i; 2]; L]) -> [[__m128i; 
                     w[i][$group % 4] = _mm_sha256msg2_epu32(sum, w3);
                 }
                 let sum = _mm_add_epi32(w[i][$group % 4], constants);
-                let State { abef, cdgh } = state[i];
+                let Packed { abef, cdgh } = state[i];
                 let cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
                 let abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32::<0x0e>(sum));
-                state[i] = State { abef, cdgh };
+                state[i] = Packed { abef, cdgh };
             }
         )+ };
     }
@@ -135,7 +114,7 @@ fn finish<const L: usize>(mid: State, message: [[__m128i; 2]; L]) -> [[__m128i; 
     let mut digests = message;
     for i in 0..L {
         let abef = _mm_add_epi32(state[i].abef, mid.abef);
-        digests[i] = unpack(State { abef, cdgh: _mm_add_epi32(state[i].cdgh, mid.cdgh) });
+        digests[i] = unpack(Packed { abef, cdgh: _mm_add_epi32(state[i].cdgh, mid.cdgh) });
     }
     digests
 }

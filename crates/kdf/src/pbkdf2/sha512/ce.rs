@@ -1,12 +1,12 @@
-//! SHA-512 with ARM's instructions for it (Armv8.2), for up to two independent streams, because a single one waits for its own
-//! rounds.
+//! SHA-512 with ARM's instructions for it (Armv8.2), for up to two independent streams.
 
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected as has;
 
 use super::{LENGTH, ROUNDS, Sha512};
 use crate::cpu::Tier;
-use crate::pbkdf2::{Blocks, Kernel, Keys};
+use crate::pbkdf2::Kernel;
+use crate::pbkdf2::streams::streams;
 
 /// Kernels for 1 and 2 streams. Costs are estimates from the steps that wait for one another; they were not measured.
 pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha512>> {
@@ -22,36 +22,7 @@ pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha512>> {
 /// A state or digest: words a and b, c and d, e and f, g and h, the first in the lowest place.
 type State = [uint64x2_t; 4];
 
-/// # Safety
-/// The CPU must have the SHA-512 instructions.
-#[target_feature(enable = "sha3")]
-unsafe fn iterate<const L: usize>(
-    keys: &Keys<Sha512>,
-    blocks: Blocks<'_, Sha512>,
-    iterations: u32,
-) {
-    let inner = load(&keys.inner);
-    let outer = load(&keys.outer);
-    // Streams without a block repeat the first.
-    let stream = |i: usize| if i < blocks.last.len() { i } else { 0 };
-    let (mut last, mut sum) = ([inner; L], [inner; L]);
-    for i in 0..L {
-        last[i] = load(&blocks.last[stream(i)]);
-        sum[i] = load(&blocks.sum[stream(i)]);
-    }
-    for _ in 0..iterations {
-        last = finish(outer, finish(inner, last));
-        for i in 0..L {
-            for part in 0..4 {
-                sum[i][part] = veorq_u64(sum[i][part], last[i][part]);
-            }
-        }
-    }
-    for (i, (to_last, to_sum)) in blocks.last.iter_mut().zip(blocks.sum).enumerate() {
-        store(last[i], to_last);
-        store(sum[i], to_sum);
-    }
-}
+streams!(Sha512, "sha3", veorq_u64);
 
 #[inline]
 #[target_feature(enable = "sha3")]

@@ -10,9 +10,9 @@ mod pi;
 
 use zeroize::Zeroize;
 
-use super::wide::{self, State, Wide};
-use super::{Hash, Kernel};
-use crate::cpu::Tier;
+#[cfg(target_arch = "x86_64")]
+use super::Kernel;
+use super::wide::{State, Wide};
 use constants::{PI, ROUNDS, image};
 
 /// Streebog-512 as a PRF's hash.
@@ -53,48 +53,31 @@ const LENGTHS: [State; 2] = [[512, 0, 0, 0, 0, 0, 0, 0], [1024, 0, 0, 0, 0, 0, 0
 const PADDING: State = [1, 0, 0, 0, 0, 0, 0, 0];
 const ZERO: State = [0; 8];
 
-impl Hash for Streebog {
-    type Digest = streebog::Streebog512;
-    type State = State;
-    type Mid = Mid;
-    const BLOCK: usize = 64;
-    const DIGEST: usize = 64;
-
-    fn midstate(block: &[u8]) -> Mid {
-        let block = wide::decode(block);
-        let h = compress(&ZERO, &ZERO, &block);
-        Mid { h, keys: schedule(&h, &LENGTHS[0]), sigma: block }
-    }
-
-    fn decode(digest: &[u8]) -> State {
-        wide::decode(digest)
-    }
-
-    fn encode(state: &State, digest: &mut [u8]) {
-        wide::encode(state, digest);
-    }
-
-    fn kernels(tier: Tier) -> Vec<Kernel<Self>> {
-        let soft = Kernel { name: "soft", lanes: 1, cost: 3020, run: wide::iterate::<Self> };
-        #[cfg(target_arch = "x86_64")]
-        if wide::gfni::is_there(tier) {
-            return gfni::kernels();
-        }
-        #[cfg(target_arch = "x86_64")]
-        if tier.allows(Tier::Avx2) {
-            return vec![avx2::kernel()];
-        }
-        let _ = tier;
-        vec![soft]
-    }
-}
-
 impl Wide for Streebog {
+    type Digest = streebog::Streebog512;
+    type Mid = Mid;
+    const COST: u32 = 3020;
+
+    fn absorb(block: &State) -> Mid {
+        let h = compress(&ZERO, &ZERO, block);
+        Mid { h, keys: schedule(&h, &LENGTHS[0]), sigma: *block }
+    }
+
     fn finish(mid: &Mid, digest: &State) -> State {
         let mut h = first(mid, digest);
         h = compress(&h, &LENGTHS[1], &PADDING);
         h = compress(&h, &ZERO, &LENGTHS[1]);
         compress(&h, &ZERO, &sigma(mid, digest))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn gfni() -> Vec<Kernel<Self>> {
+        gfni::kernels()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn avx2() -> Kernel<Self> {
+        avx2::kernel()
     }
 }
 

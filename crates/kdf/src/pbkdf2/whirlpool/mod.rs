@@ -7,9 +7,9 @@ mod gfni;
 
 use std::hint::black_box;
 
-use super::wide::{self, State, Wide};
-use super::{Hash, Kernel};
-use crate::cpu::Tier;
+#[cfg(target_arch = "x86_64")]
+use super::Kernel;
+use super::wide::{State, Wide};
 
 /// Whirlpool as a PRF's hash.
 pub(crate) enum Whirlpool {}
@@ -100,43 +100,27 @@ const ROUNDS: [u64; 10] = {
 /// The block after HMAC's key block and a digest: padding, and a length of 1024 bits, big-endian.
 const PADDING: State = [0x80, 0, 0, 0, 0, 0, 0, 1024u64.to_be()];
 
-impl Hash for Whirlpool {
-    type Digest = whirlpool::Whirlpool;
-    type State = State;
-    type Mid = State;
-    const BLOCK: usize = 64;
-    const DIGEST: usize = 64;
-
-    fn midstate(block: &[u8]) -> State {
-        compress(&[0; 8], &wide::decode(block))
-    }
-
-    fn decode(digest: &[u8]) -> State {
-        wide::decode(digest)
-    }
-
-    fn encode(state: &State, digest: &mut [u8]) {
-        wide::encode(state, digest);
-    }
-
-    fn kernels(tier: Tier) -> Vec<Kernel<Self>> {
-        let soft = Kernel { name: "soft", lanes: 1, cost: 1343, run: wide::iterate::<Self> };
-        #[cfg(target_arch = "x86_64")]
-        if wide::gfni::is_there(tier) {
-            return gfni::kernels();
-        }
-        #[cfg(target_arch = "x86_64")]
-        if tier.allows(Tier::Avx2) {
-            return vec![avx2::kernel()];
-        }
-        let _ = tier;
-        vec![soft]
-    }
-}
-
 impl Wide for Whirlpool {
+    type Digest = whirlpool::Whirlpool;
+    type Mid = State;
+    const COST: u32 = 1343;
+
+    fn absorb(block: &State) -> State {
+        compress(&[0; 8], block)
+    }
+
     fn finish(mid: &State, digest: &State) -> State {
         compress(&compress(mid, digest), &PADDING)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn gfni() -> Vec<Kernel<Self>> {
+        gfni::kernels()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn avx2() -> Kernel<Self> {
+        avx2::kernel()
     }
 }
 

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use super::super::{ZERO, compress, first, schedule};
 use super::*;
 use crate::cpu::Tier;
-use crate::pbkdf2::wide;
+use crate::pbkdf2::Hash;
 
 type Compress = fn(&State, &State, &State) -> State;
 
@@ -52,15 +52,15 @@ fn hash(compress: Compress, message: &[u8]) -> [u8; 64] {
     let bits = 8 * rest.len() as u64;
     rest.push(1);
     rest.resize(64, 0);
-    let whole = whole.map(|block| (wide::decode(block), 512));
-    for (block, bits) in whole.chain([(wide::decode(&rest), bits)]) {
+    let whole = whole.map(|block| (Streebog::decode(block), 512));
+    for (block, bits) in whole.chain([(Streebog::decode(&rest), bits)]) {
         h = compress(&h, &n, &block);
         n = add(&n, &[bits, 0, 0, 0, 0, 0, 0, 0]);
         sum = add(&sum, &block);
     }
     h = compress(&h, &ZERO, &n);
     let mut digest = [0; 64];
-    wide::encode(&compress(&h, &ZERO, &sum), &mut digest);
+    Streebog::encode(&compress(&h, &ZERO, &sum), &mut digest);
     digest
 }
 
