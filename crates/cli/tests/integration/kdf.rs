@@ -177,7 +177,7 @@ fn bad_requests_are_usage_errors() {
     let s = Sandbox::new();
     let mut said = String::new();
     for args in [
-        &["--prf", "md5"][..],
+        &["--prf", "md4"][..],
         &["--prf", "sha-1"],
         &["--pim", "2147469"],
         &["--pim", "65536", "--volume-kind", "veracrypt-system"],

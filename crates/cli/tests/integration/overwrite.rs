@@ -414,8 +414,8 @@ fn a_header_without_data_is_called_that() {
         bench.ok(&[&["info", "made", "--open"], &header[..]].concat());
     }
     insta::assert_snapshot!(told, @"
-        cryptbench: saved: a header without data is not supported; name the data as the volume, and this file with --header
-        cryptbench: saved: a header without data is not supported; name the data as the volume, and this file with --header
+        cryptbench: saved: this luks1 volume, a header without data, cannot be opened: its data is elsewhere; name the data as the volume, and this file with --header
+        cryptbench: saved: this luks2 volume, a header without data, cannot be opened: its data is elsewhere; name the data as the volume, and this file with --header
         ");
 }
 
