@@ -9,7 +9,7 @@ const README: usize = 900;
 /// README and docs/start.md.
 const NEWCOMER: usize = 1_500;
 /// README and all pages below docs/ but [`LATER`].
-const ALL: usize = 25_200;
+const ALL: usize = 25_600;
 
 /// Pages of what came after these limits were set, each with a limit of its own and not among [`ALL`].
 const LATER: &[(&str, usize)] = &[
@@ -17,7 +17,9 @@ const LATER: &[(&str, usize)] = &[
     ("docs/formats/bitlocker.md", 245),
     ("docs/formats/overwriting.md", 265),
     ("docs/reliability.md", 260),
+    ("docs/systems/serial.md", 200),
     ("docs/validated.md", 220),
+    ("docs/why.md", 520),
     ("docs/windows.md", 450),
 ];
 

@@ -1,6 +1,6 @@
 //! Speed by number of requests in flight at the disk: plain storage as a line, and cells as marks on or below it.
 
-use cryptbench_answer::quantity::{digits, requests};
+use cryptbench_answer::quantity::requests;
 
 use super::scale::{Scale, across, upwards};
 use super::{Area, Drawing, Entry, Mark, Role, WIDTH};
@@ -94,9 +94,9 @@ fn near((x, y): (f64, f64)) -> Area {
     Area { left: x - NEAR, top: y - NEAR, width: 2.0 * NEAR, height: 2.0 * NEAR }
 }
 
-/// `0.5`, `32`, `20k`.
+/// `0.5`, `32`, `20k`: a tick is round.
 fn short(value: f64) -> String {
-    if value >= 1000.0 { format!("{}k", digits(value / 1000.0)) } else { digits(value) }
+    if value >= 1000.0 { format!("{}k", value / 1000.0) } else { value.to_string() }
 }
 
 #[cfg(test)]
@@ -121,5 +121,6 @@ mod tests {
         assert_eq!((marks, drawing.legend.len(), drawing.readings.len()), (4, 2, 4));
         assert_eq!(drawing.readings[2].words, "a, small reads: 9,500 IOPS with 0.7 in flight");
         assert!(Depth { plain: vec![(1.0, 2.0)], ..depth }.draw().is_none());
+        assert_eq!([0.5, 32.0, 20_000.0].map(short), ["0.5", "32", "20k"]);
     }
 }

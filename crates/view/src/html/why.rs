@@ -6,8 +6,8 @@ use cryptbench_estimate::binding::{AtDisk, Binding, bindings, by_depth};
 use cryptbench_record::{Arm, Operation, Pattern, Workload};
 use maud::html;
 
-use super::picture::numbers;
-use super::{Figure, Part, Section, View, scrolling};
+use super::picture::{folded, numbers};
+use super::{Figure, Part, Section, View};
 use crate::drawing::{Cell, Depth, arm_role};
 
 type Bound<'a> = (&'a Workload, &'a Arm, Binding);
@@ -32,7 +32,10 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
             content.push(Part::Charts(charts));
         }
     }
-    content.push(Part::Text(table(view, &found)));
+    content.push(Part::Text(html! {
+        ul { @for bound in &found { @if let Some(words) = told(view, bound) { li { (words) } } } }
+        (folded("What reached the disk, as a table", &table(view, &found)))
+    }));
     let finding = format!("{named} of {} figures are explained", found.len());
     Some(Section::new("why", "Why", finding, content))
 }
@@ -80,18 +83,21 @@ fn table(view: &View<'_>, found: &[Bound<'_>]) -> maud::Markup {
         "Busiest thread",
         "Predicted",
         "Measured",
-        "What holds it back",
     ];
     let rows: Vec<(String, Vec<String>)> = found.iter().map(|bound| row(view, bound)).collect();
-    scrolling("What holds each choice back", &numbers(&headings.map(str::to_owned), &rows))
+    numbers(&headings.map(str::to_owned), &rows)
+}
+
+/// The cause in a sentence, and what would change it.
+fn told(view: &View<'_>, (workload, arm, b): &Bound<'_>) -> Option<String> {
+    let of = b.bottleneck.as_ref()?;
+    let names = &view.report.names;
+    let (arm, workload) = (names.arm(arm), names.workload(workload));
+    Some(format!("{arm}, {workload}: {}. {}", cause(b, of), change(&of.cause)))
 }
 
 fn row(view: &View<'_>, (workload, arm, b): &Bound<'_>) -> (String, Vec<String>) {
     let names = &view.report.names;
-    let told = match &b.bottleneck {
-        Some(of) => format!("{}. {}", cause(b, of), change(&of.cause)),
-        None => NONE.to_owned(),
-    };
     let name = format!("{}, {}", names.arm(arm), names.workload(workload));
     let none = || NONE.to_owned();
     let at = |of: &dyn Fn(&AtDisk) -> String| b.disk.as_ref().map_or_else(none, of);
@@ -105,7 +111,6 @@ fn row(view: &View<'_>, (workload, arm, b): &Bound<'_>) -> (String, Vec<String>)
         b.asked.busiest_thread.map_or_else(none, |share| percent(100.0 * share)),
         b.bottleneck.map_or_else(none, |of| requests(of.predicted)),
         requests(b.asked.rate),
-        told,
     ];
     (name, values)
 }
