@@ -39,7 +39,9 @@ fn row<'a>(arm: &'a Arm, evidence: &Evidence) -> Row<'a> {
         (Some(false), false) => "UNSEEN",
     };
     let weak = matches!(evidence.randomness(), Randomness::Broken | Randomness::Doubtful);
-    let wrong = !evidence.is_verified() || weak || matches!(plaintext, "FOUND" | "UNSEEN");
+    // Plain storage shows its text, and encrypted storage must not.
+    let as_it_must = evidence.shows_plaintext().is_none_or(|shows| shows != encrypted);
+    let wrong = !evidence.is_verified() || weak || !as_it_must;
     Row {
         arm,
         read_back: read_back(evidence),

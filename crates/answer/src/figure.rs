@@ -12,13 +12,16 @@ use crate::answer::View;
 use crate::kinds::{kind, kinds};
 use crate::names::{capitalised, cipher, family};
 use crate::opening::OpeningRow;
-use crate::quantity::{fraction, headline};
+use crate::quantity::{self, fraction, headline};
 
 /// More choices than this are rows.
 const MOST_COLUMNS: usize = 3;
 
 /// More workloads than this are shown by kind.
 const MOST_ROWS: usize = 10;
+
+/// Longest name that the heading of the CPU time has.
+const LONGEST_CPU: usize = 10;
 
 /// Kinds of work that a row of choices has room for.
 const MOST_KINDS: usize = 4;
@@ -43,14 +46,26 @@ pub struct Columns {
     pub rows: Vec<Row>,
     /// What is common to all columns: `AES-256 alone`; nothing where they are systems.
     pub title: Option<String>,
-    /// The name of the column whose CPU time is shown.
-    pub cpu_of: Option<String>,
+    /// Columns of words before the choices, the most important first.
+    pub before: Vec<Beside>,
+    /// Those behind them; the last is the first to give way.
+    pub behind: Vec<Beside>,
+}
+
+/// A column beside the choices.
+pub struct Beside {
+    /// Its heading, in lines.
+    pub heading: String,
+    /// One for each row; empty where it has none.
+    pub fields: Vec<String>,
 }
 
 /// A choice, or the floor.
 pub struct Column {
     /// What people call it.
     pub name: String,
+    /// Of the engine in this process its cipher, which is all that it is.
+    pub cipher: Option<String>,
     /// Whether it is the engine in this process, which nobody can install.
     pub is_engine: bool,
     /// Whether no system was faster than it.
@@ -61,16 +76,12 @@ pub struct Column {
 pub struct Row {
     /// What people call it.
     pub name: String,
-    /// Speed of plain storage; empty for a kind, whose workloads have several.
-    pub plain: String,
     /// One for each column.
     pub values: Vec<Value>,
     /// How far plain storage differs from itself, as a fraction.
     pub noise: Option<f64>,
     /// Whether it begins another size of requests or another thing that is done.
     pub begins: bool,
-    /// CPU seconds per GiB of plain and of the column that [`Columns::cpu_of`] names.
-    pub cpu: Option<(f64, f64)>,
 }
 
 /// A share of plain speed.
@@ -184,7 +195,29 @@ pub struct Rung<'a> {
     /// CPU seconds per GiB, the mean over workloads that move bytes.
     pub cpu: Option<f64>,
     /// Why it has no place.
-    pub unranked: Option<&'static str>,
+    pub unranked: Option<Unranked>,
+}
+
+/// Why a choice has no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unranked {
+    /// A cache answered it.
+    Cached,
+    /// It failed a check of its data.
+    Failed,
+    /// It has too few repeats.
+    TooFew,
+}
+
+impl Unranked {
+    /// In a word or two.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Cached => "cache",
+            Self::Failed => "failed",
+            Self::TooFew => "too few",
+        }
+    }
 }
 
 /// The figure for as many choices as there are.
@@ -218,16 +251,18 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
         }
         _ => view.names.arm(arm).to_owned(),
     };
-    let columns: Vec<Column> = arms
-        .iter()
-        .map(|arm| Column {
+    let column = |arm: &&Arm| {
+        let is_engine = arm.system == BUILTIN.name;
+        Column {
             name: name(arm),
-            is_engine: arm.system == BUILTIN.name,
-            is_floor: arm.system == BUILTIN.name && view.cast.is_floor,
-        })
-        .collect();
+            cipher: cipher(arm).filter(|_| is_engine),
+            is_engine,
+            is_floor: is_engine && view.cast.is_floor,
+        }
+    };
+    let columns: Vec<Column> = arms.iter().map(column).collect();
     // The choice that is taken: the first of the ranking that is not to be avoided, else the last column.
-    let is_taken = |arm: &&Arm| !super::avoid::is_avoided(view, arm);
+    let is_taken = |arm: &&Arm| !crate::avoid::is_avoided(view, arm);
     let taken = view.cast.ranked().map(|row| row.arm).find(is_taken);
     let cpu_arm = taken.or(arms.last().copied());
     let measured = |w: &&Workload| {
@@ -237,20 +272,67 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
     // By size, then by what is done, in the order in which the profile has each first.
     let workloads: Vec<&Workload> =
         sizes(&workloads).into_iter().flat_map(|(_, members)| members).collect();
-    let rows = match workloads.len() {
-        n if n > MOST_ROWS => by_kind(view, arms, cpu_arm, &workloads),
-        _ => by_workload(view, arms, cpu_arm, &workloads),
+    let is_by_kind = workloads.len() > MOST_ROWS;
+    let rows = match is_by_kind {
+        true => by_kind(view, arms, &workloads),
+        false => by_workload(view, arms, &workloads),
     };
-    let cpu_of = cpu_arm.filter(|_| rows.iter().any(|r| r.cpu.is_some())).map(&name);
-    Columns { columns, rows, title, cpu_of }
+    // A kind has workloads of several speeds.
+    let plain = (!is_by_kind).then(|| plain_speed(view, &workloads)).flatten();
+    let members: Vec<Vec<&Workload>> = match is_by_kind {
+        true => sizes(&workloads).into_iter().map(|(_, members)| members).collect(),
+        false => workloads.iter().map(|w| vec![*w]).collect(),
+    };
+    let choices = columns.iter().filter(|column| !column.is_engine).count();
+    let name = |arm: &Arm| match (&title, arm.data_unit) {
+        (Some(_), Some(unit)) => unit.to_string(),
+        _ => name(arm),
+    };
+    let behind = cpu_arm.and_then(|arm| cpu_time(view, &members, arm, (&name(arm), choices)));
+    Columns {
+        columns,
+        rows,
+        title,
+        before: plain.into_iter().collect(),
+        behind: behind.into_iter().collect(),
+    }
 }
 
-fn by_workload(
+/// How fast plain storage is.
+fn plain_speed(view: &View<'_, '_>, workloads: &[&Workload]) -> Option<Beside> {
+    let speed = |w: &&Workload| {
+        let plain = view.lookup.plain(w).filter(|c| c.trials > 0);
+        plain.map_or_else(String::new, |c| headline(w, c))
+    };
+    let fields: Vec<String> = workloads.iter().map(speed).collect();
+    let heading = "plain speed".to_owned();
+    fields.iter().any(|f| !f.is_empty()).then_some(Beside { heading, fields })
+}
+
+/// CPU seconds per GiB of plain and of an arm, by rows of workloads; its name, unless that is too long.
+fn cpu_time(
     view: &View<'_, '_>,
-    arms: &[&Arm],
-    cpu_arm: Option<&Arm>,
-    workloads: &[&Workload],
-) -> Vec<Row> {
+    rows: &[Vec<&Workload>],
+    arm: &Arm,
+    (name, choices): (&str, usize),
+) -> Option<Beside> {
+    let of = match choices {
+        _ if name.len() <= LONGEST_CPU => name,
+        0 | 1 => "encrypted",
+        _ => "fastest",
+    };
+    let field = |(plain, own): (f64, f64)| {
+        let [plain, own] = [plain, own].map(quantity::cpu);
+        format!("{plain} → {own}")
+    };
+    let times: Vec<Option<(f64, f64)>> = rows.iter().map(|row| cpu(view, row, Some(arm))).collect();
+    times.iter().any(Option::is_some).then(|| Beside {
+        heading: format!("CPU s/GiB\nplain → {of}"),
+        fields: times.into_iter().map(|time| time.map_or_else(String::new, field)).collect(),
+    })
+}
+
+fn by_workload(view: &View<'_, '_>, arms: &[&Arm], workloads: &[&Workload]) -> Vec<Row> {
     let lookup = view.lookup;
     let mut before: Option<String> = None;
     workloads
@@ -261,32 +343,23 @@ fn by_workload(
             let begins = before.replace(kind.clone()).is_some_and(|before| before != kind);
             Row {
                 name: view.names.workload(w).to_owned(),
-                plain: plain.map_or_else(String::new, |c| headline(w, c)),
                 values: arms.iter().map(|arm| value(view, w, arm)).collect(),
                 noise: plain.and_then(|c| c.noise_of_mean),
                 begins,
-                cpu: cpu(view, &[w], cpu_arm),
             }
         })
         .collect()
 }
 
-fn by_kind(
-    view: &View<'_, '_>,
-    arms: &[&Arm],
-    cpu_arm: Option<&Arm>,
-    workloads: &[&Workload],
-) -> Vec<Row> {
+fn by_kind(view: &View<'_, '_>, arms: &[&Arm], workloads: &[&Workload]) -> Vec<Row> {
     let row = |(name, members): (String, Vec<&Workload>)| Row {
         name: match members.len() {
             1 => capitalised(&name),
             n => format!("{} ({n})", capitalised(&name)),
         },
-        plain: String::new(),
         values: arms.iter().map(|arm| of_kind(view, arm, &members)).collect(),
         noise: None,
         begins: false,
-        cpu: cpu(view, &members, cpu_arm),
     };
     sizes(workloads).into_iter().map(row).collect()
 }
@@ -379,11 +452,11 @@ fn ladder<'a>(view: &View<'a, '_>) -> Ladder<'a> {
     };
     let mut kinds = kinds(lookup.record.plan.workloads.iter());
     kinds.truncate(MOST_KINDS);
-    let rung = |arm: &'a Arm, place: Option<usize>, unranked: Option<&'static str>| Rung {
+    let rung = |arm: &'a Arm, place: Option<usize>, unranked: Option<Unranked>| Rung {
         name: view.names.arm(arm).to_owned(),
         place,
         family: family(arm),
-        avoid: super::avoid::is_avoided(view, arm),
+        avoid: crate::avoid::is_avoided(view, arm),
         all: view.cast.mean(lookup, arm).filter(|_| unranked.is_none()),
         kinds: kinds.iter().map(|(_, members)| of_kind(view, arm, members)).collect(),
         cpu: mean_cpu(view, &over, arm),
@@ -394,9 +467,9 @@ fn ladder<'a>(view: &View<'a, '_>) -> Ladder<'a> {
     if let Some(ranking) = &view.cast.ranking {
         rungs.extend(ranking.rows.iter().map(|row| rung(row.arm, Some(row.place), None)));
         let others = [
-            (&ranking.cached, "cache"),
-            (&ranking.failed, "failed"),
-            (&ranking.left_out, "too few"),
+            (&ranking.cached, Unranked::Cached),
+            (&ranking.failed, Unranked::Failed),
+            (&ranking.left_out, Unranked::TooFew),
         ];
         for (arms, why) in others {
             rungs.extend(arms.iter().map(|arm| rung(arm, None, Some(why))));

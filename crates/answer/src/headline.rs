@@ -257,21 +257,24 @@ fn by_class(view: &View<'_, '_>, arms: &[&cryptbench_record::Arm]) -> String {
 
 /// What is said besides the percentages: `small ones show no loss`, `3 of 4 large ones are undecided`.
 fn remainder(outcomes: &[Outcome], is_rest: bool) -> Vec<String> {
-    let mut said = Vec::new();
+    // What is undecided is counted where several sizes have some.
+    let (mut said, mut counted) = (Vec::new(), Vec::new());
     for o in outcomes {
         let subject = if is_rest { &o.short } else { &o.what };
-        match o.how {
-            How::NoLoss => said.push(format!("{subject} show no loss")),
-            How::Undecided => said.push(format!("{subject} are undecided")),
-            How::Partly if o.undecided + o.no_loss == o.all => said.push(format!(
-                "{}, the others show no loss",
-                some(o.undecided, o, "is undecided", "are undecided")
-            )),
-            How::Cached => said.push(format!("a cache answered {subject}")),
-            How::Compressed => said.push(format!("the file system compressed {subject}")),
-            How::Unmeasured => said.push(format!("{subject} have too few repeats")),
-            How::Partly | How::Slower(_) => {}
-        }
+        let (text, is_counted) = match o.how {
+            How::NoLoss => (format!("{subject} show no loss"), false),
+            How::Undecided => (format!("{subject} are undecided"), true),
+            How::Partly if o.undecided + o.no_loss == o.all => {
+                let undecided = some(o.undecided, o, "is undecided", "are undecided");
+                (format!("{undecided}, the others show no loss"), true)
+            }
+            How::Cached => (format!("a cache answered {subject}"), false),
+            How::Compressed => (format!("the file system compressed {subject}"), false),
+            How::Unmeasured => (format!("{subject} have too few repeats"), false),
+            How::Partly | How::Slower(_) => continue,
+        };
+        said.push(text);
+        counted.push(is_counted);
     }
     // Parts of what the percentages are about come last, in one where several sizes have some.
     let in_part: Vec<&Outcome> = outcomes
@@ -280,10 +283,8 @@ fn remainder(outcomes: &[Outcome], is_rest: bool) -> Vec<String> {
         .collect();
     if in_part.len() > 1 {
         let sum = |of: fn(&Outcome) -> usize| thousands(outcomes.iter().map(of).sum::<usize>());
-        let is_counted = |part: &str| {
-            part.ends_with("the others show no loss") || part.ends_with("are undecided")
-        };
-        said.retain(|part| !is_counted(part));
+        let mut counted = counted.into_iter();
+        said.retain(|_| counted.next() == Some(false));
         said.push(format!("{} of {} figures are undecided", sum(|o| o.undecided), sum(|o| o.all)));
         return said;
     }

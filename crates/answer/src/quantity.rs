@@ -33,8 +33,14 @@ pub fn fraction(fraction: f64) -> String {
 
 /// A ratio to plain and its interval in percent: `86 [83, 89]`.
 pub fn kept(e: &Estimate) -> String {
+    let (ratio, interval) = kept_parts(e);
+    format!("{ratio} {interval}")
+}
+
+/// The parts of [`kept`].
+pub fn kept_parts(e: &Estimate) -> (String, String) {
     let [ratio, low, high] = kept_numbers(e);
-    format!("{ratio} [{low}, {high}]")
+    (ratio, format!("[{low}, {high}]"))
 }
 
 /// As [`kept`] with the sign: `86 % [83, 89]`.
@@ -126,7 +132,7 @@ pub fn is_time(workload: &Workload) -> bool {
 
 /// Files per second: `812 files/s`, `12.3k files/s`.
 pub fn files(per_s: f64) -> String {
-    requests(per_s).replace(" IOPS", " files/s")
+    with_unit(rate(per_s), per_s, "files/s")
 }
 
 /// Seconds as [`latency`] writes them: `1.21 s`, `83.0 ms`.
@@ -136,12 +142,8 @@ pub fn seconds(seconds: f64) -> String {
 
 /// A file or record size as iozone's tables have it: `512`, `4K`, `16M`.
 pub fn short_bytes(bytes: u64) -> String {
-    let written = binary_bytes(bytes);
-    match written.split_once(' ') {
-        Some((number, "B")) => number.to_owned(),
-        Some((number, unit)) => format!("{number}{}", &unit[..1]),
-        None => written,
-    }
+    let (number, unit) = scaled(bytes, 1024.0, ["", "K", "M", "G", "T"]);
+    format!("{number}{unit}")
 }
 
 /// Bytes per second: `512 MB/s`, `1.85 GB/s`.
@@ -158,15 +160,24 @@ pub fn megabytes(bytes_per_s: f64) -> String {
 
 /// Requests per second: `812 IOPS`, `12.3k IOPS`.
 pub fn requests(per_s: f64) -> String {
+    with_unit(rate(per_s), per_s, "IOPS")
+}
+
+/// Requests per second without their unit: `812`, `12.3k`.
+pub fn rate(per_s: f64) -> String {
     if !per_s.is_finite() {
         NONE.to_owned()
     } else if per_s >= 999_500.0 {
-        format!("{}M IOPS", digits(per_s / 1e6))
+        format!("{}M", digits(per_s / 1e6))
     } else if per_s >= 9_999.5 {
-        format!("{}k IOPS", digits(per_s / 1e3))
+        format!("{}k", digits(per_s / 1e3))
     } else {
-        format!("{} IOPS", digits(per_s))
+        digits(per_s)
     }
+}
+
+fn with_unit(written: String, value: f64, unit: &str) -> String {
+    if value.is_finite() { format!("{written} {unit}") } else { written }
 }
 
 /// About three significant digits, never fewer than the integer part: `1,234`, `56.7`, `5.31`.
@@ -219,15 +230,17 @@ pub fn latency(us: f64) -> String {
 
 /// Bytes in binary units, as memory and files are given: `4 GiB`.
 pub fn binary_bytes(bytes: u64) -> String {
-    scaled_bytes(bytes, 1024.0, ["B", "KiB", "MiB", "GiB", "TiB"])
+    let (number, unit) = scaled(bytes, 1024.0, ["B", "KiB", "MiB", "GiB", "TiB"]);
+    format!("{number} {unit}")
 }
 
 /// Bytes in decimal units, as disks are sold: `512 GB`.
 pub fn decimal_bytes(bytes: u64) -> String {
-    scaled_bytes(bytes, 1000.0, ["B", "kB", "MB", "GB", "TB"])
+    let (number, unit) = scaled(bytes, 1000.0, ["B", "kB", "MB", "GB", "TB"]);
+    format!("{number} {unit}")
 }
 
-fn scaled_bytes(bytes: u64, base: f64, units: [&str; 5]) -> String {
+fn scaled(bytes: u64, base: f64, units: [&'static str; 5]) -> (String, &'static str) {
     let mut value = bytes as f64;
     let mut unit = 0;
     while value >= base && unit + 1 < units.len() {
@@ -235,7 +248,7 @@ fn scaled_bytes(bytes: u64, base: f64, units: [&str; 5]) -> String {
         unit += 1;
     }
     let number = if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") };
-    format!("{} {}", trim_zero(number), units[unit])
+    (trim_zero(number), units[unit])
 }
 
 /// Seconds as people say them: `45 s`, `12 min`, `1 h 20 min`.

@@ -3,7 +3,7 @@
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Workload};
 
-use crate::wording::verdict_mark;
+use crate::wording::Sign;
 
 /// What a picture shows of one cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,16 +15,16 @@ pub struct Reading {
     /// Speed as a multiple of plain's: the paired estimate, and where a cache or too few pairs forbid
     /// one the ratio of the medians. `None` for plain itself.
     pub ratio: Option<f64>,
-    /// The verdict's mark; `None` for plain, unless a cache answered.
-    pub mark: Option<char>,
+    /// The verdict's sign; `None` for plain, unless a cache answered.
+    pub mark: Option<Sign>,
 }
 
 /// The reading of a cell that has trials.
 pub fn reading(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Reading> {
     let cell = lookup.cell(workload, arm).filter(|c| c.trials > 0)?;
     let mark = match &cell.verdict {
-        Some(verdict) => Some(verdict_mark(verdict)),
-        None => cell.cached.then_some('c'),
+        Some(verdict) => Some(Sign::of(verdict)),
+        None => cell.cached.then_some(Sign::Cached),
     };
     let ratio = lookup.ratio(workload, arm);
     Some(Reading { bandwidth: cell.bandwidth, iops: cell.iops, ratio, mark })

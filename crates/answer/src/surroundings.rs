@@ -19,17 +19,54 @@ pub fn title(record: &Record) -> String {
     }
 }
 
-/// What was measured on what, as `(name, words)` in reading order.
-pub fn surroundings(record: &Record) -> Vec<(&'static str, String)> {
+/// What a line about the surroundings is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// Processor and memory.
+    Machine,
+    /// The code that encrypted.
+    Ciphers,
+    /// The operating system.
+    System,
+    /// The disk, or the model that stood for one.
+    Disk,
+    /// Where the files lay.
+    FileSystem,
+    /// Places that were compared with plain storage.
+    Beside,
+    /// What made the requests.
+    Engine,
+    /// The file that was read and written.
+    Scratch,
+}
+
+impl About {
+    /// The name of the line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Machine => "machine",
+            Self::Ciphers => "cipher code",
+            Self::System => "system",
+            Self::Disk => "disk",
+            Self::FileSystem => "file system",
+            Self::Beside => "beside it",
+            Self::Engine => "engine",
+            Self::Scratch => "scratch",
+        }
+    }
+}
+
+/// What was measured on what, in reading order.
+pub fn surroundings(record: &Record) -> Vec<(About, String)> {
     let mut facts = vec![
-        ("machine", machine(record)),
-        ("cipher code", ciphers(record)),
-        ("system", system(record)),
-        ("disk", storage(record)),
-        ("file system", file_system(record)),
-        ("beside it", beside(record)),
-        ("engine", engine(record)),
-        ("scratch", scratch(record)),
+        (About::Machine, machine(record)),
+        (About::Ciphers, ciphers(record)),
+        (About::System, system(record)),
+        (About::Disk, storage(record)),
+        (About::FileSystem, file_system(record)),
+        (About::Beside, beside(record)),
+        (About::Engine, engine(record)),
+        (About::Scratch, scratch(record)),
     ];
     facts.retain(|(_, words)| !words.is_empty());
     facts

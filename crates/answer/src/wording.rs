@@ -33,19 +33,69 @@ pub fn verdict_words(verdict: &Verdict) -> String {
     }
 }
 
-/// One character that distinguishes verdicts without colour; tables explain those they use.
-pub fn verdict_mark(verdict: &Verdict) -> char {
-    match verdict {
-        Verdict::Costs { .. } => '▼',
-        Verdict::Gains { .. } => '▲',
-        Verdict::LikelyCosts { .. } => '▽',
-        Verdict::LikelyGains { .. } => '△',
-        Verdict::Equivalent { .. } => '=',
-        Verdict::WithinNoise { .. } => '~',
-        Verdict::Inconclusive { .. } => '?',
-        Verdict::Cached => 'c',
-        Verdict::TooFewPairs => '·',
+/// A verdict without its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// Slower than plain.
+    Costs,
+    /// Faster than plain.
+    Gains,
+    /// Likely slower, not proven.
+    LikelyCosts,
+    /// Likely faster, not proven.
+    LikelyGains,
+    /// The same within the margin.
+    Equivalent,
+    /// No loss found.
+    WithinNoise,
+    /// Undecided.
+    Inconclusive,
+    /// A cache answered.
+    Cached,
+    /// Too few repeats.
+    TooFewPairs,
+}
+
+impl Sign {
+    /// The sign of a verdict.
+    pub fn of(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Costs { .. } => Self::Costs,
+            Verdict::Gains { .. } => Self::Gains,
+            Verdict::LikelyCosts { .. } => Self::LikelyCosts,
+            Verdict::LikelyGains { .. } => Self::LikelyGains,
+            Verdict::Equivalent { .. } => Self::Equivalent,
+            Verdict::WithinNoise { .. } => Self::WithinNoise,
+            Verdict::Inconclusive { .. } => Self::Inconclusive,
+            Verdict::Cached => Self::Cached,
+            Verdict::TooFewPairs => Self::TooFewPairs,
+        }
     }
+
+    /// One character that distinguishes verdicts without colour; tables explain those they use.
+    pub fn char(self) -> char {
+        match self {
+            Self::Costs => '▼',
+            Self::Gains => '▲',
+            Self::LikelyCosts => '▽',
+            Self::LikelyGains => '△',
+            Self::Equivalent => '=',
+            Self::WithinNoise => '~',
+            Self::Inconclusive => '?',
+            Self::Cached => 'c',
+            Self::TooFewPairs => '·',
+        }
+    }
+
+    /// Whether it tells cells apart where many stand close together.
+    pub fn is_telling(self) -> bool {
+        matches!(self, Self::Costs | Self::Gains | Self::Cached)
+    }
+}
+
+/// The character of a verdict.
+pub fn verdict_mark(verdict: &Verdict) -> char {
+    Sign::of(verdict).char()
 }
 
 /// The marks of [`verdict_mark`] and what they mean, in the order in which a legend lists them.

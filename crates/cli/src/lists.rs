@@ -8,12 +8,12 @@ use cryptbench_load::Profile;
 use cryptbench_system::resource::{Cleaned, cleanup as clean};
 use cryptbench_system::{Availability, Setting};
 use cryptbench_text::shown;
+use cryptbench_view::columns::hang;
 use textwrap::core::Word;
 use textwrap::{WordSeparator, WordSplitter};
 
 use crate::args::ProfilesArgs;
 use crate::exit;
-use crate::layout::hang;
 use crate::say::{message, print, terminal_style};
 
 pub fn systems() -> anyhow::Result<ExitCode> {

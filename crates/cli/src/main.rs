@@ -15,7 +15,6 @@ mod explain;
 mod fleet;
 mod history;
 mod kdf;
-mod layout;
 mod lists;
 mod manual;
 mod output;

@@ -14,11 +14,11 @@ use cryptbench_studies::here::{Tested, conclusions};
 use cryptbench_studies::own::own;
 use cryptbench_studies::{Letter, Table};
 use cryptbench_text::shown;
+use cryptbench_view::columns::{hang, paragraph};
 use cryptbench_view::studies::brief;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::layout::{hang, paragraph};
 use crate::output::Saved;
 use crate::progress::Lines;
 use crate::run::args::{ProgressArg, RunArgs};

@@ -76,19 +76,18 @@ fn value(value: &figure::Value, fine_below: f64, margin: f64) -> Value {
 
 fn of_columns(columns: &Columns, record: &Record) -> Value {
     let margin = record.plan.margin();
-    let has_plain = columns.rows.iter().any(|row| !row.plain.is_empty());
     let has_choice = columns.columns.iter().any(|c| !c.is_engine);
     let names = columns.columns.iter().map(|column| match (&columns.title, column.is_floor) {
         (Some(_), _) => format!("{} sectors", column.name),
         (None, true) if has_choice => format!("floor: {}", column.name),
         _ => column.name.clone(),
     });
-    let mut headings: Vec<String> = if has_plain { vec!["plain speed".into()] } else { vec![] };
-    headings.extend(names);
-    let rows = columns.rows.iter().map(|row| {
-        let plain = has_plain.then(|| words(&row.plain));
+    let headings: Vec<String> =
+        columns.before.iter().map(|column| column.heading.clone()).chain(names).collect();
+    let rows = columns.rows.iter().enumerate().map(|(i, row)| {
+        let before = columns.before.iter().map(|column| words(&column.fields[i]));
         let values = row.values.iter().map(|v| value(v, FINE_BELOW, margin));
-        json!({ "name": row.name, "values": plain.into_iter().chain(values).collect::<Vec<_>>() })
+        json!({ "name": row.name, "values": before.chain(values).collect::<Vec<_>>() })
     });
     let no_loss = columns.rows.iter().flat_map(|r| &r.values).any(|v| v.mark == Mark::NoLoss);
     let mut notes = Vec::new();
@@ -114,7 +113,7 @@ fn of_ladder(ladder: &Ladder<'_>, record: &Record) -> Value {
     let row = |rung: &Rung<'_>| {
         let name = match (rung.place, rung.unranked) {
             (Some(place), _) => format!("{place}. {}", rung.name),
-            (None, Some(why)) => format!("{} (not ranked: {why})", rung.name),
+            (None, Some(why)) => format!("{} (not ranked: {})", rung.name, why.words()),
             (None, None) => rung.name.clone(),
         };
         let mean = rung.all.map_or_else(|| words(NONE), |mean| field(mean, FINE_MEAN));

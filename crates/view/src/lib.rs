@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 pub mod charts;
+pub mod columns;
 pub mod drawing;
 pub mod html;
 pub mod json;

@@ -10,6 +10,7 @@ use cryptbench_stats::{median, quantile};
 use super::{Chosen, chosen};
 use crate::quantity::{NONE, headline, megabytes, percent};
 use crate::reading::reading;
+use crate::wording::Sign;
 
 /// Encrypted arms that are drawn beside plain.
 const MOST_ARMS: usize = 4;
@@ -215,7 +216,7 @@ fn figures(
             let cell = lookup.cell(other, a.arm).filter(|c| c.trials > 0);
             let number = cell.map_or_else(|| NONE.to_owned(), |c| headline(other, c));
             match reading.and_then(|r| r.mark) {
-                Some('c') => format!("{number} c"),
+                Some(Sign::Cached) => format!("{number} c"),
                 _ => number,
             }
         };

@@ -7,6 +7,7 @@ use cryptbench_record::{Arm, Workload};
 
 use super::{Chosen, chosen};
 use crate::reading::reading;
+use crate::wording::Sign;
 
 /// Encrypted arms that have maps; each takes as many maps as there are operations.
 const MOST_ARMS: usize = 2;
@@ -44,8 +45,8 @@ pub struct Map {
 pub struct Difference {
     /// Speed less plain's in percent of plain's: negative is slower.
     pub percent: f64,
-    /// The verdict's mark, where there is one.
-    pub mark: Option<char>,
+    /// The verdict's sign, where there is one.
+    pub mark: Option<Sign>,
 }
 
 impl Map {
@@ -63,19 +64,19 @@ impl Map {
     }
 
     /// The mark that every cell carries: it is said once, and not in the cells.
-    pub fn common_mark(&self) -> Option<char> {
+    pub fn common_mark(&self) -> Option<Sign> {
         let mut marks = self.cells.iter().flatten().map(|d| d.mark);
         let first = marks.next()??;
         marks.all(|mark| mark == Some(first)).then_some(first)
     }
 
     /// What [`Self::common_mark`] means, to follow the name of the operation.
-    pub fn common_words(&self) -> &'static str {
+    pub fn common_words(&self) -> Option<&'static str> {
         match self.common_mark() {
-            Some('c') => "all answered by a cache",
-            Some('▼') => "all cost speed",
-            Some('▲') => "all gain speed",
-            _ => "",
+            Some(Sign::Cached) => Some("all answered by a cache"),
+            Some(Sign::Costs) => Some("all cost speed"),
+            Some(Sign::Gains) => Some("all gain speed"),
+            _ => None,
         }
     }
 }

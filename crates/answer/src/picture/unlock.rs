@@ -55,7 +55,7 @@ fn parts(lookup: &Lookup<'_>, workloads: &[&Workload]) -> Vec<String> {
         .flat_map(|t| t.measured.parts.keys().map(String::as_str))
         .collect();
     let (first, rest): (Vec<&str>, Vec<&str>) =
-        names.into_iter().partition(|name| name.contains("deriv"));
+        names.into_iter().partition(|name| *name == "derivation");
     first.into_iter().chain(rest).map(str::to_owned).collect()
 }
 

@@ -57,16 +57,18 @@ fn times<'a>(lookup: &Lookup<'a>, workload: &Workload) -> Times<'a> {
 
 /// The way that the profile names first: how long it takes, and that key derivation takes most of it.
 fn first_way(workload: &Workload, times: &Times<'_>) -> Vec<String> {
-    let words = |(arm, o): &(&Arm, Opening)| {
+    let time = |o: &Opening| {
         let [median, low, high] = [o.median, o.low, o.high].map(seconds);
         let keys = o.parts.first().copied().flatten().map(|s| s / o.median);
         let part = keys.filter(|share| share.is_finite()).map_or_else(String::new, |share| {
             format!(", {} of it to derive keys", fraction(share))
         });
-        format!("{} takes {median} ({low} to {high}){part}", arm.label)
+        format!("{median} ({low} to {high}){part}")
     };
     if times.len() <= MOST_ARMS {
-        let one = |t: &(&Arm, Opening)| format!("To open {} ({}).", words(t), workload.label);
+        let one = |(arm, o): &(&Arm, Opening)| {
+            format!("To open {} takes {} ({}).", arm.label, time(o), workload.label)
+        };
         return times.iter().map(one).collect();
     }
     let ranked =
@@ -79,7 +81,7 @@ fn first_way(workload: &Workload, times: &Times<'_>) -> Vec<String> {
         "Of {} volumes, {} is the quickest to open: it takes {}; {} is the slowest ({}).",
         times.len(),
         fast.0.label,
-        words(fast).replace(&format!("{} takes ", fast.0.label), ""),
+        time(&fast.1),
         slow.0.label,
         seconds(slow.1.median),
     )]

@@ -4,10 +4,10 @@ use cryptbench_answer::quantity::thousands;
 use cryptbench_cipher::{CipherInfo, find};
 use cryptbench_microbench::cipher::{INTERFACES, Speed, Speeds};
 use cryptbench_runner::DiskRates;
+use cryptbench_view::columns::bare;
 use cryptbench_view::wrap;
 
 use super::{rate, threads};
-use crate::layout::bare;
 
 /// More ciphers than this are shown with the cascades in groups.
 const MOST_ROWS: usize = 10;

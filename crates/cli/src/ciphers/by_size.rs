@@ -2,10 +2,10 @@
 
 use anyhow::bail;
 use cryptbench_microbench::cipher::{SIZES, SpeedRequest, Speeds};
+use cryptbench_view::columns::bare;
 use cryptbench_view::wrap;
 
 use super::{rate, size, threads};
-use crate::layout::bare;
 
 /// The cipher that is measured where none is named.
 const USUAL: &str = "aes-256-xts";

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use cryptbench_foreign::joint::{Advantage, Cell, Joint, Work, joint};
 use cryptbench_record::Record;
 use cryptbench_text::shown;
+use cryptbench_view::columns::{grid, hang, paragraph};
 use serde::Serialize;
 
 use super::args::CompareArgs;
 use super::{record_of, refuse_other_sets};
 use crate::exit::Refusal;
-use crate::layout::{grid, hang, paragraph};
 use crate::say::{print, print_json, terminal_style};
 
 /// Devices beside each other in 80 columns.

@@ -2,9 +2,9 @@
 
 use cryptbench_foreign::Measure;
 use cryptbench_foreign::compare::{Compared, Side, Verdict};
+use cryptbench_view::columns::{grid, hang, paragraph};
 
 use super::Document;
-use crate::layout::{grid, hang, paragraph};
 
 /// The most cells shown without `--all`; those that differ most come first.
 const SHOWN: usize = 40;

@@ -5,8 +5,7 @@ use std::path::Path;
 use cryptbench_answer::quantity::{share_words, thousands};
 use cryptbench_fleet::{Group, Kind, Outlier, Report, Row, Share};
 use cryptbench_text::shown;
-
-use crate::layout::{grid, hang, paragraph};
+use cryptbench_view::columns::{grid, hang, paragraph};
 
 /// Rows of the table on one screen.
 const ROWS: usize = 6;

@@ -2,8 +2,7 @@
 
 use cryptbench_history::Entry;
 use cryptbench_history::check::{Change, Check, Judged, Measure, NEEDED};
-
-use crate::layout::{grid, paragraph};
+use cryptbench_view::columns::{grid, paragraph};
 
 pub fn list(entries: &[Entry], width: usize) -> String {
     if entries.is_empty() {

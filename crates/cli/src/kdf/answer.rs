@@ -2,11 +2,11 @@
 
 use cryptbench_answer::quantity::thousands;
 use cryptbench_microbench::kdf::KdfSpeed;
+use cryptbench_view::columns::bare;
 use cryptbench_view::wrap;
 
 use super::study::{DICEWARE_BITS, Study};
 use super::wording::{asked, bits, name};
-use crate::layout::bare;
 
 /// Characters that VeraCrypt requires of a passphrase whose PIM is below the default.
 const LONG_PASSPHRASE: &str = "needs 20 characters";

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_kdf::{Argon2Kind, Argon2Params, Derivation, Effort, KdfError, Tier};
+use cryptbench_view::columns::bare;
 use cryptbench_view::wrap;
 use cryptbench_volume::Access;
 use cryptbench_volume::format::luks;
@@ -19,7 +20,6 @@ use serde_json::{Value, json};
 
 use super::wording::{cost, span};
 use crate::exit::Refusal;
-use crate::layout::bare;
 use crate::say::{print, terminal_style};
 use crate::volume::args::{ConfinementArgs, UnlockArgs};
 use crate::volume::confined::{self, Given, Task};

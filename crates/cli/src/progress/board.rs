@@ -8,10 +8,9 @@ use cryptbench_answer::figure::in_order;
 use cryptbench_answer::names::Names;
 use cryptbench_answer::quantity::share_words;
 use cryptbench_record::{Arm, ArmId, ArmRole, Plan, WorkloadId};
+use cryptbench_view::columns::bare;
 use cryptbench_view::json;
 use serde_json::Value;
-
-use crate::layout::bare;
 
 /// Choices that have columns; more are rows.
 const MOST_COLUMNS: usize = 4;

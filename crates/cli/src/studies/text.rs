@@ -2,8 +2,7 @@
 
 use cryptbench_studies::beside::Beside;
 use cryptbench_studies::{Answer, Replay, Replayed, Table, Verdict};
-
-use crate::layout::{grid, hang, paragraph};
+use cryptbench_view::columns::{grid, hang, paragraph};
 
 /// Devices whose cells are all shown beside a record; for the others, only the distance.
 const SHOWN: usize = 1;

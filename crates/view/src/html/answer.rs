@@ -1,7 +1,7 @@
 //! The answer: headline, one chart that is also a table, what to take, and what is open.
 
 use cryptbench_answer::answer::{Answer, Open};
-use cryptbench_answer::figure::{Columns, Figure, Ladder, Mark, Row, Rung, Value};
+use cryptbench_answer::figure::{Columns, Figure, Ladder, Mark, Rung, Unranked, Value};
 use cryptbench_answer::kinds::sizes_explained;
 use cryptbench_answer::opening::OpeningRow;
 use cryptbench_answer::quantity::{FINE_BELOW, NONE, count, fraction, kept_spread, unbroken};
@@ -157,7 +157,7 @@ fn of_columns(view: &View<'_>, columns: &Columns) -> Markup {
                 @if noisy { span.key-n { "noise: plain against itself" } }
             }
             (axis("workload, plain speed"))
-            @for row in &columns.rows { (strip_row(columns, row)) }
+            @for i in 0..columns.rows.len() { (strip_row(columns, i)) }
             p.note { (unbroken(&notes.join(" · "))) }
             p.note { (sizes_explained(&view.record.plan.workloads)) }
         }
@@ -224,11 +224,13 @@ fn shape(i: usize, is_engine: bool) -> char {
     shapes[i.min(shapes.len() - 1)]
 }
 
-fn strip_row(columns: &Columns, row: &Row) -> Markup {
+fn strip_row(columns: &Columns, place: usize) -> Markup {
+    let row = &columns.rows[place];
+    let beside = columns.before.iter().map(|column| &column.fields[place]);
     let n = columns.columns.len().max(1);
     html! {
         div.row.gap[row.begins] {
-            div.lab { (row.name) @if !row.plain.is_empty() { small { (row.plain) } } }
+            div.lab { (row.name) @for field in beside.filter(|f| !f.is_empty()) { small { (field) } } }
             svg class={ "strip n" (n) } aria-hidden="true" {
                 (grid(row.noise))
                 @for (i, value) in row.values.iter().enumerate() {
@@ -293,9 +295,9 @@ fn rung_row(rung: &Rung<'_>, is_floor: bool) -> Markup {
         Family::Place => "a place",
     };
     let why = rung.unranked.map(|why| match why {
-        "cache" => "not ranked: a cache answered",
-        "failed" => "not ranked: it failed a check of its data",
-        _ => "not ranked: too few repeats",
+        Unranked::Cached => "not ranked: a cache answered",
+        Unranked::Failed => "not ranked: it failed a check of its data",
+        Unranked::TooFew => "not ranked: too few repeats",
     });
     let hollow = rung.arm.system == BUILTIN.name;
     let place = rung.place.map_or_else(String::new, |place| place.to_string());

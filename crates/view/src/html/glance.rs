@@ -1,6 +1,6 @@
 //! The table at a glance: the share of plain speed of each arm, with its verdict in words.
 
-use cryptbench_answer::quantity::{NONE, count, fraction, headline, kept, unbroken};
+use cryptbench_answer::quantity::{NONE, count, fraction, headline, kept_parts, unbroken};
 use cryptbench_answer::wording::{verdict_class, verdict_mark, verdict_words};
 use cryptbench_estimate::arms::{compared, plain_arm};
 use cryptbench_estimate::form::Form;
@@ -110,15 +110,14 @@ fn judged(view: &View<'_>, column: &str, cell: Option<&Cell>) -> Markup {
     let Some((cell, verdict)) = cell.and_then(|c| Some((c, c.verdict.as_ref()?))) else {
         return field(column, NONE);
     };
-    let number = match (&cell.kept, verdict) {
-        (_, Verdict::Cached) | (None, _) => NONE.to_owned(),
-        (Some(estimate), _) => kept(estimate),
+    let (ratio, interval) = match (&cell.kept, verdict) {
+        (_, Verdict::Cached) | (None, _) => (NONE.to_owned(), String::new()),
+        (Some(estimate), _) => kept_parts(estimate),
     };
-    let (ratio, interval) = number.split_once(' ').unwrap_or((&number, ""));
     html! {
         td.number.judged.(verdict_class(verdict)) role="cell" data-label=(column) {
             div {
-                span.kept { b { (to_trials(view, cell, ratio)) } " " span.interval { (interval) } }
+                span.kept { b { (to_trials(view, cell, &ratio)) } " " span.interval { (interval) } }
                 span.words {
                     @if !matches!(verdict, Verdict::Cached | Verdict::TooFewPairs) {
                         span.mark aria-hidden="true" { (verdict_mark(verdict)) } " "

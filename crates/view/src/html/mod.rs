@@ -242,8 +242,8 @@ fn surrounding(record: &Record) -> Section {
 fn facts(record: &Record) -> Markup {
     html! {
         dl.facts {
-            @for (name, words) in surroundings(record) {
-                div { dt { (name) } dd { (words) } }
+            @for (about, words) in surroundings(record) {
+                div { dt { (about.name()) } dd { (words) } }
             }
         }
         @if !record.notes.is_empty() {

@@ -1,7 +1,7 @@
 //! Every estimate as a table, for those who read numbers rather than charts.
 
 use cryptbench_answer::picture::MOST_LISTED;
-use cryptbench_answer::quantity::{NONE, cpu, digits, fraction, kept, latency, percent, requests};
+use cryptbench_answer::quantity::{NONE, cpu, digits, fraction, kept, latency, percent, rate};
 use cryptbench_answer::wording::verdict_words;
 use cryptbench_estimate::form::Form;
 use cryptbench_record::{Cell, Estimate};
@@ -92,7 +92,7 @@ fn fields(view: &View<'_>, cell: &Cell) -> Markup {
     html! {
         td.number { (to_trials(view, cell, &cell.trials.to_string())) }
         td.number { (shown(digits(cell.bandwidth / 1e6))) }
-        td.number { (shown(requests(cell.iops).replace(" IOPS", ""))) }
+        td.number { (shown(rate(cell.iops))) }
         td.number { (estimate(&kept)) }
         td.number { (estimate(&robust)) }
         td.number { (estimate(&|e| p_value(e.p_value))) }

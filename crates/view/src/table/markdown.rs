@@ -9,7 +9,7 @@ use cryptbench_answer::names::Names;
 use cryptbench_answer::picture::condensed::condensed;
 use cryptbench_answer::quantity::{NONE, count, duration, fraction, headline, kept};
 use cryptbench_answer::sentences::basis;
-use cryptbench_answer::surroundings::{occasion, surroundings, title};
+use cryptbench_answer::surroundings::{About, occasion, surroundings, title};
 use cryptbench_answer::wording::{LEGEND, stop_words, verdict_mark};
 use cryptbench_estimate::arms::{compared, drawn};
 use cryptbench_estimate::form::Form;
@@ -23,7 +23,8 @@ const MOST_COLUMNS: usize = 5;
 const MOST_ROWS: usize = 24;
 
 /// Facts of the surroundings that a ticket needs.
-const FACTS: [&str; 5] = ["machine", "system", "disk", "file system", "engine"];
+const FACTS: [About; 5] =
+    [About::Machine, About::System, About::Disk, About::FileSystem, About::Engine];
 
 /// The whole report, ending with a newline.
 pub fn render(report: &Report<'_>) -> String {
@@ -38,8 +39,8 @@ pub fn render(report: &Report<'_>) -> String {
         let _ = write!(out, "\n{}\n{about}\n", grid(&rows));
     }
     out.push_str("\n### Where\n\n");
-    for (name, words) in surroundings(record).iter().filter(|(name, _)| FACTS.contains(name)) {
-        let _ = writeln!(out, "- {name}: {}", escaped(words));
+    for (about, words) in surroundings(record).iter().filter(|(about, _)| FACTS.contains(about)) {
+        let _ = writeln!(out, "- {}: {}", about.name(), escaped(words));
     }
     for note in &record.notes {
         let _ = writeln!(out, "- note: {}", escaped(note));

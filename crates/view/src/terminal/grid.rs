@@ -1,7 +1,7 @@
 //! The grid of tests: read and write columns for each arm, then requests and response times.
 
 use cryptbench_answer::picture::grid::{Grid, GridCell};
-use cryptbench_answer::quantity::{NONE, digits, latency, requests};
+use cryptbench_answer::quantity::{NONE, digits, latency, rate};
 
 use super::layout::{add, clean, empty, fitted, heading, text, widest};
 use super::picture::share;
@@ -72,10 +72,7 @@ fn responses(grid: &Grid<'_>) -> comfy_table::Table {
         for (arm, cells) in grid.arms.iter().zip(&test.cells) {
             let mut row = vec![format!("  {}", clean(&arm.label))];
             for cell in cells {
-                row.push(cell.map_or_else(
-                    || NONE.to_owned(),
-                    |c| requests(c.reading.iops).replace(" IOPS", ""),
-                ));
+                row.push(cell.map_or_else(|| NONE.to_owned(), |c| rate(c.reading.iops)));
                 let response = cell.and_then(|c| c.response_us);
                 row.push(response.map_or_else(|| NONE.to_owned(), latency));
             }

@@ -2,6 +2,7 @@
 
 use cryptbench_answer::picture::heatmap::{ArmMaps, Difference, Heatmap, Map};
 use cryptbench_answer::quantity::{percent_digits, short_bytes};
+use cryptbench_answer::wording::Sign;
 
 use super::layout::{beside, clean, right};
 use super::wrap;
@@ -49,10 +50,7 @@ fn caption(map: &Map) -> Vec<String> {
         let [least, mean, most] = [least, mean, most].map(percent_digits);
         format!("  {mean} on average, {least} to {most}")
     });
-    let common = match map.common_words() {
-        "" => String::new(),
-        words => format!(" ({words})"),
-    };
+    let common = map.common_words().map_or_else(String::new, |words| format!(" ({words})"));
     vec![format!("{}{common}", clean(&map.operation)), range]
 }
 
@@ -61,13 +59,13 @@ fn size(bytes: u64) -> String {
     format!("{} ", right(&short_bytes(bytes), CELL - 1))
 }
 
-fn cell(difference: Option<&Difference>, common: Option<char>) -> String {
+fn cell(difference: Option<&Difference>, common: Option<Sign>) -> String {
     let Some(Difference { percent, mark }) = difference else { return " ".repeat(CELL) };
     let number = match percent.round() {
         p if p > 999.0 => "999+".to_owned(),
         p => format!("{:.0}", p + 0.0),
     };
     // Marks of cells without a difference would drown the others.
-    let shown = |mark: &char| matches!(mark, '▼' | '▲' | 'c') && Some(*mark) != common;
-    format!("{}{}", right(&number, CELL - 1), mark.filter(shown).unwrap_or(' '))
+    let shown = |mark: &Sign| mark.is_telling() && Some(*mark) != common;
+    format!("{}{}", right(&number, CELL - 1), mark.filter(shown).map_or(' ', Sign::char))
 }

@@ -1,13 +1,10 @@
 //! Tables and blocks of text within a width.
 
-use comfy_table::{Cell as Field, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{Table, TableStyle};
 pub(super) use cryptbench_text::clean;
 
-const LINES: TableStyle =
-    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
-
-/// Columns between two columns of a table.
-const GAP: u16 = 2;
+use crate::columns::{GAP, RULED, aligned, begun};
+pub(super) use crate::columns::{fitted, widest};
 
 /// Columns between two blocks that stand side by side.
 pub(super) const BLOCK_GAP: usize = 4;
@@ -17,60 +14,27 @@ const ARM_HEADING: usize = 16;
 
 /// A table of these headings without rows.
 pub(super) fn empty(headings: Vec<String>) -> Table {
-    styled(headings, LINES, GAP)
+    begun(named(headings), RULED, GAP)
 }
 
 /// As [`empty`], without a rule below the headings, and with `gap` columns between two.
 pub(super) fn unruled(headings: Vec<String>, gap: u16) -> Table {
-    styled(headings, TableStyle::new(), gap)
-}
-
-fn styled(headings: Vec<String>, style: TableStyle, gap: u16) -> Table {
-    let mut table = Table::new();
-    table.load_style(style);
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(aligned(headings));
-    let columns = table.column_count();
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if i + 1 == columns { 0 } else { gap }));
-    }
-    table
+    begun(named(headings), TableStyle::new(), gap)
 }
 
 /// Adds a row: names to the left, numbers to the right.
 pub(super) fn add(table: &mut Table, row: Vec<String>) {
-    table.add_row(aligned(row));
+    table.add_row(named(row));
 }
 
-fn aligned(row: Vec<String>) -> Vec<Field> {
-    row.into_iter()
-        .enumerate()
-        .map(|(i, content)| {
-            let side = if i == 0 { CellAlignment::Left } else { CellAlignment::Right };
-            Field::new(content).set_alignment(side)
-        })
-        .collect()
+/// Names to the left.
+fn named(row: Vec<String>) -> Vec<comfy_table::Cell> {
+    aligned(row, |i| i == 0)
 }
 
 /// The table at its natural width, without spaces at the ends of lines.
 pub(super) fn text(table: &Table) -> String {
     table.trim_fmt()
-}
-
-/// The table in at most `width` columns: fields are broken into lines where they must be.
-pub(super) fn fitted(mut table: Table, width: usize) -> String {
-    let wide = text(&table);
-    if widest(&wide) <= width {
-        return wide;
-    }
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    text(&table)
-}
-
-/// Columns that the widest line takes.
-pub(super) fn widest(text: &str) -> usize {
-    text.lines().map(textwrap::core::display_width).max().unwrap_or(0)
 }
 
 /// Breaks a label into as few lines as [`ARM_HEADING`] needs, then as narrow as those lines allow:

@@ -134,7 +134,7 @@ pub fn render(report: &Report<'_>, style: Style) -> String {
             );
         }
     }
-    paint::paint(&parts.join("\n\n"), style.colour) + "\n"
+    paint::titled(&parts.join("\n\n"), style.colour) + "\n"
 }
 
 fn paragraphs(sentences: &[String], width: usize) -> String {

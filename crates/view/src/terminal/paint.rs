@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-/// Emphasises the marks of costs and gains and the title line.
+/// Emphasises the marks of costs and gains.
 pub(super) fn paint(text: &str, colour: bool) -> String {
     if !colour {
         return text.to_owned();
@@ -10,13 +10,13 @@ pub(super) fn paint(text: &str, colour: bool) -> String {
     let wrap = |style: Style, text: &str| format!("{style}{text}{style:#}");
     let costs = wrap(AnsiColor::Red.on_default().bold(), "▼");
     let gains = wrap(AnsiColor::Cyan.on_default().bold(), "▲");
-    let painted = text.replace('▼', &costs).replace('▲', &gains);
-    match painted.split_once('\n') {
-        Some((title, rest)) if title.starts_with("cryptbench ") => {
-            format!("{}\n{rest}", wrap(Style::new().bold(), title))
-        }
-        _ => painted,
-    }
+    text.replace('▼', &costs).replace('▲', &gains)
+}
+
+/// As [`paint`], with the first line in bold.
+pub(super) fn titled(text: &str, colour: bool) -> String {
+    let (title, rest) = text.split_once('\n').unwrap_or((text, ""));
+    format!("{}\n{}", bold(title, colour), paint(rest, colour))
 }
 
 /// Each line of `text` in bold.
@@ -30,12 +30,12 @@ pub(super) fn bold(text: &str, colour: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::paint;
+    use super::{paint, titled};
 
     #[test]
     fn colour_is_only_put_on_when_asked_for() {
         assert_eq!(paint("a ▼\nb", false), "a ▼\nb");
-        let painted = paint("cryptbench 1\nx ▼", true);
+        let painted = titled("cryptbench 1\nx ▼", true);
         assert!(painted.starts_with("\u{1b}[1mcryptbench 1\u{1b}[0m\n"), "{painted:?}");
         assert!(painted.contains("\u{1b}[31m▼\u{1b}[0m"), "{painted:?}");
     }

@@ -2,6 +2,7 @@
 
 use cryptbench_answer::picture;
 use cryptbench_answer::picture::left_out_words;
+use cryptbench_answer::wording::Sign;
 use cryptbench_estimate::form::Form;
 use cryptbench_estimate::lookup::Lookup;
 
@@ -47,12 +48,12 @@ pub(super) fn picture(lookup: &Lookup<'_>, width: usize) -> Option<String> {
 }
 
 /// A ratio to plain as a percentage with its mark: `86▼`, `999+▲` at most.
-pub(super) fn share(ratio: Option<f64>, mark: Option<char>) -> String {
+pub(super) fn share(ratio: Option<f64>, mark: Option<Sign>) -> String {
     let percent = ratio.map(|r| r * 100.0).filter(|p| p.is_finite());
     let number = percent.map_or_else(String::new, |p| match p {
         // Only a stalled trial of plain gives more, and the column has no room for it.
         p if p > 999.0 => "999+".to_owned(),
         p => format!("{}", p.round()),
     });
-    format!("{number}{}", mark.unwrap_or(' '))
+    format!("{number}{}", mark.map_or(' ', Sign::char))
 }

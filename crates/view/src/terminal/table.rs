@@ -3,7 +3,7 @@
 
 use comfy_table::Table;
 use cryptbench_answer::quantity::{
-    NONE, cpu, digits, headline, is_time, kept, latency, percent, requests,
+    NONE, cpu, digits, headline, is_time, kept, latency, percent, rate,
 };
 use cryptbench_answer::wording::{list, verdict_mark};
 use cryptbench_estimate::arms::compared;
@@ -208,7 +208,7 @@ fn all_figures(view: &View<'_, '_>, workloads: &[&Workload], spark: Option<usize
             let mut row = vec![
                 format!("  {}", clean(&arm.label)),
                 some(&|c| digits(c.bandwidth / 1e6)),
-                some(&|c| requests(c.iops).replace(" IOPS", "")),
+                some(&|c| rate(c.iops)),
             ];
             if times {
                 row.push(if is_time(workload) {

@@ -2,7 +2,7 @@
 
 use cryptbench_answer::picture::grid;
 use cryptbench_answer::picture::grid::{Grid, GridCell};
-use cryptbench_answer::quantity::{NONE, digits, latency, requests};
+use cryptbench_answer::quantity::{NONE, digits, latency, rate};
 use maud::{Markup, html};
 
 use super::{Figure, Part, Picture, View, folded, kept, numbers};
@@ -64,7 +64,7 @@ fn table(grid: &Grid<'_>) -> Markup {
             let fields = cells.iter().flat_map(|cell| match cell {
                 Some(c) => [
                     c.response_us.map_or_else(|| NONE.to_owned(), latency),
-                    requests(c.reading.iops).replace(" IOPS", ""),
+                    rate(c.reading.iops),
                     digits(c.reading.bandwidth / 1e6),
                     kept(Some(&c.reading)),
                 ],

@@ -54,10 +54,7 @@ fn caption(map: &Map) -> String {
         let [least, mean, most] = [least, mean, most].map(percent_digits);
         format!(": {mean} on average, {least} to {most}")
     });
-    let common = match map.common_words() {
-        "" => String::new(),
-        words => format!("; {words}"),
-    };
+    let common = map.common_words().map_or_else(String::new, |words| format!("; {words}"));
     format!("{}{range}{common}", map.operation)
 }
 
@@ -73,7 +70,7 @@ fn table(map: &Map) -> Markup {
                         td {
                             @if let Some(d) = cell {
                                 (heat_number(d.percent))
-                                @if let Some(mark) = d.mark.filter(|m| matches!(m, '▼' | '▲' | 'c')) { (mark) }
+                                @if let Some(mark) = d.mark.filter(|m| m.is_telling()) { (mark.char()) }
                             }
                         }
                     }

@@ -88,6 +88,6 @@ pub(super) fn numbers(headings: &[String], rows: &[(String, Vec<String>)]) -> Ma
 fn kept(reading: Option<&Reading>) -> String {
     let Some(r) = reading else { return String::new() };
     let number = r.ratio.map(|ratio| percent_digits(ratio * 100.0));
-    let mark = r.mark.map(|mark| mark.to_string());
+    let mark = r.mark.map(|mark| mark.char().to_string());
     number.into_iter().chain(mark).collect::<Vec<_>>().join(" ")
 }

@@ -1,9 +1,9 @@
 //! Workloads in rows, choices in columns.
 
 use comfy_table::Table;
-use cryptbench_answer::figure::{Columns, Mark, Value};
+use cryptbench_answer::figure::{Beside, Columns, Mark, Value};
 use cryptbench_answer::kinds::sizes_explained;
-use cryptbench_answer::quantity::{FINE_BELOW, NONE, cpu, fraction, kept_spread};
+use cryptbench_answer::quantity::{FINE_BELOW, NONE, fraction, kept_spread};
 use cryptbench_record::Record;
 
 use super::super::layout::{
@@ -14,21 +14,22 @@ use super::wrap;
 /// Longest name of a choice on one line, in columns.
 const HEADING: usize = 13;
 
-/// Which columns beside the choices have room.
+/// The columns beside the choices that have room.
 #[derive(Clone, Copy)]
-struct Beside {
-    plain: bool,
-    cpu: bool,
+struct Shown<'c> {
+    before: &'c [Beside],
+    behind: &'c [Beside],
 }
 
 /// The table with its legend, in at most `width` columns.
 pub(super) fn text(columns: &Columns, record: &Record, width: usize) -> String {
-    let has_plain = columns.rows.iter().any(|row| !row.plain.is_empty());
-    let ways = [(has_plain, true), (has_plain, false), (false, false)]
-        .map(|(plain, cpu)| Beside { plain, cpu: cpu && columns.cpu_of.is_some() });
-    let whole = ways.iter().map(|beside| titled(columns, *beside)).find(|t| widest(t) <= width);
+    let Columns { before, behind, .. } = columns;
+    let bare = Shown { before: &[], behind: &[] };
+    let fewer = (0..=behind.len()).rev().map(|n| Shown { before, behind: &behind[..n] });
+    let whole =
+        fewer.chain([bare]).map(|shown| titled(columns, shown)).find(|t| widest(t) <= width);
     let table = whole.unwrap_or_else(|| {
-        let narrow = fitted(table(columns, ways[2]), width);
+        let narrow = fitted(table(columns, bare), width);
         match title(columns) {
             Some(title) => format!("{}\n{narrow}", wrap(&title, "", "", width)),
             None => narrow,
@@ -43,59 +44,40 @@ fn title(columns: &Columns) -> Option<String> {
 }
 
 /// The table below a title that ends where the last choice ends.
-fn titled(columns: &Columns, beside: Beside) -> String {
-    let table = table(columns, beside);
+fn titled(columns: &Columns, shown: Shown<'_>) -> String {
+    let table = table(columns, shown);
     let Some(title) = title(columns) else { return drawn(&table) };
     let widths = table.column_max_content_widths();
-    let until = widths.len() - usize::from(beside.cpu);
+    let until = widths.len() - shown.behind.len();
     let gaps = usize::from(GAP) * until.saturating_sub(1);
     let end = widths[..until].iter().map(|w| usize::from(*w)).sum::<usize>() + gaps;
     format!("{}\n{}", right(&title, end), drawn(&table))
 }
 
-fn table(columns: &Columns, beside: Beside) -> Table {
+fn table(columns: &Columns, shown: Shown<'_>) -> Table {
     let corner = if columns.title.is_some() { "" } else { "% of plain speed" };
     let mut headings = vec![corner.to_owned()];
-    if beside.plain {
-        headings.push("plain speed".to_owned());
-    }
+    headings.extend(shown.before.iter().map(|column| column.heading.clone()));
     headings.extend(columns.columns.iter().map(|column| {
         let name = clean(&column.name);
         match (&columns.title, column.is_engine && column.is_floor) {
             (Some(_), _) => format!("{name}*"),
             (None, true) if columns.columns.iter().any(|c| !c.is_engine) => {
-                format!("floor:\n{}", name.strip_suffix(" alone").unwrap_or(&name))
+                format!("floor:\n{}", column.cipher.as_deref().map_or(name, clean))
             }
             (None, _) => heading_within(&name, HEADING),
         }
     }));
-    if beside.cpu {
-        let of = columns.cpu_of.as_deref().unwrap_or_default();
-        let of = of.strip_suffix(" B").unwrap_or(of);
-        let of = match columns.columns.iter().filter(|column| !column.is_engine).count() {
-            _ if of.len() <= LONGEST_CPU => of,
-            0 | 1 => "encrypted",
-            _ => "fastest",
-        };
-        headings.push(format!("CPU s/GiB\nplain → {of}"));
-    }
+    headings.extend(shown.behind.iter().map(|column| column.heading.clone()));
     let mut table = unruled(headings, GAP);
     let written: Vec<Vec<String>> = (0..columns.columns.len())
         .map(|i| aligned(&columns.rows.iter().map(|row| row.values[i]).collect::<Vec<_>>()))
         .collect();
     for (i, row) in columns.rows.iter().enumerate() {
         let mut fields = vec![clean(&row.name)];
-        if beside.plain {
-            fields.push(row.plain.clone());
-        }
+        fields.extend(shown.before.iter().map(|column| column.fields[i].clone()));
         fields.extend(written.iter().map(|column| column[i].clone()));
-        if beside.cpu {
-            fields.push(
-                row.cpu.map_or_else(String::new, |(plain, own)| {
-                    format!("{} → {}", cpu(plain), cpu(own))
-                }),
-            );
-        }
+        fields.extend(shown.behind.iter().map(|column| column.fields[i].clone()));
         add(&mut table, fields);
     }
     table
@@ -103,9 +85,6 @@ fn table(columns: &Columns, beside: Beside) -> Table {
 
 /// Columns between two columns.
 const GAP: u16 = 2;
-
-/// Longest name that the heading of the CPU time has.
-const LONGEST_CPU: usize = 10;
 
 /// `51 ±3  ▼`: figures, spreads and marks of one column under each other.
 fn aligned(values: &[Value]) -> Vec<String> {

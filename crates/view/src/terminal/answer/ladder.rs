@@ -78,7 +78,7 @@ fn means(rungs: &[&Rung<'_>]) -> Vec<String> {
         .iter()
         .map(|rung| match (rung.all, rung.unranked) {
             (Some(mean), _) => kept_spread(mean.ratio, mean.low, mean.high, FINE_BELOW),
-            (None, Some(why)) => (why.to_owned(), String::new()),
+            (None, Some(why)) => (why.words().to_owned(), String::new()),
             (None, None) => (NONE.to_owned(), String::new()),
         })
         .collect();

@@ -5,9 +5,7 @@ mod reason;
 mod trials;
 
 use cryptbench_answer::Report;
-use cryptbench_answer::quantity::{
-    NONE, cpu, digits, fraction, headline, latency, percent, requests,
-};
+use cryptbench_answer::quantity::{NONE, cpu, digits, fraction, headline, latency, percent, rate};
 use cryptbench_answer::why::chain;
 use cryptbench_answer::wording::{
     role_words, stop_words, verdict_mark, verdict_words, workload_words,
@@ -185,7 +183,7 @@ fn costs(lookup: &Lookup<'_>, workload: &Workload, arms: &[&Arm], width: usize) 
         let row = vec![
             clean(&arm.label),
             digits(cell.bandwidth / 1e6),
-            requests(cell.iops).replace(" IOPS", ""),
+            rate(cell.iops),
             per_gib(cell.cpu.process_s_per_gib),
             per_gib(cell.cpu.machine_s_per_gib),
             percent(cell.cpu.machine_percent),

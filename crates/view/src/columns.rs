@@ -1,0 +1,83 @@
+//! Tables and paragraphs in a given number of columns.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use textwrap::core::display_width;
+
+use crate::prose::wrap;
+
+/// A rule below the headings, and no other.
+pub(crate) const RULED: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// Columns between two columns of a table.
+pub(crate) const GAP: u16 = 2;
+
+/// A table in at most `width` columns; columns from `numbers` on stand to the right.
+pub fn grid(headings: &[&str], rows: Vec<Vec<String>>, numbers: usize, width: usize) -> String {
+    let headings = headings.iter().map(|h| (*h).to_owned()).collect();
+    filled(headings, rows, |i| i < numbers, (RULED, GAP), width)
+}
+
+/// A table without rules; the first column and those from `words` on stand to the left.
+pub fn bare(headings: Vec<String>, rows: Vec<Vec<String>>, words: usize, width: usize) -> String {
+    filled(headings, rows, |i| i == 0 || i >= words, (TableStyle::new(), GAP + 1), width)
+}
+
+fn filled(
+    headings: Vec<String>,
+    rows: Vec<Vec<String>>,
+    is_left: impl Fn(usize) -> bool,
+    (style, gap): (TableStyle, u16),
+    width: usize,
+) -> String {
+    let mut table = begun(aligned(headings, &is_left), style, gap);
+    for row in rows {
+        table.add_row(aligned(row, &is_left));
+    }
+    fitted(table, width)
+}
+
+/// A table of these headings without rows, with `gap` columns between two.
+pub(crate) fn begun(headings: Vec<Cell>, style: TableStyle, gap: u16) -> Table {
+    let mut table = Table::new();
+    table.load_style(style);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(headings);
+    let columns = table.column_count();
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if i + 1 == columns { 0 } else { gap }));
+    }
+    table
+}
+
+/// The fields of a row, each to its side.
+pub(crate) fn aligned(row: Vec<String>, is_left: impl Fn(usize) -> bool) -> Vec<Cell> {
+    let side = |i| if is_left(i) { CellAlignment::Left } else { CellAlignment::Right };
+    row.into_iter().enumerate().map(|(i, f)| Cell::new(f).set_alignment(side(i))).collect()
+}
+
+/// The table in at most `width` columns: fields are broken into lines where they must be.
+pub(crate) fn fitted(mut table: Table, width: usize) -> String {
+    let wide = table.trim_fmt();
+    if widest(&wide) <= width {
+        return wide;
+    }
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.trim_fmt()
+}
+
+/// Columns that the widest line takes.
+pub(crate) fn widest(text: &str) -> usize {
+    text.lines().map(display_width).max().unwrap_or(0)
+}
+
+/// A paragraph whose lines all have the same indent.
+pub fn paragraph(text: &str, width: usize, indent: usize) -> String {
+    hang(&" ".repeat(indent), text, width)
+}
+
+/// Text whose first line begins with `first`; the others are indented by its width.
+pub fn hang(first: &str, text: &str, width: usize) -> String {
+    wrap(text, first, &" ".repeat(display_width(first)), width)
+}
