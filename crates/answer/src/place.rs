@@ -57,7 +57,9 @@ pub fn about(filesystem: &str, kinds: &[PlaceKind]) -> Vec<String> {
             ));
         }
         (None, true) => {
-            said.push(format!("{name} copies on write: data that is overwritten gets a new place."))
+            said.push(format!(
+                "{name} copies on write: data that is overwritten gets a new place."
+            ));
         }
         (None, false) => {}
     }

@@ -25,7 +25,7 @@ impl Cascade {
     fn each<'a>(
         run: Run,
         mut buffer: Buffer<'_>,
-        stages: impl Iterator<Item = &'a Box<dyn UnitKernel>> + Clone,
+        stages: &(impl Iterator<Item = &'a Box<dyn UnitKernel>> + Clone),
         pass: impl Fn(&dyn UnitKernel, Run, Buffer<'_>),
     ) {
         let unit = run.layout.data_unit;
@@ -49,12 +49,12 @@ impl Cascade {
 impl UnitKernel for Cascade {
     fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
         let stages = self.stages.iter();
-        Self::each(run, buffer, stages, |stage, run, piece| stage.encrypt_units(run, piece));
+        Self::each(run, buffer, &stages, |stage, run, piece| stage.encrypt_units(run, piece));
     }
 
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
         let stages = self.stages.iter().rev();
-        Self::each(run, buffer, stages, |stage, run, piece| stage.decrypt_units(run, piece));
+        Self::each(run, buffer, &stages, |stage, run, piece| stage.decrypt_units(run, piece));
     }
 
     fn visit_keys(&self, visit: Visit<'_>) {

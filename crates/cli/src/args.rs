@@ -62,7 +62,7 @@ pub enum Command {
     Serve(ServeArgs),
     /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS, BitLocker
     #[command(subcommand)]
-    Volume(VolumeCommand),
+    Volume(Box<VolumeCommand>),
     /// Remove what killed runs left behind
     Cleanup,
     /// Print completions for a shell

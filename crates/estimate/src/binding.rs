@@ -123,8 +123,7 @@ fn at_disk(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
 fn work_s(trials: &[&Trial]) -> Option<f64> {
     let (mut seconds, mut requests) = (0.0, 0.0);
     for trial in trials {
-        let by = trial.measured.accounting.as_ref()?;
-        seconds += by.generator_s + by.daemons_s + by.kernel_s;
+        seconds += trial.measured.cpu_attributed_s()?;
         requests += trial.measured.ios as f64;
     }
     (requests > 0.0).then(|| seconds / requests)
@@ -201,7 +200,10 @@ fn cipher_s(record: &Record, workload: &Workload, arm: &Arm) -> Option<f64> {
 /// What reached the disk in the trials of one cell, without what other programs ask of it.
 fn flow(lookup: &Lookup<'_>, workload: &str, arm: &Arm) -> Option<Flow> {
     let trials = lookup.trials.of_cell(workload, &arm.id);
-    let counted = trials.iter().map(|t: &&Trial| t.measured.disk).collect::<Option<Vec<_>>>()?;
+    let counted = trials
+        .iter()
+        .map(|t: &&Trial| t.measured.disk_while_measured())
+        .collect::<Option<Vec<_>>>()?;
     let mut counts: DiskCounts = counted.into_iter().sum();
     if let Some(others) = lookup.record.idle_disk_of(&arm.id) {
         counts = counts.without(others);

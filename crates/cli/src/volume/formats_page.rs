@@ -19,13 +19,16 @@ fn page() -> PathBuf {
 /// A row: format, what of it, and whether that is opened, created, changed.
 type Row = (&'static str, String, bool, bool, bool);
 
+/// Modes, and whether they are created as well as opened.
+type Modes = (Vec<&'static str>, bool);
+
 fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Each set of modes, with the ciphers that have it.
 fn luks_ciphers() -> Vec<Row> {
-    let mut sets: Vec<((Vec<&str>, bool), Vec<&str>)> = Vec::new();
+    let mut sets: Vec<(Modes, Vec<&str>)> = Vec::new();
     for cipher in dm_crypt_ciphers() {
         for created in [true, false] {
             let modes = dm_crypt_modes(cipher).iter().copied();
@@ -37,7 +40,7 @@ fn luks_ciphers() -> Vec<Row> {
             }
         }
     }
-    let row = |((modes, created), ciphers): ((Vec<&'static str>, bool), Vec<&'static str>)| {
+    let row = |((modes, created), ciphers): (Modes, Vec<&'static str>)| {
         let mut chains: Vec<(&str, Vec<&str>)> = Vec::new();
         for mode in modes {
             let (chain, generator) = mode.split_once('-').unwrap_or((mode, ""));

@@ -116,7 +116,7 @@ fn info_says_what_partitions_hold() {
     bench
         .ok(&format!("key add disk {place} --new-keyfile old --unlock-time 1ms --new-prf sha-256"));
     bench.ok(&format!("info disk --open {place}"));
-    assert!(text(&bench.ok(&format!("info disk --partition 1"))).contains("keyslot 1"));
+    assert!(text(&bench.ok("info disk --partition 1")).contains("keyslot 1"));
 }
 
 #[test]

@@ -282,8 +282,9 @@ fn add(sum: &mut Observation, more: &Observation) {
     };
     sum.bandwidth = both(sum.bandwidth, more.bandwidth);
     sum.iops = both(sum.iops, more.iops);
-    let same = |a: Option<u64>, b: Option<u64>| a.filter(|a| Some(*a) == b);
-    sum.key.block_size = same(sum.key.block_size, more.key.block_size);
+    if sum.key.block_size != more.key.block_size {
+        sum.key.block_size = None;
+    }
     if sum.key.read_percent != more.key.read_percent {
         sum.key.read_percent = None;
     }

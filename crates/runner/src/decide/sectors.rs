@@ -46,7 +46,7 @@ pub(super) fn whole(
 
 fn is_whole(work: &Work, sector: u64) -> bool {
     match work {
-        Work::Block(block) => block.stdio || u64::from(block.block_size).is_multiple_of(sector),
+        Work::Block(block) => block.stdio || block.block_size.is_multiple_of(sector),
         Work::Files(_) | Work::Unlock(_) => true,
     }
 }
@@ -56,7 +56,7 @@ fn sizes(left: &[WorkloadSpec]) -> String {
     let mut sizes: Vec<u64> = left
         .iter()
         .filter_map(|w| match &w.work {
-            Work::Block(block) => Some(u64::from(block.block_size)),
+            Work::Block(block) => Some(block.block_size),
             Work::Files(_) | Work::Unlock(_) => None,
         })
         .collect();

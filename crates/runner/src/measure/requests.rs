@@ -187,7 +187,7 @@ pub(super) fn of_all(measured: u64, all: u64) -> f64 {
 
 /// Requests of a job, its ramp and its end included.
 pub(super) fn asked(work: &BlockWork, measured: &Measurement) -> u64 {
-    measured.total_bytes.div_ceil(u64::from(work.block_size).max(1))
+    measured.total_bytes.div_ceil(work.block_size.max(1))
 }
 
 /// Whether written data carries verify headers.

@@ -37,7 +37,7 @@ impl Soft {
             let mut group: Group<Lanes> = unsafe { std::mem::transmute(words) };
             cipher(&mut group);
             // SAFETY: as above.
-            words = unsafe { std::mem::transmute(group) };
+            words = unsafe { std::mem::transmute::<Group<Lanes>, [[u32; LANES]; 4]>(group) };
             for (lane, block) in blocks.iter_mut().enumerate() {
                 for (word, bytes) in words.iter().zip(block.as_chunks_mut().0) {
                     *bytes = word[lane].to_le_bytes();
