@@ -119,7 +119,7 @@ pub fn change(cause: &Cause) -> &'static str {
 /// How a cell's speed comes about, step by step, with what the cause predicts.
 #[must_use]
 pub fn chain(binding: &Binding) -> Vec<String> {
-    let Binding { asked, disk, bottleneck } = binding;
+    let Binding { asked, disk, bottleneck, .. } = binding;
     let mut lines = match disk {
         Some(disk) => at_disk(asked.depth, disk),
         None => vec!["What reached the disk is not known, or other programs used it.".to_owned()],
@@ -143,7 +143,9 @@ pub fn chain(binding: &Binding) -> Vec<String> {
             requests(asked.rate),
             change(&b.cause)
         ),
-        None if !binding.loses() => "It loses too little to explain.".to_owned(),
+        None if !binding.loses() => {
+            "It loses too little, or too uncertainly, to explain.".to_owned()
+        }
         None => "Not explained: no cause that is reckoned here predicts this speed within 15 %."
             .to_owned(),
     });
@@ -200,6 +202,7 @@ mod tests {
                 cipher_s: Some(1.9e-6),
             },
             disk: Some(AtDisk { plain, arm, factors, plain_with_so_many: Some(0.15) }),
+            is_certain: true,
             bottleneck: None,
         }
     }

@@ -1,8 +1,8 @@
 //! What holds an arm back in a workload: what reached the disk below it, beside plain storage and its curve.
 
-use cryptbench_catalog::BUILTIN;
 use cryptbench_record::{
-    Arm, ArmRole, CurvePoint, DiskCounts, Operation, Pattern, Record, Trial, Workload,
+    Arm, ArmRole, BusyThread, CurvePoint, DiskCounts, Observation, Operation, Pattern, Record,
+    Trial, Verdict, Why, Workload,
 };
 use cryptbench_stats::bottleneck::{
     Asked, Bottleneck, Curve, Disk, Factors, Flow, Point, bottleneck,
@@ -19,6 +19,8 @@ pub struct Binding {
     pub asked: Asked,
     /// What reached the disk, if it counts and nobody else used it.
     pub disk: Option<AtDisk>,
+    /// Whether the loss is claimed: what chance or noise may be has no cause.
+    pub is_certain: bool,
     /// What holds the arm back; `None` if that is not explained.
     pub bottleneck: Option<Bottleneck>,
 }
@@ -38,9 +40,9 @@ pub struct AtDisk {
 }
 
 impl Binding {
-    /// Whether the arm loses enough to ask why.
+    /// Whether the arm loses enough, and surely enough, to ask why.
     pub fn loses(&self) -> bool {
-        self.asked.plain_rate / self.asked.rate > LEAST_LOSS
+        self.is_certain && self.asked.plain_rate / self.asked.rate > LEAST_LOSS
     }
 }
 
@@ -50,7 +52,7 @@ const LEAST_LOSS: f64 = 1.03;
 /// The bindings of a record: each workload of requests, and each arm but plain storage and its repetition.
 pub fn bindings<'a>(lookup: &Lookup<'a>) -> Vec<(&'a Workload, &'a Arm, Binding)> {
     let record = lookup.record;
-    let curves = [Operation::Read, Operation::Write].map(|of| (curve(record, &of), of));
+    let curves = [Operation::Read, Operation::Write].map(|of| (curve(lookup, &of), of));
     let mut found = Vec::new();
     for workload in record.plan.workloads.iter().filter(|w| w.is_of_requests()) {
         let Some((curve, _)) = curves.iter().find(|(_, of)| *of == workload.operation) else {
@@ -98,7 +100,10 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     };
     let disk = at_disk(lookup, workload, arm, curve);
     let of_disk = disk.map(|disk| Disk { plain: disk.plain, arm: disk.arm, curve });
-    Some(Binding { asked, disk, bottleneck: bottleneck(&asked, of_disk) })
+    let verdict = lookup.cell(workload, arm).and_then(|cell| cell.verdict.as_ref());
+    let is_certain = matches!(verdict, None | Some(Verdict::Costs { .. } | Verdict::Cached));
+    let bottleneck = bottleneck(&asked, of_disk).filter(|_| is_certain);
+    Some(Binding { asked, disk, is_certain, bottleneck })
 }
 
 /// What reached the disk. `None` if it does not count, or if others used it.
@@ -129,24 +134,32 @@ fn work_s(trials: &[&Trial]) -> Option<f64> {
     (requests > 0.0).then(|| seconds / requests)
 }
 
-/// The speed of plain storage in one direction, by what reached its disk.
-fn curve(record: &Record, operation: &Operation) -> Curve {
-    Curve::new(measured(record, operation).into_iter().map(|(_, point)| point).collect())
+/// The speed of plain storage in one direction, by what reached its disk: as it was looked at before the trials, and as it was
+/// in them, which took longer and are what arms are compared with.
+fn curve(lookup: &Lookup<'_>, operation: &Operation) -> Curve {
+    let record = lookup.record;
+    let Some(why) = &record.why else { return Curve::default() };
+    let looked_at = measured(why, operation).into_iter().map(|(_, point)| point);
+    let own = record.plan.workloads.iter().filter(|w| w.is_of_requests());
+    let own = own.filter(|w| w.operation == *operation);
+    let in_trials = own.filter_map(|w| Some(flow(lookup, &w.id, plain_arm(record)?)?.point()));
+    Curve::new(looked_at.chain(in_trials).collect())
 }
 
 /// What was measured of plain storage in one direction, each depth and size once: its place in the record, and what reached
 /// the disk, as the middle of its passes.
-fn measured<'a>(record: &'a Record, operation: &Operation) -> Vec<(&'a CurvePoint, Point)> {
-    let all = record.why.iter().flat_map(|why| &why.curve);
-    let all: Vec<_> = all.filter(|p| p.operation == *operation).collect();
+fn measured<'a>(why: &'a Why, operation: &Operation) -> Vec<(&'a CurvePoint, Point)> {
+    let all: Vec<_> = why.curve.iter().filter(|p| p.operation == *operation).collect();
     let alike = |a: &CurvePoint, b: &CurvePoint| {
         (a.block_size, a.depth, &a.pattern) == (b.block_size, b.depth, &b.pattern)
     };
     let is_first = |(i, p): &(usize, &&CurvePoint)| !all[..*i].iter().any(|q| alike(q, p));
     let firsts = all.iter().enumerate().filter(is_first).map(|(_, first)| *first);
     let point = |first: &'a CurvePoint| {
+        // Over the time that was measured, as the flow of a cell: the span also has the filling and draining of the queue.
+        let while_measured = |p: &CurvePoint| Some(p.disk?.at_rate(p.ios as f64 / p.elapsed_s));
         let passes: Vec<_> =
-            all.iter().filter(|p| alike(p, first)).filter_map(|p| p.disk).collect();
+            all.iter().filter(|p| alike(p, first)).filter_map(|p| while_measured(p)).collect();
         let middle = |of: &dyn Fn(&DiskCounts) -> Option<f64>| {
             median(&passes.iter().filter_map(of).collect::<Vec<_>>())
         };
@@ -164,7 +177,7 @@ fn measured<'a>(record: &'a Record, operation: &Operation) -> Vec<(&'a CurvePoin
 /// Plain storage's speed at random by number in flight: direction, bytes, and points by depth.
 pub fn by_depth(record: &Record) -> Vec<(Operation, u64, Vec<Point>)> {
     let of = |operation: Operation| {
-        let random = measured(record, &operation).into_iter();
+        let random = measured(record.why.as_ref()?, &operation).into_iter();
         let mut random: Vec<_> = random.filter(|(p, _)| p.pattern == Pattern::Random).collect();
         random.sort_by_key(|(p, _)| p.depth);
         let bytes = random.first()?.0.block_size;
@@ -173,14 +186,21 @@ pub fn by_depth(record: &Record) -> Vec<(Operation, u64, Vec<Point>)> {
     [Operation::Read, Operation::Write].into_iter().filter_map(of).collect()
 }
 
-/// Share of the time in which the busiest thread of an arm worked. The thread that issues the load is one of them only
-/// where the arm's cipher works in it.
+/// Share of the time in which the busiest thread of an arm worked. An inline arm works in the thread that issues the load,
+/// and nowhere else: other threads serve the disk below it, as they do for plain storage. That of another arm only issues.
 fn busiest_thread(trials: &[&Trial], arm: &Arm) -> Option<f64> {
     let shares = trials.iter().filter_map(|trial| {
-        let threads = trial.measured.threads.as_ref()?;
-        let load = threads.load.as_ref().filter(|_| arm.system == BUILTIN.name);
-        let all = [load, threads.helper.as_ref(), threads.kernel.as_ref()];
-        all.into_iter().flatten().filter_map(|thread| threads.share(thread)).reduce(f64::max)
+        let Observation { threads, ios, elapsed_s, .. } = &trial.measured;
+        let threads = threads.as_ref()?;
+        let own = match arm.attachment.as_deref() {
+            Some("inline") => [threads.load.as_ref(), None],
+            _ => [threads.helper.as_ref(), threads.kernel.as_ref()],
+        };
+        // Over the time that was measured: between slices nothing is asked for, and the threads rest.
+        let share =
+            |thread: &BusyThread| thread.cpu_s / threads.asked as f64 * (*ios as f64 / elapsed_s);
+        let shares = own.into_iter().flatten().map(share).filter(|share| share.is_finite());
+        shares.reduce(f64::max)
     });
     median(&shares.collect::<Vec<_>>())
 }
@@ -199,19 +219,91 @@ fn cipher_s(record: &Record, workload: &Workload, arm: &Arm) -> Option<f64> {
 
 /// What reached the disk in the trials of one cell, without what other programs ask of it.
 fn flow(lookup: &Lookup<'_>, workload: &str, arm: &Arm) -> Option<Flow> {
-    let trials = lookup.trials.of_cell(workload, &arm.id);
-    let counted = trials
-        .iter()
-        .map(|t: &&Trial| t.measured.disk_while_measured())
-        .collect::<Option<Vec<_>>>()?;
-    let mut counts: DiskCounts = counted.into_iter().sum();
-    if let Some(others) = lookup.record.idle_disk_of(&arm.id) {
-        counts = counts.without(others);
-    }
+    let others = lookup.record.idle_disk_of(&arm.id);
+    flow_of(&lookup.trials.of_cell(workload, &arm.id), others)
+}
+
+/// The middle of the trials: where another program stopped one for a while, its queue and its requests' time are not the arm's.
+fn flow_of(trials: &[&Trial], others: Option<&DiskCounts>) -> Option<Flow> {
+    let of = |trial: &&Trial| {
+        let counts = trial.measured.disk_while_measured()?;
+        Some(others.map_or(counts, |others| counts.without(others)))
+    };
+    let counted = trials.iter().map(of).collect::<Option<Vec<_>>>()?;
+    let middle = |of: &dyn Fn(&DiskCounts) -> Option<f64>| {
+        median(&counted.iter().filter_map(of).collect::<Vec<_>>())
+    };
     Some(Flow {
-        rate: counts.asked as f64 / counts.span_s,
-        in_flight: counts.in_flight()?,
-        per_request: counts.per_request()?,
-        bytes: counts.mean_bytes()?,
+        rate: middle(&|counts| Some(counts.asked as f64 / counts.span_s))?,
+        in_flight: middle(&DiskCounts::in_flight)?,
+        per_request: middle(&DiskCounts::per_request)?,
+        bytes: middle(&DiskCounts::mean_bytes)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use cryptbench_record::Threads;
+
+    use super::*;
+
+    /// 1000 requests in half a second; the span is twice as long, and in the rest of it nothing happens.
+    fn trial() -> Trial {
+        let busy = |cpu_s| Some(BusyThread { cpu_s, ..BusyThread::default() });
+        let (load, helper, kernel) = (busy(0.48), busy(0.2), busy(0.35));
+        let threads =
+            Threads { span_s: 1.0, asked: 1000, load, helper, kernel, ..Threads::default() };
+        let measured = Observation {
+            ios: 1000,
+            elapsed_s: 0.5,
+            disk: Some(counts()),
+            threads: Some(threads),
+            ..Observation::default()
+        };
+        Trial { measured, ..Trial::default() }
+    }
+
+    fn counts() -> DiskCounts {
+        DiskCounts {
+            span_s: 1.0,
+            asked: 1000,
+            reads: 1000,
+            read_bytes: 4_096_000,
+            read_s: 4.0,
+            ..DiskCounts::default()
+        }
+    }
+
+    #[test]
+    fn an_inline_arm_is_as_busy_as_the_load_and_others_as_their_own_threads() {
+        let share = |attachment: &str| {
+            let arm = Arm { attachment: Some(attachment.to_owned()), ..Arm::default() };
+            busiest_thread(&[&trial()], &arm)
+        };
+        // Whatever the arm is called: a wait of known length fills the same thread as a cipher.
+        assert_eq!(share("inline"), Some(0.96));
+        assert_eq!(share("mounted"), Some(0.7));
+    }
+
+    #[test]
+    fn what_reached_the_disk_is_told_over_the_time_that_was_measured() {
+        // In the third another program had the processor: requests stayed long at the disk.
+        let mut stopped = trial();
+        stopped.measured.disk = Some(DiskCounts { read_s: 80.0, ..counts() });
+        let flow = flow_of(&[&trial(), &trial(), &stopped], None).unwrap();
+        assert_eq!((flow.rate, flow.in_flight, flow.per_request), (2000.0, 8.0, 1.0));
+        assert_eq!(flow_of(&[&trial(), &Trial::default()], None), None, "one does not count");
+        let point = CurvePoint {
+            operation: Operation::Read,
+            block_size: 4096,
+            depth: 8,
+            ios: 1000,
+            elapsed_s: 0.5,
+            disk: Some(counts()),
+            ..CurvePoint::default()
+        };
+        let why = Why { curve: vec![point], ..Why::default() };
+        let (_, point) = measured(&why, &Operation::Read)[0];
+        assert_eq!((point.rate, point.in_flight), (2000.0, 8.0));
+    }
 }

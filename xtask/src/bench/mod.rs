@@ -12,6 +12,7 @@ mod serve;
 mod sharpness;
 mod startup;
 mod volume;
+mod why;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,6 +50,8 @@ pub enum Bench {
     Fleet(fleet::Options),
     /// Runs watched by pages beside runs that no page watches
     Serve(serve::Options),
+    /// Losses of known cause on emulated devices: are they named rightly?
+    Why(why::Options),
 }
 
 pub fn run(bench: Bench) -> anyhow::Result<()> {
@@ -65,6 +68,7 @@ pub fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Volume(options) => volume::run(&options),
         Bench::Fleet(options) => fleet::run(&options),
         Bench::Serve(options) => serve::run(&options),
+        Bench::Why(options) => why::run(&options),
     }
 }
 

@@ -1,0 +1,308 @@
+//! `cargo xtask bench why`: is the cause of a loss named rightly where it is known? Layers that are made to lose in one way
+//! run on emulated devices, and what is named is held against what each does by construction.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::bail;
+use cryptbench_estimate::binding::{Binding, bindings};
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_record::{Arm, Workload};
+use cryptbench_stats::bottleneck::{Cause, TOLERANCE};
+
+use super::{build_release, machine};
+
+/// Requests of one size and depth, in one direction: the kinds of the default profile. 128 KiB pass FUSE whole, so they are
+/// counted as they were asked for.
+const WORKLOADS: [(&str, &str, &str, u32); 6] = [
+    ("read", "random", "4KiB", 1),
+    ("read", "random", "4KiB", 32),
+    ("write", "random", "4KiB", 1),
+    ("write", "random", "4KiB", 8),
+    ("read", "sequential", "1MiB", 1),
+    ("read", "sequential", "128KiB", 8),
+];
+
+/// What runs measure: layers that encrypt nothing, and ciphers that are slow on one processor, without its instructions for
+/// them. A run takes one or the other.
+const RUNS: [&[&str]; 2] = [
+    &[
+        "--system=serial",
+        "--system=pieces",
+        "--set=piece-size=16KiB",
+        "--system=delay",
+        "--set=per-request=100us,500us",
+        "--set=per-byte=0ns",
+    ],
+    &["--system=builtin", "--cipher=serpent-256-xts,kuznyechik-xts", "--data-unit=4096"],
+];
+
+/// Promised: shares of cells that are named rightly, of those that are named wrongly, and of predictions that are close.
+const RIGHTLY: f64 = 0.95;
+const WRONGLY: f64 = 0.02;
+const CLOSE: f64 = 0.90;
+
+/// A thread that works alone for this share of a request's time is about full.
+const NEARLY_ALL: f64 = 0.8;
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Modelled devices
+    #[arg(
+        long,
+        value_name = "MODEL",
+        value_delimiter = ',',
+        default_value = "nvme,sata-ssd,usb-flash,hdd-7200"
+    )]
+    emulate: Vec<String>,
+    /// Keep the devices' bytes in a file in this directory instead of in memory
+    #[arg(long, value_name = "DIR")]
+    emulate_backing: Option<PathBuf>,
+    /// Budget of each run; there are two for each device
+    #[arg(long, default_value = "40s")]
+    budget: String,
+    /// Seed of all runs
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Measure with this binary instead of building one
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+    /// Keep the records in this directory
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Judge the records that such a run kept, and measure nothing
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["keep", "binary"])]
+    kept: Option<PathBuf>,
+}
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let temporary = tempfile::tempdir()?;
+    let place = match (&options.kept, &options.keep) {
+        (Some(kept), _) => kept,
+        (None, Some(keep)) => keep,
+        (None, None) => temporary.path(),
+    };
+    if options.kept.is_none() {
+        measure(options, place)?;
+    }
+    println!("{}", machine());
+    println!(
+        "`CRYPTBENCH_CPU=soft cryptbench run --emulate MODEL --budget {}` with `{}`, and with `{}`; {:.0} s\n",
+        options.budget,
+        RUNS[0].join(" "),
+        RUNS[1].join(" "),
+        began.elapsed().as_secs_f64()
+    );
+    println!("| device | arm | workload | expected | named | predicted | measured | plain | off |");
+    println!("|---|---|---|---|---|--:|--:|--:|--:|");
+    let mut tally = Tally::default();
+    for device in &options.emulate {
+        for number in 0..RUNS.len() {
+            let record =
+                cryptbench_record::read(&directory(place, device, number).join("record.json"))?;
+            for (workload, arm, binding) in bindings(&Lookup::of(&record)) {
+                tally.enter(device, workload, arm, &binding);
+            }
+        }
+    }
+    tally.told()
+}
+
+fn directory(place: &Path, device: &str, number: usize) -> PathBuf {
+    place.join(format!("{device}-{number}"))
+}
+
+/// Runs everything, with the records in directories of `place`.
+fn measure(options: &Options, place: &Path) -> anyhow::Result<()> {
+    let binary = match &options.binary {
+        Some(binary) => std::path::absolute(binary)?,
+        None => build_release(&["--package", "cryptbench"])?.join("cryptbench"),
+    };
+    fs::create_dir_all(place)?;
+    let profile = place.join("profile.toml");
+    fs::write(&profile, self::profile())?;
+    for device in &options.emulate {
+        for (number, arms) in RUNS.iter().enumerate() {
+            let mut command = Command::new(&binary);
+            command.args(["run", "--emulate", device, "--size", "128MiB", "--quiet"]);
+            command.args(*arms).arg("--profile").arg(&profile);
+            command.args(["--budget", &options.budget, "--seed", &options.seed.to_string()]);
+            command.arg("--output").arg(directory(place, device, number));
+            if let Some(backing) = &options.emulate_backing {
+                command.arg("--emulate-backing").arg(backing);
+            }
+            let out = command.env("CRYPTBENCH_CPU", "soft").stdout(Stdio::null()).output()?;
+            if !out.status.success() {
+                bail!("{device}: {}", String::from_utf8_lossy(&out.stderr));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn profile() -> String {
+    let workload = |(operation, pattern, size, depth): &(&str, &str, &str, u32)| {
+        let headline = if *size == "4KiB" { "iops" } else { "bandwidth" };
+        let id = format!("{operation}-{pattern}-{size}-{depth}").to_lowercase();
+        format!(
+            "[[workload]]\nid = \"{id}\"\nlabel = \"{operation} {size}, {depth}\"\n\
+             operation = \"{operation}\"\npattern = \"{pattern}\"\nblock_size = \"{size}\"\nqueue_depth = {depth}\n\
+             headline = \"{headline}\"\n"
+        )
+    };
+    let all: String = WORKLOADS.iter().map(workload).collect();
+    format!("name = \"why\"\ndescription = \"Losses of known cause.\"\n{all}")
+}
+
+/// A cause without its figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    Fewer,
+    Full,
+    Pieces,
+    More,
+    Added,
+    Cipher,
+    Cache,
+}
+
+impl Named {
+    fn of(cause: &Cause) -> Self {
+        match cause {
+            // The same: told by the disk's counts, and by speeds where these are not known.
+            Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => Self::Fewer,
+            Cause::CoreFull { .. } => Self::Full,
+            Cause::Pieces { .. } => Self::Pieces,
+            Cause::MoreRequests { .. } => Self::More,
+            Cause::AddedTime { .. } => Self::Added,
+            Cause::Cipher { .. } => Self::Cipher,
+            Cause::Cache { .. } => Self::Cache,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Fewer => "fewer in flight",
+            Self::Full => "core full",
+            Self::Pieces => "pieces",
+            Self::More => "more requests",
+            Self::Added => "added time",
+            Self::Cipher => "cipher",
+            Self::Cache => "cache",
+        }
+    }
+}
+
+/// Causes that are right, from what `arm` does by construction and from plain storage's speed; none where it loses nothing.
+fn expected(workload: &Workload, arm: &Arm, binding: &Binding) -> Vec<Named> {
+    let is_alone = workload.in_flight() == 1;
+    let setting = |name: &str, unit: &str| {
+        let words = arm.settings.get(name)?;
+        words.trim_end_matches(unit).parse::<f64>().ok()
+    };
+    // One thread issues all requests, and works on each for so long. If it could not pass on as many as plain storage
+    // serves, it is full; if it could, it passes on fewer at once meanwhile. One at a time takes longer by its work.
+    let works = |seconds: f64, alone: Named| {
+        let times = seconds * binding.asked.plain_rate;
+        let is_long = times / (1.0 + times) >= NEARLY_ALL;
+        match is_alone {
+            true if is_long => vec![alone, Named::Full],
+            true => vec![alone],
+            false if times >= 1.0 => vec![Named::Full],
+            false => vec![Named::Full, Named::Fewer],
+        }
+    };
+    let or_cipher = |mut named: Vec<Named>| {
+        named.extend((!is_alone).then_some(Named::Cipher));
+        named
+    };
+    match &arm.system[..] {
+        "serial" if !is_alone => vec![Named::Fewer],
+        "pieces" => match setting("piece-size", "KiB") {
+            Some(kib) if workload.block_size as f64 > 1024.0 * kib => vec![Named::Pieces],
+            _ => Vec::new(),
+        },
+        "delay" => {
+            setting("per-request", "us").map_or_else(Vec::new, |us| works(us / 1e6, Named::Added))
+        }
+        "builtin" => {
+            let seconds = binding.asked.cipher_s;
+            seconds.map_or_else(Vec::new, |seconds| or_cipher(works(seconds, Named::Cipher)))
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    /// Cells that lose, and have a known cause.
+    lose: u32,
+    rightly: u32,
+    wrongly: u32,
+    /// Cells that lose without a cause in what they do.
+    by_chance: u32,
+    /// Those of the first whose speed is predicted within the tolerance.
+    close: u32,
+}
+
+impl Tally {
+    /// Counts a cell, and prints it as a row if it loses.
+    fn enter(&mut self, device: &str, workload: &Workload, arm: &Arm, binding: &Binding) {
+        if !binding.loses() {
+            return;
+        }
+        let expected = expected(workload, arm, binding);
+        let found = binding.bottleneck.as_ref();
+        let named = found.map(|found| Named::of(&found.cause));
+        let is_right = named.is_some_and(|named| expected.contains(&named));
+        match expected.is_empty() {
+            true => self.by_chance += 1,
+            false => self.lose += 1,
+        }
+        self.rightly += u32::from(is_right);
+        self.wrongly += u32::from(named.is_some() && !is_right);
+        let off = found.map(|found| found.predicted / binding.asked.rate);
+        let is_close = off.is_some_and(|off| off.ln().abs() <= TOLERANCE.ln());
+        self.close += u32::from(is_close && !expected.is_empty());
+        let words: Vec<_> = expected.iter().map(|named| named.words()).collect();
+        println!(
+            "| {device} | {} | {} | {} | {}{} | {} | {:.0} | {:.0} | {} |",
+            arm.label,
+            workload.label,
+            if words.is_empty() { "nothing".to_owned() } else { words.join(", ") },
+            if named.is_some() && !is_right { "**wrong** " } else { "" },
+            named.map_or("not explained", Named::words),
+            found.map_or_else(String::new, |found| format!("{:.0}", found.predicted)),
+            binding.asked.rate,
+            binding.asked.plain_rate,
+            off.map_or_else(String::new, |off| format!("{:+.1} %", 100.0 * (off - 1.0))),
+        );
+    }
+
+    fn told(&self) -> anyhow::Result<()> {
+        let Self { lose, rightly, wrongly, by_chance, close } = *self;
+        let all = lose + by_chance;
+        let share = |part: u32, whole: u32| f64::from(part) / f64::from(whole.max(1));
+        println!(
+            "\nOf {lose} cells that lose more than 3 % by what they do {rightly} are named rightly ({:.1} %; promised {:.0}), \
+             and of {close} the speed is predicted within 15 % ({:.1} %; promised {:.0}). Of {all} that lose {wrongly} are \
+             named wrongly ({:.1} %; promised at most {:.0}); {by_chance} lose by chance.",
+            100.0 * share(rightly, lose),
+            100.0 * RIGHTLY,
+            100.0 * share(close, lose),
+            100.0 * CLOSE,
+            100.0 * share(wrongly, all),
+            100.0 * WRONGLY,
+        );
+        if share(rightly, lose) < RIGHTLY
+            || share(wrongly, all) > WRONGLY
+            || share(close, lose) < CLOSE
+        {
+            bail!("less than is promised");
+        }
+        Ok(())
+    }
+}
