@@ -265,7 +265,7 @@ pub fn bottleneck(asked: &Asked, disk: Option<Disk<'_>>) -> Option<Bottleneck> {
     cached
         .or_else(|| full(asked))
         .or_else(|| at_the_disk(asked, &disk?, false).filter(agreeing))
-        .or_else(|| worked(asked).filter(agreeing))
+        .or_else(|| worked(asked, disk.and_then(|disk| pieces(asked, &disk))).filter(agreeing))
         .or_else(|| one_at_a_time(asked).filter(agreeing))
         .or_else(|| at_the_disk(asked, &disk?, true).filter(agreeing))
 }
@@ -285,11 +285,22 @@ fn full(asked: &Asked) -> Option<Bottleneck> {
     Some(Bottleneck { cause: Cause::CoreFull { share }, predicted: asked.rate / share.min(1.0) })
 }
 
-/// One request at a time takes as long as plain storage and the processors' additional work together.
-fn worked(asked: &Asked) -> Option<Bottleneck> {
+/// One request at a time takes as long as plain storage and the processors' additional work together. If it is cut into
+/// `pieces`, the work is theirs.
+fn worked(asked: &Asked, pieces: Option<Cause>) -> Option<Bottleneck> {
     let work_s = asked.work_s.filter(|_| asked.depth <= 1.0)?;
     let predicted = 1.0 / (1.0 / asked.plain_rate + work_s);
-    Some(Bottleneck { cause: added(asked), predicted })
+    Some(Bottleneck { cause: pieces.unwrap_or_else(|| added(asked)), predicted })
+}
+
+/// The pieces of a request, if it is cut: more of them, and no more bytes.
+fn pieces(asked: &Asked, Disk { plain, arm, .. }: &Disk<'_>) -> Option<Cause> {
+    let is_cut = arm.per_request / plain.per_request >= CUT && !more_bytes(asked, plain, arm);
+    is_cut.then_some(Cause::Pieces { bytes: arm.bytes, pieces: arm.per_request })
+}
+
+fn more_bytes(asked: &Asked, plain: &Flow, arm: &Flow) -> bool {
+    per_byte(asked, arm) / per_byte(asked, plain) >= MORE
 }
 
 fn added(asked: &Asked) -> Cause {
@@ -314,11 +325,11 @@ fn at_the_disk(asked: &Asked, disk: &Disk<'_>, any: bool) -> Option<Bottleneck> 
     // As plain storage would do with these requests, relative to how well the curve knows plain.
     let of = |flow: &Flow| Some(curve.rate(flow.in_flight, flow.bytes)? / flow.per_request);
     let predicted = of(arm)? * asked.plain_rate / of(plain)?;
-    let is_cut = arm.per_request / plain.per_request >= CUT;
-    let more_bytes = per_byte(asked, arm) / per_byte(asked, plain) >= MORE;
-    let cause = match (is_cut, more_bytes) {
-        (true, false) => Cause::Pieces { bytes: arm.bytes, pieces: arm.per_request },
-        (_, true) if factors.in_flight < factors.requests + factors.residence => {
+    let cause = match pieces(asked, disk) {
+        Some(pieces) => pieces,
+        None if more_bytes(asked, plain, arm)
+            && factors.in_flight < factors.requests + factors.residence =>
+        {
             let per_byte = per_byte(asked, arm);
             Cause::MoreRequests { per_request: arm.per_request, per_byte }
         }
@@ -461,6 +472,15 @@ mod tests {
             bytes: piece,
         };
         assert_eq!(named(large, plain, arm), Some(Cause::Pieces { bytes: piece, pieces: 8.0 }));
+        // One after another, each with work of its own and more of it than the disk's time: not just added time.
+        let alone = Asked { depth: 1.0, work_s: Some(8.0 * 200e-6), ..large };
+        let plain_alone = Flow { rate: 1.0 / service(large.bytes), in_flight: 1.0, ..plain };
+        let rate = 1.0 / (1.0 / plain_alone.rate + 8.0 * 220e-6);
+        let arm = Flow { rate, in_flight: 0.1, per_request: 8.0, bytes: piece };
+        assert_eq!(
+            named(alone, plain_alone, arm),
+            Some(Cause::Pieces { bytes: piece, pieces: 8.0 })
+        );
         // The disk's driver joins fewer of them: nobody cut anything.
         let arm = Flow { per_request: 1.3, bytes: large.bytes / 1.3, ..plain };
         let arm = Flow { rate: plain.rate / 1.05, in_flight: 7.6, ..arm };
