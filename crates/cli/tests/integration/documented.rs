@@ -134,7 +134,17 @@ fn fio() -> String {
     let mut files: Vec<_> = fs::read_dir(all).unwrap().map(|f| f.unwrap().path()).collect();
     files.sort();
     let text = fs::read_to_string(&files[0]).unwrap();
-    text.replace("\"128k\"", "\"1m\"").replace("\"iodepth\" : \"4\"", "\"iodepth\" : \"1\"")
+    let text =
+        text.replace("\"128k\"", "\"1m\"").replace("\"iodepth\" : \"4\"", "\"iodepth\" : \"1\"");
+    // The size of a request is what was moved, not what was asked for.
+    let mut result: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for job in result["jobs"].as_array_mut().unwrap() {
+        for direction in ["read", "write"] {
+            let requests = job[direction]["io_bytes"].as_u64().unwrap() >> 20;
+            job[direction]["total_ios"] = requests.into();
+        }
+    }
+    result.to_string()
 }
 
 /// Why the command does not work as the page has it.
