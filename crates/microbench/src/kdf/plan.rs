@@ -393,7 +393,7 @@ mod tests {
             change(&mut request);
             plan(&request).unwrap_err()
         };
-        let unknown = refused(|r| r.functions.push("md5".to_owned()));
+        let unknown = refused(|r| r.functions.push("md4".to_owned()));
         assert!(matches!(unknown, MicrobenchError::Kdf(KdfError::Unknown { .. })), "{unknown}");
         let never = refused(|r| r.functions.push("sha-1".to_owned()));
         assert!(matches!(never, MicrobenchError::Kdf(KdfError::NotThere { .. })), "{never}");

@@ -80,8 +80,9 @@ export async function answer(name) {
   const figure = h("div", { class: "figure" });
   if (a.table) draw(figure, a.table);
   const advice = [lines("What to take", "take", a.take.map(unbroken)), lines("Avoid", "avoid", a.avoid.map(unbroken))].filter(Boolean);
+  const after = [lines("What holds it back", "held", a.why.map(unbroken)), open(a.open)].filter(Boolean);
   made.append(h("div", { class: "cols" },
-    advice.length > 0 ? h("div", { class: "advice" }, advice) : null, figure, open(a.open)));
+    advice.length > 0 ? h("div", { class: "advice" }, advice) : null, figure, after.length > 0 ? h("div", { class: "after" }, after) : null));
   return made;
 }
 

@@ -34,45 +34,50 @@ pub(super) fn section(view: &View<'_>, answer: &Answer<'_>) -> Markup {
             div.cols {
                 (list("take", "What to take", answer))
                 (figure(view, answer))
-                (open(&answer.open))
+                (after(answer))
             }
         }
     }
 }
 
 fn list(id: &str, heading: &str, answer: &Answer<'_>) -> Markup {
-    let Answer { take, avoid, why, .. } = answer;
+    let Answer { take, avoid, .. } = answer;
     html! {
-        @if !(take.is_empty() && avoid.is_empty() && why.is_empty()) {
+        @if !(take.is_empty() && avoid.is_empty()) {
             section.take aria-labelledby=(id) {
                 h2 id=(id) { (heading) }
                 @for line in take { p { (whole(line)) } }
-                @for (heading, lines) in [("Avoid", avoid), ("What holds it back", why)] {
-                    @if !lines.is_empty() {
-                        h2 { (heading) }
-                        @for line in lines { p { (whole(line)) } }
-                    }
+                @if !avoid.is_empty() {
+                    h2 { "Avoid" }
+                    @for line in avoid { p { (whole(line)) } }
                 }
             }
         }
     }
 }
 
-fn open(open: &[Open]) -> Markup {
+/// What may come after the figure on a phone: why it costs that, and what is open.
+fn after(Answer { why, open, .. }: &Answer<'_>) -> Markup {
     html! {
-        @if !open.is_empty() {
-            section.open aria-labelledby="open" {
-                h2 #open { "Still open" }
-                ul {
-                    @for item in open {
-                        li {
-                            (whole(&item.text))
-                            @if let Some(command) = &item.command { " " (typed(&command.typed(None))) }
-                        }
-                    }
+        @if !(why.is_empty() && open.is_empty()) {
+            section.open aria-label="Why, and what is open" {
+                @if !why.is_empty() {
+                    h2 { "What holds it back" }
+                    ul { @for line in why { li { (whole(line)) } } }
+                }
+                @if !open.is_empty() {
+                    h2 { "Still open" }
+                    ul { @for item in open { li { (open_item(item)) } } }
                 }
             }
         }
+    }
+}
+
+fn open_item(item: &Open) -> Markup {
+    html! {
+        (whole(&item.text))
+        @if let Some(command) = &item.command { " " (typed(&command.typed(None))) }
     }
 }
 

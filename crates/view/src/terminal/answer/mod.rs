@@ -84,7 +84,7 @@ struct Sections {
 }
 
 impl Sections {
-    /// The first entry of each section comes before the second of any.
+    /// What to take comes before all else; then the first entry of each section before the second of any.
     fn chosen(answer: &Answer<'_>, here: Option<&Path>, width: usize, room: usize) -> Self {
         let open: Vec<String> = answer.open.iter().map(|open| open.line(here)).collect();
         let sections = [
@@ -93,20 +93,19 @@ impl Sections {
             ("Why", &answer.why),
             ("Open", &open),
         ];
-        let lines = |text: &str| entry("", text, false, width).lines().count();
+        let most = sections.iter().map(|(_, all)| all.len()).max().unwrap_or(0);
+        let take = (0..answer.take.len()).map(|i| (0, i));
+        let others = (0..most).flat_map(|i| (1..sections.len()).map(move |section| (section, i)));
         let mut chosen: [Vec<&str>; 4] = Default::default();
         let (mut left, mut left_out) = (room, 0);
-        let most = sections.iter().map(|(_, all)| all.len()).max().unwrap_or(0);
-        for i in 0..most {
-            for (slot, (_, all)) in chosen.iter_mut().zip(&sections) {
-                let Some(text) = all.get(i) else { continue };
-                match left.checked_sub(lines(text)) {
-                    Some(rest) => {
-                        left = rest;
-                        slot.push(text);
-                    }
-                    None => left_out += 1,
+        for (section, i) in take.chain(others) {
+            let Some(text) = sections[section].1.get(i) else { continue };
+            match left.checked_sub(entry("", text, false, width).lines().count()) {
+                Some(rest) => {
+                    left = rest;
+                    chosen[section].push(text);
                 }
+                None => left_out += 1,
             }
         }
         let mut text = String::new();
