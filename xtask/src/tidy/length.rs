@@ -19,7 +19,7 @@ const LATER: &[(&str, usize)] = &[
     ("docs/reliability.md", 260),
     ("docs/systems/serial.md", 200),
     ("docs/validated.md", 220),
-    ("docs/why.md", 560),
+    ("docs/why.md", 610),
     ("docs/windows.md", 450),
 ];
 
