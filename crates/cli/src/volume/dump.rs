@@ -1,7 +1,8 @@
 //! `cryptbench volume dump`: the whole plaintext, in a file that appears only once it is complete.
 
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, Seek as _, SeekFrom, Write};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,16 +31,15 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let task = Task::on(&args.unlock, Access::ReadOnly);
     let work = |given: Given| {
         let mut to = given.other.context("no output came")?;
-        let saved = given.saved.filter(|_| args.resume);
         let options = OpenOptions::new(tier()?, effort(stop)?);
         let header = given.header.as_ref().map(|header| header as &dyn BlockDevice);
         let volume = &given.target.device;
         let credentials = given.credentials.first().context("no credentials came")?;
         let volume =
             target::unlock(&args.unlock, Arc::clone(volume), header, credentials, &options)?;
-        let from = match saved {
-            Some(saved) => resumed_at(&volume, &saved, &mut to, &args.output)?,
-            None => 0,
+        let from = match args.resume {
+            true => resumed_at(&volume, &mut to, &args.output)?,
+            false => 0,
         };
         copy(&volume, from, &mut to, &args.output, stop).map(|()| ExitCode::SUCCESS)
     };
@@ -48,6 +48,10 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     let secrets = |asks: Asking<'_>| Ok(vec![target::credentials(&args.unlock, asks()?, stop)?]);
     if args.output == Path::new("-") {
+        if args.resume {
+            let reason = "--resume goes on with a file; standard output starts anew";
+            return Err(Refusal::usage(&args.output, reason).into());
+        }
         if say::stdout_is_terminal() {
             let reason = "standard output is a terminal; redirect it, or name a new file";
             return Err(Refusal::usage(&args.output, reason).into());
@@ -73,19 +77,24 @@ fn resumable(path: &Path, write: impl FnOnce(&File) -> anyhow::Result<()>) -> an
     let (directory, name) = Directory::of(path).map_err(fail)?;
     let mut partial = name.clone();
     partial.push(".partial");
-    let file = match directory.open_file_to_write(&partial) {
+    let beside = path.with_file_name(&partial);
+    let file = match directory.open_own_to_write(&partial) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => directory.create_file(&partial, 0o600),
         opened => opened,
     };
-    let file = file.map_err(fail)?;
+    let file = file.map_err(|e| Refusal::target(&beside, &e.to_string()))?;
     if lock_within(&file, Lock::Exclusive, Duration::ZERO).is_err() {
         return Err(Refusal::target(path, "another process writes it").into());
     }
     if let Err(error) = write(&file) {
-        say::message(&format!(
-            "what was written is kept in {}.partial; the same command goes on with it",
-            shown(path)
-        ));
+        if file.metadata().is_ok_and(|found| found.len() == 0) {
+            let _ = directory.remove_file(&partial);
+        } else {
+            say::message(&format!(
+                "what was written is kept in {}; the same command goes on with it",
+                shown(&beside)
+            ));
+        }
         return Err(error);
     }
     file.sync_all().map_err(fail)?;
@@ -93,26 +102,30 @@ fn resumable(path: &Path, write: impl FnOnce(&File) -> anyhow::Result<()>) -> an
     Ok(directory.sync().map_err(fail)?)
 }
 
-/// Where an interrupted dump goes on, once its last piece turned out to be this volume's.
-fn resumed_at(
-    volume: &dyn BlockDevice,
-    saved: &dyn BlockDevice,
-    to: &mut File,
-    output: &Path,
-) -> anyhow::Result<u64> {
-    let done = saved.size().min(volume.size()) / PIECE as u64 * PIECE as u64;
-    if let Some(last) = done.checked_sub(PIECE as u64) {
-        let read = |device: &dyn BlockDevice| {
-            let mut piece = AlignedBuf::zeroed(PIECE);
-            device.read_at(last, &mut piece).map(|()| piece)
-        };
-        let reading = |source| VolumeError::Io { doing: "reading the volume", source };
-        if *read(volume).map_err(reading)? != *read(saved).map_err(|e| unwritten(&e, output))? {
-            let reason = "what OUTPUT.partial has is not the start of this volume; remove it";
-            return Err(Refusal::target(output, reason).into());
+/// Where an interrupted dump goes on, once what it left turned out to be this volume's: its first piece, which tells file
+/// systems apart by their UUIDs, its last whole one, and what follows that.
+fn resumed_at(volume: &dyn BlockDevice, to: &mut File, output: &Path) -> anyhow::Result<u64> {
+    let failed = |e: io::Error| unwritten(&e, output);
+    let other = |reason: &str| Refusal::target(output, &format!("{reason}; remove it"));
+    let kept = to.seek(SeekFrom::End(0)).map_err(failed)?;
+    if kept > volume.size() {
+        return Err(other("OUTPUT.partial is longer than this volume").into());
+    }
+    let done = kept / PIECE as u64 * PIECE as u64;
+    let (mut ours, mut theirs) = (AlignedBuf::zeroed(PIECE), AlignedBuf::zeroed(PIECE));
+    for at in BTreeSet::from([0, done.saturating_sub(PIECE as u64), done]) {
+        let there = (volume.size() - at).min(PIECE as u64) as usize;
+        let len = there.min((kept - at) as usize);
+        volume
+            .read_at(at, &mut theirs[..there])
+            .map_err(|source| VolumeError::Io { doing: "reading the volume", source })?;
+        to.seek(SeekFrom::Start(at)).map_err(failed)?;
+        to.read_exact(&mut ours[..len]).map_err(failed)?;
+        if ours[..len] != theirs[..len] {
+            return Err(other("what OUTPUT.partial has is not the start of this volume").into());
         }
     }
-    to.seek(SeekFrom::Start(done)).map_err(|e| unwritten(&e, output))?;
+    to.seek(SeekFrom::Start(done)).map_err(failed)?;
     Ok(done)
 }
 

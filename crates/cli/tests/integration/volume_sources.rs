@@ -1,7 +1,8 @@
 //! Where keys, volumes and dumps come from and go to: parts of key files, directories of them, partitions of disks, dumps that
 //! go on.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -23,6 +24,12 @@ impl Bench {
     fn volume(&self, line: &str) -> Output {
         let words: Vec<&str> = line.split(' ').collect();
         self.0.run(&[&["volume"], &words[..]].concat())
+    }
+
+    /// A file that only this user may access.
+    fn private(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).unwrap();
+        fs::set_permissions(self.path(name), Permissions::from_mode(0o600)).unwrap();
     }
 
     fn ok(&self, line: &str) -> Vec<u8> {
@@ -75,11 +82,11 @@ fn a_dump_goes_on_where_it_was_interrupted() {
     bench.ok("create v --format luks1 --size 16MiB --unlock-time 1ms --passphrase-file old");
     let whole = bench.ok("dump v - --passphrase-file old");
     let dump = "dump v out --resume --passphrase-file old";
-    // Nothing yet, then the start, which ends within a piece.
-    for kept in [None, Some(9_000_001)] {
+    // Nothing yet, then the start, which ends within a piece, on its end, and within the first.
+    for kept in [None, Some(9_000_001), Some(8 << 20), Some(100), Some(0), Some(whole.len())] {
         let _ = fs::remove_file(bench.path("out"));
         if let Some(kept) = kept {
-            fs::write(bench.path("out.partial"), &whole[..kept]).unwrap();
+            bench.private("out.partial", &whole[..kept]);
         }
         bench.ok(dump);
         assert!(fs::read(bench.path("out")).unwrap() == whole, "{kept:?}");
@@ -87,12 +94,44 @@ fn a_dump_goes_on_where_it_was_interrupted() {
     }
     bench.refused(dump, 3, "exists");
     fs::remove_file(bench.path("out")).unwrap();
-    let mut other = whole[..9 << 20].to_vec();
-    other[8 << 20..].fill(1);
-    other[(8 << 20) - 1] ^= 1;
-    fs::write(bench.path("out.partial"), &other).unwrap();
-    bench.refused(dump, 3, "not the start of this volume");
-    assert!(fs::read(bench.path("out.partial")).unwrap() == other, "it is left as it was");
+    let left_alone = |kept: &[u8], word: &str| {
+        bench.private("out.partial", kept);
+        bench.refused(dump, 3, word);
+        assert!(fs::read(bench.path("out.partial")).unwrap() == kept, "it is left as it was");
+        fs::remove_file(bench.path("out.partial")).unwrap();
+    };
+    // Other bytes at the end of the last whole piece, in the first one, in the torn tail, and in all that there is.
+    for (kept, wrong) in [(9 << 20, (8 << 20) - 1), (9 << 20, 512), (9_000_001, 9_000_000), (7, 6)]
+    {
+        let mut other = whole[..kept].to_vec();
+        other[wrong] ^= 1;
+        left_alone(&other, "not the start of this volume");
+    }
+    left_alone(&[&whole[..], b"x"].concat(), "longer than this volume");
+    bench.refused("dump v - --resume --passphrase-file old", 2, "--resume");
+
+    // What fails before anything is written leaves nothing.
+    fs::write(bench.path("wrong"), "wrong").unwrap();
+    let output = bench.volume("dump v out --resume --passphrase-file wrong");
+    assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("kept"), "{}", text(&output.stderr));
+    assert!(!bench.path("out.partial").exists());
+}
+
+#[test]
+fn a_dump_does_not_go_on_in_a_file_that_a_stranger_prepared() {
+    let bench = Bench::new();
+    bench.ok("create v --format luks1 --size 3MiB --unlock-time 1ms --passphrase-file old");
+    let dump = "dump v out --resume --passphrase-file old";
+    bench.private("out.partial", b"");
+    fs::set_permissions(bench.path("out.partial"), Permissions::from_mode(0o666)).unwrap();
+    bench.refused(dump, 3, "others may read it");
+    fs::remove_file(bench.path("out.partial")).unwrap();
+    bench.private("victim", b"");
+    fs::hard_link(bench.path("victim"), bench.path("out.partial")).unwrap();
+    bench.refused(dump, 3, "it has another name");
+    assert_eq!(fs::read(bench.path("victim")).unwrap(), b"");
+    assert!(!bench.path("out").exists());
 }
 
 #[test]

@@ -169,6 +169,22 @@ impl Directory {
         Ok(file)
     }
 
+    /// Opens a regular file that this user alone owns, may access and has a name for, for reading and writing: what
+    /// [`Self::create_file`] made earlier with the mode 0600.
+    ///
+    /// # Errors
+    /// Those of [`Self::open_file`]; `PermissionDenied` if a stranger may have prepared it.
+    pub fn open_own_to_write(&self, name: &OsStr) -> io::Result<File> {
+        let file = self.open_file_to_write(name)?;
+        let found = fstat(&file)?;
+        let ours = found.st_uid == rustix::process::geteuid().as_raw();
+        if ours && found.st_mode & 0o077 == 0 && found.st_nlink == 1 {
+            return Ok(file);
+        }
+        let reason = "it is another user's, others may read it, or it has another name";
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
+    }
+
     /// Creates a new file that only this user may access and opens it for writing, with a single
     /// system call.
     ///
@@ -443,6 +459,31 @@ mod tests {
         assert!(held.open_file(name("link")).is_err());
         assert!(held.subdirectory(name("round")).is_err());
         assert_eq!(fs::read(dir.path().join("victim")).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn a_file_that_a_stranger_prepared_is_not_taken_for_our_own() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let dir = tempfile::tempdir().unwrap();
+        let held = Directory::open(dir.path()).unwrap();
+        let path = dir.path().join("own");
+        let opened = || held.open_own_to_write(name("own")).map(drop).map_err(|e| e.kind());
+        assert_eq!(opened(), Err(io::ErrorKind::NotFound));
+        held.create_file(name("own"), 0o600).unwrap();
+        assert_eq!(opened(), Ok(()));
+        for mode in [0o640, 0o604, 0o620, 0o602, 0o666] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(opened(), Err(io::ErrorKind::PermissionDenied), "{mode:o}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::hard_link(&path, dir.path().join("other")).unwrap();
+        assert_eq!(opened(), Err(io::ErrorKind::PermissionDenied));
+        fs::remove_file(dir.path().join("other")).unwrap();
+        assert_eq!(opened(), Ok(()));
+        if std::os::unix::fs::chown(&path, Some(65534), None).is_ok() {
+            assert_eq!(opened(), Err(io::ErrorKind::PermissionDenied));
+        }
     }
 
     #[test]

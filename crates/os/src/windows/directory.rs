@@ -219,6 +219,15 @@ impl Directory {
         self.open_as(name, true)
     }
 
+    /// Opens a regular file that was created earlier, for reading and writing; who may access it is inherited from the
+    /// directory.
+    ///
+    /// # Errors
+    /// Those of [`Self::open_file`].
+    pub fn open_own_to_write(&self, name: &OsStr) -> io::Result<File> {
+        self.open_file_to_write(name)
+    }
+
     fn open_as(&self, name: &OsStr, write: bool) -> io::Result<File> {
         let mut options = File::options();
         options.read(true).write(write).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT);
