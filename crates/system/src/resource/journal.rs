@@ -120,15 +120,9 @@ impl Journal {
             };
             let name = OsString::from(format!("{run_id}.jsonl"));
             let path = directory.path(&name);
-            // Locked before it gets the name that cleanup looks for, because a simultaneous cleanup
-            // would otherwise treat it as a dead run's.
-            let unlocked = OsString::from(format!("{run_id}.new"));
-            let held = directory.held();
-            let file = held
-                .create_file(&unlocked, 0o600)
+            let file = directory
+                .create(run_id, &name)
                 .map_err(SystemError::io("create the journal", &path))?;
-            file.try_lock().map_err(|e| SystemError::io("lock the journal", &path)(e.into()))?;
-            held.rename(&unlocked, &name).map_err(SystemError::io("name the journal", &path))?;
             let open = Open { file, directory, name, next: 0, there: 0 };
             return Ok(Self { open: Arc::new(Mutex::new(open)) });
         }

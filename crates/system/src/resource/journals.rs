@@ -6,8 +6,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use cryptbench_os::Directory;
 use cryptbench_os::files::is_own_alone;
@@ -17,6 +18,13 @@ use crate::provision::make_private;
 /// Its name in the state directory, unchanged from earlier versions so that their journals are
 /// found.
 const NAME: &str = "ledgers";
+
+/// Extension of a journal that is not locked yet.
+const NEW: &str = "new";
+
+/// How often, and after which pause, a journal is created again where a cleanup took its file.
+const ATTEMPTS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Largest journal in bytes; a run writes some kilobytes.
 const MOST: u64 = 64 << 20;
@@ -61,10 +69,47 @@ impl Journals {
 
     /// The names of all journals.
     pub(super) fn names(&self) -> Vec<OsString> {
+        self.ending_in("jsonl")
+    }
+
+    fn ending_in(&self, extension: &str) -> Vec<OsString> {
         let mut names = self.directory.names().unwrap_or_default();
-        names.retain(|name| Path::new(name).extension().is_some_and(|e| e == "jsonl"));
+        names.retain(|name| Path::new(name).extension().is_some_and(|e| e == extension));
         names.sort();
         names
+    }
+
+    /// Creates a journal and locks it before it gets the name that cleanup looks for, because a simultaneous cleanup would
+    /// otherwise treat it as a dead run's.
+    pub(super) fn create(&self, run_id: &str, name: &OsStr) -> io::Result<File> {
+        let unlocked = OsString::from(format!("{run_id}.{NEW}"));
+        let attempt = || {
+            let file = self.directory.create_file(&unlocked, 0o600)?;
+            file.try_lock()?;
+            self.directory.rename(&unlocked, name)?;
+            Ok(file)
+        };
+        // A simultaneous cleanup may hold or remove the new file before it is locked.
+        let mut last = attempt();
+        for _ in 0..ATTEMPTS {
+            match &last {
+                Err(e) if is_of_cleanup(e) => std::thread::sleep(PAUSE),
+                _ => break,
+            }
+            last = attempt();
+        }
+        last
+    }
+
+    /// Removes new files whose process was killed before it named them: nothing was set up yet.
+    pub(super) fn remove_unnamed(&self) {
+        for name in self.ending_in(NEW) {
+            let Ok(file) = self.directory.open_file(&name) else { continue };
+            let is_empty = file.metadata().is_ok_and(|found| found.len() == 0);
+            if is_own_alone(&file) && is_empty && file.try_lock().is_ok() {
+                let _ = self.directory.remove_file(&name);
+            }
+        }
     }
 
     /// Reads a journal of this user, and checks whether its process lives.
@@ -85,4 +130,9 @@ impl Journals {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Some(if dead { Found::Dead { text, lock: file } } else { Found::Living { text, file } })
     }
+}
+
+/// Whether creating a journal fails so while a cleanup looks at its file.
+fn is_of_cleanup(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::WouldBlock | ErrorKind::NotFound)
 }

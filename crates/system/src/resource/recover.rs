@@ -40,6 +40,7 @@ pub fn cleanup_by_subject() -> Vec<(Option<PathBuf>, Cleaned)> {
 
 fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
     let Some(journals) = Journals::open(state) else { return Vec::new() };
+    journals.remove_unnamed();
     let mut done = Vec::new();
     let mut names = journals.names();
     names.sort_by_key(|name| undone_when(name));
@@ -172,6 +173,39 @@ mod tests {
         let journal = p.journal();
         let id = journal.intend(p.scratch()).unwrap();
         journal.undone(id).unwrap();
+        drop(journal);
+        assert_eq!(p.journals(), 0);
+    }
+
+    #[test]
+    fn a_run_that_was_killed_before_it_named_its_journal_leaves_none() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let p = Place::new();
+        drop(p.journal());
+        let new = p.state().join("ledgers/other.new");
+        let living = File::create_new(&new).unwrap();
+        fs::set_permissions(&new, fs::Permissions::from_mode(0o600)).unwrap();
+        living.lock().unwrap();
+        assert_eq!(cleaned(&p), []);
+        assert!(new.exists(), "its process is about to name it");
+        drop(living);
+        assert_eq!(cleaned(&p), []);
+        assert_eq!(p.journals(), 0);
+    }
+
+    #[test]
+    fn a_journal_is_created_while_a_cleanup_takes_its_file() {
+        let p = Place::new();
+        drop(p.journal());
+        let new = p.state().join("ledgers/test.new");
+        let taken = File::create_new(&new).unwrap();
+        let taker = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(30));
+            fs::remove_file(new).unwrap();
+            drop(taken);
+        });
+        let journal = p.journal();
+        taker.join().unwrap();
         drop(journal);
         assert_eq!(p.journals(), 0);
     }
