@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::daemon::Ends;
+use super::orphans::await_mount;
+use super::ours::is_in_runtime_directory;
 use super::{
     Identity, NOT_OURS, Place, Recovered, Resource, ResourceStack, daemon, loop_device, mapping,
     mount_point, removed,
@@ -219,6 +221,7 @@ impl Resource for FileSystem {
     }
 
     fn recover(&self, _identity: Option<Identity>) -> Recovered {
+        await_program(&self.path);
         // Numbers of loop devices are reused: only the file below proves that the mount is ours. That of the file system is
         // another one in btrfs.
         let of_file = |number| loop_device::of_file(&self.file, Some(number)).is_some();
@@ -271,6 +274,7 @@ impl Resource for StackedMount {
     }
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {
+        await_program(&self.path);
         named(&self.path, &self.file_system, identity, filesystem::unmount_dead)
     }
 }
@@ -293,6 +297,13 @@ impl Resource for ProgramMount {
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {
         named(&self.path, &self.file_system, identity, daemon::unmount_dead)
+    }
+}
+
+/// Waits for mount(8), which always mounts below the directory that only root can change.
+fn await_program(path: &Path) {
+    if is_in_runtime_directory(path) {
+        await_mount(path);
     }
 }
 

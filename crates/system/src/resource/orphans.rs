@@ -8,6 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::loop_device;
+use crate::provision::mountinfo::mount_at;
 
 const POLL: Duration = Duration::from_millis(10);
 
@@ -21,6 +22,18 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub(crate) fn await_programs(word: &str) {
     let until = Instant::now() + LIMIT;
     while Instant::now() < until && somebody_works_with(word) {
+        sleep(POLL);
+    }
+}
+
+/// Waits while a program is about to mount something at `path`, which is unique to a run.
+///
+/// The program of a killed run lives on. A recovery that does not wait for it finds no mount, and cannot remove what is
+/// mounted a moment later.
+pub(super) fn await_mount(path: &Path) {
+    let word = path.display().to_string();
+    let until = Instant::now() + LIMIT;
+    while Instant::now() < until && mount_at(path).is_none() && somebody_works_with(&word) {
         sleep(POLL);
     }
 }
@@ -79,5 +92,33 @@ mod tests {
         await_programs(&word);
         assert!(!somebody_works_with(&word));
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_program_that_is_about_to_mount_is_awaited_until_it_has_or_ended() {
+        let place = tempfile::tempdir().unwrap();
+        let run = |does: &str| {
+            let path = place.path().as_os_str();
+            let words = ["-c".as_ref(), does.as_ref(), "sh".as_ref(), path];
+            let child = std::process::Command::new("sh").args(words).spawn().unwrap();
+            while !somebody_works_with(&place.path().display().to_string()) {
+                sleep(POLL);
+            }
+            child
+        };
+        let mut gives_up = run("sleep 0.2; exit 1");
+        await_mount(place.path());
+        assert!(gives_up.wait().unwrap().code() == Some(1) && mount_at(place.path()).is_none());
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED: mounting requires root");
+            return;
+        }
+        let mut mounts = run("sleep 0.2; mount -t tmpfs none \"$1\"; read -r _");
+        await_mount(place.path());
+        let there = mount_at(place.path()).is_some();
+        mounts.kill().unwrap();
+        mounts.wait().unwrap();
+        let _ = crate::provision::filesystem::unmount(place.path());
+        assert!(there);
     }
 }
