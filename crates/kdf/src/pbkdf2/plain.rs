@@ -63,7 +63,11 @@ impl<D: Digest + BlockSizeUser + Clone> Hmac<D> {
         let mut sum = last.clone();
         for iteration in 1..iterations {
             if iteration % CHUNK == 0 {
-                effort.check()?;
+                if let Err(stopped) = effort.check() {
+                    last.as_mut_slice().zeroize();
+                    sum.as_mut_slice().zeroize();
+                    return Err(stopped);
+                }
             }
             last = self.of(&[&last]);
             sum.iter_mut().zip(&last).for_each(|(byte, other)| *byte ^= other);
