@@ -279,7 +279,11 @@ fn unfused<const N: usize>(
             Box::new(Cbc { cipher: blocks(key, tier), ivs, whitening })
         }
         AnyMode::Feedback(feedback, iv) => {
-            let ivs = iv.keyed(blocks, key, tier);
+            let ivs = match iv {
+                // To Linux these are stream ciphers, with blocks of one byte, which `benbi` counts.
+                Iv::Keyless(tweak) if feedback != Feedback::Pcbc => tweak.ivs(1),
+                _ => iv.keyed(blocks, key, tier),
+            };
             Box::new(WithFeedback { cipher: blocks(key, tier), ivs, feedback })
         }
         AnyMode::Lmk => Box::new(Lmk::new(blocks(key, tier))),

@@ -58,7 +58,7 @@ instruction_sets! {
     /// AVX2 with VPCLMULQDQ.
     Avx2Clmul: Avx2, "avx2", "vpclmulqdq";
     /// AVX2 with VAES and VPCLMULQDQ (Zen 3, Alder Lake and later).
-    Vaes256: Avx2, "avx2", "vaes", "vpclmulqdq";
+    Vaes256: Avx2, "avx2", "aes", "pclmulqdq", "vaes", "vpclmulqdq";
     /// AVX2 with GFNI, on CPUs without AVX-512 (Alder Lake and later).
     Gfni256: Avx2, "avx2", "gfni";
     /// AVX-512.
@@ -66,7 +66,7 @@ instruction_sets! {
     /// AVX-512 with VPCLMULQDQ.
     Avx512Clmul: Avx512, "avx512f", "avx512bw", "vpclmulqdq";
     /// AVX-512 with VAES and VPCLMULQDQ (Ice Lake, Sapphire Rapids, Zen 4 and later).
-    Vaes512: Avx512, "avx512f", "avx512bw", "avx512dq", "avx512vl", "vaes", "vpclmulqdq";
+    Vaes512: Avx512, "avx512f", "avx512bw", "avx512dq", "avx512vl", "aes", "pclmulqdq", "vaes", "vpclmulqdq";
     /// AVX-512 with GFNI and VPCLMULQDQ.
     Gfni512: Avx512, "avx512f", "avx512bw", "gfni", "vpclmulqdq";
     /// AVX-512 with VBMI, GFNI and VPCLMULQDQ (Ice Lake, Zen 4 and later).
@@ -75,7 +75,7 @@ instruction_sets! {
     Vbmi2: Avx512, "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512vbmi2", "gfni";
 }
 
-// VAES and VPCLMULQDQ include AES-NI, AVX and PCLMULQDQ.
+// Both check for AES-NI and PCLMULQDQ, and AVX2 and AVX-512 include AVX.
 
 #[cfg(target_arch = "x86_64")]
 impl From<Vaes256> for AesNiAvx {

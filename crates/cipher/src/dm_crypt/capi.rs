@@ -14,7 +14,8 @@ const AROUND: [&str; 3] = ["cryptd", "simd", "pcrypt"];
 
 /// Cipher, and mode with IV generator, of a specification in the API's words; `None` of any other.
 pub(super) fn translated(whole: &str) -> Option<(String, String)> {
-    let text = whole.strip_prefix("capi:")?;
+    // Linux takes no longer names (CRYPTO_MAX_ALG_NAME); terms may be nested, and each depth takes stack.
+    let text = whole.strip_prefix("capi:").filter(|text| text.len() < 128)?;
     // As dm-crypt does: what follows the last colon is an option, which may have a dash.
     let (text, option) = match text.rsplit_once(':') {
         Some((text, option)) => (text, Some(option)),
@@ -24,7 +25,9 @@ pub(super) fn translated(whole: &str) -> Option<(String, String)> {
     let (term, "") = Term::parse(text)? else { return None };
     let (cipher, mode, hash) = term.meaning()?;
     let iv = match (hash, option) {
-        (Some(hash), _) => format!("essiv:{hash}"),
+        (Some(hash), _) if iv == "plain64" => format!("essiv:{hash}"),
+        // The template enciphers another number.
+        (Some(_), _) => return None,
         (None, Some(option)) => format!("{iv}:{option}"),
         (None, None) => iv.to_owned(),
     };
@@ -62,7 +65,7 @@ impl<'a> Term<'a> {
                 Some((inner.cipher()?.to_owned(), mode, None))
             }
             ("essiv", [inner, hash]) => {
-                let (cipher, mode, _) = inner.meaning()?;
+                let (cipher, mode, None) = inner.meaning()? else { return None };
                 Some((cipher, mode, Some(hash.name)))
             }
             ("adiantum", [stream, cipher, ..]) => {
@@ -130,8 +133,14 @@ mod tests {
             "capi:xts(aes))-plain64",
             "capi:-",
             "capi:((((((((-x",
+            // dm-crypt's own number goes into the template, which no mode here does.
+            "capi:essiv(cbc(aes),sha256)-null",
+            "capi:essiv(cbc(aes),sha256)-essiv:sha1",
+            "capi:essiv(essiv(cbc(aes),sha1),sha256)-plain64",
         ] {
             assert_eq!(translated(whole), None, "{whole}");
         }
+        // A header can hold megabytes of it, and each depth takes stack.
+        assert_eq!(translated(&format!("capi:{}-x", "(".repeat(1_000_000))), None);
     }
 }

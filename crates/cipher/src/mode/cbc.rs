@@ -136,7 +136,7 @@ pub(crate) fn encrypt_chains<const N: usize>(
 
 /// Adds a block, read as a whole before it is written: byte by byte the compiler could not rule out that the two overlap.
 #[inline(always)]
-fn add<const N: usize>(block: &mut [u8; N], other: &[u8; N]) {
+pub(super) fn add<const N: usize>(block: &mut [u8; N], other: &[u8; N]) {
     let before = *block;
     *block = std::array::from_fn(|i| before[i] ^ other[i]);
 }

@@ -1,6 +1,7 @@
 //! CTR, CFB, OFB and PCBC over any block kernel, as Linux's crypto API has them. No disk should be encrypted so: equal IVs show
 //! what two versions of a sector have in common. They exist only to open volumes that use them.
 
+use super::cbc::add;
 use super::iv::Ivs;
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
@@ -89,8 +90,4 @@ impl<const N: usize> UnitKernel for WithFeedback<N> {
     fn name(&self) -> &'static str {
         self.cipher.name()
     }
-}
-
-fn add<const N: usize>(block: &mut [u8; N], other: &[u8; N]) {
-    block.iter_mut().zip(other).for_each(|(byte, other)| *byte ^= other);
 }

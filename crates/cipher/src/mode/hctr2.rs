@@ -28,7 +28,7 @@ impl Hctr2 {
         let mut keys = zeroize::Zeroizing::new([[0; BLOCK]; 2]);
         keys[1][0] = 1;
         cipher.encrypt(&mut *keys);
-        let hash = Box::new(Polyval::new(&keys[0].into()));
+        let hash = Box::new(Polyval::new((&keys[0]).into()));
         Self { cipher, tweaks, hash, added: Box::new(keys[1]) }
     }
 

@@ -3,7 +3,7 @@
 
 use md5::block_api::compress;
 
-use super::cbc::Cbc;
+use super::cbc::{Cbc, add};
 use super::iv::Ivs;
 use super::whitening::Whitening;
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit};
@@ -48,7 +48,7 @@ impl<const N: usize> UnitKernel for Lmk<N> {
         self.0.decrypt_units(run, buffer.part(whole));
         for (index, unit) in buffer.dst().chunks_mut(UNIT).enumerate() {
             let iv: [u8; N] = iv_of(unit, run.after(index).first as u64);
-            unit.iter_mut().zip(iv).for_each(|(byte, other)| *byte ^= other);
+            add(&mut unit.as_chunks_mut().0[0], &iv);
         }
     }
 

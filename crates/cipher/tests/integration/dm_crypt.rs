@@ -157,6 +157,10 @@ fn encrypt_unit(name: &str, mode: &str, key: &[u8], sector: u64, unit: &mut [u8]
         "ctr" | "cfb" | "ofb" | "pcbc" => {
             let cipher = reference(name, key);
             let mut last = iv_of(name, iv, key, sector);
+            if iv == "benbi" && chain != "pcbc" {
+                // The crypto API has blocks of one byte for these, and dm-crypt counts such (crypt_iv_benbi_ctr).
+                last[size - 8..].copy_from_slice(&(sector * 512 + 1).to_be_bytes());
+            }
             for block in unit.chunks_mut(size) {
                 let plain = block.to_vec();
                 let mut stream = last.clone();

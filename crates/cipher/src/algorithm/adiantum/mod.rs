@@ -86,7 +86,7 @@ pub(crate) fn with_tweaks(
     tweaks: Ivs<TWEAK>,
     tier: Tier,
 ) -> Box<dyn UnitKernel> {
-    let stream = chacha::words(key, rounds);
+    let stream = zeroize::Zeroizing::new(chacha::words(key, rounds));
     each!(
         { "x86_64": Avx512 Avx2; "aarch64": Neon; },
         tier, isa => return Box::new(Adiantum::new(isa, &stream, tweaks, tier))
@@ -153,7 +153,10 @@ impl<K: Kernel> Adiantum<K> {
             let count = BATCH.min(total - first);
             let mut tweaks = [[0; TWEAK]; BATCH];
             self.tweaks.fill(run.after(first), &mut tweaks[..count]);
-            let hashes = tweaks.map(|tweak| self.tweak_hash(unit - BLOCK, &tweak));
+            let mut hashes = [0; BATCH];
+            for (hash, tweak) in hashes.iter_mut().zip(&tweaks[..count]) {
+                *hash = self.tweak_hash(unit - BLOCK, tweak);
+            }
             let part = buffer.part(first * unit..(first + count) * unit);
             self.batch::<ENCRYPT>(&hashes[..count], unit, part);
         }

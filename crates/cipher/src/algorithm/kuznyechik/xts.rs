@@ -34,7 +34,7 @@ pub(super) trait Kernel: Isa {
 
     /// Transforms [`Self::BLOCKS`] blocks from `src` to `dst` and adds `masks` before and after.
     /// `src` and `dst` must be valid for that many blocks, and equal or disjoint. `masks` must have
-    /// that many elements and be aligned to 64 bytes.
+    /// that many elements, aligned to 64 bytes for speed.
     unsafe fn transform<const ENCRYPT: bool>(
         keys: &RoundKeys,
         masks: &[u128],

@@ -257,8 +257,10 @@ unsafe fn masked_batch<K: Kernel, const ENCRYPT: bool>(
         for (group, vectors) in groups.iter_mut().enumerate() {
             for (vector, value) in vectors.iter_mut().enumerate() {
                 let vector = VECTORS * group + vector;
-                let loaded = K::Vector::load(src.add(vector * bytes));
-                *value = masks.as_ref().map_or(loaded, |masks| loaded ^ masks[vector]);
+                *value = K::Vector::load(src.add(vector * bytes));
+                if let Some(masks) = &masks {
+                    *value ^= masks[vector];
+                }
             }
             *vectors = K::Vector::transpose(*vectors);
         }
@@ -268,9 +270,11 @@ unsafe fn masked_batch<K: Kernel, const ENCRYPT: bool>(
             decrypt::<K::Vector, GROUPS>(&mut groups, keys);
         }
         for (group, words) in groups.into_iter().enumerate() {
-            for (vector, value) in K::Vector::transpose(words).into_iter().enumerate() {
+            for (vector, mut value) in K::Vector::transpose(words).into_iter().enumerate() {
                 let vector = VECTORS * group + vector;
-                let value = masks.as_ref().map_or(value, |masks| value ^ masks[vector]);
+                if let Some(masks) = &masks {
+                    value ^= masks[vector];
+                }
                 value.store(dst.add(vector * bytes));
             }
         }
