@@ -5,10 +5,8 @@ use crate::csv::Csv;
 use crate::error::DataError;
 use crate::files::Files;
 use crate::study::Answer;
-use crate::study::a::models::{Cell, Fitted, Model, PIECE, fitted};
+use crate::study::a::models::{Cell, Fitted, MIB, Model, PIECE, fitted};
 use crate::table::Table;
-
-const MIB: f64 = 1_048_576.0;
 
 /// A request that takes less than this many times its plain time is called free.
 const FREE: f64 = 1.03;

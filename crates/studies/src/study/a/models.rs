@@ -2,7 +2,7 @@
 
 use cryptbench_stats::criterion::{Fit, least};
 
-const MIB: f64 = 1_048_576.0;
+pub(super) const MIB: f64 = 1_048_576.0;
 
 /// Bytes that VeraCrypt's driver for Windows hands on at once (`TC_ENC_IO_QUEUE_MAX_FRAGMENT_SIZE`
 /// in its `EncryptedIoQueue.h`).
