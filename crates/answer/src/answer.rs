@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use cryptbench_estimate::binding::Bound;
 use cryptbench_estimate::cast::Cast;
 use cryptbench_estimate::form::Form;
 use cryptbench_estimate::lookup::Lookup;
@@ -62,7 +63,7 @@ impl Answer<'_> {
 }
 
 /// The answer of a run whose cells are judged.
-pub(crate) fn answer<'a>(lookup: &Lookup<'a>, names: &Names) -> Answer<'a> {
+pub(crate) fn answer<'a>(lookup: &Lookup<'a>, names: &Names, bindings: &[Bound<'a>]) -> Answer<'a> {
     if Form::of(lookup.record) == Form::Unlock {
         return opening::answer(lookup);
     }
@@ -76,7 +77,7 @@ pub(crate) fn answer<'a>(lookup: &Lookup<'a>, names: &Names) -> Answer<'a> {
         figure: figure(&view),
         take,
         avoid: avoid.into_iter().take(room).collect(),
-        why: why::lines(&view),
+        why: why::lines(&view, bindings),
         open: open::open(&view),
     }
 }

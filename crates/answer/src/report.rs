@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use cryptbench_estimate::binding::{Bound, bindings};
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Record, Results};
 
@@ -27,9 +28,10 @@ impl<'r> Labelled<'r> {
         let record = &*self.shown;
         let lookup = Lookup::of(record);
         let names = Names::of(&record.plan);
-        let answer = answer(&lookup, &names);
+        let bindings = bindings(&lookup);
+        let answer = answer(&lookup, &names, &bindings);
         let sentences = sentences(&lookup);
-        Report { stored: self.stored, record, lookup, names, answer, sentences }
+        Report { stored: self.stored, record, lookup, names, bindings, answer, sentences }
     }
 }
 
@@ -43,6 +45,8 @@ pub struct Report<'r> {
     pub lookup: Lookup<'r>,
     /// What people call its workloads and arms.
     pub names: Names,
+    /// What holds its arms back.
+    pub bindings: Vec<Bound<'r>>,
     /// The answer.
     pub answer: Answer<'r>,
     /// The verdict in sentences: what it costs, then how far to trust that.

@@ -1,8 +1,8 @@
 //! What holds a system back, in words, and what would change it.
 
-use cryptbench_estimate::binding::{AtDisk, Binding, bindings};
+use cryptbench_estimate::binding::{AtDisk, Binding, Bound};
 use cryptbench_record::{Arm, Workload};
-use cryptbench_stats::bottleneck::{Bottleneck, Cause};
+use cryptbench_stats::bottleneck::{Bottleneck, Cause, TOLERANCE};
 
 use crate::answer::View;
 use crate::kinds::kind;
@@ -12,14 +12,10 @@ use crate::quantity::{binary_bytes, latency, percent, requests};
 /// Systems of which the answer says what holds them back.
 const MOST: usize = 3;
 
-/// A system has about one request at the disk, or less.
-const ONE: f64 = 1.1;
-
 /// What holds each system of the answer back where it loses most, a line each.
-pub(crate) fn lines(view: &View<'_, '_>) -> Vec<String> {
-    let found = bindings(view.lookup);
+pub(crate) fn lines(view: &View<'_, '_>, bindings: &[Bound<'_>]) -> Vec<String> {
     let of = |arm: &Arm| {
-        let own = found.iter().filter(|(_, a, _)| a.id == arm.id);
+        let own = bindings.iter().filter(|(_, a, _)| a.id == arm.id);
         let named = own.filter_map(|(w, _, b)| Some((*w, b, b.bottleneck.as_ref()?)));
         let loss = |b: &Binding| b.asked.plain_rate / b.asked.rate;
         named.max_by(|(_, a, _), (_, b, _)| loss(a).total_cmp(&loss(b)))
@@ -46,7 +42,7 @@ fn asked(workload: &Workload) -> String {
 pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
     let depth = binding.asked.depth;
     match bottleneck.cause {
-        Cause::FewerInFlight { in_flight, .. } => {
+        Cause::FewerInFlight { in_flight } => {
             let share = binding.disk.as_ref().and_then(|disk| disk.plain_with_so_many);
             let so = match share {
                 Some(share) => {
@@ -54,25 +50,19 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
                 }
                 None => String::new(),
             };
-            match in_flight <= ONE {
-                true => format!(
-                    "it carries one request at a time ({in_flight:.1} of {depth} at the disk){so}"
-                ),
-                false => format!("{in_flight:.1} of {depth} requests are at the disk at once{so}"),
-            }
+            format!("{in_flight:.1} of {depth} requests are at the disk at once{so}")
         }
         Cause::CoreFull { share } => {
             format!("one core is full ({})", percent(100.0 * share.min(1.0)))
         }
-        Cause::Pieces { bytes, pieces } => format!(
-            "each request becomes {pieces:.1} of {}, one after another",
-            binary_bytes(bytes.round() as u64)
-        ),
+        Cause::Pieces { bytes, pieces } => {
+            format!("each request becomes {pieces:.1} of {}", binary_bytes(bytes.round() as u64))
+        }
         Cause::MoreRequests { per_request, per_byte } => format!(
             "the disk gets {per_request:.1} requests and {per_byte:.1} times the bytes for each request"
         ),
         Cause::OneAtATime { alone } => format!(
-            "it carries one request at a time: {} with {depth}, {} with one",
+            "it is no faster with {depth} requests at once ({}) than with one ({})",
             requests(binding.asked.rate),
             requests(alone)
         ),
@@ -97,7 +87,7 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
 pub fn change(cause: &Cause) -> &'static str {
     match cause {
         Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => {
-            "Several files or programs at once may help (not measured); a faster cipher would not."
+            "Several files or programs at once may help (not measured)."
         }
         Cause::CoreFull { .. } => {
             "A processor with faster cores would help (not measured); more requests at once would not."
@@ -106,8 +96,11 @@ pub fn change(cause: &Cause) -> &'static str {
         Cause::MoreRequests { .. } => {
             "Requests in whole units of the system, such as 4 KiB, may help (not measured)."
         }
-        Cause::AddedTime { .. } => {
+        Cause::AddedTime { seconds, work_s: Some(work_s) } if *work_s >= seconds / 2.0 => {
             "A processor with faster cores would shorten it (not measured); a faster disk would not."
+        }
+        Cause::AddedTime { .. } => {
+            "Most of it is waiting, or is not counted: a faster processor may not help."
         }
         Cause::Cipher { .. } => {
             "A faster cipher, or a processor with instructions for it, would help."
@@ -136,18 +129,23 @@ pub fn chain(binding: &Binding) -> Vec<String> {
         lines.push(format!("The cipher takes {} for a request in RAM.", latency(1e6 * seconds)));
     }
     lines.push(match bottleneck {
-        Some(b) => format!(
-            "{}. From that {} follow; measured {}. {}",
-            capitalised(&cause(binding, b)),
-            requests(b.predicted),
-            requests(asked.rate),
-            change(&b.cause)
-        ),
+        Some(b) => {
+            let follows = b.predicted.map_or_else(String::new, |predicted| {
+                format!(
+                    " From that {} follow; measured {}.",
+                    requests(predicted),
+                    requests(asked.rate)
+                )
+            });
+            format!("{}.{follows} {}", capitalised(&cause(binding, b)), change(&b.cause))
+        }
         None if !binding.loses() => {
             "It loses too little, or too uncertainly, to explain.".to_owned()
         }
-        None => "Not explained: no cause that is reckoned here predicts this speed within 15 %."
-            .to_owned(),
+        None => format!(
+            "Not explained: no cause that is reckoned here predicts this speed within {}.",
+            percent(100.0 * (TOLERANCE - 1.0))
+        ),
     });
     lines
 }
@@ -210,8 +208,8 @@ mod tests {
     #[test]
     fn each_cause_is_one_clause() {
         let causes = [
-            Cause::FewerInFlight { in_flight: 0.7, plain: 24.0 },
-            Cause::FewerInFlight { in_flight: 1.9, plain: 24.0 },
+            Cause::FewerInFlight { in_flight: 0.7 },
+            Cause::FewerInFlight { in_flight: 1.9 },
             Cause::CoreFull { share: 0.97 },
             Cause::Pieces { bytes: 131_072.0, pieces: 8.0 },
             Cause::MoreRequests { per_request: 2.0, per_byte: 3.0 },
@@ -222,7 +220,7 @@ mod tests {
             Cause::Cache { per_byte: 0.1 },
         ];
         let said = causes.map(|of| {
-            let bottleneck = Bottleneck { cause: of, predicted: 9_000.0 };
+            let bottleneck = Bottleneck { cause: of, predicted: Some(9_000.0) };
             format!("{}. {}", cause(&binding(), &bottleneck), change(&of))
         });
         insta::assert_snapshot!(said.join("\n"));
@@ -231,9 +229,11 @@ mod tests {
     #[test]
     fn a_chain_has_every_figure_and_says_what_it_cannot_explain() {
         let open = binding();
-        let cause = Cause::FewerInFlight { in_flight: 0.7, plain: 24.0 };
-        let named =
-            Binding { bottleneck: Some(Bottleneck { cause, predicted: 9_900.0 }), ..open.clone() };
+        let cause = Cause::FewerInFlight { in_flight: 0.7 };
+        let named = Binding {
+            bottleneck: Some(Bottleneck { cause, predicted: Some(9_900.0) }),
+            ..open.clone()
+        };
         insta::assert_snapshot!([chain(&open), chain(&named)].map(|c| c.join("\n")).join("\n\n"));
     }
 }

@@ -1,15 +1,15 @@
 //! What holds an arm back in a workload: what reached the disk below it, beside plain storage and its curve.
 
 use cryptbench_record::{
-    Arm, ArmRole, BusyThread, CurvePoint, DiskCounts, Observation, Operation, Pattern, Record,
-    Trial, Verdict, Why, Workload,
+    Arm, BusyThread, CurvePoint, DiskCounts, Operation, Pattern, Record, Trial, Verdict, Why,
+    Workload,
 };
 use cryptbench_stats::bottleneck::{
-    Asked, Bottleneck, Curve, Disk, Factors, Flow, Point, bottleneck,
+    Asked, Bottleneck, Curve, Disk, Factors, Flow, LEAST_LOSS, Point, bottleneck,
 };
 use cryptbench_stats::median;
 
-use crate::arms::plain_arm;
+use crate::arms::{compared, plain_arm};
 use crate::lookup::Lookup;
 
 /// An arm in a workload, beside plain storage.
@@ -46,28 +46,35 @@ impl Binding {
     }
 }
 
-/// A loss by less than this factor is not explained.
-const LEAST_LOSS: f64 = 1.03;
+/// A workload, an arm, and what holds the arm back in it.
+pub type Bound<'a> = (&'a Workload, &'a Arm, Binding);
 
-/// The bindings of a record: each workload of requests, and each arm but plain storage and its repetition.
-pub fn bindings<'a>(lookup: &Lookup<'a>) -> Vec<(&'a Workload, &'a Arm, Binding)> {
+/// The bindings of a record: each workload of requests in one direction, and each arm that shares plain storage's disk.
+pub fn bindings<'a>(lookup: &Lookup<'a>) -> Vec<Bound<'a>> {
     let record = lookup.record;
-    let curves = [Operation::Read, Operation::Write].map(|of| (curve(lookup, &of), of));
+    let is_elsewhere = |arm: &Arm| {
+        record.target.places().any(|place| place.on_another_disk && place.arm == arm.id)
+    };
+    let arms: Vec<_> =
+        compared(&record.plan.arms).into_iter().filter(|arm| !is_elsewhere(arm)).collect();
+    let mut curves: Vec<(&Operation, &Pattern, Curve)> = Vec::new();
     let mut found = Vec::new();
     for workload in record.plan.workloads.iter().filter(|w| w.is_of_requests()) {
-        let Some((curve, _)) = curves.iter().find(|(_, of)| *of == workload.operation) else {
+        let (operation, pattern) = (&workload.operation, &workload.pattern);
+        if !matches!(operation, Operation::Read | Operation::Write) {
             continue;
-        };
-        for arm in record.plan.arms.iter().filter(|arm| is_asked_of(arm)) {
-            let binding = binding(lookup, workload, arm, curve);
-            found.extend(binding.map(|binding| (workload, arm, binding)));
+        }
+        let known = curves.iter().position(|(o, p, _)| (*o, *p) == (operation, pattern));
+        let known = known.unwrap_or_else(|| {
+            curves.push((operation, pattern, curve(lookup, operation, pattern)));
+            curves.len() - 1
+        });
+        for arm in &arms {
+            let binding = binding(lookup, workload, arm, &curves[known].2);
+            found.extend(binding.map(|binding| (workload, *arm, binding)));
         }
     }
     found
-}
-
-fn is_asked_of(arm: &Arm) -> bool {
-    !matches!(arm.role, ArmRole::Plain | ArmRole::PlainAgain)
 }
 
 /// What holds `arm` back in `workload`. `None` without trials of both.
@@ -77,11 +84,7 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     let rate = |w: &Workload, arm: &Arm| {
         lookup.cell(w, arm).map(|c| c.iops).filter(|rate| *rate > 0.0 && rate.is_finite())
     };
-    let alone = record.plan.workloads.iter().find(|w| {
-        w.in_flight() == 1
-            && (&w.operation, &w.pattern, w.block_size)
-                == (&workload.operation, &workload.pattern, workload.block_size)
-    });
+    let alone = record.plan.workloads.iter().find(|w| w.in_flight() == 1 && is_alike(w, workload));
     let plain_rate = rate(workload, plain)?;
     let work = |arm: &Arm| work_s(&lookup.trials.of_cell(&workload.id, &arm.id));
     let asked = Asked {
@@ -94,7 +97,7 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
             let plain = rate(w, plain)?;
             Some((plain * lookup.ratio(w, arm)?, plain))
         }),
-        work_s: work(arm).zip(work(plain)).map(|(arm, plain)| arm - plain),
+        work_s: work(arm).zip(work(plain)).map(|(arm, plain)| arm - plain).filter(|s| *s > 0.0),
         busiest_thread: busiest_thread(&lookup.trials.of_cell(&workload.id, &arm.id), arm),
         cipher_s: cipher_s(record, workload, arm),
     };
@@ -106,15 +109,18 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     Some(Binding { asked, disk, is_certain, bottleneck })
 }
 
-/// What reached the disk. `None` if it does not count, or if others used it.
+/// Whether two workloads differ in the number of requests in flight at most.
+fn is_alike(a: &Workload, b: &Workload) -> bool {
+    let asked = |w: &Workload| (w.block_size, w.file_bytes, w.read_percent, w.fresh_file, w.stdio);
+    let how =
+        |w: &Workload| (w.operation.clone(), w.pattern.clone(), w.flush.clone(), w.content.clone());
+    asked(a) == asked(b) && how(a) == how(b)
+}
+
+/// What reached the disk. `None` if it does not count, if a page cache lies before it, or if others used it.
 fn at_disk(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -> Option<AtDisk> {
-    let record = lookup.record;
-    let plain = plain_arm(record)?;
-    let disturbed = |arm: &Arm| record.disk_disturbed(&workload.id, &arm.id).is_some();
-    if disturbed(arm) || disturbed(plain) {
-        return None;
-    }
-    let (plain, arm) = (flow(lookup, &workload.id, plain)?, flow(lookup, &workload.id, arm)?);
+    let of = |arm| flow(lookup, workload, arm);
+    let (plain, arm) = (of(plain_arm(lookup.record)?)?, of(arm)?);
     let with = |flow: &Flow| curve.rate(flow.in_flight, plain.bytes);
     Some(AtDisk {
         plain,
@@ -134,15 +140,19 @@ fn work_s(trials: &[&Trial]) -> Option<f64> {
     (requests > 0.0).then(|| seconds / requests)
 }
 
-/// The speed of plain storage in one direction, by what reached its disk: as it was looked at before the trials, and as it was
-/// in them, which took longer and are what arms are compared with.
-fn curve(lookup: &Lookup<'_>, operation: &Operation) -> Curve {
+/// The speed of plain storage in one direction and pattern, by what reached its disk: as it was looked at before the trials,
+/// and as it was in them, which took longer and are what arms are compared with. Sizes that the look has in other patterns
+/// alone are taken from these.
+fn curve(lookup: &Lookup<'_>, operation: &Operation, pattern: &Pattern) -> Curve {
     let record = lookup.record;
     let Some(why) = &record.why else { return Curve::default() };
-    let looked_at = measured(why, operation).into_iter().map(|(_, point)| point);
-    let own = record.plan.workloads.iter().filter(|w| w.is_of_requests());
-    let own = own.filter(|w| w.operation == *operation);
-    let in_trials = own.filter_map(|w| Some(flow(lookup, &w.id, plain_arm(record)?)?.point()));
+    let all = measured(why, operation);
+    let has_own = |size| all.iter().any(|(p, _)| p.pattern == *pattern && p.block_size == size);
+    let is_meant = |p: &CurvePoint| p.pattern == *pattern || !has_own(p.block_size);
+    let looked_at = all.iter().filter(|(p, _)| is_meant(p)).map(|(_, point)| *point);
+    let own = record.plan.workloads.iter();
+    let own = own.filter(|w| (&w.operation, &w.pattern) == (operation, pattern));
+    let in_trials = own.filter_map(|w| Some(flow(lookup, w, plain_arm(record)?)?.point()));
     Curve::new(looked_at.chain(in_trials).collect())
 }
 
@@ -157,7 +167,7 @@ fn measured<'a>(why: &'a Why, operation: &Operation) -> Vec<(&'a CurvePoint, Poi
     let firsts = all.iter().enumerate().filter(is_first).map(|(_, first)| *first);
     let point = |first: &'a CurvePoint| {
         // Over the time that was measured, as the flow of a cell: the span also has the filling and draining of the queue.
-        let while_measured = |p: &CurvePoint| Some(p.disk?.at_rate(p.ios as f64 / p.elapsed_s));
+        let while_measured = |p: &CurvePoint| Some(p.disk?.at_rate(p.iops()));
         let passes: Vec<_> =
             all.iter().filter(|p| alike(p, first)).filter_map(|p| while_measured(p)).collect();
         let middle = |of: &dyn Fn(&DiskCounts) -> Option<f64>| {
@@ -190,15 +200,13 @@ pub fn by_depth(record: &Record) -> Vec<(Operation, u64, Vec<Point>)> {
 /// and nowhere else: other threads serve the disk below it, as they do for plain storage. That of another arm only issues.
 fn busiest_thread(trials: &[&Trial], arm: &Arm) -> Option<f64> {
     let shares = trials.iter().filter_map(|trial| {
-        let Observation { threads, ios, elapsed_s, .. } = &trial.measured;
-        let threads = threads.as_ref()?;
+        let threads = trial.measured.threads.as_ref()?;
         let own = match arm.attachment.as_deref() {
             Some("inline") => [threads.load.as_ref(), None],
             _ => [threads.helper.as_ref(), threads.kernel.as_ref()],
         };
         // Over the time that was measured: between slices nothing is asked for, and the threads rest.
-        let share =
-            |thread: &BusyThread| thread.cpu_s / threads.asked as f64 * (*ios as f64 / elapsed_s);
+        let share = |thread: &BusyThread| thread.cpu_s / threads.asked as f64 * trial.iops();
         let shares = own.into_iter().flatten().map(share).filter(|share| share.is_finite());
         shares.reduce(f64::max)
     });
@@ -217,24 +225,30 @@ fn cipher_s(record: &Record, workload: &Workload, arm: &Arm) -> Option<f64> {
     })
 }
 
-/// What reached the disk in the trials of one cell, without what other programs ask of it.
-fn flow(lookup: &Lookup<'_>, workload: &str, arm: &Arm) -> Option<Flow> {
-    let others = lookup.record.idle_disk_of(&arm.id);
-    flow_of(&lookup.trials.of_cell(workload, &arm.id), others)
+/// What reached the disk in the trials of one cell, without what other programs ask of it. `None` as of [`at_disk`].
+fn flow(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Flow> {
+    let record = lookup.record;
+    if !record.reaches_the_disk(workload) {
+        return None;
+    }
+    let others = record.idle_disk_of(&arm.id);
+    let flow = flow_of(&lookup.trials.of_cell(&workload.id, &arm.id), others)?;
+    record.disk_disturbed(&workload.id, &arm.id).is_none().then_some(flow)
 }
 
 /// The middle of the trials: where another program stopped one for a while, its queue and its requests' time are not the arm's.
 fn flow_of(trials: &[&Trial], others: Option<&DiskCounts>) -> Option<Flow> {
     let of = |trial: &&Trial| {
-        let counts = trial.measured.disk_while_measured()?;
-        Some(others.map_or(counts, |others| counts.without(others)))
+        let counts = trial.measured.disk?;
+        // Others asked in all of the span, not only in the time that was measured.
+        Some(others.map_or(counts, |others| counts.without(others)).at_rate(trial.iops()))
     };
     let counted = trials.iter().map(of).collect::<Option<Vec<_>>>()?;
     let middle = |of: &dyn Fn(&DiskCounts) -> Option<f64>| {
         median(&counted.iter().filter_map(of).collect::<Vec<_>>())
     };
     Some(Flow {
-        rate: middle(&|counts| Some(counts.asked as f64 / counts.span_s))?,
+        rate: median(&trials.iter().map(|trial| trial.iops()).collect::<Vec<_>>())?,
         in_flight: middle(&DiskCounts::in_flight)?,
         per_request: middle(&DiskCounts::per_request)?,
         bytes: middle(&DiskCounts::mean_bytes)?,
@@ -243,7 +257,7 @@ fn flow_of(trials: &[&Trial], others: Option<&DiskCounts>) -> Option<Flow> {
 
 #[cfg(test)]
 mod tests {
-    use cryptbench_record::Threads;
+    use cryptbench_record::{Observation, Threads};
 
     use super::*;
 

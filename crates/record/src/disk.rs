@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ArmRole, Record, Trial};
+use crate::{ArmRole, Record, Trial, Workload};
 
 /// What the device below counted in a span of time, as it counted it: not scaled to the measured time of a trial. Counts that
 /// the system does not keep are absent.
@@ -180,10 +180,7 @@ impl Record {
         let of_workload = |t: &&Trial| t.block.is_some() && t.workload == workload;
         let trials = || self.trials.iter().filter(of_workload);
         let moved = sum(trials().filter(is_plain)).per_byte().unwrap_or(0.0);
-        // A page cache reads ahead, and files have directories.
-        let is_exact =
-            self.target.engine.direct && workload_of.is_of_requests() && !workload_of.stdio;
-        if is_exact && moved > MOST_OF_PLAIN {
+        if self.reaches_the_disk(workload_of) && moved > MOST_OF_PLAIN {
             return Some(Disturbed::PlainMoved(moved));
         }
         let own = sum(trials().filter(|t| t.arm == arm));
@@ -191,6 +188,13 @@ impl Record {
         let part = ratio(own.span_s, others.span_s)?;
         let moved = ratio(others.bytes() as f64 * part, own.asked_bytes as f64)?;
         (moved > MOST_OF_PLAIN - 1.0).then_some(Disturbed::Before(moved))
+    }
+
+    /// Whether requests of plain storage reach the disk as they are asked for: a page cache joins them and reads ahead, and
+    /// files have directories.
+    #[must_use]
+    pub fn reaches_the_disk(&self, workload: &Workload) -> bool {
+        self.target.engine.direct && workload.is_of_requests() && !workload.stdio
     }
 
     /// What the disk of an arm did before the run, while nothing of the run was there.
@@ -235,7 +239,7 @@ impl std::iter::Sum for DiskCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Arm, Engine, Machine, Observation, PairedTarget, Plan, Target, Workload};
+    use crate::{Arm, Engine, Machine, Observation, PairedTarget, Plan, Target};
 
     /// 32 requests of 4 KiB, of which the disk makes 40 of 8 KiB in half a second, in flight for 0.3 s each.
     fn counts() -> DiskCounts {

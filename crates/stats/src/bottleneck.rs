@@ -8,8 +8,10 @@
 //! that was asked for, and a disk that takes longer for each. [`Factors`] are their logarithms.
 //!
 //! The first two explain the loss only if the disk is as fast as plain storage finds it with so
-//! many requests of such a size in flight: [`bottleneck`] names nothing if that prediction is
-//! further than [`TOLERANCE`] from what was measured.
+//! many requests of such a size in flight. Without the disk's counts, an arm's own speed with one
+//! request at a time and the processors' work on each request predict a speed, too. [`bottleneck`]
+//! names nothing if the prediction is further than [`TOLERANCE`] from what was measured. Only a full
+//! thread and a cache are told by themselves.
 
 /// How far a prediction may be from the measured speed, as a factor.
 pub const TOLERANCE: f64 = 1.15;
@@ -22,8 +24,8 @@ const FULL: f64 = 1.0 / TOLERANCE;
 /// others use its processor.
 const MUCH: f64 = 0.5;
 
-/// A loss of less is not explained, as a logarithm of the factor.
-const LEAST_LOSS: f64 = 0.03;
+/// A loss by less than this factor is not explained.
+pub const LEAST_LOSS: f64 = 1.03;
 
 /// Reads of which the disk does less than this share come from a cache.
 const CACHED: f64 = 0.8;
@@ -199,15 +201,13 @@ pub enum Cause {
     FewerInFlight {
         /// Mean number at the disk.
         in_flight: f64,
-        /// Mean number at the disk on plain storage.
-        plain: f64,
     },
     /// One thread has a processor to itself, and it is full.
     CoreFull {
         /// Share of the time.
         share: f64,
     },
-    /// A request becomes pieces of this size, one after another.
+    /// A request becomes pieces of this size.
     Pieces {
         /// Bytes of a piece.
         bytes: f64,
@@ -250,18 +250,20 @@ pub enum Cause {
 pub struct Bottleneck {
     /// What holds the arm back.
     pub cause: Cause,
-    /// Requests in a second that the cause allows.
-    pub predicted: f64,
+    /// Requests in a second that the cause allows; a cache allows any number.
+    pub predicted: Option<f64>,
 }
 
 /// What holds an arm back. `None` if it loses nothing worth explaining, or if nothing that can be reckoned agrees with what
 /// was measured. Without counts of the disk fewer causes can be told.
 pub fn bottleneck(asked: &Asked, disk: Option<Disk<'_>>) -> Option<Bottleneck> {
-    if (asked.plain_rate / asked.rate).ln() < LEAST_LOSS {
+    if asked.plain_rate / asked.rate <= LEAST_LOSS {
         return None;
     }
     let cached = disk.and_then(|disk| cached(asked, &disk.arm));
-    let agreeing = |found: &Bottleneck| (found.predicted / asked.rate).ln().abs() <= TOLERANCE.ln();
+    let agreeing = |found: &Bottleneck| {
+        found.predicted.is_some_and(|rate| (rate / asked.rate).ln().abs() <= TOLERANCE.ln())
+    };
     cached
         .or_else(|| full(asked))
         .or_else(|| at_the_disk(asked, &disk?, false).filter(agreeing))
@@ -277,12 +279,15 @@ fn per_byte(asked: &Asked, flow: &Flow) -> f64 {
 fn cached(asked: &Asked, arm: &Flow) -> Option<Bottleneck> {
     let per_byte = per_byte(asked, arm);
     let cause = Cause::Cache { per_byte };
-    (asked.reads && per_byte < CACHED).then_some(Bottleneck { cause, predicted: asked.rate })
+    (asked.reads && per_byte < CACHED).then_some(Bottleneck { cause, predicted: None })
 }
 
 fn full(asked: &Asked) -> Option<Bottleneck> {
     let share = asked.busiest_thread.filter(|share| *share >= FULL)?;
-    Some(Bottleneck { cause: Cause::CoreFull { share }, predicted: asked.rate / share.min(1.0) })
+    Some(Bottleneck {
+        cause: Cause::CoreFull { share },
+        predicted: Some(asked.rate / share.min(1.0)),
+    })
 }
 
 /// One request at a time takes as long as plain storage and the processors' additional work together. If it is cut into
@@ -290,7 +295,8 @@ fn full(asked: &Asked) -> Option<Bottleneck> {
 fn worked(asked: &Asked, pieces: Option<Cause>) -> Option<Bottleneck> {
     let work_s = asked.work_s.filter(|_| asked.depth <= 1.0)?;
     let predicted = 1.0 / (1.0 / asked.plain_rate + work_s);
-    Some(Bottleneck { cause: pieces.unwrap_or_else(|| added(asked)), predicted })
+    let cause = pieces.unwrap_or_else(|| added(asked));
+    Some(Bottleneck { cause, predicted: Some(predicted) })
 }
 
 /// The pieces of a request, if it is cut: more of them, and no more bytes.
@@ -306,7 +312,10 @@ fn more_bytes(asked: &Asked, plain: &Flow, arm: &Flow) -> bool {
 fn added(asked: &Asked) -> Cause {
     let seconds = 1.0 / asked.rate - 1.0 / asked.plain_rate;
     match asked.cipher_s {
-        Some(cipher_s) if cipher_s >= seconds / 2.0 => Cause::Cipher { seconds: cipher_s },
+        // A cipher that takes longer in RAM is not the one that the arm has.
+        Some(cipher_s) if (seconds / 2.0..=seconds * TOLERANCE).contains(&cipher_s) => {
+            Cause::Cipher { seconds: cipher_s }
+        }
         _ => Cause::AddedTime { seconds, work_s: asked.work_s },
     }
 }
@@ -315,7 +324,8 @@ fn added(asked: &Asked) -> Cause {
 fn one_at_a_time(asked: &Asked) -> Option<Bottleneck> {
     let (alone, plain_alone) = asked.alone.filter(|_| asked.depth > 1.0)?;
     let cause = Cause::OneAtATime { alone };
-    (asked.plain_rate / plain_alone >= GAINS).then_some(Bottleneck { cause, predicted: alone })
+    (asked.plain_rate / plain_alone >= GAINS)
+        .then_some(Bottleneck { cause, predicted: Some(alone) })
 }
 
 /// What follows from the requests that reach the disk: more of them, or, where `any` cause is looked for, fewer at once.
@@ -336,9 +346,9 @@ fn at_the_disk(asked: &Asked, disk: &Disk<'_>, any: bool) -> Option<Bottleneck> 
         _ if !any => return None,
         _ if asked.depth <= 1.0 => added(asked),
         _ if asked.busiest_thread.is_some_and(|share| share > MUCH) => return None,
-        _ => Cause::FewerInFlight { in_flight: arm.in_flight, plain: plain.in_flight },
+        _ => Cause::FewerInFlight { in_flight: arm.in_flight },
     };
-    Some(Bottleneck { cause, predicted })
+    Some(Bottleneck { cause, predicted: Some(predicted) })
 }
 
 #[cfg(test)]
@@ -403,14 +413,14 @@ mod tests {
         let alone = Some((9_600.0, 18_400.0));
         let found = bottleneck(&Asked { alone, ..asked }, None).unwrap();
         assert_eq!(found.cause, Cause::OneAtATime { alone: 9_600.0 });
-        assert_eq!(found.predicted, 9_600.0);
+        assert_eq!(found.predicted, Some(9_600.0));
         // Asked for many it is twice as fast as for one, or plain gains nothing either.
         assert_eq!(bottleneck(&Asked { alone: Some((5_000.0, 18_400.0)), ..asked }, None), None);
         assert_eq!(bottleneck(&Asked { alone: Some((9_600.0, 80_000.0)), ..asked }, None), None);
         let one = Asked { depth: 1.0, rate: 9_570.0, plain_rate: 18_400.0, ..ASKED };
         let found = bottleneck(&Asked { work_s: Some(45e-6), ..one }, None).unwrap();
         assert!(matches!(found.cause, Cause::AddedTime { work_s: Some(_), .. }), "{found:?}");
-        assert!((found.predicted - 10_066.0).abs() < 5.0, "{found:?}");
+        assert!((found.predicted.unwrap() - 10_066.0).abs() < 5.0, "{found:?}");
         assert_eq!(bottleneck(&Asked { work_s: Some(15e-6), ..one }, None), None, "it waits, too");
     }
 
@@ -428,7 +438,7 @@ mod tests {
         // The disk has a request for half of the time.
         let arm = Flow { rate: 0.5 / SERVICE, in_flight: 0.5, ..plain() };
         let cause = named(ASKED, plain(), arm);
-        assert_eq!(cause, Some(Cause::FewerInFlight { in_flight: 0.5, plain: 32.0 }));
+        assert_eq!(cause, Some(Cause::FewerInFlight { in_flight: 0.5 }));
     }
 
     #[test]

@@ -264,7 +264,8 @@ impl Tally {
         }
         self.rightly += u32::from(is_right);
         self.wrongly += u32::from(named.is_some() && !is_right);
-        let off = found.map(|found| found.predicted / binding.asked.rate);
+        let predicted = found.and_then(|found| found.predicted);
+        let off = predicted.map(|predicted| predicted / binding.asked.rate);
         let is_close = off.is_some_and(|off| off.ln().abs() <= TOLERANCE.ln());
         self.close += u32::from(is_close && !expected.is_empty());
         let words: Vec<_> = expected.iter().map(|named| named.words()).collect();
@@ -275,7 +276,7 @@ impl Tally {
             if words.is_empty() { "nothing".to_owned() } else { words.join(", ") },
             if named.is_some() && !is_right { "**wrong** " } else { "" },
             named.map_or("not explained", Named::words),
-            found.map_or_else(String::new, |found| format!("{:.0}", found.predicted)),
+            predicted.map_or_else(String::new, |predicted| format!("{predicted:.0}")),
             binding.asked.rate,
             binding.asked.plain_rate,
             off.map_or_else(String::new, |off| format!("{:+.1} %", 100.0 * (off - 1.0))),

@@ -2,19 +2,19 @@
 
 use cryptbench_answer::quantity::{NONE, binary_bytes, latency, percent, requests};
 use cryptbench_answer::why::{cause, change};
-use cryptbench_estimate::binding::{AtDisk, Binding, bindings, by_depth};
-use cryptbench_record::{Arm, Operation, Pattern, Workload};
+use cryptbench_estimate::binding::{AtDisk, Bound, by_depth};
+use cryptbench_record::{Operation, Pattern, Workload};
+use cryptbench_stats::bottleneck::TOLERANCE;
 use maud::html;
 
 use super::picture::{folded, numbers};
 use super::{Figure, Part, Section, View};
 use crate::drawing::{Cell, Depth, arm_role};
 
-type Bound<'a> = (&'a Workload, &'a Arm, Binding);
-
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
-    let mut found = bindings(view.lookup);
-    found.retain(|(_, _, b)| b.loses() && (b.disk.is_some() || b.bottleneck.is_some()));
+    let is_told =
+        |(_, _, b): &&Bound<'_>| b.loses() && (b.disk.is_some() || b.bottleneck.is_some());
+    let found: Vec<_> = view.report.bindings.iter().filter(is_told).collect();
     if found.is_empty() {
         return None;
     }
@@ -22,8 +22,9 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let mut content = vec![Part::Text(html! {
         p.about {
             "What reached the disk from each choice that loses speed, and what that says. A cause is named only if it \
-             predicts the measured speed within 15 %: from plain storage's speed with as many requests in flight, from \
-             the choice's own speed with one request at a time, or from the time that processors work on a request."
+             predicts the measured speed within " (percent(100.0 * (TOLERANCE - 1.0))) ": from plain storage's speed with \
+             as many requests in flight, from the choice's own speed with one request at a time, or from the time that \
+             processors work on a request. A thread that fills a core, and a cache, are told by themselves."
         }
     })];
     if view.draws() {
@@ -40,7 +41,7 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     Some(Section::new("why", "Why", finding, content))
 }
 
-fn charts<'a>(view: &'a View<'_>, found: &'a [Bound<'_>]) -> impl Iterator<Item = Figure> + 'a {
+fn charts<'a>(view: &'a View<'_>, found: &'a [&Bound<'_>]) -> impl Iterator<Item = Figure> + 'a {
     by_depth(view.record).into_iter().filter_map(move |(operation, bytes, points)| {
         let what = match operation {
             Operation::Read => "reads",
@@ -50,7 +51,7 @@ fn charts<'a>(view: &'a View<'_>, found: &'a [Bound<'_>]) -> impl Iterator<Item 
             w.operation == operation && w.block_size == bytes && w.pattern == Pattern::Random
         };
         let names = &view.report.names;
-        let cell = |(w, arm, b): &Bound<'_>| {
+        let cell = |(w, arm, b): &&Bound<'_>| {
             let flow = b.disk?.arm;
             Some(Cell {
                 label: format!("{}, {}", names.arm(arm), names.workload(w)),
@@ -71,7 +72,7 @@ fn charts<'a>(view: &'a View<'_>, found: &'a [Bound<'_>]) -> impl Iterator<Item 
     })
 }
 
-fn table(view: &View<'_>, found: &[Bound<'_>]) -> maud::Markup {
+fn table(view: &View<'_>, found: &[&Bound<'_>]) -> maud::Markup {
     let headings = [
         "Choice and workload",
         "In flight",
@@ -109,7 +110,7 @@ fn row(view: &View<'_>, (workload, arm, b): &Bound<'_>) -> (String, Vec<String>)
         at(&|d| latency(1e6 * d.arm.residence_s())),
         b.asked.work_s.map_or_else(none, |seconds| latency(1e6 * seconds)),
         b.asked.busiest_thread.map_or_else(none, |share| percent(100.0 * share)),
-        b.bottleneck.map_or_else(none, |of| requests(of.predicted)),
+        b.bottleneck.and_then(|of| of.predicted).map_or_else(none, requests),
         requests(b.asked.rate),
     ];
     (name, values)

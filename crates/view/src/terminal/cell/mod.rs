@@ -11,7 +11,7 @@ use cryptbench_answer::wording::{
     role_words, stop_words, verdict_mark, verdict_words, workload_words,
 };
 use cryptbench_estimate::arms::compared;
-use cryptbench_estimate::binding::{Binding, bindings};
+use cryptbench_estimate::binding::Binding;
 use cryptbench_estimate::device::moves_bytes;
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, ArmRole, Cell, StopReason, Workload};
@@ -36,13 +36,12 @@ pub fn explain(report: &Report<'_>, cell: &str, style: Style) -> Result<String, 
     let shown = shown(lookup, &arms);
     let mut parts =
         vec![title(lookup, workload, width), trials::sparks(lookup, workload, &shown, width)];
-    let bindings = bindings(lookup);
     for arm in &arms {
         if let Some(cell) = lookup.cell(workload, arm) {
             parts.push(judgement(lookup, workload, arm, cell, width));
         }
         let own = |(w, a, _): &&(&Workload, &Arm, _)| w.id == workload.id && a.id == arm.id;
-        if let Some((_, _, binding)) = bindings.iter().find(own) {
+        if let Some((_, _, binding)) = report.bindings.iter().find(own) {
             parts.push(held_back(arm, binding, width));
         }
     }
