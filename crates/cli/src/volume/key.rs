@@ -126,7 +126,7 @@ fn remove(args: &RemoveKeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         return task.in_child(work, stop);
     }
     let secret = |asks: Asking<'_>| {
-        if keyslot_to_remove(args).is_some() || !asks()?.luks {
+        if args.keyslot.is_some() || !asks()?.luks {
             return Ok(Vec::new());
         }
         let whose = "the key to remove";
@@ -139,19 +139,15 @@ fn take_away(args: &RemoveKeyArgs, given: &Given, stop: &AtomicBool) -> anyhow::
     if !target::is_changeable_luks(&given.target, args.unlock.format.as_deref())? {
         bail!(VolumeError::Invalid("only LUKS has keys that can be removed".to_owned()));
     }
-    let removal = match (keyslot_to_remove(args), given.credentials.first()) {
+    let removal = match (args.keyslot, given.credentials.first()) {
         (Some(keyslot), _) => Removal::Keyslot(keyslot),
-        (None, Some(credentials)) => Removal::Credentials(credentials),
+        (None, Some(credentials)) => Removal::Credentials(credentials, args.unlock.key_slot),
         (None, None) => bail!("no credentials came"),
     };
     let keyslot = luks::remove_key(&*given.target.device, removal, args.force, &resources(stop)?)
         .with_context(|| whose(&args.unlock))?;
     say::message(&format!("removed keyslot {keyslot}; a backup of the header still holds it"));
     Ok(ExitCode::SUCCESS)
-}
-
-fn keyslot_to_remove(args: &RemoveKeyArgs) -> Option<u32> {
-    args.keyslot.or(args.unlock.key_slot)
 }
 
 pub fn whose(unlock: &UnlockArgs) -> String {

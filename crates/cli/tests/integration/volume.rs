@@ -226,7 +226,10 @@ fn keys_are_changed_added_and_removed() {
     let add = ["key", "add", "v", "--passphrase-file", "old", "--new-keyfile", "key"];
     bench.ok(&[&add[..], &["--unlock-time", "1ms", "--new-prf", "sha-256"]].concat());
     bench.ok(&["dump", "v", "-", "--keyfile", "key"]);
-    bench.ok(&["key", "remove", "v", "--passphrase-file", "old"]);
+    // The keyslot that is named is tried, and not removed without its key.
+    bench.refused(&["key", "remove", "v", "--keyfile", "key", "--key-slot", "0"], 7);
+    bench.ok(&["dump", "v", "-", "--passphrase-file", "old"]);
+    bench.ok(&["key", "remove", "v", "--passphrase-file", "old", "--key-slot", "0"]);
     bench.refused(&["dump", "v", "-", "--passphrase-file", "old"], 7);
     insta::assert_snapshot!(bench.refused(&["key", "remove", "v", "--keyfile", "key"], 2), @"cryptbench: v: keyslot 1 is the last one: without it the data is lost for ever");
     bench.ok(&["dump", "v", "-", "--keyfile", "key"]);

@@ -34,8 +34,8 @@ pub struct KeyOptions<'a> {
 pub enum Removal<'a> {
     /// The key in this keyslot; its passphrase need not be known.
     Keyslot(u32),
-    /// The key that these credentials open.
-    Credentials(&'a Credentials),
+    /// The key that these credentials open, in this keyslot; `None` tries all.
+    Credentials(&'a Credentials, Option<u32>),
 }
 
 /// Adds a key and returns its keyslot: `new` then opens the volume as well as `existing`, which
@@ -81,14 +81,16 @@ pub fn change_key(
     let old = key.keyslot;
     let area = header.metadata().keyslots.get(&old).and_then(Slot::area);
     let bytes = Keyslot::material_bytes(key.key.len(), STRIPES);
+    // Another keyslot that was named has its own room or none: the old key stays.
+    let same = options.keyslot.is_none_or(|wanted| wanted == old);
     let full = |error| match error {
-        VolumeError::Invalid(reason) => VolumeError::Invalid(format!(
+        VolumeError::Invalid(reason) if same => VolumeError::Invalid(format!(
             "{reason}; or --in-place writes over the old key, where an interruption can lose both: save the header before"
         )),
         other => other,
     };
-    if options.keyslot.is_none_or(|wanted| wanted == old) && header.keeps_keyslots() {
-        let place = match (header.other_area(bytes), area) {
+    if let Some(other) = header.other_area(bytes).filter(|_| same) {
+        let place = match (other, area) {
             (Err(VolumeError::Invalid(_)), Some(own)) if options.in_place => own,
             (place, _) => place.map_err(full)?,
         };
@@ -99,7 +101,7 @@ pub fn change_key(
         return Ok(old);
     }
     let place = match (header.room(options.keyslot, bytes), area) {
-        (Err(VolumeError::Invalid(_)), Some(own)) if options.in_place => {
+        (Err(VolumeError::Invalid(_)), Some(own)) if options.in_place && same => {
             return store(device, header.as_mut(), &key, new, (old, own), options);
         }
         (place, _) => place.map_err(full)?,
@@ -130,8 +132,8 @@ pub fn remove_key(
     let metadata = header.metadata();
     let id = match removal {
         Removal::Keyslot(id) => id,
-        Removal::Credentials(known) => {
-            unlock_any(device, metadata, known, None, resources)?.keyslot
+        Removal::Credentials(known, only) => {
+            unlock_any(device, metadata, known, only, resources)?.keyslot
         }
     };
     if !metadata.keyslots.contains_key(&id) {

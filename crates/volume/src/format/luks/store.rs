@@ -30,17 +30,12 @@ pub(super) trait Header {
     /// [`VolumeError::Invalid`] if there is no space.
     fn room(&self, wanted: Option<u32>, bytes: u64) -> Result<(u32, Extent), VolumeError>;
 
-    /// Whether a keyslot can have another area, so that a changed key keeps its number.
-    fn keeps_keyslots(&self) -> bool {
-        false
-    }
-
-    /// Free space for `bytes` of key material.
+    /// Free space for `bytes` of key material, in which a changed key keeps its number; `None` if each keyslot has its own.
     ///
     /// # Errors
     /// [`VolumeError::Invalid`] if there is none.
-    fn other_area(&self, bytes: u64) -> Result<Extent, VolumeError> {
-        self.room(None, bytes).map(|(_, area)| area)
+    fn other_area(&self, _bytes: u64) -> Option<Result<Extent, VolumeError>> {
+        None
     }
 
     /// Has the tokens of one keyslot unlock another one, too.

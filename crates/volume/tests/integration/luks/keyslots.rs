@@ -39,7 +39,10 @@ fn a_second_key_opens_the_same_data_until_it_is_removed() {
 
         let material = area(&device, 1);
         let place = info(&*device).unwrap().keyslots[1].area.unwrap();
-        let removal = Removal::Credentials(&keyfile);
+        let elsewhere = Removal::Credentials(&keyfile, Some(0));
+        let refused = remove_key(&*device, elsewhere, false, &resources());
+        assert!(matches!(refused, Err(VolumeError::NoKeyFits(_))));
+        let removal = Removal::Credentials(&keyfile, Some(1));
         assert_eq!(remove_key(&*device, removal, false, &resources()).unwrap(), 1);
         let now = &device.contents()[place.0 as usize..][..place.1 as usize];
         // Random bytes agree in one of 256.
@@ -56,7 +59,7 @@ fn the_last_key_goes_only_by_force() {
     for version in BOTH {
         let device = volume(&cheap(version));
         let before = device.contents();
-        let removal = Removal::Credentials(&passphrase("first"));
+        let removal = Removal::Credentials(&passphrase("first"), None);
         for removal in [removal, Removal::Keyslot(0)] {
             let refused = remove_key(&*device, removal, false, &resources());
             assert!(matches!(refused, Err(VolumeError::Invalid(_))));
@@ -97,6 +100,22 @@ fn keyslots_are_filled_until_there_is_no_room_and_every_one_opens() {
         assert_eq!(added.len(), 8);
         for key in &added {
             assert!(opens(&device, key), "{version} {key}");
+        }
+        // In place goes only where the old key is: another keyslot that is named is in use, or has no room.
+        for other in [1, 30] {
+            let before = device.contents();
+            let options = KeyOptions { keyslot: Some(other), in_place: true, ..key_options() };
+            let refused = change_key(&*device, &passphrase("first"), &passphrase("x"), &options);
+            let said = refused.unwrap_err().to_string();
+            assert!(!said.contains("--in-place"), "{said}");
+            assert!(device.contents() == before, "{version} {other}");
+        }
+        for keyslot in [None, Some(3)] {
+            let options = KeyOptions { keyslot, in_place: true, ..key_options() };
+            let (old, new) = (passphrase("key 3"), passphrase("changed"));
+            assert_eq!(change_key(&*device, &old, &new, &options).unwrap(), 3);
+            assert!(opens(&device, "changed") && !opens(&device, "key 3"));
+            change_key(&*device, &new, &old, &options).unwrap();
         }
         remove_key(&*device, Removal::Keyslot(3), false, &resources()).unwrap();
         assert!(!opens(&device, "key 3") && opens(&device, "key 2") && opens(&device, "key 4"));

@@ -266,7 +266,8 @@ fn volumes_of_ours_open_in_cryptsetup_through_every_change() {
             "luksAddKey --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file second image third";
         lab.cryptsetup(add).unwrap();
         assert!(lab.opens("third"), "{what}");
-        remove_key(&*lab.device(), Removal::Credentials(&second), false, &resources()).unwrap();
+        remove_key(&*lab.device(), Removal::Credentials(&second, None), false, &resources())
+            .unwrap();
         assert!(!lab.cryptsetup_opens("second") && lab.cryptsetup_opens("third"), "{what}");
         change_key(&*lab.device(), &third, &second, &key_options).unwrap();
         assert!(!lab.cryptsetup_opens("third") && lab.cryptsetup_opens("second"), "{what}");

@@ -151,6 +151,26 @@ impl Header {
         self.json = json;
         Ok(())
     }
+
+    /// Free space for `bytes` of key material.
+    fn free_area(&self, bytes: u64) -> Result<Extent, VolumeError> {
+        let used = self.metadata.keyslots.values();
+        let mut areas: Vec<_> = used.filter_map(Slot::area).collect();
+        areas.sort_by_key(|area| area.offset);
+        let len = bytes.next_multiple_of(ALIGNMENT);
+        let mut offset = 2 * self.binary.hdr_size;
+        for area in areas {
+            if offset + len <= area.offset {
+                break;
+            }
+            offset = offset.max((area.offset + area.len).next_multiple_of(ALIGNMENT));
+        }
+        if offset + len > self.metadata.header_bytes {
+            let reason = "the keyslots area is full; remove a keyslot first".to_owned();
+            return Err(VolumeError::Invalid(reason));
+        }
+        Ok(Extent { offset, len })
+    }
 }
 
 impl crate::format::luks::store::Header for Header {
@@ -177,30 +197,11 @@ impl crate::format::luks::store::Header for Header {
                 VolumeError::Invalid("all keyslots are in use; remove one first".to_owned())
             })?,
         };
-        Ok((id, self.other_area(bytes)?))
+        Ok((id, self.free_area(bytes)?))
     }
 
-    fn keeps_keyslots(&self) -> bool {
-        true
-    }
-
-    fn other_area(&self, bytes: u64) -> Result<Extent, VolumeError> {
-        let used = self.metadata.keyslots.values();
-        let mut areas: Vec<_> = used.filter_map(Slot::area).collect();
-        areas.sort_by_key(|area| area.offset);
-        let len = bytes.next_multiple_of(ALIGNMENT);
-        let mut offset = 2 * self.binary.hdr_size;
-        for area in areas {
-            if offset + len <= area.offset {
-                break;
-            }
-            offset = offset.max((area.offset + area.len).next_multiple_of(ALIGNMENT));
-        }
-        if offset + len > self.metadata.header_bytes {
-            let reason = "the keyslots area is full; remove a keyslot first".to_owned();
-            return Err(VolumeError::Invalid(reason));
-        }
-        Ok(Extent { offset, len })
+    fn other_area(&self, bytes: u64) -> Option<Result<Extent, VolumeError>> {
+        Some(self.free_area(bytes))
     }
 
     fn move_tokens(&mut self, from: u32, to: u32) -> Result<(), VolumeError> {
