@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_kdf::pim::{self, VolumeKind};
-use cryptbench_kdf::{Argon2Params, Derivation, Effort, Function, KdfError};
+use cryptbench_kdf::{Argon2Params, Derivation, Effort, Function};
 use cryptbench_volume::format::{bitlocker, luks};
 
 use super::args::UnlockArgs;
@@ -16,62 +16,91 @@ pub const TO_TERMINAL: &str = "CRYPTBENCH_TO_TERMINAL";
 /// What is shorter need not be said.
 const SHORT: Duration = Duration::from_secs(1);
 
+/// Bytes of a derived key where the format does not tell.
+const KEY_BYTES: usize = 64;
+
 /// Iterations of PBKDF2, and KiB of Argon2, that are timed.
 const ITERATIONS: u32 = 2000;
 const MEMORY_KIB: u32 = 16 << 10;
 
-/// Says how long it takes at most to try every key of the volume, if that is long.
-pub fn tell(
+/// Says how long it takes at least to try every key of the volume, if that is long.
+pub fn tell(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>, effort: Effort<'_>) {
+    if std::env::var_os(TO_TERMINAL).is_none() && !say::stderr_is_terminal() {
+        return;
+    }
+    let all = derivations(args, header, pim);
+    let time: Duration = all.iter().filter_map(|(one, len)| estimate(one, *len, effort)).sum();
+    if time > SHORT {
+        let what = if all.len() > 1 { "trying every key" } else { "deriving the key" };
+        let seconds = time.as_secs_f64().ceil();
+        say::message(&format!("{what} takes at least about {seconds} s here"));
+    }
+}
+
+/// What has to be derived if only the last key fits, and the bytes of each key; nothing where that is not known.
+fn derivations(
     args: &UnlockArgs,
     header: &dyn BlockDevice,
     pim: Option<u32>,
-    effort: Effort<'_>,
-) -> anyhow::Result<()> {
-    if std::env::var_os(TO_TERMINAL).is_none() && !say::stderr_is_terminal() {
-        return Ok(());
-    }
-    let mut most = Duration::ZERO;
-    for derivation in derivations(args, header, pim) {
-        most += estimate(&derivation, effort)?;
-    }
-    if most > SHORT {
-        let seconds = most.as_secs_f64().ceil();
-        say::message(&format!("deriving the key takes at most about {seconds} s here"));
-    }
-    Ok(())
-}
-
-/// What has to be derived if only the last key fits; nothing where that is not known.
-fn derivations(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>) -> Vec<Derivation> {
-    if let Ok(costs) = luks::keyslot_costs(header) {
-        let wanted = |id: u32| args.key_slot.is_none_or(|only| only == id);
-        return costs.into_iter().filter(|(id, _)| wanted(*id)).map(|(_, cost)| cost).collect();
+) -> Vec<(Derivation, usize)> {
+    if let Ok(keyslots) = luks::derivations(header, args.key_slot) {
+        return keyslots;
     }
     // BitLocker's takes a second and cannot be chosen.
     if args.format.as_deref() == Some("bitlocker") || bitlocker::info(header).is_ok() {
         return Vec::new();
     }
     let kind = VolumeKind::VeraCrypt { system: args.system };
-    match args.prf.as_deref().map(Function::find) {
+    let all = match args.prf.as_deref().map(Function::find) {
         Some(Ok(function)) => pim::derivation(kind, function, pim).into_iter().collect(),
         Some(Err(_)) => Vec::new(),
         None => pim::derivations(kind, pim).unwrap_or_default(),
-    }
+    };
+    all.into_iter().map(|derivation| (derivation, KEY_BYTES)).collect()
 }
 
-/// The time of a derivation, from a short one.
-fn estimate(derivation: &Derivation, effort: Effort<'_>) -> Result<Duration, KdfError> {
+/// The time of a derivation, from a short one; `None` of one that a damaged header names and that nobody can do.
+fn estimate(derivation: &Derivation, key_bytes: usize, effort: Effort<'_>) -> Option<Duration> {
     let sample = match *derivation {
         Derivation::Pbkdf2 { prf, iterations } => {
             Derivation::Pbkdf2 { prf, iterations: iterations.min(ITERATIONS) }
         }
         Derivation::Argon2 { kind, params } => {
             let memory_kib = params.memory_kib.min(MEMORY_KIB);
-            Derivation::Argon2 { kind, params: Argon2Params { memory_kib, passes: 1, ..params } }
+            // Each lane needs 8 KiB, and no machine computes as many at once.
+            let lanes = params.lanes.min(memory_kib / 8);
+            Derivation::Argon2 { kind, params: Argon2Params { memory_kib, passes: 1, lanes } }
         }
     };
     let begun = Instant::now();
-    sample.derive(b"", &[0; 32], &mut [0; 64], effort)?;
+    sample.derive(b"", &[0; 32], &mut vec![0; key_bytes], effort).ok()?;
     let factor = derivation.work() as f64 / sample.work().max(1) as f64;
-    Ok(begun.elapsed().mul_f64(factor.max(1.0)))
+    Some(begun.elapsed().mul_f64(factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use cryptbench_kdf::Argon2Kind;
+
+    use super::*;
+    use crate::volume::effort;
+
+    #[test]
+    fn what_opens_is_estimated_and_what_cannot_is_left_out() {
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let effort = effort(&stop).unwrap();
+        let argon2 = |memory_kib, passes, lanes| Derivation::Argon2 {
+            kind: Argon2Kind::Id,
+            params: Argon2Params { memory_kib, passes, lanes },
+        };
+        // More lanes than fit in what is timed.
+        let one = estimate(&argon2(4096 * 8, 1, 4096), 64, effort).unwrap();
+        let many = estimate(&argon2(4096 * 8, 50, 4096), 64, effort).unwrap();
+        assert!(many > one, "{many:?} {one:?}");
+        let prf = cryptbench_kdf::find("sha-256").unwrap();
+        let never = Derivation::Pbkdf2 { prf, iterations: 0 };
+        for damaged in [argon2(0, 1, 1), argon2(1024, 1, 0), never] {
+            assert!(estimate(&damaged, 64, effort).is_none(), "{damaged:?}");
+        }
+    }
 }

@@ -270,7 +270,7 @@ pub fn unlock(
     credentials: &cryptbench_volume::Credentials,
     options: &OpenOptions<'_>,
 ) -> anyhow::Result<Volume> {
-    cost::tell(args, header.unwrap_or(&*device), credentials.pim, options.effort)?;
+    cost::tell(args, header.unwrap_or(&*device), credentials.pim, options.effort);
     if let Some(header) = header {
         let volume = if args.system {
             let prf = args.prf.as_deref().map(Function::find).transpose()?;

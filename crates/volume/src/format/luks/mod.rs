@@ -32,6 +32,7 @@ pub use keys::{KeyOptions, Removal, add_key, change_key, remove_key};
 pub use limits::{Limits, Resources};
 pub use open::{LuksOptions, open, open_detached, open_with};
 pub(crate) use sighting::sightings;
+pub use unlock::derivations;
 
 /// The name in LUKS headers of the hash of a PRF, such as `sha256` for `sha-256`.
 #[must_use]

@@ -1,13 +1,15 @@
 //! From credentials to the volume key: tries the keyslots in turn until a digest matches.
 
 use cryptbench_blockdev::{BlockDevice, LockedBytes};
+use cryptbench_kdf::Derivation;
 use cryptbench_text::chain;
 use zeroize::Zeroizing;
 
-use super::limits::{Budget, Resources};
+use super::limits::{Budget, Limits, Resources};
 use super::material;
-use super::model::{Digest, Metadata, Slot};
+use super::model::{Digest, Keyslot, Metadata, Priority, Slot};
 use super::spec::WITH;
+use super::store::{self, Which};
 use crate::{Credentials, VolumeError};
 
 /// A volume key and the keyslot that held it.
@@ -60,19 +62,13 @@ pub(super) fn unlock(
     only: Option<u32>,
     resources: &Resources<'_>,
 ) -> Result<Unlocked, VolumeError> {
-    let segment = metadata.segments.first().map_or(0, |segment| segment.id);
     let budget = Budget::new(resources.limits);
     let mut obstacle = None;
     let mut tried = 0;
-    let ids = match only {
-        Some(id) if !metadata.keyslots.contains_key(&id) => {
-            return Err(VolumeError::Invalid(format!("there is no keyslot {id}")));
-        }
-        Some(id) => vec![id],
-        None => metadata.keyslots_of(segment),
-    };
-    for id in ids {
-        match attempt(device, metadata, id, only.is_some(), passphrase, resources, &budget) {
+    for id in to_try(metadata, only)? {
+        let attempt = usable(metadata, id, only.is_some())
+            .and_then(|slot| attempt(device, slot, passphrase, resources, &budget));
+        match attempt {
             Ok(Some(key)) => return Ok(Unlocked { keyslot: id, key }),
             Ok(None) => tried += 1,
             Err(error @ VolumeError::Stopped) => return Err(error),
@@ -96,26 +92,55 @@ pub(super) fn unlock(
     }
 }
 
+/// What opening derives if only the last keyslot fits, or keyslot `only`: functions with their costs, and the bytes of each
+/// key. Needs no key.
+///
+/// # Errors
+/// As for [`info`](super::info()).
+pub fn derivations(
+    device: &dyn BlockDevice,
+    only: Option<u32>,
+) -> Result<Vec<(Derivation, usize)>, VolumeError> {
+    let header = store::read(device, Which::Newest)?;
+    let metadata = header.metadata();
+    let budget = Budget::new(Limits::default());
+    let mut derived = Vec::new();
+    for id in to_try(metadata, only).unwrap_or_default() {
+        if let Ok((slot, _)) = usable(metadata, id, only.is_some())
+            && budget.spend(&slot.derivation, slot.area_key_bytes).is_ok()
+        {
+            derived.push((slot.derivation, slot.area_key_bytes));
+        }
+    }
+    Ok(derived)
+}
+
+fn to_try(metadata: &Metadata, only: Option<u32>) -> Result<Vec<u32>, VolumeError> {
+    match only {
+        Some(id) if !metadata.keyslots.contains_key(&id) => {
+            Err(VolumeError::Invalid(format!("there is no keyslot {id}")))
+        }
+        Some(id) => Ok(vec![id]),
+        None => {
+            let segment = metadata.segments.first().map_or(0, |segment| segment.id);
+            Ok(metadata.keyslots_of(segment))
+        }
+    }
+}
+
 /// The error for a keyslot that is not understood.
 pub(super) fn cannot_use(id: u32, why: &str) -> VolumeError {
     let what = format!("keyslot {id}");
     VolumeError::CannotOpen { what, why: why.to_owned(), with: WITH.to_owned() }
 }
 
-fn attempt(
-    device: &dyn BlockDevice,
-    metadata: &Metadata,
-    id: u32,
-    named: bool,
-    passphrase: &[u8],
-    resources: &Resources<'_>,
-    budget: &Budget,
-) -> Result<Option<LockedBytes>, VolumeError> {
+/// Keyslot `id` with the digest of its key, unless something forbids to try it.
+fn usable(metadata: &Metadata, id: u32, named: bool) -> Result<(&Keyslot, &Digest), VolumeError> {
     let slot = match &metadata.keyslots[&id] {
         Slot::Usable(slot) => slot,
         Slot::Unusable { reason, .. } => return Err(cannot_use(id, reason)),
     };
-    if slot.priority == super::model::Priority::Ignore && !named {
+    if slot.priority == Priority::Ignore && !named {
         return Err(VolumeError::CannotOpen {
             what: format!("keyslot {id}"),
             why: "its priority is `ignore`".to_owned(),
@@ -126,6 +151,16 @@ fn attempt(
     if digest.segments.is_empty() {
         return Err(cannot_use(id, "its key belongs to no segment"));
     }
+    Ok((slot, digest))
+}
+
+fn attempt(
+    device: &dyn BlockDevice,
+    (slot, digest): (&Keyslot, &Digest),
+    passphrase: &[u8],
+    resources: &Resources<'_>,
+    budget: &Budget,
+) -> Result<Option<LockedBytes>, VolumeError> {
     let key = material::read(device, slot, passphrase, resources, budget)?;
     Ok(matches(digest, &key, resources, budget)?.then_some(key))
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice, write_bytes};
 use cryptbench_volume::format::luks::{
-    CreateOptions, Limits, Removal, Version, add_key, backup_header, change_key, info, open_with,
-    remove_key, restore_header,
+    CreateOptions, Limits, Removal, Version, add_key, backup_header, change_key, derivations, info,
+    open_with, remove_key, restore_header,
 };
 use cryptbench_volume::{Volume, VolumeError};
 use serde_json::{Value, json as value};
@@ -370,6 +370,27 @@ fn many_keyslots_that_are_each_allowed_are_not_together() {
     let wrong = open_with(device, &passphrase("wrong"), &options);
     let Err(VolumeError::NoKeyFits(reason)) = wrong else { panic!("not refused") };
     assert!(!reason.contains("limit"), "{reason}");
+}
+
+#[test]
+fn what_opening_derives_is_known_before() {
+    let device = volume(&cheap(Version::Luks2));
+    for _ in 0..4 {
+        add_key(&*device, &passphrase("first"), &passphrase("x"), &key_options()).unwrap();
+    }
+    field("/keyslots/0/kdf/iterations", value!(1001))(&device);
+    field("/keyslots/2/kdf/iterations", value!(u32::MAX))(&device);
+    field("/keyslots/3/kdf/type", value!("bcrypt"))(&device);
+    edit(&device, |root| root["keyslots"]["1"]["priority"] = value!(0));
+    edit(&device, |root| root["keyslots"]["4"]["priority"] = value!(2));
+    let known = |only| {
+        let all = derivations(&*device, only).unwrap();
+        all.iter().map(|(one, len)| (one.work(), *len)).collect::<Vec<_>>()
+    };
+    // Without what is beyond the limits, not understood, or only used if it is named.
+    assert_eq!(known(None), [(1000, 64), (1001, 64)]);
+    assert_eq!((known(Some(1)), known(Some(2))), (vec![(1000, 64)], Vec::new()));
+    assert_eq!(known(Some(9)), []);
 }
 
 #[test]
