@@ -1,5 +1,7 @@
 //! The partitions of a disk: MBR with logical partitions, and GPT.
 
+use std::collections::BTreeSet;
+
 use cryptbench_blockdev::{BlockDevice, Extent, read_bytes};
 
 use crate::VolumeError;
@@ -19,8 +21,14 @@ const SECTORS: [u64; 2] = [512, 4096];
 /// Most entries of a GPT that are read; 128 are usual.
 const MOST_ENTRIES: u32 = 1024;
 
+/// The number of the first logical partition.
+const FIRST_LOGICAL: u32 = 5;
+
 /// Most logical partitions that are followed.
 const MOST_LOGICAL: u32 = 128;
+
+/// The kind of the entry in a master boot record that stands for a GPT.
+const PROTECTIVE: u8 = 0xee;
 
 /// The partitions on `device`, by their numbers; none if it has no partition table.
 ///
@@ -63,8 +71,14 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> u64 {
     bytes[at..at + N].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// UEFI specification 2.10, 5.3.
+/// UEFI specification 2.10, 5.3. Without the entry in the master boot record that protects it, it is what an earlier table
+/// left, which Linux does not use either (block/partitions/efi.c).
 fn gpt(device: &dyn BlockDevice, sector: u64) -> Result<Option<Vec<Partition>>, VolumeError> {
+    let protects = |entry: &Entry| entry.kind == PROTECTIVE && entry.first == 1;
+    let record = read(device, 0, 512)?;
+    if !record.is_some_and(|record| entries(&record).iter().flatten().any(protects)) {
+        return Ok(None);
+    }
     let Some(header) = read(device, sector, 512)? else { return Ok(None) };
     if !header.starts_with(b"EFI PART") {
         return Ok(None);
@@ -91,10 +105,10 @@ fn gpt(device: &dyn BlockDevice, sector: u64) -> Result<Option<Vec<Partition>>, 
 
 fn mbr(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeError> {
     let Some(first) = read(device, 0, 512)? else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
+    let (mut found, mut next) = (Vec::new(), FIRST_LOGICAL);
     for (number, entry) in (1..).zip(entries(&first)) {
         match entry {
-            Some(Entry { extended: true, first, .. }) => logical(device, first, &mut found)?,
+            Some(entry) if entry.is_extended() => logical(device, &entry, &mut next, &mut found)?,
             Some(entry) => {
                 found.extend(within(device, number, entry.first, entry.sectors, SECTORS[0]));
             }
@@ -105,37 +119,51 @@ fn mbr(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeError> {
     Ok(found)
 }
 
-/// The chain of records in an extended partition, each with one partition and the next record.
+/// The chain of records in an extended partition. Each has mostly one partition and the next record; `number`, that of the
+/// next partition, counts on over several extended ones (Linux, block/partitions/msdos.c).
 fn logical(
     device: &dyn BlockDevice,
-    start: u64,
+    whole: &Entry,
+    number: &mut u32,
     found: &mut Vec<Partition>,
 ) -> Result<(), VolumeError> {
-    let mut at = start;
-    for number in 5..5 + MOST_LOGICAL {
+    let end = whole.first + whole.sectors;
+    let (mut at, mut sectors) = (whole.first, whole.sectors);
+    let mut seen = BTreeSet::new();
+    while seen.insert(at) && seen.len() <= MOST_LOGICAL as usize {
         let Some(record) = read(device, at * SECTORS[0], 512)? else { return Ok(()) };
-        let mut next = None;
-        for entry in entries(&record).into_iter().flatten() {
-            if entry.extended {
-                next = Some(start + entry.first);
-            } else {
-                let first = at + entry.first;
-                found.extend(within(device, number, first, entry.sectors, SECTORS[0]));
+        let entries = entries(&record);
+        for (index, entry) in entries.iter().enumerate() {
+            let Some(entry) = entry.as_ref().filter(|entry| !entry.is_extended()) else { continue };
+            let first = at + entry.first;
+            // The third and the fourth can be left over from something else.
+            let fits = entry.first + entry.sectors <= sectors && first + entry.sectors <= end;
+            if index >= 2 && !fits {
+                continue;
             }
+            if *number >= FIRST_LOGICAL + MOST_LOGICAL {
+                return Ok(());
+            }
+            found.extend(within(device, *number, first, entry.sectors, SECTORS[0]));
+            *number += 1;
         }
-        match next {
-            Some(next) if next > at => at = next,
-            _ => return Ok(()),
-        }
+        let Some(next) = entries.into_iter().flatten().find(Entry::is_extended) else { break };
+        (at, sectors) = (whole.first + next.first, next.sectors);
     }
     Ok(())
 }
 
 /// An entry of a master boot record that is in use.
 struct Entry {
-    extended: bool,
+    kind: u8,
     first: u64,
     sectors: u64,
+}
+
+impl Entry {
+    fn is_extended(&self) -> bool {
+        matches!(self.kind, 0x05 | 0x0f | 0x85)
+    }
 }
 
 fn entries(record: &[u8]) -> [Option<Entry>; 4] {
@@ -143,8 +171,7 @@ fn entries(record: &[u8]) -> [Option<Entry>; 4] {
     std::array::from_fn(|index| {
         let entry = &record[446 + 16 * index..462 + 16 * index];
         let (kind, first, sectors) = (entry[4], number::<4>(entry, 8), number::<4>(entry, 12));
-        let extended = matches!(kind, 0x05 | 0x0f | 0x85);
-        (signed && kind != 0 && sectors != 0).then_some(Entry { extended, first, sectors })
+        (signed && kind != 0 && sectors != 0).then_some(Entry { kind, first, sectors })
     })
 }
 
@@ -203,16 +230,47 @@ mod tests {
     }
 
     #[test]
+    fn logical_partitions_are_counted_one_by_one_over_all_extended_ones() {
+        let device = MemoryDevice::new(vec![0; 1 << 20]);
+        record(&device, 0, &[entry(0x05, 100, 300), entry(0x0f, 500, 300)]);
+        // Two in one record; a chain that begins with a link alone, leads backwards, and back to where it was.
+        let beyond = entry(0x83, 4, 900);
+        record(&device, 100, &[entry(0x83, 2, 10), entry(0x07, 20, 10), beyond]);
+        record(&device, 500, &[entry(0x05, 200, 60)]);
+        record(&device, 700, &[entry(0x83, 2, 20), entry(0x05, 100, 60)]);
+        record(&device, 600, &[entry(0x83, 3, 20), entry(0x05, 200, 60)]);
+        let all = [(5, 102, 10), (6, 120, 10), (7, 702, 20), (8, 603, 20)];
+        assert_eq!(found(&device), all);
+    }
+
+    #[test]
+    fn a_gpt_that_nothing_protects_is_left_over() {
+        let device = MemoryDevice::new(vec![0; 1 << 20]);
+        write_bytes(&device, 512, &gpt_header()).unwrap();
+        record(&device, 0, &[entry(0x83, 8, 16)]);
+        assert_eq!(found(&device), [(1, 8, 16)]);
+        // One entry of several is enough, but it begins where the GPT does.
+        record(&device, 0, &[entry(0x83, 8, 16), entry(0xee, 9, 7)]);
+        assert_eq!(found(&device), [(1, 8, 16), (2, 9, 7)]);
+        record(&device, 0, &[entry(0x83, 8, 16), entry(0xee, 1, 7)]);
+        assert_eq!(found(&device), []);
+    }
+
+    fn gpt_header() -> [u8; 512] {
+        let mut header = [0; 512];
+        header[..8].copy_from_slice(b"EFI PART");
+        header[72..80].copy_from_slice(&2_u64.to_le_bytes());
+        header[80..84].copy_from_slice(&4_u32.to_le_bytes());
+        header[84..88].copy_from_slice(&128_u32.to_le_bytes());
+        header
+    }
+
+    #[test]
     fn gpt_of_either_sector_size() {
         for sector in SECTORS {
             let device = MemoryDevice::new(vec![0; 1 << 20]);
             record(&device, 0, &[entry(0xee, 1, 2047)]);
-            let mut header = [0; 512];
-            header[..8].copy_from_slice(b"EFI PART");
-            header[72..80].copy_from_slice(&2_u64.to_le_bytes());
-            header[80..84].copy_from_slice(&4_u32.to_le_bytes());
-            header[84..88].copy_from_slice(&128_u32.to_le_bytes());
-            write_bytes(&device, sector, &header).unwrap();
+            write_bytes(&device, sector, &gpt_header()).unwrap();
             let mut entry = [0; 128];
             entry[0] = 1;
             entry[32..40].copy_from_slice(&8_u64.to_le_bytes());

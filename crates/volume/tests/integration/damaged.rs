@@ -196,6 +196,14 @@ fn partitioned() -> Vec<u8> {
     disk
 }
 
+/// The entry of the MBR that stands for a GPT.
+fn protective() -> [u8; 16] {
+    let mut entry = [0xff; 16];
+    entry[4] = 0xee;
+    entry[8..12].copy_from_slice(&1_u32.to_le_bytes());
+    entry
+}
+
 #[test]
 fn partition_tables() {
     let whole = partitioned();
@@ -208,6 +216,7 @@ fn partition_tables() {
             damage(&mut bytes[..512], &mut random);
             damage(&mut bytes[60 * 512..81 * 512], &mut random);
         } else {
+            bytes[446 + 32..][..16].copy_from_slice(&protective());
             damage(&mut bytes[520..2048], &mut random);
         }
         watch.judge(seed, || {
