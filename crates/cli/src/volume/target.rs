@@ -273,10 +273,7 @@ pub fn unlock(
     cost::tell(args, header.unwrap_or(&*device), credentials.pim, options.effort);
     if let Some(header) = header {
         let volume = if args.system {
-            let prf = args.prf.as_deref().map(Function::find).transpose()?;
-            let options = OpenOptions { prf: prf.map(Function::name), ..*options };
-            tcrypt::open_partition(header, device, credentials, &options)
-                .with_context(|| shown(&args.volume))?
+            unlock_partition(args, header, device, credentials, options)?
         } else {
             unlock_detached(args, header, device, credentials, options)?
         };
@@ -303,6 +300,24 @@ fn warn(args: &UnlockArgs, volume: &Volume) {
     for warning in volume.info().warnings() {
         say::message(&format!("warning: {}: {warning}", args.volume.display()));
     }
+}
+
+/// The same for a partition of an encrypted system, whose header is on its disk.
+fn unlock_partition(
+    args: &UnlockArgs,
+    header: &dyn BlockDevice,
+    device: Arc<dyn BlockDevice>,
+    credentials: &cryptbench_volume::Credentials,
+    options: &OpenOptions<'_>,
+) -> anyhow::Result<Volume> {
+    if args.hidden || args.backup_header || args.key_slot.is_some() || args.format.is_some() {
+        let reason = "--system with --header goes without --hidden, --backup-header, --key-slot and --format";
+        bail!(VolumeError::Invalid(reason.to_owned()));
+    }
+    let prf = args.prf.as_deref().map(Function::find).transpose()?;
+    let options = OpenOptions { prf: prf.map(Function::name), ..*options };
+    tcrypt::open_partition(header, device, credentials, &options)
+        .with_context(|| shown(&args.volume))
 }
 
 /// The same for a LUKS volume with a detached header.

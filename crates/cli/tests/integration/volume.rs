@@ -769,6 +769,10 @@ fn a_luks_header_that_lies_elsewhere_is_named() {
     assert!(bench.ok(&by_header).stdout == plain);
     let said = text(&bench.ok(&["info", "v", "--header", "header"]).stdout);
     assert!(said.contains("keyslot 0"), "{said}");
+    for ignored in ["--hidden", "--backup-header", "--key-slot=1", "--format=veracrypt"] {
+        let said = bench.refused(&[&by_header[..], &["--system", ignored]].concat(), 2);
+        assert!(said.contains("--system with --header goes without"), "{ignored}: {said}");
+    }
     let with = |key, header| ["dump", "v", "-", "--passphrase-file", key, "--header", header];
     let mut said = bench.refused(&[&by_header[..], &["--format", "veracrypt"]].concat(), 2);
     said += &bench.refused(&with("new", "header"), 7);

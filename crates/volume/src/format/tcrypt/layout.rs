@@ -16,6 +16,9 @@ const HIDDEN_LEGACY: u64 = 3 * 512;
 /// Offset of an encrypted system's header: the last sector but one of the first track.
 const SYSTEM: u64 = 62 * 512;
 
+/// Bytes of the boot loader's track. What follows is encrypted where a whole disk is.
+pub(super) const FIRST_TRACK: u64 = 63 * 512;
+
 /// A location of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {

@@ -84,6 +84,14 @@ pub fn open_partition(
     };
     let unlocked = unlock(header, credentials, &request)?;
     let on_disk = layout::extent(&unlocked.header, unlocked.slot, header.size())?;
+    // It holds all partitions then, and where this one began is not known.
+    if on_disk.offset == layout::FIRST_TRACK && on_disk.len > device.size() {
+        return Err(VolumeError::CannotOpen {
+            what: "this partition".to_owned(),
+            why: "its whole disk is encrypted, and where it began there is not known".to_owned(),
+            with: "copy the whole disk, which opens with --system".to_owned(),
+        });
+    }
     let whole = Extent { offset: 0, len: on_disk.len };
     let (data, warning) = there(whole, device.size(), DATA_UNIT, options.access)?;
     let mapping = Mapping {

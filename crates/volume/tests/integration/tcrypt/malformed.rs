@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
 use cryptbench_cipher::Layout;
-use cryptbench_volume::format::tcrypt::{ENCRYPTED_BYTES, Header, Product, SecretBytes};
+use cryptbench_volume::format::tcrypt::{
+    ENCRYPTED_BYTES, Header, Product, SecretBytes, open_partition,
+};
 use cryptbench_volume::{Access, OpenOptions, VolumeError};
 use proptest::prelude::*;
 
@@ -30,11 +32,15 @@ fn sound() -> Header {
 }
 
 /// A host whose headers at `offset` are `plain`, sealed by this test itself: SHA-512, AES, passphrase `p`.
-pub fn host(offset: u64, mut plain: [u8; ENCRYPTED_BYTES]) -> Arc<MemoryDevice> {
+pub fn host(offset: u64, plain: [u8; ENCRYPTED_BYTES]) -> Arc<MemoryDevice> {
+    sealed("sha-512", offset, plain)
+}
+
+fn sealed(prf: &str, offset: u64, mut plain: [u8; ENCRYPTED_BYTES]) -> Arc<MemoryDevice> {
     let device = Arc::new(MemoryDevice::new(vec![0; SIZE as usize]));
     let salt = [0x5A; 64];
     let mut key = [0; 64];
-    let prf = cryptbench_kdf::find("sha-512").unwrap();
+    let prf = cryptbench_kdf::find(prf).unwrap();
     prf.pbkdf2(b"p", &salt, 1000, &mut key, effort()).unwrap();
     let layout = Layout { data_unit: ENCRYPTED_BYTES, tweak_step: 1 };
     let aes = cryptbench_cipher::find("aes-256-xts").unwrap();
@@ -125,6 +131,25 @@ fn a_volume_whose_end_is_missing_is_read_as_far_as_it_goes() {
     assert!(refused.to_string().contains("--read-only"), "{refused}");
     let nothing = refusal(lying(|header| header.data_offset = SIZE));
     assert!(nothing.to_string().contains("cut short: 0 of"), "{nothing}");
+}
+
+#[test]
+fn a_partition_of_a_wholly_encrypted_disk_says_so() {
+    const AREA: usize = SIZE as usize - (256 << 10);
+    let opened = |first: u64, bytes: usize| {
+        let plain = lying(|header| header.data_offset = first);
+        let disk = sealed("ripemd-160", 62 * 512, plain);
+        let partition = Arc::new(MemoryDevice::new(vec![0; bytes]));
+        let options = OpenOptions { prf: Some("ripemd-160"), ..options() };
+        open_partition(&*disk, partition, &credentials("p", None), &options)
+    };
+    // One partition alone is encrypted, the second time one that begins right after the first track.
+    for (first, bytes) in [(64 << 10, AREA), (63 * 512, AREA), (64 << 10, AREA / 2)] {
+        assert_eq!(opened(first, bytes).unwrap().size(), bytes as u64);
+    }
+    let error = opened(63 * 512, AREA / 2).unwrap_err();
+    assert!(matches!(error, VolumeError::CannotOpen { .. }), "{error}");
+    assert!(error.to_string().contains("copy the whole disk"), "{error}");
 }
 
 #[test]
