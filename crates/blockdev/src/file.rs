@@ -58,13 +58,10 @@ impl FileDevice {
     }
 }
 
-/// Bytes of a sector of the disk that is open; `None` of a regular file.
+/// Bytes of a logical sector of the disk that is open; `None` of a regular file.
 pub fn disk_sector(file: &File) -> Option<u32> {
     let kind = file.metadata().ok()?.file_type();
-    if !system::is_block_device(kind) {
-        return None;
-    }
-    u32::try_from(system::direct_sector(file).ok()??).ok()
+    system::logical_sector(file).ok().filter(|_| system::is_block_device(kind))
 }
 
 impl BlockDevice for FileDevice {
@@ -172,6 +169,25 @@ mod tests {
         let refused = device.write_at(0, &[0; 512]).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
         assert!(FileDevice::open(dir.path(), IoMode::Buffered, true).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_disk_has_the_sectors_that_the_kernel_tells() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(disk_sector(&tempfile::tempfile_in(&dir).unwrap()), None);
+        let mut checked = 0;
+        for entry in std::fs::read_dir("/sys/block").into_iter().flatten().flatten() {
+            let told = std::fs::read_to_string(entry.path().join("queue/logical_block_size"));
+            let disk = File::open(Path::new("/dev").join(entry.file_name()));
+            if let (Ok(told), Ok(disk)) = (told, disk) {
+                assert_eq!(disk_sector(&disk), told.trim().parse().ok(), "{:?}", entry.file_name());
+                checked += 1;
+            }
+        }
+        if checked == 0 {
+            eprintln!("SKIPPED: no disk that this user may open");
+        }
     }
 
     #[cfg(target_os = "linux")]

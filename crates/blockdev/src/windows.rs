@@ -38,6 +38,11 @@ pub(crate) fn direct_sector(_file: &File) -> io::Result<Option<usize>> {
     Ok(None)
 }
 
+/// No disk is opened as a file here.
+pub(crate) fn logical_sector(_disk: &File) -> io::Result<u32> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 pub(crate) fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !buf.is_empty() {
         let got = file.seek_read(buf, offset)?;

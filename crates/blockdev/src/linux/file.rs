@@ -55,6 +55,11 @@ pub(crate) fn direct_sector(file: &File) -> io::Result<Option<usize>> {
     Ok(told.then(|| (stat.stx_dio_offset_align.max(stat.stx_dio_mem_align) as usize).max(512)))
 }
 
+/// Bytes of a logical sector of an open disk.
+pub(crate) fn logical_sector(disk: &File) -> io::Result<u32> {
+    Ok(rustix::fs::ioctl_blksszget(disk)?)
+}
+
 pub(crate) fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<()> {
     file.read_exact_at(buf, offset)
 }

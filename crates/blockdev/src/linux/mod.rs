@@ -5,8 +5,8 @@ mod memory;
 mod page_cache;
 
 pub(crate) use self::file::{
-    direct_sector, is_block_device, mark_if_in_memory, open_without_waiting, punch_hole,
-    read_exact_at, set_mode, write_all_at,
+    direct_sector, is_block_device, logical_sector, mark_if_in_memory, open_without_waiting,
+    punch_hole, read_exact_at, set_mode, write_all_at,
 };
 pub(crate) use self::memory::{
     give_back, huge_pages, keep_to_this_process, lock, on_huge_pages, page_size, pages,

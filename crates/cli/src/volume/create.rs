@@ -131,7 +131,7 @@ fn fill(volume: &Volume, stop: &AtomicBool) -> Result<(), VolumeError> {
 
 /// The volume to create, checked as far as possible without the device.
 enum Plan<'a> {
-    Tcrypt(Box<tcrypt::CreateOptions<'a>>),
+    Tcrypt { options: Box<tcrypt::CreateOptions<'a>>, sector_size: Option<u32> },
     Luks { options: Box<luks::CreateOptions<'a>>, sector_size: Option<u32> },
     Bitlocker { options: bitlocker::CreateOptions<'a>, sector_size: Option<u32> },
 }
@@ -140,7 +140,8 @@ impl<'a> Plan<'a> {
     fn new(args: &'a CreateArgs, stop: &'a AtomicBool) -> anyhow::Result<Self> {
         let version = match args.format {
             FormatArg::Veracrypt | FormatArg::Truecrypt => {
-                return Ok(Self::Tcrypt(Box::new(tcrypt_options(args, stop)?)));
+                let options = Box::new(tcrypt_options(args, stop)?);
+                return Ok(Self::Tcrypt { options, sector_size: args.sector_size });
             }
             FormatArg::Bitlocker => {
                 let (options, sector_size) = (bitlocker_options(args, stop)?, args.sector_size);
@@ -185,10 +186,10 @@ impl<'a> Plan<'a> {
             }
         };
         match &mut self {
-            Self::Tcrypt(options) => {
+            Self::Tcrypt { options, sector_size } => {
                 let mut options: tcrypt::CreateOptions<'_> = **options;
                 options.progress = Some(&progress);
-                options.sector_size = options.sector_size.max(disk_sector.unwrap_or(512));
+                options.sector_size = sector_size.or(disk_sector).unwrap_or(512);
                 tcrypt::create(device, credentials, &options).map(|()| None)
             }
             Self::Luks { options, sector_size } => {
@@ -223,7 +224,6 @@ fn tcrypt_options<'a>(
     if let Some(prf) = &args.prf {
         options.prf = Function::find(prf)?.name();
     }
-    options.sector_size = args.sector_size.unwrap_or(512);
     if args.quick {
         options.fill = tcrypt::Fill::Quick;
     }

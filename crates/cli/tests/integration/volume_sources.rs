@@ -2,7 +2,7 @@
 //! go on.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -126,6 +126,10 @@ fn a_dump_does_not_go_on_in_a_file_that_a_stranger_prepared() {
     bench.private("out.partial", b"");
     fs::set_permissions(bench.path("out.partial"), Permissions::from_mode(0o666)).unwrap();
     bench.refused(dump, 3, "others may read it");
+    fs::set_permissions(bench.path("out.partial"), Permissions::from_mode(0o600)).unwrap();
+    if chown(bench.path("out.partial"), Some(65534), None).is_ok() {
+        bench.refused(dump, 3, "another user's");
+    }
     fs::remove_file(bench.path("out.partial")).unwrap();
     bench.private("victim", b"");
     fs::hard_link(bench.path("victim"), bench.path("out.partial")).unwrap();
@@ -173,12 +177,16 @@ fn a_disk_of_large_sectors_is_named_in_the_header_as_veracrypt_wants_it() {
     for format in ["veracrypt", "truecrypt"] {
         let cheap =
             if format == "veracrypt" { cheap } else { "--prf sha-512 --passphrase-file old" };
-        bench.ok(&format!("create {disk} --quick --format {format} {cheap} --destroy {disk}"));
-        let said = text(&bench.ok(&format!("info {disk} --open {cheap}")));
-        assert!(
-            said.lines().any(|line| line.starts_with("sector size") && line.ends_with("4096")),
-            "{said}"
-        );
+        // What is asked for goes first.
+        for (asked, sector) in [("", " 4096"), (" --sector-size 512", " 512")] {
+            let create = format!("create {disk} --quick --format {format} {cheap}{asked}");
+            bench.ok(&format!("{create} --destroy {disk}"));
+            let said = text(&bench.ok(&format!("info {disk} --open {cheap}")));
+            assert!(
+                said.lines().any(|line| line.starts_with("sector size") && line.ends_with(sector)),
+                "{said}"
+            );
+        }
     }
     drop(detached);
 }
