@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::LockedBytes;
 use cryptbench_os::files::Opening;
-use cryptbench_os::process;
 use cryptbench_os::terminal::{path_of_descriptor, readable_within};
+use cryptbench_os::{Directory, process};
 use cryptbench_text::{printable, shown};
 use cryptbench_volume::format::bitlocker::RecoveryPassword;
 use cryptbench_volume::{Credentials, Secret, VolumeError};
@@ -48,13 +48,13 @@ pub fn read(
 ) -> anyhow::Result<Credentials> {
     let mut keyfiles = Vec::new();
     for path in &source.keyfiles {
-        for path in files_of(path, luks)? {
-            keyfiles.push(keyfile(&path, source, luks, stop)?.into());
+        for (path, file) in files_of(path, luks)? {
+            keyfiles.push(keyfile(&path, &file, source, luks, stop)?.into());
         }
     }
     let digits = source.recovery_password_file.as_ref().map(|path| recovery_password(path, stop));
     let recovery_password = digits.transpose()?;
-    let startup_key = source.startup_key.as_ref().map(|path| limited(path, 0, MOST, true, stop));
+    let startup_key = source.startup_key.as_ref().map(|path| whole(path, stop));
     let startup_key = startup_key.transpose()?.map(Secret::from);
     let others = source.needless || recovery_password.is_some() || startup_key.is_some();
     let passphrase = match (source.passphrase_fd, &source.passphrase_file) {
@@ -71,30 +71,40 @@ pub fn read(
     Ok(Credentials { passphrase, keyfiles, pim: source.pim, recovery_password, startup_key })
 }
 
-/// The files that a key file stands for: VeraCrypt takes all that are directly in a directory, but hidden ones.
-fn files_of(path: &Path, luks: bool) -> anyhow::Result<Vec<PathBuf>> {
-    if luks || !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
+/// The files that a key file stands for: VeraCrypt takes all that are directly in a directory, also by links, but hidden ones.
+fn files_of(path: &Path, luks: bool) -> anyhow::Result<Vec<(PathBuf, File)>> {
+    let directory = match Directory::open(path) {
+        Ok(directory) if !luks => directory,
+        _ => return Ok(vec![(path.to_owned(), open(path, path)?)]),
+    };
+    let mut names = directory.names().map_err(|e| Refusal::input(path, &e.to_string()))?;
+    names.sort();
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(fail)? {
-        let entry = entry.map_err(fail)?;
-        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if !is_hidden && entry.path().is_file() {
-            files.push(entry.path());
+    for name in names.iter().filter(|name| !name.as_encoded_bytes().starts_with(b".")) {
+        let reached = directory.reached().join(name);
+        // Before it is opened, which has an effect on some devices.
+        if reached.is_file() {
+            let shown = path.join(name);
+            let file = open(&reached, &shown)?;
+            files.push((shown, file));
         }
     }
-    files.sort();
     if files.is_empty() {
         return Err(Refusal::input(path, "this directory has no key files").into());
     }
     Ok(files)
 }
 
+/// Not blocking: nobody may ever write to a pipe, and a signal must end the wait.
+fn open(path: &Path, shown: &Path) -> anyhow::Result<File> {
+    let opened = Opening::to_read().without_waiting().open(path);
+    Ok(opened.map_err(|e| Refusal::input(shown, &e.to_string()))?)
+}
+
 /// A key file, or the part of it that counts.
 fn keyfile(
     path: &Path,
+    file: &File,
     source: &SecretSource,
     luks: bool,
     stop: &AtomicBool,
@@ -106,9 +116,10 @@ fn keyfile(
             bail!(VolumeError::Invalid(reason.to_owned()));
         }
         // VeraCrypt reads at most the first MiB and ignores the rest.
-        return limited(path, 0, 1 << 20, false, stop);
+        return limited(path, file, 0, 1 << 20, false, stop);
     }
-    let bytes = limited(path, offset, size.unwrap_or(MOST).min(MOST), size.is_none(), stop)?;
+    let most = size.unwrap_or(MOST).min(MOST);
+    let bytes = limited(path, file, offset, most, size.is_none(), stop)?;
     if size.is_some_and(|size| (bytes.len() as u64) < size) {
         let reason = format!("it has only {} bytes from byte {offset} on", bytes.len());
         return Err(Refusal::input(path, &reason).into());
@@ -118,7 +129,7 @@ fn keyfile(
 
 /// The digits of a recovery password in a file, which may be the text that Windows saves.
 fn recovery_password(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
-    let text = limited(path, 0, MOST, true, stop)?;
+    let text = whole(path, stop)?;
     let found = RecoveryPassword::find(&text).map_err(|error| {
         let reason =
             format!("{error}; only the 48 digits, or what Windows saved, belong in this file");
@@ -129,7 +140,7 @@ fn recovery_password(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
 
 /// The contents of a file, without one newline at its end.
 pub fn from_file(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
-    let mut secret = limited(path, 0, MOST, true, stop)?;
+    let mut secret = whole(path, stop)?;
     // Editors and echo add one newline; further ones may be intended.
     if secret.ends_with(b"\n") {
         secret.resize(secret.len() - 1);
@@ -137,20 +148,24 @@ pub fn from_file(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
     Ok(secret.into())
 }
 
+/// The contents of a file.
+fn whole(path: &Path, stop: &AtomicBool) -> anyhow::Result<LockedBytes> {
+    limited(path, &open(path, path)?, 0, MOST, true, stop)
+}
+
 /// The first `most` bytes of a file after those to skip; an error if there are more and that matters.
 fn limited(
     path: &Path,
+    mut file: &File,
     skip: u64,
     most: u64,
     strict: bool,
     stop: &AtomicBool,
 ) -> anyhow::Result<LockedBytes> {
     let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
-    // Not blocking: nobody may ever write to a pipe, and a signal must end the wait.
-    let file = Opening::to_read().without_waiting().open(path).map_err(fail)?;
     if skip > 0 {
         // A pipe cannot be skipped.
-        (&file).seek(SeekFrom::Start(skip)).map_err(fail)?;
+        file.seek(SeekFrom::Start(skip)).map_err(fail)?;
     }
     let len = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |m| m.len());
     // One byte more, to detect the end.
@@ -162,8 +177,8 @@ fn limited(
             let longer = (2 * filled).max(SHORT).min(most as usize + 1);
             bytes.resize(longer);
         }
-        wait(&file, stop).with_context(|| shown(path))?;
-        let got = match (&file).read(&mut bytes[filled..]) {
+        wait(file, stop).with_context(|| shown(path))?;
+        let got = match file.read(&mut bytes[filled..]) {
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
                 continue;
             }
@@ -283,6 +298,8 @@ fn unframe(from: &mut impl Read) -> anyhow::Result<LockedBytes> {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+
     use super::*;
 
     fn source(passphrase: Option<&Path>, keyfiles: &[&Path]) -> SecretSource {
@@ -330,6 +347,39 @@ mod tests {
             read(&source(Some(dir.path()), &[]), "x", true, Prompt::Once, &AtomicBool::new(false))
                 .is_err()
         );
+    }
+
+    #[test]
+    fn the_key_files_of_a_directory_are_those_of_one_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        for name in ["a", "b"] {
+            std::fs::create_dir(path(name)).unwrap();
+            (0..8).for_each(|i| std::fs::write(path(name).join(i.to_string()), name).unwrap());
+        }
+        std::fs::write(path("a/.hidden"), "x").unwrap();
+        std::fs::create_dir(path("b/directory")).unwrap();
+        std::fs::rename(path("b/7"), path("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("../elsewhere", path("b/7")).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let _ = renameat_with(CWD, path("a"), CWD, path("b"), RenameFlags::EXCHANGE);
+                }
+            });
+            let all = (0..200).map(|_| {
+                let source = source(None, &[&path("a")]);
+                let source = SecretSource { needless: true, ..source };
+                let read = read(&source, "x", false, Prompt::Once, &AtomicBool::new(false))?;
+                Ok(read.keyfiles.iter().map(|file| file.bytes().to_vec()).collect())
+            });
+            let all: anyhow::Result<Vec<Vec<Vec<u8>>>> = all.collect();
+            done.store(true, Ordering::Relaxed);
+            for read in all.unwrap() {
+                assert!(read.len() == 8 && read.iter().all(|file| *file == read[0]), "{read:?}");
+            }
+        });
     }
 
     #[test]
