@@ -25,15 +25,16 @@ impl Part {
     ) -> Result<Self, VolumeError> {
         let (size, sector) = (device.size(), device.sector() as u64);
         let left = size.saturating_sub(offset);
-        let len = len.unwrap_or(left - left % sector);
+        let len = len.unwrap_or(left);
+        let whole = len - len % sector;
         let invalid = |reason: String| Err(VolumeError::Invalid(reason));
         if !offset.is_multiple_of(sector) {
             return invalid(format!("the offset {offset} is not a multiple of {sector} bytes"));
         }
-        if len == 0 || len > left {
+        if whole == 0 || len > left {
             return invalid(format!("{len} bytes from byte {offset} are not in {size} bytes"));
         }
-        Ok(Self { device, extent: Extent { offset, len: len - len % sector } })
+        Ok(Self { device, extent: Extent { offset, len: whole } })
     }
 }
 
@@ -82,5 +83,25 @@ impl BlockDevice for Part {
         let below = self.device.io_target()?;
         let offset = below.extent.offset + self.extent.offset;
         Some(IoTarget { extent: Extent { offset, len: self.extent.len }, ..below })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cryptbench_blockdev::MemoryDevice;
+
+    use super::*;
+
+    #[test]
+    fn a_part_has_whole_sectors_and_at_least_one() {
+        let device: Arc<dyn BlockDevice> = Arc::new(MemoryDevice::new(vec![0; 4 * 512]));
+        let size =
+            |offset, len| Part::new(Arc::clone(&device), offset, len).map(|part| part.size());
+        assert_eq!(size(512, None).unwrap(), 3 * 512);
+        assert_eq!(size(512, Some(1100)).unwrap(), 2 * 512);
+        for (offset, len) in [(100, None), (2048, None), (512, Some(511)), (512, Some(3 * 512 + 1))]
+        {
+            assert!(size(offset, len).is_err(), "{offset} {len:?}");
+        }
     }
 }

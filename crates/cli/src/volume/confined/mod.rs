@@ -152,8 +152,12 @@ impl<'a> Task<'a> {
         }
         let saved = other.filter(|_| self.restores);
         let credentials = secrets(&mut || self.ask(&volume, saved, stop))?;
-        let patience = match other.filter(|_| self.grows) {
-            Some(other) => Patience::until(other, target::size_of(&self.unlock.volume, &volume)?),
+        // The length of a partition is in its table, which this process does not read.
+        let patience = match other.filter(|_| self.grows && self.unlock.partition.is_none()) {
+            Some(other) => {
+                let all = target::size_of(&self.unlock.volume, &volume)?;
+                Patience::until(other, all.saturating_sub(self.unlock.offset.unwrap_or(0)))
+            }
             None => Patience::default(),
         };
         keeper::work(&volume, header.as_ref(), other, &credentials, patience, stop)
