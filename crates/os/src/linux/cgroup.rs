@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::storage::mounts::unescaped;
 use crate::machine::Limits;
 
 /// Version 1 says so by a number near 2^63 where memory is not limited.
@@ -92,7 +93,7 @@ fn groups(root: &Path) -> Vec<PathBuf> {
 fn hierarchy(mount: &str, own: &str) -> Option<(PathBuf, PathBuf)> {
     let (place, system) = mount.split_once(" - ")?;
     let mut place = place.split(' ').skip(3);
-    let (within, top) = (place.next()?, place.next()?);
+    let (within, top) = (unescaped(place.next()?.as_bytes()), unescaped(place.next()?.as_bytes()));
     let mut system = system.split(' ');
     let (kind, options) = (system.next()?, system.nth(1)?);
     let limits = |names: &str| names.split(',').any(|name| ["memory", "cpu"].contains(&name));
@@ -115,7 +116,7 @@ fn hierarchy(mount: &str, own: &str) -> Option<(PathBuf, PathBuf)> {
     })?;
     // What is mounted in a container may be its own group alone, whose name outside is not below it.
     let group = Path::new(group).strip_prefix(within).unwrap_or(Path::new(""));
-    Some((PathBuf::from(top), group.to_owned()))
+    Some((top, group.to_owned()))
 }
 
 #[cfg(test)]
@@ -169,6 +170,17 @@ mod tests {
         );
         assert_eq!(limits_under(root), Limits { memory_bytes: Some(24 << 20), cpus: Some(1.5) });
         assert_eq!(throttled_under(root), Some(Duration::from_millis(2500)));
+    }
+
+    #[test]
+    fn a_mount_point_with_a_space() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        write(root, "proc/self/cgroup", "0::/my box/inner\n");
+        let mounts = "30 25 0:26 /my\\040box /c\\040g rw - cgroup2 cgroup2 rw\n";
+        write(root, "proc/self/mountinfo", mounts);
+        write(root, "c g/inner/memory.max", "100663296\n");
+        assert_eq!(limits_under(root), Limits { memory_bytes: Some(96 << 20), cpus: None });
     }
 
     #[test]

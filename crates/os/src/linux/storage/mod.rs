@@ -2,7 +2,7 @@
 
 mod block;
 mod fuse;
-mod mounts;
+pub(super) mod mounts;
 
 use std::io;
 use std::path::Path;

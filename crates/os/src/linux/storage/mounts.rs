@@ -43,7 +43,7 @@ fn merged(mount: &[u8], file_system: &[u8]) -> String {
 }
 
 /// Decodes the kernel's `\ooo` escapes of space, tab, newline and backslash.
-pub(super) fn unescaped(field: &[u8]) -> PathBuf {
+pub(in super::super) fn unescaped(field: &[u8]) -> PathBuf {
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&byte, tail)) = rest.split_first() {
