@@ -64,7 +64,7 @@ impl Drop for Progress {
     }
 }
 
-/// A bar that is drawn at most so often a second; on a terminal only.
+/// A bar that is drawn at most so often a second, and cleared when it is dropped; on a terminal only.
 pub fn bar(length: u64, template: &str, hz: u8) -> ProgressBar {
     if !say::stderr_is_terminal() {
         return ProgressBar::hidden();
@@ -72,6 +72,11 @@ pub fn bar(length: u64, template: &str, hz: u8) -> ProgressBar {
     let style = ProgressStyle::with_template(template).expect("the template is well-formed");
     ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr_with_hz(hz))
         .with_style(style.progress_chars("█▌░"))
+}
+
+/// The bar of work on so many bytes.
+pub fn of_bytes(all: u64) -> ProgressBar {
+    bar(all, "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left", 8)
 }
 
 /// The bar of work whose time is known about.

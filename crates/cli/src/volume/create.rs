@@ -20,6 +20,7 @@ use cryptbench_text::shown;
 use cryptbench_volume::format::bitlocker::{self, Method, RecoveryPassword};
 use cryptbench_volume::format::{luks, tcrypt};
 use cryptbench_volume::{Access, Credentials, OpenOptions, Secret, Volume, VolumeError};
+use indicatif::ProgressBar;
 
 use super::args::{CreateArgs, FileSystemArg, FormatArg, SecretSource, UnlockArgs};
 use super::confined::{self, Given, Task};
@@ -27,7 +28,7 @@ use super::partial::Partial;
 use super::secrets::{self, Prompt};
 use super::{effort, mount, resources, target};
 use crate::exit::Refusal;
-use crate::say;
+use crate::{progress, say};
 
 pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let luks = matches!(args.format, FormatArg::Luks1 | FormatArg::Luks2);
@@ -68,7 +69,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
             (Some(file), target::take(&args.volume, open, Access::ReadWrite, false)?)
         }
     };
-    let bar = Bar::new();
+    let bar = progress::of_bytes(0);
     let usable = plan
         .create(&*opened.device, &credentials, recovery.as_ref(), disk_sector, &bar, stop)
         .with_context(|| shown(&args.volume))?;
@@ -114,7 +115,7 @@ fn unfilled(args: &CreateArgs, existed: bool) -> String {
 fn fill(volume: &Volume, stop: &AtomicBool) -> Result<(), VolumeError> {
     const PIECE: u64 = 1 << 20;
     let failed = |source| VolumeError::Io { doing: "filling the volume", source };
-    let bar = Bar::new();
+    let bar = progress::of_bytes(volume.size());
     let mut zeros = AlignedBuf::zeroed(PIECE.min(volume.size()) as usize);
     for at in (0..volume.size()).step_by(PIECE as usize) {
         if stop.load(Ordering::Relaxed) {
@@ -124,7 +125,7 @@ fn fill(volume: &Volume, stop: &AtomicBool) -> Result<(), VolumeError> {
         // The last piece left ciphertext here.
         piece.fill(0);
         volume.write_scratch(at, piece).map_err(failed)?;
-        bar.show(at + piece.len() as u64, volume.size());
+        bar.set_position(at + piece.len() as u64);
     }
     volume.flush().map_err(failed)
 }
@@ -174,11 +175,12 @@ impl<'a> Plan<'a> {
         credentials: &Credentials,
         recovery: Option<&Recovery<'_>>,
         disk_sector: Option<u32>,
-        bar: &Bar,
+        bar: &ProgressBar,
         stop: &AtomicBool,
     ) -> Result<Option<u64>, VolumeError> {
         let progress = |done, all| {
-            bar.show(done, all);
+            bar.set_length(all);
+            bar.set_position(done);
             if stop.load(Ordering::Relaxed) {
                 ControlFlow::Break(())
             } else {
@@ -295,28 +297,22 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     if let Some(cipher) = known.clone().find(|cipher| cipher.name == name) {
         return Ok((cipher.specification, cipher.key_bytes()));
     }
-    Ok(match name {
-        _ if longest_key(name).is_some() => (name, longest_key(name).unwrap_or_default()),
-        _ if name.split_once('-').is_some_and(|(cipher, mode)| {
-            cryptbench_cipher::dm_crypt_key_bytes(cipher, mode).is_ok()
-        }) =>
-        {
-            bail!(VolumeError::Invalid(format!(
-                "`{name}` is only opened, not created: it shows what sectors have in common"
-            )))
+    // The longest key that dm-crypt's cipher takes: that of AES-256 for `aes-xts-plain64`.
+    let longest = name.split_once('-').and_then(|(cipher, mode)| {
+        Some((mode, cryptbench_cipher::dm_crypt_key_bytes(cipher, mode).ok()?.pop()?))
+    });
+    let reason = match longest {
+        Some((mode, bytes)) if luks::makes_new(mode) => return Ok((name, bytes)),
+        Some(_) => {
+            format!("`{name}` is only opened, not created: it shows what sectors have in common")
         }
-        _ => bail!(VolumeError::Invalid(format!(
+        None => format!(
             "LUKS has no cipher `{name}`; it has {}, and names of dm-crypt such as {}",
             known.map(|cipher| cipher.name).collect::<Vec<_>>().join(", "),
             AES_256_CBC_ESSIV.specification
-        ))),
-    })
-}
-
-/// Bytes of the longest key that dm-crypt's cipher takes: AES-256 for `aes-xts-plain64`.
-fn longest_key(specification: &str) -> Option<usize> {
-    let (cipher, mode) = specification.split_once('-').filter(|(_, mode)| luks::makes_new(mode))?;
-    cryptbench_cipher::dm_crypt_key_bytes(cipher, mode).ok()?.pop()
+        ),
+    };
+    bail!(VolumeError::Invalid(reason))
 }
 
 /// LUKS has other names for hashes.
@@ -428,25 +424,4 @@ fn new_file(args: &CreateArgs) -> anyhow::Result<Partial> {
     // Now, so that a later write to the volume does not find the disk full.
     allocate_or_extend(partial.file(), size).map_err(fail)?;
     Ok(partial)
-}
-
-/// The progress of filling; on a terminal only.
-struct Bar(indicatif::ProgressBar);
-
-impl Bar {
-    fn new() -> Self {
-        let template = "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
-        Self(crate::progress::bar(0, template, 8))
-    }
-
-    fn show(&self, done: u64, all: u64) {
-        self.0.set_length(all);
-        self.0.set_position(done);
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-    }
 }

@@ -14,16 +14,17 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// tell.
 #[must_use]
 pub fn zfs_encryption(dataset: &str) -> Option<String> {
-    let asked = Invocation::new("zfs").args(["get", "-H", "-o", "value", "encryption", dataset]);
-    let said = asked.run(&Machine::this(), LIMIT).ok()?;
-    let value = said.trim();
-    (!matches!(value, "" | "off" | "-")).then(|| value.to_owned())
+    property(dataset, "encryption").filter(|value| !matches!(value.as_str(), "off" | "-"))
 }
 
 /// How `dataset` is compressed (zfsprops(7), `compression`), `off` if it is not; `None` where its program does not tell.
 #[must_use]
 pub fn zfs_compression(dataset: &str) -> Option<String> {
-    let asked = Invocation::new("zfs").args(["get", "-H", "-o", "value", "compression", dataset]);
+    property(dataset, "compression")
+}
+
+fn property(dataset: &str, name: &str) -> Option<String> {
+    let asked = Invocation::new("zfs").args(["get", "-H", "-o", "value", name, dataset]);
     let said = asked.run(&Machine::this(), LIMIT).ok()?;
     Some(said.trim().to_owned()).filter(|value| !value.is_empty())
 }

@@ -49,18 +49,7 @@ impl Patience {
 
 fn bar(most: Option<u64>) -> ProgressBar {
     match most {
-        Some(most) => {
-            let template = "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
-            progress::bar(most, template, 8)
-        }
+        Some(most) => progress::of_bytes(most),
         None => progress::bar(0, "{spinner} working, {elapsed} so far (Ctrl-C ends it)", 8),
-    }
-}
-
-impl Drop for Patience {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
     }
 }
