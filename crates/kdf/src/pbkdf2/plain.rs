@@ -62,12 +62,12 @@ impl<D: Digest + BlockSizeUser + Clone> Hmac<D> {
         let mut last = self.of(&[salt, &number.to_be_bytes()]);
         let mut sum = last.clone();
         for iteration in 1..iterations {
-            if iteration % CHUNK == 0 {
-                if let Err(stopped) = effort.check() {
-                    last.as_mut_slice().zeroize();
-                    sum.as_mut_slice().zeroize();
-                    return Err(stopped);
-                }
+            if iteration % CHUNK == 0
+                && let Err(stopped) = effort.check()
+            {
+                last.as_mut_slice().zeroize();
+                sum.as_mut_slice().zeroize();
+                return Err(stopped);
             }
             last = self.of(&[&last]);
             sum.iter_mut().zip(&last).for_each(|(byte, other)| *byte ^= other);
