@@ -55,8 +55,17 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
         Cause::CoreFull { share } => {
             format!("one core is full ({})", percent(100.0 * share.min(1.0)))
         }
-        Cause::Pieces { bytes, pieces } => {
-            format!("each request becomes {pieces:.1} of {}", binary_bytes(bytes.round() as u64))
+        Cause::ProcessorsFull { share } => {
+            format!("all processors are full ({})", percent(100.0 * share.min(1.0)))
+        }
+        Cause::Pieces { bytes, pieces, work_s } => {
+            let work = work_s.map_or_else(String::new, |work_s| {
+                format!(", on which processors work {}", latency(1e6 * work_s))
+            });
+            format!(
+                "each request becomes {pieces:.1} of {}{work}",
+                binary_bytes(bytes.round() as u64)
+            )
         }
         Cause::MoreRequests { per_request, per_byte } => format!(
             "the disk gets {per_request:.1} requests and {per_byte:.1} times the bytes for each request"
@@ -66,11 +75,14 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
             requests(binding.asked.rate),
             requests(alone)
         ),
-        Cause::AddedTime { seconds, work_s } => {
+        Cause::AddedTime { seconds, work_s, waits_s } => {
             let work = work_s.map_or_else(String::new, |work_s| {
                 format!(", in which processors work {}", latency(1e6 * work_s))
             });
-            format!("{} are added to each request{work}", latency(1e6 * seconds))
+            let waits = waits_s.filter(|_| work_s.is_some()).map_or_else(String::new, |waits_s| {
+                format!(" and threads take {} to wake up", latency(1e6 * waits_s))
+            });
+            format!("{} are added to each request{work}{waits}", latency(1e6 * seconds))
         }
         Cause::Cipher { seconds } => {
             format!("the cipher takes {} of each request on one core", latency(1e6 * seconds))
@@ -92,11 +104,17 @@ pub fn change(cause: &Cause) -> &'static str {
         Cause::CoreFull { .. } => {
             "A processor with faster cores would help (not measured); more requests at once would not."
         }
-        Cause::Pieces { .. } => "Requests of that size lose nothing by it (not measured).",
+        Cause::ProcessorsFull { .. } => {
+            "More or faster processors would help (not measured); a faster disk would not."
+        }
+        Cause::Pieces { work_s: None, .. } => {
+            "Requests of that size are not cut, and may lose less (not measured)."
+        }
+        Cause::Pieces { .. } => "A processor with faster cores would shorten it (not measured).",
         Cause::MoreRequests { .. } => {
             "Requests in whole units of the system, such as 4 KiB, may help (not measured)."
         }
-        Cause::AddedTime { seconds, work_s: Some(work_s) } if *work_s >= seconds / 2.0 => {
+        Cause::AddedTime { seconds, work_s: Some(work_s), .. } if *work_s >= seconds / 2.0 => {
             "A processor with faster cores would shorten it (not measured); a faster disk would not."
         }
         Cause::AddedTime { .. } => {
@@ -122,8 +140,15 @@ pub fn chain(binding: &Binding) -> Vec<String> {
         lines
             .push(format!("Processors work {more} longer on each request than for plain storage."));
     }
+    if let Some(seconds) = asked.waits_s {
+        lines
+            .push(format!("Its threads take {} to wake up for a request.", latency(1e6 * seconds)));
+    }
     if let Some(share) = asked.busiest_thread {
         lines.push(format!("Its busiest thread works {} of the time.", percent(100.0 * share)));
+    }
+    if let Some(share) = asked.processors {
+        lines.push(format!("All processors together work {} of it.", percent(100.0 * share)));
     }
     if let Some(seconds) = asked.cipher_s {
         lines.push(format!("The cipher takes {} for a request in RAM.", latency(1e6 * seconds)));
@@ -184,8 +209,10 @@ mod tests {
     use super::*;
 
     fn binding() -> Binding {
-        let plain = Flow { rate: 66_000.0, in_flight: 24.0, per_request: 1.0, bytes: 4096.0 };
-        let arm = Flow { rate: 9_600.0, in_flight: 0.7, per_request: 1.01, bytes: 10_240.0 };
+        let plain =
+            Flow { rate: 66_000.0, in_flight: 24.0, per_request: 1.0, bytes: 4096.0, busy: 1.0 };
+        let arm =
+            Flow { rate: 9_600.0, in_flight: 0.7, per_request: 1.01, bytes: 10_240.0, busy: 0.7 };
         let factors = Factors::of(&plain, &arm).unwrap();
         Binding {
             asked: Asked {
@@ -196,6 +223,8 @@ mod tests {
                 plain_rate: plain.rate,
                 alone: Some((9_400.0, 18_000.0)),
                 work_s: Some(45e-6),
+                waits_s: Some(9e-6),
+                processors: Some(0.33),
                 busiest_thread: Some(0.42),
                 cipher_s: Some(1.9e-6),
             },
@@ -211,11 +240,13 @@ mod tests {
             Cause::FewerInFlight { in_flight: 0.7 },
             Cause::FewerInFlight { in_flight: 1.9 },
             Cause::CoreFull { share: 0.97 },
-            Cause::Pieces { bytes: 131_072.0, pieces: 8.0 },
+            Cause::ProcessorsFull { share: 0.97 },
+            Cause::Pieces { bytes: 131_072.0, pieces: 8.0, work_s: None },
+            Cause::Pieces { bytes: 131_072.0, pieces: 8.0, work_s: Some(1.3e-3) },
             Cause::MoreRequests { per_request: 2.0, per_byte: 3.0 },
             Cause::OneAtATime { alone: 9_400.0 },
-            Cause::AddedTime { seconds: 44e-6, work_s: Some(40e-6) },
-            Cause::AddedTime { seconds: 44e-6, work_s: None },
+            Cause::AddedTime { seconds: 44e-6, work_s: Some(40e-6), waits_s: Some(3e-6) },
+            Cause::AddedTime { seconds: 44e-6, work_s: None, waits_s: None },
             Cause::Cipher { seconds: 1.2e-3 },
             Cause::Cache { per_byte: 0.1 },
         ];

@@ -85,20 +85,22 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
         lookup.cell(w, arm).map(|c| c.iops).filter(|rate| *rate > 0.0 && rate.is_finite())
     };
     let alone = record.plan.workloads.iter().find(|w| w.in_flight() == 1 && is_alike(w, workload));
-    let plain_rate = rate(workload, plain)?;
+    let (plain_rate, ratio) = (rate(workload, plain)?, lookup.ratio(workload, arm)?);
     let work = |arm: &Arm| work_s(&lookup.trials.of_cell(&workload.id, &arm.id));
     let asked = Asked {
         depth: f64::from(workload.in_flight()),
         bytes: workload.block_size as f64,
         reads: workload.operation == Operation::Read,
-        rate: plain_rate * lookup.ratio(workload, arm)?,
+        rate: plain_rate * ratio,
         plain_rate,
         alone: alone.and_then(|w| {
             let plain = rate(w, plain)?;
             Some((plain * lookup.ratio(w, arm)?, plain))
         }),
         work_s: work(arm).zip(work(plain)).map(|(arm, plain)| arm - plain).filter(|s| *s > 0.0),
+        waits_s: waits_s(record, &lookup.trials.of_cell(&workload.id, &arm.id)),
         busiest_thread: busiest_thread(&lookup.trials.of_cell(&workload.id, &arm.id), arm),
+        processors: work(arm).map(|work_s| plain_rate * ratio * work_s / processors(record)),
         cipher_s: cipher_s(record, workload, arm),
     };
     let disk = at_disk(lookup, workload, arm, curve);
@@ -121,7 +123,7 @@ fn is_alike(a: &Workload, b: &Workload) -> bool {
 fn at_disk(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -> Option<AtDisk> {
     let of = |arm| flow(lookup, workload, arm);
     let (plain, arm) = (of(plain_arm(lookup.record)?)?, of(arm)?);
-    let with = |flow: &Flow| curve.rate(flow.in_flight, plain.bytes);
+    let with = |flow: &Flow| Flow { bytes: plain.bytes, per_request: 1.0, ..*flow }.on(curve);
     Some(AtDisk {
         plain,
         arm,
@@ -140,32 +142,50 @@ fn work_s(trials: &[&Trial]) -> Option<f64> {
     (requests > 0.0).then(|| seconds / requests)
 }
 
+/// Seconds of a request until the threads that were woken for it work, by how long one takes on this machine.
+fn waits_s(record: &Record, trials: &[&Trial]) -> Option<f64> {
+    let wake_up_s = record.why.as_ref()?.wake_up_s?;
+    let waits = |trial: &&Trial| trial.measured.threads.as_ref()?.waits_per_request();
+    Some(wake_up_s * median(&trials.iter().filter_map(waits).collect::<Vec<_>>())?)
+}
+
+/// Processors that a run may use.
+fn processors(record: &Record) -> f64 {
+    let all = f64::from(record.machine.cpus);
+    record.machine.limits.cpus.map_or(all, |cpus| cpus.min(all))
+}
+
 /// The speed of plain storage in one direction and pattern, by what reached its disk: as it was looked at before the trials,
-/// and as it was in them, which took longer and are what arms are compared with. Sizes that the look has in other patterns
-/// alone are taken from these.
+/// or, what was not looked at, as it was in them. Sizes that the look has in other patterns alone are taken from these.
 fn curve(lookup: &Lookup<'_>, operation: &Operation, pattern: &Pattern) -> Curve {
     let record = lookup.record;
     let Some(why) = &record.why else { return Curve::default() };
     let all = measured(why, operation);
     let has_own = |size| all.iter().any(|(p, _)| p.pattern == *pattern && p.block_size == size);
     let is_meant = |p: &CurvePoint| p.pattern == *pattern || !has_own(p.block_size);
-    let looked_at = all.iter().filter(|(p, _)| is_meant(p)).map(|(_, point)| *point);
+    let looked_at = all.iter().filter(|(p, _)| is_meant(p)).map(|(_, flow)| flow.point());
     let own = record.plan.workloads.iter();
-    let own = own.filter(|w| (&w.operation, &w.pattern) == (operation, pattern));
+    let is_new = |w: &&Workload| {
+        let alike = |(p, _): &(&CurvePoint, Flow)| {
+            (p.block_size, p.depth, &p.pattern) == (w.block_size, w.in_flight(), pattern)
+        };
+        (&w.operation, &w.pattern) == (operation, pattern) && !all.iter().any(alike)
+    };
+    let own = own.filter(is_new);
     let in_trials = own.filter_map(|w| Some(flow(lookup, w, plain_arm(record)?)?.point()));
     Curve::new(looked_at.chain(in_trials).collect())
 }
 
 /// What was measured of plain storage in one direction, each depth and size once: its place in the record, and what reached
-/// the disk, as the middle of its passes.
-fn measured<'a>(why: &'a Why, operation: &Operation) -> Vec<(&'a CurvePoint, Point)> {
+/// the disk, as the middle of its passes and counted in requests of the disk.
+fn measured<'a>(why: &'a Why, operation: &Operation) -> Vec<(&'a CurvePoint, Flow)> {
     let all: Vec<_> = why.curve.iter().filter(|p| p.operation == *operation).collect();
     let alike = |a: &CurvePoint, b: &CurvePoint| {
         (a.block_size, a.depth, &a.pattern) == (b.block_size, b.depth, &b.pattern)
     };
     let is_first = |(i, p): &(usize, &&CurvePoint)| !all[..*i].iter().any(|q| alike(q, p));
     let firsts = all.iter().enumerate().filter(is_first).map(|(_, first)| *first);
-    let point = |first: &'a CurvePoint| {
+    let flow = |first: &'a CurvePoint| {
         // Over the time that was measured, as the flow of a cell: the span also has the filling and draining of the queue.
         let while_measured = |p: &CurvePoint| Some(p.disk?.at_rate(p.iops()));
         let passes: Vec<_> =
@@ -174,14 +194,16 @@ fn measured<'a>(why: &'a Why, operation: &Operation) -> Vec<(&'a CurvePoint, Poi
             median(&passes.iter().filter_map(of).collect::<Vec<_>>())
         };
         let rate = |disk: &DiskCounts| Some((disk.reads + disk.writes) as f64 / disk.span_s);
-        let point = Point {
-            in_flight: middle(&DiskCounts::in_flight)?,
-            bytes: middle(&DiskCounts::mean_bytes)?,
+        let flow = Flow {
             rate: middle(&rate)?,
+            in_flight: middle(&DiskCounts::in_flight)?,
+            per_request: 1.0,
+            bytes: middle(&DiskCounts::mean_bytes)?,
+            busy: middle(&|disk| busy(disk, first.depth))?,
         };
-        Some((first, point))
+        Some((first, flow))
     };
-    firsts.filter_map(point).collect()
+    firsts.filter_map(flow).collect()
 }
 
 /// Plain storage's speed at random by number in flight: direction, bytes, and points by depth.
@@ -191,9 +213,20 @@ pub fn by_depth(record: &Record) -> Vec<(Operation, u64, Vec<Point>)> {
         let mut random: Vec<_> = random.filter(|(p, _)| p.pattern == Pattern::Random).collect();
         random.sort_by_key(|(p, _)| p.depth);
         let bytes = random.first()?.0.block_size;
-        Some((operation, bytes, random.into_iter().map(|(_, point)| point).collect()))
+        let point =
+            |flow: Flow| Point { in_flight: flow.in_flight, bytes: flow.bytes, rate: flow.rate };
+        Some((operation, bytes, random.into_iter().map(|(_, flow)| point(flow)).collect()))
     };
     [Operation::Read, Operation::Write].into_iter().filter_map(of).collect()
+}
+
+/// Share of the time in which the disk has a request, of `depth` that were asked for at once. The kernel counts this in ticks,
+/// and is off by a tenth where requests are short: with one in flight at most, it is the mean number in flight.
+fn busy(counts: &DiskCounts, depth: u32) -> Option<f64> {
+    let in_flight = counts.in_flight()?;
+    let at_once = f64::from(depth) * counts.per_request()?.max(1.0);
+    let most = in_flight.min(1.0);
+    Some((1.0 - counts.idle_share()?).clamp((in_flight / at_once).min(most), most))
 }
 
 /// Share of the time in which the busiest thread of an arm worked. An inline arm works in the thread that issues the load,
@@ -232,12 +265,13 @@ fn flow(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Flow> {
         return None;
     }
     let others = record.idle_disk_of(&arm.id);
-    let flow = flow_of(&lookup.trials.of_cell(&workload.id, &arm.id), others)?;
+    let trials = lookup.trials.of_cell(&workload.id, &arm.id);
+    let flow = flow_of(&trials, workload.in_flight(), others)?;
     record.disk_disturbed(&workload.id, &arm.id).is_none().then_some(flow)
 }
 
 /// The middle of the trials: where another program stopped one for a while, its queue and its requests' time are not the arm's.
-fn flow_of(trials: &[&Trial], others: Option<&DiskCounts>) -> Option<Flow> {
+fn flow_of(trials: &[&Trial], depth: u32, others: Option<&DiskCounts>) -> Option<Flow> {
     let of = |trial: &&Trial| {
         let counts = trial.measured.disk?;
         // Others asked in all of the span, not only in the time that was measured.
@@ -252,6 +286,7 @@ fn flow_of(trials: &[&Trial], others: Option<&DiskCounts>) -> Option<Flow> {
         in_flight: middle(&DiskCounts::in_flight)?,
         per_request: middle(&DiskCounts::per_request)?,
         bytes: middle(&DiskCounts::mean_bytes)?,
+        busy: middle(&|disk| busy(disk, depth))?,
     })
 }
 
@@ -304,9 +339,9 @@ mod tests {
         // In the third another program had the processor: requests stayed long at the disk.
         let mut stopped = trial();
         stopped.measured.disk = Some(DiskCounts { read_s: 80.0, ..counts() });
-        let flow = flow_of(&[&trial(), &trial(), &stopped], None).unwrap();
+        let flow = flow_of(&[&trial(), &trial(), &stopped], 8, None).unwrap();
         assert_eq!((flow.rate, flow.in_flight, flow.per_request), (2000.0, 8.0, 1.0));
-        assert_eq!(flow_of(&[&trial(), &Trial::default()], None), None, "one does not count");
+        assert_eq!(flow_of(&[&trial(), &Trial::default()], 8, None), None, "one does not count");
         let point = CurvePoint {
             operation: Operation::Read,
             block_size: 4096,
@@ -317,7 +352,7 @@ mod tests {
             ..CurvePoint::default()
         };
         let why = Why { curve: vec![point], ..Why::default() };
-        let (_, point) = measured(&why, &Operation::Read)[0];
-        assert_eq!((point.rate, point.in_flight), (2000.0, 8.0));
+        let (_, flow) = measured(&why, &Operation::Read)[0];
+        assert_eq!((flow.rate, flow.in_flight, flow.busy), (2000.0, 8.0, 1.0));
     }
 }

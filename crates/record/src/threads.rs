@@ -38,18 +38,10 @@ pub struct BusyThread {
 }
 
 impl Threads {
-    /// The share of one processor that a thread used, 0 to 1.
+    /// How often the system's threads left a processor to wait, for each request.
     #[must_use]
-    pub fn share(&self, thread: &BusyThread) -> Option<f64> {
-        (self.span_s > 0.0).then(|| thread.cpu_s / self.span_s)
-    }
-
-    /// Voluntary and involuntary switches of the system's threads for each request.
-    #[must_use]
-    pub fn switches_per_request(&self) -> Option<(f64, f64)> {
-        let per = |n: Option<u64>| n.map(|n| n as f64 / self.asked as f64);
-        (self.asked > 0).then_some(())?;
-        per(self.voluntary_switches).zip(per(self.involuntary_switches))
+    pub fn waits_per_request(&self) -> Option<f64> {
+        (self.asked > 0).then(|| Some(self.voluntary_switches? as f64 / self.asked as f64))?
     }
 }
 
@@ -58,18 +50,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_of_one_processor_and_switches_of_a_request() {
-        let thread = BusyThread { name: "gocryptfs".to_owned(), cpu_s: 0.45 };
-        let threads = Threads {
-            span_s: 0.5,
-            asked: 100,
-            voluntary_switches: Some(300),
-            involuntary_switches: Some(5),
-            ..Threads::default()
-        };
-        assert!((threads.share(&thread).unwrap() - 0.9).abs() < 1e-12);
-        assert_eq!(threads.switches_per_request(), Some((3.0, 0.05)));
-        assert_eq!(Threads { asked: 0, ..threads.clone() }.switches_per_request(), None);
-        assert_eq!(Threads::default().share(&thread), None);
+    fn waits_are_those_of_a_request() {
+        let threads = Threads { asked: 100, voluntary_switches: Some(300), ..Threads::default() };
+        assert_eq!(threads.waits_per_request(), Some(3.0));
+        assert_eq!(Threads { asked: 0, ..threads }.waits_per_request(), None);
+        assert_eq!(Threads { asked: 1, ..Threads::default() }.waits_per_request(), None);
     }
 }

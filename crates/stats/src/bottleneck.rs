@@ -50,6 +50,8 @@ pub struct Flow {
     pub per_request: f64,
     /// Mean bytes of a request of the disk.
     pub bytes: f64,
+    /// Share of the time in which the disk has a request, 0 to 1.
+    pub busy: f64,
 }
 
 impl Flow {
@@ -58,10 +60,16 @@ impl Flow {
         self.in_flight / (self.rate * self.per_request)
     }
 
-    /// The speed at the disk, as a point of a curve.
+    /// The speed at the disk while it has a request, as a point of a curve.
     pub fn point(&self) -> Point {
-        let Self { rate, in_flight, per_request, bytes } = *self;
-        Point { in_flight, bytes, rate: rate * per_request }
+        let Self { rate, in_flight, per_request, bytes, busy } = *self;
+        Point { in_flight: in_flight / busy, bytes, rate: rate * per_request / busy }
+    }
+
+    /// Requests that plain storage would serve in a second with so many at the disk, for as much of the time.
+    pub fn on(&self, curve: &Curve) -> Option<f64> {
+        let Point { in_flight, bytes, .. } = self.point();
+        Some(self.busy * curve.rate(in_flight, bytes)? / self.per_request)
     }
 }
 
@@ -89,10 +97,10 @@ impl Factors {
     }
 }
 
-/// A measured speed of plain storage.
+/// A measured speed of plain storage, while the disk has a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Mean number of requests in flight at the disk.
+    /// Mean number of requests in flight at the disk, at least 1.
     pub in_flight: f64,
     /// Bytes of a request.
     pub bytes: f64,
@@ -152,7 +160,7 @@ fn at(points: &[Point], in_flight: f64) -> f64 {
     let after = points.iter().position(|p| p.in_flight >= in_flight);
     let (low, high) = match after {
         None => return points.last().map_or(f64::NAN, |p| p.rate),
-        // Fewer than ever was measured: the disk is idle in between.
+        // As few as ever was measured, or fewer.
         Some(0) => return points[0].rate * in_flight / points[0].in_flight,
         Some(i) => (&points[i - 1], &points[i]),
     };
@@ -177,8 +185,12 @@ pub struct Asked {
     pub alone: Option<(f64, f64)>,
     /// Seconds that processors work longer on a request than on one of plain storage.
     pub work_s: Option<f64>,
+    /// Seconds in which a request waits, more than one of plain storage, until threads that were woken for it work.
+    pub waits_s: Option<f64>,
     /// Share of the time in which the arm's busiest thread worked, 0 to 1.
     pub busiest_thread: Option<f64>,
+    /// Share of the time in which all processors together worked on these requests, 0 to 1.
+    pub processors: Option<f64>,
     /// Seconds that the cipher takes for a request on one processor.
     pub cipher_s: Option<f64>,
 }
@@ -207,12 +219,19 @@ pub enum Cause {
         /// Share of the time.
         share: f64,
     },
+    /// All processors are full.
+    ProcessorsFull {
+        /// Share of their time.
+        share: f64,
+    },
     /// A request becomes pieces of this size.
     Pieces {
         /// Bytes of a piece.
         bytes: f64,
         /// Pieces of a request.
         pieces: f64,
+        /// Seconds that processors work on them, if the loss follows from that and not from what the disk does with them.
+        work_s: Option<f64>,
     },
     /// The disk gets more requests, or more bytes, than were asked for.
     MoreRequests {
@@ -232,6 +251,8 @@ pub enum Cause {
         seconds: f64,
         /// Seconds of them in which a processor works.
         work_s: Option<f64>,
+        /// Seconds of them until threads that were woken work.
+        waits_s: Option<f64>,
     },
     /// The cipher, which takes most of the added time.
     Cipher {
@@ -270,6 +291,7 @@ pub fn bottleneck(asked: &Asked, disk: Option<Disk<'_>>) -> Option<Bottleneck> {
         .or_else(|| worked(asked, disk.and_then(|disk| pieces(asked, &disk))).filter(agreeing))
         .or_else(|| one_at_a_time(asked).filter(agreeing))
         .or_else(|| at_the_disk(asked, &disk?, true).filter(agreeing))
+        .or_else(|| by_turns(asked).filter(agreeing))
 }
 
 fn per_byte(asked: &Asked, flow: &Flow) -> f64 {
@@ -283,41 +305,64 @@ fn cached(asked: &Asked, arm: &Flow) -> Option<Bottleneck> {
 }
 
 fn full(asked: &Asked) -> Option<Bottleneck> {
-    let share = asked.busiest_thread.filter(|share| *share >= FULL)?;
-    Some(Bottleneck {
-        cause: Cause::CoreFull { share },
-        predicted: Some(asked.rate / share.min(1.0)),
-    })
+    let is_full = |share: Option<f64>| share.filter(|share| *share >= FULL);
+    let thread = is_full(asked.busiest_thread).map(|share| (Cause::CoreFull { share }, share));
+    let all = || is_full(asked.processors).map(|share| (Cause::ProcessorsFull { share }, share));
+    let (cause, share) = thread.or_else(all)?;
+    Some(Bottleneck { cause, predicted: Some(asked.rate / share.min(1.0)) })
 }
 
-/// One request at a time takes as long as plain storage and the processors' additional work together. If it is cut into
-/// `pieces`, the work is theirs.
+/// One request at a time takes as long as plain storage, the processors' additional work and the threads' waking together.
+/// If it is cut into `pieces`, the work is theirs.
 fn worked(asked: &Asked, pieces: Option<Cause>) -> Option<Bottleneck> {
-    let work_s = asked.work_s.filter(|_| asked.depth <= 1.0)?;
-    let predicted = 1.0 / (1.0 / asked.plain_rate + work_s);
-    let cause = pieces.unwrap_or_else(|| added(asked));
+    let (rate, plain_rate) = one_by_one(asked)?;
+    let predicted = 1.0 / (1.0 / plain_rate + asked.work_s? + asked.waits_s.unwrap_or(0.0));
+    let cause = match pieces {
+        Some(Cause::Pieces { bytes, pieces, .. }) => {
+            Cause::Pieces { bytes, pieces, work_s: asked.work_s }
+        }
+        _ => added(asked, rate, plain_rate),
+    };
     Some(Bottleneck { cause, predicted: Some(predicted) })
+}
+
+/// The speeds of an arm and of plain storage with one request at a time: as they were asked, or, if more at once help
+/// neither, those with one.
+fn one_by_one(asked: &Asked) -> Option<(f64, f64)> {
+    if asked.depth <= 1.0 {
+        return Some((asked.rate, asked.plain_rate));
+    }
+    let (alone, plain_alone) = asked.alone?;
+    let is_serial = asked.rate / alone < TOLERANCE && asked.plain_rate / plain_alone < GAINS;
+    is_serial.then_some((asked.rate, plain_alone))
 }
 
 /// The pieces of a request, if it is cut: more of them, and no more bytes.
 fn pieces(asked: &Asked, Disk { plain, arm, .. }: &Disk<'_>) -> Option<Cause> {
     let is_cut = arm.per_request / plain.per_request >= CUT && !more_bytes(asked, plain, arm);
-    is_cut.then_some(Cause::Pieces { bytes: arm.bytes, pieces: arm.per_request })
+    is_cut.then_some(Cause::Pieces { bytes: arm.bytes, pieces: arm.per_request, work_s: None })
 }
 
 fn more_bytes(asked: &Asked, plain: &Flow, arm: &Flow) -> bool {
     per_byte(asked, arm) / per_byte(asked, plain) >= MORE
 }
 
-fn added(asked: &Asked) -> Cause {
-    let seconds = 1.0 / asked.rate - 1.0 / asked.plain_rate;
+fn added(asked: &Asked, rate: f64, plain_rate: f64) -> Cause {
+    let seconds = 1.0 / rate - 1.0 / plain_rate;
     match asked.cipher_s {
         // A cipher that takes longer in RAM is not the one that the arm has.
         Some(cipher_s) if (seconds / 2.0..=seconds * TOLERANCE).contains(&cipher_s) => {
             Cause::Cipher { seconds: cipher_s }
         }
-        _ => Cause::AddedTime { seconds, work_s: asked.work_s },
+        _ => Cause::AddedTime { seconds, work_s: asked.work_s, waits_s: asked.waits_s },
     }
+}
+
+/// Of many requests at once none is at the disk while the processors work on them.
+fn by_turns(asked: &Asked) -> Option<Bottleneck> {
+    let predicted = 1.0 / (1.0 / asked.plain_rate + asked.work_s?);
+    let cause = added(asked, asked.rate, asked.plain_rate);
+    (asked.depth > 1.0).then_some(Bottleneck { cause, predicted: Some(predicted) })
 }
 
 /// More requests at once help plain storage, and not the arm.
@@ -332,9 +377,8 @@ fn one_at_a_time(asked: &Asked) -> Option<Bottleneck> {
 fn at_the_disk(asked: &Asked, disk: &Disk<'_>, any: bool) -> Option<Bottleneck> {
     let Disk { plain, arm, curve } = disk;
     let factors = Factors::of(plain, arm)?;
-    // As plain storage would do with these requests, relative to how well the curve knows plain.
-    let of = |flow: &Flow| Some(curve.rate(flow.in_flight, flow.bytes)? / flow.per_request);
-    let predicted = of(arm)? * asked.plain_rate / of(plain)?;
+    // Relative to how well the curve knows plain storage.
+    let predicted = arm.on(curve)? * asked.plain_rate / plain.on(curve)?;
     let cause = match pieces(asked, disk) {
         Some(pieces) => pieces,
         None if more_bytes(asked, plain, arm)
@@ -344,7 +388,7 @@ fn at_the_disk(asked: &Asked, disk: &Disk<'_>, any: bool) -> Option<Bottleneck> 
             Cause::MoreRequests { per_request: arm.per_request, per_byte }
         }
         _ if !any => return None,
-        _ if asked.depth <= 1.0 => added(asked),
+        _ if asked.depth <= 1.0 => added(asked, asked.rate, asked.plain_rate),
         _ if asked.busiest_thread.is_some_and(|share| share > MUCH) => return None,
         _ => Cause::FewerInFlight { in_flight: arm.in_flight },
     };
@@ -393,12 +437,14 @@ mod tests {
         plain_rate: 0.0,
         alone: None,
         work_s: None,
+        waits_s: None,
         busiest_thread: None,
+        processors: None,
         cipher_s: None,
     };
 
     fn plain() -> Flow {
-        Flow { rate: 8.0 / SERVICE, in_flight: 32.0, per_request: 1.0, bytes: 4096.0 }
+        Flow { rate: 8.0 / SERVICE, in_flight: 32.0, per_request: 1.0, bytes: 4096.0, busy: 1.0 }
     }
 
     fn named(asked: Asked, plain: Flow, arm: Flow) -> Option<Cause> {
@@ -421,12 +467,28 @@ mod tests {
         let found = bottleneck(&Asked { work_s: Some(45e-6), ..one }, None).unwrap();
         assert!(matches!(found.cause, Cause::AddedTime { work_s: Some(_), .. }), "{found:?}");
         assert!((found.predicted.unwrap() - 10_066.0).abs() < 5.0, "{found:?}");
-        assert_eq!(bottleneck(&Asked { work_s: Some(15e-6), ..one }, None), None, "it waits, too");
+        let waits = Asked { work_s: Some(15e-6), ..one };
+        assert_eq!(bottleneck(&waits, None), None, "it waits, too");
+        let found = bottleneck(&Asked { waits_s: Some(30e-6), ..waits }, None).unwrap();
+        assert!((found.predicted.unwrap() - 10_066.0).abs() < 5.0, "{found:?}");
+    }
+
+    #[test]
+    fn what_is_no_faster_with_more_at_once_adds_to_each_where_plain_gains_as_little() {
+        let asked = Asked { depth: 8.0, rate: 590.0, plain_rate: 7_400.0, ..ASKED };
+        let asked = Asked { alone: Some((600.0, 5_900.0)), work_s: Some(1.4e-3), ..asked };
+        let found = bottleneck(&asked, None).unwrap();
+        let Cause::AddedTime { seconds, .. } = found.cause else { panic!("{found:?}") };
+        assert!((seconds - (1.0 / 590.0 - 1.0 / 5_900.0)).abs() < 1e-9);
+        assert!((found.predicted.unwrap() - 637.0).abs() < 1.0, "{found:?}");
+        let twice = Asked { rate: 1_200.0, ..asked };
+        assert_eq!(bottleneck(&twice, None), None, "more at once help it");
     }
 
     #[test]
     fn factors_multiply_to_the_loss() {
-        let arm = Flow { rate: 9_000.0, in_flight: 0.7, per_request: 1.5, bytes: 6_000.0 };
+        let arm =
+            Flow { rate: 9_000.0, in_flight: 0.7, per_request: 1.5, bytes: 6_000.0, busy: 0.7 };
         let f = Factors::of(&plain(), &arm).unwrap();
         let loss = (plain().rate / arm.rate).ln();
         assert!((f.in_flight + f.requests + f.residence - loss).abs() < 1e-12);
@@ -436,14 +498,14 @@ mod tests {
     #[test]
     fn one_at_a_time_is_named_with_what_plain_does_so() {
         // The disk has a request for half of the time.
-        let arm = Flow { rate: 0.5 / SERVICE, in_flight: 0.5, ..plain() };
+        let arm = Flow { rate: 0.5 / SERVICE, in_flight: 0.5, busy: 0.5, ..plain() };
         let cause = named(ASKED, plain(), arm);
         assert_eq!(cause, Some(Cause::FewerInFlight { in_flight: 0.5 }));
     }
 
     #[test]
     fn a_disk_that_is_slower_than_its_curve_explains_nothing() {
-        let arm = Flow { rate: 0.5 / SERVICE / 1.3, in_flight: 0.5, ..plain() };
+        let arm = Flow { rate: 0.5 / SERVICE / 1.3, in_flight: 0.5, busy: 0.5, ..plain() };
         assert_eq!(named(ASKED, plain(), arm), None);
     }
 
@@ -454,7 +516,7 @@ mod tests {
 
     #[test]
     fn a_full_core_is_named_before_what_follows_from_it() {
-        let arm = Flow { rate: 0.5 / SERVICE, in_flight: 0.5, ..plain() };
+        let arm = Flow { rate: 0.5 / SERVICE, in_flight: 0.5, busy: 0.5, ..plain() };
         let asked = Asked { busiest_thread: Some(0.97), ..ASKED };
         assert_eq!(named(asked, plain(), arm), Some(Cause::CoreFull { share: 0.97 }));
         // In the rest of the time it would do 12 % more, which is as near as it has to be; or 25 %.
@@ -462,6 +524,20 @@ mod tests {
         assert_eq!(found(0.89), Some(Cause::CoreFull { share: 0.89 }));
         assert_eq!(found(0.8), None, "the thread or the disk: that is not told by these figures");
         assert!(matches!(found(0.3), Some(Cause::FewerInFlight { .. })));
+        let asked = Asked { processors: Some(0.95), busiest_thread: Some(0.6), ..ASKED };
+        assert_eq!(named(asked, plain(), arm), Some(Cause::ProcessorsFull { share: 0.95 }));
+    }
+
+    #[test]
+    fn work_on_many_at_once_adds_to_each_where_the_disk_rests_meanwhile() {
+        let asked = Asked { rate: 55e3, plain_rate: 90e3, work_s: Some(8e-6), ..ASKED };
+        let Some(Cause::AddedTime { seconds, .. }) = bottleneck(&asked, None).map(|b| b.cause)
+        else {
+            panic!()
+        };
+        assert!((seconds - (1.0 / 55e3 - 1.0 / 90e3)).abs() < 1e-12);
+        let overlaps = Asked { rate: 80e3, ..asked };
+        assert_eq!(bottleneck(&overlaps, None), None);
     }
 
     #[test]
@@ -473,6 +549,7 @@ mod tests {
             in_flight: 8.0,
             per_request: 1.0,
             bytes: large.bytes,
+            busy: 1.0,
         };
         let piece = 131_072.0;
         let arm = Flow {
@@ -480,17 +557,23 @@ mod tests {
             in_flight: 1.0,
             per_request: 8.0,
             bytes: piece,
+            busy: 1.0,
         };
-        assert_eq!(named(large, plain, arm), Some(Cause::Pieces { bytes: piece, pieces: 8.0 }));
+        let pieces = Cause::Pieces { bytes: piece, pieces: 8.0, work_s: None };
+        assert_eq!(named(large, plain, arm), Some(pieces));
         // One after another, each with work of its own and more of it than the disk's time: not just added time.
         let alone = Asked { depth: 1.0, work_s: Some(8.0 * 200e-6), ..large };
         let plain_alone = Flow { rate: 1.0 / service(large.bytes), in_flight: 1.0, ..plain };
         let rate = 1.0 / (1.0 / plain_alone.rate + 8.0 * 220e-6);
-        let arm = Flow { rate, in_flight: 0.1, per_request: 8.0, bytes: piece };
+        let arm = Flow { rate, in_flight: 0.1, per_request: 8.0, bytes: piece, busy: 0.1 };
         assert_eq!(
             named(alone, plain_alone, arm),
-            Some(Cause::Pieces { bytes: piece, pieces: 8.0 })
+            Some(Cause::Pieces { bytes: piece, pieces: 8.0, work_s: alone.work_s })
         );
+        // At the disk together, which rests for half of the time: in flight are as many on average as one after another.
+        let rate = 0.5 * 4.0 / service(piece) / 8.0;
+        let arm = Flow { rate, in_flight: 2.0, per_request: 8.0, bytes: piece, busy: 0.5 };
+        assert_eq!(named(large, plain, arm), Some(pieces));
         // The disk's driver joins fewer of them: nobody cut anything.
         let arm = Flow { per_request: 1.3, bytes: large.bytes / 1.3, ..plain };
         let arm = Flow { rate: plain.rate / 1.05, in_flight: 7.6, ..arm };
@@ -508,7 +591,7 @@ mod tests {
         let plain = Flow { rate: 1.0 / SERVICE, in_flight: 1.0, ..plain() };
         let arm = |added: f64| {
             let rate = 1.0 / (SERVICE + added);
-            Flow { rate, in_flight: rate * SERVICE, ..plain }
+            Flow { rate, in_flight: rate * SERVICE, busy: rate * SERVICE, ..plain }
         };
         let Some(Cause::AddedTime { seconds, .. }) = named(alone, plain, arm(30e-6)) else {
             panic!()
@@ -520,7 +603,13 @@ mod tests {
 
     #[test]
     fn reads_from_a_cache_are_not_the_disks() {
-        let arm = Flow { rate: plain().rate / 2.0, per_request: 0.1, in_flight: 0.4, ..plain() };
+        let arm = Flow {
+            rate: plain().rate / 2.0,
+            per_request: 0.1,
+            in_flight: 0.4,
+            busy: 0.4,
+            ..plain()
+        };
         assert_eq!(named(ASKED, plain(), arm), Some(Cause::Cache { per_byte: 0.1 }));
     }
 }

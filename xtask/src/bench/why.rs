@@ -174,7 +174,7 @@ impl Named {
         match cause {
             // The same: told by the disk's counts, and by speeds where these are not known.
             Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => Self::Fewer,
-            Cause::CoreFull { .. } => Self::Full,
+            Cause::CoreFull { .. } | Cause::ProcessorsFull { .. } => Self::Full,
             Cause::Pieces { .. } => Self::Pieces,
             Cause::MoreRequests { .. } => Self::More,
             Cause::AddedTime { .. } => Self::Added,

@@ -12,6 +12,7 @@ mod seclusion;
 mod set_up;
 mod target;
 pub(crate) mod volumes;
+mod wake_up;
 mod why;
 
 use cryptbench_blockdev::IoMode;

@@ -1,4 +1,5 @@
-//! Measures, before the first trial, what costs are explained from: plain storage by depth and size, and ciphers in RAM.
+//! Measures, before the first trial, what costs are explained from: plain storage by depth and size, ciphers in RAM,
+//! and how long threads take to wake up.
 
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use cryptbench_load::{Amount, Direction, Job, Operation, Pattern, Work};
 use cryptbench_record::{self as record, CipherSpeed, CurvePoint, DiskCounts, Why};
 
 use super::Claimed;
+use super::wake_up::wake_up_s;
 use crate::decide::Plan;
 use crate::decide::arms::Arms;
 use crate::{Halt, RunError};
@@ -63,7 +65,8 @@ impl Claimed<'_> {
             return Ok(None);
         }
         let curve = self.curve(recorded)?;
-        Ok(curve.map(|curve| Why { curve, ciphers: ciphers(&recorded.arms, self.plan.tier) }))
+        let ciphers = ciphers(&recorded.arms, self.plan.tier);
+        Ok(curve.map(|curve| Why { curve, ciphers, wake_up_s: wake_up_s() }))
     }
 
     fn curve(&mut self, recorded: &record::Plan) -> Result<Option<Vec<CurvePoint>>, Halt> {
