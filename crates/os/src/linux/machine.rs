@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::thread::available_parallelism;
 
+use super::processor::{self, field};
 use crate::machine::Machine;
 
 /// CPU features that ciphers and hashes use, named as in /proc/cpuinfo.
@@ -36,8 +37,7 @@ pub(crate) fn describe() -> Machine {
     let uname = rustix::system::uname();
     let words = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
     Machine {
-        cpu_model: field(&cpuinfo, &["model name", "Processor", "CPU part"])
-            .unwrap_or_else(|| words(uname.machine())),
+        cpu_model: processor::name(&cpuinfo).unwrap_or_else(|| words(uname.machine())),
         cpus: available_parallelism().map_or(1, |n| n.get() as u32),
         cpu_features: features(&cpuinfo),
         memory_bytes: meminfo("MemTotal:").or_else(memory_bytes).unwrap_or(0),
@@ -68,13 +68,6 @@ pub(crate) fn possible_cpus() -> Option<u32> {
     let list = fs::read_to_string("/sys/devices/system/cpu/possible").ok()?;
     let last = list.trim().rsplit([',', '-']).next()?.parse::<u32>().ok()?;
     last.checked_add(1)
-}
-
-fn field(cpuinfo: &str, names: &[&str]) -> Option<String> {
-    names.iter().find_map(|name| {
-        let line = cpuinfo.lines().find(|l| l.split(':').next().map(str::trim) == Some(name))?;
-        line.split_once(':').map(|(_, value)| value.trim().to_owned())
-    })
 }
 
 fn features(cpuinfo: &str) -> Vec<String> {
@@ -171,7 +164,8 @@ fn virtualisation(cpuinfo: &str, in_container: bool) -> Option<String> {
         return Some(USER_MODE.to_owned());
     }
     let read = |p: &str| fs::read_to_string(p).ok().map(|s| s.trim().to_owned());
-    let guest = field(cpuinfo, &["flags"]).is_some_and(|f| f.split(' ').any(|f| f == "hypervisor"));
+    let guest = field(cpuinfo, &["flags"]).is_some_and(|f| f.split(' ').any(|f| f == "hypervisor"))
+        || emulated_board(&fs::read("/proc/device-tree/compatible").unwrap_or_default());
     let host = guest.then(|| {
         let name = read("/sys/hypervisor/type").or_else(|| read("/sys/class/dmi/id/sys_vendor"));
         match name {
@@ -184,6 +178,11 @@ fn virtualisation(cpuinfo: &str, in_container: bool) -> Option<String> {
         (true, None) => Some("container".to_owned()),
         (false, host) => host,
     }
+}
+
+/// Whether a device tree is that of QEMU's `virt` machine: processors other than x86 have no flag for a hypervisor.
+fn emulated_board(compatible: &[u8]) -> bool {
+    compatible.split(|byte| *byte == 0).any(|name| name == b"linux,dummy-virt")
 }
 
 #[cfg(test)]
@@ -200,6 +199,8 @@ mod tests {
         assert!(virtualisation(text, true).unwrap().starts_with("container in a virtual"));
         assert_eq!(virtualisation("flags : aes", true).as_deref(), Some("container"));
         assert_eq!(virtualisation("flags : aes", false), None);
+        assert!(emulated_board(b"linux,dummy-virt\0"));
+        assert!(!emulated_board(b"raspberrypi,4-model-b\0brcm,bcm2711\0") && !emulated_board(b""));
         let user_mode = "vendor_id\t: User Mode Linux\nmode\t: skas\n";
         assert_eq!(virtualisation(user_mode, true).as_deref(), Some(USER_MODE));
     }

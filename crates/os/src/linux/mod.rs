@@ -19,6 +19,7 @@ pub(crate) mod machine;
 pub(crate) mod net;
 mod power;
 pub(crate) mod process;
+mod processor;
 pub(crate) mod signals;
 pub(crate) mod storage;
 mod stream;
