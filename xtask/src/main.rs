@@ -11,7 +11,9 @@ mod devices;
 mod dist;
 mod docs;
 mod fuzz;
+mod generated;
 mod guest_kernel;
+mod machines;
 mod msrv;
 mod newcomer;
 mod package;
@@ -56,6 +58,8 @@ enum Command {
     /// Build what is distributed: the Debian package, a static binary; check that builds are
     /// reproducible
     Dist(dist::Options),
+    /// Boot emulated machines with a whole Debian, and run there what a user runs
+    Machines(machines::Options),
     /// Follow the README on a new Debian, and show how long each step takes
     Newcomer(newcomer::Options),
     /// Count what the program survives: kills, power cuts, damaged input, bad devices and more
@@ -95,6 +99,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Devices => devices::run(),
         Command::Docs => docs::run(),
         Command::Dist(options) => dist::run(&options),
+        Command::Machines(options) => machines::run(&options),
         Command::Newcomer(options) => newcomer::run(&options),
         Command::Prove(options) => prove::run(&options),
         Command::Readme(options) => readme::run(&options),

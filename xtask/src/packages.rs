@@ -3,6 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use anyhow::Context as _;
+
+use crate::tools::said;
+
 /// A program or library that a test needs, and its package.
 pub struct Need {
     /// A file that shows that it is installed.
@@ -102,6 +106,23 @@ fn is_there(need: &Need) -> bool {
         std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
     };
     file.exists() || (is_program && on_path())
+}
+
+/// The address from which apt here gets the packages of an archive with this label: `Debian`, `Debian-Security`.
+///
+/// # Errors
+/// There is no apt, or it knows none, as on a distribution other than Debian.
+pub fn mirror(label: &str) -> anyhow::Result<String> {
+    let filter = format!("Label: {label}");
+    let known = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", &filter];
+    let mut found = said("apt-get", &known)?;
+    if found.is_empty() {
+        // The labels are in its lists.
+        said("apt-get", &["-qq", "update"])?;
+        found = said("apt-get", &known)?;
+    }
+    let first = found.lines().next().map(|address| address.trim_end_matches('/').to_owned());
+    first.with_context(|| format!("apt here knows no mirror of {label}"))
 }
 
 /// Installs what is missing, and prints what could not be installed.

@@ -3,7 +3,7 @@
 //! The commands are the README's lines for that system: what fails there fails for a newcomer.
 
 mod readme;
-mod system;
+pub mod system;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,7 @@ type Steps = Vec<(String, f64)>;
 
 /// A system with the README's packages and the sources.
 fn prepared(system: &System, distribution: Distribution, readme: &str) -> anyhow::Result<Steps> {
-    system.unpack(distribution)?;
+    system.unpack(distribution, None)?;
     let sources = system.directory.join(HOME.trim_start_matches('/'));
     if sources.exists() {
         bail!("{} is not new: remove it, or name another --place", sources.display());

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 
-const MIRROR: &str = "http://deb.debian.org/debian";
+use crate::packages::mirror;
 
 /// Where the sources lie in the system, whoever builds them.
 pub const HOME: &str = "/srv/cryptbench";
@@ -110,20 +110,27 @@ pub struct System {
 }
 
 impl System {
-    /// Unpacks it, unless it is there already.
-    pub fn unpack(&self, distribution: Distribution) -> anyhow::Result<()> {
+    /// Unpacks it, unless it is there already; for Debian's `architecture`, if that is not this machine's.
+    pub fn unpack(
+        &self,
+        distribution: Distribution,
+        architecture: Option<&str>,
+    ) -> anyhow::Result<()> {
         let (system, release) = (&self.directory, distribution.release());
         if system.join("etc/debian_version").exists() {
             return Ok(());
         }
         fs::create_dir_all(system)?;
+        let mirror_of_debian = mirror("Debian")?;
         let mut debootstrap = Command::new("debootstrap");
-        debootstrap.args(["--variant=minbase", release]).arg(system).arg(MIRROR);
+        debootstrap.args(architecture.map(|name| format!("--arch={name}")));
+        debootstrap.args(["--variant=minbase", release]).arg(system).arg(&mirror_of_debian);
         said_well(debootstrap.stdout(Stdio::null()), "debootstrap")?;
         let sources = system.join("etc/apt/sources.list");
         // Sources of later fixes, as on an installed system.
         let fixes = format!(
-            "deb {MIRROR} {release}-updates main\ndeb {MIRROR}-security {release}-security main\n"
+            "deb {mirror_of_debian} {release}-updates main\ndeb {} {release}-security main\n",
+            mirror("Debian-Security")?
         );
         fs::write(&sources, fs::read_to_string(&sources)? + &fixes)?;
         fs::write(system.join("etc/apt/apt.conf.d/90yes"), "APT::Get::Assume-Yes \"true\";\n")?;

@@ -6,25 +6,19 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
 use super::rows::{ROWS, Row};
 use super::tally::{Counted, Tally};
+use crate::generated;
 
 const PAGE: &str = "docs/reliability.md";
-const BEGIN: &str = "<!-- generated: cargo xtask prove -->";
-const END: &str = "<!-- end of generated -->";
 
 /// Prints the table, and puts it in the page.
 pub fn write(tally: &Tally) -> anyhow::Result<()> {
     let text = text(tally);
     println!("{text}");
-    let page = fs::read_to_string(PAGE).context(PAGE)?;
-    let (Some(begin), Some(end)) = (page.find(BEGIN), page.find(END)) else {
-        bail!("{PAGE} lacks {BEGIN} or {END}");
-    };
-    let page = format!("{}{BEGIN}\n\n{text}\n{}", &page[..begin], &page[end..]);
-    fs::write(Path::new(PAGE), page).context(PAGE)
+    generated::replace(Path::new(PAGE), "cargo xtask prove", &text)
 }
 
 fn text(tally: &Tally) -> String {

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::generated::{BEGIN, END};
+
 const README: usize = 900;
 /// README and docs/start.md.
 const NEWCOMER: usize = 1_500;
@@ -25,10 +27,6 @@ const LATER: &[(&str, usize)] = &[
 
 /// The README's transcript is generated, but a newcomer reads it: 24 lines of 80 columns count as this.
 const TRANSCRIPT: usize = 200;
-
-/// What a command of this repository printed stands between these lines, and is not counted.
-const GENERATED: &str = "<!-- generated: ";
-const END: &str = "<!-- end of generated -->";
 
 /// Prints how many words there are, and reports what is too long.
 pub fn check(faults: &mut Vec<String>) -> anyhow::Result<()> {
@@ -86,7 +84,7 @@ fn words_of(page: &Path, faults: &mut Vec<String>) -> anyhow::Result<usize> {
 fn count(text: &str) -> (usize, bool) {
     let (mut words, mut generated, mut closed) = (0, false, true);
     for line in text.lines() {
-        if line.starts_with(GENERATED) {
+        if line.starts_with(BEGIN) {
             closed &= !generated;
             generated = true;
         } else if line == END {

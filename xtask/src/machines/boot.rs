@@ -1,0 +1,106 @@
+//! One boot: QEMU's command line, the job that the machine finds on a disk, and what it tells.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use super::image::Image;
+use super::rows::{Processor, Row};
+use crate::tools::said;
+
+/// Boots the machine, lets it run its steps with this program, and returns what it told until it powered off or `limit`.
+/// Its console is in `work`.
+///
+/// # Errors
+/// QEMU cannot be started; the operating system's error.
+pub fn run(
+    row: &Row,
+    image: &Image,
+    program: &Path,
+    work: &Path,
+    limit: Duration,
+) -> anyhow::Result<String> {
+    let root = work.join("root");
+    let of = image.0.join("root").display().to_string();
+    let copy = ["create", "-q", "-f", "qcow2", "-F", "raw", "-b", &of];
+    said("qemu-img", &[&copy[..], &[&root.display().to_string()]].concat())?;
+    let job = job(row, program, work)?;
+    let spare = work.join("spare");
+    File::create(&spare)?.set_len(1 << 30)?;
+    let mut qemu = Command::new("timeout");
+    qemu.arg("--foreground").arg(limit.as_secs().to_string());
+    let console = match row.processor {
+        Processor::X86 => {
+            qemu.arg(super::X86);
+            "ttyS0"
+        }
+        Processor::Arm => {
+            qemu.args([super::ARM, "-machine", "virt"]);
+            "ttyAMA0"
+        }
+    };
+    let drive = |name: &str, file: &Path, more: &str| {
+        format!("if=none,id={name},file={},{more}", file.display())
+    };
+    qemu.args(["-accel", "tcg,thread=multi", "-cpu", row.model])
+        .args(["-smp", &row.cpus.to_string(), "-m", &row.memory.to_string()])
+        .args(["-nodefaults", "-display", "none", "-no-reboot"])
+        .arg("-serial")
+        .arg(format!("file:{}", work.join("console").display()))
+        .arg("-kernel")
+        .arg(image.0.join("vmlinuz"))
+        .arg("-initrd")
+        .arg(image.0.join("initrd"))
+        .args(["-append", &format!("root=/dev/vda rw quiet console={console}")])
+        .args(["-drive", &drive("root", &root, "format=qcow2")])
+        .args(["-device", "virtio-blk-pci,drive=root"])
+        .args(["-drive", &drive("job", &job, "format=raw,read-only=on")])
+        .args(["-device", "virtio-blk-pci,drive=job,serial=job"])
+        .args(["-drive", &drive("spare", &spare, "format=raw,discard=unmap")])
+        .args(["-device", "virtio-blk-pci,drive=spare,serial=spare"])
+        .args(["-device", "virtio-rng-pci", "-device", "virtio-serial-pci"])
+        // Without input: at the end of that, the machine could write nothing more.
+        .args(["-chardev", "file,id=told,path=/dev/fd/1"])
+        .args(["-device", "virtserialport,chardev=told,name=job"]);
+    if let Some(disk) = &row.disk {
+        let file = work.join("disk");
+        let path = file.display().to_string();
+        said("mke2fs", &["-q", "-t", "ext4", "-L", "place", &path, "4G"])?;
+        qemu.args(["-drive", &drive("place", &file, &format!("format=raw,{}", disk.drive))]);
+        qemu.args(["-device", &format!("{},drive=place", disk.device)]);
+    }
+    let mut child = qemu.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("QEMU")?;
+    let told = BufReader::new(child.stdout.take().context("QEMU tells nothing")?);
+    let mut all = String::new();
+    for line in told.split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        let line = line.trim_end_matches('\r');
+        println!("    {line}");
+        all += line;
+        all.push('\n');
+    }
+    child.wait()?;
+    fs::write(work.join("told"), &all)?;
+    Ok(all)
+}
+
+/// An archive that is a disk of the machine: the script, its steps and the program.
+fn job(row: &Row, program: &Path, work: &Path) -> anyhow::Result<PathBuf> {
+    let files = work.join("job");
+    fs::create_dir_all(&files)?;
+    fs::write(files.join("script"), include_str!("guest.sh"))?;
+    fs::write(files.join("steps"), row.steps.join("\n") + "\n")?;
+    fs::copy(program, files.join("cryptbench")).with_context(|| program.display().to_string())?;
+    let archive = work.join("job.tar");
+    let place = archive.display().to_string();
+    said("tar", &["-C", &files.display().to_string(), "-cf", &place, "."])?;
+    // A disk consists of whole sectors.
+    let file = File::options().append(true).open(&archive)?;
+    file.set_len(file.metadata()?.len().next_multiple_of(1 << 20))?;
+    Ok(archive)
+}

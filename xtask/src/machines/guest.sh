@@ -1,0 +1,117 @@
+# What a user runs on a machine that has just been installed. Lines for `cargo xtask machines` begin with a byte that no
+# program prints. Beside this script: the program, and `steps`, the steps to run in turn.
+job=$PWD
+install cryptbench /usr/local/bin/cryptbench
+export HOME=/root LANG=C.UTF-8
+
+tell() { printf '\036%s\n' "$*"; }
+seconds() { cut -d' ' -f1 /proc/uptime; }
+
+place=/srv/place
+if [ -b /dev/disk/by-label/place ]; then
+    place=/srv/disk
+    mkdir -p $place
+    mount /dev/disk/by-label/place $place
+fi
+mkdir -p $place/ada
+chown ada: $place/ada
+
+# Everything that may be left behind, one thing a line.
+state() {
+    # The system itself goes on with its start.
+    cut -d' ' -f1-3 /proc/mounts | grep -v ' /run/credentials/' | sed 's/^/mount: /'
+    losetup --noheadings --list --output NAME,BACK-FILE | sed 's/^/loop device: /'
+    dmsetup ls 2>/dev/null | grep -v '^No devices' | sed 's/^/mapping: /'
+    # Where mounts go is kept for the next run, empty: /run/cryptbench, and a user's in /tmp.
+    ls -d $place/* $place/ada/* /tmp/* /var/tmp/* /run/cryptbench/* /tmp/cryptbench-*/run/* /dev/shm/* 2>/dev/null |
+        grep -v -e systemd-private -e '^/tmp/cryptbench-[0-9]*$' | sed 's/^/file: /'
+    find /root/.local/state /home/ada/.local/state -type f 2>/dev/null | sed 's/^/journal: /'
+    pgrep --full --list-full 'cryptbench|gocryptfs|cryfs|encfs|securefs|qemu' | cut -d' ' -f2- | sed 's/^/process: /'
+}
+
+# A step that hangs must not keep the next from being run.
+limited() { timeout --kill-after=30 600 "$@"; }
+as_root() { cd $place; limited sh -c "$1"; }
+as_user() { cd $place/ada; limited setpriv --reuid=ada --regid=ada --init-groups env HOME=/home/ada USER=ada sh -c "$1"; }
+
+# The system and the verdict of each cell that is not plain storage.
+cells() {
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["role"] == "encrypted" { print $at["system"], $at["verdict"] }'
+}
+
+# step NAME WHO COMMAND: runs it and tells what it said, how long it took, and what it left.
+step() {
+    state | sort >$job/before
+    dmesg | wc -l >$job/heard
+    began=$(seconds)
+    ($2 "$3") >$job/out 2>$job/err </dev/null
+    code=$?
+    ended=$(seconds)
+    tell "step $1 $code $began $ended"
+    cat $job/out
+    tell err
+    cat $job/err
+    case $1 in
+    root | user | existing | all)
+        tell cells
+        ($2 'cryptbench report last --format csv --table cells' 2>/dev/null) | cells
+        ;;
+    esac
+    tell left
+    sleep 1
+    state | sort | comm -13 $job/before -
+    tell kernel
+    dmesg | tail -n +$(($(cat $job/heard) + 1)) >$job/said
+    dmesg --level=emerg,alert,crit,err,warn | grep -Fxf - $job/said
+    tell end
+}
+
+doctor() { step doctor as_root 'cryptbench doctor'; }
+root() { step root as_root 'cryptbench run'; }
+user() { step user as_user 'cryptbench run'; }
+all() { step all as_root 'cryptbench run --systems all --budget 4m'; }
+
+# The encryption that is in use: an open LUKS2 volume with a file system on it.
+existing() {
+    spare=/dev/disk/by-id/virtio-spare
+    printf secret >$job/key
+    cryptsetup luksFormat --batch-mode --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 $spare $job/key
+    cryptsetup open --key-file $job/key $spare in-use
+    mkfs.ext4 -q /dev/mapper/in-use
+    mkdir -p /srv/in-use
+    mount /dev/mapper/in-use /srv/in-use
+    head -c 300M /dev/urandom >/srv/in-use/data
+    sync
+    step existing as_root 'cryptbench run --existing --budget 90s'
+    umount /srv/in-use
+    cryptsetup close in-use
+}
+
+# Our own volume, mounted, written, read back after it was mounted again, and unmounted.
+volume() {
+    step volume as_root 'set -e
+        printf secret >key
+        head -c 5M /dev/urandom >data
+        mkdir at
+        cryptbench volume create --format luks2 --size 64M --mkfs ext4 --passphrase-file key --unlock-time 200ms volume
+        cryptbench volume mount --passphrase-file key volume at
+        cp data at/
+        cryptbench volume umount at
+        cryptbench volume mount --passphrase-file key volume at
+        cmp data at/data
+        cryptbench volume umount at
+        rm key volume data
+        rmdir at'
+}
+
+# Killed while it sets up and while it measures; then what is left is removed.
+killed() {
+    step killed as_root 'for seconds in 3 12 30; do
+            timeout --signal=KILL $seconds cryptbench run >/dev/null 2>&1
+            cryptbench cleanup || exit
+        done'
+}
+
+. $job/steps
+tell "done"

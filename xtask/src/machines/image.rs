@@ -1,0 +1,180 @@
+//! A root file system for machines: made once for each distribution and processor, and kept below the target directory.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::Context as _;
+
+use super::rows::{Processor, Row};
+use crate::newcomer::system::{Furniture, System};
+use crate::packages::{self, Need};
+use crate::tools::said;
+
+/// What the machines have: the distribution's kernel, and the encryption that it packages.
+const PACKAGES: &str = "systemd-sysv udev dbus kmod zstd e2fsprogs dmsetup procps cryptsetup-bin fuse3 gocryptfs encfs cryfs";
+
+/// Runs what is on the disk `job`, tells it through the port of that name, and powers off.
+const UNIT: &str = "[Unit]
+After=multi-user.target
+[Service]
+Type=oneshot
+WorkingDirectory=/srv/job
+ExecStartPre=/bin/tar -xf /dev/disk/by-id/virtio-job
+ExecStart=/bin/sh -c 'exec sh ./script >/dev/virtio-ports/job 2>&1'
+ExecStopPost=/bin/systemctl poweroff
+[Install]
+WantedBy=multi-user.target
+";
+
+/// Room for what the run writes.
+const SIZE: &str = "10G";
+
+const NEEDS: &[Need] = &[
+    Need { file: "/usr/sbin/debootstrap", package: "debootstrap", reason: "a new Debian" },
+    Need { file: "/usr/bin/unshare", package: "util-linux", reason: "mounts of its own" },
+    Need { file: "/usr/sbin/mke2fs", package: "e2fsprogs", reason: "its file system" },
+    Need { file: "/usr/bin/qemu-img", package: "qemu-utils", reason: "copies of its disk" },
+];
+
+const FOR_X86: &[Need] =
+    &[Need { file: super::X86, package: "qemu-system-x86", reason: "the machine" }];
+
+const FOR_ARM: &[Need] = &[
+    Need { file: super::ARM, package: "qemu-system-arm", reason: "the machine" },
+    Need { file: BINFMT, package: "qemu-user-static", reason: "packages for ARM set up here" },
+];
+
+/// How this machine's kernel starts programs for ARM, as Debian's package has it.
+const BINFMT: &str = "/usr/lib/binfmt.d/qemu-aarch64.conf";
+const BINFMT_FILES: &str = "/proc/sys/fs/binfmt_misc";
+
+/// A directory with `root`, `vmlinuz` and `initrd`.
+pub struct Image(pub PathBuf);
+
+/// The image of a row, made if it is not there; or why it cannot be.
+///
+/// # Errors
+/// A package of it cannot be installed; the operating system's error.
+pub fn of(row: &Row) -> anyhow::Result<Result<Image, String>> {
+    let needs = match row.processor {
+        Processor::X86 => FOR_X86,
+        Processor::Arm => FOR_ARM,
+    };
+    for needs in [NEEDS, needs] {
+        if let Some(missing) = packages::ensure(needs).into_iter().next() {
+            return Ok(Err(missing));
+        }
+    }
+    let architecture = row.processor.debian();
+    let name = format!("{}-{architecture}", row.system.name().replace(' ', "-").to_lowercase());
+    let place = std::path::absolute(Path::new("target/machines").join(name))?;
+    let recipe = format!("{PACKAGES}\n{UNIT}{SIZE}\n");
+    if fs::read_to_string(place.join("recipe")).is_ok_and(|made| made == recipe) {
+        return Ok(Ok(Image(place)));
+    }
+    if !rustix::process::geteuid().is_root() {
+        return Ok(Err("only root can make a root file system".to_owned()));
+    }
+    let _ = fs::remove_dir_all(&place);
+    fs::create_dir_all(&place)?;
+    let began = Instant::now();
+    let foreign = match row.processor {
+        Processor::X86 => None,
+        Processor::Arm => match Foreign::start() {
+            Ok(foreign) => Some(foreign),
+            Err(why) => return Ok(Err(format!("programs for ARM cannot be started: {why:#}"))),
+        },
+    };
+    let system = System { directory: place.join("system"), shares: false };
+    if let Err(why) = system.unpack(row.system, Some(architecture)) {
+        return Ok(Err(format!("no root file system: {why:#}")));
+    }
+    furnish(&system, architecture)?;
+    drop(foreign);
+    pack(&system.directory, &place)?;
+    fs::remove_dir_all(&system.directory)?;
+    fs::write(place.join("recipe"), recipe)?;
+    println!("{}: made in {:.0} s", place.display(), began.elapsed().as_secs_f64());
+    Ok(Ok(Image(place)))
+}
+
+impl Processor {
+    /// Debian's name.
+    const fn debian(self) -> &'static str {
+        match self {
+            Self::X86 => "amd64",
+            Self::Arm => "arm64",
+        }
+    }
+}
+
+/// Installs what a machine has, and sets it up to do its job.
+fn furnish(system: &System, architecture: &str) -> anyhow::Result<()> {
+    let file = |name: &str| system.directory.join(name);
+    // What is lost in a power cut is made again.
+    fs::write(file("etc/dpkg/dpkg.cfg.d/quick"), "force-unsafe-io\n")?;
+    fs::write(file("etc/hostname"), "machine\n")?;
+    fs::write(file("etc/fstab"), "/dev/disk/by-label/system / ext4 errors=remount-ro 0 1\n")?;
+    let install = format!(
+        "apt-get -q install --no-install-recommends {PACKAGES}
+        apt-get -q install --no-install-recommends initramfs-tools linux-image-{architecture}
+        useradd --create-home --shell /bin/bash --uid 1000 ada
+        apt-get clean; mkdir /srv/job"
+    );
+    system.enter(Furniture::Bare, &install)?;
+    fs::write(file("etc/systemd/system/job.service"), UNIT)?;
+    system.enter(Furniture::Bare, "systemctl enable job.service; systemctl mask apt-daily.timer apt-daily-upgrade.timer e2scrub_all.timer fstrim.timer dpkg-db-backup.timer man-db.timer")?;
+    Ok(())
+}
+
+/// Makes the disk of a directory, and puts its kernel beside it.
+fn pack(system: &Path, place: &Path) -> anyhow::Result<()> {
+    for (name, to) in [("vmlinuz", "vmlinuz"), ("initrd.img", "initrd")] {
+        let newest = fs::canonicalize(system.join(name));
+        let newest = newest.with_context(|| format!("the system has no {name}"))?;
+        fs::copy(newest, place.join(to))?;
+    }
+    let (system, root) = (system.display().to_string(), place.join("root"));
+    said(
+        "mke2fs",
+        &["-q", "-t", "ext4", "-L", "system", "-d", &system, &root.display().to_string(), SIZE],
+    )?;
+    // What belongs to root is readable by all, so that a user can boot it.
+    fs::set_permissions(root, fs::Permissions::from_mode(0o644))?;
+    Ok(())
+}
+
+/// Lets this machine's kernel start programs for ARM, until it is dropped.
+struct Foreign {
+    has_registered: bool,
+    has_mounted: bool,
+}
+
+impl Foreign {
+    fn start() -> anyhow::Result<Self> {
+        let mut made = Self { has_registered: false, has_mounted: false };
+        if !Path::new(BINFMT_FILES).join("register").exists() {
+            said("mount", &["-t", "binfmt_misc", "binfmt_misc", BINFMT_FILES])?;
+            made.has_mounted = true;
+        }
+        if !Path::new(BINFMT_FILES).join("qemu-aarch64").exists() {
+            let how = fs::read_to_string(BINFMT)?;
+            fs::write(Path::new(BINFMT_FILES).join("register"), how.trim_end())?;
+            made.has_registered = true;
+        }
+        Ok(made)
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        if self.has_registered {
+            let _ = fs::write(Path::new(BINFMT_FILES).join("qemu-aarch64"), "-1");
+        }
+        if self.has_mounted {
+            let _ = said("umount", &[BINFMT_FILES]);
+        }
+    }
+}

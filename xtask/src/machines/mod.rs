@@ -1,0 +1,192 @@
+//! `cargo xtask machines`: boots emulated machines with a whole Debian, and runs there what a user runs.
+//!
+//! A machine fails if a run measures no system, a step fails, or something is left behind. QEMU emulates each instruction, so
+//! the machines are as slow as old ones, and their figures say nothing about hardware.
+
+mod boot;
+mod image;
+mod rows;
+mod told;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+
+use self::rows::{Processor, ROWS, Row};
+use crate::cross::STATIC;
+use crate::tools::said;
+use crate::{arm, generated};
+
+/// The emulators.
+const X86: &str = "/usr/bin/qemu-system-x86_64";
+const ARM: &str = "/usr/bin/qemu-system-aarch64";
+
+/// How long a step may take; all of them together, and the boot, that often.
+const STEP: Duration = Duration::from_secs(360);
+
+/// Where results are kept, a file for each machine.
+const RESULTS: &str = "target/machines/results";
+const PAGE: &str = "docs/validated.md";
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only the machines of these names
+    #[arg(long, value_name = "NAME")]
+    row: Vec<String>,
+    /// Take this program to x86 machines instead of building one
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Take this program to ARM machines instead of building one
+    #[arg(long, value_name = "FILE")]
+    arm_program: Option<PathBuf>,
+    /// Only write the table of the last results into docs/validated.md
+    #[arg(long)]
+    page: bool,
+}
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    if options.page {
+        return generated::replace(Path::new(PAGE), "cargo xtask machines", &table()?);
+    }
+    let wanted = |name: &str| options.row.is_empty() || options.row.iter().any(|row| row == name);
+    if let Some(unknown) = options.row.iter().find(|name| ROWS.iter().all(|row| row.name != **name))
+    {
+        let names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+        bail!("there is no machine {unknown}: --row takes {}", names.join(", "));
+    }
+    fs::create_dir_all(RESULTS)?;
+    let (mut faults, mut skipped) = (Vec::new(), Vec::new());
+    for row in ROWS.iter().filter(|row| wanted(row.name)) {
+        let result = match measured(row, options)? {
+            Ok(result) => result,
+            Err(why) => {
+                skipped.push(format!("SKIPPED: {}: {why}", row.name));
+                continue;
+            }
+        };
+        faults.extend(result.faults.iter().map(|fault| format!("{}: {fault}", row.name)));
+        let of = format!("{}\n{}", occasion(row, options)?, result.lines);
+        fs::write(Path::new(RESULTS).join(row.name), of)?;
+    }
+    skipped.iter().for_each(|why| println!("{why}"));
+    println!("\n{}", table()?);
+    match faults.is_empty() {
+        true => Ok(()),
+        false => bail!("machines fail:\n  {}", faults.join("\n  ")),
+    }
+}
+
+/// What came of a machine.
+struct Outcome {
+    /// Its lines of the table.
+    lines: String,
+    faults: Vec<String>,
+}
+
+/// Boots a machine and judges what it told; or why it cannot be booted.
+fn measured(row: &Row, options: &Options) -> anyhow::Result<Result<Outcome, String>> {
+    println!("\n{}: {}", row.name, row.what);
+    let program = match (row.processor, &options.program, &options.arm_program) {
+        (Processor::X86, Some(program), _) | (Processor::Arm, _, Some(program)) => program.clone(),
+        (Processor::X86, ..) if cfg!(target_arch = "x86_64") => built_for_x86()?,
+        (Processor::X86, ..) => {
+            return Ok(Err("this machine builds no program for x86".to_owned()));
+        }
+        (Processor::Arm, ..) => match arm::missing()? {
+            Some(why) => return Ok(Err(why)),
+            None => built_for_arm()?,
+        },
+    };
+    let image = match image::of(row)? {
+        Ok(image) => image,
+        Err(why) => return Ok(Err(why)),
+    };
+    let work = Path::new("target/machines").join("work").join(row.name);
+    let _ = fs::remove_dir_all(&work);
+    fs::create_dir_all(&work)?;
+    let work = std::path::absolute(work)?;
+    let limit = STEP * (row.steps.len() as u32 + 1);
+    let told = boot::run(row, &image, &program, &work, limit)?;
+    let (steps, is_done) = told::steps(&told);
+    let mut outcome = Outcome { lines: String::new(), faults: Vec::new() };
+    for step in &steps {
+        outcome.lines += &format!("| {} | {} |\n", row.what, step.line());
+        outcome.faults.extend(step.faults().iter().map(|fault| format!("{}: {fault}", step.name)));
+    }
+    if !is_done {
+        let console = work.join("console");
+        outcome.faults.push(format!("it did not come to its end: see {}", console.display()));
+    }
+    // The copies of the disks are large.
+    for disk in ["root", "disk", "spare", "job.tar"] {
+        let _ = fs::remove_file(work.join(disk));
+    }
+    Ok(Ok(outcome))
+}
+
+/// A program that needs no library of the machine.
+fn built_for_x86() -> anyhow::Result<PathBuf> {
+    const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+    let target = std::path::absolute("target/machines/build")?;
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--release", "--locked", "--quiet", "--package", "cryptbench"]);
+    // With a target of their own, flags are not for programs that run while it is built.
+    cargo.args(["--target", TRIPLE]).env("RUSTFLAGS", STATIC).env("CARGO_TARGET_DIR", &target);
+    built(cargo, &target.join(TRIPLE))
+}
+
+fn built_for_arm() -> anyhow::Result<PathBuf> {
+    let mut cargo = arm::build("build", arm::QEMU);
+    cargo.args(["--release", "--quiet", "--package", "cryptbench"]);
+    built(cargo, &std::path::absolute("target/cross/aarch64-unknown-linux-gnu")?)
+}
+
+fn built(mut cargo: Command, target: &Path) -> anyhow::Result<PathBuf> {
+    if !cargo.status().context("cannot start cargo")?.success() {
+        bail!("the program does not build");
+    }
+    Ok(target.join("release/cryptbench"))
+}
+
+/// The program and the day.
+fn occasion(row: &Row, options: &Options) -> anyhow::Result<String> {
+    let given = match row.processor {
+        Processor::X86 => &options.program,
+        Processor::Arm => &options.arm_program,
+    };
+    let program = match given {
+        Some(_) => "a program that was given".to_owned(),
+        None => format!("commit {}", said("git", &["rev-parse", "--short", "HEAD"])?),
+    };
+    Ok(format!("{program}, {}", jiff::Zoned::now().date()))
+}
+
+/// The last result of each machine.
+fn table() -> anyhow::Result<String> {
+    let (mut lines, mut occasions) = (String::new(), BTreeSet::new());
+    for row in ROWS {
+        match fs::read_to_string(Path::new(RESULTS).join(row.name)) {
+            Ok(result) => {
+                let (occasion, of) = result.split_once('\n').unwrap_or_default();
+                occasions.insert(occasion.to_owned());
+                lines += of;
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    let version = said(X86, &["--version"]).unwrap_or_default();
+    Ok(format!(
+        "{}. {}, which emulates each processor, on {}.\n\n\
+         | machine | step | seconds | systems | cells decided | lines | left | result | the kernel's warnings |\n\
+         |---|---|---|---|---|---|---|---|---|\n{}",
+        occasions.into_iter().collect::<Vec<_>>().join("; "),
+        version.lines().next().unwrap_or_default(),
+        crate::bench::machine(),
+        lines.trim_end(),
+    ))
+}
