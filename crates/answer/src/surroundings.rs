@@ -94,7 +94,10 @@ pub fn meta(record: &Record) -> String {
     let disk = match (&target.emulated, &target.device) {
         (Some(emulated), _) => format!("EMULATED {}", emulated.model),
         (None, Some(device)) => {
-            format!("{}, {}, {}", device.name, decimal_bytes(device.size_bytes), target.filesystem)
+            // A device that is measured as it is has no file system.
+            let size = decimal_bytes(device.size_bytes);
+            let words = [&device.name, &size, &target.filesystem].map(String::as_str);
+            words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
         }
         (None, None) => target.directory.clone(),
     };
