@@ -29,6 +29,9 @@ const BUDGETS: [(f64, &str); 12] = [
     (12.0 * LONGEST_S, "12h"),
 ];
 
+/// Share of a budget that is left for trials on a slow disk.
+const MEASURING: f64 = 0.6;
+
 /// More systems than this are not named in a command.
 const MOST_SYSTEMS: usize = 4;
 
@@ -54,6 +57,26 @@ pub(crate) fn options(record: &Record, needs: &[Need]) -> Option<String> {
         false => String::new(),
     };
     Some(format!("--budget {words}{pairs}"))
+}
+
+/// The option with the budget that has time for every workload that this one had none for; or, where it had time for none,
+/// for the first of them. Nothing where nothing is missing, or a day is not enough.
+#[must_use]
+pub fn budget_for_all(record: &Record) -> Option<String> {
+    let needs = record.stops.iter().filter_map(|stop| stop.needs_s);
+    let needed = match record.stops.iter().all(|stop| stop.pairs == 0) {
+        true => needs.reduce(f64::min)?,
+        false => Some(needs.sum::<f64>()).filter(|sum| *sum > 0.0)?,
+    };
+    // Setting up takes its share of a longer budget as well.
+    let wanted = (record.elapsed_s + needed).max(needed / MEASURING);
+    budget_of(wanted.max(record.plan.budget_s * 1.01))
+}
+
+/// The option with a budget of at least so many seconds.
+pub(crate) fn budget_of(seconds: f64) -> Option<String> {
+    let (_, words) = BUDGETS.iter().find(|(budget, _)| *budget >= seconds)?;
+    Some(format!("--budget {words}"))
 }
 
 /// A command that somebody can type.

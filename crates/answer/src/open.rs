@@ -8,7 +8,7 @@ use cryptbench_stats::paired::FEWEST_PAIRS;
 
 use crate::answer::{Open, View};
 use crate::avoid::is_avoided;
-use crate::command::{Command, command, options};
+use crate::command::{Command, budget_for_all, budget_of, command, options};
 use crate::kinds::kinds;
 use crate::names::{capitalised, of_system};
 use crate::quantity::{duration, fraction, thousands};
@@ -27,6 +27,7 @@ pub(crate) fn open(view: &View<'_, '_>) -> Vec<Open> {
     found.extend(no_system(view));
     found.extend(settled(view, &undecided));
     found.extend(only_read(view));
+    found.extend(without_time(view));
     found.extend(left_out(view));
     found.extend(cached(view));
     found.extend(too_few(view));
@@ -80,10 +81,24 @@ fn interrupted(view: &View<'_, '_>) -> Option<Open> {
 }
 
 fn no_system(view: &View<'_, '_>) -> Option<Open> {
-    let paired = view.lookup.record.target.paired.is_some();
-    (view.cast.choices.is_empty() && !paired).then(|| Open {
-        text: "No system was measured. To see what can run here:".to_owned(),
-        command: Some(Command::new("cryptbench systems")),
+    let record = view.lookup.record;
+    if !view.cast.choices.is_empty() || record.target.paired.is_some() {
+        return None;
+    }
+    // The first is the one that needs least, or that is preferred.
+    let Some(enough_s) = record.plan.left_out.iter().find_map(|out| out.enough_s) else {
+        return Some(Open {
+            text: "No system was measured. To see what can run here:".to_owned(),
+            command: Some(Command::new("cryptbench systems")),
+        });
+    };
+    let no_time = "No system was measured: there was no time to set one up";
+    let option = budget_of(enough_s)?;
+    Some(match command(record, &[], &option) {
+        Some(command) => {
+            Open { text: format!("{no_time}. To measure one:"), command: Some(command) }
+        }
+        None => Open::new(format!("{no_time}; {option} would do.")),
     })
 }
 
@@ -106,7 +121,30 @@ fn left_out(view: &View<'_, '_>) -> Vec<Open> {
         let reason = out.reason.split(" (").next().unwrap_or(&out.reason);
         Open::new(format!("{}, not measured: {reason}.", of_system(&out.system)))
     };
-    view.lookup.record.plan.left_out.iter().take(MOST_NAMED).map(one).collect()
+    // What a longer run measures comes before what this machine lacks.
+    let (late, lacking): (Vec<_>, Vec<_>) =
+        view.lookup.record.plan.left_out.iter().partition(|out| out.enough_s.is_some());
+    late.into_iter().chain(lacking).take(MOST_NAMED).map(one).collect()
+}
+
+/// The workloads that the budget had no time for, and the budget that has it.
+fn without_time(view: &View<'_, '_>) -> Option<Open> {
+    let record = view.lookup.record;
+    let option = budget_for_all(record)?;
+    let is_out = |w: &&Workload| {
+        record.stops.iter().any(|stop| stop.workload == w.id && stop.needs_s.is_some())
+    };
+    let names = view.lookup.workloads().iter().filter(is_out).map(|w| view.names.workload(w));
+    let out: Vec<String> = names.map(lower).collect();
+    let out: Vec<&str> = out.iter().map(String::as_str).collect();
+    let text = match any_pair(view) {
+        false => "No workload was measured: there was no time for its fewest repeats".to_owned(),
+        true => format!("Not measured, for lack of time: {}", list(&out, MOST_NAMED)),
+    };
+    Some(match command(record, &[], &option) {
+        Some(command) => Open { text: format!("{text}. More time:"), command: Some(command) },
+        None => Open::new(format!("{text}; {option} would do.")),
+    })
 }
 
 /// Systems that a cache answered where the disk answered plain.
@@ -140,6 +178,11 @@ fn cached(view: &View<'_, '_>) -> Vec<Open> {
     ))]
 }
 
+/// Whether any workload has a repeat.
+fn any_pair(view: &View<'_, '_>) -> bool {
+    view.lookup.record.stops.iter().any(|stop| stop.pairs > 0)
+}
+
 /// Systems without enough repeats for any figure.
 fn too_few(view: &View<'_, '_>) -> Option<Open> {
     let without = |arm: &&&Arm| {
@@ -150,7 +193,8 @@ fn too_few(view: &View<'_, '_>) -> Option<Open> {
     };
     let arms: Vec<&Arm> = view.cast.spoken().iter().filter(without).copied().collect();
     let names: Vec<&str> = arms.iter().map(|arm| view.names.arm(arm)).collect();
-    if names.is_empty() {
+    // What the budget had no time for is told with the budget that has it.
+    if names.is_empty() || budget_for_all(view.lookup.record).is_some() && !any_pair(view) {
         return None;
     }
     let cells = arms

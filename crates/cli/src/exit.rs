@@ -147,6 +147,7 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
             RunError::Plaintext { .. } | RunError::NotRandom { .. } => PLAINTEXT,
             RunError::Profile(_) => INPUT,
             RunError::LeftOver => LEFT_OVER,
+            RunError::NoTime { .. } => UNMEASURED,
             RunError::Volume(error) => volume(error),
         });
     }

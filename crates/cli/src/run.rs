@@ -7,6 +7,7 @@ mod options_page;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use cryptbench_answer::command::budget_for_all;
 use cryptbench_answer::{Labelled, Report};
 use cryptbench_catalog::BUILTIN;
 use cryptbench_devices::Model;
@@ -134,9 +135,10 @@ pub fn measure_into(
         None if nothing_compared(&record) => {
             let arms = record.plan.arms.len();
             let budget = record.plan.budget_s;
+            let more = budget_for_all(&record).unwrap_or_else(|| "a larger --budget".to_owned());
             message(&format!(
-                "nothing was compared: {budget:.0} s ended before the first pair of trials of {arms} arms; \
-                 give more with --budget, or name fewer systems"
+                "nothing was compared: {budget:.0} s are not enough for a pair of trials of {arms} arms here; {more} would \
+                 do, or fewer systems"
             ));
             Some(exit::UNMEASURED)
         }

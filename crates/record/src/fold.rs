@@ -55,6 +55,7 @@ impl Fold {
             workload: w.id.clone(),
             reason: StopReason::Interrupted,
             pairs: *pairs,
+            needs_s: None,
         };
         if record.stops.is_empty() || !ended {
             record.stops = record.plan.workloads.iter().zip(&pairs).map(interrupted).collect();

@@ -140,7 +140,7 @@ pub struct Plan {
 }
 
 /// A system that is missing from the set that the program chose.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// Name in the registry, such as `dm-crypt`.
@@ -149,6 +149,9 @@ pub struct LeftOut {
     pub reason: String,
     /// What to do to have it measured.
     pub remedy: String,
+    /// A budget in seconds that has time for it, if it was left out for lack of time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enough_s: Option<f64>,
 }
 
 /// The set of `--builtin-only`, which was the default set of earlier versions.
@@ -671,4 +674,7 @@ pub struct WorkloadStop {
     pub reason: StopReason,
     /// Number of complete blocks (pairs per arm).
     pub pairs: u32,
+    /// Seconds that the fewest repeats would have taken of which there are none, as the budget had no time for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_s: Option<f64>,
 }

@@ -87,6 +87,18 @@ pub enum RunError {
         "the run could not take down everything that it set up (see the notes); try cryptbench cleanup"
     )]
     LeftOver,
+    /// The budget has no time for any figure on this machine.
+    #[error(
+        "nothing was compared: {budget_s:.0} s are not enough here, as {what}; {enough} would do"
+    )]
+    NoTime {
+        /// The budget in seconds.
+        budget_s: f64,
+        /// What takes too long.
+        what: String,
+        /// The option with a budget that is enough.
+        enough: String,
+    },
     /// A profile could not be read.
     #[error(transparent)]
     Profile(#[from] cryptbench_load::ProfileError),

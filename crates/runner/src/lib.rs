@@ -16,6 +16,7 @@ mod refusal;
 mod request;
 mod resumed;
 mod run;
+mod time;
 mod verify;
 
 pub use cryptbench_load::EngineChoice;

@@ -1,6 +1,7 @@
 //! A run, from the request to the record: look, decide, claim, prepare, measure, verify, finish.
 
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use cryptbench_record::{Record, Sink};
 
@@ -8,6 +9,7 @@ use crate::decide::decide;
 use crate::look::look;
 use crate::prepare::Claimed;
 use crate::recorder::Recorder;
+use crate::time::RunTime;
 use crate::{Request, RunError};
 
 /// Runs `request`. `stop` ends the run within a second.
@@ -23,13 +25,17 @@ pub fn run(
     stop: &AtomicBool,
     sink: &mut dyn Sink,
 ) -> Result<(Record, Option<RunError>), RunError> {
-    let facts = look(request);
-    let plan = decide(request, &facts)?;
-    let claimed = Claimed::claim(&plan, stop)?;
-    let mut recorder = Recorder::begin(&plan, &claimed, program_version, sink)?;
-    let prepared = claimed.prepare(&mut recorder);
-    let measured = prepared.measure(&mut recorder);
-    let verified = measured.verify(&mut recorder);
-    let finished = verified.finish(&mut recorder);
-    recorder.end(finished)
+    let time = RunTime::begin(stop);
+    thread::scope(|scope| {
+        let _watched = time.watch(scope);
+        let facts = look(request);
+        let plan = decide(request, &facts)?;
+        let claimed = Claimed::claim(&plan, &time)?;
+        let mut recorder = Recorder::begin(&plan, &claimed, program_version, sink)?;
+        let prepared = claimed.prepare(&mut recorder);
+        let measured = prepared.measure(&mut recorder);
+        let verified = measured.verify(&mut recorder);
+        let finished = verified.finish(&mut recorder);
+        recorder.end(finished)
+    })
 }

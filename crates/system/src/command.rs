@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,6 +21,9 @@ use crate::provision::process;
 
 /// Beyond this limit a program hangs. Creating a file system on a large slow disk takes minutes.
 const LIMIT: Duration = Duration::from_secs(900);
+
+/// How often it is seen whether a program is to end early.
+const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// Bytes of output that are kept, from its end.
 const KEPT: usize = 64 << 10;
@@ -77,13 +81,27 @@ impl Invocation {
     /// # Errors
     /// [`SystemError::Program`] if it is missing, fails, or takes longer than `limit`.
     pub(crate) fn run(&self, machine: &Machine, limit: Duration) -> Result<String, SystemError> {
-        self.run_printing(machine, limit).map(|(out, _)| out)
+        self.run_printing(machine, limit, &AtomicBool::new(false)).map(|(out, _)| out)
+    }
+
+    /// Like [`run`](Self::run), and killed once `stop` is set.
+    ///
+    /// # Errors
+    /// Those of `run`, and [`SystemError::Stopped`].
+    pub(crate) fn run_until(
+        &self,
+        stop: &AtomicBool,
+        machine: &Machine,
+        limit: Duration,
+    ) -> Result<String, SystemError> {
+        self.run_printing(machine, limit, stop).map(|(out, _)| out)
     }
 
     fn run_printing(
         &self,
         machine: &Machine,
         limit: Duration,
+        stop: &AtomicBool,
     ) -> Result<(String, String), SystemError> {
         let failed = |reason: String| SystemError::Program { program: self.program, reason };
         let pipe = || io::pipe().map_err(|e| failed(e.to_string()));
@@ -93,7 +111,7 @@ impl Invocation {
         let (out, err) = (Tail::of(out), Tail::of(err));
         let limit = machine.limit(self.program, limit);
         let begun = Instant::now();
-        let status = process::wait_within(&mut child, limit).map_err(|e| failed(e.to_string()))?;
+        let status = waited(&mut child, limit, stop).map_err(|e| failed(e.to_string()))?;
         if let Some(status) = status {
             info!("{} ended after {:.3} s: {status}", self.program, begun.elapsed().as_secs_f64());
         }
@@ -102,7 +120,10 @@ impl Invocation {
             Some(status) => Err(failed(why(&err.text(), status))),
             None => {
                 process::kill_group(&mut child);
-                Err(failed(format!("it did not end within {} s", limit.as_secs())))
+                match stop.load(Ordering::Relaxed) {
+                    true => Err(SystemError::Stopped),
+                    false => Err(failed(format!("it did not end within {} s", limit.as_secs()))),
+                }
             }
         }
     }
@@ -114,7 +135,7 @@ impl Invocation {
         machine: &Machine,
         limit: Duration,
     ) -> Result<String, SystemError> {
-        self.run_printing(machine, limit)
+        self.run_printing(machine, limit, &AtomicBool::new(false))
             .map(|(out, err)| format!("{out}\n{err}").trim().to_owned())
     }
 
@@ -208,6 +229,18 @@ impl Running {
     }
 }
 
+/// Waits for `child` to end, at most for `limit` and until `stop` is set.
+fn waited(child: &mut Child, limit: Duration, stop: &AtomicBool) -> io::Result<Option<ExitStatus>> {
+    let end = Instant::now() + limit;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        match process::wait_within(child, left.min(STOP_POLL))? {
+            None if !left.is_zero() && !stop.load(Ordering::Relaxed) => {}
+            ended => return Ok(ended),
+        }
+    }
+}
+
 /// The last bytes of a program's output. They are read as they arrive, so that the program never
 /// blocks.
 struct Tail {
@@ -283,6 +316,12 @@ mod tests {
         let limit = Duration::from_millis(50);
         let error = Invocation::new("sleep").args(["1000"]).run(&Machine::this(), limit);
         insta::assert_snapshot!(error.unwrap_err(), @"sleep: it did not end within 0 s");
+        let stopped = Invocation::new("sleep").args(["1000"]).run_until(
+            &AtomicBool::new(true),
+            &Machine::this(),
+            LIMIT,
+        );
+        assert!(matches!(stopped, Err(SystemError::Stopped)), "{stopped:?}");
     }
 
     #[test]

@@ -294,6 +294,15 @@ impl System {
         }
     }
 
+    /// Bytes of it that are filled before it is used, where new files take at most `files` bytes.
+    #[must_use]
+    pub fn filled(&self, len: u64, files: u64) -> u64 {
+        match &self.kind {
+            Kind::Mapped(_) => mapped::filled(len, files),
+            _ => self.footprint(len, 0),
+        }
+    }
+
     /// Name of the system whose null layer is the software path of this one without its cipher;
     /// usually its own.
     #[must_use]

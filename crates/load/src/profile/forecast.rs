@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use super::{
     BlockWork, FileAction, FileSizes, FileUse, FileWork, Profile, Work, WorkAmount, WorkloadSpec,
 };
-use crate::{Direction, Rate};
+use crate::{Direction, Flush, Rate};
 
 /// Discarded trials of a workload on each arm: one if trials are timed.
 fn discarded(work: &Work) -> u64 {
     u64::from(matches!(work, Work::Block(block) if block.amount == WorkAmount::Time))
 }
+
+/// Queues that a timed trial moves besides those of its measured time.
+const QUEUES: f64 = 3.0;
 
 /// Speeds of the storage, measured or assumed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -147,6 +150,45 @@ impl Profile {
             scratch_bytes: scratch
                 .saturating_add(fresh)
                 .saturating_add(kept.saturating_mul(u64::from(assumptions.arms))),
+        }
+    }
+}
+
+impl Work {
+    /// Seconds of one trial that measures for `timed_s`, at least: a timed one also fills its queue, counts whole queues and
+    /// drains them. `scratch` are the bytes of the scratch file.
+    pub fn seconds(&self, timed_s: f64, scratch: u64, rates: &Rates) -> f64 {
+        match self {
+            Self::Block(work) => {
+                let in_flight = f64::from(work.queue_depth) * f64::from(work.threads);
+                let rate = if work.direction.writes() { rates.write } else { rates.read };
+                let queue_s = in_flight * rates.request_s.max(work.block_size as f64 / rate);
+                match work.amount {
+                    WorkAmount::Time => timed_s + QUEUES * queue_s,
+                    _ => {
+                        let Cost { written, read, seconds } =
+                            block_trial(work, timed_s, scratch, rates);
+                        let flushed = match work.flush {
+                            Flush::EachWrite => written / work.block_size as f64 * rates.request_s,
+                            _ => 0.0,
+                        };
+                        let least = (written + read) / rate;
+                        seconds.max(least) + flushed
+                    }
+                }
+            }
+            // The files are made first, unless an earlier trial has left them.
+            Self::Files(work) => {
+                let read_s = match work.action {
+                    FileAction::Read => {
+                        set_bytes(work) as f64 / rates.read
+                            + f64::from(work.count) * rates.request_s
+                    }
+                    _ => 0.0,
+                };
+                create(work, rates).seconds + read_s
+            }
+            Self::Unlock(_) => rates.unlock_s,
         }
     }
 }

@@ -18,12 +18,12 @@ const PLACES: usize = 2;
 /// Most bytes of the active range where each system fills one of its own, which takes time from the trials.
 pub(crate) const RANGE: u64 = 512 << 20;
 
-/// Time that setting up may take of the budget, and one system of that.
-const SET_UP: Duration = Duration::from_secs(30);
-const SET_UP_EACH: Duration = Duration::from_secs(15);
+/// Time that a system may take in any case, as long as setting up has any.
+pub(crate) const SET_UP_EACH: Duration = Duration::from_secs(15);
 
-/// The share of a budget that setting up may take: [`SET_UP`] of two minutes.
-const SET_UP_SHARE: f64 = 0.25;
+/// Share of the budget within which the second system must be up, and within which the first one must.
+const SET_UP_SHARE: f64 = 0.3;
+const FIRST_SHARE: f64 = 0.7;
 
 /// The systems that a run chose, and those that it did not.
 #[derive(Clone, Debug)]
@@ -71,7 +71,8 @@ fn missed(selection: &Selection, abilities: &Abilities) -> Result<Vec<LeftOut>, 
     let all = system::candidates(&Selection::default(), false, abilities)?;
     let lacking = all.into_iter().filter_map(|c| {
         let (reason, remedy) = c.lacks?;
-        Some(LeftOut { system: c.system.to_owned(), reason, remedy: remedy.to_string() })
+        let remedy = remedy.to_string();
+        Some(LeftOut { system: c.system.to_owned(), reason, remedy, enough_s: None })
     });
     // Its own mount is nobody's question.
     Ok(lacking.filter(|out| encrypts(&out.system) != Some(Encrypts::Own)).collect())
@@ -157,16 +158,11 @@ impl Choices {
         &self.taken
     }
 
-    /// Leaves out one of the systems, for `reason`; gives the one that takes its place, if there is one.
-    pub(crate) fn replace(
-        &mut self,
-        system: &str,
-        reason: String,
-        remedy: String,
-    ) -> Option<&Candidate> {
+    /// Leaves out one of the systems, as `out` says; gives the one that takes its place, if there is one.
+    pub(crate) fn replace(&mut self, system: &str, out: LeftOut) -> Option<&Candidate> {
         let at = self.taken.iter().position(|candidate| candidate.system == system)?;
         self.taken.remove(at);
-        self.leave_out(system, reason, remedy);
+        self.left_out.push(out);
         if self.reserve.is_empty() {
             return None;
         }
@@ -193,7 +189,7 @@ impl Choices {
     }
 
     fn leave_out(&mut self, system: &str, reason: String, remedy: String) {
-        self.left_out.push(LeftOut { system: system.to_owned(), reason, remedy });
+        self.left_out.push(LeftOut { system: system.to_owned(), reason, remedy, enough_s: None });
     }
 
     fn leave_out_for_time(&mut self, system: &str) {
@@ -216,10 +212,10 @@ impl Choices {
     }
 }
 
-/// How long setting up may take in all, and one system of that, in a run with this budget.
-pub(crate) fn set_up_within(budget_s: f64) -> (Duration, Duration) {
-    let share = Duration::from_secs_f64((budget_s * SET_UP_SHARE).min(SET_UP.as_secs_f64()));
-    (share, SET_UP_EACH.min(share / 2))
+/// How long setting up may still take after `elapsed` in a run with this budget; longer as long as no system is up.
+pub(crate) fn set_up_left(budget_s: f64, is_first: bool, elapsed: Duration) -> Duration {
+    let share = if is_first { FIRST_SHARE } else { SET_UP_SHARE };
+    Duration::from_secs_f64(budget_s * share).saturating_sub(elapsed)
 }
 
 #[cfg(test)]
@@ -277,10 +273,15 @@ mod tests {
     #[test]
     fn one_that_cannot_be_set_up_is_replaced_by_the_next() {
         let mut chosen = choices(&["gocryptfs", "builtin-mounted"], &["builtin-raw"]);
-        let (slow, remedy) = ("too slow".to_owned(), "wait".to_owned());
-        let next = chosen.replace("gocryptfs", slow.clone(), remedy.clone());
+        let slow = |system: &str| LeftOut {
+            system: system.to_owned(),
+            reason: "too slow".to_owned(),
+            remedy: "wait".to_owned(),
+            enough_s: Some(600.0),
+        };
+        let next = chosen.replace("gocryptfs", slow("gocryptfs"));
         assert_eq!(next.map(|candidate| candidate.system), Some("builtin-raw"));
-        assert!(chosen.replace("builtin-mounted", slow, remedy).is_none());
+        assert!(chosen.replace("builtin-mounted", slow("builtin-mounted")).is_none());
         let (set, left) = chosen.recorded();
         assert_eq!((set.as_str(), left.len()), ("default/builtin-raw", 2));
     }
@@ -310,10 +311,10 @@ mod tests {
     }
 
     #[test]
-    fn setting_up_takes_half_a_minute_of_two() {
-        let of = |s| set_up_within(s);
-        assert_eq!(of(120.0), (Duration::from_secs(30), Duration::from_secs(15)));
-        assert_eq!(of(600.0), of(120.0));
-        assert_eq!(of(20.0), (Duration::from_secs(5), Duration::from_millis(2500)));
+    fn the_first_system_has_more_time_than_the_second() {
+        let left = |s, is_first, elapsed| set_up_left(s, is_first, Duration::from_secs(elapsed));
+        assert_eq!(left(120.0, true, 20), Duration::from_secs(64));
+        assert_eq!(left(120.0, false, 20), Duration::from_secs(16));
+        assert_eq!(left(20.0, false, 20), Duration::ZERO);
     }
 }

@@ -69,6 +69,22 @@ fn aims(is_sliced: bool) -> (f64, f64) {
 /// Share of the budget that filling, discarded trials and pauses take on an ordinary disk.
 const OVERHEAD: f64 = 0.20;
 
+/// Shares of the budget at which a run ends its parts wherever they are: setting up, measuring, and inspecting what is stored.
+/// What follows takes down what was set up.
+pub(crate) const SET_UP_WITHIN: f64 = 0.75;
+pub(crate) const MEASURED_WITHIN: f64 = 1.02;
+pub(crate) const INSPECTED_WITHIN: f64 = 1.07;
+
+/// Share of the budget that inspecting may take, and the one at which it should have ended.
+const INSPECTING: f64 = 0.12;
+pub(crate) const INSPECTED: f64 = 1.05;
+
+/// Seconds that must be left of the budget after the last trial for an inspection that takes so long where nobody hurries.
+pub(crate) fn reserve(budget_s: f64, inspecting_s: f64) -> f64 {
+    let inspecting_s = inspecting_s.min(INSPECTING * budget_s);
+    (inspecting_s - (INSPECTED - 1.0) * budget_s).max(0.0)
+}
+
 /// Length and number of a run's trials.
 struct Limits {
     /// Time limit of the whole run.

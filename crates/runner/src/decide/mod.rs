@@ -3,6 +3,7 @@
 
 pub(crate) mod arms;
 pub(crate) mod choices;
+pub(crate) mod fit;
 pub(crate) mod limits;
 mod sectors;
 pub(crate) mod sizes;

@@ -2,8 +2,6 @@
 
 pub(crate) mod notes;
 
-use std::sync::atomic::Ordering;
-
 use cryptbench_record::{Event, Sink as _};
 use cryptbench_text::chain;
 
@@ -32,7 +30,7 @@ impl Verified<'_> {
             recorder.note(format!("The run ended early: {}.", chain(error)));
         }
         let Up { volumes, arms, left_over: mut left } = up;
-        let Claimed { plan, stop, clock, reserve, encrypted, plain, emulation, throttled, .. } =
+        let Claimed { plan, time, clock, reserve, encrypted, plain, emulation, throttled, .. } =
             claimed;
         // The files are in file systems that the arms take down, and containers that no arm took are
         // in directories that the targets take down.
@@ -55,9 +53,7 @@ impl Verified<'_> {
             notes.extend(steady_note(&so_far.plan, &so_far.trials));
         }
         notes.extend(few_requests(&so_far.plan, &so_far.trials));
-        let partial = halt.is_some()
-            || stop.load(Ordering::Relaxed)
-            || cut_short(&so_far.plan, &so_far.stops);
+        let partial = halt.is_some() || time.is_stopped() || cut_short(&so_far.plan, &so_far.stops);
         notes.into_iter().for_each(|note| recorder.note(note));
         let now = cryptbench_os::machine::throttled();
         let since = now.zip(throttled).map(|(now, before)| now.saturating_sub(before));

@@ -24,10 +24,11 @@ use cryptbench_system::PreparedArm;
 use self::schedule::drive;
 pub use self::slicing::Turns;
 use self::stopped::Watch;
-use crate::decide::Plan;
-use crate::prepare::{Arm, Prepared};
+use crate::decide::fit::trial_s;
+use crate::decide::{Plan, limits};
+use crate::prepare::{ActiveRange, Arm, Prepared};
 use crate::recorder::Recorder;
-use crate::{Bench, Halt, RunError};
+use crate::{Bench, Halt, RunError, verify};
 
 /// How often a pause checks the stop flag.
 const STOP_POLL: Duration = Duration::from_millis(50);
@@ -54,6 +55,7 @@ impl<'a> Prepared<'a> {
             let earlier = measured.plan().earlier.as_deref();
             let earlier = earlier.map_or(&[][..], |earlier| &earlier.trials);
             measured.watch = Some(Watch::begin());
+            measured.prepared.claimed.end_within(limits::MEASURED_WITHIN);
             measured.prepared.halt = drive(&plan, earlier, &mut measured, recorder).err();
             measured.watch = None;
         }
@@ -173,5 +175,30 @@ impl Bench for Measured<'_> {
 
     fn interrupted(&self) -> bool {
         self.stop().load(Ordering::Relaxed)
+    }
+
+    fn out_of_time(&self) -> bool {
+        self.prepared.claimed.time.is_over()
+    }
+
+    fn reserve(&self) -> Duration {
+        match self.plan().earlier {
+            Some(_) => Duration::ZERO,
+            None => {
+                let inspecting_s = verify::usual_s(&self.prepared);
+                Duration::from_secs_f64(limits::reserve(
+                    self.plan().recorded.budget_s,
+                    inspecting_s,
+                ))
+            }
+        }
+    }
+
+    fn expected(&self, workload: usize) -> Duration {
+        let (claimed, recorded) = (&self.prepared.claimed, &self.prepared.recorded);
+        let len = claimed.plain.range.as_ref().map_or(0, ActiveRange::len);
+        let timed_s = recorded.trial_s + recorded.ramp_s;
+        let seconds = trial_s(&self.plan().workloads[workload], timed_s, len, &claimed.pace);
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 }

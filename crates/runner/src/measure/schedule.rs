@@ -6,6 +6,7 @@ use cryptbench_record::{
     Arm, Event, Observation, Plan, Sink, StopReason, Trial, Workload, WorkloadStop,
     complete_blocks, log_ratios,
 };
+use cryptbench_stats::paired::FEWEST_PAIRS;
 use cryptbench_stats::{Decision, StoppingRule, block_order, estimate};
 
 use super::slicing::{Slicing, Speed, Turns, slicing};
@@ -14,6 +15,12 @@ use crate::decide::limits::stopping_rule;
 
 /// Attempts at trials in which this process is stopped.
 const MOST_ATTEMPTS: u32 = 3;
+
+/// A need that nothing can be told of, as the work does not fit at all.
+const ENDLESS_S: f64 = 1e9;
+
+/// What a block may take of the time for measuring: one that takes longer than expected is completed if it ends soon after.
+const LATE: f64 = 1.01;
 
 /// What a schedule drives: the real storage, or a simulated one in tests.
 pub trait Bench {
@@ -47,6 +54,19 @@ pub trait Bench {
     }
     /// Whether the run has been asked to end.
     fn interrupted(&self) -> bool;
+    /// Whether it was the end of its time that interrupted a trial, and nobody's request.
+    fn out_of_time(&self) -> bool {
+        false
+    }
+    /// Time that must be left of the budget when the last trial has ended.
+    fn reserve(&self) -> Duration {
+        Duration::ZERO
+    }
+    /// How long a trial of a workload takes at least, before the first has shown it.
+    fn expected(&self, workload: usize) -> Duration {
+        let _ = workload;
+        Duration::ZERO
+    }
 }
 
 /// Drives `bench` through `plan` until precision, the limit of pairs, the budget, an interruption
@@ -82,6 +102,7 @@ pub fn drive(
     driver.remember_speeds(earlier);
     let (last, end) = match driver.all() {
         Ok(reason) => (reason, Ok(())),
+        Err(Halt::Interrupted) if driver.bench.out_of_time() => (StopReason::Budget, Ok(())),
         Err(halt) => (StopReason::Interrupted, Err(halt)),
     };
     driver.tell_stops(last);
@@ -112,71 +133,142 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     fn all(&mut self) -> Result<StopReason, Halt> {
+        self.leave_out();
         // One discarded trial per workload and arm, for the first use of buffers, caches and the
         // device. A trial with a given amount of bytes has none, because its known figures include
         // the beginning.
         for workload in 0..self.plan.workloads.len() {
-            if !self.plan.workloads[workload].is_timed() {
+            if self.ended[workload].is_some() || !self.plan.workloads[workload].is_timed() {
                 continue;
             }
-            self.block(workload, None)?;
-            self.say_if_whole(workload);
+            match self.block(workload, None)? {
+                true => self.say_if_whole(workload),
+                false => self.ended[workload] = Some(StopReason::Budget),
+            }
         }
         for workload in 0..self.plan.workloads.len() {
             if self.blocks[workload] > 0 {
                 self.ended[workload] = self.decide(workload);
             }
         }
+        // The discarded trials have shown how long those take that count.
+        self.leave_out();
         let first = self.blocks.iter().copied().min().unwrap_or(0);
         for round in first.. {
             if round > first {
                 self.bench.pause(Duration::from_secs_f64(self.plan.round_pause_s));
             }
-            let mut open = false;
-            // The workload furthest from its precision does not run more often than the others: one
-            // block each per round spreads all of them over the whole run.
-            for workload in 0..self.plan.workloads.len() {
-                if self.ended[workload].is_some() {
-                    continue;
-                }
-                // An earlier part of the run ended within this round.
-                if self.blocks[workload] > round {
-                    open = true;
-                    continue;
-                }
-                if !self.fits(workload) {
-                    self.ended[workload] = Some(StopReason::Budget);
-                    continue;
-                }
-                self.block(workload, Some(self.blocks[workload]))?;
-                self.blocks[workload] += 1;
-                self.ended[workload] = self.decide(workload);
-                open |= self.ended[workload].is_none();
-            }
-            if !open {
+            if !self.round(round)? {
                 break;
             }
         }
         Ok(StopReason::Budget)
     }
 
-    /// Whether another block of this workload fits into the budget.
-    fn fits(&self, workload: usize) -> bool {
-        let budget = Duration::from_secs_f64(self.plan.budget_s);
-        self.bench.elapsed() + self.longest_block[workload] <= budget
+    /// Runs one block of each workload that is still open; returns whether any stays open.
+    fn round(&mut self, round: u32) -> Result<bool, Halt> {
+        let mut open = false;
+        // The workload furthest from its precision does not run more often than the others: one
+        // block each per round spreads all of them over the whole run.
+        for workload in 0..self.plan.workloads.len() {
+            if self.ended[workload].is_some() {
+                continue;
+            }
+            // An earlier part of the run ended within this round.
+            if self.blocks[workload] > round {
+                open = true;
+                continue;
+            }
+            if !self.fits(workload) || !self.block(workload, Some(self.blocks[workload]))? {
+                self.ended[workload] = Some(StopReason::Budget);
+                continue;
+            }
+            self.blocks[workload] += 1;
+            self.ended[workload] = self.decide(workload);
+            open |= self.ended[workload].is_none();
+            if self.blocks[workload] == 1 {
+                self.leave_out();
+            }
+        }
+        Ok(open)
     }
 
-    /// Runs all arms once; `None` is the discarded block.
-    fn block(&mut self, workload: usize, block: Option<u32>) -> Result<(), Halt> {
+    /// When the last trial must have ended.
+    fn limit(&self) -> Duration {
+        Duration::from_secs_f64(self.plan.budget_s).saturating_sub(self.bench.reserve())
+    }
+
+    /// Whether another block of this workload fits into the budget.
+    fn fits(&self, workload: usize) -> bool {
+        self.bench.elapsed().saturating_add(self.cost(workload)) <= self.limit()
+    }
+
+    /// How long a block of a workload takes, as far as that is known.
+    fn cost(&self, workload: usize) -> Duration {
+        match self.longest_block[workload] {
+            Duration::ZERO => self.bench.expected(workload).saturating_mul(self.included(workload)),
+            longest => longest,
+        }
+    }
+
+    /// Number of arms that a workload is measured on.
+    fn included(&self, workload: usize) -> u32 {
+        let workload = &self.plan.workloads[workload];
+        self.plan.arms.iter().filter(|arm| self.plan.includes(workload, arm)).count() as u32
+    }
+
+    /// Where there is no time for `min_pairs` of all workloads, leaves out the longest of those that have no trial that counts.
+    /// Where those of none fit, the shortest one stays with as many as do.
+    fn leave_out(&mut self) {
+        let limit = self.limit();
+        let left = limit.saturating_sub(self.bench.elapsed());
+        let mut open: Vec<usize> =
+            (0..self.plan.workloads.len()).filter(|w| self.ended[*w].is_none()).collect();
+        open.sort_by_key(|w| self.cost(*w));
+        // A discarded block that has not run yet takes as long as one that counts.
+        let ahead = |w: usize| {
+            let is_first = self.plan.workloads[w].is_timed() && self.longest_block[w].is_zero();
+            self.plan.min_pairs.saturating_sub(self.blocks[w]) + u32::from(is_first)
+        };
+        let mut taken: Duration =
+            open.iter().filter(|w| self.blocks[**w] > 0).map(|w| self.cost(*w) * ahead(*w)).sum();
+        let mut any = open.iter().any(|w| self.blocks[*w] > 0);
+        let mut out = Vec::new();
+        for &w in open.iter().filter(|w| self.blocks[**w] == 0) {
+            let needs = self.cost(w).saturating_mul(ahead(w));
+            match taken.saturating_add(needs) <= left {
+                true => (taken, any) = (taken + needs, true),
+                false => out.push(w),
+            }
+        }
+        if !any && let Some(&shortest) = out.first() {
+            let least = self.cost(shortest).saturating_mul(FEWEST_PAIRS as u32);
+            // With fewer pairs there is no figure.
+            if least <= left {
+                out.remove(0);
+            }
+        }
+        out.into_iter().for_each(|w| self.ended[w] = Some(StopReason::Budget));
+    }
+
+    /// Runs all arms once; `None` is the discarded block. False if its end would come too late: then the trials that are
+    /// still missing are not begun.
+    fn block(&mut self, workload: usize, block: Option<u32>) -> Result<bool, Halt> {
         let started = self.bench.elapsed();
         let arms = self.plan.arms.len();
         let order = block_order(self.plan.seed, workload as u64, block.unwrap_or(0), arms);
         let offsets = offset_seed(self.plan.seed, workload as u64, block);
         self.of_block.clear();
         let turns = block.and_then(|block| self.turns(workload, block));
-        for arm in order {
+        let mut longest = Duration::ZERO;
+        for (number, arm) in order.into_iter().enumerate() {
             if !self.plan.includes(&self.plan.workloads[workload], &self.plan.arms[arm]) {
                 continue;
+            }
+            let began = self.bench.elapsed();
+            let late = self.limit().mul_f64(LATE);
+            if number > 0 && turns.is_none() && began + longest > late {
+                return Ok(false);
             }
             match &turns {
                 // All arms that take turns do so in the position of plain.
@@ -184,6 +276,7 @@ impl Driver<'_> {
                 Some(turns) if turns.arms.contains(&arm) => {}
                 _ => self.trial(workload, block, arm, offsets)?,
             }
+            longest = longest.max(self.bench.elapsed().saturating_sub(began));
         }
         let id = self.plan.workloads[workload].id.clone();
         if block.is_some() {
@@ -195,7 +288,7 @@ impl Driver<'_> {
         self.sink.take(&Event::BlockEnd { workload: id.into(), block });
         let took = self.bench.elapsed().saturating_sub(started);
         self.longest_block[workload] = self.longest_block[workload].max(took);
-        Ok(())
+        Ok(true)
     }
 
     /// Runs a whole trial.
@@ -361,10 +454,16 @@ impl Driver<'_> {
 
     /// Reports why each workload ended; those that were not decided by themselves for `last`.
     fn tell_stops(&mut self, last: StopReason) {
+        let needs_s = |w: usize| {
+            let cost = self.cost(w).as_secs_f64() * f64::from(self.plan.min_pairs + 1);
+            let is_out = self.blocks[w] == 0 && self.ended[w].unwrap_or(last) == StopReason::Budget;
+            is_out.then_some(cost).filter(|cost| *cost < ENDLESS_S)
+        };
         let stop = |(i, w): (usize, &Workload)| WorkloadStop {
             workload: w.id.clone(),
             reason: self.ended[i].unwrap_or(last),
             pairs: self.blocks[i],
+            needs_s: needs_s(i),
         };
         let stops = self.plan.workloads.iter().enumerate().map(stop).collect();
         self.sink.take(&Event::Stops { stops });

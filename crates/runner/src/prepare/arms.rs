@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use cryptbench_record::{self as record, Event, Sink as _};
-use cryptbench_system::{ArmSpec, PreparedArm, SystemError};
+use cryptbench_system::{ArmSpec, PreparedArm, Role, SystemError};
 use cryptbench_text::chain;
 
 use super::set_up::{SetUp, Site, preparing};
 use super::target::no_direct_io;
 use super::{Arm, Claimed, Up};
 use crate::decide::arms::makes_a_disk;
-use crate::decide::choices::{Choices, set_up_within};
+use crate::decide::choices::{Choices, SET_UP_EACH, set_up_left};
+use crate::decide::fit::{FIRST_SHARE, SHARE, as_option, enough, least_for_any, system_s};
 use crate::finish::take_down;
 use crate::recorder::Recorder;
+use crate::time::within;
 use crate::{Halt, RunError};
 
-/// How often it is seen whether the run is to end while a system is set up that may not take long.
-const STOP_POLL: Duration = Duration::from_millis(20);
+/// How many times as long as expected a system may take.
+const SLACK: f64 = 3.0;
 
 impl<'a> Claimed<'a> {
     /// Sets up `arms`, several at once if they belong to several systems with storage of their own.
@@ -77,25 +77,94 @@ impl<'a> Claimed<'a> {
         up: &mut Up,
         recorder: &mut Recorder<'_>,
     ) -> Result<(String, Vec<record::LeftOut>), Halt> {
-        let (all, each) = set_up_within(self.plan.recorded.budget_s);
         let mut waiting = choices.taken().to_vec();
         let mut systems = Vec::new();
         while !waiting.is_empty() {
             let candidate = waiting.remove(0);
-            let left = all.saturating_sub(self.clock.elapsed()).min(each);
+            let name = candidate.system;
             let place = systems.len() + 1;
-            match self.bring_candidate_up(&candidate.arms, (place, left), up, recorder)? {
+            let made = match self.time_for(&candidate.arms, systems.is_empty()) {
+                Ok(limit) => {
+                    self.bring_candidate_up(&candidate.arms, (place, limit), up, recorder)?
+                }
+                Err(late) => Err(late),
+            };
+            match made {
                 Ok(made) => systems.extend(made),
-                Err((reason, remedy)) => {
-                    let name = candidate.system;
-                    recorder.tell(format!("{name} is left out: {reason}."));
-                    waiting.extend(choices.replace(name, reason, remedy).cloned());
+                Err(out) => {
+                    recorder.tell(format!("{name} is left out: {}.", out.reason));
+                    waiting.extend(choices.replace(name, out).cloned());
                 }
             }
         }
         let floor = self.bring_up(&choices.floor()?, up, recorder);
         up.arms.extend(systems);
         floor.map(|()| choices.recorded())
+    }
+
+    /// How long the arms of a system may take, of which none is up if it is the `first`: that one may take more than its
+    /// share, so that one is measured at all.
+    ///
+    /// # Errors
+    /// Why it is not even tried.
+    fn time_for(&self, arms: &[ArmSpec], is_first: bool) -> Result<Duration, record::LeftOut> {
+        let plan = self.plan;
+        let len = self.plain.io_target().extent.len;
+        let predicted = system_s(arms, len, plan.file_space(), &self.pace);
+        let left = set_up_left(plan.recorded.budget_s, is_first, self.clock.elapsed());
+        match Duration::try_from_secs_f64(predicted).is_ok_and(|predicted| predicted <= left) {
+            true => Ok(left.min(SET_UP_EACH.max(Duration::from_secs_f64(SLACK * predicted)))),
+            false => Err(self.late(arms)),
+        }
+    }
+
+    /// A system that there was no time to set up, with the budget that has it.
+    fn late(&self, arms: &[ArmSpec]) -> record::LeftOut {
+        let plan = self.plan;
+        let least = least_for_any(&plan.workloads);
+        let takes = system_s(arms, least, plan.file_space(), &self.pace);
+        let spent = self.clock.elapsed().as_secs_f64().min(plan.recorded.budget_s);
+        let enough_s =
+            enough((spent + takes) / SHARE.max(FIRST_SHARE / 2.0), plan.recorded.budget_s);
+        let system = arms.first().map_or("", |arm| arm.system);
+        let option = as_option(enough_s);
+        record::LeftOut {
+            system: system.to_owned(),
+            reason: format!("there was no time to set it up; {option} would do"),
+            remedy: format!("give it more time: cryptbench run --system {system} {option}"),
+            enough_s: Some(enough_s),
+        }
+    }
+
+    /// Those of `arms` that are not up, as their time is over.
+    ///
+    /// # Errors
+    /// [`RunError::NoTime`] if nothing is left to be compared.
+    pub(super) fn left_out_late(
+        &self,
+        arms: &[ArmSpec],
+        up: &Up,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Vec<record::LeftOut>, Halt> {
+        let is_up = |arm: &ArmSpec| up.arms.iter().any(|made| made.spec.id == arm.id);
+        let missing: Vec<ArmSpec> = arms.iter().filter(|arm| !is_up(arm)).cloned().collect();
+        let out = self.late(&missing);
+        if !up.arms.iter().any(|arm| arm.spec.role == Role::Encrypted) {
+            let budget_s = self.plan.recorded.budget_s;
+            let what = format!("setting up {} takes longer", missing[0].label);
+            let enough = as_option(out.enough_s.unwrap_or(budget_s));
+            return Err(RunError::NoTime { budget_s, what, enough }.into());
+        }
+        let mut names: Vec<_> = missing.iter().map(|arm| arm.system).collect();
+        names.dedup();
+        let out: Vec<_> = names
+            .into_iter()
+            .map(|name| record::LeftOut { system: name.to_owned(), ..out.clone() })
+            .collect();
+        for out in &out {
+            recorder.tell(format!("{} is left out: {}.", out.system, out.reason));
+        }
+        Ok(out)
     }
 
     /// Brings up all arms of a system within `limit`, or none: then why, and what would mend that.
@@ -108,37 +177,27 @@ impl<'a> Claimed<'a> {
         (place, limit): (usize, Duration),
         up: &mut Up,
         recorder: &mut Recorder<'_>,
-    ) -> Result<Result<Vec<Arm>, (String, String)>, Halt> {
-        let slow = |system: &str| {
-            let reason = match limit.is_zero() {
-                true => "the time for setting systems up had passed".to_owned(),
-                false => format!("it was not set up within {:.1} s", limit.as_secs_f64()),
-            };
-            (reason, format!("give it more time: cryptbench run --system {system}"))
-        };
+    ) -> Result<Result<Vec<Arm>, record::LeftOut>, Halt> {
         let (began, stop) = (Instant::now(), self.stop);
         let mut made = Vec::new();
         for arm in arms {
             let left = limit.saturating_sub(began.elapsed());
-            let result = match left.is_zero() {
-                true => Err(slow(arm.system)),
-                false => {
-                    let place = (place + made.len(), self.plan.recorded.arms.len());
-                    let up = |stop: &_| self.bring_one_up(arm, place, stop, recorder);
-                    within(left, stop, up).map_err(|halt| match halt {
-                        Halt::Interrupted => slow(arm.system),
-                        Halt::Failed(error) => {
-                            (chain(&error), format!("see cryptbench run --system {}", arm.system))
-                        }
-                    })
-                }
-            };
-            match result {
+            let place = (place + made.len(), self.plan.recorded.arms.len());
+            let up_until = |stop: &_| self.bring_one_up(arm, place, stop, recorder);
+            match within(left, stop, up_until) {
                 Ok(one) => made.push(one),
-                Err(why) => {
+                Err(halt) => {
                     up.left_over.extend(take_down(made));
                     self.go_on()?;
-                    return Ok(Err(why));
+                    return Ok(Err(match halt {
+                        Halt::Interrupted => self.late(arms),
+                        Halt::Failed(error) => record::LeftOut {
+                            system: arm.system.to_owned(),
+                            reason: chain(&error),
+                            remedy: format!("see cryptbench run --system {}", arm.system),
+                            enough_s: None,
+                        },
+                    }));
                 }
             }
         }
@@ -189,48 +248,5 @@ fn halted(error: SystemError, stop: &AtomicBool) -> Halt {
     match of_stop && stop.load(Ordering::Relaxed) {
         true => Halt::Interrupted,
         false => RunError::from(error).into(),
-    }
-}
-
-/// Does something that ends when the flag that it is given is set: after `limit`, or once `stop` is set.
-fn within<T>(limit: Duration, stop: &AtomicBool, act: impl FnOnce(&AtomicBool) -> T) -> T {
-    let ended = AtomicBool::new(false);
-    let deadline = Instant::now() + limit;
-    thread::scope(|scope| {
-        let (done, is_done) = channel::<()>();
-        let ended = &ended;
-        scope.spawn(move || {
-            while is_done.recv_timeout(STOP_POLL) == Err(RecvTimeoutError::Timeout) {
-                if stop.load(Ordering::Relaxed) || Instant::now() >= deadline {
-                    ended.store(true, Ordering::Relaxed);
-                }
-            }
-        });
-        let result = act(ended);
-        drop(done);
-        result
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn until_stopped(stop: &AtomicBool) -> bool {
-        let began = Instant::now();
-        while !stop.load(Ordering::Relaxed) && began.elapsed() < Duration::from_secs(10) {
-            thread::sleep(Duration::from_millis(1));
-        }
-        stop.load(Ordering::Relaxed)
-    }
-
-    #[test]
-    fn what_takes_too_long_is_ended_and_so_it_is_with_the_run() {
-        let run = AtomicBool::new(false);
-        assert!(within(Duration::from_millis(50), &run, until_stopped));
-        assert!(!run.load(Ordering::Relaxed), "the run goes on");
-        assert!(!within(Duration::from_secs(60), &run, |stop| stop.load(Ordering::Relaxed)));
-        run.store(true, Ordering::Relaxed);
-        assert!(within(Duration::from_secs(60), &run, until_stopped));
     }
 }

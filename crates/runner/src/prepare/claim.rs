@@ -15,10 +15,12 @@ use cryptbench_system::{ArmSpec, Target as Place};
 use cryptbench_text::shown;
 
 use super::emulated::Emulation;
+use super::pace::Pace;
 use super::{ActiveRange, PreparedTarget, places};
 use crate::decide::Plan;
 use crate::decide::storage::{Buffered, Present, Storage, Target};
 use crate::look::InUse;
+use crate::time::RunTime;
 use crate::{Halt, RunError, machine};
 
 /// How long to observe the machine while this program sleeps.
@@ -28,8 +30,12 @@ const BASELINE: Duration = Duration::from_millis(500);
 /// first field to the last.
 pub(crate) struct Claimed<'a> {
     pub(crate) plan: &'a Plan,
+    /// Ends what is going on: the user asked for it, or its time is over.
     pub(crate) stop: &'a AtomicBool,
+    pub(crate) time: &'a RunTime<'a>,
     pub(crate) clock: Clock,
+    /// How fast the storage is, once some of it was written.
+    pub(crate) pace: Pace,
     pub(crate) machine: record::Machine,
     /// Notes on the storage for readers, in sentences.
     pub(crate) notes: Vec<String>,
@@ -71,8 +77,7 @@ impl<'a> Claimed<'a> {
     ///
     /// # Errors
     /// Any [`RunError`]; nothing is left behind.
-    pub(crate) fn claim(plan: &'a Plan, stop: &'a AtomicBool) -> Result<Self, RunError> {
-        let started = Instant::now();
+    pub(crate) fn claim(plan: &'a Plan, time: &'a RunTime<'a>) -> Result<Self, RunError> {
         let throttled = throttled();
         let journal = Journal::create(&plan.run_id)?;
         let (emulation, present) = match &plan.storage {
@@ -124,9 +129,11 @@ impl<'a> Claimed<'a> {
         let before = plan.earlier.as_ref().map_or(0.0, |earlier| earlier.elapsed_s);
         Ok(Self {
             plan,
-            stop,
+            stop: time.flag(),
+            time,
             throttled,
-            clock: Clock { started, before: Duration::from_secs_f64(before) },
+            clock: Clock { started: time.started, before: Duration::from_secs_f64(before) },
+            pace: Pace::default(),
             machine,
             notes,
             engine,

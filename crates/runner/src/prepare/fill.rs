@@ -1,25 +1,28 @@
 //! Fills the storage before the first trial.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Pattern, Precondition};
 use cryptbench_record::{Event, Sink as _};
+use cryptbench_system::ArmSpec;
 use cryptbench_text::human;
 
-use super::Claimed;
-use crate::Halt;
-use crate::decide::sizes::least_scratch;
+use super::{ActiveRange, Claimed};
+use crate::decide::fit::{
+    FIRST_SHARE, SHARE, SMALL, as_option, enough, least_for_any, size, system_s,
+};
 use crate::recorder::Recorder;
+use crate::{Halt, RunError};
 
 /// Bytes per request of preconditioning (SNIA PTS, workload-independent preconditioning).
 const PRECONDITION_BLOCK: u64 = 128 << 10;
 
-/// Largest share of the budget for filling the scratch file; a slower disk gets a smaller file.
-const FILL_SHARE: f64 = 0.15;
+/// Bytes that are written before the disk's speed is looked at: first few, as a slow disk takes seconds for them.
+const FIRST_STEP: u64 = 4 << 20;
+const LONGEST_STEP: u64 = 64 << 20;
 
-/// The smallest part of a scratch file on which measuring makes sense.
-const LEAST_FILLED: u64 = 64 << 20;
+const MIB: u64 = 1 << 20;
 
 impl Claimed<'_> {
     /// Fills the active range of each target, and rewrites it as often as the user requested.
@@ -28,9 +31,11 @@ impl Claimed<'_> {
     /// [`Halt`].
     pub(super) fn fill(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
         if self.plan.storage.is_only_read() {
-            return Ok(());
+            return self.look_at_pace();
         }
+        self.look_at_cipher();
         let filled = self.fill_plain(recorder)?;
+        self.look_at_pace()?;
         self.precondition(&self.plain.io_target(), recorder)?;
         (0..self.encrypted.len())
             .try_for_each(|number| self.fill_encrypted(number, filled, recorder))
@@ -58,37 +63,90 @@ impl Claimed<'_> {
         self.precondition(&io_target, recorder)
     }
 
-    /// Fills the plain range and returns its size in bytes, which is smaller on a disk too slow for
-    /// the planned size.
+    /// Fills the plain range and returns its size in bytes, which is smaller where disk or cipher are too slow for the
+    /// planned size.
     fn fill_plain(&mut self, recorder: &mut Recorder<'_>) -> Result<u64, Halt> {
-        let Self { plain, engine, stop, plan, .. } = self;
-        let recorded = &plan.recorded;
-        let range = plain.range.as_mut().expect("systems are under a load");
-        let total = range.len();
-        let deadline = Instant::now() + Duration::from_secs_f64(recorded.budget_s * FILL_SHARE);
-        // In steps, so that filling can stop early on a slow disk.
-        let mut done = 0;
-        let least = LEAST_FILLED.max(least_scratch(&plan.workloads)).max(range.least());
-        let io_target = range.io_target();
+        let total = self.plain_range().len();
+        let (mut done, mut step) = (0, FIRST_STEP);
         while done < total {
             // Writes nothing after an interruption.
-            if stop.load(std::sync::atomic::Ordering::Relaxed) {
-                return Err(Halt::Interrupted);
-            }
-            if Instant::now() >= deadline && done >= least {
-                range.shrink(done)?;
-                let planned = human(total);
-                plain.size_reason =
-                    format!("reduced from {planned}: more cannot be written in the time available");
-                break;
-            }
-            let end = (done + LEAST_FILLED).min(total);
-            engine.prefill_part(&io_target, done..end, recorded.seed, stop, &mut |bytes| {
+            self.go_on()?;
+            let end = (done + step).min(total);
+            let began = Instant::now();
+            let Self { engine, plain, stop, plan, .. } = self;
+            let io_target = plain.range.as_ref().expect("systems are under a load").io_target();
+            engine.prefill_part(&io_target, done..end, plan.recorded.seed, stop, &mut |bytes| {
                 recorder.take(&Event::Filling { done: done + bytes, total });
             })?;
+            self.pace.write = (end - done) as f64 / began.elapsed().as_secs_f64();
             done = end;
+            let fitting = self.fitting(total)?;
+            if done >= fitting && done < total {
+                self.shrink(done, recorder)?;
+                break;
+            }
+            step =
+                (2 * step).min(LONGEST_STEP).min((fitting - done).next_multiple_of(MIB)).max(MIB);
         }
-        Ok(range.len())
+        Ok(self.plain_range().len())
+    }
+
+    fn plain_range(&mut self) -> &mut ActiveRange {
+        self.plain.range.as_mut().expect("systems are under a load")
+    }
+
+    /// Cuts the plain range to `len` bytes, and says what that hides.
+    fn shrink(&mut self, len: u64, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
+        let planned = human(self.plain_range().len());
+        self.plain_range().shrink(len)?;
+        self.plain.size_reason =
+            format!("reduced from {planned}: more cannot be written in the time available");
+        if len < SMALL {
+            recorder.tell(format!(
+                "The scratch file has {}, as more cannot be written in the time available: a cache within the drive may hold \
+                 all of it, which no counter of the system shows. A larger --budget makes it larger.",
+                human(len)
+            ));
+        }
+        Ok(())
+    }
+
+    /// The size of the range for which setting all up takes its share of the budget at the pace seen so far: `planned`, or
+    /// less.
+    ///
+    /// # Errors
+    /// [`RunError::NoTime`] if not even the least that any workload needs can be written.
+    fn fitting(&mut self, planned: u64) -> Result<u64, Halt> {
+        let plan = self.plan;
+        if let Some(earlier) = plan.earlier.as_deref() {
+            // Its trials go on where they were measured.
+            return Ok(earlier.target.scratch.size_bytes.min(planned));
+        }
+        let least = least_for_any(&plan.workloads).max(self.plain_range().least()).min(planned);
+        let files = (1 + self.encrypted.len()) as f64;
+        let writes = files * (1.0 + f64::from(plan.precondition));
+        let (pace, budget_s) = (self.pace, plan.recorded.budget_s);
+        let takes = |arms: &[ArmSpec], len: u64| {
+            writes * len as f64 / pace.write + system_s(arms, len, plan.file_space(), &pace)
+        };
+        let least_s = writes * least as f64 / pace.write;
+        if least_s > budget_s * FIRST_SHARE {
+            let what = format!(
+                "filling {} at {:.1} MB/s takes {least_s:.0} s",
+                human(least),
+                pace.write / 1e6
+            );
+            let enough_s = enough(least_s / FIRST_SHARE, budget_s);
+            return Err(RunError::NoTime { budget_s, what, enough: as_option(enough_s) }.into());
+        }
+        let share = budget_s * SHARE;
+        // Where two systems are one too many, the first has the time of both.
+        let first = plan.choices.as_ref().and_then(|choices| choices.taken().first());
+        let arms = match first.filter(|_| takes(plan.arms.systems(), least) > share) {
+            Some(first) => &first.arms[..],
+            None => plan.arms.systems(),
+        };
+        Ok(size(least, planned, share, |len| takes(arms, len)))
     }
 
     /// Rewrites a filled range in random order.

@@ -7,6 +7,7 @@ mod emulated;
 mod existing;
 mod fill;
 mod lower_cache;
+pub(crate) mod pace;
 mod places;
 mod seclusion;
 mod set_up;
@@ -14,6 +15,8 @@ mod target;
 pub(crate) mod volumes;
 mod wake_up;
 mod why;
+
+use std::time::Duration;
 
 use cryptbench_blockdev::IoMode;
 use cryptbench_record::{self as record, Event, Sink as _};
@@ -25,9 +28,10 @@ use self::set_up::preparing;
 pub(crate) use self::target::PreparedTarget;
 use self::volumes::Unlocker;
 use crate::decide::arms::{Arms, recorded_up};
+use crate::decide::fit::{as_option, enough};
 use crate::decide::limits;
 use crate::recorder::Recorder;
-use crate::{Halt, resumed};
+use crate::{Halt, RunError, resumed};
 
 /// An arm that is up.
 pub(crate) struct Arm {
@@ -60,11 +64,28 @@ impl<'a> Claimed<'a> {
     /// Fills the storage and sets up the arms. Where that is halted, what is up so far is kept to be taken down.
     pub(crate) fn prepare(mut self, recorder: &mut Recorder<'_>) -> Prepared<'a> {
         let mut up = Up::default();
+        self.end_within(limits::SET_UP_WITHIN);
         let (recorded, halt) = match self.bring_all_up(&mut up, recorder) {
             Ok(recorded) => (recorded, None),
+            Err(Halt::Interrupted) if self.time.is_over() => {
+                (self.plan.recorded.clone(), Some(self.too_late().into()))
+            }
             Err(halt) => (self.plan.recorded.clone(), Some(halt)),
         };
         Prepared { up, recorded, halt, claimed: self }
+    }
+
+    /// Ends what goes on now at this share of the budget. A run that goes on has taken its time before.
+    pub(crate) fn end_within(&self, share: f64) {
+        let budget = Duration::try_from_secs_f64(self.plan.recorded.budget_s * share);
+        self.time.end_after(budget.ok().filter(|_| self.plan.earlier.is_none()));
+    }
+
+    /// The error of a run whose time is over before anything was measured.
+    fn too_late(&self) -> RunError {
+        let budget_s = self.plan.recorded.budget_s;
+        let what = "setting up takes longer".to_owned();
+        RunError::NoTime { budget_s, what, enough: as_option(enough(3.0 * budget_s, budget_s)) }
     }
 
     /// Gives the plan with what became known.
@@ -84,8 +105,15 @@ impl<'a> Claimed<'a> {
                             self.bring_choices_up(choices.clone(), up, recorder)?;
                         (recorded.set, recorded.left_out) = (Some(set), left_out);
                     }
-                    None => self.bring_up(arms, up, recorder)?,
+                    None => match self.bring_up(arms, up, recorder) {
+                        Err(Halt::Interrupted) if self.time.is_over() => {
+                            let left_out = self.left_out_late(arms, up, recorder)?;
+                            (recorded.set, recorded.left_out) = (None, left_out);
+                        }
+                        other => other?,
+                    },
                 }
+                self.end_within(limits::SET_UP_WITHIN);
                 // Systems choose settings that nobody asked for, and the kernel names its drivers once they are in use.
                 recorded.arms = recorded_up(&up.specs(), plan.tier)?;
             }

@@ -21,6 +21,9 @@ const SHARE: f64 = 0.04;
 const MOST: Duration = Duration::from_millis(75);
 const LEAST: Duration = Duration::from_millis(10);
 
+/// A point whose queue takes so many times as long as a point should is left out.
+const LONG: f64 = 10.0;
+
 /// How often each point is measured.
 const PASSES: u32 = 2;
 
@@ -86,12 +89,22 @@ impl Claimed<'_> {
                 if began.elapsed() + each > whole {
                     return Ok(Some(curve));
                 }
+                if self.takes(*point) > each.mul_f64(LONG) {
+                    continue;
+                }
                 let seed = recorded.seed ^ ((u64::from(pass) << 32) + number as u64 + 1);
                 curve.push(self.point(pass, *operation, *point, (each, seed))?);
             }
             all.reverse();
         }
         Ok(Some(curve))
+    }
+
+    /// How long a queue of a point's requests takes at least.
+    fn takes(&self, Point(_, block_size, depth): Point) -> Duration {
+        let bytes = block_size as f64 * f64::from(depth);
+        let queue_s = (bytes / self.pace.read.min(self.pace.write)).max(self.pace.request_s);
+        Duration::try_from_secs_f64(queue_s).unwrap_or(Duration::MAX)
     }
 
     fn point(
@@ -165,6 +178,11 @@ fn ciphers(arms: &[record::Arm], tier: Tier) -> Vec<CipherSpeed> {
     found
 }
 
+/// Bytes per second of AES-256-XTS in RAM; infinite if that is not known.
+pub(super) fn cipher_rate(tier: Tier) -> f64 {
+    speed("aes-256-xts", 4096, tier).map_or(f64::INFINITY, |speed| speed.encrypt_bytes_per_s)
+}
+
 fn speed(name: &str, data_unit: u32, tier: Tier) -> Option<CipherSpeed> {
     let info = cryptbench_cipher::find(name).ok()?;
     let key: Vec<u8> = (0..info.key_bytes).map(|i| i as u8).collect();
@@ -203,6 +221,7 @@ mod tests {
     use crate::decide::decide;
     use crate::look::look;
     use crate::recorder::Recorder;
+    use crate::time::RunTime;
 
     fn plan(budget_s: f64, trials: Option<(u32, f64)>) -> record::Plan {
         let (min_pairs, max_pairs) = trials.map_or((6, 200), |(trials, _)| (trials, trials));
@@ -246,7 +265,8 @@ headline = "iops"
         request.why = wants_why;
         let plan = decide(&request, &look(&request)).unwrap();
         let stop = AtomicBool::new(false);
-        let claimed = Claimed::claim(&plan, &stop).unwrap();
+        let time = RunTime::begin(&stop);
+        let claimed = Claimed::claim(&plan, &time).unwrap();
         let mut found = None;
         let mut watch = |event: &Event| {
             if let Event::Why(why) = event {

@@ -11,6 +11,7 @@ use cryptbench_record::{Evidence, Names, Rest, Reveals};
 use cryptbench_system::{self as system, Backing, Content, PreparedArm, SystemError};
 use cryptbench_text::chain;
 
+use super::Effort;
 use super::known_plaintext::{self, Known};
 use super::pattern::Pattern;
 use super::scan::{self, Found};
@@ -96,9 +97,10 @@ pub(super) fn go_on(stop: &AtomicBool) -> io::Result<()> {
 pub(super) fn inspect(
     subject: &mut impl Subject,
     evidence: &mut Evidence,
+    effort: Effort,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
-    let result = all_of(subject, evidence, stop);
+    let result = all_of(subject, evidence, effort, stop);
     if let Err(failure) = &result {
         evidence.failure = failure.in_words();
     }
@@ -108,6 +110,7 @@ pub(super) fn inspect(
 fn all_of(
     subject: &mut impl Subject,
     evidence: &mut Evidence,
+    effort: Effort,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let pattern = Pattern::new();
@@ -115,13 +118,15 @@ fn all_of(
     let backing = subject.backing().cloned();
     let before = backing.as_ref().map(trees).unwrap_or_default();
     let writing = Failure::storage("write the test pattern");
-    let region = write::io_target(subject.io_target(), &pattern, stop).map_err(&writing)?;
+    let region =
+        write::io_target(subject.io_target(), &pattern, effort.region, stop).map_err(&writing)?;
     if let (Some(known), Some(root)) = (&known, subject.files()) {
         write::files(root, known, &pattern, stop).map_err(&writing)?;
     }
     evidence.written_bytes = region + known.as_ref().map_or(0, |_| known_plaintext::BYTES);
     evidence.rest = in_record(subject.close().map_err(Failure::System)?);
-    let what = Written { before: &before, pattern: &pattern, region, known: known.as_ref() };
+    let least = effort.search;
+    let what = Written { before: &before, pattern: &pattern, region, known: known.as_ref(), least };
     let searched = match &backing {
         Some(backing) => {
             search(backing, &what, evidence, stop).map_err(Failure::storage("read the stored data"))
@@ -153,6 +158,8 @@ struct Written<'a> {
     pattern: &'a Pattern,
     region: u64,
     known: Option<&'a Known>,
+    /// Bytes to search however long it takes.
+    least: u64,
 }
 
 /// Verifies the written data, and removes the files.
@@ -210,12 +217,12 @@ fn search_dropped(
                 .to_owned(),
         );
     } else {
-        let Written { before, pattern, region, known } = *what;
+        let Written { before, pattern, region, known, least } = *what;
         let Found { mut scan, names, weak } =
-            scan::search(backing, before, pattern, region, known, stop)?;
+            scan::search(backing, before, pattern, (region, least), known, stop)?;
         // In storage shared with others only the region is searched, and all of it exists.
         let alone = backing.content.iter().all(|c| matches!(c, Content::Path(_)));
-        if alone && !scan::is_telling(&scan, evidence.written_bytes) {
+        if alone && !scan::is_telling(&scan, evidence.written_bytes, least) {
             let problem = format!(
                 "only {} bytes are stored and {} of them could be read, although {} were written",
                 scan.stored_bytes, scan.scanned_bytes, evidence.written_bytes

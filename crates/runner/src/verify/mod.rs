@@ -19,11 +19,14 @@ mod write;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cryptbench_record::{Arm, ArmRole, Event, Evidence, Randomness, Sink};
+use cryptbench_record::{Arm, ArmRole, Event, Evidence, Randomness, Sink, Trial};
 
 use self::findings::{Finding, doubts, findings};
 use self::inspect::{Failure, Subject, inspect};
 use crate::RunError;
+use crate::decide::arms::makes_a_disk;
+use crate::decide::fit::Pace;
+use crate::decide::limits::{INSPECTED, INSPECTED_WITHIN};
 use crate::measure::Measured;
 use crate::prepare::Prepared;
 use crate::recorder::Recorder;
@@ -37,24 +40,85 @@ pub(crate) struct Verified<'a> {
 
 impl<'a> Measured<'a> {
     /// Inspects the stored data of every arm and records the findings. Inspects nothing of storage that is only read, as
-    /// proof takes writing, and nothing after a halt: storage that failed under load may hang when it is closed, so it is
-    /// only taken down.
+    /// proof takes writing, nothing after a halt, as storage that failed under load may hang when it is closed, so it is
+    /// only taken down, and nothing where nothing was measured.
     pub(crate) fn verify(mut self, recorder: &mut Recorder<'_>) -> Verified<'a> {
         let Prepared { up, recorded, halt, claimed } = &mut self.prepared;
-        let found = match halt.is_some() || claimed.plan.storage.is_only_read() {
+        let counts = |trial: &Trial| trial.block.is_some();
+        let is_empty = !recorder.so_far().trials.iter().any(counts);
+        let found = match halt.is_some() || claimed.plan.storage.is_only_read() || is_empty {
             true => None,
             false => {
                 let mut arms: Vec<_> = up.arms.iter_mut().map(|arm| &mut arm.prepared).collect();
-                let proof = gather(&mut arms, &recorded.arms, claimed.stop, recorder);
+                let time_s = recorded.budget_s * INSPECTED - claimed.clock.elapsed().as_secs_f64();
+                let effort = match claimed.plan.earlier {
+                    Some(_) => Effort::FULL,
+                    None => Effort::within(time_s / arms.len().max(1) as f64, &claimed.pace),
+                };
+                claimed.end_within(INSPECTED_WITHIN);
+                let proof = gather(&mut arms, &recorded.arms, effort, claimed.stop, recorder);
+                if claimed.time.is_over() {
+                    recorder.note(NOT_ALL.to_owned());
+                }
                 proof.notes.into_iter().for_each(|note| recorder.note(note));
                 let doubts = doubts(&recorded.arms, &proof.evidence);
                 doubts.into_iter().for_each(|note| recorder.note(note));
                 recorder.take(&Event::Evidence { evidence: proof.evidence });
+                claimed.time.end_after(None);
                 proof.error
             }
         };
         Verified { found, measured: self }
     }
+}
+
+/// The note of a run whose time was over before all was inspected.
+const NOT_ALL: &str =
+    "There was no time to inspect what all choices stored: a larger --budget has it.";
+
+/// Seconds to close a choice and to open it again on an idle machine, and the requests that wait for the disk meanwhile.
+const REOPEN_S: f64 = 0.5;
+const REQUESTS: f64 = 40.0;
+
+/// How much of a choice's storage is inspected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Effort {
+    /// Bytes that are written to the I/O target and read back, if it is that large.
+    region: u64,
+    /// Bytes to search however long it takes.
+    search: u64,
+}
+
+impl Effort {
+    pub(crate) const FULL: Self = Self { region: write::REGION, search: scan::LEAST };
+
+    /// What can be done in so many seconds for each choice.
+    fn within(seconds: f64, pace: &Pace) -> Self {
+        let left = (seconds - REOPEN_S - REQUESTS * pace.request_s).max(0.0);
+        let region = left / 2.0 / (1.0 / pace.write + 2.0 / pace.read);
+        let search = left / 3.0 * pace.read;
+        Self {
+            region: (region as u64).clamp(write::LEAST_REGION, write::REGION),
+            search: (search as u64).clamp(2 * write::LEAST_REGION, scan::LEAST),
+        }
+    }
+
+    /// Seconds for a choice.
+    fn seconds(self, is_own: bool, pace: &Pace) -> f64 {
+        let (region, search) = (self.region as f64, if is_own { self.search as f64 } else { 0.0 });
+        let reopen_s = if is_own { REOPEN_S + REQUESTS * pace.request_s } else { 0.0 };
+        region / pace.write + (2.0 * region + search) / pace.read + reopen_s
+    }
+}
+
+/// Seconds to inspect all choices where nobody hurries.
+pub(crate) fn usual_s(prepared: &Prepared<'_>) -> f64 {
+    if prepared.claimed.plan.storage.is_only_read() {
+        return 0.0;
+    }
+    let pace = &prepared.claimed.pace;
+    let arms = prepared.up.arms.iter();
+    arms.map(|arm| Effort::FULL.seconds(makes_a_disk(&arm.spec), pace)).sum()
 }
 
 /// Most bytes that the inspection writes and reads, for `arms` arms of which `own` store their
@@ -82,6 +146,7 @@ pub(crate) struct Proof {
 pub(crate) fn gather<S: Subject>(
     subjects: &mut [S],
     arms: &[Arm],
+    effort: Effort,
     stop: &AtomicBool,
     sink: &mut dyn Sink,
 ) -> Proof {
@@ -95,7 +160,7 @@ pub(crate) fn gather<S: Subject>(
         }
         sink.take(&Event::Checking { arm: arm.id.clone().into() });
         let mut evidence = Evidence { arm: arm.id.clone(), ..Evidence::default() };
-        let failed = inspect(subject, &mut evidence, stop).err();
+        let failed = inspect(subject, &mut evidence, effort, stop).err();
         if let Some(scan) = evidence.scan.as_mut().filter(|_| arm.role != ArmRole::Encrypted) {
             scan.randomness = Randomness::Untold;
         }

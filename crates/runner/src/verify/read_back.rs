@@ -108,7 +108,7 @@ mod tests {
     fn what_was_written_is_counted_and_what_was_damaged_is_not() {
         let (_dir, io_target) = place((2 << 20) + 4096);
         let pattern = Pattern::new();
-        let region = write::io_target(&io_target, &pattern, &GO).unwrap();
+        let region = write::io_target(&io_target, &pattern, write::REGION, &GO).unwrap();
         assert_eq!(region, 2 << 20, "whole blocks");
         let verified = || super::io_target(&io_target, &pattern, region, &GO).unwrap();
         assert_eq!(verified(), region);
@@ -122,7 +122,7 @@ mod tests {
         let (pattern, stop) = (Pattern::new(), AtomicBool::new(true));
         let known = Known::new(&pattern);
         let stopped = |e: io::Error| e.kind() == io::ErrorKind::Interrupted;
-        assert!(write::io_target(&io_target, &pattern, &stop).is_err_and(stopped));
+        assert!(write::io_target(&io_target, &pattern, write::REGION, &stop).is_err_and(stopped));
         assert!(super::io_target(&io_target, &pattern, 4096, &stop).is_err_and(stopped));
         assert!(files(dir.path(), &known, &pattern, &stop).is_err_and(stopped));
         assert!(write::files(dir.path(), &known, &pattern, &stop).is_err_and(stopped));

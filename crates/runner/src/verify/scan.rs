@@ -20,8 +20,8 @@ use super::tree::Tree;
 /// Most bytes to search.
 pub(super) const MOST: u64 = 1 << 30;
 
-/// Bytes to search however long it takes.
-const LEAST: u64 = 64 << 20;
+/// Bytes to search however long it takes, unless the run has no time for them.
+pub(super) const LEAST: u64 = 64 << 20;
 
 /// If a disk needs more than this time to search [`MOST`] bytes, less of its stored data is
 /// searched.
@@ -45,7 +45,7 @@ pub(super) struct Found {
 /// Searches the data in `backing`.
 ///
 /// Looks for two markers: that of the pattern just written, and that of all data written before by
-/// workloads and filling.
+/// workloads and filling. Searches `least` bytes however long it takes.
 ///
 /// # Errors
 /// Errors of reading; [`io::ErrorKind::Interrupted`] if `stop` was set.
@@ -53,7 +53,7 @@ pub(super) fn search(
     backing: &Backing,
     before: &[Tree],
     pattern: &Pattern,
-    region: u64,
+    (region, least): (u64, u64),
     known: Option<&Known>,
     stop: &AtomicBool,
 ) -> io::Result<Found> {
@@ -71,7 +71,7 @@ pub(super) fn search(
     };
     for piece in &pieces.pieces {
         go_on(stop)?;
-        let late = scan.scanned_bytes >= LEAST && started.elapsed() >= TIME;
+        let late = scan.scanned_bytes >= least && started.elapsed() >= TIME;
         if late || scan.scanned_bytes >= MOST {
             break;
         }
@@ -114,8 +114,8 @@ pub(super) fn randomness(random: Random, scan: &Scan, weak: u64, written: u64) -
 
 /// Whether a search without findings proves anything: the written data must be stored there and
 /// have been read.
-pub(super) fn is_telling(scan: &Scan, written: u64) -> bool {
-    scan.stored_bytes >= written && scan.scanned_bytes >= scan.stored_bytes.min(LEAST)
+pub(super) fn is_telling(scan: &Scan, written: u64, least: u64) -> bool {
+    scan.stored_bytes >= written && scan.scanned_bytes >= scan.stored_bytes.min(least)
 }
 
 /// Offsets in the first `own` bytes of `data` at which something begins, wherever it ends.
@@ -209,8 +209,15 @@ mod tests {
     fn searched_as(data: &[u8], pattern: &Pattern, random: Random) -> Found {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("stored"), data).unwrap();
-        search(&backing(dir.path(), random), &[], pattern, 0, Some(&Known::new(pattern)), &GO)
-            .unwrap()
+        search(
+            &backing(dir.path(), random),
+            &[],
+            pattern,
+            (0, LEAST),
+            Some(&Known::new(pattern)),
+            &GO,
+        )
+        .unwrap()
     }
 
     #[test]
@@ -296,7 +303,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("stored"), random(1 << 20, 7)).unwrap();
         let (backing, pattern) = (backing(dir.path(), Random::Untold), Pattern::new());
-        let stopped = search(&backing, &[], &pattern, 0, None, &AtomicBool::new(true));
+        let stopped = search(&backing, &[], &pattern, (0, LEAST), None, &AtomicBool::new(true));
         assert_eq!(stopped.err().unwrap().kind(), io::ErrorKind::Interrupted);
     }
 
@@ -340,9 +347,9 @@ mod tests {
     fn a_search_of_too_little_tells_nothing() {
         let scan =
             |stored_bytes, scanned_bytes| Scan { stored_bytes, scanned_bytes, ..Scan::default() };
-        assert!(is_telling(&scan(100, 100), 90));
-        assert!(!is_telling(&scan(0, 0), 90), "nothing lies there");
-        assert!(!is_telling(&scan(100, 40), 90), "most could not be read");
-        assert!(is_telling(&scan(1 << 40, LEAST), 90), "the least of very much");
+        assert!(is_telling(&scan(100, 100), 90, LEAST));
+        assert!(!is_telling(&scan(0, 0), 90, LEAST), "nothing lies there");
+        assert!(!is_telling(&scan(100, 40), 90, LEAST), "most could not be read");
+        assert!(is_telling(&scan(1 << 40, LEAST), 90, LEAST), "the least of very much");
     }
 }

@@ -138,7 +138,7 @@ fn proof_of(role: ArmRole, fakes: &mut [Fake]) -> Proof {
     let arm =
         |i: usize| Arm { id: i.to_string(), label: format!("arm {i}"), role, ..Arm::default() };
     let arms: Vec<_> = (0..fakes.len()).map(arm).collect();
-    gather(fakes, &arms, &AtomicBool::new(false), &mut |_: &Event| {})
+    gather(fakes, &arms, Effort::FULL, &AtomicBool::new(false), &mut |_: &Event| {})
 }
 
 fn alone(fake: Fake) -> Proof {
@@ -260,7 +260,7 @@ fn who_is_stopped_at_rest_is_not_brought_up_again() {
     });
     let mut fakes = [fake, Fake::new(Under::Stream)];
     let arm = Arm { role: ArmRole::Encrypted, ..Arm::default() };
-    let proof = gather(&mut fakes, &[arm.clone(), arm], &stop, &mut |_: &Event| {});
+    let proof = gather(&mut fakes, &[arm.clone(), arm], Effort::FULL, &stop, &mut |_: &Event| {});
     assert_eq!((fakes[0].woken, fakes[1].woken), (0, 0));
     assert!(proof.error.is_none() && proof.evidence.is_empty() && proof.notes.is_empty());
 }
@@ -287,4 +287,21 @@ fn nothing_of_what_rests_is_in_memory_when_it_is_brought_up_again() {
         Ok(())
     });
     assert!(alone(fake).error.is_none());
+}
+
+#[test]
+fn with_little_time_less_is_written_and_searched() {
+    let pace = Pace { write: 1e6, read: 1e6, request_s: 0.001, ..Pace::default() };
+    assert_eq!(Effort::within(1e6, &pace), Effort::FULL);
+    assert_eq!(Effort::within(60.0, &Pace::default()), Effort::FULL);
+    let little = Effort::within(6.54, &pace);
+    assert_eq!(little, Effort { region: 1_000_000, search: 2_000_000 });
+    assert!(little.seconds(true, &pace) < 6.54);
+    let none = Effort::within(-1.0, &pace);
+    assert_eq!(none, Effort { region: write::LEAST_REGION, search: 2 * write::LEAST_REGION });
+    let mut fakes = [Fake::new(Under::Nothing)];
+    let arm = Arm { role: ArmRole::Encrypted, ..Arm::default() };
+    let proof = gather(&mut fakes, &[arm], none, &AtomicBool::new(false), &mut |_: &Event| {});
+    assert_eq!(proof.evidence[0].written_bytes, write::LEAST_REGION);
+    assert!(matches!(proof.error, Some(RunError::Plaintext { .. })), "it is still found");
 }

@@ -18,23 +18,27 @@ use super::pattern::Pattern;
 /// systems.
 pub(super) const REGION: u64 = 8 << 20;
 
+/// The fewest where there is little time.
+pub(super) const LEAST_REGION: u64 = 256 << 10;
+
 /// Bytes of a request.
 pub(super) const REQUEST: usize = 1 << 20;
 
 /// A multiple of the data units of all formats and the sectors of all devices.
 const WHOLE: u64 = 4096;
 
-/// Writes the pattern to the beginning of the I/O target, and returns the number of bytes.
+/// Writes at most `most` bytes of the pattern to the beginning of the I/O target, and returns their number.
 ///
 /// # Errors
 /// [`io::ErrorKind::Interrupted`] if `stop` was set.
 pub(super) fn io_target(
     io_target: &IoTarget,
     pattern: &Pattern,
+    most: u64,
     stop: &AtomicBool,
 ) -> io::Result<u64> {
     let IoTarget { file, extent, transform, .. } = io_target;
-    let region = REGION.min(extent.len) / WHOLE * WHOLE;
+    let region = most.min(extent.len) / WHOLE * WHOLE;
     let (mut plain, mut stored) = (AlignedBuf::zeroed(REQUEST), AlignedBuf::zeroed(REQUEST));
     let mut at = 0;
     while at < region {

@@ -1,5 +1,6 @@
 //! Tests what `runner` promises its users, one module per subject.
 
+mod budgets;
 mod course;
 mod failing_storage;
 mod machines;

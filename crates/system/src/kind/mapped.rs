@@ -181,6 +181,11 @@ pub(crate) fn footprint(len: u64, free: u64) -> u64 {
     len + len / 16 + room(free).max(least_room(len)) + (16 << 20)
 }
 
+/// Bytes that are filled for an I/O target of `len` bytes and `files` bytes of files.
+pub(crate) fn filled(len: u64, files: u64) -> u64 {
+    layout(len, files + files / 16 + least_room(len), false).0
+}
+
 pub(crate) fn prepare(
     mapped: &Mapped,
     arm: &ArmSpec,
@@ -240,7 +245,7 @@ pub(crate) fn prepare(
             .args(mkfs(&made.device, size))
             .variable("UNIX_IO_NOZEROOUT", "1"),
     };
-    makes.run(&Machine::this(), MKFS_LIMIT)?;
+    makes.run_until(context.stop, &Machine::this(), MKFS_LIMIT)?;
     context.go_on()?;
     let random = match made.unreadable || place == Place::ContainerInPartition {
         // Tags and a journal lie among the data, or the tables of a file system around it.

@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::{AlignedBuf, IoMode};
 use cryptbench_cipher::{Layout, SectorCipher, Tier};
@@ -77,6 +78,10 @@ fn filled(
 const BLOCK: usize = 1 << 20;
 const UNIT: usize = 4096;
 
+/// A write that takes longer is followed by smaller ones, of at least so many bytes.
+const PATIENCE: Duration = Duration::from_millis(300);
+const LEAST_BLOCK: usize = 64 << 10;
+
 /// AES-256-XTS under a key that is drawn here and forgotten: over zeros it gives bytes that nobody can tell from random
 /// ones, many times faster than the kernel draws them.
 fn keystream() -> Result<Box<dyn SectorCipher>, SystemError> {
@@ -101,14 +106,19 @@ fn fill_at_random(
     let failed = || SystemError::io("fill", path);
     let (zeros, mut block) = (AlignedBuf::zeroed(BLOCK), AlignedBuf::zeroed(BLOCK));
     let keystream = keystream()?;
-    let mut at = 0;
+    let (mut at, mut at_once) = (0, BLOCK);
     while at < len {
         if stop.load(Ordering::Relaxed) {
             return Err(SystemError::Stopped);
         }
-        keystream.encrypt(at / UNIT as u64, &zeros, &mut block);
-        let part = block.len().min((len - at) as usize);
+        let part = block.len().min(at_once).min((len - at) as usize);
+        keystream.encrypt(at / UNIT as u64, &zeros[..part], &mut block[..part]);
+        let began = Instant::now();
         file.write_all_at(&block[..part], at).map_err(failed())?;
+        // A slow disk takes a second for a block, in which nothing could end it.
+        if began.elapsed() > PATIENCE {
+            at_once = (at_once / 2).max(LEAST_BLOCK);
+        }
         at += part as u64;
     }
     file.sync_data().map_err(failed())

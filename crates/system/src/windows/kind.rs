@@ -17,6 +17,10 @@ pub(crate) mod mapped {
         len
     }
 
+    pub(crate) fn filled(len: u64, _files: u64) -> u64 {
+        len
+    }
+
     pub(crate) fn prepare(
         mapped: &Mapped,
         _: &ArmSpec,

@@ -15,6 +15,7 @@ use crate::decide::decide;
 use crate::look::look;
 use crate::prepare::Claimed;
 use crate::recorder::Recorder;
+use crate::time::RunTime;
 
 /// Bytes that others have left in the page cache: many times the amount of a trial.
 const OTHERS: usize = 96 << 20;
@@ -57,7 +58,8 @@ fn written_beside_others(cached_below: bool) -> Option<(u64, bool)> {
     counters(place.path())?;
     let (request, stop) = (request(place.path()), AtomicBool::new(false));
     let plan = decide(&request, &look(&request)).unwrap();
-    let claimed = Claimed::claim(&plan, &stop).unwrap();
+    let time = RunTime::begin(&stop);
+    let claimed = Claimed::claim(&plan, &time).unwrap();
     let mut nobody = |_: &Event| {};
     let mut recorder = Recorder::begin(&plan, &claimed, "0", &mut nobody).unwrap();
     let mut measured = claimed.prepare(&mut recorder).measure(&mut recorder);

@@ -1,0 +1,105 @@
+//! How fast storage and processor are, from a look at what was filled.
+
+use std::time::Duration;
+
+use cryptbench_blockdev::IoMode;
+use cryptbench_load::{
+    Amount, FileAction, FileSet, FileWork, Flush, Job, Operation, Pattern, Work,
+};
+
+use super::Claimed;
+use super::why::cipher_rate;
+pub(crate) use crate::decide::fit::Pace;
+use crate::{Halt, RunError};
+
+/// Time of one look, and bytes of its requests.
+const LOOK: Duration = Duration::from_millis(60);
+const LARGE: u64 = 1 << 20;
+const SMALL: u64 = 4 << 10;
+
+/// Files that are made to see how long they take.
+const FEW: u32 = 64;
+
+impl Claimed<'_> {
+    /// Looks at reads and small requests of the plain range, which is filled or only read.
+    ///
+    /// # Errors
+    /// [`Halt`].
+    pub(super) fn look_at_pace(&mut self) -> Result<(), Halt> {
+        let is_direct = self.plain.io_target().mode == IoMode::Direct;
+        let writes = !self.plan.storage.is_only_read();
+        if !is_direct {
+            // A cache would answer reads, and take writes until they must be durable.
+            self.pace.read = self.pace.write;
+        } else {
+            let (elapsed_s, ios) = self.look(Operation::Read, LARGE, Flush::Never)?;
+            self.pace.read = ios as f64 * LARGE as f64 / elapsed_s;
+            self.look_at_request(Operation::Read, Flush::Never)?;
+        }
+        match (writes, is_direct) {
+            (true, true) => self.look_at_request(Operation::Write, Flush::Never),
+            (true, false) => {
+                // The first may wait for what was written before.
+                self.look(Operation::Write, SMALL, Flush::EachWrite)?;
+                self.look_at_request(Operation::Write, Flush::EachWrite)?;
+                self.look_at_files()
+            }
+            (false, _) => {
+                self.pace.write = self.pace.read;
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes a few new files, if the work is on many.
+    fn look_at_files(&mut self) -> Result<(), Halt> {
+        let files = self.plan.workloads.iter().find_map(|w| match &w.work {
+            Work::Files(files) => Some(files),
+            _ => None,
+        });
+        let Some(files) = files else { return Ok(()) };
+        let few =
+            FileWork { action: FileAction::Create, count: FEW.min(files.count), ..files.clone() };
+        let seed = self.plan.recorded.seed;
+        let made = FileSet::new(seed).run(self.plain.work.path(), &few, seed, self.stop)?;
+        if made.interrupted {
+            return Err(Halt::Interrupted);
+        }
+        self.pace.file_s = made.elapsed.as_secs_f64() / made.files.max(1) as f64;
+        Ok(())
+    }
+
+    fn look_at_request(&mut self, operation: Operation, flush: Flush) -> Result<(), Halt> {
+        let (elapsed_s, ios) = self.look(operation, SMALL, flush)?;
+        self.pace.request_s = self.pace.request_s.max(elapsed_s / ios.max(1) as f64);
+        Ok(())
+    }
+
+    /// Looks at the cipher, which needs no storage.
+    pub(super) fn look_at_cipher(&mut self) {
+        self.pace.cipher = cipher_rate(self.plan.tier);
+    }
+
+    /// Seconds and number of requests, one at a time.
+    fn look(&mut self, operation: Operation, block: u64, flush: Flush) -> Result<(f64, u64), Halt> {
+        self.go_on()?;
+        let io_target = self.plain.io_target();
+        if io_target.extent.len < block {
+            return Ok((0.0, 1));
+        }
+        let pattern = if block == LARGE { Pattern::Sequential } else { Pattern::Random };
+        let amount = Amount::Time { ramp: Duration::ZERO, duration: LOOK };
+        let seed = self.plan.recorded.seed;
+        let job = Job { amount, seed, flush, ..Job::new(operation, pattern, block, 1) };
+        let measured = self.engine.run(&io_target, &job, self.stop)?;
+        if measured.interrupted {
+            return Err(Halt::Interrupted);
+        }
+        if operation == Operation::Write {
+            let flushed = io_target.file.sync_data();
+            flushed
+                .map_err(|source| RunError::Storage { act: "flush the scratch file", source })?;
+        }
+        Ok((measured.elapsed.as_secs_f64(), measured.ios))
+    }
+}

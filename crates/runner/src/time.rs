@@ -1,0 +1,124 @@
+//! The time of a run: a flag ends what is going on when the user asks for it, or when its part of the budget is over.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
+
+/// How often the thread looks at the user's flag and the clock.
+const POLL: Duration = Duration::from_millis(20);
+
+/// The clock of a run, and the flag that ends its parts.
+pub(crate) struct RunTime<'a> {
+    pub(crate) started: Instant,
+    /// Set when the user asks for the end.
+    stop: &'a AtomicBool,
+    /// Set when either has come.
+    ended: AtomicBool,
+    /// When the current part must end.
+    end: Mutex<Option<Instant>>,
+}
+
+impl<'a> RunTime<'a> {
+    /// Begins now; the run has no end but that of `stop` until it is given one.
+    pub(crate) fn begin(stop: &'a AtomicBool) -> Self {
+        let ended = AtomicBool::new(stop.load(Ordering::Relaxed));
+        Self { started: Instant::now(), stop, ended, end: Mutex::new(None) }
+    }
+
+    /// Sets the flag in time from a thread of `scope`, as long as what is returned exists.
+    pub(crate) fn watch<'s>(&'s self, scope: &'s Scope<'s, '_>) -> Sender<()> {
+        let (watched, is_over) = channel();
+        scope.spawn(move || {
+            while is_over.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+                self.look();
+            }
+        });
+        watched
+    }
+
+    fn look(&self) {
+        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_late = end.is_some_and(|end| Instant::now() >= end);
+        if is_late || self.is_stopped() {
+            self.ended.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends the part of the run that begins now so long after the start of the run; `None` lets it take its time.
+    pub(crate) fn end_after(&self, length: Option<Duration>) {
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        *end = length.and_then(|length| self.started.checked_add(length));
+        self.ended.store(self.is_stopped(), Ordering::Relaxed);
+    }
+
+    /// The flag that ends what is going on.
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.ended
+    }
+
+    /// Whether the user asked for the end.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether the time for the current part is over, and nobody asked for the end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.ended.load(Ordering::Relaxed) && !self.is_stopped()
+    }
+}
+
+/// Does something that ends when the flag that it is given is set: after `limit`, or once `stop` is set.
+pub(crate) fn within<T>(
+    limit: Duration,
+    stop: &AtomicBool,
+    act: impl FnOnce(&AtomicBool) -> T,
+) -> T {
+    let time = RunTime::begin(stop);
+    time.end_after(Some(limit));
+    thread::scope(|scope| {
+        let _watched = time.watch(scope);
+        act(time.flag())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn until_stopped(stop: &AtomicBool) -> bool {
+        let began = Instant::now();
+        while !stop.load(Ordering::Relaxed) && began.elapsed() < Duration::from_secs(10) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        stop.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn what_takes_too_long_is_ended_and_so_it_is_with_the_run() {
+        let run = AtomicBool::new(false);
+        assert!(within(Duration::from_millis(50), &run, until_stopped));
+        assert!(!run.load(Ordering::Relaxed), "the run goes on");
+        assert!(!within(Duration::from_secs(60), &run, |stop| stop.load(Ordering::Relaxed)));
+        run.store(true, Ordering::Relaxed);
+        assert!(within(Duration::from_secs(60), &run, until_stopped));
+    }
+
+    #[test]
+    fn the_end_of_a_part_is_none_of_the_next_and_the_users_is_that_of_all() {
+        let stop = AtomicBool::new(false);
+        let time = RunTime::begin(&stop);
+        time.end_after(Some(Duration::ZERO));
+        time.look();
+        assert!(time.flag().load(Ordering::Relaxed) && time.is_over());
+        time.end_after(Some(Duration::from_secs(3600)));
+        time.look();
+        assert!(!time.flag().load(Ordering::Relaxed));
+        stop.store(true, Ordering::Relaxed);
+        time.look();
+        assert!(time.is_stopped() && !time.is_over());
+        time.end_after(None);
+        assert!(time.flag().load(Ordering::Relaxed));
+    }
+}
