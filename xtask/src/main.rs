@@ -5,6 +5,7 @@
 mod arm;
 mod audit;
 mod bench;
+mod budgets;
 mod commits;
 mod cross;
 mod devices;
@@ -42,6 +43,8 @@ struct Args {
 enum Command {
     /// Check every dependency against deny.toml and known vulnerabilities, with cargo-deny
     Audit,
+    /// Show whether runs keep their budget, on disks that are held to a rate
+    Budgets(budgets::Options),
     /// Check that the messages of new commits have the form of CONTRIBUTING.md
     Commits,
     /// Run every test; installs the Debian packages that tests need if it may
@@ -92,6 +95,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     std::env::set_current_dir(root())?;
     match command {
         Command::Audit => audit::run(),
+        Command::Budgets(options) => budgets::run(&options),
         Command::Commits => commits::run(),
         Command::Test(options) => test::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),

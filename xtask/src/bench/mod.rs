@@ -73,7 +73,7 @@ pub fn run(bench: Bench) -> anyhow::Result<()> {
 }
 
 /// Builds with the release profile and returns the directory of the binaries.
-fn build_release(arguments: &[&str]) -> anyhow::Result<PathBuf> {
+pub(crate) fn build_release(arguments: &[&str]) -> anyhow::Result<PathBuf> {
     let status = Command::new(env!("CARGO"))
         .args(["build", "--release", "--quiet"])
         .args(arguments)
