@@ -7,7 +7,7 @@ use cryptbench_estimate::binding::Bound;
 use cryptbench_estimate::cast::Cast;
 use cryptbench_estimate::form::Form;
 use cryptbench_estimate::lookup::Lookup;
-use cryptbench_record::InUse;
+use cryptbench_record::{Arm, InUse};
 
 use crate::command::Command;
 use crate::figure::{Figure, figure};
@@ -93,6 +93,12 @@ impl View<'_, '_> {
     /// The device in use, if the run compared one with the device below it.
     pub(crate) fn in_use(&self) -> Option<&InUse> {
         self.lookup.record.target.paired.as_ref()?.in_use.as_ref()
+    }
+
+    /// The choice to take: the first of the ranking that is not to be avoided.
+    pub(crate) fn taken(&self) -> Option<&Arm> {
+        let is_taken = |arm: &&Arm| !avoid::is_avoided(self, arm);
+        self.cast.ranked().map(|row| row.arm).find(is_taken)
     }
 
     /// What was measured: the name of the disk, or of the model that stood for one.

@@ -4,6 +4,7 @@ use cryptbench_catalog::{BUILTIN, Family};
 use cryptbench_estimate::class::Class;
 use cryptbench_estimate::cpu::Measure;
 use cryptbench_estimate::device::moves_bytes;
+use cryptbench_estimate::form::Form;
 use cryptbench_estimate::ranking::{Mean, mean_kept};
 use cryptbench_estimate::verdict::HOPELESS_PERCENT;
 use cryptbench_record::{Arm, Verdict, Workload};
@@ -222,7 +223,11 @@ impl Unranked {
 
 /// The figure for as many choices as there are.
 pub(crate) fn figure<'a>(view: &View<'a, '_>) -> Figure<'a> {
-    let shown = view.cast.shown();
+    // CPU time has the place of the floor.
+    let shown = match Form::of(view.lookup.record) {
+        Form::Server => view.cast.spoken().to_vec(),
+        _ => view.cast.shown(),
+    };
     match view.cast.spoken().len() {
         0 => Figure::Nothing,
         n if n <= MOST_COLUMNS => match columns(view, &shown) {
@@ -261,10 +266,7 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
         }
     };
     let columns: Vec<Column> = arms.iter().map(column).collect();
-    // The choice that is taken: the first of the ranking that is not to be avoided, else the last column.
-    let is_taken = |arm: &&Arm| !crate::avoid::is_avoided(view, arm);
-    let taken = view.cast.ranked().map(|row| row.arm).find(is_taken);
-    let cpu_arm = taken.or(arms.last().copied());
+    let cpu_arm = view.taken().or(arms.last().copied());
     let measured = |w: &&Workload| {
         lookup.arms().iter().any(|arm| lookup.cell(w, arm).is_some_and(|c| c.trials > 0))
     };
@@ -288,14 +290,13 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
         (Some(_), Some(unit)) => unit.to_string(),
         _ => name(arm),
     };
-    let behind = cpu_arm.and_then(|arm| cpu_time(view, &members, arm, (&name(arm), choices)));
-    Columns {
-        columns,
-        rows,
-        title,
-        before: plain.into_iter().collect(),
-        behind: behind.into_iter().collect(),
-    }
+    let cpu = cpu_arm.and_then(|arm| cpu_time(view, &members, arm, (&name(arm), choices)));
+    let (first, behind) = match Form::of(lookup.record) {
+        Form::Server => (cpu, None),
+        _ => (None, cpu),
+    };
+    let before = first.into_iter().chain(plain).collect();
+    Columns { columns, rows, title, before, behind: behind.into_iter().collect() }
 }
 
 /// How fast plain storage is.
@@ -432,7 +433,7 @@ fn cpu(view: &View<'_, '_>, members: &[&Workload], arm: Option<&Arm>) -> Option<
     Some((mean_cpu(view, members, plain)?, mean_cpu(view, members, arm?)?))
 }
 
-fn mean_cpu(view: &View<'_, '_>, members: &[&Workload], arm: &Arm) -> Option<f64> {
+pub(crate) fn mean_cpu(view: &View<'_, '_>, members: &[&Workload], arm: &Arm) -> Option<f64> {
     let measure = Measure::of(view.lookup.record);
     let all: Vec<f64> = members
         .iter()

@@ -8,6 +8,7 @@ use cryptbench_record::{ReadBack, Workload};
 
 use crate::answer::View;
 use crate::avoid::is_avoided;
+use crate::capacity;
 use crate::figure::{Mark, Value, value};
 use crate::kinds::{action, size_word};
 use crate::machine;
@@ -66,6 +67,7 @@ pub(crate) fn headline(view: &View<'_, '_>) -> Vec<String> {
         said.push(format!("Not counted: {avoided} to avoid."));
     }
     said.extend(alone.and_then(|row| costlier(view, row.arm)));
+    said.extend(capacity::said(view));
     if let Some(in_use) = view.in_use() {
         said.push(format!(
             "Plain is {}, the device below it. Both were only read, by turns, so the drive's cache serves both alike.",

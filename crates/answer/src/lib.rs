@@ -8,6 +8,7 @@
 pub mod advice;
 pub mod answer;
 mod avoid;
+mod capacity;
 pub mod command;
 pub mod evidence;
 pub mod explanation;

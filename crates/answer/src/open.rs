@@ -8,6 +8,7 @@ use cryptbench_stats::paired::FEWEST_PAIRS;
 
 use crate::answer::{Open, View};
 use crate::avoid::is_avoided;
+use crate::capacity;
 use crate::command::{Command, budget_for_all, budget_of, command, options};
 use crate::kinds::kinds;
 use crate::names::{capitalised, of_system};
@@ -31,6 +32,7 @@ pub(crate) fn open(view: &View<'_, '_>) -> Vec<Open> {
     found.extend(left_out(view));
     found.extend(cached(view));
     found.extend(too_few(view));
+    found.extend(capacity::asking(view));
     found.extend(undecided.beyond.into_iter().map(Open::new));
     found.extend(against_itself(view));
     found

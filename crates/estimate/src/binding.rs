@@ -1,8 +1,8 @@
 //! What holds an arm back in a workload: what reached the disk below it, beside plain storage and its curve.
 
 use cryptbench_record::{
-    Arm, BusyThread, CurvePoint, DiskCounts, Operation, Pattern, Record, Trial, Verdict, Why,
-    Workload,
+    Arm, BusyThread, CurvePoint, DiskCounts, Operation, Pattern, Record, Threads, Trial, Verdict,
+    Why, Workload,
 };
 use cryptbench_stats::bottleneck::{
     Asked, Bottleneck, Curve, Disk, Factors, Flow, LEAST_LOSS, Point, bottleneck,
@@ -10,6 +10,7 @@ use cryptbench_stats::bottleneck::{
 use cryptbench_stats::median;
 
 use crate::arms::{compared, plain_arm};
+use crate::cpu::processors;
 use crate::lookup::Lookup;
 
 /// An arm in a workload, beside plain storage.
@@ -149,12 +150,6 @@ fn waits_s(record: &Record, trials: &[&Trial]) -> Option<f64> {
     Some(wake_up_s * median(&trials.iter().filter_map(waits).collect::<Vec<_>>())?)
 }
 
-/// Processors that a run may use.
-fn processors(record: &Record) -> f64 {
-    let all = f64::from(record.machine.cpus);
-    record.machine.limits.cpus.map_or(all, |cpus| cpus.min(all))
-}
-
 /// The speed of plain storage in one direction and pattern, by what reached its disk: as it was looked at before the trials,
 /// or, what was not looked at, as it was in them. Sizes that the look has in other patterns alone are taken from these.
 fn curve(lookup: &Lookup<'_>, operation: &Operation, pattern: &Pattern) -> Curve {
@@ -229,18 +224,35 @@ fn busy(counts: &DiskCounts, depth: u32) -> Option<f64> {
     Some((1.0 - counts.idle_share()?).clamp((in_flight / at_once).min(most), most))
 }
 
+/// Share of the time in which the busiest of the threads that issue the load worked on plain storage. Full, it is what was
+/// measured, and not the disk.
+#[must_use]
+pub fn asking(lookup: &Lookup<'_>, workload: &Workload) -> Option<f64> {
+    let plain = plain_arm(lookup.record)?;
+    busy_share(&lookup.trials.of_cell(&workload.id, &plain.id), |threads| {
+        [threads.load.as_ref(), None]
+    })
+}
+
 /// Share of the time in which the busiest thread of an arm worked. An inline arm works in the thread that issues the load,
 /// and nowhere else: other threads serve the disk below it, as they do for plain storage. That of another arm only issues.
 fn busiest_thread(trials: &[&Trial], arm: &Arm) -> Option<f64> {
+    busy_share(trials, |threads| match arm.attachment.as_deref() {
+        Some("inline") => [threads.load.as_ref(), None],
+        _ => [threads.helper.as_ref(), threads.kernel.as_ref()],
+    })
+}
+
+fn busy_share(
+    trials: &[&Trial],
+    own: impl Fn(&Threads) -> [Option<&BusyThread>; 2],
+) -> Option<f64> {
     let shares = trials.iter().filter_map(|trial| {
         let threads = trial.measured.threads.as_ref()?;
-        let own = match arm.attachment.as_deref() {
-            Some("inline") => [threads.load.as_ref(), None],
-            _ => [threads.helper.as_ref(), threads.kernel.as_ref()],
-        };
         // Over the time that was measured: between slices nothing is asked for, and the threads rest.
         let share = |thread: &BusyThread| thread.cpu_s / threads.asked as f64 * trial.iops();
-        let shares = own.into_iter().flatten().map(share).filter(|share| share.is_finite());
+        let shares =
+            own(threads).into_iter().flatten().map(share).filter(|share| share.is_finite());
         shares.reduce(f64::max)
     });
     median(&shares.collect::<Vec<_>>())
@@ -292,7 +304,7 @@ fn flow_of(trials: &[&Trial], depth: u32, others: Option<&DiskCounts>) -> Option
 
 #[cfg(test)]
 mod tests {
-    use cryptbench_record::{Observation, Threads};
+    use cryptbench_record::Observation;
 
     use super::*;
 

@@ -16,6 +16,13 @@ pub enum Measure {
     Machine,
 }
 
+/// Processors that a run could use: those of the machine, or as much of them as its container has.
+#[must_use]
+pub fn processors(record: &Record) -> f64 {
+    let all = f64::from(record.machine.cpus);
+    record.machine.limits.cpus.map_or(all, |cpus| cpus.min(all))
+}
+
 impl Measure {
     /// The process figure if every arm runs inside this process, otherwise the most exact one available.
     pub fn of(record: &Record) -> Self {

@@ -21,6 +21,8 @@ pub enum Form {
     Files,
     /// Of opening volumes.
     Unlock,
+    /// The table, CPU time first.
+    Server,
 }
 
 impl Form {
@@ -34,6 +36,7 @@ impl Form {
             Some("copies") => Self::Copies,
             Some("files") => Self::Files,
             Some("unlock") => Self::Unlock,
+            Some("server") => Self::Server,
             _ => Self::Table,
         }
     }

@@ -18,7 +18,7 @@ pub const TOLERANCE: f64 = 1.15;
 
 /// A thread that works for this share of the time, or more, has its processor full: what it could do in all of it is what was
 /// measured, as near as any prediction has to be.
-const FULL: f64 = 1.0 / TOLERANCE;
+pub const FULL: f64 = 1.0 / TOLERANCE;
 
 /// A thread that works for more than this share of the time may be what keeps requests from the disk, without being full: where
 /// others use its processor.

@@ -211,3 +211,13 @@ fn a_container_is_held_against_its_device() {
     let sentence = told(&alike, "Container or partition: ").unwrap();
     assert!(sentence.ends_with("take whichever is handier."), "{sentence}");
 }
+
+#[test]
+fn a_server_is_told_at_how_much_its_processors_are_full() {
+    let arms = vec![plain(), plain_again(), luks(512, &[0.7]), luks(4096, &[0.95])];
+    let mut record = Fixture { arms, ..Fixture::default() }.record();
+    let said = |record: &Record| Labelled::of(record).report().results().headline.join("\n");
+    assert!(!said(&record).contains("CPUs are full"), "nobody asked");
+    (record.plan.presentation, record.machine.cpus) = (Some("server".to_owned()), 8);
+    insta::assert_snapshot!(said(&record));
+}

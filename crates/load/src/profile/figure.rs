@@ -52,6 +52,8 @@ pub enum Presentation {
     Files,
     /// Seconds to open a volume (mount).
     Unlock,
+    /// One row per workload, CPU time first (server).
+    Server,
 }
 
 impl Presentation {
@@ -65,9 +67,10 @@ impl Presentation {
         Self::Copies,
         Self::Files,
         Self::Unlock,
+        Self::Server,
     ];
 
-    /// `table`, `bars`, `curve`, `grid`, `heatmap`, `copies`, `files` or `unlock`.
+    /// `table`, `bars`, `curve`, `grid`, `heatmap`, `copies`, `files`, `unlock` or `server`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -78,6 +81,7 @@ impl Presentation {
             Self::Copies => "copies",
             Self::Files => "files",
             Self::Unlock => "unlock",
+            Self::Server => "server",
         }
     }
 }

@@ -33,6 +33,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("iozone", include_str!("../../profiles/iozone.toml")),
     ("crystaldiskmark", include_str!("../../profiles/crystaldiskmark.toml")),
     ("crystaldiskmark-nvme", include_str!("../../profiles/crystaldiskmark-nvme.toml")),
+    ("server", include_str!("../../profiles/server.toml")),
     ("small-files", include_str!("../../profiles/small-files.toml")),
     ("fsync", include_str!("../../profiles/fsync.toml")),
     ("sweep", include_str!("../../profiles/sweep.toml")),

@@ -11,7 +11,7 @@ use super::{bars, copies, curve, files, grid, heatmap, unlock, wrap};
 /// The picture in at most `width` columns; nothing if the record asks for none, or contains too little.
 pub(super) fn picture(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     let (text, left_out) = match Form::of(lookup.record) {
-        Form::Table => return None,
+        Form::Table | Form::Server => return None,
         Form::Bars => {
             let charts = picture::bars::bars(lookup);
             let drawn: Vec<String> = charts.iter().map(|c| bars::draw(c, width)).collect();

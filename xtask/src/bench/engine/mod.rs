@@ -48,20 +48,25 @@ pub struct Options {
     no_loop: bool,
 }
 
-/// The jobs on the disk: operation, pattern, block size, queue depth.
+/// The jobs on the disk: operation, pattern, block size, queue depth, threads.
 const DISK_JOBS: &[Job] = &[
-    Job("read", "sequential", 1 << 20, 1),
-    Job("read", "sequential", 1 << 20, 8),
-    Job("write", "sequential", 1 << 20, 1),
-    Job("write", "sequential", 1 << 20, 8),
-    Job("read", "random", 4096, 1),
-    Job("read", "random", 4096, 32),
-    Job("write", "random", 4096, 1),
-    Job("write", "random", 4096, 32),
+    Job("read", "sequential", 1 << 20, 1, 1),
+    Job("read", "sequential", 1 << 20, 8, 1),
+    Job("write", "sequential", 1 << 20, 1, 1),
+    Job("write", "sequential", 1 << 20, 8, 1),
+    Job("read", "random", 4096, 1, 1),
+    Job("read", "random", 4096, 32, 1),
+    Job("write", "random", 4096, 1, 1),
+    Job("write", "random", 4096, 32, 1),
 ];
 
 /// The jobs on storage that costs little.
-const RAM_JOBS: &[Job] = &[Job("read", "random", 4096, 1), Job("read", "random", 4096, 32)];
+const RAM_JOBS: &[Job] = &[
+    Job("read", "random", 4096, 1, 1),
+    Job("read", "random", 4096, 32, 1),
+    Job("read", "random", 4096, 32, 2),
+    Job("read", "random", 4096, 32, 4),
+];
 
 /// Target for requests per CPU-second on such storage, relative to fio.
 const AIM: f64 = 1.2;
@@ -155,8 +160,8 @@ fn compare(
             let ratio = per_cpu(&ours) / per_cpu(&theirs);
             let verdict = if ratio >= AIM { "met" } else { "not met" };
             eprintln!(
-                "{title}, QD{}: {ratio:.2} times fio's per CPU-second; {AIM} is {verdict}",
-                job.3
+                "{title}, QD{} T{}: {ratio:.2} times fio's per CPU-second; {AIM} is {verdict}",
+                job.3, job.4
             );
         }
     }
@@ -169,7 +174,8 @@ fn per_cpu(observed: &[Observed]) -> f64 {
 }
 
 fn row(job: &Job, theirs: &[Observed], ours: &[Observed]) {
-    let Job(operation, pattern, block, depth) = *job;
+    let Job(operation, pattern, block, depth, threads) = *job;
+    let threads = if threads > 1 { format!(" T{threads}") } else { String::new() };
     let of = |v: &[Observed], f: fn(&Observed) -> f64| median(v.iter().map(f));
     let d: Vec<f64> = theirs.iter().zip(ours).map(|(a, b)| (b.iops / a.iops).ln()).collect();
     let interval = estimate(&d, 0.95).map_or("-".to_owned(), |e| {
@@ -183,7 +189,7 @@ fn row(job: &Job, theirs: &[Observed], ours: &[Observed]) {
         }
     };
     println!(
-        "| {pattern} {operation} {} KiB QD{depth} | {} | {} | {:.3} | {interval} | {:.0} | {:.0} | {:.2} | {:.0} | {:.0} |",
+        "| {pattern} {operation} {} KiB QD{depth}{threads} | {} | {} | {:.3} | {interval} | {:.0} | {:.0} | {:.2} | {:.0} | {:.0} |",
         block / 1024,
         show(theirs),
         show(ours),

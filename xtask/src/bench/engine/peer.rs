@@ -8,11 +8,12 @@ use anyhow::{Context as _, bail};
 use cryptbench_stats::median;
 use serde_json::Value;
 
-/// Operation, pattern, block size, queue depth.
+/// Operation, pattern, block size, queue depth, threads.
 pub(super) struct Job(
     pub(super) &'static str,
     pub(super) &'static str,
     pub(super) u64,
+    pub(super) u32,
     pub(super) u32,
 );
 
@@ -151,7 +152,7 @@ impl Peer {
 }
 
 fn fio(file: &Path, mib: u64, job: &Job, seconds: f64, ramp: bool) -> Command {
-    let Job(operation, pattern, block, depth) = job;
+    let Job(operation, pattern, block, depth, threads) = job;
     let mode = match *pattern {
         "random" => format!("rand{operation}"),
         _ => (*operation).to_owned(),
@@ -170,6 +171,7 @@ fn fio(file: &Path, mib: u64, job: &Job, seconds: f64, ramp: bool) -> Command {
         .arg(format!("--rw={mode}"))
         .arg(format!("--bs={block}"))
         .arg(format!("--iodepth={depth}"))
+        .args([format!("--numjobs={threads}"), "--group_reporting".to_owned()])
         .arg(format!("--runtime={}ms", (seconds * 1000.0) as u64));
     if ramp {
         command.arg("--ramp_time=100ms");
@@ -178,12 +180,13 @@ fn fio(file: &Path, mib: u64, job: &Job, seconds: f64, ramp: bool) -> Command {
 }
 
 fn ours(binary: &Path, file: &Path, job: &Job, seconds: f64, ramp: bool) -> Command {
-    let Job(operation, pattern, block, depth) = job;
+    let Job(operation, pattern, block, depth, threads) = job;
     let mut command = Command::new(binary);
     command
         .arg(file)
         .args(["--op", operation, "--pattern", pattern])
         .args(["--bs", &block.to_string(), "--qd", &depth.to_string()])
+        .args(["--threads", &threads.to_string()])
         .args(["--seconds", &seconds.to_string(), "--ramp", if ramp { "0.1" } else { "0" }]);
     command
 }

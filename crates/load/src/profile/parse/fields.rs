@@ -235,6 +235,20 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The same, or a word for a count.
+    pub(super) fn count_or(
+        &mut self,
+        key: &'static str,
+        (least, most): (u32, u32),
+        (word, stands_for): (&str, u32),
+    ) -> Taken<u32> {
+        let is_word = |value: &Value| matches!(value, Value::Text(text) if text == word);
+        match self.entries.iter().any(|e| e.key.value == key && is_word(&e.value.value)) {
+            true => Ok(self.take(key).map(|found| At { at: found.at, value: stands_for })),
+            false => self.count(key, least, most),
+        }
+    }
+
     /// A number, possibly an integer, from `least` to `most`.
     pub(super) fn number(&mut self, key: &'static str, least: f64, most: f64) -> Taken<f64> {
         let remedy = format!("use {least} to {most}");

@@ -97,6 +97,16 @@ fn block(keys: &str) -> BlockWork {
     work.clone()
 }
 
+#[test]
+fn threads_may_be_as_many_as_processors() {
+    let cpus = std::thread::available_parallelism().unwrap().get().min(16) as u32;
+    assert_eq!(block("threads = \"cpus\"").threads, cpus);
+    assert_eq!(block("threads = 3").threads, 3);
+    let text = format!("{GOOD}threads = \"all\"\n");
+    let e = Profile::from_toml(&text, "x").unwrap_err().to_string();
+    assert_eq!(e, "x, line 12: threads is a string; use 1 to 256");
+}
+
 fn with(from: &str, to: &str, keys: &str) -> String {
     format!("{}{keys}\n", GOOD.replacen(from, to, 1))
 }

@@ -54,7 +54,8 @@ fn block(fields: &mut Fields<'_>) -> Result<BlockWork, ProfileError> {
     let block_size =
         fields.required(|f, key| f.size(key, SECTOR as u64, MAX_BLOCK_SIZE), "block_size")?;
     let depth = fields.count("queue_depth", 1, MAX_QUEUE_DEPTH)?.map_or(1, |n| n.value);
-    let threads = fields.count("threads", 1, MAX_THREADS)?.map_or(1, |n| n.value);
+    let threads = fields.count_or("threads", (1, MAX_THREADS), ("cpus", cpus()))?;
+    let threads = threads.map_or(1, |n| n.value);
     let starts = [("seeded", Start::Seeded), ("first", Start::First)];
     let (file, file_size) = file(fields, direction, &block_size)?;
     let amount = amount(fields, &file.value, file_size)?;
@@ -82,6 +83,12 @@ fn block(fields: &mut Fields<'_>) -> Result<BlockWork, ProfileError> {
     let work = BlockWork { stdio: stdio.is_some_and(|s| s.value), ..work };
     check_room(fields, &work, &file, amount)?;
     Ok(work)
+}
+
+/// A thread for each processor, up to as many as a disk needs to be busy.
+fn cpus() -> u32 {
+    const MOST: usize = 16;
+    std::thread::available_parallelism().map_or(1, usize::from).min(MOST) as u32
 }
 
 /// The reason why a stdio buffer cannot carry this work, if any.

@@ -21,7 +21,7 @@ use super::{Figure, Part, Section, View, scrolling};
 pub(super) fn sections(view: &View<'_>) -> impl Iterator<Item = Section> {
     let form = Form::of(view.record);
     let picture = match form {
-        Form::Table => None,
+        Form::Table | Form::Server => None,
         Form::Bars => bars::picture(view),
         Form::Curve => curve::picture(view),
         Form::Grid => grid::picture(view),
