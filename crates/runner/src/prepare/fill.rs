@@ -81,8 +81,10 @@ impl Claimed<'_> {
             self.pace.write = (end - done) as f64 / began.elapsed().as_secs_f64();
             done = end;
             let fitting = self.fitting(total)?;
-            if done >= fitting && done < total {
-                self.shrink(done, recorder)?;
+            if done >= fitting {
+                if done < total {
+                    self.shrink(done, recorder)?;
+                }
                 break;
             }
             step =
