@@ -20,6 +20,7 @@ const UNIT: &str = "[Unit]
 After=multi-user.target
 [Service]
 Type=oneshot
+OOMPolicy=continue
 WorkingDirectory=/srv/job
 ExecStartPre=/bin/tar -xf /dev/disk/by-id/virtio-job
 ExecStart=/bin/sh -c 'exec sh ./script >/dev/virtio-ports/job 2>&1'
