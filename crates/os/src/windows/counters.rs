@@ -7,6 +7,8 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
+use windows_sys::Win32::System::Ioctl::DISK_PERFORMANCE;
+
 use super::call;
 use crate::counters::{CountedBy, DeviceCounts, Passed, Reader};
 
@@ -45,10 +47,13 @@ fn reader(device: CountedBy) -> Option<Reader> {
 }
 
 fn counted(volume: &File) -> Option<DeviceCounts> {
-    let found = call::disk_performance(volume).ok()?;
+    Some(counts(&call::disk_performance(volume).ok()?))
+}
+
+fn counts(found: &DISK_PERFORMANCE) -> DeviceCounts {
     // Units of 100 ns.
     let ns = |time: i64| time.max(0).cast_unsigned() * 100;
-    Some(DeviceCounts {
+    DeviceCounts {
         span_ns: ns(found.QueryTime),
         read_bytes: found.BytesRead.cast_unsigned(),
         written_bytes: found.BytesWritten.cast_unsigned(),
@@ -59,7 +64,7 @@ fn counted(volume: &File) -> Option<DeviceCounts> {
         busy_ns: ns(found.QueryTime - found.IdleTime),
         queued: Some(u64::from(found.QueueDepth)),
         ..DeviceCounts::default()
-    })
+    }
 }
 
 impl Counters {
@@ -161,7 +166,56 @@ impl Counters {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
+    use crate::storage::{Tree, mount_of};
+    use crate::system::{dirs, files, storage};
+
+    #[test]
+    fn what_a_disk_counts_is_told_in_bytes_and_nanoseconds() {
+        let mut found = DISK_PERFORMANCE::default();
+        (found.BytesRead, found.BytesWritten) = (8192, 512);
+        (found.ReadCount, found.WriteCount, found.QueueDepth) = (2, 1, 3);
+        (found.ReadTime, found.WriteTime) = (40, 5);
+        (found.QueryTime, found.IdleTime) = (1000, 970);
+        let told = counts(&found);
+        let expected = DeviceCounts {
+            span_ns: 100_000,
+            read_bytes: 8192,
+            written_bytes: 512,
+            reads: 2,
+            writes: 1,
+            read_ns: 4000,
+            write_ns: 500,
+            busy_ns: 3000,
+            queued: Some(3),
+            ..DeviceCounts::default()
+        };
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn the_disk_below_a_directory_counts_what_is_written() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let path = dirs::plain(&file.path().canonicalize().unwrap());
+        let number = storage::number_of(&path).unwrap();
+        let mount = mount_of(number, &path).unwrap();
+        let volume = Tree::this().of_mount(number, &mount.source).unwrap().counters();
+        let told = files::open_volume(&volume).and_then(|volume| call::disk_performance(&volume));
+        if let Err(why) = told {
+            let volume = volume.display();
+            eprintln!("SKIPPED: {volume} does not answer IOCTL_DISK_PERFORMANCE: {why}");
+            return;
+        }
+        let counters = Counters::new(Some(CountedBy::System(volume)), &[]);
+        let before = counters.snapshot();
+        file.write_all(&[7; 1 << 20]).unwrap();
+        file.as_file().sync_all().unwrap();
+        let counted = counters.passed(&before).device.unwrap();
+        assert!(counted.written_bytes >= 1 << 20 && counted.writes > 0, "{counted:?}");
+        assert!(counted.span_ns > 0 && counted.busy_ns <= counted.span_ns, "{counted:?}");
+    }
 
     #[test]
     fn work_of_this_process_is_counted_as_the_generators() {

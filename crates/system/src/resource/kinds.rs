@@ -80,6 +80,16 @@ macro_rules! kinds {
                 }
             }
 
+            /// What it is, for people: its kind and its fields.
+            pub(super) fn told(&self) -> String {
+                let Ok(serde_json::Value::Object(mut fields)) = serde_json::to_value(self) else {
+                    return cryptbench_text::shown(self.path());
+                };
+                let kind = fields.remove("act").unwrap_or_default();
+                let fields = fields.iter().map(|(name, value)| format!(", {name} {value}"));
+                format!("{}{}", kind.as_str().unwrap_or_default(), fields.collect::<String>())
+            }
+
             fn recover(&self, identity: Option<Identity>) -> Recovered {
                 match self {
                     $(Self::$name(kind) => kind.recover(identity),)*

@@ -33,7 +33,6 @@ mod work_directory;
 
 use std::path::PathBuf;
 
-use cryptbench_text::shown;
 use serde::{Deserialize, Serialize};
 
 pub use bind_mount::BindMount;
@@ -122,16 +121,6 @@ impl AnyResource {
             Self::UblkDisk(disk) => vec![&mut disk.path],
             Self::DiskFileSystem(mounted) => vec![&mut mounted.path, &mut mounted.disk.path],
         }
-    }
-
-    /// What it is, for people: its kind and its fields.
-    pub(super) fn told(&self) -> String {
-        let Ok(serde_json::Value::Object(mut fields)) = serde_json::to_value(self) else {
-            return shown(self.path());
-        };
-        let kind = fields.remove("act").unwrap_or_default();
-        let fields = fields.iter().map(|(name, value)| format!(", {name} {value}"));
-        format!("{}{}", kind.as_str().unwrap_or_default(), fields.collect::<String>())
     }
 
     /// Whether a volume is in use through it.

@@ -55,6 +55,12 @@ pub fn zfs_encryption(_dataset: &str) -> Option<String> {
     None
 }
 
+/// Unknown, likewise.
+#[must_use]
+pub fn zfs_compression(_dataset: &str) -> Option<String> {
+    None
+}
+
 pub(crate) fn zfs_driver(_dataset: &str) -> Option<String> {
     None
 }
@@ -160,6 +166,12 @@ pub mod filesystem {
     /// # Errors
     /// [`SystemError::Target`]: it mounts none here.
     pub fn unmount(directory: &Path) -> Result<(), SystemError> {
+        Err(refusal(directory))
+    }
+
+    /// # Errors
+    /// [`SystemError::Target`]: it mounts none here.
+    pub fn is_in_use(directory: &Path) -> Result<bool, SystemError> {
         Err(refusal(directory))
     }
 }
