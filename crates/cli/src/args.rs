@@ -15,7 +15,7 @@ use crate::history::args::HistoryArgs;
 use crate::kdf::parse::{Multiplier, entropy, multiplier};
 use crate::run::args::RunArgs;
 use crate::serve::args::ServeArgs;
-use crate::units::{bytes, cipher_rate, duration, not_negative, threads};
+use crate::units::{bytes, cipher_rate, duration, not_negative, piece, threads};
 use crate::volume::args::ConfinementArgs;
 use crate::volume::args::VolumeCommand;
 
@@ -310,8 +310,20 @@ pub struct PredictArgs {
     /// Requests in flight, for a model
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub queue_depth: u32,
+    /// Predict for a driver that carries one request at a time, in pieces of SIZE [default: 256KiB], and encrypts while the
+    /// device waits: what study A's figures show of VeraCrypt's for Windows. --per-request is then the time of a piece
+    #[arg(
+        long,
+        value_name = "SIZE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "256KiB",
+        value_parser = piece,
+        conflicts_with = "record"
+    )]
+    pub serial: Option<u64>,
     /// Print how far off predictions are for published sweeps and for the named records
-    #[arg(long, conflicts_with_all = ["device", "record", "per_request"])]
+    #[arg(long, conflicts_with_all = ["device", "record", "per_request", "serial"])]
     pub validate: bool,
     /// Records for --validate
     #[arg(value_name = "RECORD", requires = "validate")]

@@ -8,7 +8,7 @@ mod validate;
 use std::path::Path;
 use std::process::ExitCode;
 
-use cryptbench_devices::predict::Added;
+use cryptbench_devices::predict::{Added, Serial};
 use serde::Serialize;
 
 use crate::args::PredictArgs;
@@ -20,6 +20,10 @@ use rates::{CipherRate, cipher_rates};
 /// one in flight, of two runs of the profile `quick` on a virtual disk (docs/devices.md), whose eight values were 0.2
 /// to 2.3 µs. `cryptbench predict --record RECORD` finds it in a record. The software of other systems takes more.
 const DEFAULT_PER_REQUEST_S: f64 = 0.5e-6;
+
+/// What a serial driver adds to a piece besides its cipher, seconds: by how much the access time of study A's SSD grew,
+/// and what a request of its flash drive takes longer (`cryptbench studies A`).
+const SERIAL_PER_PIECE_S: f64 = 16e-6;
 
 /// One predicted cell.
 #[derive(Clone, Debug, Serialize)]
@@ -47,6 +51,9 @@ struct Prediction {
     emulated: bool,
     per_request_us: f64,
     per_request_from: String,
+    /// Bytes of the pieces of a serial driver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    serial_piece: Option<u64>,
     ciphers_from: String,
     ciphers: Vec<CipherRate>,
     cells: Vec<Cell>,
@@ -60,11 +67,12 @@ pub fn predict(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let profile = Profile::find(args.device.as_deref().unwrap_or(Path::new("sata-ssd")))?;
     let (ciphers, ciphers_from) = cipher_rates(args, &args.cipher, &args.data_unit)?;
     let (per_request_s, per_request_from) = per_request(args, &ciphers)?;
+    let serial = args.serial.map(|piece| Serial { piece });
     let mut cells = Vec::new();
     for cipher in &ciphers {
         for plain in profile.plain(args.queue_depth) {
             if plain.bytes.is_multiple_of(cipher.data_unit.into()) {
-                cells.push(cell(&profile, cipher, &plain, per_request_s));
+                cells.extend(cell(&profile, cipher, &plain, per_request_s, serial));
             }
         }
     }
@@ -75,10 +83,11 @@ pub fn predict(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         emulated: profile.is_model(),
         per_request_us: per_request_s * 1e6,
         per_request_from,
+        serial_piece: args.serial,
         ciphers_from,
         ciphers,
         cells,
-        remarks: profile.remarks(),
+        remarks: profile.remarks(serial),
     };
     if args.json {
         print_json(&prediction)?;
@@ -88,11 +97,20 @@ pub fn predict(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn cell(profile: &Profile, cipher: &CipherRate, plain: &Plain, per_request_s: f64) -> Cell {
+/// A cell, if the profile suffices for it.
+fn cell(
+    profile: &Profile,
+    cipher: &CipherRate,
+    plain: &Plain,
+    per_request_s: f64,
+    serial: Option<Serial>,
+) -> Option<Cell> {
     let added = Added { per_request_s, cipher_rate: cipher.of(plain.operation) };
-    let encrypted = profile.encrypted_s(plain, &added);
+    let encrypted = profile.encrypted_s(plain, &added, serial)?;
     let mib_s = |seconds: f64| plain.bytes as f64 / seconds / 1_048_576.0;
-    Cell {
+    let extra =
+        serial.map_or(added.seconds(plain.bytes), |serial| serial.seconds(plain.bytes, &added));
+    Some(Cell {
         cipher: cipher.cipher.clone(),
         data_unit: cipher.data_unit,
         workload: plain.label.clone(),
@@ -102,14 +120,18 @@ fn cell(profile: &Profile, cipher: &CipherRate, plain: &Plain, per_request_s: f6
         plain_mib_s: mib_s(plain.seconds),
         encrypted_mib_s: mib_s(encrypted),
         keeps_percent: 100.0 * plain.seconds / encrypted,
-        extra_us: added.seconds(plain.bytes) * 1e6,
-    }
+        extra_us: extra * 1e6,
+    })
 }
 
 /// Seconds that the software takes per request, and their source.
 fn per_request(args: &PredictArgs, ciphers: &[CipherRate]) -> anyhow::Result<(f64, String)> {
     if let Some(us) = args.per_request {
         return Ok((us * 1e-6, "as given".to_owned()));
+    }
+    if args.serial.is_some() {
+        let from = "by which the access time of study A's SSD grew (cryptbench studies A)";
+        return Ok((SERIAL_PER_PIECE_S, from.to_owned()));
     }
     let Some(path) = &args.record else {
         let from = "the default, measured for the inline built-in engine (docs/devices.md)";

@@ -56,6 +56,14 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "not a possible size".to_owned())
 }
 
+/// A size that is a multiple of 4 KiB.
+pub fn piece(text: &str) -> Result<u64, String> {
+    match bytes(text)? {
+        n if n.is_multiple_of(4096) => Ok(n),
+        _ => Err("a piece must be a multiple of 4KiB: write for instance 256KiB".to_owned()),
+    }
+}
+
 /// `3`, `3%`, `0.5 %` as a fraction.
 pub fn percent(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim().parse::<f64>() {

@@ -18,6 +18,27 @@ impl Added {
     }
 }
 
+/// A driver that carries one request at a time, in pieces, and works on each while the device waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Serial {
+    /// The most bytes of a piece.
+    pub piece: u64,
+}
+
+impl Serial {
+    /// How many pieces a request of `bytes` has.
+    #[must_use]
+    pub fn pieces(self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.piece).max(1)
+    }
+
+    /// Processor seconds for a request of `bytes`; those of a request are added to each piece.
+    #[must_use]
+    pub fn seconds(self, bytes: u64, added: &Added) -> f64 {
+        added.seconds(bytes) + (self.pieces(bytes) - 1) as f64 * added.per_request_s
+    }
+}
+
 /// Seconds between completions of encrypted requests, if plain ones are `plain_s` apart with
 /// `queue_depth` in flight.
 ///
@@ -78,6 +99,14 @@ mod tests {
         assert!((keeps(20e-6, 10_000, 4, &added) - 0.8).abs() < 1e-9);
         // The processor is the slower one: more in flight does not help.
         assert!((keeps(5e-6, 10_000, 64, &added) - 0.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_serial_driver_adds_its_time_to_each_piece() {
+        let added = Added { per_request_s: 10e-6, cipher_rate: 1e9 };
+        let serial = Serial { piece: 4096 };
+        assert_eq!([0, 512, 4096, 4097, 10_000].map(|bytes| serial.pieces(bytes)), [1, 1, 1, 2, 3]);
+        assert!((serial.seconds(10_000, &added) - 40e-6).abs() < 1e-12);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use crate::draw::mix;
 use crate::engine::Engine;
 use crate::model::Model;
+use crate::predict::{Added, Serial};
 use crate::request::{Operation, Request};
 
 /// A load with constant parameters.
@@ -48,20 +49,49 @@ const MOST: u64 = 20_000;
 /// Fewest requests, used if only a few fit into the file.
 const FEWEST: u64 = 64;
 
+/// The requests of a simulation.
+struct Requests {
+    count: u64,
+    /// How many are not counted, since the device settles meanwhile.
+    uncounted: u64,
+    bytes: u64,
+    /// The file's places for a request.
+    places: u64,
+    random: bool,
+    seed: u64,
+}
+
+impl Requests {
+    fn of(model: &Model, load: &Load) -> Self {
+        let bytes = load.bytes.max(512);
+        let most = if load.random { MOST / 8 } else { MOST };
+        let count = (load.file_bytes / bytes).clamp(FEWEST, most);
+        let places = (load.file_bytes / bytes).max(1);
+        let (random, seed) = (load.random, model.seed);
+        Self { count, uncounted: count / 4, bytes, places, random, seed }
+    }
+
+    fn offset(&self, number: u64) -> u64 {
+        let place = if self.random { mix(number ^ self.seed) } else { number } % self.places;
+        place * self.bytes
+    }
+
+    /// Seconds per request between two moments, the end of those not counted and that of all.
+    fn each(&self, counted_from: f64, last: f64) -> f64 {
+        (last - counted_from) / (self.count - self.uncounted) as f64
+    }
+}
+
 /// Seconds per request of `load` on an initially idle device, without the first quarter of the
 /// requests, in which it settles. This is the spacing of completions, the inverse of requests per
 /// second.
 #[must_use]
 pub fn seconds_per_request(model: &Model, load: &Load) -> f64 {
     let mut engine = Engine::new(model, model.capacity_bytes);
-    let bytes = load.bytes.max(512);
-    let places = (load.file_bytes / bytes).max(1);
-    let most = if load.random { MOST / 8 } else { MOST };
-    let count = (load.file_bytes / bytes).clamp(FEWEST, most);
-    let uncounted = count / 4;
+    let requests = Requests::of(model, load);
     let mut in_flight = BinaryHeap::new();
     let (mut last, mut counted_from, mut host_free_at) = (0.0f64, 0.0f64, 0.0f64);
-    for number in 0..count {
+    for number in 0..requests.count {
         let now = if in_flight.len() < load.queue_depth.max(1) as usize {
             0.0
         } else {
@@ -70,19 +100,40 @@ pub fn seconds_per_request(model: &Model, load: &Load) -> f64 {
         };
         let now = now.max(host_free_at) + load.think_s;
         host_free_at = now;
-        let place = if load.random { mix(number ^ model.seed) } else { number } % places;
         let done = engine.submit(&Request {
             operation: load.operation,
-            offset: place * bytes,
-            bytes,
+            offset: requests.offset(number),
+            bytes: requests.bytes,
             arrival_s: now,
             continues: false,
         });
         in_flight.push(Reverse(done.to_bits()));
         last = last.max(done);
-        if number + 1 == uncounted {
+        if number + 1 == requests.uncounted {
             counted_from = last;
         }
     }
-    (last - counted_from) / (count - uncounted) as f64
+    requests.each(counted_from, last)
+}
+
+/// The same if a serial driver carries the requests, one at a time whatever the queue depth.
+#[must_use]
+pub fn seconds_in_series(model: &Model, load: &Load, serial: Serial, added: &Added) -> f64 {
+    let mut engine = Engine::new(model, model.capacity_bytes);
+    let requests = Requests::of(model, load);
+    let (mut now, mut counted_from) = (0.0f64, 0.0f64);
+    for number in 0..requests.count {
+        let (mut offset, end) = (requests.offset(number), requests.offset(number) + requests.bytes);
+        while offset < end {
+            let bytes = serial.piece.min(end - offset);
+            let operation = load.operation;
+            let request = Request { operation, offset, bytes, arrival_s: now, continues: false };
+            now = engine.submit(&request) + added.seconds(bytes);
+            offset += bytes;
+        }
+        if number + 1 == requests.uncounted {
+            counted_from = now;
+        }
+    }
+    requests.each(counted_from, now)
 }

@@ -25,7 +25,16 @@ pub(super) fn prediction(p: &Prediction) -> String {
         "ciphers",
         &format!("{} (encrypt/decrypt), {}", rates.join(", "), p.ciphers_from),
     ));
-    lines.push(fact("per request", &format!("{:.2} µs, {}", p.per_request_us, p.per_request_from)));
+    let each = if p.serial_piece.is_some() { "per piece" } else { "per request" };
+    lines.push(fact(each, &format!("{:.2} µs, {}", p.per_request_us, p.per_request_from)));
+    lines.extend(p.serial_piece.map(|piece| {
+        let words = "one request at a time, in pieces of";
+        let human = human(piece);
+        fact(
+            "driver",
+            &format!("{words} {human}; the device waits for the cipher, and it for the device"),
+        )
+    }));
     let mut heading = String::new();
     for cell in &p.cells {
         let title = format!("{}, {} B", cell.cipher, cell.data_unit);

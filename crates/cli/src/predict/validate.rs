@@ -3,16 +3,16 @@
 use std::process::ExitCode;
 
 use cryptbench_devices::Model;
-use cryptbench_devices::predict::{Added, keeps, per_request_s};
+use cryptbench_devices::predict::{Added, Serial, keeps, per_request_s};
 use cryptbench_devices::published::{Point, atto};
-use cryptbench_devices::sweep::{Load, seconds_per_request};
+use cryptbench_devices::sweep::{Load, seconds_in_series, seconds_per_request};
 use cryptbench_record::{ArmRole, Pattern, Record};
 use cryptbench_studies::Files;
 use serde::Serialize;
 
 use super::device::{on_model, operation, spacing, verb};
 use super::rates::{CipherRate, cipher_rates};
-use super::{DEFAULT_PER_REQUEST_S, text};
+use super::{DEFAULT_PER_REQUEST_S, SERIAL_PER_PIECE_S, text};
 use crate::args::PredictArgs;
 use crate::say::{print, print_json};
 
@@ -36,6 +36,13 @@ impl Checked {
         self.predicted / self.found - 1.0
     }
 }
+
+/// Study A's devices, and the models of them.
+const MODELS: [(&str, &str); 3] =
+    [("ssd", "sata-ssd"), ("flash", "usb-flash"), ("hdd", "hdd-7200")];
+
+/// Bytes of a piece of VeraCrypt's driver for Windows.
+const PIECE: u64 = 256 << 10;
 
 /// Predictions of one kind.
 #[derive(Clone, Debug, Serialize)]
@@ -90,9 +97,10 @@ fn published() -> Vec<Group> {
         };
         points.iter().filter(same).map(known).collect()
     };
-    ["ssd", "flash", "hdd"]
+    let serial = MODELS.into_iter().filter_map(|(device, model)| in_series(&points, device, model));
+    let mut groups: Vec<_> = MODELS
         .into_iter()
-        .map(|device| {
+        .map(|(device, _)| {
             let cells = points.iter().filter(|p| p.device == device).map(|p| {
                 let but = (device == "ssd").then_some(p);
                 let added = Added {
@@ -118,7 +126,32 @@ fn published() -> Vec<Group> {
                 cells: cells.collect(),
             }
         })
-        .collect()
+        .collect();
+    groups.extend(serial);
+    groups
+}
+
+/// A device of study A by its model alone, behind a driver that carries one request at a time.
+fn in_series(points: &[Point], device: &str, model: &str) -> Option<Group> {
+    let model = Model::named(model).ok()?;
+    let serial = Serial { piece: PIECE };
+    let cell = |p: &Point| {
+        let added = Added {
+            per_request_s: SERIAL_PER_PIECE_S,
+            cipher_rate: published_rate(p.load.operation),
+        };
+        let plain = seconds_per_request(&model, &p.load);
+        Some(Checked {
+            label: verb(p.load.operation).to_owned(),
+            operation: verb(p.load.operation),
+            block_size: p.load.bytes,
+            predicted: 100.0 * plain / seconds_in_series(&model, &p.load, serial, &added),
+            found: 100.0 * p.encrypted_mib_s? / p.mib_s,
+        })
+    };
+    let cells = points.iter().filter(|p| p.device == device).filter_map(cell).collect();
+    let by = format!("from the model, one at a time, {:.0} µs a piece", SERIAL_PER_PIECE_S * 1e6);
+    Some(Group { name: format!("study A, {device}, --serial"), by, cells })
 }
 
 /// A record's encrypted arms: each cell from the others, and, on an emulated device, from its model alone.

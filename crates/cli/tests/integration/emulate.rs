@@ -197,6 +197,43 @@ fn a_prediction_follows_from_rates_that_are_given() {
 }
 
 #[test]
+fn a_serial_driver_costs_what_it_adds_to_each_piece_and_the_others_that_wait() {
+    let s = Sandbox::new();
+    let predicted = |more: &[&str]| -> serde_json::Value {
+        let usual = ["predict", "--json", "--device", "sata-ssd", "--cipher-rate", "1000"];
+        let done = s.run(&[&usual, more].concat());
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        serde_json::from_slice(&done.stdout).unwrap()
+    };
+    let [serial, pieces, parallel] = [
+        predicted(&["--serial", "--queue-depth", "4"]),
+        predicted(&["--serial=64KiB", "--queue-depth", "4"]),
+        predicted(&["--per-request", "16", "--queue-depth", "4"]),
+    ];
+    assert_eq!(
+        (&serial["serial_piece"], &serial["per_request_us"]),
+        (&262_144.into(), &16.0.into())
+    );
+    assert!(parallel["serial_piece"].is_null());
+    for (at, cell) in serial["cells"].as_array().unwrap().iter().enumerate() {
+        let bytes = cell["block_size"].as_f64().unwrap();
+        let added = |pieces: f64| 16.0 * pieces + bytes / 1000.0;
+        let extra = |found: &serde_json::Value| found["cells"][at]["extra_us"].as_f64().unwrap();
+        assert!((extra(&serial) - added((bytes / 262_144.0).ceil())).abs() < 1e-6, "{cell}");
+        assert!((extra(&pieces) - added((bytes / 65_536.0).ceil())).abs() < 1e-6, "{cell}");
+        let keeps =
+            |found: &serde_json::Value| found["cells"][at]["keeps_percent"].as_f64().unwrap();
+        assert!(keeps(&serial) < keeps(&parallel) * 1.03, "{cell}");
+    }
+    let refused = s.run(&["predict", "--serial=1000"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("a piece must be a multiple of 4KiB"));
+    let table = text(&s.run(&["predict", "--serial", "--cipher-rate", "1000"]).stdout);
+    assert!(table.contains("one request at a time, in pieces of 256 KiB"), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+}
+
+#[test]
 fn predictions_of_published_sweeps_hold_for_the_ssd_and_fail_where_they_are_said_to() {
     let s = Sandbox::new();
     let done = s.run(&["predict", "--validate", "--json"]);
