@@ -1,6 +1,7 @@
 //! Study C: LUKS, TrueCrypt, eCryptfs and EncFS with default settings, measured with iozone and dd
 //! on an old PC.
 
+mod causes;
 mod conclusions;
 mod numbers;
 

@@ -72,5 +72,10 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
         rows,
         note: "dd was as slow as the generator of its random data, so that its losses say little (E37).",
     };
-    Ok(Numbers { observations, rederived, tables: vec![table], ..Numbers::default() })
+    Ok(Numbers {
+        observations,
+        rederived,
+        tables: vec![table],
+        answers: super::causes::answers(files)?,
+    })
 }
