@@ -120,7 +120,9 @@ fn base(arm: &Arm) -> String {
 
 fn system(arm: &Arm) -> String {
     if arm.system == BUILTIN.name {
-        return format!("{} alone", cipher(arm).unwrap_or_else(|| arm.label.clone()));
+        let name = cipher(arm).unwrap_or_else(|| arm.label.clone());
+        let is_serial = arm.settings.get("driver").is_some_and(|driver| driver == "serial");
+        return format!("{name}{}", if is_serial { ", one at a time" } else { " alone" });
     }
     let setting = |name: &str| arm.settings.get(name).map(String::as_str);
     catalog::find(&arm.system)

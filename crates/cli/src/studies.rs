@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use cryptbench_studies::beside::{Beside, beside};
-use cryptbench_studies::{Files, Replay, replay};
+use cryptbench_studies::{Answer, Files, Replay, own, replay};
 use serde::Serialize;
 
 use crate::args::StudiesArgs;
@@ -20,14 +20,20 @@ struct Document {
     studies: Vec<Replay>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beside: Vec<Beside>,
+    /// What a study's models say of the record beside it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<Answer>,
 }
 
 pub fn studies(args: &StudiesArgs) -> anyhow::Result<ExitCode> {
     let asked: Vec<_> = args.study.map(Into::into).into_iter().collect();
     let studies = replay(&Files::published(), &asked).context("the published numbers")?;
-    let mut near = Vec::new();
+    let (mut near, mut answers) = (Vec::new(), Vec::new());
     if let Some(path) = &args.beside {
-        near = beside(&cryptbench_record::read(path)?, &studies);
+        let records = [cryptbench_record::read(path)?];
+        near = beside(&records[0], &studies);
+        answers =
+            studies.iter().flat_map(|study| own::answers(study.about.letter, &records)).collect();
         if near.is_empty() {
             let reason = "no workload of this record can be compared with a plain speed that the study published; \
                           profile `atto` measures what study A did, dd-removable B, dd-copy C, and D published none";
@@ -35,12 +41,15 @@ pub fn studies(args: &StudiesArgs) -> anyhow::Result<ExitCode> {
         }
     }
     if args.json {
-        print_json(&Document { schema: "cryptbench.studies/1", studies, beside: near })?;
+        print_json(&Document { schema: "cryptbench.studies/1", studies, beside: near, answers })?;
         return Ok(ExitCode::SUCCESS);
     }
     let width = terminal_style(false).width;
     if args.beside.is_some() {
         print(&text::beside(&near, width));
+        for answer in &answers {
+            print(&format!("\n{}", text::answered(answer, width)));
+        }
     } else if asked.is_empty() {
         print(&text::list(&studies, width));
     } else {

@@ -11,8 +11,8 @@ use cryptbench_load::Profile;
 use cryptbench_os::{Details, FileType};
 use cryptbench_record::{Event, InRam, Record, Sink as _};
 use cryptbench_studies::here::{Tested, conclusions};
-use cryptbench_studies::own::own;
-use cryptbench_studies::{Letter, Table};
+use cryptbench_studies::own::{answers, own};
+use cryptbench_studies::{Answer, Letter, Table};
 use cryptbench_text::shown;
 use cryptbench_view::columns::{hang, paragraph};
 use cryptbench_view::studies::brief;
@@ -38,6 +38,9 @@ struct Document {
     #[serde(skip_serializing_if = "Option::is_none")]
     in_ram: Option<InRam>,
     tables: Vec<Table>,
+    /// What the study's models say of these records.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<Answer>,
     /// The study's conclusions, tested on these records.
     conclusions: Vec<Tested>,
 }
@@ -122,6 +125,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         }
     }
     let tables = own(study, &records);
+    let answers = answers(study, &records);
     let cells: Vec<_> = records.iter().map(cells).collect();
     let measured: Vec<_> = records.iter().zip(cells.iter().map(Vec::as_slice)).collect();
     let conclusions = conclusions(Some(study), &measured);
@@ -133,13 +137,24 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     }
     if args.shown.json {
         let schema = "cryptbench.study/1";
-        let document =
-            Document { schema, study, remarks, records: places, in_ram, tables, conclusions };
+        let document = Document {
+            schema,
+            study,
+            remarks,
+            records: places,
+            in_ram,
+            tables,
+            answers,
+            conclusions,
+        };
         print_json(&document)?;
         return Ok(code);
     }
     for table in &tables {
         print(&format!("\n{}", studies::text::table(table, width)));
+    }
+    for answer in &answers {
+        print(&format!("\n{}", studies::text::answered(answer, width)));
     }
     if !conclusions.is_empty() {
         print(&format!("\n{}", brief(&conclusions, width).trim_end()));

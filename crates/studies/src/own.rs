@@ -9,7 +9,9 @@ use cryptbench_stats::percent_of_larger;
 
 use crate::check::size;
 use crate::cpu::{Usage, with_interval};
-use crate::study::Letter;
+use crate::files::Files;
+use crate::study::a::here;
+use crate::study::{Answer, Letter};
 use crate::table::Table;
 use crate::{trimmed, trimmed_mean};
 
@@ -35,6 +37,13 @@ pub fn own(study: Letter, records: &[Record]) -> Vec<Table> {
     }
 }
 
+/// What a study's own models say of records of its profiles.
+pub fn answers(study: Letter, records: &[Record]) -> Vec<Answer> {
+    let sweep = records.iter().find(|r| study == Letter::A && r.plan.profile == "atto");
+    let answers = sweep.and_then(|record| here::answers(&Files::published(), record).ok());
+    answers.unwrap_or_default()
+}
+
 /// Plain first, then the encrypted arms; the studies have neither a second plain arm nor null
 /// layers.
 fn arms(record: &Record) -> impl Iterator<Item = &Arm> {
@@ -46,7 +55,12 @@ fn encrypted(record: &Record) -> impl Iterator<Item = &Arm> {
     arms(record).filter(|a| a.role == ArmRole::Encrypted)
 }
 
-fn values(record: &Record, workload: &Workload, arm: &Arm, of: impl Fn(&Trial) -> f64) -> Vec<f64> {
+pub(crate) fn values(
+    record: &Record,
+    workload: &Workload,
+    arm: &Arm,
+    of: impl Fn(&Trial) -> f64,
+) -> Vec<f64> {
     record.trials_of(&workload.id, &arm.id).into_iter().map(|(_, t)| of(t)).collect()
 }
 
@@ -70,7 +84,7 @@ fn unit(workload: &Workload) -> &'static str {
     }
 }
 
-fn plain(record: &Record) -> Option<&Arm> {
+pub(crate) fn plain(record: &Record) -> Option<&Arm> {
     arms(record).find(|a| a.role == ArmRole::Plain)
 }
 

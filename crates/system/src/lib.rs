@@ -13,6 +13,7 @@ mod adapter;
 mod choices;
 #[cfg(target_os = "linux")]
 mod command;
+mod driver;
 mod error;
 mod facility;
 #[cfg_attr(windows, path = "windows/kind.rs")]

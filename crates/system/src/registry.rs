@@ -355,7 +355,7 @@ mod tests {
         sweep(&mut ours, ["cipher", "data-unit"]).unwrap();
         assert_eq!(ours.ciphers.len(), cryptbench_cipher::ciphers().len());
         assert!(ours.data_units.is_empty(), "all of them");
-        insta::assert_snapshot!(sweep(&mut ours, ["colour"]).unwrap_err(), @r#"no chosen system offers a setting "colour"; they can be swept over: cipher, data-unit"#);
+        insta::assert_snapshot!(sweep(&mut ours, ["colour"]).unwrap_err(), @r#"no chosen system offers a setting "colour"; they can be swept over: cipher, data-unit, driver"#);
     }
 
     #[test]

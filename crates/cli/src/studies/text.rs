@@ -79,7 +79,8 @@ pub fn study(study: &Replay, width: usize) -> String {
     blocks.join("\n\n")
 }
 
-fn answered(answer: &Answer, width: usize) -> String {
+/// A question and its answer.
+pub fn answered(answer: &Answer, width: usize) -> String {
     let lines = answer.lines.iter().map(|line| hang("- ", line, width));
     let question = paragraph(answer.question, width, 0);
     std::iter::once(question).chain(lines).collect::<Vec<_>>().join("\n")

@@ -25,6 +25,8 @@ pub struct Protocol {
     pub apart: bool,
     /// Whether its volumes had NTFS.
     pub ntfs: bool,
+    /// Whether its figures show a driver that carries one request at a time, which an arm repeats on emulated devices.
+    pub serial: bool,
     /// Whether it measured ciphers and key derivation in RAM, too.
     pub in_ram: bool,
 }
@@ -77,6 +79,7 @@ pub fn protocol(study: Letter) -> Protocol {
             settings: &[],
             apart: false,
             ntfs: true,
+            serial: true,
             in_ram: true,
         },
         // The Mac's encrypted volumes are AES-128 in XTS; other systems can open them but not create them.
@@ -89,6 +92,7 @@ pub fn protocol(study: Letter) -> Protocol {
             settings: &[],
             apart: false,
             ntfs: false,
+            serial: false,
             in_ram: false,
         },
         Letter::C => Protocol {
@@ -114,6 +118,7 @@ pub fn protocol(study: Letter) -> Protocol {
             settings: const { &[(DM_CRYPT.name, "format", "luks1"), (ENCFS.name, "preset", "paranoia")] },
             apart: false,
             ntfs: false,
+            serial: false,
             in_ram: false,
         },
         Letter::D => Protocol {
@@ -134,6 +139,7 @@ pub fn protocol(study: Letter) -> Protocol {
             settings: &[],
             apart: true,
             ntfs: false,
+            serial: false,
             in_ram: false,
         },
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cryptbench_catalog::{DM_CRYPT, Encrypts, encrypts};
+use cryptbench_catalog::{BUILTIN, DM_CRYPT, Encrypts, encrypts};
 use cryptbench_os::Details;
 use cryptbench_os::storage::mount_of;
 use cryptbench_system::Availability;
@@ -51,6 +51,9 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
         remarks.push(remark);
         chosen.what.system.extend(system.map(str::to_owned));
     }
+    if protocol.serial && args.place.emulate.is_some() {
+        remarks.push(in_series(&mut chosen));
+    }
     chosen.what.system.sort();
     chosen.what.system.dedup();
     complete(&mut chosen, protocol);
@@ -64,6 +67,18 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
     remarks.push(format!("ciphers: {ciphers}"));
     remarks.extend(settings(&chosen));
     (chosen, remarks)
+}
+
+/// Adds the arm that works as the study's figures show of its driver; what it is, in a sentence.
+fn in_series(chosen: &mut RunArgs) -> String {
+    let stands_in = chosen.what.system.iter().any(|system| system == BUILTIN.name);
+    let drivers = if stands_in { &["parallel", "serial"][..] } else { &["serial"] };
+    let drivers = drivers.iter().map(ToString::to_string).collect();
+    chosen.what.set.push(("driver".to_owned(), drivers));
+    chosen.what.system.push(BUILTIN.name.to_owned());
+    "beside it builtin with driver=serial: one request at a time, in pieces of 256 KiB, in series with the cipher, as the \
+     study's figures show of VeraCrypt's driver for Windows"
+        .to_owned()
 }
 
 /// The system for a program, and why it is that.

@@ -60,6 +60,11 @@ fn every_study_says_what_it_would_do() {
     for cipher in ["aes-256-cbc-essiv", "aes-256-xts"] {
         assert!(shown.contains(cipher), "{cipher} is not in {shown}");
     }
+    let done = s.run(&["run", "--study", "A", "--emulate", "sata-ssd", "--dry-run"]);
+    let flat = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["beside it builtin with driver=serial", "AES-256, one at a time"] {
+        assert!(flat.contains(part), "{part} is not in {flat}");
+    }
     assert!(s.left_behind().is_empty());
     assert_eq!(s.run(&["run", "--study", "E"]).status.code(), Some(2));
     assert_eq!(s.run(&["run", "--study", "A", "--profile", "quick"]).status.code(), Some(2));
@@ -108,6 +113,9 @@ fn a_study_of_two_profiles_has_two_records() {
     assert!(json["in_ram"]["derivations"].as_array().unwrap().len() >= 5);
     let record = cryptbench_record::read(&s.out().join("a/atto/record.json")).unwrap();
     assert_eq!(serde_json::to_value(record.in_ram.unwrap()).unwrap(), json["in_ram"]);
+    let lines = json["answers"][0]["lines"].as_array().unwrap();
+    assert_eq!(lines.len(), 2, "reads and writes of one arm: {lines:?}");
+    assert!(lines[0].as_str().unwrap().contains("The study's "), "{lines:?}");
     let conclusions = json["conclusions"].as_array().unwrap();
     assert!(conclusions.iter().any(|c| c["id"] == "fastest-cipher"), "{conclusions:?}");
     for row in atto {

@@ -1,6 +1,6 @@
 //! The studies, with their numbers and conclusions.
 
-mod a;
+pub(crate) mod a;
 mod b;
 mod c;
 mod d;

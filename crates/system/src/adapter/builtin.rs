@@ -14,6 +14,8 @@ use cryptbench_cipher::{CipherInfo, Layout, SectorCipher, Tier};
 use cryptbench_volume::format::bitlocker::Method;
 use zeroize::Zeroizing;
 
+use crate::driver;
+use crate::settings::choices;
 use crate::system::{Kind, Role, System};
 use crate::{ArmSpec, Availability, Selection, SystemError};
 
@@ -21,13 +23,26 @@ use crate::{ArmSpec, Availability, Selection, SystemError};
 pub(crate) static BUILTIN: System = System {
     has_our_ciphers: true,
     availability: |_, _| Availability::Available(env!("CARGO_PKG_VERSION").to_owned()),
-    arms: |system, selection, _| offered(system, "", selection),
+    settings: &[driver::SETTING],
+    arms: |system, selection, _| {
+        Ok(with_drivers(system, selection, offered(system, "", selection)?))
+    },
     kernel_tier: kernel_of,
     ..System::new(
         &catalog::BUILTIN,
         Kind::Inline(|arm, tier| inline_layer(arm, &random_key(arm)?, tier)),
     )
 };
+
+/// The arms with each driver that was chosen.
+fn with_drivers(system: &System, selection: &Selection, arms: Vec<ArmSpec>) -> Vec<ArmSpec> {
+    let (encrypted, mut all): (Vec<_>, Vec<_>) =
+        arms.into_iter().partition(|arm| arm.role == Role::Encrypted);
+    for choice in choices(system, selection) {
+        all.extend(encrypted.iter().map(|arm| driver::arm(arm, &choice)));
+    }
+    all
+}
 
 /// How a volume format assigns tweaks to its data area.
 struct SectorLayout {
@@ -280,7 +295,7 @@ pub fn inline_layer(
 ) -> Result<Arc<dyn SectorTransform>, SystemError> {
     Ok(match arm.cipher {
         None => Arc::new(Identity),
-        Some(_) => Arc::new(Encrypted(keyed(arm, key, tier)?)),
+        Some(_) => driver::driven(arm, Arc::new(Encrypted(keyed(arm, key, tier)?))),
     })
 }
 

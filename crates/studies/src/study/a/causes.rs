@@ -64,7 +64,7 @@ pub(super) fn answers(files: &Files) -> Result<(Vec<Answer>, Table), DataError> 
 }
 
 /// The cells whose figures agree with each other, by size, and how many others there are.
-fn cells(csv: &Csv, device: &str, op: &str) -> Result<(Vec<Cell>, usize), DataError> {
+pub(super) fn cells(csv: &Csv, device: &str, op: &str) -> Result<(Vec<Cell>, usize), DataError> {
     let mut cells: Vec<Cell> = Vec::new();
     let mut dropped = Vec::new();
     for row in csv.rows() {
@@ -89,7 +89,7 @@ fn cells(csv: &Csv, device: &str, op: &str) -> Result<(Vec<Cell>, usize), DataEr
     Ok((cells, dropped.len()))
 }
 
-fn aes(files: &Files, column: &str) -> Result<f64, DataError> {
+pub(super) fn aes(files: &Files, column: &str) -> Result<f64, DataError> {
     let csv = files.csv("veracrypt_cipher_benchmark")?;
     for row in csv.rows() {
         if row.text("algorithm")? == "AES" {
@@ -100,7 +100,7 @@ fn aes(files: &Files, column: &str) -> Result<f64, DataError> {
 }
 
 /// A residual in percent.
-fn percent(fitted: &Fitted) -> String {
+pub(super) fn percent(fitted: &Fitted) -> String {
     format!("{:.1} %", 100.0 * fitted.fit.residual.exp_m1())
 }
 

@@ -2,6 +2,7 @@
 
 mod causes;
 mod conclusions;
+pub(crate) mod here;
 mod models;
 mod numbers;
 
