@@ -1,6 +1,9 @@
 //! `cargo xtask bench why`: is the cause of a loss named rightly where it is known? Layers that are made to lose in one way
 //! run on emulated devices, and what is named is held against what each does by construction.
 
+mod check;
+mod watched;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -75,9 +78,18 @@ pub struct Options {
     /// Judge the records that such a run kept, and measure nothing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["keep", "binary"])]
     kept: Option<PathBuf>,
+    /// Instead, look with iostat and pidstat at gocryptfs and our own mount on the disk of this directory
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "target", conflicts_with_all = ["keep", "kept"])]
+    check: Option<PathBuf>,
+    /// Seconds of each look of --check
+    #[arg(long, default_value_t = 5)]
+    seconds: u64,
 }
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
+    if let Some(directory) = &options.check {
+        return check::run(&binary(options)?, directory, options.seconds);
+    }
     let began = Instant::now();
     let temporary = tempfile::tempdir()?;
     let place = match (&options.kept, &options.keep) {
@@ -115,12 +127,16 @@ fn directory(place: &Path, device: &str, number: usize) -> PathBuf {
     place.join(format!("{device}-{number}"))
 }
 
-/// Runs everything, with the records in directories of `place`.
-fn measure(options: &Options, place: &Path) -> anyhow::Result<()> {
-    let binary = match &options.binary {
+fn binary(options: &Options) -> anyhow::Result<PathBuf> {
+    Ok(match &options.binary {
         Some(binary) => std::path::absolute(binary)?,
         None => build_release(&["--package", "cryptbench"])?.join("cryptbench"),
-    };
+    })
+}
+
+/// Runs everything, with the records in directories of `place`.
+fn measure(options: &Options, place: &Path) -> anyhow::Result<()> {
+    let binary = binary(options)?;
     fs::create_dir_all(place)?;
     let profile = place.join("profile.toml");
     fs::write(&profile, self::profile())?;

@@ -1,0 +1,298 @@
+//! `cargo xtask bench why --check`: what a run recorded of gocryptfs and of our own mount, beside what `iostat -x` and
+//! `pidstat -t` see of a fio run of the same work on the same disk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail};
+use cryptbench_estimate::binding::{Binding, bindings};
+use cryptbench_estimate::lookup::Lookup;
+use cryptbench_record::{Arm, DiskCounts, Observation, Record, Workload};
+use cryptbench_stats::bottleneck::Cause;
+use cryptbench_stats::median;
+
+use super::Named;
+use super::watched::{Figures, fill, watch};
+use crate::packages::{Need, ensure_or_tell};
+
+const NEEDS: &[Need] = &[
+    Need { file: "/usr/bin/fio", package: "fio", reason: "the same work" },
+    Need { file: "/usr/bin/iostat", package: "sysstat", reason: "what reaches the disk" },
+    Need { file: "/usr/bin/pidstat", package: "sysstat", reason: "what the threads do" },
+    Need { file: "/usr/bin/gocryptfs", package: "gocryptfs", reason: "one of both systems" },
+];
+
+/// Size of the file: more than is read from it in the time of a look.
+const MIB: u64 = 1024;
+
+/// Figures that differ by less than this factor agree.
+const AGREES: f64 = 1.25;
+
+/// The default run's time.
+const BUDGET: &str = "90s";
+
+/// A place where fio works: its name in the run's arms, a directory, and how it is taken down.
+struct Place {
+    system: &'static str,
+    file: PathBuf,
+    /// The mount, and the program that takes it down if not umount(8).
+    mounted: Option<(PathBuf, Option<PathBuf>)>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = match &self.mounted {
+            Some((at, Some(binary))) => {
+                Command::new(binary).args(["volume", "umount"]).arg(at).status()
+            }
+            Some((at, None)) => Command::new("umount").arg(at).status(),
+            None => return,
+        };
+    }
+}
+
+/// Measures with `binary` and with the others in a directory of `on`, and prints both.
+pub fn run(binary: &Path, on: &Path, seconds: u64) -> anyhow::Result<()> {
+    ensure_or_tell(NEEDS);
+    let on = fs::canonicalize(on)?;
+    let directory = tempfile::Builder::new().prefix("why-check").tempdir_in(&on)?;
+    let device = device_of(directory.path())?;
+    let output = directory.path().join("run");
+    let mut command = Command::new(binary);
+    command.args(["run", "--quiet", "--system=gocryptfs,builtin-mounted", "--data-unit=512"]);
+    command.args(["--budget", BUDGET, "--size", &format!("{MIB}MiB"), "--output"]).arg(&output);
+    let out = command.arg(directory.path()).stdout(Stdio::null()).output()?;
+    if !out.status.success() {
+        bail!("{}", String::from_utf8_lossy(&out.stderr));
+    }
+    let record = cryptbench_record::read(&output.join("record.json"))?;
+    let lookup = Lookup::of(&record);
+    let bindings = bindings(&lookup);
+    let mut rows = Rows::default();
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    println!(
+        "{}, load {}; {device}; fio, iostat -x and pidstat -t for {seconds} s each\n",
+        super::machine(),
+        load.split(' ').next().unwrap_or_default()
+    );
+    println!(
+        "| system | workload | by | requests/s | for each | mean KiB | in flight | busiest thread | cause |"
+    );
+    println!("|---|---|---|--:|--:|--:|--:|--:|---|");
+    let workloads: Vec<&Workload> =
+        record.plan.workloads.iter().filter(|w| w.is_of_requests()).collect();
+    let mut plain = Vec::new();
+    for system in ["plain", "gocryptfs", "builtin-mounted"] {
+        let place = Place::set_up(system, binary, directory.path())?;
+        fill(&place.file, MIB)?;
+        for (number, workload) in workloads.iter().enumerate() {
+            let theirs = watch(&place.file, MIB, workload, &device, seconds)?;
+            let of_cell = |(w, arm, _): &&(&Workload, &Arm, Binding)| {
+                w.id == workload.id && arm.system == place.system && arm.cipher.is_some()
+            };
+            match bindings.iter().find(of_cell) {
+                Some(cell) => rows.enter(system, &record, cell, &theirs, &plain[number]),
+                None => plain.push(theirs),
+            }
+        }
+    }
+    rows.told()
+}
+
+impl Place {
+    fn set_up(system: &'static str, binary: &Path, directory: &Path) -> anyhow::Result<Self> {
+        let passphrase = directory.join("passphrase");
+        fs::write(&passphrase, "not a secret")?;
+        let point = directory.join(format!("{system}-mount"));
+        fs::create_dir(&point)?;
+        let file = point.join("file");
+        let run = |command: &mut Command| -> anyhow::Result<()> {
+            let out = command.stdin(Stdio::null()).output()?;
+            match out.status.success() {
+                true => Ok(()),
+                false => bail!("{command:?}: {}", String::from_utf8_lossy(&out.stderr)),
+            }
+        };
+        match system {
+            "gocryptfs" => {
+                let store = directory.join("store");
+                fs::create_dir(&store)?;
+                let gocryptfs = || {
+                    let mut command = Command::new("gocryptfs");
+                    command.args(["-q", "-passfile"]).arg(&passphrase);
+                    command
+                };
+                run(gocryptfs().args(["-init", "-scryptn", "10"]).arg(&store))?;
+                run(gocryptfs().arg(&store).arg(&point))?;
+            }
+            "builtin-mounted" => {
+                let volume = directory.join("volume");
+                let size = format!("{}MiB", MIB + MIB / 4);
+                let volumes = |what: &str| {
+                    let mut command = Command::new(binary);
+                    command.args(["volume", what]).arg(&volume);
+                    command.arg("--passphrase-file").arg(&passphrase);
+                    command
+                };
+                let unmount = || run(Command::new(binary).args(["volume", "umount"]).arg(&point));
+                run(volumes("create").args(["--size", &size]))?;
+                run(volumes("mount").arg("--raw").arg(&point))?;
+                run(Command::new("mkfs.ext4").arg("-q").arg(point.join("volume")))?;
+                unmount()?;
+                run(volumes("mount").arg(&point))?;
+                return Ok(Self { system, file, mounted: Some((point, Some(binary.to_owned()))) });
+            }
+            _ => return Ok(Self { system, file, mounted: None }),
+        }
+        Ok(Self { system, file, mounted: Some((point, None)) })
+    }
+}
+
+/// The name of the disk or partition under a directory, as iostat has it.
+fn device_of(directory: &Path) -> anyhow::Result<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let number = fs::metadata(directory)?.dev();
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}"))
+        .context("the directory is on no block device: name one that is with --check DIR")?;
+    Ok(link.file_name().unwrap_or_default().to_string_lossy().into_owned())
+}
+
+/// Counts what agrees.
+#[derive(Default)]
+struct Rows {
+    cells: u32,
+    agree: [u32; 4],
+    /// Cells with a cause, and those of which the others see it.
+    named: u32,
+    seen: u32,
+    apart: Vec<String>,
+}
+
+impl Rows {
+    fn enter(
+        &mut self,
+        system: &str,
+        record: &Record,
+        cell: &(&Workload, &Arm, Binding),
+        theirs: &Figures,
+        plain: &Figures,
+    ) {
+        let (workload, arm, binding) = cell;
+        let Some(ours) = recorded(record, workload, arm) else {
+            println!("| {system} | {} | cryptbench | not counted | | | | | |", workload.label);
+            return;
+        };
+        let found = binding.bottleneck.as_ref().map(|found| &found.cause);
+        let is_seen = found.map(|cause| seen(cause, theirs, plain, workload));
+        self.named += u32::from(found.is_some());
+        self.seen += u32::from(is_seen == Some(true));
+        let words = match (found, is_seen) {
+            (None, _) if binding.loses() => "not explained",
+            (None, _) => "no loss claimed",
+            (Some(cause), _) => Named::of(cause).words(),
+        };
+        let shown = match is_seen {
+            Some(true) => "seen",
+            Some(false) => "**not seen**",
+            None => "",
+        };
+        row(&format!("| {system} | {} | cryptbench", workload.label), &ours, words);
+        row("| | | the others", theirs, shown);
+        self.cells += 1;
+        let pairs = [
+            ("requests for each", ours.per_request, theirs.per_request),
+            ("mean size", ours.bytes, theirs.bytes),
+            ("in flight", ours.in_flight, theirs.in_flight),
+            ("busiest thread", ours.busiest, theirs.busiest),
+        ];
+        for (count, (what, ours, theirs)) in self.agree.iter_mut().zip(pairs) {
+            let is_close =
+                (ours / theirs).ln().abs() <= AGREES.ln() || (ours - theirs).abs() < 0.05;
+            *count += u32::from(is_close);
+            if !is_close {
+                self.apart.push(format!("{system}, {}: {what}", workload.label));
+            }
+        }
+    }
+
+    fn told(&self) -> anyhow::Result<()> {
+        let [requests, size, in_flight, busiest] = self.agree;
+        println!(
+            "\nOf {} cells agree within 25 %: requests for each {requests}, mean size {size}, in flight {in_flight}, busiest \
+             thread {busiest}. Of {} causes that are named the others see {}.",
+            self.cells, self.named, self.seen
+        );
+        for apart in &self.apart {
+            println!("apart: {apart}");
+        }
+        if self.seen < self.named {
+            bail!("a cause is named that the others do not see");
+        }
+        Ok(())
+    }
+}
+
+fn row(begins: &str, figures: &Figures, ends: &str) {
+    let Figures { rate, per_request, bytes, in_flight, busiest, thread, .. } = figures;
+    println!(
+        "{begins} | {rate:.0} | {per_request:.2} | {:.1} | {in_flight:.2} | {:.0} % {thread} | {ends} |",
+        bytes / 1024.0,
+        100.0 * busiest
+    );
+}
+
+/// The middle of the trials of a cell, also where other programs used the disk: the others see these, too.
+fn recorded(record: &Record, workload: &Workload, arm: &Arm) -> Option<Figures> {
+    let trials = record.trials_of(&workload.id, &arm.id);
+    let middle = |of: &dyn Fn(&Observation) -> Option<f64>| {
+        median(&trials.iter().filter_map(|(_, t)| of(&t.measured)).collect::<Vec<_>>())
+    };
+    let disk = |of: &dyn Fn(&DiskCounts) -> Option<f64>| {
+        middle(&|measured| of(&measured.disk_while_measured()?))
+    };
+    let busiest = |measured: &Observation| {
+        let threads = measured.threads.as_ref()?;
+        let own = [&threads.helper, &threads.kernel].into_iter().flatten();
+        own.max_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s)).cloned()
+    };
+    let share = |measured: &Observation| {
+        let asked = measured.threads.as_ref()?.asked as f64;
+        Some(busiest(measured)?.cpu_s / asked * (measured.ios as f64 / measured.elapsed_s))
+    };
+    Some(Figures {
+        rate: middle(&|measured| Some(measured.ios as f64 / measured.elapsed_s))?,
+        per_request: disk(&DiskCounts::per_request)?,
+        bytes: disk(&DiskCounts::mean_bytes)?,
+        in_flight: disk(&DiskCounts::in_flight)?,
+        busiest: middle(&share).unwrap_or(f64::NAN),
+        thread: trials
+            .iter()
+            .find_map(|(_, t)| busiest(&t.measured))
+            .map_or(String::new(), |t| t.name),
+        ..Figures::default()
+    })
+}
+
+/// Whether what the others see of an arm, and of plain storage, is what the cause says.
+fn seen(cause: &Cause, arm: &Figures, plain: &Figures, workload: &Workload) -> bool {
+    // A thread that is full at best, on a machine that others use, too.
+    const FULL: f64 = 0.8;
+    let per_byte = arm.per_request * arm.bytes / workload.block_size as f64;
+    match cause {
+        Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => {
+            arm.in_flight < plain.in_flight / AGREES
+        }
+        Cause::CoreFull { .. } => arm.busiest > FULL,
+        Cause::ProcessorsFull { .. } => {
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            arm.processors > FULL * processors as f64
+        }
+        Cause::Pieces { .. } => arm.bytes < plain.bytes / AGREES,
+        Cause::MoreRequests { .. } => arm.per_request.max(per_byte) > AGREES.min(1.2),
+        Cause::AddedTime { .. } => arm.rate < plain.rate && arm.in_flight < plain.in_flight,
+        Cause::Cipher { .. } => arm.busiest > 0.5,
+        Cause::Cache { .. } => per_byte < 0.8,
+    }
+}
