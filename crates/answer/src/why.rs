@@ -75,14 +75,11 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
             requests(binding.asked.rate),
             requests(alone)
         ),
-        Cause::AddedTime { seconds, work_s, waits_s } => {
+        Cause::AddedTime { seconds, work_s } => {
             let work = work_s.map_or_else(String::new, |work_s| {
                 format!(", in which processors work {}", latency(1e6 * work_s))
             });
-            let waits = waits_s.filter(|_| work_s.is_some()).map_or_else(String::new, |waits_s| {
-                format!(" and threads take {} to wake up", latency(1e6 * waits_s))
-            });
-            format!("{} are added to each request{work}{waits}", latency(1e6 * seconds))
+            format!("{} are added to each request{work}", latency(1e6 * seconds))
         }
         Cause::Cipher { seconds } => {
             format!("the cipher takes {} of each request on one core", latency(1e6 * seconds))
@@ -114,7 +111,7 @@ pub fn change(cause: &Cause) -> &'static str {
         Cause::MoreRequests { .. } => {
             "Requests in whole units of the system, such as 4 KiB, may help (not measured)."
         }
-        Cause::AddedTime { seconds, work_s: Some(work_s), .. } if *work_s >= seconds / 2.0 => {
+        Cause::AddedTime { seconds, work_s: Some(work_s) } if *work_s >= seconds / 2.0 => {
             "A processor with faster cores would shorten it (not measured); a faster disk would not."
         }
         Cause::AddedTime { .. } => {
@@ -139,10 +136,6 @@ pub fn chain(binding: &Binding) -> Vec<String> {
         let more = latency(1e6 * seconds);
         lines
             .push(format!("Processors work {more} longer on each request than for plain storage."));
-    }
-    if let Some(seconds) = asked.waits_s {
-        lines
-            .push(format!("Its threads take {} to wake up for a request.", latency(1e6 * seconds)));
     }
     if let Some(share) = asked.busiest_thread {
         lines.push(format!("Its busiest thread works {} of the time.", percent(100.0 * share)));
@@ -223,7 +216,6 @@ mod tests {
                 plain_rate: plain.rate,
                 alone: Some((9_400.0, 18_000.0)),
                 work_s: Some(45e-6),
-                waits_s: Some(9e-6),
                 processors: Some(0.33),
                 busiest_thread: Some(0.42),
                 cipher_s: Some(1.9e-6),
@@ -245,8 +237,8 @@ mod tests {
             Cause::Pieces { bytes: 131_072.0, pieces: 8.0, work_s: Some(1.3e-3) },
             Cause::MoreRequests { per_request: 2.0, per_byte: 3.0 },
             Cause::OneAtATime { alone: 9_400.0 },
-            Cause::AddedTime { seconds: 44e-6, work_s: Some(40e-6), waits_s: Some(3e-6) },
-            Cause::AddedTime { seconds: 44e-6, work_s: None, waits_s: None },
+            Cause::AddedTime { seconds: 44e-6, work_s: Some(40e-6) },
+            Cause::AddedTime { seconds: 44e-6, work_s: None },
             Cause::Cipher { seconds: 1.2e-3 },
             Cause::Cache { per_byte: 0.1 },
         ];

@@ -86,22 +86,18 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
         lookup.cell(w, arm).map(|c| c.iops).filter(|rate| *rate > 0.0 && rate.is_finite())
     };
     let alone = record.plan.workloads.iter().find(|w| w.in_flight() == 1 && is_alike(w, workload));
-    let (plain_rate, ratio) = (rate(workload, plain)?, lookup.ratio(workload, arm)?);
+    let (plain_rate, own_rate) = (rate(workload, plain)?, rate(workload, arm)?);
     let work = |arm: &Arm| work_s(&lookup.trials.of_cell(&workload.id, &arm.id));
     let asked = Asked {
         depth: f64::from(workload.in_flight()),
         bytes: workload.block_size as f64,
         reads: workload.operation == Operation::Read,
-        rate: plain_rate * ratio,
+        rate: own_rate,
         plain_rate,
-        alone: alone.and_then(|w| {
-            let plain = rate(w, plain)?;
-            Some((plain * lookup.ratio(w, arm)?, plain))
-        }),
+        alone: alone.and_then(|w| rate(w, arm).zip(rate(w, plain))),
         work_s: work(arm).zip(work(plain)).map(|(arm, plain)| arm - plain).filter(|s| *s > 0.0),
-        waits_s: waits_s(record, &lookup.trials.of_cell(&workload.id, &arm.id)),
         busiest_thread: busiest_thread(&lookup.trials.of_cell(&workload.id, &arm.id), arm),
-        processors: work(arm).map(|work_s| plain_rate * ratio * work_s / processors(record)),
+        processors: work(arm).map(|work_s| own_rate * work_s / processors(record)),
         cipher_s: cipher_s(record, workload, arm),
     };
     let disk = at_disk(lookup, workload, arm, curve);
@@ -141,13 +137,6 @@ fn work_s(trials: &[&Trial]) -> Option<f64> {
         requests += trial.measured.ios as f64;
     }
     (requests > 0.0).then(|| seconds / requests)
-}
-
-/// Seconds of a request until the threads that were woken for it work, by how long one takes on this machine.
-fn waits_s(record: &Record, trials: &[&Trial]) -> Option<f64> {
-    let wake_up_s = record.why.as_ref()?.wake_up_s?;
-    let waits = |trial: &&Trial| trial.measured.threads.as_ref()?.waits_per_request();
-    Some(wake_up_s * median(&trials.iter().filter_map(waits).collect::<Vec<_>>())?)
 }
 
 /// The speed of plain storage in one direction and pattern, by what reached its disk: as it was looked at before the trials,

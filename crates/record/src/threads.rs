@@ -36,24 +36,3 @@ pub struct BusyThread {
     /// CPU seconds.
     pub cpu_s: f64,
 }
-
-impl Threads {
-    /// How often the system's threads left a processor to wait, for each request.
-    #[must_use]
-    pub fn waits_per_request(&self) -> Option<f64> {
-        (self.asked > 0).then(|| Some(self.voluntary_switches? as f64 / self.asked as f64))?
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_are_those_of_a_request() {
-        let threads = Threads { asked: 100, voluntary_switches: Some(300), ..Threads::default() };
-        assert_eq!(threads.waits_per_request(), Some(3.0));
-        assert_eq!(Threads { asked: 0, ..threads }.waits_per_request(), None);
-        assert_eq!(Threads { asked: 1, ..Threads::default() }.waits_per_request(), None);
-    }
-}

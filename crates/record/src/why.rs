@@ -15,9 +15,6 @@ pub struct Why {
     /// The ciphers of the run's arms that this program has, each on one thread.
     #[serde(default)]
     pub ciphers: Vec<CipherSpeed>,
-    /// Seconds until a thread that waits is woken by another and works.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wake_up_s: Option<f64>,
 }
 
 /// A short measurement of plain storage.

@@ -185,8 +185,6 @@ pub struct Asked {
     pub alone: Option<(f64, f64)>,
     /// Seconds that processors work longer on a request than on one of plain storage.
     pub work_s: Option<f64>,
-    /// Seconds in which a request waits, more than one of plain storage, until threads that were woken for it work.
-    pub waits_s: Option<f64>,
     /// Share of the time in which the arm's busiest thread worked, 0 to 1.
     pub busiest_thread: Option<f64>,
     /// Share of the time in which all processors together worked on these requests, 0 to 1.
@@ -251,8 +249,6 @@ pub enum Cause {
         seconds: f64,
         /// Seconds of them in which a processor works.
         work_s: Option<f64>,
-        /// Seconds of them until threads that were woken work.
-        waits_s: Option<f64>,
     },
     /// The cipher, which takes most of the added time.
     Cipher {
@@ -312,11 +308,11 @@ fn full(asked: &Asked) -> Option<Bottleneck> {
     Some(Bottleneck { cause, predicted: Some(asked.rate / share.min(1.0)) })
 }
 
-/// One request at a time takes as long as plain storage, the processors' additional work and the threads' waking together.
-/// If it is cut into `pieces`, the work is theirs.
+/// One request at a time takes as long as plain storage and the processors' additional work together. If it is cut into
+/// `pieces`, the work is theirs.
 fn worked(asked: &Asked, pieces: Option<Cause>) -> Option<Bottleneck> {
     let (rate, plain_rate) = one_by_one(asked)?;
-    let predicted = 1.0 / (1.0 / plain_rate + asked.work_s? + asked.waits_s.unwrap_or(0.0));
+    let predicted = 1.0 / (1.0 / plain_rate + asked.work_s?);
     let cause = match pieces {
         Some(Cause::Pieces { bytes, pieces, .. }) => {
             Cause::Pieces { bytes, pieces, work_s: asked.work_s }
@@ -354,7 +350,7 @@ fn added(asked: &Asked, rate: f64, plain_rate: f64) -> Cause {
         Some(cipher_s) if (seconds / 2.0..=seconds * TOLERANCE).contains(&cipher_s) => {
             Cause::Cipher { seconds: cipher_s }
         }
-        _ => Cause::AddedTime { seconds, work_s: asked.work_s, waits_s: asked.waits_s },
+        _ => Cause::AddedTime { seconds, work_s: asked.work_s },
     }
 }
 
@@ -437,7 +433,6 @@ mod tests {
         plain_rate: 0.0,
         alone: None,
         work_s: None,
-        waits_s: None,
         busiest_thread: None,
         processors: None,
         cipher_s: None,
@@ -467,10 +462,7 @@ mod tests {
         let found = bottleneck(&Asked { work_s: Some(45e-6), ..one }, None).unwrap();
         assert!(matches!(found.cause, Cause::AddedTime { work_s: Some(_), .. }), "{found:?}");
         assert!((found.predicted.unwrap() - 10_066.0).abs() < 5.0, "{found:?}");
-        let waits = Asked { work_s: Some(15e-6), ..one };
-        assert_eq!(bottleneck(&waits, None), None, "it waits, too");
-        let found = bottleneck(&Asked { waits_s: Some(30e-6), ..waits }, None).unwrap();
-        assert!((found.predicted.unwrap() - 10_066.0).abs() < 5.0, "{found:?}");
+        assert_eq!(bottleneck(&Asked { work_s: Some(15e-6), ..one }, None), None, "it waits, too");
     }
 
     #[test]

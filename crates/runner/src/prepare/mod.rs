@@ -13,7 +13,6 @@ mod seclusion;
 mod set_up;
 mod target;
 pub(crate) mod volumes;
-mod wake_up;
 mod why;
 
 use std::time::Duration;

@@ -1,5 +1,4 @@
-//! Measures, before the first trial, what costs are explained from: plain storage by depth and size, ciphers in RAM,
-//! and how long threads take to wake up.
+//! Measures, before the first trial, what costs are explained from: plain storage by depth and size, and ciphers in RAM.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +8,6 @@ use cryptbench_load::{Amount, Direction, Job, Operation, Pattern, Work};
 use cryptbench_record::{self as record, CipherSpeed, CurvePoint, DiskCounts, Why};
 
 use super::Claimed;
-use super::wake_up::wake_up_s;
 use crate::decide::Plan;
 use crate::decide::arms::Arms;
 use crate::{Halt, RunError};
@@ -69,7 +67,7 @@ impl Claimed<'_> {
         }
         let curve = self.curve(recorded)?;
         let ciphers = ciphers(&recorded.arms, self.plan.tier);
-        Ok(curve.map(|curve| Why { curve, ciphers, wake_up_s: wake_up_s() }))
+        Ok(curve.map(|curve| Why { curve, ciphers }))
     }
 
     fn curve(&mut self, recorded: &record::Plan) -> Result<Option<Vec<CurvePoint>>, Halt> {

@@ -26,8 +26,12 @@ pub(super) fn text(columns: &Columns, record: &Record, width: usize) -> String {
     let Columns { before, behind, .. } = columns;
     let bare = Shown { before: &[], behind: &[] };
     let fewer = (0..=behind.len()).rev().map(|n| Shown { before, behind: &behind[..n] });
-    let whole =
-        fewer.chain([bare]).map(|shown| titled(columns, shown)).find(|t| widest(t) <= width);
+    let first = (1..before.len()).rev().map(|n| Shown { before: &before[..n], behind: &[] });
+    let whole = fewer
+        .chain(first)
+        .chain([bare])
+        .map(|shown| titled(columns, shown))
+        .find(|t| widest(t) <= width);
     let table = whole.unwrap_or_else(|| {
         let narrow = fitted(table(columns, bare), width);
         match title(columns) {
