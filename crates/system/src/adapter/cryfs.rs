@@ -1,7 +1,10 @@
 //! CryFS: a file system split into encrypted blocks of equal size, which hides even the sizes of
 //! files.
 
+use std::thread::available_parallelism;
+
 use cryptbench_catalog as catalog;
+use cryptbench_os::machine::{Limits, memory_available};
 
 use super::bindfs::BINDFS;
 use crate::command::Invocation;
@@ -60,8 +63,18 @@ pub(crate) static CRYFS: System = System {
     )
 };
 
+/// What scrypt takes in each of its threads, of which OpenMP starts one for each processor.
+const MEMORY_OF_A_THREAD: u64 = 512 << 20;
+
 fn serve(dirs: &StackedDirs<'_>) -> Invocation {
-    Invocation::new("cryfs")
+    let cryfs = Invocation::new("cryfs");
+    let cpus = available_parallelism().map_or(1, |n| n.get() as u64);
+    let memory = [memory_available(), Limits::this().memory_bytes].into_iter().flatten().min();
+    let cryfs = match memory.and_then(|memory| threads(cpus, memory)) {
+        Some(threads) => cryfs.variable("OMP_NUM_THREADS", threads.to_string()),
+        None => cryfs,
+    };
+    cryfs
         .args(["-f", "--cipher", dirs.setting("cipher")])
         .args(["--blocksize", dirs.setting("block-size")])
         .args([dirs.ciphertext, dirs.mount_point])
@@ -71,4 +84,24 @@ fn serve(dirs: &StackedDirs<'_>) -> Invocation {
         // Otherwise it would leave state of each volume in the user's home directory.
         .variable("CRYFS_LOCAL_STATE_DIR", dirs.memory)
         .input(dirs.passphrase())
+}
+
+/// As many threads as fit into half of the memory, if a thread for each processor does not: beyond it, the kernel would end
+/// a process of the user's.
+fn threads(cpus: u64, memory: u64) -> Option<u64> {
+    let fit = (memory / 2 / MEMORY_OF_A_THREAD).max(1);
+    (fit < cpus).then_some(fit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::threads;
+
+    #[test]
+    fn key_derivation_leaves_memory_to_others() {
+        assert_eq!(threads(4, 1900 << 20), Some(1));
+        assert_eq!(threads(8, 4 << 30), Some(4));
+        assert_eq!(threads(2, 24 << 30), None);
+        assert_eq!(threads(1, 300 << 20), None);
+    }
 }
