@@ -38,8 +38,9 @@ pub(crate) struct Pace {
     /// Bytes per second of large writes and reads.
     pub(crate) write: f64,
     pub(crate) read: f64,
-    /// Seconds of a small request.
+    /// Seconds of a small request, of the slower kind; and of a small read.
     pub(crate) request_s: f64,
+    pub(crate) read_s: f64,
     /// Seconds of a small new file.
     pub(crate) file_s: f64,
     /// Bytes per second of AES-256-XTS in RAM.
@@ -52,6 +53,7 @@ impl Default for Pace {
             write: f64::INFINITY,
             read: f64::INFINITY,
             request_s: 0.0,
+            read_s: 0.0,
             file_s: 0.0,
             cipher: f64::INFINITY,
         }
@@ -59,11 +61,12 @@ impl Default for Pace {
 }
 
 impl Pace {
-    pub(crate) fn rates(&self) -> Rates {
+    /// For work that only reads, or that also writes.
+    fn rates(&self, writes: bool) -> Rates {
         Rates {
             read: self.read,
             write: self.write,
-            request_s: self.request_s,
+            request_s: if writes { self.request_s } else { self.read_s },
             files: 1.0 / self.file_s,
             unlock_s: 0.0,
         }
@@ -117,16 +120,16 @@ pub(crate) fn least_for_any(workloads: &[WorkloadSpec]) -> u64 {
 
 /// Seconds that a trial of `timed_s` takes on a range of `len` bytes; infinite if that is too small.
 pub(crate) fn trial_s(work: &WorkloadSpec, timed_s: f64, len: u64, pace: &Pace) -> f64 {
-    let needs = match &work.work {
+    let (needs, writes) = match &work.work {
         Work::Block(block) => match block.file {
-            FileUse::Scratch(bytes) => bytes.unwrap_or(0),
-            FileUse::Fresh(_) => 0,
+            FileUse::Scratch(bytes) => (bytes.unwrap_or(0), block.direction.writes()),
+            FileUse::Fresh(_) => (0, true),
         },
-        Work::Files(_) | Work::Unlock(_) => 0,
+        Work::Files(_) | Work::Unlock(_) => (0, true),
     };
     match needs > len {
         true => f64::INFINITY,
-        false => work.work.seconds(timed_s, len, &pace.rates()),
+        false => work.work.seconds(timed_s, len, &pace.rates(writes)),
     }
 }
 
@@ -163,7 +166,14 @@ mod tests {
 
     fn disk(mb_s: f64, requests: f64) -> Pace {
         let rate = mb_s * 1e6;
-        Pace { write: rate, read: rate, request_s: 1.0 / requests, file_s: 0.0, cipher: 1e9 }
+        Pace {
+            write: rate,
+            read: rate,
+            request_s: 1.0 / requests,
+            read_s: 1.0 / requests,
+            file_s: 0.0,
+            cipher: 1e9,
+        }
     }
 
     #[test]

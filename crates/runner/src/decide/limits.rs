@@ -8,6 +8,7 @@ use cryptbench_record as record;
 use cryptbench_stats::StoppingRule;
 
 use super::Plan;
+use super::fit::{as_option, enough};
 use super::workloads::record_workload;
 use crate::RunError;
 use crate::request::Request;
@@ -257,12 +258,13 @@ fn check(plan: &record::Plan) -> Result<(), RunError> {
     if least > plan.budget_s {
         return Err(RunError::Usage(format!(
             "{} workloads on {} arms need {least:.0} s for {} trials of {:.2} s each, more than \
-             the budget of {:.0} s: give a larger --budget, a shorter --trial, or fewer arms",
+             the budget of {:.0} s: give {}, a shorter --trial, or fewer arms",
             plan.workloads.len(),
             plan.arms.len(),
             plan.min_pairs,
             plan.trial_s,
-            plan.budget_s
+            plan.budget_s,
+            as_option(enough(least / (1.0 - OVERHEAD), plan.budget_s)),
         )));
     }
     Ok(())

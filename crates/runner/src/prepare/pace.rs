@@ -28,27 +28,35 @@ impl Claimed<'_> {
     pub(super) fn look_at_pace(&mut self) -> Result<(), Halt> {
         let is_direct = self.plain.io_target().mode == IoMode::Direct;
         let writes = !self.plan.storage.is_only_read();
-        if !is_direct {
-            // A cache would answer reads, and take writes until they must be durable.
-            self.pace.read = self.pace.write;
-        } else {
+        if is_direct {
             let (elapsed_s, ios) = self.look(Operation::Read, LARGE, Flush::Never)?;
             self.pace.read = ios as f64 * LARGE as f64 / elapsed_s;
-            self.look_at_request(Operation::Read, Flush::Never)?;
+            self.pace.read_s = self.request_s(Operation::Read, Flush::Never)?;
+        } else {
+            // A cache would answer reads, and take writes until they must be durable.
+            self.pace.read = self.pace.write;
         }
-        match (writes, is_direct) {
-            (true, true) => self.look_at_request(Operation::Write, Flush::Never),
-            (true, false) => {
-                // The first may wait for what was written before.
-                self.look(Operation::Write, SMALL, Flush::EachWrite)?;
-                self.look_at_request(Operation::Write, Flush::EachWrite)?;
+        if !writes {
+            (self.pace.write, self.pace.request_s) = (self.pace.read, self.pace.read_s);
+            return Ok(());
+        }
+        let flush = if is_direct { Flush::Never } else { Flush::EachWrite };
+        let write_s = self.request_s(Operation::Write, flush)?;
+        self.pace.request_s = write_s.max(self.pace.read_s);
+        match is_direct {
+            true => Ok(()),
+            false => {
+                self.pace.read_s = write_s;
                 self.look_at_files()
             }
-            (false, _) => {
-                self.pace.write = self.pace.read;
-                Ok(())
-            }
         }
+    }
+
+    /// Seconds of a small request. The first ones may wait for what was written before.
+    fn request_s(&mut self, operation: Operation, flush: Flush) -> Result<f64, Halt> {
+        self.look(operation, SMALL, flush)?;
+        let (elapsed_s, ios) = self.look(operation, SMALL, flush)?;
+        Ok(elapsed_s / ios.max(1) as f64)
     }
 
     /// Makes a few new files, if the work is on many.
@@ -66,12 +74,6 @@ impl Claimed<'_> {
             return Err(Halt::Interrupted);
         }
         self.pace.file_s = made.elapsed.as_secs_f64() / made.files.max(1) as f64;
-        Ok(())
-    }
-
-    fn look_at_request(&mut self, operation: Operation, flush: Flush) -> Result<(), Halt> {
-        let (elapsed_s, ios) = self.look(operation, SMALL, flush)?;
-        self.pace.request_s = self.pace.request_s.max(elapsed_s / ios.max(1) as f64);
         Ok(())
     }
 
