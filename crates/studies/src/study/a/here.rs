@@ -1,7 +1,7 @@
 //! Study A's models fitted to a record of its protocol: what an arm adds to requests of each size, and whether the study's
 //! numbers show the same.
 
-use cryptbench_record::{Arm, ArmRole, Operation, Record};
+use cryptbench_record::{Arm, ArmRole, Operation, Record, Trial};
 
 use super::causes::{aes, cells, percent};
 use super::models::{Cell, Fitted, MIB, fitted};
@@ -94,7 +94,7 @@ fn measured(record: &Record, arm: &Arm, read: bool) -> Vec<Cell> {
     let mut cells: Vec<Cell> = of
         .filter_map(|w| {
             let us = |arm: &Arm| {
-                let rates = values(record, w, arm, |trial| trial.bandwidth());
+                let rates = values(record, w, arm, Trial::bandwidth);
                 cryptbench_stats::median(&rates).map(|rate| w.block_size as f64 / rate * 1e6)
             };
             let (plain_us, encrypted_us) = (us(plain)?, us(arm)?);
