@@ -5,7 +5,7 @@ use cryptbench_estimate::class::Class;
 use cryptbench_estimate::cpu::Measure;
 use cryptbench_estimate::device::moves_bytes;
 use cryptbench_estimate::form::Form;
-use cryptbench_estimate::ranking::{Mean, mean_kept};
+use cryptbench_estimate::ranking::{Mean, judged, mean_kept};
 use cryptbench_estimate::verdict::HOPELESS_PERCENT;
 use cryptbench_record::{Arm, Verdict, Workload};
 
@@ -401,17 +401,18 @@ pub(crate) fn value(view: &View<'_, '_>, workload: &Workload, arm: &Arm) -> Valu
     }
 }
 
-/// What several workloads show of an arm together. A cache in one of them leaves no mean.
+/// What several workloads show of an arm together. A cache in one of them leaves no mean, nor do figures for less than half.
 pub(crate) fn of_kind(view: &View<'_, '_>, arm: &Arm, members: &[&Workload]) -> Value {
     let values: Vec<Value> = members.iter().map(|w| value(view, w, arm)).collect();
     let has = |mark: Mark| values.iter().any(|v| v.mark == mark);
     let estimated: Vec<&Workload> =
-        members.iter().zip(&values).filter(|(_, v)| v.kept.is_some()).map(|(w, _)| *w).collect();
+        members.iter().copied().filter(|w| judged(view.lookup, w, arm)).collect();
+    let is_most = 2 * estimated.len() >= members.len();
     let plain_cached = |w: &&&Workload| view.lookup.plain(w).is_some_and(|c| c.cached);
     let all_cached = members.iter().filter(plain_cached).count();
     let is_cached = |v: &&Value| matches!(v.mark, Mark::Cached | Mark::Compressed);
     let cached = values.iter().filter(is_cached).count() > all_cached;
-    let Some(kept) = mean_kept(view.lookup, arm, &estimated).filter(|_| !cached) else {
+    let Some(kept) = mean_kept(view.lookup, arm, &estimated).filter(|_| !cached && is_most) else {
         let seen = [Mark::Cached, Mark::Compressed].into_iter().find(|mark| has(*mark));
         let mark = seen.unwrap_or(Mark::Unmeasured);
         return Value { kept: None, mark };

@@ -9,6 +9,7 @@ pub mod advice;
 pub mod answer;
 mod avoid;
 mod capacity;
+mod classes;
 pub mod command;
 pub mod evidence;
 pub mod explanation;

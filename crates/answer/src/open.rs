@@ -2,6 +2,7 @@
 
 use cryptbench_estimate::budget::{Need, repeats, rounded, to_part};
 use cryptbench_estimate::disturbance::{Crowd, Disturbance};
+use cryptbench_estimate::doubt::{Doubt, hides_caches};
 use cryptbench_estimate::ranking::{Ranked, between, level};
 use cryptbench_record::{Arm, ArmRole, LeftOut, StopReason, Verdict, Workload, WorkloadStop};
 use cryptbench_stats::paired::FEWEST_PAIRS;
@@ -31,6 +32,7 @@ pub(crate) fn open(view: &View<'_, '_>) -> Vec<Open> {
     found.extend(without_time(view));
     found.extend(left_out(view));
     found.extend(cached(view));
+    found.extend(uncounted(view));
     found.extend(too_few(view));
     found.extend(capacity::asking(view));
     found.extend(undecided.beyond.into_iter().map(Open::new));
@@ -183,6 +185,21 @@ fn cached(view: &View<'_, '_>) -> Vec<Open> {
 /// Whether any workload has a repeat.
 fn any_pair(view: &View<'_, '_>) -> bool {
     view.lookup.record.stops.iter().any(|stop| stop.pairs > 0)
+}
+
+/// A place in which a cache below the systems would not show.
+fn uncounted(view: &View<'_, '_>) -> Option<Open> {
+    let target = &view.lookup.record.target;
+    let arm = view.cast.spoken().iter().find(|arm| hides_caches(target, arm))?;
+    let place = target.places().find(|place| place.arm == arm.id);
+    let (filesystem, directory) = match place {
+        Some(place) => (&place.filesystem, &place.directory),
+        None => (&target.filesystem, &target.directory),
+    };
+    let name = if filesystem.is_empty() { directory } else { filesystem };
+    Some(Open::new(format!(
+        "{name}: a cache below it cannot be recognised, so figures above 100 % may be its, and are not ranked."
+    )))
 }
 
 /// Systems without enough repeats for any figure.
@@ -351,7 +368,21 @@ fn disturbed(view: &View<'_, '_>) -> Option<String> {
     if let Some(stolen) = stolen {
         parts.push(format!("Other guests took {} of the CPUs' time.", fraction(stolen)));
     }
+    match gains_of_others(view) {
+        0 => {}
+        1 => parts.push("1 figure above 100 % is put down to other programs.".to_owned()),
+        n => parts.push(format!("{n} figures above 100 % are put down to other programs.")),
+    }
     (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// Gains that disturbed repeats alone show.
+fn gains_of_others(view: &View<'_, '_>) -> usize {
+    let of = |arm: &Arm| {
+        let doubt = |w: &&Workload| view.lookup.doubt(w, arm) == Some(Doubt::Disturbed);
+        view.lookup.workloads().iter().filter(doubt).count()
+    };
+    view.cast.spoken().iter().map(|arm| of(arm)).sum()
 }
 
 /// Plain storage judged different from itself: the run warns of itself.

@@ -3,11 +3,12 @@
 use cryptbench_estimate::arms::plain_arm;
 use cryptbench_estimate::chain::null_layer;
 use cryptbench_estimate::lookup::{geometric_mean, mean};
-use cryptbench_estimate::ranking::{judged, mean_kept, quadrature};
+use cryptbench_estimate::ranking::{is_most, is_mostly_decided, judged, mean_kept, quadrature};
 use cryptbench_record::{Arm, Trial, Workload};
 use cryptbench_stats::half_width;
 
 use crate::answer::View;
+use crate::headline::of_workloads;
 use crate::quantity::percent_digits;
 
 /// `The path of gocryptfs costs more than its cipher: ...`; nothing where neither is proven to cost more, over the workloads
@@ -20,6 +21,11 @@ pub(crate) fn costlier(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
         .iter()
         .filter(|w| judged(lookup, w, arm) && judged(lookup, w, layer))
         .collect();
+    // A mean over few of the workloads, or of undecided figures, stands for nothing.
+    let is_told = |arm: &Arm| is_mostly_decided(lookup, arm);
+    if !is_most(&over, lookup) || !is_told(arm) || !is_told(layer) {
+        return None;
+    }
     // Without a loss there is nothing to share out.
     mean_kept(lookup, arm, &over).filter(|kept| kept.high < 1.0)?;
     let plain = plain_arm(lookup.record)?;
@@ -50,7 +56,8 @@ pub(crate) fn costlier(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     };
     let without = percent_digits(100.0 * mean_kept(lookup, layer, &over)?.ratio);
     let name = view.names.arm(arm);
+    let of = of_workloads(over.len(), lookup.workloads().len());
     Some(format!(
-        "The {more} of {name} costs more than its {less}: without the cipher it runs at {without} %."
+        "The {more} of {name} costs more than its {less}: without the cipher it runs at {without} %{of}."
     ))
 }

@@ -10,7 +10,7 @@ use crate::advice::{container, settings};
 use crate::answer::View;
 use crate::avoid::is_avoided;
 use crate::figure::{Mark, value};
-use crate::headline::factor;
+use crate::headline::{factor, of_workloads};
 use crate::kinds::kinds;
 use crate::names::family;
 use crate::quantity::percent_digits;
@@ -26,7 +26,7 @@ pub(crate) fn take(view: &View<'_, '_>) -> Vec<String> {
     let usable: Vec<&Ranked<'_>> =
         view.cast.ranked().filter(|row| !is_avoided(view, row.arm)).collect();
     let mut lines = match usable[..] {
-        [] => Vec::new(),
+        [] => unranked(view).and_then(|arm| alone(view, arm)).into_iter().collect(),
         [only] if view.cast.choices.len() == 1 => alone(view, only.arm).into_iter().collect(),
         _ => by_family(view, &usable),
     };
@@ -34,6 +34,14 @@ pub(crate) fn take(view: &View<'_, '_>) -> Vec<String> {
     lines.extend(settings::changes(view.lookup, view.names, &sound));
     lines.extend(container::places(view.lookup, &sound));
     lines
+}
+
+/// The only choice, where too little is decided for a mean, but one figure may say what to expect.
+fn unranked<'a>(view: &View<'a, '_>) -> Option<&'a Arm> {
+    let [only] = view.cast.choices[..] else { return None };
+    let left_out = |arm: &&Arm| arm.id == only.id;
+    let is_left_out = view.cast.ranking.as_ref().is_some_and(|r| r.left_out.iter().any(left_out));
+    (is_left_out && !is_avoided(view, only)).then_some(only)
 }
 
 /// The fastest of each family, with those that share its place.
@@ -65,7 +73,8 @@ fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
             let purpose = if several { format!("{purpose}: ") } else { String::new() };
             let name = view.names.arm(first.arm);
             let opens = opens_in(first.arm).map_or_else(String::new, |by| format!("; {by}"));
-            Some(format!("{purpose}{name}, {}{opens}{tied}.", of_plain(&first.all)))
+            let over = of_workloads(over.len(), view.lookup.workloads().len());
+            Some(format!("{purpose}{name}, {}{over}{opens}{tied}.", of_plain(&first.all)))
         })
         .collect()
 }
@@ -122,9 +131,18 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
         }
         None => format!("{name}: no loss was found in any workload."),
         Some((workload, mean)) => {
+            let is_worse = |w: &Workload| {
+                let value = value(view, w, arm);
+                value.mark == Mark::Undecided
+                    && value.kept.is_some_and(|kept| kept.ratio < mean.ratio)
+            };
+            let decided = match view.lookup.workloads().iter().any(is_worse) {
+                true => "decided ",
+                false => "",
+            };
             let [ratio, low, high] = apart([mean.ratio, mean.low, mean.high].map(|r| 100.0 * r));
             format!(
-                "{name}, if its worst case is acceptable: {}, at {} % of plain speed ({}-{}) and {} times as long.",
+                "{name}, if its worst {decided}case is acceptable: {}, at {} % of plain speed ({}-{}) and {} times as long.",
                 lower(view.names.workload(workload)),
                 ratio,
                 low,
@@ -151,6 +169,9 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
     if compared.iter().any(|c| matches!(c.verdict, Verdict::Costs { .. })) {
         return None;
     }
+    // A cache that answered plain, too, is a property of the workload.
+    let cached = |w: &&&Workload| view.lookup.plain(w).is_some_and(|c| c.cached);
+    let uncached = |of: &[&Workload]| of.len() - of.iter().filter(cached).count();
     // The best of several kinds is no news by itself: one of its workloads gains after correction for all of them.
     let gains_in = |members: &[&Workload]| {
         let of = |w: &&Workload| compared.iter().find(|c| c.workload == w.id);
@@ -162,9 +183,10 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
         .filter_map(|(name, members)| {
             let both =
                 |w: &&Workload| judged(view.lookup, w, small) && judged(view.lookup, w, large);
-            let over: Vec<&Workload> = members.into_iter().filter(both).collect();
+            let over: Vec<&Workload> = members.iter().copied().filter(both).collect();
             let mean = between(view.lookup, large, small, &over)?;
-            Some((name, mean)).filter(|(_, mean)| mean.low > 1.0)
+            Some((name, mean))
+                .filter(|(_, mean)| mean.low > 1.0 && over.len() == uncached(&members))
         })
         .collect();
     let best = gains.iter().max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
@@ -174,7 +196,9 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
             Verdict::WithinNoise { noise_percent } => *noise_percent <= HOPELESS_PERCENT,
             _ => false,
         };
-        let all = !compared.is_empty() && compared.iter().all(|c| alike(&c.verdict));
+        let all = !compared.is_empty()
+            && compared.len() == uncached(&view.lookup.workloads().iter().collect::<Vec<_>>())
+            && compared.iter().all(|c| alike(&c.verdict));
         return all.then(|| {
             "Either sector size: no difference was found between 512 and 4096 bytes.".to_owned()
         });

@@ -5,7 +5,7 @@ use cryptbench_record::{Arm, ArmRole, Verdict, Workload};
 use crate::arms::is_choice;
 use crate::comparison::compare;
 use crate::lookup::Lookup;
-use crate::ranking::{Ranked, Ranking, mean_kept, ranking};
+use crate::ranking::{Ranked, Ranking, is_most, mean_kept, ranking};
 
 /// The arms of an answer.
 pub struct Cast<'a> {
@@ -67,8 +67,9 @@ impl<'a> Cast<'a> {
         all.into_iter().filter(own).collect()
     }
 
-    /// The mean share of plain speed of an arm, over the workloads of the ranking.
+    /// The mean share of plain speed of an arm, over the workloads of the ranking; none where those are too few.
     pub fn mean(&self, lookup: &Lookup<'a>, arm: &Arm) -> Option<crate::ranking::Mean> {
-        mean_kept(lookup, arm, &self.over(lookup, arm))
+        let over = self.over(lookup, arm);
+        mean_kept(lookup, arm, &over).filter(|_| is_most(&over, lookup))
     }
 }

@@ -10,6 +10,7 @@ use cryptbench_stats::{PairedEstimate, holm, median, noise_floor, noise_of_mean}
 use crate::arms::plain_arm;
 use crate::comparison::{as_ratio, sound_estimate};
 use crate::device::{device_ratio, moves_bytes};
+use crate::doubt::Compared;
 use crate::lookup::Trials;
 use crate::verdict::{Evidence, judge, log_of_loss, loss};
 
@@ -171,7 +172,10 @@ fn judge_arm(record: &Record, trials: &Trials<'_>, arm: &Arm, cells: &mut [Cell]
     for ((i, d, estimate), p_holm) in open.into_iter().zip(adjusted) {
         let cell = &mut cells[i];
         let noise = log_of_loss(cell.noise_of_mean.unwrap_or(0.0));
-        let evidence = Evidence { d: &d, estimate: &estimate, p_holm, tests, noise };
+        let (workload, arm, baseline) = (&cell.workload, &arm.id, &baseline);
+        let compared = Compared { record, trials, workload, arm, baseline };
+        let claimable = compared.may_be_claimed(estimate.mean);
+        let evidence = Evidence { d: &d, estimate: &estimate, p_holm, tests, noise, claimable };
         cell.verdict = Some(judge(&evidence, &record.plan));
         cell.kept = Some(as_ratio(&estimate, p_holm));
     }

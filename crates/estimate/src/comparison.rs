@@ -4,6 +4,7 @@ use cryptbench_record::{Estimate, Verdict};
 use cryptbench_stats::{PairedEstimate, estimate, holm};
 
 use crate::cells::cell;
+use crate::doubt::Compared;
 use crate::lookup::Lookup;
 use crate::verdict::{Evidence, judge, log_of_loss};
 
@@ -41,7 +42,9 @@ pub fn compare(lookup: &Lookup<'_>, arm: &str, baseline: &str) -> Vec<Comparison
         .map(|((w, d, e), p_holm)| {
             let noise = cell(cells, &w.id, arm).and_then(|c| c.noise_of_mean).unwrap_or(0.0);
             let noise = log_of_loss(noise);
-            let evidence = Evidence { d: &d, estimate: &e, p_holm, tests, noise };
+            let compared = Compared { record, trials, workload: &w.id, arm, baseline: &[baseline] };
+            let claimable = compared.may_be_claimed(e.mean);
+            let evidence = Evidence { d: &d, estimate: &e, p_holm, tests, noise, claimable };
             Comparison {
                 workload: w.id.clone(),
                 estimate: as_ratio(&e, p_holm),

@@ -57,6 +57,16 @@ impl Disturbance {
     }
 }
 
+/// Whether other programs, the hypervisor or a lack of memory kept a trial waiting.
+pub(crate) fn is_disturbed(record: &Record, trial: &Trial) -> bool {
+    let Some(a) = &trial.measured.accounting else { return false };
+    let is_pressed = |share: Option<f64>| share.is_some_and(|share| share >= PRESSED);
+    let capacity = trial.measured.elapsed_s * f64::from(record.machine.cpus);
+    is_pressed(a.memory_pressure)
+        || is_pressed(a.stolen_s.map(|stolen| stolen / capacity))
+        || (is_pressed(a.cpu_pressure) && others(record, trial, a) >= OTHERS)
+}
+
 impl Crowd {
     fn enter(&mut self, pressure: Option<f64>) {
         if let Some(share) = pressure.filter(|share| share.is_finite() && *share >= PRESSED) {

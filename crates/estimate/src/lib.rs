@@ -19,6 +19,7 @@ pub mod compatibility;
 pub mod cpu;
 pub mod device;
 pub mod disturbance;
+pub mod doubt;
 pub mod form;
 pub mod lookup;
 pub mod opening;

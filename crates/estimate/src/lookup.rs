@@ -6,6 +6,7 @@ use cryptbench_record::{Arm, Cell, Record, Trial, Workload, log_ratios, trials_o
 
 use crate::arms::plain_arm;
 use crate::cells::cells;
+use crate::doubt::{Compared, Doubt};
 
 /// The trials of a record by workload.
 pub struct Trials<'a> {
@@ -58,7 +59,8 @@ impl<'a> Trials<'a> {
         all.iter().map(|arm| shared.iter().map(|b| arm[b]).collect()).collect()
     }
 
-    fn of_workload(&self, workload: &str) -> impl Iterator<Item = &'a Trial> + Clone {
+    /// All trials of one workload.
+    pub(crate) fn of_workload(&self, workload: &str) -> impl Iterator<Item = &'a Trial> + Clone {
         self.by_workload.get(workload).map_or(&[][..], Vec::as_slice).iter().copied()
     }
 }
@@ -118,6 +120,15 @@ impl<'r> Lookup<'r> {
     /// ln(speed of the arm / speed of what it is compared with) of each block, as its verdict has it.
     pub fn against_plain(&self, workload: &Workload, arm: &Arm) -> Vec<f64> {
         self.trials.log_ratios(&workload.id, &arm.id, &self.record.plan.baseline(arm))
+    }
+
+    /// Why the gain of a cell is not put down to its arm; `None` where there is no gain, or nothing speaks against it.
+    pub fn doubt(&self, workload: &Workload, arm: &Arm) -> Option<Doubt> {
+        self.cell(workload, arm)?.kept.filter(|kept| kept.low > 1.0)?;
+        let baseline = self.record.plan.baseline(arm);
+        let Self { record, trials, .. } = self;
+        let (workload, arm, baseline) = (&workload.id, &arm.id, &baseline);
+        Compared { record, trials, workload, arm, baseline }.doubt()
     }
 
     /// Speed as a multiple of plain's of a cell that has trials: the paired estimate, and where a cache or too few pairs forbid

@@ -8,6 +8,7 @@ use crate::arms::is_choice;
 use crate::form::Form;
 use crate::lookup::Lookup;
 use crate::soundness::is_unsound;
+use crate::verdict::is_decided;
 
 /// The arms in the order of their share of plain speed.
 pub struct Ranking<'a> {
@@ -15,7 +16,7 @@ pub struct Ranking<'a> {
     pub over: Vec<&'a Workload>,
     /// The fastest first.
     pub rows: Vec<Ranked<'a>>,
-    /// Arms that took part in fewer than half of the workloads of the others.
+    /// Arms of which too few workloads are decided, or in common with the others.
     pub left_out: Vec<&'a Arm>,
     /// Arms that a cache answered where the disk answered plain.
     pub cached: Vec<&'a Arm>,
@@ -80,13 +81,17 @@ pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
     let (cached, uncached): (Vec<&Arm>, Vec<&Arm>) = sound.into_iter().partition(answered);
     let coverage = |arm: &Arm| lookup.workloads().iter().filter(|w| judged(lookup, w, arm)).count();
     let most = uncached.iter().map(|arm| coverage(arm)).max().unwrap_or(0);
-    let (arms, left_out): (Vec<&Arm>, Vec<&Arm>) =
-        uncached.into_iter().partition(|arm| 2 * coverage(arm) > most);
+    let (mut arms, mut left_out): (Vec<&Arm>, Vec<&Arm>) = uncached
+        .into_iter()
+        .partition(|arm| 2 * coverage(arm) > most && is_mostly_decided(lookup, arm));
     let over: Vec<&Workload> = lookup
         .workloads()
         .iter()
         .filter(|w| arms.iter().all(|arm| judged(lookup, w, arm)))
         .collect();
+    if !is_most(&over, lookup) {
+        left_out.extend(arms.drain(..));
+    }
     let mut order: Vec<(&Arm, f64)> =
         arms.iter().filter_map(|arm| Some((*arm, mean_of(lookup, arm, &over, None)?))).collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -113,9 +118,23 @@ pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
     any.then_some(Ranking { over, rows, left_out, cached, failed })
 }
 
-/// Whether there is an estimate of the arm in this workload, and no cache answered.
+/// Whether there is an estimate of the arm in this workload, no cache answered, and nothing else made a gain.
 pub fn judged(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> bool {
     lookup.cell(workload, arm).is_some_and(|c| !c.cached && c.kept.is_some())
+        && lookup.doubt(workload, arm).is_none()
+}
+
+/// Whether these are at least half of the workloads: a mean over fewer stands for them no longer.
+pub fn is_most(over: &[&Workload], lookup: &Lookup<'_>) -> bool {
+    2 * over.len() >= lookup.workloads().len()
+}
+
+/// Whether at least half of the workloads are decided for an arm.
+pub fn is_mostly_decided(lookup: &Lookup<'_>, arm: &Arm) -> bool {
+    let decided = |w: &&Workload| {
+        lookup.cell(w, arm).and_then(|c| c.verdict.as_ref()).is_some_and(is_decided)
+    };
+    is_most(&lookup.workloads().iter().filter(decided).collect::<Vec<_>>(), lookup)
 }
 
 /// The share of plain speed that an arm keeps over those workloads, with its interval.

@@ -26,11 +26,13 @@ pub struct Evidence<'a> {
     pub tests: usize,
     /// Noise of the mean of the workload, 0 where it is not known.
     pub noise: f64,
+    /// Whether a difference may be put down to the arm (see [`doubt`](crate::doubt)).
+    pub claimable: bool,
 }
 
 /// Judges one cell; the first rule that applies decides.
 ///
-/// 1. Slower (faster) than plain after Holm, by more than the noise of the mean: costs (gains).
+/// 1. Slower (faster) than plain after Holm, by more than the noise of the mean, and claimable: costs (gains).
 /// 2. Equivalent within the difference to detect.
 /// 3. Slower (faster) by its own interval, without Holm: likely costs (likely gains). So no word ever contradicts the
 ///    interval beside it.
@@ -38,9 +40,9 @@ pub struct Evidence<'a> {
 ///    noise, with the difference that would have been found.
 /// 5. Otherwise inconclusive, with the pairs that rule 4 needs.
 pub fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
-    let Evidence { d, estimate, p_holm, tests, noise } = *evidence;
+    let Evidence { d, estimate, p_holm, tests, noise, claimable } = *evidence;
     let target = plan.margin().max(0.0).ln_1p();
-    if p_holm < FAMILY_LEVEL && estimate.mean.abs() > noise {
+    if claimable && p_holm < FAMILY_LEVEL && estimate.mean.abs() > noise {
         return match estimate.mean < 0.0 {
             true => Verdict::Costs { percent: loss(-estimate.mean) * 100.0 },
             false => Verdict::Gains { percent: estimate.mean.exp_m1() * 100.0 },
@@ -67,6 +69,16 @@ pub fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
 /// pairs that differ by the same amount either way, the t interval is 2.8 times the noise
 /// that they show, so that plain against plain is never wider than this.
 pub const ABOUT_THE_SAME: f64 = 3.0;
+
+/// Whether a verdict says on which side of plain the truth lies, or that a loss would have shown.
+#[must_use]
+pub fn is_decided(verdict: &Verdict) -> bool {
+    match verdict {
+        Verdict::Costs { .. } | Verdict::Gains { .. } | Verdict::Equivalent { .. } => true,
+        Verdict::WithinNoise { noise_percent } => *noise_percent <= HOPELESS_PERCENT,
+        _ => false,
+    }
+}
 
 /// The loss of speed that a distance in the log domain stands for, a fraction below 1.
 ///
@@ -116,7 +128,8 @@ mod tests {
         let d = differences(mean, spread);
         let estimate = estimate(&d, 0.95).unwrap();
         let p_holm = (estimate.p_value * tests as f64).min(1.0);
-        let evidence = Evidence { d: &d, estimate: &estimate, p_holm, tests, noise };
+        let claimable = true;
+        let evidence = Evidence { d: &d, estimate: &estimate, p_holm, tests, noise, claimable };
         judge(&evidence, &plan(0.03))
     }
 

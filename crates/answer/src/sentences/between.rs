@@ -2,6 +2,7 @@
 
 use cryptbench_estimate::chain::is_null_layer_of;
 use cryptbench_estimate::comparison::{Comparison, compare};
+use cryptbench_estimate::ranking::is_mostly_decided;
 use cryptbench_estimate::soundness::{has_known_weakness, is_unsound};
 use cryptbench_record::{Arm, ArmRole, Cell, Verdict};
 
@@ -76,6 +77,7 @@ fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
     let best = arms
         .iter()
         .copied()
+        .filter(|arm| is_mostly_decided(view.lookup, arm))
         .filter_map(|arm| Some((arm, view.mean_kept(arm)?)))
         .max_by(|a, b| a.1.total_cmp(&b.1))?
         .0;

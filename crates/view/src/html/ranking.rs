@@ -30,7 +30,7 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
             (scrolling("Ranking of the choices", &numbers(&headings, &rows)))
             @if !left_out.is_empty() {
                 p.about {
-                    "Not ranked, for they took part in fewer than half of the workloads: "
+                    "Not ranked, for too few of the workloads are decided: "
                     (list(&left_out, MOST_NAMED)) "."
                 }
             }

@@ -367,7 +367,7 @@ fn large(text: &str, marks: &[char]) -> Vec<f64> {
 #[test]
 fn the_range_of_the_headline_is_of_decided_figures_and_the_others_are_counted() {
     let (mut ranges, mut counted, mut together) = (0, 0, 0);
-    for seed in 0..40_u32 {
+    for seed in 0..90_u32 {
         let of = |workloads: usize| {
             let fixture = Fixture {
                 seed: seed.into(),

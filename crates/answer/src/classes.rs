@@ -1,0 +1,290 @@
+//! What one system, or the engine, costs, size by size. Each part of the sentence covers the figures that it names and no
+//! others: a size as a whole only where most of it has a percentage, and then the exceptions are counted.
+
+use std::collections::BTreeSet;
+
+use cryptbench_catalog::BUILTIN;
+use cryptbench_estimate::class::Class;
+use cryptbench_record::{Arm, Workload};
+
+use crate::answer::View;
+use crate::figure::{Mark, value};
+use crate::kinds::{action, size_word};
+use crate::names::{capitalised, cipher};
+use crate::quantity::{percent_digits, thousands};
+use crate::wording::list;
+
+/// Tied systems that are named one by one.
+pub(crate) const MOST_NAMED: usize = 2;
+
+/// What is said of one figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// It is within the percentages of its size.
+    Percent,
+    NoLoss,
+    Undecided,
+    Cached,
+    Compressed,
+    Unmeasured,
+}
+
+/// What is counted beside the percentages, in this order.
+const BESIDE: [Told; 5] =
+    [Told::NoLoss, Told::Undecided, Told::Cached, Told::Compressed, Told::Unmeasured];
+
+impl Told {
+    /// `percentages`: whether decided figures of this size are told as such, since one is a loss.
+    fn of(mark: Mark, percentages: bool) -> Self {
+        match mark {
+            Mark::Slower | Mark::Faster | Mark::Same if percentages => Self::Percent,
+            Mark::Slower | Mark::Faster | Mark::Same | Mark::NoLoss => Self::NoLoss,
+            Mark::Undecided => Self::Undecided,
+            Mark::Cached => Self::Cached,
+            Mark::Compressed => Self::Compressed,
+            Mark::Unmeasured => Self::Unmeasured,
+        }
+    }
+
+    /// Of so many: `shows no loss`, `show no loss`.
+    fn words(self, n: usize) -> &'static str {
+        let [one, many] = match self {
+            Self::Percent => ["runs at", "run at"],
+            Self::NoLoss => ["shows no loss", "show no loss"],
+            Self::Undecided => ["is undecided", "are undecided"],
+            Self::Cached => ["was answered by a cache", "were answered by a cache"],
+            Self::Compressed => {
+                ["was compressed by the file system", "were compressed by the file system"]
+            }
+            Self::Unmeasured => ["has too few repeats", "have too few repeats"],
+        };
+        if n == 1 { one } else { many }
+    }
+}
+
+/// How the workloads of one size did.
+struct Outcome {
+    /// `large reads and writes`.
+    what: String,
+    /// `large ones`.
+    short: String,
+    /// What its figures are called where only some are spoken of: `large ones`, `figures for large ones`.
+    parts: String,
+    /// As `parts`, where nothing was said before: `large reads and writes`.
+    parts_of_what: String,
+    /// What is said of each of its figures.
+    told: Vec<Told>,
+    /// The percentages of plain speed, where there are some.
+    percent: Option<String>,
+    /// The workload that has them, where it is one and has no other figures.
+    only: Option<String>,
+}
+
+impl Outcome {
+    fn of(view: &View<'_, '_>, arms: &[&Arm], class: Class) -> Option<Self> {
+        let members: Vec<&Workload> =
+            view.lookup.workloads().iter().filter(|w| Class::of(w) == class).collect();
+        let figures: Vec<(&Workload, crate::figure::Value)> =
+            members.iter().flat_map(|w| arms.iter().map(|arm| (*w, value(view, w, arm)))).collect();
+        if figures.is_empty() {
+            return None;
+        }
+        let percentages = figures.iter().any(|(_, v)| v.mark == Mark::Slower);
+        let told = |mark| Told::of(mark, percentages);
+        let within = || figures.iter().filter(|(_, v)| told(v.mark) == Told::Percent);
+        let ratios: Vec<f64> = within().filter_map(|(_, v)| Some(100.0 * v.kept?.ratio)).collect();
+        let ids: BTreeSet<&str> = within().map(|(w, _)| w.id.as_str()).collect();
+        let only = members
+            .iter()
+            .find(|w| {
+                ids.len() == 1 && ids.contains(w.id.as_str()) && within().count() == arms.len()
+            })
+            .map(|w| lower(view.names.workload(w)));
+        let [what, short] = words(&members, class);
+        let figures_for = |of: &str| match class {
+            Class::Files => format!("figures for {of}"),
+            _ if arms.len() == 1 => of.to_owned(),
+            _ => format!("figures for {of}"),
+        };
+        Some(Self {
+            parts: figures_for(&short),
+            parts_of_what: figures_for(&what),
+            told: figures.iter().map(|(_, v)| told(v.mark)).collect(),
+            percent: percentages.then(|| format!("{} %", between(ratios.iter().copied()))),
+            only,
+            what,
+            short,
+        })
+    }
+
+    fn count(&self, told: Told) -> usize {
+        self.told.iter().filter(|of| **of == told).count()
+    }
+
+    /// What is said of all its figures alike.
+    fn whole(&self) -> Option<Told> {
+        self.told.first().copied().filter(|first| self.count(*first) == self.told.len())
+    }
+
+    /// What the percentages are of, and what it does; `leads` the sentence, or follows what does.
+    fn subject(&self, leads: bool) -> (String, &'static str) {
+        let (n, all) = (self.count(Told::Percent), self.told.len());
+        let whole = if leads { &self.what } else { &self.short };
+        let parts = if leads { &self.parts_of_what } else { &self.parts };
+        match &self.only {
+            _ if 2 * n > all => (whole.clone(), Told::Percent.words(all)),
+            Some(name) => {
+                let comma = if name.contains(',') { "," } else { "" };
+                (format!("{name}{comma}"), Told::Percent.words(all))
+            }
+            None => {
+                (format!("{} of {} {parts}", thousands(n), thousands(all)), Told::Percent.words(n))
+            }
+        }
+    }
+
+    /// `3 of 4 large ones are undecided`
+    fn part(&self, told: Told) -> String {
+        let n = self.count(told);
+        let [of, all] = [n, self.told.len()].map(thousands);
+        format!("{of} of {all} {} {}", self.parts, told.words(n))
+    }
+}
+
+/// `large reads and writes`, `large ones`
+fn words(members: &[&Workload], class: Class) -> [String; 2] {
+    let mut actions: Vec<&str> = Vec::new();
+    for w in members {
+        if !actions.contains(&action(w)) {
+            actions.push(action(w));
+        }
+    }
+    if class == Class::Files {
+        let what = match actions.len() {
+            0..=2 => list(&actions, 2),
+            _ => "work on files".to_owned(),
+        };
+        return [what.clone(), what];
+    }
+    let size = size_word(class);
+    [format!("{size} {}", list(&actions, actions.len())), format!("{size} ones")]
+}
+
+fn lower(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
+}
+
+/// `51 to 87`, or one figure where both ends are the same.
+pub(crate) fn between(percents: impl Iterator<Item = f64> + Clone) -> String {
+    let low = percent_digits(percents.clone().fold(f64::INFINITY, f64::min));
+    let high = percent_digits(percents.fold(0.0, f64::max));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// One system, or the engine: size by size.
+pub(crate) fn by_class(view: &View<'_, '_>, arms: &[&Arm]) -> String {
+    let (with, many) = with(view, arms);
+    let place = view.place();
+    let outcomes: Vec<Outcome> = [Class::Large, Class::Medium, Class::Small, Class::Files]
+        .into_iter()
+        .filter_map(|class| Outcome::of(view, arms, class))
+        .collect();
+    let slow: Vec<(&Outcome, &str)> =
+        outcomes.iter().filter_map(|o| Some((o, o.percent.as_deref()?))).collect();
+    let mut rest = beside(&outcomes, !slow.is_empty());
+    let all = |told: Told| outcomes.iter().all(|o| o.whole() == Some(told));
+    match slow[..] {
+        [] if rest.is_empty() => format!("No trial of {with} was measured on {place}."),
+        [] if all(Told::Unmeasured) => {
+            let costs = if many { "cost" } else { "costs" };
+            format!("Too few repeats were measured on {place} to tell what {with} {costs}.")
+        }
+        [] if all(Told::NoLoss) => {
+            format!("No loss was found on {place} with {with}.")
+        }
+        [] if all(Told::Undecided) => {
+            let are = if many { "are" } else { "is" };
+            format!("Whether {with} {are} slower on {place} is undecided.")
+        }
+        [] => {
+            rest[0] = format!("{} on {place} with {with}", capitalised(&rest[0]));
+            format!("{}.", rest.join("; "))
+        }
+        [(first, percent), ref others @ ..] => {
+            let (subject, run) = first.subject(true);
+            let mut text = format!("{} on {place} {run} {percent}", capitalised(&subject));
+            for (other, percent) in others {
+                text = format!("{text}, {} at {percent}", other.subject(false).0);
+            }
+            text = format!("{text} of plain speed with {with}");
+            format!("{}.", [vec![text], rest].concat().join("; "))
+        }
+    }
+}
+
+/// What is said besides the percentages: `small ones show no loss`, `3 of 4 large ones are undecided`.
+fn beside(outcomes: &[Outcome], is_rest: bool) -> Vec<String> {
+    let in_part =
+        |told: Told| outcomes.iter().filter(|o| o.count(told) > 0 && o.whole().is_none()).count();
+    // What is so in part is counted in one where several sizes have something undecided.
+    let is_summed = |told: Told| in_part(Told::Undecided) > 1 && in_part(told) > 0;
+    let mut said = Vec::new();
+    for o in outcomes {
+        let subject = if is_rest { &o.short } else { &o.what };
+        said.extend(match o.whole() {
+            Some(told) if is_summed(told) => None,
+            Some(Told::Percent) | None => None,
+            Some(Told::Cached) => Some(format!("a cache answered {subject}")),
+            Some(Told::Compressed) => Some(format!("the file system compressed {subject}")),
+            Some(told) => Some(format!("{subject} {}", told.words(2))),
+        });
+    }
+    if in_part(Told::Undecided) > 1 {
+        said.push(summed(outcomes, &is_summed));
+        return said;
+    }
+    for o in outcomes.iter().filter(|o| o.whole().is_none()) {
+        let (no_loss, undecided) = (o.count(Told::NoLoss), o.count(Told::Undecided));
+        if no_loss > 0 && undecided > 0 && no_loss + undecided == o.told.len() {
+            said.push(format!("{}, the others show no loss", o.part(Told::Undecided)));
+            continue;
+        }
+        said.extend(BESIDE.into_iter().filter(|told| o.count(*told) > 0).map(|told| o.part(told)));
+    }
+    said
+}
+
+/// `7 of 16 figures are undecided, 7 show no loss`
+fn summed(outcomes: &[Outcome], is_summed: &dyn Fn(Told) -> bool) -> String {
+    let all: usize = outcomes.iter().map(|o| o.told.len()).sum();
+    let count = |told| outcomes.iter().map(|o| o.count(told)).sum::<usize>();
+    let undecided = count(Told::Undecided);
+    let mut text = format!(
+        "{} of {} figures {}",
+        thousands(undecided as f64),
+        thousands(all as f64),
+        Told::Undecided.words(undecided)
+    );
+    for told in BESIDE.into_iter().filter(|t| *t != Told::Undecided && is_summed(*t)) {
+        let n = count(told);
+        text = format!("{text}, {} {}", thousands(n as f64), told.words(n));
+    }
+    text
+}
+
+/// The choices, and whether they are several.
+fn with(view: &View<'_, '_>, arms: &[&Arm]) -> (String, bool) {
+    let mut names: Vec<String> = Vec::new();
+    for arm in arms {
+        let name = match (arm.system.as_str(), cipher(arm)) {
+            (system, Some(cipher)) if system == BUILTIN.name => format!("{cipher} alone"),
+            _ => view.names.arm(arm).to_owned(),
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    (list(&names, MOST_NAMED + 1), names.len() > 1)
+}

@@ -1,0 +1,94 @@
+//! Differences that something else than encryption can have made: other programs, or a cache that cannot be recognised.
+//!
+//! Pairing removes what both trials of a pair share. It does not remove a burst of other work that hits one of them in
+//! every pair, because it lasts as long as the run and one of the two feels it more. Such pairs look alike, so their
+//! interval is narrow. So undisturbed pairs decide what may be claimed.
+
+use std::collections::HashSet;
+
+use cryptbench_record::{Arm, Record, Target, Trial, Uncounted, log_ratios};
+use cryptbench_stats::{FAMILY_LEVEL, estimate};
+
+use crate::disturbance::is_disturbed;
+use crate::lookup::Trials;
+
+/// Why a gain is not put down to an arm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Other programs kept its pairs waiting, and the others do not show it.
+    Disturbed,
+    /// A cache below it cannot be recognised.
+    Uncounted,
+}
+
+/// One comparison: an arm and its baseline in one workload.
+pub(crate) struct Compared<'a> {
+    pub(crate) record: &'a Record,
+    pub(crate) trials: &'a Trials<'a>,
+    pub(crate) workload: &'a str,
+    pub(crate) arm: &'a str,
+    pub(crate) baseline: &'a [&'a str],
+}
+
+impl Compared<'_> {
+    /// Whether a difference of this mean may be claimed.
+    ///
+    /// A gain has to be shown by undisturbed pairs, as encryption makes nothing faster. A loss stands unless they exclude it:
+    /// where processors are busy, encryption does cost more.
+    pub(crate) fn may_be_claimed(&self, mean: f64) -> bool {
+        if mean > 0.0 {
+            return self.doubt().is_none();
+        }
+        let quiet = self.undisturbed().and_then(|d| estimate(&d, self.record.plan.confidence));
+        quiet.is_none_or(|quiet| quiet.low <= mean)
+    }
+
+    /// Why a gain is not put down to the arm; `None` if nothing speaks against it.
+    pub(crate) fn doubt(&self) -> Option<Doubt> {
+        let arms = &self.record.plan.arms;
+        let is_uncounted = |arm: &Arm| arm.id == self.arm && hides_caches(&self.record.target, arm);
+        match () {
+            () if arms.iter().any(is_uncounted) => Some(Doubt::Uncounted),
+            () if self.record.disk_disturbed(self.workload, self.arm).is_some() => {
+                Some(Doubt::Disturbed)
+            }
+            () if !self.gains_undisturbed() => Some(Doubt::Disturbed),
+            () => None,
+        }
+    }
+
+    /// Whether the undisturbed pairs show a gain.
+    fn gains_undisturbed(&self) -> bool {
+        self.undisturbed().is_none_or(|d| {
+            estimate(&d, self.record.plan.confidence)
+                .is_some_and(|found| found.mean > 0.0 && found.p_value < FAMILY_LEVEL)
+        })
+    }
+
+    /// The differences of the undisturbed pairs; `None` if all are.
+    fn undisturbed(&self) -> Option<Vec<f64>> {
+        let is_of = |t: &&Trial| t.arm == self.arm || self.baseline.contains(&t.arm.as_str());
+        let all = || self.trials.of_workload(self.workload).filter(is_of);
+        let disturbed: HashSet<u32> =
+            all().filter(|t| is_disturbed(self.record, t)).filter_map(|t| t.block).collect();
+        if disturbed.is_empty() {
+            return None;
+        }
+        let trials: Vec<&Trial> =
+            all().filter(|t| t.block.is_some_and(|block| !disturbed.contains(&block))).collect();
+        Some(log_ratios(trials.iter().copied(), self.workload, self.arm, self.baseline))
+    }
+}
+
+/// Whether a cache below an arm would not show: what reaches the disk of its place is not counted, or a program serves the
+/// file system of a disk, such as ntfs-3g, and has a cache of its own.
+#[must_use]
+pub fn hides_caches(target: &Target, arm: &Arm) -> bool {
+    let (filesystem, uncounted) = match target.places().find(|place| place.arm == arm.id) {
+        Some(place) => (&place.filesystem, &place.uncounted),
+        None => (&target.filesystem, &target.uncounted),
+    };
+    // Memory is what is measured there.
+    let is_unknown = uncounted.as_ref().is_some_and(|why| *why != Uncounted::Memory);
+    is_unknown || filesystem == "fuseblk"
+}
