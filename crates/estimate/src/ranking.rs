@@ -90,7 +90,7 @@ pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
         .filter(|w| arms.iter().all(|arm| judged(lookup, w, arm)))
         .collect();
     if !is_most(&over, lookup) {
-        left_out.extend(arms.drain(..));
+        left_out.append(&mut arms);
     }
     let mut order: Vec<(&Arm, f64)> =
         arms.iter().filter_map(|arm| Some((*arm, mean_of(lookup, arm, &over, None)?))).collect();
