@@ -211,6 +211,33 @@ pub fn dm_crypt(
     layout: Layout,
     tier: Tier,
 ) -> Result<Box<dyn SectorCipher>, CipherError> {
+    // To Linux ctr, cfb and ofb are stream ciphers, with blocks of one byte, which `benbi` counts (crypt_iv_benbi_ctr).
+    built((cipher, mode), key, layout, tier, 1)
+}
+
+/// The same as cryptsetup encrypts keyslots, outside the kernel: there `benbi` counts blocks of the cipher in every mode
+/// (crypt_sector_iv_init).
+///
+/// # Errors
+/// As for [`dm_crypt`].
+pub fn of_keyslots(
+    cipher: &str,
+    mode: &str,
+    key: &[u8],
+    layout: Layout,
+    tier: Tier,
+) -> Result<Box<dyn SectorCipher>, CipherError> {
+    built((cipher, mode), key, layout, tier, BLOCK)
+}
+
+/// `stream` is what `benbi` counts in modes of stream ciphers, in bytes.
+fn built(
+    (cipher, mode): (&str, &str),
+    key: &[u8],
+    layout: Layout,
+    tier: Tier,
+    stream: usize,
+) -> Result<Box<dyn SectorCipher>, CipherError> {
     let layout = layout.checked()?;
     let spec = Spec::parse(cipher, mode)?;
     if spec.has_short_units() && layout.data_unit != lmk::UNIT {
@@ -227,7 +254,7 @@ pub fn dm_crypt(
     }
     let kernel = match spec.chosen {
         Chosen::Wide { xts, blocks, mode } => match mode {
-            Mode::Any(mode) => unfused(mode, blocks, key, tier),
+            Mode::Any(mode) => unfused(mode, blocks, key, tier, stream),
             Mode::Xts(iv) => {
                 let (data_key, tweak_key) = key.split_at(key.len() / 2);
                 let kernel = xts(data_key, tweak_key, tier);
@@ -258,7 +285,9 @@ pub fn dm_crypt(
             }
             Mode::Hctr2(tweak) => Box::new(Hctr2::new(blocks(key, tier), tweak.ivs(BLOCK))),
         },
-        Chosen::Narrow { blocks, mode } => unfused(mode, blocks, key, tier),
+        Chosen::Narrow { blocks, mode } => {
+            unfused(mode, blocks, key, tier, stream.min(narrow::BLOCK))
+        }
         Chosen::Adiantum { rounds, tweak } => {
             adiantum::with_tweaks(rounds, key, tweak.ivs(BLOCK), tier)
         }
@@ -271,6 +300,7 @@ fn unfused<const N: usize>(
     blocks: KeyBlocks<N>,
     key: &[u8],
     tier: Tier,
+    stream: usize,
 ) -> Box<dyn UnitKernel> {
     let whitening = Whitening::None;
     match mode {
@@ -280,8 +310,7 @@ fn unfused<const N: usize>(
         }
         AnyMode::Feedback(feedback, iv) => {
             let ivs = match iv {
-                // To Linux these are stream ciphers, with blocks of one byte, which `benbi` counts.
-                Iv::Keyless(tweak) if feedback != Feedback::Pcbc => tweak.ivs(1),
+                Iv::Keyless(tweak) if feedback != Feedback::Pcbc => tweak.ivs(stream),
                 _ => iv.keyed(blocks, key, tier),
             };
             Box::new(WithFeedback { cipher: blocks(key, tier), ivs, feedback })

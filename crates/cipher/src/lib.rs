@@ -45,7 +45,7 @@ use cryptbench_cpu as cpu;
 
 pub use ccm::AesCcm;
 pub use cryptbench_cpu::{CpuError, Tier, tier};
-pub use dm_crypt::{dm_crypt, dm_crypt_ciphers, dm_crypt_key_bytes, dm_crypt_modes};
+pub use dm_crypt::{dm_crypt, dm_crypt_ciphers, dm_crypt_key_bytes, dm_crypt_modes, of_keyslots};
 pub use error::CipherError;
 pub use essiv::essiv_hashes;
 pub use legacy::{LegacyCipher, LegacyMode, legacy_ciphers};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::page::Serving;
 use crate::sandbox::Sandbox;
-use cryptbench_record::Record;
+use cryptbench_record::{Record, StopReason, WorkloadStop};
 
 /// Longest time that anything is waited for; nothing is asserted about how long it takes.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -73,7 +73,9 @@ fn a_run_goes_on_when_its_server_is_killed() {
     serving.kill();
     // Nobody reads any more what it tells; it ends as if somebody did.
     let record = wait("the record", || record(&s));
-    assert!(!record.partial, "{:?}", record.notes);
+    // Its budget may end before a busy machine has measured all.
+    let stopped = |stop: &WorkloadStop| stop.reason == StopReason::Interrupted;
+    assert!(!record.stops.is_empty() && !record.stops.iter().any(stopped), "{:?}", record.stops);
     assert!(!record.trials.is_empty());
     wait("the end", || s.left_behind().is_empty().then_some(()));
 }

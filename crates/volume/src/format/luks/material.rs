@@ -3,10 +3,10 @@
 
 use cryptbench_blockdev::{BlockDevice, LockedBytes, read_bytes, write_bytes};
 
+use super::af;
 use super::limits::{Budget, Resources};
 use super::model::Keyslot;
 use super::store::{io, random};
-use super::{SECTOR, af};
 use crate::VolumeError;
 
 /// The volume key that `passphrase` yields in this keyslot. A wrong passphrase yields a wrong key;
@@ -27,7 +27,7 @@ pub(super) fn read(
     let stored = read_bytes(device, range).map_err(io("reading key material"))?;
     let cipher = {
         let key = area_key(slot, passphrase, resources, budget)?;
-        slot.encryption.with_key(&key, SECTOR as u32, resources.tier)?
+        slot.encryption.of_keyslots(&key, resources.tier)?
     };
     // An ordinary user may not lock this much memory on older systems, and the bytes exist only for
     // milliseconds.
@@ -51,7 +51,7 @@ pub(super) fn write(
 ) -> Result<(), VolumeError> {
     let cipher = {
         let key = area_key(slot, passphrase, resources, &Budget::new(resources.limits))?;
-        slot.encryption.with_key(&key, SECTOR as u32, resources.tier)?
+        slot.encryption.of_keyslots(&key, resources.tier)?
     };
     let len = Keyslot::material_bytes(slot.key_bytes, slot.stripes);
     let mut material = LockedBytes::brief(len as usize);

@@ -54,6 +54,20 @@ impl Spec {
         self.keyed(key, sector, tier).map_err(|error| self.cannot(&error))
     }
 
+    /// The same for the material of keyslots.
+    ///
+    /// # Errors
+    /// As for [`with_key`](Self::with_key).
+    pub(super) fn of_keyslots(
+        &self,
+        key: &[u8],
+        tier: Tier,
+    ) -> Result<Box<dyn SectorCipher>, VolumeError> {
+        let layout = Layout { data_unit: super::SECTOR as usize, tweak_step: 1 };
+        cryptbench_cipher::of_keyslots(&self.cipher, &self.mode, key, layout, tier)
+            .map_err(|error| self.cannot(&error))
+    }
+
     /// [`with_key`](Self::with_key) for a cipher that a user named.
     ///
     /// # Errors
