@@ -230,14 +230,14 @@ impl Driver<'_> {
             let is_first = self.plan.workloads[w].is_timed() && self.longest_block[w].is_zero();
             self.plan.min_pairs.saturating_sub(self.blocks[w]) + u32::from(is_first)
         };
-        let mut taken: Duration =
-            open.iter().filter(|w| self.blocks[**w] > 0).map(|w| self.cost(*w) * ahead(*w)).sum();
+        let needs = |w: usize| self.cost(w).saturating_mul(ahead(w));
+        let begun = open.iter().filter(|w| self.blocks[**w] > 0);
+        let mut taken = begun.fold(Duration::ZERO, |sum, w| sum.saturating_add(needs(*w)));
         let mut any = open.iter().any(|w| self.blocks[*w] > 0);
         let mut out = Vec::new();
         for &w in open.iter().filter(|w| self.blocks[**w] == 0) {
-            let needs = self.cost(w).saturating_mul(ahead(w));
-            match taken.saturating_add(needs) <= left {
-                true => (taken, any) = (taken + needs, true),
+            match taken.saturating_add(needs(w)) <= left {
+                true => (taken, any) = (taken + needs(w), true),
                 false => out.push(w),
             }
         }

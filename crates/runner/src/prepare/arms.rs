@@ -14,6 +14,7 @@ use super::{Arm, Claimed, Up};
 use crate::decide::arms::makes_a_disk;
 use crate::decide::choices::{Choices, SET_UP_EACH, set_up_left};
 use crate::decide::fit::{FIRST_SHARE, SHARE, as_option, enough, least_for_any, system_s};
+use crate::decide::limits::MEASURED_WITHIN;
 use crate::finish::take_down;
 use crate::recorder::Recorder;
 use crate::time::within;
@@ -148,6 +149,9 @@ impl<'a> Claimed<'a> {
     ) -> Result<Vec<record::LeftOut>, Halt> {
         let is_up = |arm: &ArmSpec| up.arms.iter().any(|made| made.spec.id == arm.id);
         let missing: Vec<ArmSpec> = arms.iter().filter(|arm| !is_up(arm)).cloned().collect();
+        if missing.is_empty() {
+            return Ok(Vec::new());
+        }
         let out = self.late(&missing);
         if !up.arms.iter().any(|arm| arm.spec.role == Role::Encrypted) {
             let budget_s = self.plan.recorded.budget_s;
@@ -179,6 +183,7 @@ impl<'a> Claimed<'a> {
         recorder: &mut Recorder<'_>,
     ) -> Result<Result<Vec<Arm>, record::LeftOut>, Halt> {
         let (began, stop) = (Instant::now(), self.stop);
+        let is_another_up = place > 1;
         let mut made = Vec::new();
         for arm in arms {
             let left = limit.saturating_sub(began.elapsed());
@@ -188,6 +193,10 @@ impl<'a> Claimed<'a> {
                 Ok(one) => made.push(one),
                 Err(halt) => {
                     up.left_over.extend(take_down(made));
+                    if is_another_up && self.time.is_over() {
+                        // That one is measured without this one.
+                        self.end_within(MEASURED_WITHIN);
+                    }
                     self.go_on()?;
                     return Ok(Err(match halt {
                         Halt::Interrupted => self.late(arms),

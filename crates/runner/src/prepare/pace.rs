@@ -30,7 +30,7 @@ impl Claimed<'_> {
         let writes = !self.plan.storage.is_only_read();
         if is_direct {
             let (elapsed_s, ios) = self.look(Operation::Read, LARGE, Flush::Never)?;
-            self.pace.read = ios as f64 * LARGE as f64 / elapsed_s;
+            self.pace.read = ios.max(1) as f64 * LARGE as f64 / elapsed_s;
             self.pace.read_s = self.request_s(Operation::Read, Flush::Never)?;
         } else {
             // A cache would answer reads, and take writes until they must be durable.
