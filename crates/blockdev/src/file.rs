@@ -61,7 +61,7 @@ impl FileDevice {
 /// Bytes of a logical sector of the disk that is open; `None` of a regular file.
 pub fn disk_sector(file: &File) -> Option<u32> {
     let kind = file.metadata().ok()?.file_type();
-    system::logical_sector(file).ok().filter(|_| system::is_block_device(kind))
+    system::is_block_device(kind).then(|| system::logical_sector(file).ok()).flatten()
 }
 
 impl BlockDevice for FileDevice {

@@ -86,7 +86,9 @@ fn files_of(path: &Path, luks: bool) -> anyhow::Result<Vec<(PathBuf, File)>> {
         if reached.is_file() {
             let shown = path.join(name);
             let file = open(&reached, &shown)?;
-            files.push((shown, file));
+            // Its name may lead elsewhere by now.
+            let is_file = file.metadata().is_ok_and(|found| found.is_file());
+            files.extend(is_file.then_some((shown, file)));
         }
     }
     if files.is_empty() {
