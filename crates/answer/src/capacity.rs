@@ -26,7 +26,8 @@ pub(crate) fn said(view: &View<'_, '_>) -> Option<String> {
     if Form::of(record) != Form::Server {
         return None;
     }
-    let (plain, arm) = (plain_arm(record)?, view.taken()?);
+    let arm = view.taken().or(view.cast.spoken().last().copied());
+    let (plain, arm) = (plain_arm(record)?, arm?);
     let mut sizes: Vec<u64> = view.lookup.workloads().iter().map(|w| w.block_size).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -43,9 +44,10 @@ pub(crate) fn said(view: &View<'_, '_>) -> Option<String> {
         })
         .collect();
     (!parts.is_empty()).then(|| {
+        let cpus = cpus_in_words(processors(record));
+        let are = if cpus == "1" { "CPU is" } else { "CPUs are" };
         format!(
-            "By the CPU time of each request, {} CPUs are full at {} with {}.",
-            cpus_in_words(processors(record)),
+            "By the CPU time of each request, {cpus} {are} full at {} with {}.",
             parts.join(" and "),
             view.names.arm(arm)
         )
@@ -58,8 +60,11 @@ pub(crate) fn asking(view: &View<'_, '_>) -> Option<Open> {
     let bound: Vec<&str> =
         view.lookup.workloads().iter().filter(is_full).map(|w| view.names.workload(w)).collect();
     let processors = processors(view.lookup.record);
+    let is_server = Form::of(view.lookup.record) == Form::Server;
     let more = match view.lookup.workloads().iter().map(|w| w.threads.unwrap_or(1)).max() {
-        Some(most) if f64::from(most) < processors => " With more threads, as many requests:",
+        Some(most) if f64::from(most) < processors && !is_server => {
+            " With more threads, as many requests:"
+        }
         _ => "",
     };
     (!bound.is_empty()).then(|| {

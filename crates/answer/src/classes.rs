@@ -132,10 +132,10 @@ impl Outcome {
         let whole = if leads { &self.what } else { &self.short };
         let parts = if leads { &self.parts_of_what } else { &self.parts };
         match &self.only {
-            _ if 2 * n > all => (whole.clone(), Told::Percent.words(all)),
+            _ if 2 * n > all => (whole.clone(), "run at"),
             Some(name) => {
                 let comma = if name.contains(',') { "," } else { "" };
-                (format!("{name}{comma}"), Told::Percent.words(all))
+                (format!("{name}{comma}"), "run at")
             }
             None => {
                 (format!("{} of {} {parts}", thousands(n), thousands(all)), Told::Percent.words(n))

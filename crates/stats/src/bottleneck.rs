@@ -10,8 +10,8 @@
 //! The first two explain the loss only if the disk is as fast as plain storage finds it with so
 //! many requests of such a size in flight. Without the disk's counts, an arm's own speed with one
 //! request at a time and the processors' work on each request predict a speed, too. [`bottleneck`]
-//! names nothing if the prediction is further than [`TOLERANCE`] from what was measured. Only a full
-//! thread and a cache are told by themselves.
+//! names nothing if the prediction is further than [`TOLERANCE`] from what was measured. A full
+//! thread, full processors and a cache are told by themselves.
 
 /// How far a prediction may be from the measured speed, as a factor.
 pub const TOLERANCE: f64 = 1.15;

@@ -24,7 +24,7 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
             "What reached the disk from each choice that loses speed, and what that says. A cause is named only if it \
              predicts the measured speed within " (percent(100.0 * (TOLERANCE - 1.0))) ": from plain storage's speed with \
              as many requests in flight, from the choice's own speed with one request at a time, or from the time that \
-             processors work on a request. A thread that fills a core, and a cache, are told by themselves."
+             processors work on a request. A full core, full processors and a cache are told by themselves."
         }
     })];
     if view.draws() {
