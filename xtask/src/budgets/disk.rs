@@ -2,6 +2,7 @@
 //! io.max of v2).
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -112,8 +113,11 @@ impl Drop for HeldDisk {
             let detach = (program == "losetup").then_some("--detach");
             let _ = Command::new(program).args(detach).arg(of).status();
         }
-        let _ = write(&Path::new(V2).join("cgroup.procs"), &std::process::id().to_string());
-        let _ = fs::remove_dir(Path::new(V2).join("cryptbench-budgets"));
+        let group = Path::new(V2).join("cryptbench-budgets");
+        if group.exists() {
+            let _ = write(&Path::new(V2).join("cgroup.procs"), &std::process::id().to_string());
+            let _ = fs::remove_dir(group);
+        }
     }
 }
 
@@ -122,7 +126,10 @@ fn text(path: &Path) -> anyhow::Result<&str> {
 }
 
 fn write(file: &Path, line: &str) -> anyhow::Result<()> {
-    fs::write(file, line).with_context(|| format!("{}: {line}", file.display()))
+    // Files of the kernel: one that it does not have is not made.
+    let opened = fs::File::options().write(true).open(file);
+    let written = opened.and_then(|mut file| file.write_all(line.as_bytes()));
+    written.with_context(|| format!("{}: {line}", file.display()))
 }
 
 fn output(program: &str, arguments: &[&str]) -> anyhow::Result<String> {
