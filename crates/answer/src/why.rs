@@ -63,12 +63,17 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
                 format!(", on which processors work {}", latency(1e6 * work_s))
             });
             format!(
-                "each request becomes {pieces:.1} of {}{work}",
+                "each request becomes {pieces:.1} requests of {}{work}",
                 binary_bytes(bytes.round() as u64)
             )
         }
         Cause::MoreRequests { per_request, per_byte } => format!(
             "the disk gets {per_request:.1} requests and {per_byte:.1} times the bytes for each request"
+        ),
+        Cause::ReadsFirst { per_request, bytes, seconds } => format!(
+            "each write first reads {per_request:.1} × {} from the disk, in {}",
+            binary_bytes(bytes.round() as u64),
+            latency(1e6 * seconds)
         ),
         Cause::OneAtATime { alone } => format!(
             "it is no faster with {depth} requests at once ({}) than with one ({})",
@@ -110,6 +115,9 @@ pub fn change(cause: &Cause) -> &'static str {
         Cause::Pieces { .. } => "A processor with faster cores would shorten it (not measured).",
         Cause::MoreRequests { .. } => {
             "Requests in whole units of the system, such as 4 KiB, may help (not measured)."
+        }
+        Cause::ReadsFirst { .. } => {
+            "A file that is in memory has nothing to read first; a faster cipher would not help (not measured)."
         }
         Cause::AddedTime { seconds, work_s: Some(work_s) } if *work_s >= seconds / 2.0 => {
             "A processor with faster cores would shorten it (not measured); a faster disk would not."
@@ -216,6 +224,8 @@ mod tests {
                 plain_rate: plain.rate,
                 alone: Some((9_400.0, 18_000.0)),
                 work_s: Some(45e-6),
+                unshared_work_s: Some(23e-6),
+                reads_first: None,
                 processors: Some(0.33),
                 busiest_thread: Some(0.42),
                 cipher_s: Some(1.9e-6),
@@ -236,6 +246,7 @@ mod tests {
             Cause::Pieces { bytes: 131_072.0, pieces: 8.0, work_s: None },
             Cause::Pieces { bytes: 131_072.0, pieces: 8.0, work_s: Some(1.3e-3) },
             Cause::MoreRequests { per_request: 2.0, per_byte: 3.0 },
+            Cause::ReadsFirst { per_request: 2.0, bytes: 4096.0, seconds: 78e-6 },
             Cause::OneAtATime { alone: 9_400.0 },
             Cause::AddedTime { seconds: 44e-6, work_s: Some(40e-6) },
             Cause::AddedTime { seconds: 44e-6, work_s: None },

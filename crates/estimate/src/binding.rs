@@ -5,7 +5,7 @@ use cryptbench_record::{
     Why, Workload,
 };
 use cryptbench_stats::bottleneck::{
-    Asked, Bottleneck, Curve, Disk, Factors, Flow, LEAST_LOSS, Point, bottleneck,
+    Asked, Bottleneck, Curve, Disk, Factors, Flow, LEAST_LOSS, MORE, Point, ReadsFirst, bottleneck,
 };
 use cryptbench_stats::median;
 
@@ -87,7 +87,12 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     };
     let alone = record.plan.workloads.iter().find(|w| w.in_flight() == 1 && is_alike(w, workload));
     let (plain_rate, own_rate) = (rate(workload, plain)?, rate(workload, arm)?);
-    let work = |arm: &Arm| work_s(&lookup.trials.of_cell(&workload.id, &arm.id));
+    let trials = |arm: &Arm| lookup.trials.of_cell(&workload.id, &arm.id);
+    let work = |arm: &Arm| work_s(&trials(arm));
+    let more_work_s = work(arm).zip(work(plain)).map(|(arm, plain)| arm - plain);
+    let work_s = more_work_s.filter(|s| *s > 0.0);
+    let disk = at_disk(lookup, workload, arm, curve);
+    let reads_first = alone.filter(|_| disk.is_some() && workload.operation == Operation::Write);
     let asked = Asked {
         depth: f64::from(workload.in_flight()),
         bytes: workload.block_size as f64,
@@ -95,12 +100,16 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
         rate: own_rate,
         plain_rate,
         alone: alone.and_then(|w| rate(w, arm).zip(rate(w, plain))),
-        work_s: work(arm).zip(work(plain)).map(|(arm, plain)| arm - plain).filter(|s| *s > 0.0),
-        busiest_thread: busiest_thread(&lookup.trials.of_cell(&workload.id, &arm.id), arm),
+        work_s,
+        unshared_work_s: work_s.map(|work_s| {
+            let one = busiest_work_s(&trials(arm), &trials(plain), arm).unwrap_or(0.0);
+            one.max(work_s / processors(record))
+        }),
+        reads_first: reads_first.and_then(|alone| reads_first_of(lookup, workload, alone, arm)),
+        busiest_thread: busiest_thread(&trials(arm), arm),
         processors: work(arm).map(|work_s| own_rate * work_s / processors(record)),
         cipher_s: cipher_s(record, workload, arm),
     };
-    let disk = at_disk(lookup, workload, arm, curve);
     let of_disk = disk.map(|disk| Disk { plain: disk.plain, arm: disk.arm, curve });
     let verdict = lookup.cell(workload, arm).and_then(|cell| cell.verdict.as_ref());
     let is_certain = matches!(verdict, None | Some(Verdict::Costs { .. } | Verdict::Cached));
@@ -230,6 +239,44 @@ fn busiest_thread(trials: &[&Trial], arm: &Arm) -> Option<f64> {
         Some("inline") => [threads.load.as_ref(), None],
         _ => [threads.helper.as_ref(), threads.kernel.as_ref()],
     })
+}
+
+/// Seconds that the busiest thread of an arm works on a request; of the thread that issues the load, what it does not do for
+/// plain storage as well.
+fn busiest_work_s(trials: &[&Trial], plain: &[&Trial], arm: &Arm) -> Option<f64> {
+    let rate = |trials: &[&Trial]| median(&trials.iter().map(|t| t.iops()).collect::<Vec<_>>());
+    let own = busiest_thread(trials, arm)? / rate(trials)?;
+    let is_inline = arm.attachment.as_deref() == Some("inline");
+    let issuing = if is_inline { busiest_thread(plain, arm)? / rate(plain)? } else { 0.0 };
+    Some(own - issuing)
+}
+
+/// What each write of an arm reads first, if it reads, and how long plain storage's is at the disk where the arm's is written
+/// later: there it has more of them in flight than were asked for, `alone`, at once.
+fn reads_first_of(
+    lookup: &Lookup<'_>,
+    workload: &Workload,
+    alone: &Workload,
+    arm: &Arm,
+) -> Option<ReadsFirst> {
+    let plain = plain_arm(lookup.record)?;
+    let middle = |w: &Workload, arm: &Arm, of: &dyn Fn(&DiskCounts) -> f64| {
+        let trials = lookup.trials.of_cell(&w.id, &arm.id);
+        let each = trials.iter().filter_map(|t| Some(of(&t.measured.disk?.at_rate(t.iops()))));
+        median(&each.filter(|n| n.is_finite()).collect::<Vec<_>>())
+    };
+    let reads = |disk: &DiskCounts| disk.reads as f64 / disk.asked as f64;
+    let per_request = middle(workload, arm, &reads)? - middle(workload, plain, &reads)?;
+    let in_flight = middle(alone, arm, &|disk| disk.write_s / disk.span_s)?;
+    let writes = middle(alone, arm, &|disk| disk.writes as f64 / disk.asked as f64)?;
+    let at_disk_s = middle(alone, plain, &|disk| disk.write_s / disk.asked as f64)?;
+    let found = ReadsFirst {
+        per_request,
+        bytes: middle(workload, arm, &|disk| disk.read_bytes as f64 / disk.reads as f64)?,
+        seconds: middle(workload, arm, &|disk| disk.read_s / disk.asked as f64)?,
+        written_later_s: if in_flight > writes.max(1.0) { at_disk_s } else { 0.0 },
+    };
+    (per_request >= MORE - 1.0).then_some(found)
 }
 
 fn busy_share(

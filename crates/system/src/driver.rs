@@ -77,7 +77,7 @@ impl SectorTransform for InSeries {
     }
 
     fn passes(&self) -> Passes {
-        Passes { is_serial: true, piece: Some(PIECE) }
+        Passes { is_serial: true, piece: Some(PIECE), ..Passes::default() }
     }
 }
 
@@ -119,7 +119,10 @@ mod tests {
         let [_, usual, serial] = &arms(&["parallel", "serial"])[..] else { panic!() };
         let (usual, serial) = (of(usual), of(serial));
         assert_eq!(usual.passes(), Passes::default());
-        assert_eq!(serial.passes(), Passes { is_serial: true, piece: Some(PIECE) });
+        assert_eq!(
+            serial.passes(),
+            Passes { is_serial: true, piece: Some(PIECE), ..Passes::default() }
+        );
         let plain = vec![3; PIECE as usize + 512];
         let mut stored = [plain.clone(), plain.clone()];
         usual.seal(4096, &plain, &mut stored[0]);

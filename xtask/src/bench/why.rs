@@ -35,6 +35,7 @@ const RUNS: [&[&str]; 2] = [
         "--system=serial",
         "--system=pieces",
         "--set=piece-size=16KiB",
+        "--set=times=1,2",
         "--system=delay",
         "--set=per-request=100us,500us",
         "--set=per-byte=0ns",
@@ -192,7 +193,7 @@ impl Named {
             Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => Self::Fewer,
             Cause::CoreFull { .. } | Cause::ProcessorsFull { .. } => Self::Full,
             Cause::Pieces { .. } => Self::Pieces,
-            Cause::MoreRequests { .. } => Self::More,
+            Cause::MoreRequests { .. } | Cause::ReadsFirst { .. } => Self::More,
             Cause::AddedTime { .. } => Self::Added,
             Cause::Cipher { .. } => Self::Cipher,
             Cause::Cache { .. } => Self::Cache,
@@ -237,6 +238,11 @@ fn expected(workload: &Workload, arm: &Arm, binding: &Binding) -> Vec<Named> {
     };
     match &arm.system[..] {
         "serial" if !is_alone => vec![Named::Fewer],
+        "pieces" if setting("times", "") == Some(2.0) => {
+            let is_cut = workload.block_size as f64
+                > 1024.0 * setting("piece-size", "KiB").unwrap_or(f64::MAX);
+            if is_cut { vec![Named::More, Named::Pieces] } else { vec![Named::More] }
+        }
         "pieces" => match setting("piece-size", "KiB") {
             Some(kib) if workload.block_size as f64 > 1024.0 * kib => vec![Named::Pieces],
             _ => Vec::new(),

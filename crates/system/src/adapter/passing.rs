@@ -1,4 +1,4 @@
-//! Layers that pass requests on as another driver might: one at a time, or in pieces. They encrypt nothing, so what they cost
+//! Layers that pass requests on as another driver might: one at a time, in pieces, or twice. They encrypt nothing, so what they cost
 //! is what such a driver costs on this disk, and a guess at how a closed program works can be tried.
 
 use std::io;
@@ -18,11 +18,21 @@ use crate::{ArmSpec, Availability, Features, Selection, SystemError};
 
 const SIZE: &str = "piece-size";
 
-const SETTINGS: &[Setting] = &[Setting {
-    name: SIZE,
-    about: "the most bytes of a request that are passed on at once",
-    values: &["128KiB", "4KiB", "16KiB", "32KiB", "64KiB", "256KiB"],
-}];
+const TIMES: &str = "times";
+const TWICE: &str = "2";
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: SIZE,
+        about: "the most bytes of a request that are passed on at once",
+        values: &["128KiB", "4KiB", "16KiB", "32KiB", "64KiB", "256KiB"],
+    },
+    Setting {
+        name: TIMES,
+        about: "how often each piece is passed on: twice, as a journal does with all data",
+        values: &["1", TWICE],
+    },
+];
 
 const INLINE: Kind =
     Kind::Inline(|arm, _| Ok::<Arc<dyn SectorTransform>, _>(Arc::new(Unchanged(passes(arm)))));
@@ -61,6 +71,9 @@ fn arms(system: &System, selection: &Selection, _: &Features) -> Result<Vec<ArmS
         if let Some(size) = values.get(SIZE) {
             arm.label = format!("pieces of {}", size.replace("KiB", " KiB"));
         }
+        if values.get(TIMES) == Some(&TWICE) {
+            arm.label.push_str(", twice");
+        }
         if matches!(system.kind, Kind::Served(_)) {
             arm.label.push_str(", mounted");
         }
@@ -74,7 +87,11 @@ fn passes(arm: &ArmSpec) -> Passes {
     let kib = |words: &String| words.trim_end_matches("KiB").parse::<u32>();
     let piece = arm.settings.get(SIZE);
     let piece = piece.map(|words| kib(words).expect("values are those of the settings") << 10);
-    Passes { is_serial: piece.is_none(), piece }
+    Passes {
+        is_serial: piece.is_none(),
+        piece,
+        is_twice: arm.settings.get(TIMES).is_some_and(|times| times == TWICE),
+    }
 }
 
 /// Data that stay as they are.
@@ -102,6 +119,7 @@ struct Passing<D> {
     /// Held for a request, if one is carried at a time.
     turn: Option<Mutex<()>>,
     piece: Option<usize>,
+    times: u32,
 }
 
 fn open(
@@ -117,9 +135,9 @@ fn open(
 }
 
 impl<D: BlockDevice> Passing<D> {
-    fn new(below: D, Passes { is_serial, piece }: Passes) -> Self {
-        let turn = is_serial.then(Mutex::default);
-        Self { below, turn, piece: piece.map(|bytes| bytes as usize) }
+    fn new(below: D, Passes { is_serial, piece, is_twice }: Passes) -> Self {
+        let (turn, times) = (is_serial.then(Mutex::default), 1 + u32::from(is_twice));
+        Self { below, turn, piece: piece.map(|bytes| bytes as usize), times }
     }
 
     /// Carries a request, of which `act` moves the bytes of a range.
@@ -131,7 +149,8 @@ impl<D: BlockDevice> Passing<D> {
         let _turn =
             self.turn.as_ref().map(|turn| turn.lock().unwrap_or_else(PoisonError::into_inner));
         let piece = self.piece.unwrap_or(len).max(1);
-        (0..len).step_by(piece).try_for_each(|at| act(at..(at + piece).min(len)))
+        let parts = (0..len).step_by(piece).map(|at| at..(at + piece).min(len));
+        parts.flat_map(|part| (0..self.times).map(move |_| part.clone())).try_for_each(&mut act)
     }
 }
 
@@ -223,23 +242,31 @@ mod tests {
             let arms = system.arms(selection).unwrap();
             arms.iter().map(|arm| (arm.id.clone(), arm.label.clone(), passes(arm))).collect()
         };
-        let serial = Passes { is_serial: true, piece: None };
+        let serial = Passes { is_serial: true, ..Passes::default() };
         let usual = Selection::default();
         let one = |id: &str, label: &str, passes| vec![(id.to_owned(), label.to_owned(), passes)];
         assert_eq!(told(&SERIAL, &usual), one("serial", "one at a time", serial));
         let mounted = one("serial-mounted", "one at a time, mounted", serial);
         assert_eq!(told(&SERIAL_MOUNTED, &usual), mounted);
-        let of = |kib: u32| Passes { is_serial: false, piece: Some(kib << 10) };
+        let of = |kib: u32| Passes { piece: Some(kib << 10), ..Passes::default() };
         assert_eq!(told(&PIECES, &usual), one("pieces", "pieces of 128 KiB", of(128)));
         let both = told(&PIECES_MOUNTED, &settings(&["4KiB", "64KiB"]));
         assert_eq!(both[0].0, "pieces-mounted/piece-size=4KiB");
         assert_eq!((both[0].2, both[1].2, both.len()), (of(4), of(64), 2));
+        let mut twice = settings(&["128KiB"]);
+        twice.settings.insert(TIMES.to_owned(), vec![TWICE.to_owned()]);
+        let passes = Passes { is_twice: true, ..of(128) };
+        assert_eq!(
+            told(&PIECES, &twice),
+            one("pieces/times=2", "pieces of 128 KiB, twice", passes)
+        );
     }
 
     #[test]
     fn a_serial_device_passes_one_request_at_a_time() {
         for (is_serial, most) in [(true, 1), (false, 4)] {
-            let device = Passing::new(Watched::default(), Passes { is_serial, piece: None });
+            let device =
+                Passing::new(Watched::default(), Passes { is_serial, ..Passes::default() });
             std::thread::scope(|scope| {
                 for at in 0..4 {
                     let device = &device;
@@ -255,10 +282,15 @@ mod tests {
     #[test]
     fn pieces_follow_one_another() {
         let device =
-            Passing::new(Watched::default(), Passes { is_serial: false, piece: Some(4096) });
+            Passing::new(Watched::default(), Passes { piece: Some(4096), ..Passes::default() });
         device.write_at(8192, &[0; 10_240]).unwrap();
         let requests = device.below.requests.lock().unwrap().clone();
         assert_eq!(requests, [(8192, 4096), (12_288, 4096), (16_384, 2048)]);
         assert_eq!(device.below.most.load(SeqCst), 1);
+        let passes = Passes { piece: Some(4096), is_twice: true, ..Passes::default() };
+        let device = Passing::new(Watched::default(), passes);
+        device.read_at(8192, &mut [0; 6144]).unwrap();
+        let requests = device.below.requests.lock().unwrap().clone();
+        assert_eq!(requests, [(8192, 4096), (8192, 4096), (12_288, 2048), (12_288, 2048)]);
     }
 }

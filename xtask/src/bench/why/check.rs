@@ -264,6 +264,7 @@ fn recorded(record: &Record, workload: &Workload, arm: &Arm) -> Option<Figures> 
     Some(Figures {
         rate: middle(&|measured| Some(measured.ios as f64 / measured.elapsed_s))?,
         per_request: disk(&DiskCounts::per_request)?,
+        reads: disk(&|disk| Some(disk.reads as f64 / disk.asked as f64))?,
         bytes: disk(&DiskCounts::mean_bytes)?,
         in_flight: disk(&DiskCounts::in_flight)?,
         busiest: middle(&share).unwrap_or(f64::NAN),
@@ -291,6 +292,7 @@ fn seen(cause: &Cause, arm: &Figures, plain: &Figures, workload: &Workload) -> b
         }
         Cause::Pieces { .. } => arm.bytes < plain.bytes / AGREES,
         Cause::MoreRequests { .. } => arm.per_request.max(per_byte) > AGREES.min(1.2),
+        Cause::ReadsFirst { .. } => arm.reads - plain.reads > 0.2,
         Cause::AddedTime { .. } => arm.rate < plain.rate && arm.in_flight < plain.in_flight,
         Cause::Cipher { .. } => arm.busiest > 0.5,
         Cause::Cache { .. } => per_byte < 0.8,

@@ -15,6 +15,8 @@ pub struct Figures {
     pub rate: f64,
     /// Requests of the disk for each of them.
     pub per_request: f64,
+    /// Those of them that read.
+    pub reads: f64,
     /// Mean bytes of a request of the disk.
     pub bytes: f64,
     /// Mean number in flight at the disk.
@@ -109,11 +111,13 @@ fn of_disk(told: &Value, rate: f64) -> anyhow::Result<Figures> {
     let disk = &told["sysstat"]["hosts"][0]["statistics"][0]["disk"][0];
     let number =
         |name: &str| disk[name].as_f64().with_context(|| format!("iostat tells no {name}"));
-    let requests = number("r/s")? + number("w/s")?;
+    let reads = number("r/s")?;
+    let requests = reads + number("w/s")?;
     let kib = number("rkB/s")? + number("wkB/s")?;
     Ok(Figures {
         rate,
         per_request: requests / rate,
+        reads: reads / rate,
         bytes: 1024.0 * kib / requests.max(f64::MIN_POSITIVE),
         in_flight: number("aqu-sz")?,
         ..Figures::default()
@@ -175,6 +179,7 @@ Average:        0         -        11    0.00    5.00    0.00    0.00    5.00   
             "disk_device": "vda", "r/s": 150.0, "w/s": 50.0, "rkB/s": 600.0, "wkB/s": 1000.0, "aqu-sz": 0.7
         }]}]}]}});
         let found = of_disk(&told, 100.0).unwrap();
-        assert_eq!((found.per_request, found.bytes, found.in_flight), (2.0, 8192.0, 0.7));
+        assert_eq!((found.per_request, found.reads), (2.0, 1.5));
+        assert_eq!((found.bytes, found.in_flight), (8192.0, 0.7));
     }
 }

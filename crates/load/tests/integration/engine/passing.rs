@@ -1,4 +1,4 @@
-//! Inline layers that pass requests on one at a time, or in pieces: what the device below sees of that.
+//! Inline layers that pass requests on one at a time, in pieces, or twice: what the device below sees of that.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -96,7 +96,7 @@ fn through(served: &Served, passes: Passes) -> IoTarget {
     IoTarget { transform: Some(Arc::new(Layer(passes))), ..served.io_target() }
 }
 
-const SERIAL: Passes = Passes { is_serial: true, piece: None };
+const SERIAL: Passes = Passes { is_serial: true, piece: None, is_twice: false };
 
 #[test]
 fn a_serial_layer_has_one_request_in_flight() {
@@ -134,7 +134,7 @@ fn pieces_of_a_request_follow_one_another() {
     let Some(served) = Served::new(device.clone()) else { return };
     let (block, piece, depth) = (80_u64 << 10, 32_u32 << 10, 2_u32);
     for mut engine in engines() {
-        let target = through(&served, Passes { is_serial: false, piece: Some(piece) });
+        let target = through(&served, Passes { piece: Some(piece), ..Passes::default() });
         for operation in [Operation::Write, Operation::Read] {
             let job = Job {
                 amount: Amount::Bytes(12 * block),
@@ -162,6 +162,27 @@ fn pieces_of_a_request_follow_one_another() {
         let written = states(&bytes).into_iter();
         let valid = written.filter(|s| matches!(s, SectorState::Valid { .. })).count();
         assert!(valid > 0 && valid % (block as usize / 512) == 0, "{}: {valid}", engine.name());
+    }
+}
+
+#[test]
+fn a_layer_that_passes_each_piece_on_twice_does_so_one_after_the_other() {
+    let device = Slow::new();
+    let Some(served) = Served::new(device.clone()) else { return };
+    for mut engine in engines() {
+        let passes = Passes { piece: Some(8192), is_twice: true, ..Passes::default() };
+        let target = through(&served, passes);
+        for operation in [Operation::Write, Operation::Read] {
+            let job = Job {
+                amount: Amount::Bytes(8 * 12_288),
+                ..job(operation, Pattern::Permutation, 12_288, 1)
+            };
+            let measured = engine.run(&target, &job, &GO).unwrap();
+            let (most, requests) = device.seen();
+            let found = (most, measured.ios, measured.bytes, requests.len());
+            assert_eq!(found, (1, 8, 8 * 12_288, 32), "{}", engine.name());
+            assert!(requests.chunks(2).all(|two| two[0] == two[1]), "{requests:?}");
+        }
     }
 }
 

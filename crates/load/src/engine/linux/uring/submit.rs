@@ -33,6 +33,8 @@ pub(super) struct Slot {
     /// Bytes of it that have been moved, and those that are in flight: all of them at once, unless the layer passes pieces.
     pub(super) moved: u32,
     pub(super) piece: u32,
+    /// Whether this piece is passed on once more.
+    again: bool,
     /// Where its data is.
     data: *mut u8,
 }
@@ -46,6 +48,7 @@ impl Slot {
         taken: 0,
         moved: 0,
         piece: 0,
+        again: false,
         data: std::ptr::null_mut(),
     };
 }
@@ -103,6 +106,8 @@ pub(super) struct Submitter<'a, P> {
     writes: u32,
     /// The most bytes that the layer passes on at once.
     piece: u32,
+    /// Whether it passes each piece on twice.
+    is_twice: bool,
     /// Whether requests wait for others, how many, and when each of these was asked for.
     waits: bool,
     waiting: usize,
@@ -142,6 +147,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
             began: 0,
             writes: 0,
             piece: transfer.passes.piece.unwrap_or(u32::MAX),
+            is_twice: transfer.passes.is_twice,
             // A rate limit says by itself when a request is due.
             waits: task.waiting > 0 && task.rate_limit.is_none(),
             waiting: task.waiting as usize,
@@ -205,12 +211,9 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
                 self.compose(slot, offset, len)
             }
         };
-        let piece = self.piece.min(len);
-        self.pass(
-            queue,
-            Slot { operation, offset, len, started, taken: 0, moved: 0, piece, data },
-            slot,
-        );
+        let (piece, again) = (self.piece.min(len), self.is_twice);
+        let request = Slot { operation, offset, len, started, piece, again, data, ..Slot::FREE };
+        self.pass(queue, request, slot);
         true
     }
 
@@ -238,12 +241,16 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
     #[inline]
     pub(super) fn goes_on(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) -> bool {
         let request = self.slots[slot];
+        if request.again {
+            self.pass(queue, Slot { again: false, ..request }, slot);
+            return true;
+        }
         let moved = request.moved + request.piece;
         if moved >= request.len {
             return false;
         }
         let piece = request.piece.min(request.len - moved);
-        self.pass(queue, Slot { moved, piece, ..request }, slot);
+        self.pass(queue, Slot { moved, piece, again: self.is_twice, ..request }, slot);
         true
     }
 
