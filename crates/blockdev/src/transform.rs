@@ -7,8 +7,8 @@ pub struct Passes {
     pub is_serial: bool,
     /// The most bytes of a request that it passes on at once; larger ones go in pieces, one after another.
     pub piece: Option<u32>,
-    /// Whether it passes each piece on twice, as a journal writes its data twice.
-    pub is_twice: bool,
+    /// Whether it writes each piece twice, as a journal of data does.
+    pub writes_twice: bool,
 }
 
 /// Converts between plaintext and the bytes stored on the device, one data unit at a time.

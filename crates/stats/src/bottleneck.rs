@@ -27,6 +27,9 @@ const MUCH: f64 = 0.5;
 /// A loss by less than this factor is not explained.
 pub const LEAST_LOSS: f64 = 1.03;
 
+/// A cause that predicts less than this share of the loss is not what holds an arm back.
+const LEAST_EXPLAINED: f64 = 0.5;
+
 /// Reads of which the disk does less than this share come from a cache.
 const CACHED: f64 = 0.8;
 
@@ -304,8 +307,12 @@ pub fn bottleneck(asked: &Asked, disk: Option<Disk<'_>>) -> Option<Bottleneck> {
         return None;
     }
     let cached = disk.and_then(|disk| cached(asked, &disk.arm));
+    let loss = (asked.plain_rate / asked.rate).ln();
     let agreeing = |found: &Bottleneck| {
-        found.predicted.is_some_and(|rate| (rate / asked.rate).ln().abs() <= TOLERANCE.ln())
+        found.predicted.is_some_and(|rate| {
+            let explained = (asked.plain_rate / rate).ln();
+            (rate / asked.rate).ln().abs() <= TOLERANCE.ln() && explained >= LEAST_EXPLAINED * loss
+        })
     };
     let cut = disk.and_then(|disk| pieces(asked, &disk));
     cached

@@ -2,6 +2,7 @@
 //! run on emulated devices, and what is named is held against what each does by construction.
 
 mod check;
+mod systems;
 mod watched;
 
 use std::fs;
@@ -12,8 +13,8 @@ use std::time::Instant;
 use anyhow::bail;
 use cryptbench_estimate::binding::{Binding, bindings};
 use cryptbench_estimate::lookup::Lookup;
-use cryptbench_record::{Arm, Workload};
-use cryptbench_stats::bottleneck::{Cause, TOLERANCE};
+use cryptbench_record::{Arm, Operation, Workload};
+use cryptbench_stats::bottleneck::{Asked, Cause, TOLERANCE};
 
 use super::{build_release, machine};
 
@@ -35,7 +36,7 @@ const RUNS: [&[&str]; 2] = [
         "--system=serial",
         "--system=pieces",
         "--set=piece-size=16KiB",
-        "--set=times=1,2",
+        "--set=writes=1,2",
         "--system=delay",
         "--set=per-request=100us,500us",
         "--set=per-byte=0ns",
@@ -82,6 +83,9 @@ pub struct Options {
     /// Instead, look with iostat and pidstat at gocryptfs and our own mount on the disk of this directory
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "target", conflicts_with_all = ["keep", "kept"])]
     check: Option<PathBuf>,
+    /// Instead, tell how each choice of these records passes requests on
+    #[arg(long, value_name = "RECORD", num_args = 1.., conflicts_with_all = ["keep", "kept", "check", "binary"])]
+    of: Vec<PathBuf>,
     /// Seconds of each look of --check
     #[arg(long, default_value_t = 5)]
     seconds: u64,
@@ -90,6 +94,9 @@ pub struct Options {
 pub fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(directory) = &options.check {
         return check::run(&binary(options)?, directory, options.seconds);
+    }
+    if !options.of.is_empty() {
+        return systems::run(&options.of);
     }
     let began = Instant::now();
     let temporary = tempfile::tempdir()?;
@@ -181,6 +188,7 @@ enum Named {
     Full,
     Pieces,
     More,
+    ReadsFirst,
     Added,
     Cipher,
     Cache,
@@ -193,7 +201,8 @@ impl Named {
             Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => Self::Fewer,
             Cause::CoreFull { .. } | Cause::ProcessorsFull { .. } => Self::Full,
             Cause::Pieces { .. } => Self::Pieces,
-            Cause::MoreRequests { .. } | Cause::ReadsFirst { .. } => Self::More,
+            Cause::MoreRequests { .. } => Self::More,
+            Cause::ReadsFirst { .. } => Self::ReadsFirst,
             Cause::AddedTime { .. } => Self::Added,
             Cause::Cipher { .. } => Self::Cipher,
             Cause::Cache { .. } => Self::Cache,
@@ -206,6 +215,7 @@ impl Named {
             Self::Full => "core full",
             Self::Pieces => "pieces",
             Self::More => "more requests",
+            Self::ReadsFirst => "reads first",
             Self::Added => "added time",
             Self::Cipher => "cipher",
             Self::Cache => "cache",
@@ -238,15 +248,19 @@ fn expected(workload: &Workload, arm: &Arm, binding: &Binding) -> Vec<Named> {
     };
     match &arm.system[..] {
         "serial" if !is_alone => vec![Named::Fewer],
-        "pieces" if setting("times", "") == Some(2.0) => {
-            let is_cut = workload.block_size as f64
-                > 1024.0 * setting("piece-size", "KiB").unwrap_or(f64::MAX);
-            if is_cut { vec![Named::More, Named::Pieces] } else { vec![Named::More] }
+        "pieces" => {
+            let mut named = Vec::new();
+            let is_cut = setting("piece-size", "KiB")
+                .is_some_and(|kib| workload.block_size as f64 > 1024.0 * kib);
+            let is_twice = setting("writes", "") == Some(2.0);
+            named.extend(is_cut.then_some(Named::Pieces));
+            let is_more = is_twice && workload.operation == Operation::Write;
+            named.extend(is_more.then_some(Named::More));
+            // As many requests of the disk as of plain storage fill the processors if these do.
+            let is_full = !named.is_empty() && plain_processors(&binding.asked) >= NEARLY_ALL;
+            named.extend(is_full.then_some(Named::Full));
+            named
         }
-        "pieces" => match setting("piece-size", "KiB") {
-            Some(kib) if workload.block_size as f64 > 1024.0 * kib => vec![Named::Pieces],
-            _ => Vec::new(),
-        },
         "delay" => {
             setting("per-request", "us").map_or_else(Vec::new, |us| works(us / 1e6, Named::Added))
         }
@@ -256,6 +270,13 @@ fn expected(workload: &Workload, arm: &Arm, binding: &Binding) -> Vec<Named> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Share of the time in which all processors worked on plain storage's requests.
+fn plain_processors(asked: &Asked) -> f64 {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    let work_s = asked.processors.unwrap_or(0.0) * processors / asked.rate;
+    (work_s - asked.work_s.unwrap_or(0.0)) * asked.plain_rate / processors
 }
 
 #[derive(Default)]

@@ -255,10 +255,8 @@ impl<P: OffsetGenerator> Worker<P> {
         }
         for (number, piece) in data.chunks_mut(self.piece(request)).enumerate() {
             let at = at + (number * self.piece(request)) as u64;
-            for _ in 0..self.times() {
-                let moved = retry(|| read_at(&self.transfer.file, piece, at));
-                Self::moved(IoRequest { len: piece.len() as u32, ..request }, moved)?;
-            }
+            let moved = retry(|| read_at(&self.transfer.file, piece, at));
+            Self::moved(IoRequest { len: piece.len() as u32, ..request }, moved)?;
         }
         self.open(request, data);
         Ok(())
@@ -290,7 +288,7 @@ impl<P: OffsetGenerator> Worker<P> {
         }
         for (number, piece) in stored.chunks(self.piece(request)).enumerate() {
             let at = at + (number * self.piece(request)) as u64;
-            for _ in 0..self.times() {
+            for _ in 0..1 + u32::from(self.transfer.passes.writes_twice) {
                 let moved = retry(|| match self.transfer.dsync {
                     true => write_through(&self.transfer, piece, at),
                     false => write_at(&self.transfer.file, piece, at),
@@ -304,11 +302,6 @@ impl<P: OffsetGenerator> Worker<P> {
     /// Bytes that the inline layer passes on at once.
     fn piece(&self, request: IoRequest) -> usize {
         self.transfer.passes.piece.map_or(request.len, |piece| piece.min(request.len)) as usize
-    }
-
-    /// How often the inline layer passes each piece on.
-    fn times(&self) -> u32 {
-        1 + u32::from(self.transfer.passes.is_twice)
     }
 
     fn moved(request: IoRequest, moved: io::Result<usize>) -> Result<(), LoadError> {

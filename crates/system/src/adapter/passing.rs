@@ -1,4 +1,4 @@
-//! Layers that pass requests on as another driver might: one at a time, in pieces, or twice. They encrypt nothing, so what they cost
+//! Layers that pass requests on as another driver might: one at a time, in pieces, or with two writes for one. They encrypt nothing, so what they cost
 //! is what such a driver costs on this disk, and a guess at how a closed program works can be tried.
 
 use std::io;
@@ -18,7 +18,7 @@ use crate::{ArmSpec, Availability, Features, Selection, SystemError};
 
 const SIZE: &str = "piece-size";
 
-const TIMES: &str = "times";
+const WRITES: &str = "writes";
 const TWICE: &str = "2";
 
 const SETTINGS: &[Setting] = &[
@@ -28,8 +28,8 @@ const SETTINGS: &[Setting] = &[
         values: &["128KiB", "4KiB", "16KiB", "32KiB", "64KiB", "256KiB"],
     },
     Setting {
-        name: TIMES,
-        about: "how often each piece is passed on: twice, as a journal does with all data",
+        name: WRITES,
+        about: "how often each piece is written: twice, as a journal of data does",
         values: &["1", TWICE],
     },
 ];
@@ -71,8 +71,8 @@ fn arms(system: &System, selection: &Selection, _: &Features) -> Result<Vec<ArmS
         if let Some(size) = values.get(SIZE) {
             arm.label = format!("pieces of {}", size.replace("KiB", " KiB"));
         }
-        if values.get(TIMES) == Some(&TWICE) {
-            arm.label.push_str(", twice");
+        if values.get(WRITES) == Some(&TWICE) {
+            arm.label.push_str(", written twice");
         }
         if matches!(system.kind, Kind::Served(_)) {
             arm.label.push_str(", mounted");
@@ -90,7 +90,7 @@ fn passes(arm: &ArmSpec) -> Passes {
     Passes {
         is_serial: piece.is_none(),
         piece,
-        is_twice: arm.settings.get(TIMES).is_some_and(|times| times == TWICE),
+        writes_twice: arm.settings.get(WRITES).is_some_and(|times| times == TWICE),
     }
 }
 
@@ -119,7 +119,7 @@ struct Passing<D> {
     /// Held for a request, if one is carried at a time.
     turn: Option<Mutex<()>>,
     piece: Option<usize>,
-    times: u32,
+    writes: u32,
 }
 
 fn open(
@@ -135,9 +135,9 @@ fn open(
 }
 
 impl<D: BlockDevice> Passing<D> {
-    fn new(below: D, Passes { is_serial, piece, is_twice }: Passes) -> Self {
-        let (turn, times) = (is_serial.then(Mutex::default), 1 + u32::from(is_twice));
-        Self { below, turn, piece: piece.map(|bytes| bytes as usize), times }
+    fn new(below: D, Passes { is_serial, piece, writes_twice }: Passes) -> Self {
+        let (turn, writes) = (is_serial.then(Mutex::default), 1 + u32::from(writes_twice));
+        Self { below, turn, piece: piece.map(|bytes| bytes as usize), writes }
     }
 
     /// Carries a request, of which `act` moves the bytes of a range.
@@ -149,8 +149,7 @@ impl<D: BlockDevice> Passing<D> {
         let _turn =
             self.turn.as_ref().map(|turn| turn.lock().unwrap_or_else(PoisonError::into_inner));
         let piece = self.piece.unwrap_or(len).max(1);
-        let parts = (0..len).step_by(piece).map(|at| at..(at + piece).min(len));
-        parts.flat_map(|part| (0..self.times).map(move |_| part.clone())).try_for_each(&mut act)
+        (0..len).step_by(piece).try_for_each(|at| act(at..(at + piece).min(len)))
     }
 }
 
@@ -172,7 +171,10 @@ impl<D: BlockDevice> BlockDevice for Passing<D> {
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.carry(data.len(), |part| self.below.write_at(offset + part.start as u64, &data[part]))
+        self.carry(data.len(), |part| {
+            let at = offset + part.start as u64;
+            (0..self.writes).try_for_each(|_| self.below.write_at(at, &data[part.clone()]))
+        })
     }
 
     fn flush(&self) -> io::Result<()> {
@@ -254,11 +256,11 @@ mod tests {
         assert_eq!(both[0].0, "pieces-mounted/piece-size=4KiB");
         assert_eq!((both[0].2, both[1].2, both.len()), (of(4), of(64), 2));
         let mut twice = settings(&["128KiB"]);
-        twice.settings.insert(TIMES.to_owned(), vec![TWICE.to_owned()]);
-        let passes = Passes { is_twice: true, ..of(128) };
+        twice.settings.insert(WRITES.to_owned(), vec![TWICE.to_owned()]);
+        let passes = Passes { writes_twice: true, ..of(128) };
         assert_eq!(
             told(&PIECES, &twice),
-            one("pieces/times=2", "pieces of 128 KiB, twice", passes)
+            one("pieces/writes=2", "pieces of 128 KiB, written twice", passes)
         );
     }
 
@@ -287,10 +289,12 @@ mod tests {
         let requests = device.below.requests.lock().unwrap().clone();
         assert_eq!(requests, [(8192, 4096), (12_288, 4096), (16_384, 2048)]);
         assert_eq!(device.below.most.load(SeqCst), 1);
-        let passes = Passes { piece: Some(4096), is_twice: true, ..Passes::default() };
+        let passes = Passes { piece: Some(4096), writes_twice: true, ..Passes::default() };
         let device = Passing::new(Watched::default(), passes);
-        device.read_at(8192, &mut [0; 6144]).unwrap();
+        device.write_at(8192, &[0; 6144]).unwrap();
+        device.read_at(0, &mut [0; 512]).unwrap();
         let requests = device.below.requests.lock().unwrap().clone();
-        assert_eq!(requests, [(8192, 4096), (8192, 4096), (12_288, 2048), (12_288, 2048)]);
+        let written = [(8192, 4096), (8192, 4096), (12_288, 2048), (12_288, 2048)];
+        assert_eq!(requests, [&written[..], &[(0, 512)]].concat());
     }
 }

@@ -23,8 +23,11 @@ const NEEDS: &[Need] = &[
     Need { file: "/usr/bin/gocryptfs", package: "gocryptfs", reason: "one of both systems" },
 ];
 
-/// Size of the file: more than is read from it in the time of a look.
-const MIB: u64 = 1024;
+/// Size of the others' file: more than is read or written in the time of a look, or it would be in memory.
+const MIB: u64 = 6 << 10;
+
+/// Size of the run's file.
+const OWN_MIB: u64 = 1024;
 
 /// Figures that differ by less than this factor agree.
 const AGREES: f64 = 1.25;
@@ -36,6 +39,8 @@ const BUDGET: &str = "90s";
 struct Place {
     system: &'static str,
     file: PathBuf,
+    /// The file below, where it is read and written through the page cache.
+    below: Option<PathBuf>,
     /// The mount, and the program that takes it down if not umount(8).
     mounted: Option<(PathBuf, Option<PathBuf>)>,
 }
@@ -61,7 +66,7 @@ pub fn run(binary: &Path, on: &Path, seconds: u64) -> anyhow::Result<()> {
     let output = directory.path().join("run");
     let mut command = Command::new(binary);
     command.args(["run", "--quiet", "--system=gocryptfs,builtin-mounted", "--data-unit=512"]);
-    command.args(["--budget", BUDGET, "--size", &format!("{MIB}MiB"), "--output"]).arg(&output);
+    command.args(["--budget", BUDGET, "--size", &format!("{OWN_MIB}MiB"), "--output"]).arg(&output);
     let out = command.arg(directory.path()).stdout(Stdio::null()).output()?;
     if !out.status.success() {
         bail!("{}", String::from_utf8_lossy(&out.stderr));
@@ -84,10 +89,14 @@ pub fn run(binary: &Path, on: &Path, seconds: u64) -> anyhow::Result<()> {
         record.plan.workloads.iter().filter(|w| w.is_of_requests()).collect();
     let mut plain = Vec::new();
     for system in ["plain", "gocryptfs", "builtin-mounted"] {
-        let place = Place::set_up(system, binary, directory.path())?;
+        let mut place = Place::set_up(system, binary, directory.path())?;
         fill(&place.file, MIB)?;
+        if system == "gocryptfs" {
+            place.below = Some(largest(&directory.path().join("store"))?);
+        }
         for (number, workload) in workloads.iter().enumerate() {
-            let theirs = watch(&place.file, MIB, workload, &device, seconds)?;
+            let theirs =
+                watch(&place.file, place.below.as_deref(), MIB, workload, &device, seconds)?;
             let of_cell = |(w, arm, _): &&(&Workload, &Arm, Binding)| {
                 w.id == workload.id && arm.system == place.system && arm.cipher.is_some()
             };
@@ -141,12 +150,24 @@ impl Place {
                 run(Command::new("mkfs.ext4").arg("-q").arg(point.join("volume")))?;
                 unmount()?;
                 run(volumes("mount").arg(&point))?;
-                return Ok(Self { system, file, mounted: Some((point, Some(binary.to_owned()))) });
+                return Ok(Self {
+                    system,
+                    file,
+                    below: None,
+                    mounted: Some((point, Some(binary.to_owned()))),
+                });
             }
-            _ => return Ok(Self { system, file, mounted: None }),
+            _ => return Ok(Self { system, file, below: None, mounted: None }),
         }
-        Ok(Self { system, file, mounted: Some((point, None)) })
+        Ok(Self { system, file, below: None, mounted: Some((point, None)) })
     }
+}
+
+/// The largest file of a directory.
+fn largest(directory: &Path) -> anyhow::Result<PathBuf> {
+    let entries = fs::read_dir(directory)?.flatten();
+    let sizes = entries.filter_map(|entry| Some((entry.metadata().ok()?.len(), entry.path())));
+    Ok(sizes.max().context("the file system has no files")?.1)
 }
 
 /// The name of the disk or partition under a directory, as iostat has it.

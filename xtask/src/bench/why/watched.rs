@@ -1,7 +1,11 @@
 //! What other programs see of a load: fio's own speed, `iostat -x` of the disk, `pidstat -t` of the threads.
 
+use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -33,15 +37,50 @@ pub struct Figures {
 const BEFORE: u64 = 2;
 const AFTER: u64 = 1;
 
+/// How often what a system keeps below its mount is written back, about as a run does for each trial.
+const TRIAL: Duration = Duration::from_millis(200);
+
+/// Writes a file back again and again while it lives.
+struct WrittenBack {
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl WrittenBack {
+    /// `below`: the file in which the system keeps what is written.
+    fn keep(below: &Path) -> anyhow::Result<Self> {
+        let file = File::options().read(true).write(true).open(below)?;
+        let ends = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&ends);
+        let thread = std::thread::spawn(move || {
+            while !ended.load(Relaxed) {
+                // What stays in memory shows in the figures.
+                let _ = file.sync_data();
+                std::thread::sleep(TRIAL);
+            }
+        });
+        Ok(Self { ends, thread: Some(thread) })
+    }
+}
+
+impl Drop for WrittenBack {
+    fn drop(&mut self) {
+        self.ends.store(true, Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
 /// Runs the workload on a file with fio while the others look at the disk and the threads for so many seconds.
 pub fn watch(
     file: &Path,
+    below: Option<&Path>,
     mib: u64,
     workload: &Workload,
     device: &str,
     seconds: u64,
 ) -> anyhow::Result<Figures> {
     forget()?;
+    let _written_back = below.map(WrittenBack::keep).transpose()?;
     let mut fio = fio(file, mib);
     let pattern = match (&workload.pattern, &workload.operation) {
         (Pattern::Random, Operation::Read) => "randread",

@@ -33,7 +33,7 @@ pub(super) struct Slot {
     /// Bytes of it that have been moved, and those that are in flight: all of them at once, unless the layer passes pieces.
     pub(super) moved: u32,
     pub(super) piece: u32,
-    /// Whether this piece is passed on once more.
+    /// Whether this piece is written once more.
     again: bool,
     /// Where its data is.
     data: *mut u8,
@@ -106,8 +106,8 @@ pub(super) struct Submitter<'a, P> {
     writes: u32,
     /// The most bytes that the layer passes on at once.
     piece: u32,
-    /// Whether it passes each piece on twice.
-    is_twice: bool,
+    /// Whether it writes each piece twice.
+    writes_twice: bool,
     /// Whether requests wait for others, how many, and when each of these was asked for.
     waits: bool,
     waiting: usize,
@@ -147,7 +147,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
             began: 0,
             writes: 0,
             piece: transfer.passes.piece.unwrap_or(u32::MAX),
-            is_twice: transfer.passes.is_twice,
+            writes_twice: transfer.passes.writes_twice,
             // A rate limit says by itself when a request is due.
             waits: task.waiting > 0 && task.rate_limit.is_none(),
             waiting: task.waiting as usize,
@@ -211,7 +211,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
                 self.compose(slot, offset, len)
             }
         };
-        let (piece, again) = (self.piece.min(len), self.is_twice);
+        let (piece, again) = (self.piece.min(len), self.writes_again(operation));
         let request = Slot { operation, offset, len, started, piece, again, data, ..Slot::FREE };
         self.pass(queue, request, slot);
         true
@@ -250,8 +250,14 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
             return false;
         }
         let piece = request.piece.min(request.len - moved);
-        self.pass(queue, Slot { moved, piece, again: self.is_twice, ..request }, slot);
+        let again = self.writes_again(request.operation);
+        self.pass(queue, Slot { moved, piece, again, ..request }, slot);
         true
+    }
+
+    #[inline]
+    fn writes_again(&self, operation: Operation) -> bool {
+        self.writes_twice && operation == Operation::Write
     }
 
     /// A request has completed: whoever asked for it asks for the next, which waits if the layer carries another.
