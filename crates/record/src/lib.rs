@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
+mod budget;
 mod disk;
 mod event;
 mod evidence;
@@ -29,6 +30,7 @@ mod trial;
 mod why;
 mod work;
 
+pub use budget::{budget_option, longer_budget};
 pub use disk::{DiskCounts, Disturbed, Uncounted};
 pub use event::{Event, Sink};
 pub use evidence::{Entropy, Evidence, Names, Randomness, ReadBack, Rest, Reveals, Scan, Sizes};

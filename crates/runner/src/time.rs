@@ -1,13 +1,20 @@
 //! The time of a run: a flag ends what is going on when the user asks for it, or when its part of the budget is over.
+//!
+//! The thread that sets it also notices that the process did not run for a while: stopped (Ctrl-Z), paused with its container
+//! or its virtual machine, or without a processor. A trial in which that happens measures nothing of the storage.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-/// How often the thread looks at the user's flag and the clock.
-const POLL: Duration = Duration::from_millis(20);
+/// How often the thread looks at the user's flag and the clock. It does so during trials as well, so it must do it seldom.
+const TICK: Duration = Duration::from_millis(100);
+
+/// A gap between two ticks from which on the process is said to have been stopped: a busy machine gives a thread that slept
+/// a processor sooner.
+const GAP: Duration = Duration::from_millis(500);
 
 /// The clock of a run, and the flag that ends its parts.
 pub(crate) struct RunTime<'a> {
@@ -18,20 +25,39 @@ pub(crate) struct RunTime<'a> {
     ended: AtomicBool,
     /// When the current part must end.
     end: Mutex<Option<Instant>>,
+    seen: Mutex<Seen>,
+}
+
+/// When the thread looked last, and how long the process did not run.
+struct Seen {
+    ticked: Instant,
+    gaps: Duration,
+}
+
+impl Seen {
+    fn tick(&mut self, now: Instant) {
+        let gap = now.saturating_duration_since(self.ticked);
+        if gap > TICK + GAP {
+            self.gaps += gap - TICK;
+        }
+        self.ticked = now;
+    }
 }
 
 impl<'a> RunTime<'a> {
     /// Begins now; the run has no end but that of `stop` until it is given one.
     pub(crate) fn begin(stop: &'a AtomicBool) -> Self {
         let ended = AtomicBool::new(stop.load(Ordering::Relaxed));
-        Self { started: Instant::now(), stop, ended, end: Mutex::new(None) }
+        let started = Instant::now();
+        let seen = Mutex::new(Seen { ticked: started, gaps: Duration::ZERO });
+        Self { started, stop, ended, end: Mutex::new(None), seen }
     }
 
     /// Sets the flag in time from a thread of `scope`, as long as what is returned exists.
     pub(crate) fn watch<'s>(&'s self, scope: &'s Scope<'s, '_>) -> Sender<()> {
         let (watched, is_over) = channel();
         scope.spawn(move || {
-            while is_over.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+            while is_over.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 self.look();
             }
         });
@@ -39,8 +65,9 @@ impl<'a> RunTime<'a> {
     }
 
     fn look(&self) {
-        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_late = end.is_some_and(|end| Instant::now() >= end);
+        let now = Instant::now();
+        held(&self.seen).tick(now);
+        let is_late = held(&self.end).is_some_and(|end| now >= end);
         if is_late || self.is_stopped() {
             self.ended.store(true, Ordering::Relaxed);
         }
@@ -48,8 +75,7 @@ impl<'a> RunTime<'a> {
 
     /// Ends the part of the run that begins now so long after the start of the run; `None` lets it take its time.
     pub(crate) fn end_after(&self, length: Option<Duration>) {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        *end = length.and_then(|length| self.started.checked_add(length));
+        *held(&self.end) = length.and_then(|length| self.started.checked_add(length));
         self.ended.store(self.is_stopped(), Ordering::Relaxed);
     }
 
@@ -67,6 +93,20 @@ impl<'a> RunTime<'a> {
     pub(crate) fn is_over(&self) -> bool {
         self.ended.load(Ordering::Relaxed) && !self.is_stopped()
     }
+
+    /// How long the process did not run since the last call; zero if it did.
+    pub(crate) fn gaps(&self) -> Duration {
+        // After a stop this thread may go on before the other one.
+        let since = held(&self.seen).ticked.elapsed();
+        if since > GAP {
+            thread::sleep(2 * TICK);
+        }
+        std::mem::take(&mut held(&self.seen).gaps)
+    }
+}
+
+fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Does something that ends when the flag that it is given is set: after `limit`, or once `stop` is set.
@@ -120,5 +160,29 @@ mod tests {
         assert!(time.is_stopped() && !time.is_over());
         time.end_after(None);
         assert!(time.flag().load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn long_gaps_are_added_up_and_short_ones_are_none() {
+        let start = Instant::now();
+        let mut seen = Seen { ticked: start, gaps: Duration::ZERO };
+        let at = |ms| start + Duration::from_millis(ms);
+        for ms in [100, 350, 450] {
+            seen.tick(at(ms));
+        }
+        assert_eq!(seen.gaps, Duration::ZERO);
+        seen.tick(at(6550));
+        assert_eq!(seen.gaps, Duration::from_secs(6));
+    }
+
+    #[test]
+    fn a_process_that_runs_has_no_gaps() {
+        let stop = AtomicBool::new(false);
+        let time = RunTime::begin(&stop);
+        thread::scope(|scope| {
+            let _watched = time.watch(scope);
+            thread::sleep(Duration::from_millis(250));
+            assert!(time.gaps() < Duration::from_secs(5));
+        });
     }
 }

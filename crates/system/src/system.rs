@@ -294,11 +294,11 @@ impl System {
         }
     }
 
-    /// Bytes of it that are filled before it is used, where new files take at most `files` bytes.
+    /// Bytes of it that are filled before it is used, where new files take at most `files` bytes and `free` bytes are free.
     #[must_use]
-    pub fn filled(&self, len: u64, files: u64) -> u64 {
+    pub fn filled(&self, len: u64, files: u64, free: u64) -> u64 {
         match &self.kind {
-            Kind::Mapped(_) => mapped::filled(len, files),
+            Kind::Mapped(mapped) => mapped::filled(mapped, len, files, free),
             _ => self.footprint(len, 0),
         }
     }

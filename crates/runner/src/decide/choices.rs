@@ -8,6 +8,7 @@ use cryptbench_load::{Work, WorkloadSpec};
 use cryptbench_record::{self as record, LeftOut};
 use cryptbench_system::{self as system, Abilities, ArmSpec, Candidate, Selection};
 
+use super::limits::{FIRST_WITHIN, SECOND_WITHIN};
 use super::sizes::makes_files;
 use crate::RunError;
 use crate::request::Request;
@@ -20,10 +21,6 @@ pub(crate) const RANGE: u64 = 512 << 20;
 
 /// Time that a system may take in any case, as long as setting up has any.
 pub(crate) const SET_UP_EACH: Duration = Duration::from_secs(15);
-
-/// Share of the budget within which the second system must be up, and within which the first one must.
-const SET_UP_SHARE: f64 = 0.3;
-const FIRST_SHARE: f64 = 0.7;
 
 /// The systems that a run chose, and those that it did not.
 #[derive(Clone, Debug)]
@@ -214,7 +211,7 @@ impl Choices {
 
 /// How long setting up may still take after `elapsed` in a run with this budget; longer as long as no system is up.
 pub(crate) fn set_up_left(budget_s: f64, is_first: bool, elapsed: Duration) -> Duration {
-    let share = if is_first { FIRST_SHARE } else { SET_UP_SHARE };
+    let share = if is_first { FIRST_WITHIN } else { SECOND_WITHIN };
     Duration::from_secs_f64(budget_s * share).saturating_sub(elapsed)
 }
 

@@ -2,15 +2,12 @@
 //! budget that has time for it.
 
 use cryptbench_load::{FileUse, Rates, Work, WorkloadSpec};
-use cryptbench_system::{ArmSpec, find};
+use cryptbench_system::{ArmSpec, System, find};
 
+use super::arms::makes_a_disk;
 use super::sizes::least_scratch;
 
 const MIB: u64 = 1 << 20;
-
-/// Share of the budget that setting up may take; and as long as no system is up.
-pub(crate) const SHARE: f64 = 0.25;
-pub(crate) const FIRST_SHARE: f64 = 0.6;
 
 /// The smallest file that is measured, and the one below which a note says what that hides.
 pub(crate) const LEAST: u64 = 8 * MIB;
@@ -25,12 +22,6 @@ const REQUESTS: f64 = 30.0;
 
 /// How often the bytes of a file pass the cipher until they are stored, where a system is half as fast as this program.
 const PASSES: f64 = 2.0;
-
-/// Budgets to advise, in seconds.
-const BUDGETS: [f64; 14] = [
-    30.0, 60.0, 120.0, 180.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 2700.0, 3600.0, 7200.0, 14400.0,
-    28800.0,
-];
 
 /// How fast storage and processor are; unknown is as fast as can be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,22 +69,21 @@ impl Pace {
     }
 }
 
-/// Seconds to set up the arms of a system for a range of `len` bytes, with room for `files` bytes of new files.
-pub(crate) fn system_s(arms: &[ArmSpec], len: u64, files: u64, pace: &Pace) -> f64 {
-    let each = |arm: &ArmSpec| {
-        let Ok(system) = find(arm.system) else { return 0.0 };
-        if !system.makes_a_disk() {
-            return 0.0;
-        }
+/// Seconds to set up the arms of a system for a range of `len` bytes, with room for `files` bytes of new files where `free`
+/// bytes are free.
+pub(crate) fn system_s(arms: &[ArmSpec], len: u64, (files, free): (u64, u64), pace: &Pace) -> f64 {
+    let systems =
+        arms.iter().filter(|arm| makes_a_disk(arm)).filter_map(|arm| find(arm.system).ok());
+    let each = |system: &System| {
         let container = match (system.is_container(), system.has_files()) {
-            (true, true) => system.filled(len, files) + OVERHEAD,
-            (true, false) => system.filled(len, files),
+            (true, true) => system.filled(len, files, free) + OVERHEAD,
+            (true, false) => system.filled(len, files, free),
             (false, _) => 0,
         };
         let programs = PROGRAMS_S + REQUESTS * pace.request_s;
         pace.sealed_s(container, 1.0) + pace.sealed_s(len, PASSES) + programs
     };
-    arms.iter().map(each).sum()
+    systems.map(each).sum()
 }
 
 /// The most bytes from `least` to `most`, whole MiB, for which `takes` is at most `seconds`; `least` if there are none.
@@ -133,31 +123,16 @@ pub(crate) fn trial_s(work: &WorkloadSpec, timed_s: f64, len: u64, pace: &Pace) 
     }
 }
 
-/// The budget to advise where at least `seconds` are needed and `budget_s` was too little.
-pub(crate) fn enough(seconds: f64, budget_s: f64) -> f64 {
-    let least = seconds.max(budget_s * 1.2);
-    BUDGETS.into_iter().find(|budget| *budget >= least).unwrap_or_else(|| {
-        let hours = (least / 3600.0).ceil();
-        if hours.is_finite() { hours * 3600.0 } else { BUDGETS[BUDGETS.len() - 1] }
-    })
-}
-
-/// A budget as `--budget` takes it.
-pub(crate) fn as_option(budget_s: f64) -> String {
-    let s = budget_s.round() as u64;
-    match s {
-        _ if s.is_multiple_of(3600) => format!("--budget {}h", s / 3600),
-        _ if s.is_multiple_of(60) => format!("--budget {}m", s / 60),
-        _ => format!("--budget {s}s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use cryptbench_load::Profile;
     use cryptbench_system::Selection;
 
     use super::*;
+    use crate::decide::limits::{FIRST_PLANNED, SET_UP_PLANNED};
+
+    /// No new files, and much is free.
+    const ROOM: (u64, u64) = (0, 1 << 40);
 
     fn arms(name: &str) -> Vec<ArmSpec> {
         let of = find(name).unwrap().arms(&Selection::default()).unwrap();
@@ -188,9 +163,9 @@ mod tests {
     #[test]
     fn a_fast_machine_sets_all_up_in_its_share() {
         let fast = disk(500.0, 5000.0);
-        let both = system_s(&arms("builtin-mounted"), 512 * MIB, 0, &fast)
-            + system_s(&arms("gocryptfs"), 512 * MIB, 0, &fast);
-        assert!(both < SHARE * 120.0 / 2.0, "{both}");
+        let both = system_s(&arms("builtin-mounted"), 512 * MIB, ROOM, &fast)
+            + system_s(&arms("gocryptfs"), 512 * MIB, ROOM, &fast);
+        assert!(both < SET_UP_PLANNED * 120.0 / 2.0, "{both}");
     }
 
     #[test]
@@ -198,11 +173,23 @@ mod tests {
         let slow_cpu = Pace { cipher: 35e6, ..disk(200.0, 1000.0) };
         for pace in [disk(5.0, 500.0), disk(1.0, 500.0), disk(60.0, 60.0), slow_cpu] {
             let fill = LEAST as f64 / pace.write;
-            let takes = fill + system_s(&arms("gocryptfs"), LEAST, 0, &pace);
-            assert!(takes < FIRST_SHARE * 120.0, "{pace:?}: {takes}");
+            let takes = fill + system_s(&arms("gocryptfs"), LEAST, ROOM, &pace);
+            assert!(takes < FIRST_PLANNED * 120.0, "{pace:?}: {takes}");
         }
-        let takes = system_s(&arms("dm-crypt"), 64 * MIB, 0, &slow_cpu);
-        assert!(takes < FIRST_SHARE * 120.0 / 2.0, "{takes}");
+        let takes = system_s(&arms("dm-crypt"), 64 * MIB, ROOM, &slow_cpu);
+        assert!(takes < FIRST_PLANNED * 120.0 / 2.0, "{takes}");
+    }
+
+    /// What is filled is what setting up fills: a container keeps room for files that nobody asked for.
+    #[test]
+    fn new_files_take_the_room_that_their_container_has() {
+        let disk = disk(5.0, 500.0);
+        let takes = |files, free| system_s(&arms("dm-crypt"), LEAST, (files, free), &disk);
+        let few = takes(0, 1 << 40);
+        assert!(takes(1, 1 << 40) - few > 480.0 * MIB as f64 / 5e6);
+        assert!(takes(1, 0) - few < 64.0 * MIB as f64 / 5e6);
+        let mounted = |files| system_s(&arms("builtin-mounted"), LEAST, (files, 1 << 40), &disk);
+        assert!(mounted(1) - mounted(0) < 1.0, "it keeps none");
     }
 
     #[test]
@@ -218,14 +205,5 @@ mod tests {
         let large = files.iter().find(|w| w.id == "read-one-file").unwrap();
         assert!(trial_s(large, 0.1, LEAST, &disk(1.0, 500.0)).is_infinite());
         assert_eq!(least_for_any(&quick), LEAST);
-    }
-
-    #[test]
-    fn budgets_to_advise_are_round_and_larger() {
-        let of = |seconds, budget| as_option(enough(seconds, budget));
-        assert_eq!(of(10.0, 30.0), "--budget 1m");
-        assert_eq!(of(400.0, 120.0), "--budget 10m");
-        assert_eq!(of(20_000.0, 30.0), "--budget 8h");
-        assert_eq!(of(100_000.0, 30.0), "--budget 28h");
     }
 }

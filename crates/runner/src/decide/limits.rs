@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use cryptbench_load::Presentation;
-use cryptbench_record as record;
+use cryptbench_record::{self as record, budget_option, longer_budget};
 use cryptbench_stats::StoppingRule;
 
 use super::Plan;
-use super::fit::{as_option, enough};
 use super::workloads::record_workload;
 use crate::RunError;
 use crate::request::Request;
@@ -69,6 +68,14 @@ fn aims(is_sliced: bool) -> (f64, f64) {
 
 /// Share of the budget that filling, discarded trials and pauses take on an ordinary disk.
 const OVERHEAD: f64 = 0.20;
+
+/// Share of the budget that setting up is planned to take; and as long as no system is up.
+pub(crate) const SET_UP_PLANNED: f64 = 0.25;
+pub(crate) const FIRST_PLANNED: f64 = 0.6;
+
+/// Share of the budget within which the second system must be up, and within which the first one must.
+pub(super) const SECOND_WITHIN: f64 = 0.3;
+pub(super) const FIRST_WITHIN: f64 = 0.7;
 
 /// Shares of the budget at which a run ends its parts wherever they are: setting up, measuring, and inspecting what is stored.
 /// What follows takes down what was set up.
@@ -264,7 +271,7 @@ fn check(plan: &record::Plan) -> Result<(), RunError> {
             plan.min_pairs,
             plan.trial_s,
             plan.budget_s,
-            as_option(enough(least / (1.0 - OVERHEAD), plan.budget_s)),
+            budget_option(longer_budget(least / (1.0 - OVERHEAD), plan.budget_s)),
         )));
     }
     Ok(())

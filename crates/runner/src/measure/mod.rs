@@ -8,7 +8,6 @@ mod opening;
 mod requests;
 pub(crate) mod schedule;
 mod slicing;
-mod stopped;
 mod turns;
 mod unlock;
 
@@ -23,7 +22,6 @@ use cryptbench_system::PreparedArm;
 
 use self::schedule::drive;
 pub use self::slicing::Turns;
-use self::stopped::Watch;
 use crate::decide::fit::trial_s;
 use crate::decide::{Plan, limits};
 use crate::prepare::{ActiveRange, Arm, Prepared};
@@ -39,8 +37,6 @@ pub(crate) struct Measured<'a> {
     generation: u64,
     /// The sets of small files of each arm, as far as they have been needed. They lie in file systems of the arms.
     pub(crate) files: BTreeMap<usize, FileSet>,
-    /// Notices when this process did not run.
-    watch: Option<Watch>,
     pub(crate) prepared: Prepared<'a>,
 }
 
@@ -48,16 +44,13 @@ impl<'a> Prepared<'a> {
     /// Measures block by block up to the plan's limits, and records why each workload ended; nothing where preparing was
     /// halted. After a halt, the trials before it are valid.
     pub(crate) fn measure(self, recorder: &mut Recorder<'_>) -> Measured<'a> {
-        let mut measured =
-            Measured { generation: 0, files: BTreeMap::new(), watch: None, prepared: self };
+        let mut measured = Measured { generation: 0, files: BTreeMap::new(), prepared: self };
         if measured.prepared.halt.is_none() {
             let plan = measured.prepared.recorded.clone();
             let earlier = measured.plan().earlier.as_deref();
             let earlier = earlier.map_or(&[][..], |earlier| &earlier.trials);
-            measured.watch = Some(Watch::begin());
             measured.prepared.claimed.end_within(limits::MEASURED_WITHIN);
             measured.prepared.halt = drive(&plan, earlier, &mut measured, recorder).err();
-            measured.watch = None;
         }
         measured
     }
@@ -170,7 +163,7 @@ impl Bench for Measured<'_> {
     }
 
     fn stopped(&mut self) -> Duration {
-        self.watch.as_ref().map_or(Duration::ZERO, Watch::gaps)
+        self.prepared.claimed.time.gaps()
     }
 
     fn interrupted(&self) -> bool {

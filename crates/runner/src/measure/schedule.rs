@@ -211,6 +211,14 @@ impl Driver<'_> {
         }
     }
 
+    /// How long the blocks take that a workload lacks of `min_pairs`. A discarded block, which `is_first` takes as well, is as
+    /// long as one that counts.
+    fn needs(&self, workload: usize, is_first: bool) -> Duration {
+        let discarded = u32::from(is_first && self.plan.workloads[workload].is_timed());
+        let missing = self.plan.min_pairs.saturating_sub(self.blocks[workload]);
+        self.cost(workload).saturating_mul(missing + discarded)
+    }
+
     /// Number of arms that a workload is measured on.
     fn included(&self, workload: usize) -> u32 {
         let workload = &self.plan.workloads[workload];
@@ -225,12 +233,7 @@ impl Driver<'_> {
         let mut open: Vec<usize> =
             (0..self.plan.workloads.len()).filter(|w| self.ended[*w].is_none()).collect();
         open.sort_by_key(|w| self.cost(*w));
-        // A discarded block that has not run yet takes as long as one that counts.
-        let ahead = |w: usize| {
-            let is_first = self.plan.workloads[w].is_timed() && self.longest_block[w].is_zero();
-            self.plan.min_pairs.saturating_sub(self.blocks[w]) + u32::from(is_first)
-        };
-        let needs = |w: usize| self.cost(w).saturating_mul(ahead(w));
+        let needs = |w: usize| self.needs(w, self.longest_block[w].is_zero());
         let begun = open.iter().filter(|w| self.blocks[**w] > 0);
         let mut taken = begun.fold(Duration::ZERO, |sum, w| sum.saturating_add(needs(*w)));
         let mut any = open.iter().any(|w| self.blocks[*w] > 0);
@@ -455,9 +458,9 @@ impl Driver<'_> {
     /// Reports why each workload ended; those that were not decided by themselves for `last`.
     fn tell_stops(&mut self, last: StopReason) {
         let needs_s = |w: usize| {
-            let cost = self.cost(w).as_secs_f64() * f64::from(self.plan.min_pairs + 1);
+            let needs_s = self.needs(w, true).as_secs_f64();
             let is_out = self.blocks[w] == 0 && self.ended[w].unwrap_or(last) == StopReason::Budget;
-            is_out.then_some(cost).filter(|cost| *cost < ENDLESS_S)
+            is_out.then_some(needs_s).filter(|needs_s| *needs_s < ENDLESS_S)
         };
         let stop = |(i, w): (usize, &Workload)| WorkloadStop {
             workload: w.id.clone(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cryptbench_record::{self as record, Event, Sink as _};
+use cryptbench_record::{self as record, Event, Sink as _, budget_option, longer_budget};
 use cryptbench_system::{ArmSpec, PreparedArm, Role, SystemError};
 use cryptbench_text::chain;
 
@@ -13,8 +13,8 @@ use super::target::no_direct_io;
 use super::{Arm, Claimed, Up};
 use crate::decide::arms::makes_a_disk;
 use crate::decide::choices::{Choices, SET_UP_EACH, set_up_left};
-use crate::decide::fit::{FIRST_SHARE, SHARE, as_option, enough, least_for_any, system_s};
-use crate::decide::limits::MEASURED_WITHIN;
+use crate::decide::fit::least_for_any;
+use crate::decide::limits::{FIRST_PLANNED, MEASURED_WITHIN, SET_UP_PLANNED};
 use crate::finish::take_down;
 use crate::recorder::Recorder;
 use crate::time::within;
@@ -111,7 +111,7 @@ impl<'a> Claimed<'a> {
     fn time_for(&self, arms: &[ArmSpec], is_first: bool) -> Result<Duration, record::LeftOut> {
         let plan = self.plan;
         let len = self.plain.io_target().extent.len;
-        let predicted = system_s(arms, len, plan.file_space(), &self.pace);
+        let predicted = self.system_s(arms, len);
         let left = set_up_left(plan.recorded.budget_s, is_first, self.clock.elapsed());
         match Duration::try_from_secs_f64(predicted).is_ok_and(|predicted| predicted <= left) {
             true => Ok(left.min(SET_UP_EACH.max(Duration::from_secs_f64(SLACK * predicted)))),
@@ -123,12 +123,12 @@ impl<'a> Claimed<'a> {
     fn late(&self, arms: &[ArmSpec]) -> record::LeftOut {
         let plan = self.plan;
         let least = least_for_any(&plan.workloads);
-        let takes = system_s(arms, least, plan.file_space(), &self.pace);
+        let takes = self.system_s(arms, least);
         let spent = self.clock.elapsed().as_secs_f64().min(plan.recorded.budget_s);
-        let enough_s =
-            enough((spent + takes) / SHARE.max(FIRST_SHARE / 2.0), plan.recorded.budget_s);
+        let share = SET_UP_PLANNED.max(FIRST_PLANNED / 2.0);
+        let enough_s = longer_budget((spent + takes) / share, plan.recorded.budget_s);
         let system = arms.first().map_or("", |arm| arm.system);
-        let option = as_option(enough_s);
+        let option = budget_option(enough_s);
         record::LeftOut {
             system: system.to_owned(),
             reason: format!("there was no time to set it up; {option} would do"),
@@ -156,7 +156,7 @@ impl<'a> Claimed<'a> {
         if !up.arms.iter().any(|arm| arm.spec.role == Role::Encrypted) {
             let budget_s = self.plan.recorded.budget_s;
             let what = format!("setting up {} takes longer", missing[0].label);
-            let enough = as_option(out.enough_s.unwrap_or(budget_s));
+            let enough = budget_option(out.enough_s.unwrap_or(budget_s));
             return Err(RunError::NoTime { budget_s, what, enough }.into());
         }
         let mut names: Vec<_> = missing.iter().map(|arm| arm.system).collect();

@@ -4,14 +4,14 @@ use std::time::{Instant, SystemTime};
 
 use cryptbench_blockdev::IoTarget;
 use cryptbench_load::{Pattern, Precondition};
-use cryptbench_record::{Event, Sink as _};
+use cryptbench_record::{Event, Sink as _, budget_option, longer_budget};
 use cryptbench_system::ArmSpec;
 use cryptbench_text::human;
 
+use super::pace::RecentRate;
 use super::{ActiveRange, Claimed};
-use crate::decide::fit::{
-    FIRST_SHARE, SHARE, SMALL, as_option, enough, least_for_any, size, system_s,
-};
+use crate::decide::fit::{SMALL, least_for_any, size};
+use crate::decide::limits::{FIRST_PLANNED, SET_UP_PLANNED};
 use crate::recorder::Recorder;
 use crate::{Halt, RunError};
 
@@ -67,7 +67,7 @@ impl Claimed<'_> {
     /// planned size.
     fn fill_plain(&mut self, recorder: &mut Recorder<'_>) -> Result<u64, Halt> {
         let total = self.plain_range().len();
-        let (mut done, mut step) = (0, FIRST_STEP);
+        let (mut done, mut step, mut rate) = (0, FIRST_STEP, RecentRate::default());
         while done < total {
             // Writes nothing after an interruption.
             self.go_on()?;
@@ -78,7 +78,7 @@ impl Claimed<'_> {
             engine.prefill_part(&io_target, done..end, plan.recorded.seed, stop, &mut |bytes| {
                 recorder.take(&Event::Filling { done: done + bytes, total });
             })?;
-            self.pace.write = (end - done) as f64 / began.elapsed().as_secs_f64();
+            self.pace.write = rate.with(end - done, began.elapsed());
             done = end;
             let fitting = self.fitting(total)?;
             if done >= fitting {
@@ -129,19 +129,19 @@ impl Claimed<'_> {
         let writes = files * (1.0 + f64::from(plan.precondition));
         let (pace, budget_s) = (self.pace, plan.recorded.budget_s);
         let takes = |arms: &[ArmSpec], len: u64| {
-            writes * len as f64 / pace.write + system_s(arms, len, plan.file_space(), &pace)
+            writes * len as f64 / pace.write + self.system_s(arms, len)
         };
         let least_s = writes * least as f64 / pace.write;
-        if least_s > budget_s * FIRST_SHARE {
+        if least_s > budget_s * FIRST_PLANNED {
             let what = format!(
                 "filling {} at {:.1} MB/s takes {least_s:.0} s",
                 human(least),
                 pace.write / 1e6
             );
-            let enough_s = enough(least_s / FIRST_SHARE, budget_s);
-            return Err(RunError::NoTime { budget_s, what, enough: as_option(enough_s) }.into());
+            let enough = budget_option(longer_budget(least_s / FIRST_PLANNED, budget_s));
+            return Err(RunError::NoTime { budget_s, what, enough }.into());
         }
-        let share = budget_s * SHARE;
+        let share = budget_s * SET_UP_PLANNED;
         // Where two systems are one too many, the first has the time of both.
         let first = plan.choices.as_ref().and_then(|choices| choices.taken().first());
         let arms = match first.filter(|_| takes(plan.arms.systems(), least) > share) {

@@ -18,7 +18,7 @@ mod why;
 use std::time::Duration;
 
 use cryptbench_blockdev::IoMode;
-use cryptbench_record::{self as record, Event, Sink as _};
+use cryptbench_record::{self as record, Event, Sink as _, budget_option, longer_budget};
 use cryptbench_system::{ArmSpec, PreparedArm};
 
 pub(crate) use self::active_range::ActiveRange;
@@ -27,7 +27,6 @@ use self::set_up::preparing;
 pub(crate) use self::target::PreparedTarget;
 use self::volumes::Unlocker;
 use crate::decide::arms::{Arms, recorded_up};
-use crate::decide::fit::{as_option, enough};
 use crate::decide::limits;
 use crate::recorder::Recorder;
 use crate::{Halt, RunError, resumed};
@@ -84,7 +83,8 @@ impl<'a> Claimed<'a> {
     fn too_late(&self) -> RunError {
         let budget_s = self.plan.recorded.budget_s;
         let what = "setting up takes longer".to_owned();
-        RunError::NoTime { budget_s, what, enough: as_option(enough(3.0 * budget_s, budget_s)) }
+        let enough = budget_option(longer_budget(3.0 * budget_s, budget_s));
+        RunError::NoTime { budget_s, what, enough }
     }
 
     /// Gives the plan with what became known.
@@ -106,8 +106,8 @@ impl<'a> Claimed<'a> {
                     }
                     None => match self.bring_up(arms, up, recorder) {
                         Err(Halt::Interrupted) if self.time.is_over() => {
-                            let left_out = self.left_out_late(arms, up, recorder)?;
-                            (recorded.set, recorded.left_out) = (None, left_out);
+                            let late = self.left_out_late(arms, up, recorder)?;
+                            note_late(&mut recorded, late);
                         }
                         other => other?,
                     },
@@ -172,8 +172,38 @@ impl<'a> Claimed<'a> {
     }
 }
 
+/// Notes systems that were planned, and that there was no time to set up. What is measured is no set any more.
+fn note_late(plan: &mut record::Plan, late: Vec<record::LeftOut>) {
+    if !late.is_empty() {
+        plan.set = None;
+        plan.left_out.extend(late);
+    }
+}
+
 impl Up {
     fn specs(&self) -> Vec<ArmSpec> {
         self.arms.iter().map(|arm| arm.spec.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_that_came_too_late_is_left_out_beside_those_that_the_machine_lacks() {
+        let out = |system: &str| record::LeftOut {
+            system: system.to_owned(),
+            reason: String::new(),
+            remedy: String::new(),
+            enough_s: None,
+        };
+        let set = Some("all".to_owned());
+        let mut plan = record::Plan { set, left_out: vec![out("zfs")], ..record::Plan::default() };
+        note_late(&mut plan, Vec::new());
+        assert_eq!(plan.set.as_deref(), Some("all"), "all came in time");
+        note_late(&mut plan, vec![out("gocryptfs")]);
+        let names: Vec<&str> = plan.left_out.iter().map(|out| out.system.as_str()).collect();
+        assert_eq!((plan.set.as_deref(), &names[..]), (None, &["zfs", "gocryptfs"][..]));
     }
 }

@@ -6,10 +6,12 @@ use cryptbench_blockdev::IoMode;
 use cryptbench_load::{
     Amount, FileAction, FileSet, FileWork, Flush, Job, Operation, Pattern, Work,
 };
+use cryptbench_system::ArmSpec;
 
 use super::Claimed;
 use super::why::cipher_rate;
 pub(crate) use crate::decide::fit::Pace;
+use crate::decide::fit::system_s;
 use crate::{Halt, RunError};
 
 /// Time of one look, and bytes of its requests.
@@ -20,7 +22,29 @@ const SMALL: u64 = 4 << 10;
 /// Files that are made to see how long they take.
 const FEW: u32 = 64;
 
+/// Bytes per second of the latest steps. The one before counts half as much as the last, which may be short, or meet a stall.
+#[derive(Default)]
+pub(super) struct RecentRate {
+    bytes: f64,
+    seconds: f64,
+}
+
+impl RecentRate {
+    /// The rate once another step has moved `bytes`.
+    pub(super) fn with(&mut self, bytes: u64, took: Duration) -> f64 {
+        self.bytes = self.bytes / 2.0 + bytes as f64;
+        self.seconds = self.seconds / 2.0 + took.as_secs_f64();
+        self.bytes / self.seconds
+    }
+}
+
 impl Claimed<'_> {
+    /// Seconds to set up the arms of a system for a range of `len` bytes, at the pace seen so far.
+    pub(super) fn system_s(&self, arms: &[ArmSpec], len: u64) -> f64 {
+        let room = (self.plan.file_space(), self.plain.target.free());
+        system_s(arms, len, room, &self.pace)
+    }
+
     /// Looks at reads and small requests of the plain range, which is filled or only read.
     ///
     /// # Errors
@@ -103,5 +127,24 @@ impl Claimed<'_> {
                 .map_err(|source| RunError::Storage { act: "flush the scratch file", source })?;
         }
         Ok((measured.elapsed.as_secs_f64(), measured.ios))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_last_step_that_meets_a_stall_is_not_the_pace() {
+        let mut rate = RecentRate::default();
+        let s = Duration::from_secs_f64;
+        for mib in [4, 8, 16, 32, 64] {
+            rate.with(mib << 20, s(mib as f64 / 100.0));
+        }
+        let mib_s = rate.with(1 << 20, s(0.2)) / f64::from(1 << 20);
+        assert!((50.0..100.0).contains(&mib_s), "{mib_s}");
+        // A disk whose cache is full shows it within a few steps.
+        let slow = (0..3).map(|_| rate.with(64 << 20, s(6.4)) / f64::from(1 << 20)).last();
+        assert!(slow.is_some_and(|mib_s| mib_s < 12.0), "{slow:?}");
     }
 }

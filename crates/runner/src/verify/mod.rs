@@ -57,7 +57,7 @@ impl<'a> Measured<'a> {
                 };
                 claimed.end_within(INSPECTED_WITHIN);
                 let proof = gather(&mut arms, &recorded.arms, effort, claimed.stop, recorder);
-                if claimed.time.is_over() {
+                if proof.was_cut && claimed.time.is_over() {
                     recorder.note(NOT_ALL.to_owned());
                 }
                 proof.notes.into_iter().for_each(|note| recorder.note(note));
@@ -139,6 +139,8 @@ pub(crate) struct Proof {
     /// The worst violation: a system that should encrypt and does not, otherwise one that lost
     /// data, otherwise the first that could not be inspected.
     pub(crate) error: Option<RunError>,
+    /// Whether it was stopped before all was inspected.
+    pub(crate) was_cut: bool,
 }
 
 /// Inspects every arm, one after the other, until `stop` is set. Leaves out plain storage, because
@@ -156,6 +158,7 @@ pub(crate) fn gather<S: Subject>(
             continue;
         }
         if stop.load(Ordering::Relaxed) {
+            proof.was_cut = true;
             break;
         }
         sink.take(&Event::Checking { arm: arm.id.clone().into() });
@@ -172,6 +175,7 @@ pub(crate) fn gather<S: Subject>(
                 found.extend(more);
                 proof.evidence.push(evidence);
             }
+            proof.was_cut = true;
             break;
         }
         found.extend(findings(arm, &evidence, failed));

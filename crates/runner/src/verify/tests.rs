@@ -160,6 +160,7 @@ fn damage(_: &mut IoTarget, stored: &Path) -> Result<(), SystemError> {
 fn all_is_well() {
     let proof = alone(Fake::new(Under::Stream));
     assert!(proof.error.is_none() && proof.notes.is_empty(), "{:?}", proof.notes);
+    assert!(!proof.was_cut);
     let evidence = &proof.evidence[0];
     assert_eq!((evidence.read_back(), evidence.written_bytes), (ReadBack::Whole, SIZE));
     assert_eq!(evidence.randomness(), Randomness::Random);
@@ -263,6 +264,7 @@ fn who_is_stopped_at_rest_is_not_brought_up_again() {
     let proof = gather(&mut fakes, &[arm.clone(), arm], Effort::FULL, &stop, &mut |_: &Event| {});
     assert_eq!((fakes[0].woken, fakes[1].woken), (0, 0));
     assert!(proof.error.is_none() && proof.evidence.is_empty() && proof.notes.is_empty());
+    assert!(proof.was_cut);
 }
 
 /// Both the search and the reopened arm read from the storage.

@@ -142,6 +142,13 @@ impl Mapped {
             open,
         }
     }
+
+    /// Space of the file system beside an I/O target of `len` bytes, for `files` bytes of new files.
+    fn room(&self, len: u64, files: u64, free: u64) -> u64 {
+        // Where no workload makes files, room for them would be filled for nothing.
+        let spare = if files == 0 { 0 } else { (self.spare)(free) };
+        spare.max(files + files / 16 + least_room(len))
+    }
 }
 
 /// A container that will become a device.
@@ -181,9 +188,9 @@ pub(crate) fn footprint(len: u64, free: u64) -> u64 {
     len + len / 16 + room(free).max(least_room(len)) + (16 << 20)
 }
 
-/// Bytes that are filled for an I/O target of `len` bytes and `files` bytes of files.
-pub(crate) fn filled(len: u64, files: u64) -> u64 {
-    layout(len, files + files / 16 + least_room(len), false).0
+/// Bytes that are filled for an I/O target of `len` bytes and `files` bytes of files if `free` bytes are free.
+pub(crate) fn filled(mapped: &Mapped, len: u64, files: u64, free: u64) -> u64 {
+    layout(len, mapped.room(len, files, free), false).0
 }
 
 pub(crate) fn prepare(
@@ -192,12 +199,7 @@ pub(crate) fn prepare(
     context: &mut ArmContext<'_>,
 ) -> Result<PreparedArm, SystemError> {
     let len = context.scratch.extent.len;
-    // Where no workload makes files, the file system needs no room for them, which would be filled for nothing.
-    let spare = match context.room {
-        0 => 0,
-        _ => (mapped.spare)(free(context.directory)?),
-    };
-    let room = spare.max(context.room + context.room / 16 + least_room(len));
+    let room = mapped.room(len, context.room, free(context.directory)?);
     let on_device = arm.is_set(IO_TARGET.name, "device");
     let (bytes, file_system) = layout(len, room, on_device);
     let own = (mapped.overhead)(arm, bytes);

@@ -23,7 +23,7 @@ const NAME: &str = "ledgers";
 const NEW: &str = "new";
 
 /// How often, and after which pause, a journal is created again where a cleanup took its file.
-const ATTEMPTS: u32 = 20;
+const ATTEMPTS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Largest journal in bytes; a run writes some kilobytes.
@@ -82,6 +82,15 @@ impl Journals {
     /// Creates a journal and locks it before it gets the name that cleanup looks for, because a simultaneous cleanup would
     /// otherwise treat it as a dead run's.
     pub(super) fn create(&self, run_id: &str, name: &OsStr) -> io::Result<File> {
+        self.create_with(run_id, name, || std::thread::sleep(PAUSE))
+    }
+
+    pub(super) fn create_with(
+        &self,
+        run_id: &str,
+        name: &OsStr,
+        mut pause: impl FnMut(),
+    ) -> io::Result<File> {
         let unlocked = OsString::from(format!("{run_id}.{NEW}"));
         let attempt = || {
             let file = self.directory.create_file(&unlocked, 0o600)?;
@@ -93,7 +102,7 @@ impl Journals {
         let mut last = attempt();
         for _ in 0..ATTEMPTS {
             match &last {
-                Err(e) if is_of_cleanup(e) => std::thread::sleep(PAUSE),
+                Err(e) if is_of_cleanup(e) => pause(),
                 _ => break,
             }
             last = attempt();

@@ -3,6 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -15,6 +17,9 @@ const POLL: Duration = Duration::from_millis(10);
 /// Longest time for the programs of a killed run to end.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// Longest time for one that mounts: its disk may hang.
+const MOUNT_LIMIT: Duration = Duration::from_secs(10);
+
 /// Waits until no program has `word`, which is unique to a run, in its arguments any more.
 ///
 /// The cryptsetup of a killed run lives on and finishes its work: recovery that starts too early
@@ -26,37 +31,47 @@ pub(crate) fn await_programs(word: &str) {
     }
 }
 
-/// Waits while a program is about to mount something at `path`, which is unique to a run.
+/// Waits while mount(8) is about to mount something at `path`, which is unique to a run.
 ///
 /// The program of a killed run lives on. A recovery that does not wait for it finds no mount, and cannot remove what is
 /// mounted a moment later.
 pub(super) fn await_mount(path: &Path) {
-    let word = path.display().to_string();
-    let until = Instant::now() + LIMIT;
-    while Instant::now() < until && mount_at(path).is_none() && somebody_works_with(&word) {
+    let until = Instant::now() + MOUNT_LIMIT;
+    while Instant::now() < until && mount_at(path).is_none() && is_being_mounted(path) {
         sleep(POLL);
     }
+}
+
+/// Whether a mount(8) of this user's, or a helper such as mount.ntfs, has `path` as an argument.
+fn is_being_mounted(path: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    processes(|process, line| {
+        let is = |argument: &[u8]| argument == path.as_os_str().as_bytes();
+        line.split(|byte| *byte == 0).any(is)
+            && fs::metadata(process).is_ok_and(|found| found.uid() == own)
+            && fs::read(process.join("comm")).is_ok_and(|name| name.starts_with(b"mount"))
+    })
+    .next()
+    .is_some()
 }
 
 fn somebody_works_with(word: &str) -> bool {
     !processes_with(word).is_empty()
 }
 
-/// The processes except this one that have `word` in their arguments.
+/// The processes except this one that have `word` in their arguments; bytes that are not UTF-8 are replaced in both.
 pub(super) fn processes_with(word: &str) -> Vec<u32> {
-    let own = std::process::id();
-    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
-    let ids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let has = |id: &u32| {
-        *id != own
-            && fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|line| contains(&line, word))
-    };
-    ids.filter(has).collect()
+    processes(|_, line| String::from_utf8_lossy(line).contains(word)).collect()
 }
 
-/// In both, bytes that are not UTF-8 are replaced.
-fn contains(line: &[u8], word: &str) -> bool {
-    String::from_utf8_lossy(line).contains(word)
+/// The processes except this one whose directory and arguments are those that are looked for.
+fn processes(is: impl Fn(&Path, &[u8]) -> bool) -> impl Iterator<Item = u32> {
+    let own = std::process::id();
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(move |id: &u32| {
+        let process = Path::new("/proc").join(id.to_string());
+        *id != own && fs::read(process.join("cmdline")).is_ok_and(|line| is(&process, &line))
+    })
 }
 
 /// Waits until the loop device `device` has released `file`. A detached device does that when its
@@ -94,31 +109,58 @@ mod tests {
         child.wait().unwrap();
     }
 
+    /// A program called `name` that does what it is told, with `argument`.
+    fn start(place: &Path, (name, does): (&str, &str), argument: &Path) -> std::process::Child {
+        use std::os::unix::process::CommandExt as _;
+        let program = place.join(name);
+        let _ = std::os::unix::fs::symlink("/bin/sh", &program);
+        let words = ["-c".as_ref(), does.as_ref(), "sh".as_ref(), argument.as_os_str()];
+        let mut command = std::process::Command::new(program);
+        let input = std::process::Stdio::piped();
+        let child = command.arg0("sh").args(words).stdin(input).spawn().unwrap();
+        while !somebody_works_with(&argument.display().to_string()) {
+            sleep(POLL);
+        }
+        child
+    }
+
     #[test]
     fn a_program_that_is_about_to_mount_is_awaited_until_it_has_or_ended() {
         let place = tempfile::tempdir().unwrap();
-        let run = |does: &str| {
-            let path = place.path().as_os_str();
-            let words = ["-c".as_ref(), does.as_ref(), "sh".as_ref(), path];
-            let child = std::process::Command::new("sh").args(words).spawn().unwrap();
-            while !somebody_works_with(&place.path().display().to_string()) {
-                sleep(POLL);
-            }
-            child
-        };
-        let mut gives_up = run("sleep 0.2; exit 1");
-        await_mount(place.path());
-        assert!(gives_up.wait().unwrap().code() == Some(1) && mount_at(place.path()).is_none());
+        let [programs, at] = ["programs", "at"].map(|name| place.path().join(name));
+        [&programs, &at].into_iter().for_each(|directory| fs::create_dir(directory).unwrap());
+        let run = |does| start(&programs, ("mount", does), &at);
+        let mut gives_up = run("sleep 0.2; : >\"$1/gave up\"; exit 1");
+        await_mount(&at);
+        assert!(at.join("gave up").exists() && mount_at(&at).is_none());
+        gives_up.wait().unwrap();
         if !rustix::process::geteuid().is_root() {
             eprintln!("SKIPPED: mounting requires root");
             return;
         }
         let mut mounts = run("sleep 0.2; mount -t tmpfs none \"$1\"; read -r _");
-        await_mount(place.path());
-        let there = mount_at(place.path()).is_some();
+        await_mount(&at);
+        let there = mount_at(&at).is_some();
         mounts.kill().unwrap();
         mounts.wait().unwrap();
-        let _ = crate::provision::filesystem::unmount(place.path());
+        let _ = crate::provision::filesystem::unmount(&at);
         assert!(there);
+    }
+
+    #[test]
+    fn only_a_mount_at_that_very_path_is_awaited() {
+        let place = tempfile::tempdir().unwrap();
+        let at = place.path().join("at");
+        for (name, argument, is) in [
+            ("mount", at.clone(), true),
+            ("mount.ntfs", at.clone(), true),
+            ("mount", place.path().join("at-another"), false),
+            ("less", at.clone(), false),
+        ] {
+            let mut child = start(place.path(), (name, "read -r _"), &argument);
+            assert_eq!(is_being_mounted(&at), is, "{name} {}", argument.display());
+            drop(child.stdin.take());
+            child.wait().unwrap();
+        }
     }
 }

@@ -198,16 +198,17 @@ mod tests {
         let p = Place::new();
         drop(p.journal());
         let new = p.state().join("ledgers/test.new");
-        let taken = File::create_new(&new).unwrap();
-        let taker = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(30));
-            fs::remove_file(new).unwrap();
-            drop(taken);
-        });
-        let journal = p.journal();
-        taker.join().unwrap();
-        drop(journal);
-        assert_eq!(p.journals(), 0);
+        let mut taken = Some(File::create_new(&new).unwrap());
+        // The cleanup removes the file once the run has met it.
+        let pause = || {
+            drop(taken.take());
+            fs::remove_file(&new).unwrap();
+        };
+        let journals = Journals::open(&p.state()).unwrap();
+        let made = journals.create_with("test", OsStr::new("test.jsonl"), pause).unwrap();
+        assert!(taken.is_none(), "it met the file");
+        assert_eq!(journals.names(), ["test.jsonl"]);
+        drop(made);
     }
 
     #[test]

@@ -17,8 +17,8 @@ pub(crate) mod mapped {
         len
     }
 
-    pub(crate) fn filled(len: u64, _files: u64) -> u64 {
-        len
+    pub(crate) fn filled(mapped: &Mapped, _: u64, _: u64, _: u64) -> u64 {
+        match *mapped {}
     }
 
     pub(crate) fn prepare(
