@@ -45,9 +45,9 @@ pub(crate) fn said(view: &View<'_, '_>) -> Option<String> {
         .collect();
     (!parts.is_empty()).then(|| {
         let cpus = cpus_in_words(processors(record));
-        let are = if cpus == "1" { "CPU is" } else { "CPUs are" };
+        let of = if cpus == "1" { "CPU" } else { "CPUs" };
         format!(
-            "By the CPU time of each request, {cpus} {are} full at {} with {}.",
+            "By the CPU time of each request, {cpus} {of} would be full at about {} with {}.",
             parts.join(" and "),
             view.names.arm(arm)
         )

@@ -10,7 +10,7 @@ use cryptbench_record::{Arm, Workload};
 use crate::answer::View;
 use crate::figure::{Mark, value};
 use crate::kinds::{action, size_word};
-use crate::names::{capitalised, cipher};
+use crate::names::{capitalised, cipher, lowered};
 use crate::quantity::{percent_digits, thousands};
 use crate::wording::list;
 
@@ -68,10 +68,8 @@ struct Outcome {
     what: String,
     /// `large ones`.
     short: String,
-    /// What its figures are called where only some are spoken of: `large ones`, `figures for large ones`.
-    parts: String,
-    /// As `parts`, where nothing was said before: `large reads and writes`.
-    parts_of_what: String,
+    /// Whether its workloads have several figures, or are no requests, so that `figures for` them are spoken of.
+    has_figures: bool,
     /// What is said of each of its figures.
     told: Vec<Told>,
     /// The percentages of plain speed, where there are some.
@@ -99,22 +97,21 @@ impl Outcome {
             .find(|w| {
                 ids.len() == 1 && ids.contains(w.id.as_str()) && within().count() == arms.len()
             })
-            .map(|w| lower(view.names.workload(w)));
+            .map(|w| lowered(view.names.workload(w)));
         let [what, short] = words(&members, class);
-        let figures_for = |of: &str| match class {
-            Class::Files => format!("figures for {of}"),
-            _ if arms.len() == 1 => of.to_owned(),
-            _ => format!("figures for {of}"),
-        };
         Some(Self {
-            parts: figures_for(&short),
-            parts_of_what: figures_for(&what),
+            has_figures: class == Class::Files || arms.len() > 1,
             told: figures.iter().map(|(_, v)| told(v.mark)).collect(),
             percent: percentages.then(|| format!("{} %", between(ratios.iter().copied()))),
             only,
             what,
             short,
         })
+    }
+
+    /// What its figures are called where only some are spoken of: `large ones`, `figures for large ones`.
+    fn parts(&self, of: &str) -> String {
+        if self.has_figures { format!("figures for {of}") } else { of.to_owned() }
     }
 
     fn count(&self, told: Told) -> usize {
@@ -130,7 +127,6 @@ impl Outcome {
     fn subject(&self, leads: bool) -> (String, &'static str) {
         let (n, all) = (self.count(Told::Percent), self.told.len());
         let whole = if leads { &self.what } else { &self.short };
-        let parts = if leads { &self.parts_of_what } else { &self.parts };
         match &self.only {
             _ if 2 * n > all => (whole.clone(), "run at"),
             Some(name) => {
@@ -138,6 +134,7 @@ impl Outcome {
                 (format!("{name}{comma}"), "run at")
             }
             None => {
+                let parts = self.parts(whole);
                 (format!("{} of {} {parts}", thousands(n), thousands(all)), Told::Percent.words(n))
             }
         }
@@ -147,7 +144,7 @@ impl Outcome {
     fn part(&self, told: Told) -> String {
         let n = self.count(told);
         let [of, all] = [n, self.told.len()].map(thousands);
-        format!("{of} of {all} {} {}", self.parts, told.words(n))
+        format!("{of} of {all} {} {}", self.parts(&self.short), told.words(n))
     }
 }
 
@@ -168,11 +165,6 @@ fn words(members: &[&Workload], class: Class) -> [String; 2] {
     }
     let size = size_word(class);
     [format!("{size} {}", list(&actions, actions.len())), format!("{size} ones")]
-}
-
-fn lower(name: &str) -> String {
-    let mut chars = name.chars();
-    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
 }
 
 /// `51 to 87`, or one figure where both ends are the same.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cryptbench_catalog::{BUILTIN, Encrypts, encrypts};
 use cryptbench_estimate::budget::{Need, rounded};
-use cryptbench_record::{Arm, ArmRole, BUILTIN_ONLY, Plan, Record};
+use cryptbench_record::{Arm, ArmRole, BUILTIN_ONLY, Plan, Record, budget_option, longer_budget};
 use cryptbench_text::{quoted, quoted_path};
 
 /// Longest budget that is suggested, seconds, unless the run itself took a good part of it.
@@ -12,22 +12,6 @@ const LONGEST_S: f64 = 3600.0;
 
 /// So many times as long as it took is not too long.
 const NOT_TOO_LONG: f64 = 3.0;
-
-/// Budgets that people type, seconds.
-const BUDGETS: [(f64, &str); 12] = [
-    (120.0, "2m"),
-    (180.0, "3m"),
-    (300.0, "5m"),
-    (600.0, "10m"),
-    (900.0, "15m"),
-    (1200.0, "20m"),
-    (1800.0, "30m"),
-    (2700.0, "45m"),
-    (LONGEST_S, "1h"),
-    (2.0 * LONGEST_S, "2h"),
-    (4.0 * LONGEST_S, "4h"),
-    (12.0 * LONGEST_S, "12h"),
-];
 
 /// Share of a budget that is left for trials on a slow disk.
 const MEASURING: f64 = 0.6;
@@ -49,18 +33,16 @@ pub(crate) fn options(record: &Record, needs: &[Need]) -> Option<String> {
     if plan.fixed_trials().is_some() {
         return Some(format!("--trials {}", rounded(most.need)));
     }
-    // Never less than what was not enough.
-    let wanted = wanted.max(plan.budget_s * 1.01);
-    let (_, words) = BUDGETS.iter().find(|(seconds, _)| *seconds >= wanted)?;
+    let budget = budget_option(longer_budget(wanted, plan.budget_s));
     let pairs = match most.need > plan.max_pairs {
         true => format!(" --max-pairs {}", rounded(most.need)),
         false => String::new(),
     };
-    Some(format!("--budget {words}{pairs}"))
+    Some(format!("{budget}{pairs}"))
 }
 
 /// The option with the budget that has time for every workload that this one had none for; or, where it had time for none,
-/// for the first of them. Nothing where nothing is missing, or a day is not enough.
+/// for the first of them. Nothing where nothing is missing.
 #[must_use]
 pub fn budget_for_all(record: &Record) -> Option<String> {
     let needs = record.stops.iter().filter_map(|stop| stop.needs_s);
@@ -70,13 +52,7 @@ pub fn budget_for_all(record: &Record) -> Option<String> {
     };
     // Setting up takes its share of a longer budget as well.
     let wanted = (record.elapsed_s + needed).max(needed / MEASURING);
-    budget_of(wanted.max(record.plan.budget_s * 1.01))
-}
-
-/// The option with a budget of at least so many seconds.
-pub(crate) fn budget_of(seconds: f64) -> Option<String> {
-    let (_, words) = BUDGETS.iter().find(|(budget, _)| *budget >= seconds)?;
-    Some(format!("--budget {words}"))
+    Some(budget_option(longer_budget(wanted, record.plan.budget_s)))
 }
 
 /// A command that somebody can type.

@@ -6,7 +6,7 @@ use cryptbench_estimate::cpu::Measure;
 use cryptbench_estimate::device::moves_bytes;
 use cryptbench_estimate::form::Form;
 use cryptbench_estimate::ranking::{Mean, judged, mean_kept};
-use cryptbench_estimate::verdict::HOPELESS_PERCENT;
+use cryptbench_estimate::verdict::is_open;
 use cryptbench_record::{Arm, Verdict, Workload};
 
 use crate::answer::View;
@@ -118,20 +118,13 @@ pub enum Mark {
 impl Mark {
     fn of(verdict: Option<&Verdict>) -> Self {
         match verdict {
+            Some(verdict) if is_open(verdict) => Self::Undecided,
             Some(Verdict::Costs { .. }) => Self::Slower,
             Some(Verdict::Gains { .. }) => Self::Faster,
             Some(Verdict::Equivalent { .. }) => Self::Same,
-            Some(Verdict::WithinNoise { noise_percent }) if *noise_percent <= HOPELESS_PERCENT => {
-                Self::NoLoss
-            }
-            Some(
-                Verdict::Inconclusive { .. }
-                | Verdict::WithinNoise { .. }
-                | Verdict::LikelyCosts { .. }
-                | Verdict::LikelyGains { .. },
-            ) => Self::Undecided,
             Some(Verdict::Cached) => Self::Cached,
             Some(Verdict::TooFewPairs) | None => Self::Unmeasured,
+            Some(_) => Self::NoLoss,
         }
     }
 
@@ -206,8 +199,8 @@ pub enum Unranked {
     Cached,
     /// It failed a check of its data.
     Failed,
-    /// It has too few repeats.
-    TooFew,
+    /// Fewer than half of its workloads are decided, or in common with the others.
+    Undecided,
 }
 
 impl Unranked {
@@ -216,7 +209,7 @@ impl Unranked {
         match self {
             Self::Cached => "cache",
             Self::Failed => "failed",
-            Self::TooFew => "too few",
+            Self::Undecided => "undecided",
         }
     }
 }
@@ -471,7 +464,7 @@ fn ladder<'a>(view: &View<'a, '_>) -> Ladder<'a> {
         let others = [
             (&ranking.cached, Unranked::Cached),
             (&ranking.failed, Unranked::Failed),
-            (&ranking.left_out, Unranked::TooFew),
+            (&ranking.left_out, Unranked::Undecided),
         ];
         for (arms, why) in others {
             rungs.extend(arms.iter().map(|arm| rung(arm, None, Some(why))));

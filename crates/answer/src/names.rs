@@ -201,6 +201,12 @@ pub fn capitalised(text: &str) -> String {
     }
 }
 
+/// With a small first letter, to stand within a sentence.
+pub(crate) fn lowered(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

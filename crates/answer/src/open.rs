@@ -4,15 +4,17 @@ use cryptbench_estimate::budget::{Need, repeats, rounded, to_part};
 use cryptbench_estimate::disturbance::{Crowd, Disturbance};
 use cryptbench_estimate::doubt::{Doubt, hides_caches};
 use cryptbench_estimate::ranking::{Ranked, between, level};
-use cryptbench_record::{Arm, ArmRole, LeftOut, StopReason, Verdict, Workload, WorkloadStop};
+use cryptbench_record::{
+    Arm, ArmRole, LeftOut, StopReason, Verdict, Workload, WorkloadStop, budget_option,
+};
 use cryptbench_stats::paired::FEWEST_PAIRS;
 
 use crate::answer::{Open, View};
 use crate::avoid::is_avoided;
 use crate::capacity;
-use crate::command::{Command, budget_for_all, budget_of, command, options};
+use crate::command::{Command, budget_for_all, command, options};
 use crate::kinds::kinds;
-use crate::names::{capitalised, of_system};
+use crate::names::{capitalised, lowered, of_system};
 use crate::quantity::{duration, fraction, thousands};
 use crate::wording::list;
 
@@ -97,7 +99,7 @@ fn no_system(view: &View<'_, '_>) -> Option<Open> {
         });
     };
     let no_time = "No system was measured: there was no time to set one up";
-    let option = budget_of(enough_s)?;
+    let option = budget_option(enough_s);
     Some(match command(record, &[], &option) {
         Some(command) => {
             Open { text: format!("{no_time}. To measure one:"), command: Some(command) }
@@ -139,7 +141,7 @@ fn without_time(view: &View<'_, '_>) -> Option<Open> {
         record.stops.iter().any(|stop| stop.workload == w.id && stop.needs_s.is_some())
     };
     let names = view.lookup.workloads().iter().filter(is_out).map(|w| view.names.workload(w));
-    let out: Vec<String> = names.map(lower).collect();
+    let out: Vec<String> = names.map(lowered).collect();
     let out: Vec<&str> = out.iter().map(String::as_str).collect();
     let text = match any_pair(view) {
         false => "No workload was measured: there was no time for its fewest repeats".to_owned(),
@@ -303,7 +305,7 @@ fn who(view: &View<'_, '_>, open: &[(&Workload, Need)]) -> String {
     let name = |i: usize| view.names.workload(open[i].0);
     match open.len() {
         1 => name(0).to_owned(),
-        n => format!("{n} workloads (worst: {})", lower(name(0))),
+        n => format!("{n} workloads (worst: {})", lowered(name(0))),
     }
 }
 
@@ -344,11 +346,6 @@ fn tie<'a>(view: &View<'a, '_>) -> Option<(String, Need, Vec<&'a Arm>)> {
 fn pairs(view: &View<'_, '_>, row: &Ranked<'_>) -> u32 {
     let cells = view.lookup.workloads().iter().filter_map(|w| view.lookup.cell(w, row.arm)?.kept);
     cells.map(|kept| kept.pairs).min().unwrap_or(0)
-}
-
-fn lower(name: &str) -> String {
-    let mut chars = name.chars();
-    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
 }
 
 /// What else the machine did.

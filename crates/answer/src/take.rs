@@ -3,7 +3,7 @@
 use cryptbench_catalog::{BUILTIN_MOUNTED, BUILTIN_RAW, Family};
 use cryptbench_estimate::comparison::compare;
 use cryptbench_estimate::ranking::{Mean, Ranked, between, judged, level};
-use cryptbench_estimate::verdict::HOPELESS_PERCENT;
+use cryptbench_estimate::verdict::is_alike;
 use cryptbench_record::{Arm, Verdict, Workload};
 
 use crate::advice::{container, settings};
@@ -12,7 +12,7 @@ use crate::avoid::is_avoided;
 use crate::figure::{Mark, value};
 use crate::headline::{factor, of_workloads};
 use crate::kinds::kinds;
-use crate::names::family;
+use crate::names::{family, lowered};
 use crate::quantity::percent_digits;
 use crate::wording::list;
 
@@ -143,7 +143,7 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
             let [ratio, low, high] = apart([mean.ratio, mean.low, mean.high].map(|r| 100.0 * r));
             format!(
                 "{name}, if its worst {decided}case is acceptable: {}, at {} % of plain speed ({}-{}) and {} times as long.",
-                lower(view.names.workload(workload)),
+                lowered(view.names.workload(workload)),
                 ratio,
                 low,
                 high,
@@ -151,11 +151,6 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
             )
         }
     })
-}
-
-fn lower(name: &str) -> String {
-    let mut chars = name.chars();
-    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
 }
 
 /// Of two sizes of sectors under one cipher: which is the faster one, where, and that it loses nowhere.
@@ -191,14 +186,9 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
         .collect();
     let best = gains.iter().max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
     let Some((kind, mean)) = best else {
-        let alike = |verdict: &Verdict| match verdict {
-            Verdict::Equivalent { .. } => true,
-            Verdict::WithinNoise { noise_percent } => *noise_percent <= HOPELESS_PERCENT,
-            _ => false,
-        };
         let all = !compared.is_empty()
             && compared.len() == uncached(&view.lookup.workloads().iter().collect::<Vec<_>>())
-            && compared.iter().all(|c| alike(&c.verdict));
+            && compared.iter().all(|c| is_alike(&c.verdict));
         return all.then(|| {
             "Either sector size: no difference was found between 512 and 4096 bytes.".to_owned()
         });

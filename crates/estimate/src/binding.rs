@@ -5,7 +5,8 @@ use cryptbench_record::{
     Why, Workload,
 };
 use cryptbench_stats::bottleneck::{
-    Asked, Bottleneck, Curve, Disk, Factors, Flow, LEAST_LOSS, MORE, Point, ReadsFirst, bottleneck,
+    Asked, Bottleneck, Cause, Curve, Disk, Factors, Flow, LEAST_LOSS, MORE, Point, ReadsFirst,
+    bottleneck,
 };
 use cryptbench_stats::median;
 
@@ -113,7 +114,10 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     let of_disk = disk.map(|disk| Disk { plain: disk.plain, arm: disk.arm, curve });
     let verdict = lookup.cell(workload, arm).and_then(|cell| cell.verdict.as_ref());
     let is_certain = matches!(verdict, None | Some(Verdict::Costs { .. } | Verdict::Cached));
-    let bottleneck = bottleneck(&asked, of_disk).filter(|_| is_certain);
+    // What a cache answered is no speed of a disk or a processor, which another cause would speak of.
+    let is_cached = matches!(verdict, Some(Verdict::Cached));
+    let may_be = |found: &Bottleneck| !is_cached || matches!(found.cause, Cause::Cache { .. });
+    let bottleneck = bottleneck(&asked, of_disk).filter(|found| is_certain && may_be(found));
     Some(Binding { asked, disk, is_certain, bottleneck })
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use cryptbench_record::{Arm, Record, Target, Trial, Uncounted, log_ratios};
+use cryptbench_record::{Arm, ArmRole, Record, Target, Trial, Uncounted, log_ratios};
 use cryptbench_stats::{FAMILY_LEVEL, estimate};
 
 use crate::disturbance::is_disturbed;
@@ -33,22 +33,38 @@ pub(crate) struct Compared<'a> {
 impl Compared<'_> {
     /// Whether a difference of this mean may be claimed.
     ///
-    /// A gain has to be shown by undisturbed pairs, as encryption makes nothing faster. A loss stands unless they exclude it:
-    /// where processors are busy, encryption does cost more.
+    /// Beside plain storage a gain has to be shown by undisturbed pairs, as encryption makes nothing faster. Any other
+    /// difference stands unless they exclude it: where processors are busy, encryption does cost more. Of two systems either
+    /// may be the faster one, so which of them is called the baseline decides nothing.
     pub(crate) fn may_be_claimed(&self, mean: f64) -> bool {
-        if mean > 0.0 {
-            return self.doubt().is_none();
+        let is_gain = mean > 0.0;
+        if self.is_beside_plain() {
+            if is_gain {
+                return self.doubt().is_none();
+            }
+        } else if self.hides_caches(if is_gain { self.arm } else { self.baseline[0] }) {
+            return false;
         }
         let quiet = self.undisturbed().and_then(|d| estimate(&d, self.record.plan.confidence));
-        quiet.is_none_or(|quiet| quiet.low <= mean)
+        quiet.is_none_or(|quiet| if is_gain { mean <= quiet.high } else { quiet.low <= mean })
+    }
+
+    /// Whether what the arm is compared with is plain storage.
+    fn is_beside_plain(&self) -> bool {
+        let is_plain = |arm: &Arm| matches!(arm.role, ArmRole::Plain | ArmRole::PlainAgain);
+        let mut arms = self.record.plan.arms.iter();
+        arms.any(|arm| is_plain(arm) && self.baseline.contains(&arm.id.as_str()))
+    }
+
+    fn hides_caches(&self, arm: &str) -> bool {
+        let is = |a: &Arm| a.id == arm && hides_caches(&self.record.target, a);
+        self.record.plan.arms.iter().any(is)
     }
 
     /// Why a gain is not put down to the arm; `None` if nothing speaks against it.
     pub(crate) fn doubt(&self) -> Option<Doubt> {
-        let arms = &self.record.plan.arms;
-        let is_uncounted = |arm: &Arm| arm.id == self.arm && hides_caches(&self.record.target, arm);
         match () {
-            () if arms.iter().any(is_uncounted) => Some(Doubt::Uncounted),
+            () if self.hides_caches(self.arm) => Some(Doubt::Uncounted),
             () if self.record.disk_disturbed(self.workload, self.arm).is_some() => {
                 Some(Doubt::Disturbed)
             }

@@ -16,7 +16,7 @@ pub struct Ranking<'a> {
     pub over: Vec<&'a Workload>,
     /// The fastest first.
     pub rows: Vec<Ranked<'a>>,
-    /// Arms of which too few workloads are decided, or in common with the others.
+    /// Arms of which fewer than half of the workloads are decided, or in common with the others.
     pub left_out: Vec<&'a Arm>,
     /// Arms that a cache answered where the disk answered plain.
     pub cached: Vec<&'a Arm>,
@@ -79,11 +79,8 @@ pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
         lookup.workloads().iter().any(|w| !plain_cached(w) && cached(w))
     };
     let (cached, uncached): (Vec<&Arm>, Vec<&Arm>) = sound.into_iter().partition(answered);
-    let coverage = |arm: &Arm| lookup.workloads().iter().filter(|w| judged(lookup, w, arm)).count();
-    let most = uncached.iter().map(|arm| coverage(arm)).max().unwrap_or(0);
-    let (mut arms, mut left_out): (Vec<&Arm>, Vec<&Arm>) = uncached
-        .into_iter()
-        .partition(|arm| 2 * coverage(arm) > most && is_mostly_decided(lookup, arm));
+    let (mut arms, mut left_out): (Vec<&Arm>, Vec<&Arm>) =
+        uncached.into_iter().partition(|arm| is_mostly_decided(lookup, arm));
     let over: Vec<&Workload> = lookup
         .workloads()
         .iter()

@@ -80,6 +80,18 @@ pub fn is_decided(verdict: &Verdict) -> bool {
     }
 }
 
+/// Whether a verdict says that a loss would have shown and did not, or a gain.
+#[must_use]
+pub fn is_alike(verdict: &Verdict) -> bool {
+    is_decided(verdict) && !matches!(verdict, Verdict::Costs { .. } | Verdict::Gains { .. })
+}
+
+/// Whether a verdict leaves open on which side of plain the truth lies.
+#[must_use]
+pub fn is_open(verdict: &Verdict) -> bool {
+    !is_decided(verdict) && !matches!(verdict, Verdict::Cached | Verdict::TooFewPairs)
+}
+
 /// The loss of speed that a distance in the log domain stands for, a fraction below 1.
 ///
 /// Noise is expressed as a loss, like costs: a disk whose trials differ by a factor of two has a noise
@@ -203,6 +215,29 @@ mod tests {
         assert!(matches!(verdict(-0.05, 0.2, 0.0), Verdict::Inconclusive { .. }));
         // As noisy as plain itself: that is the disk, and more pairs of it say so.
         assert!(matches!(verdict(-0.001, 0.2, 0.1), Verdict::WithinNoise { .. }));
+    }
+
+    #[test]
+    fn each_verdict_is_decided_or_open_or_none_at_all() {
+        use Verdict::{Cached, Costs, Equivalent, Gains, Inconclusive, LikelyCosts, LikelyGains};
+        use Verdict::{TooFewPairs, WithinNoise};
+        let noise = |noise_percent| WithinNoise { noise_percent };
+        let percent = 5.0;
+        for (verdict, decided, alike, open) in [
+            (Costs { percent }, true, false, false),
+            (Gains { percent }, true, false, false),
+            (Equivalent { within_percent: 3.0 }, true, true, false),
+            (noise(HOPELESS_PERCENT), true, true, false),
+            (noise(HOPELESS_PERCENT + 1.0), false, false, true),
+            (LikelyCosts { percent }, false, false, true),
+            (LikelyGains { percent }, false, false, true),
+            (Inconclusive { more_pairs: 9 }, false, false, true),
+            (Cached, false, false, false),
+            (TooFewPairs, false, false, false),
+        ] {
+            let found = (is_decided(&verdict), is_alike(&verdict), is_open(&verdict));
+            assert_eq!(found, (decided, alike, open), "{verdict:?}");
+        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What each encrypted arm costs against plain storage.
 
-use cryptbench_estimate::verdict::{HOPELESS_PERCENT, TELLING_MARGIN_PERCENT};
+use cryptbench_estimate::verdict::{HOPELESS_PERCENT, TELLING_MARGIN_PERCENT, is_alike, is_open};
 use cryptbench_record::{Arm, Cell, Verdict};
 
-use super::{MOST_ARMS_SPOKEN, Sentence, View, alike, of_workloads, open};
+use super::{MOST_ARMS_SPOKEN, Sentence, View, of_workloads};
 use crate::quantity::{cpu, fraction, kept_percent, percent, thousands};
 use crate::wording::{list, verdict_words};
 
@@ -40,20 +40,40 @@ fn cost(view: &View<'_>, arm: &Arm) -> String {
     let cells = view.cells(arm);
     let mut costly: Vec<&Cell> = with_verdict(&cells, |v| matches!(v, Verdict::Costs { .. }));
     costly.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
-    let alike = with_verdict(&cells, alike);
+    let alike = with_verdict(&cells, is_alike);
     let judged = with_verdict(&cells, |v| !matches!(v, Verdict::Cached | Verdict::TooFewPairs));
     match (&costly[..], &judged[..]) {
         (_, []) => no_verdict(view, arm, &cells),
         (_, [only]) if view.workloads().len() == 1 => single(view, arm, only),
         ([worst, ..], _) => {
-            let open = with_verdict(&cells, open).len();
+            let open = with_verdict(&cells, is_open).len();
             slowed(view, arm, costly.len(), worst, (alike.len(), open))
         }
-        ([], _) if !alike.is_empty() => indistinct(view, arm, &alike),
-        ([], _) => format!(
+        ([], _) => {
+            let noisy = |v: &Verdict| is_open(v) && matches!(v, Verdict::WithinNoise { .. });
+            let noisy = with_verdict(&judged, noisy).len();
+            match alike.len() > noisy {
+                true => indistinct(view, arm, &alike),
+                false => unsettled(view, arm, noisy),
+            }
+        }
+    }
+}
+
+/// Little is decided: says whether noise is why, in so many workloads.
+fn unsettled(view: &View<'_>, arm: &Arm, noisy: usize) -> String {
+    match noisy {
+        0 => format!(
             "Whether {} is slower is not settled in any of the {} workloads.",
             arm.label,
             thousands(view.workloads().len() as f64)
+        ),
+        noisy => format!(
+            "This run is too short, or the machine too busy, to tell encryption with {} from plain storage in \
+             {}: a loss of {} would not show there.",
+            arm.label,
+            of_workloads(noisy, view),
+            percent(HOPELESS_PERCENT),
         ),
     }
 }
@@ -131,15 +151,6 @@ fn slowed(
 
 fn indistinct(view: &View<'_>, arm: &Arm, alike: &[&Cell]) -> String {
     let margin = alike.iter().map(|c| alike_margin(c)).fold(0.0, f64::max);
-    if margin > HOPELESS_PERCENT {
-        return format!(
-            "This run is too short, or the machine too busy, to tell encryption with {} from plain storage in \
-             {}: a loss of {} would not show there.",
-            arm.label,
-            of_workloads(alike.len(), view),
-            percent(HOPELESS_PERCENT),
-        );
-    }
     let meaning = if margin <= TELLING_MARGIN_PERCENT {
         format!(
             "the disk, not the cipher, is the limit (differences are below {})",

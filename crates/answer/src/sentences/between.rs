@@ -4,6 +4,7 @@ use cryptbench_estimate::chain::is_null_layer_of;
 use cryptbench_estimate::comparison::{Comparison, compare};
 use cryptbench_estimate::ranking::is_mostly_decided;
 use cryptbench_estimate::soundness::{has_known_weakness, is_unsound};
+use cryptbench_estimate::verdict::is_alike;
 use cryptbench_record::{Arm, ArmRole, Cell, Verdict};
 
 use super::arms::names;
@@ -169,7 +170,7 @@ fn layer_alone(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
         .filter(|c| matches!(c.verdict, Some(Verdict::Costs { .. })))
         .map(|c| c.workload.as_str())
         .collect();
-    let alike = cells.iter().filter(|c| c.verdict.as_ref().is_some_and(super::alike)).count();
+    let alike = cells.iter().filter(|c| c.verdict.as_ref().is_some_and(is_alike)).count();
     let text = match (&costly[..], alike) {
         ([], 0) => return None,
         ([], n) => format!(

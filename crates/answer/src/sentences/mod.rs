@@ -10,7 +10,7 @@ mod unlock;
 
 use cryptbench_estimate::cells::{arm_cells, cell};
 use cryptbench_estimate::lookup::Lookup;
-use cryptbench_record::{Arm, ArmRole, Cell, Operation, Record, Verdict, Workload};
+use cryptbench_record::{Arm, ArmRole, Cell, Operation, Record, Workload};
 
 use crate::quantity::thousands;
 
@@ -100,17 +100,6 @@ impl<'a> View<'a> {
             self.cells(arm).iter().filter_map(|c| Some(c.kept?.ratio.ln())).collect();
         cryptbench_stats::mean(&logs).map(f64::exp)
     }
-}
-
-/// Whether the verdict says that two arms are alike, as far as this disk can show.
-fn alike(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Equivalent { .. } | Verdict::WithinNoise { .. })
-}
-
-/// Whether the verdict leaves open on which side of equality the truth lies, or whether that is more than chance.
-fn open(verdict: &Verdict) -> bool {
-    use Verdict::{Inconclusive, LikelyCosts, LikelyGains};
-    matches!(verdict, Inconclusive { .. } | LikelyCosts { .. } | LikelyGains { .. })
 }
 
 /// `all 8 workloads`, `3 of 8 workloads`; a run of one workload names it.

@@ -2,8 +2,9 @@
 
 use cryptbench_answer::Labelled;
 use cryptbench_answer::advice::observations;
+use cryptbench_answer::command::budget_for_all;
 use cryptbench_estimate::lookup::Lookup;
-use cryptbench_record::Record;
+use cryptbench_record::{LeftOut, Record};
 
 use crate::fixture::{
     Fixture, FixtureArm, encrypted, null_layer, plain, plain_again, system, ten_systems, volume,
@@ -217,7 +218,37 @@ fn a_server_is_told_at_how_much_its_processors_are_full() {
     let arms = vec![plain(), plain_again(), luks(512, &[0.7]), luks(4096, &[0.95])];
     let mut record = Fixture { arms, ..Fixture::default() }.record();
     let said = |record: &Record| Labelled::of(record).report().results().headline.join("\n");
-    assert!(!said(&record).contains("CPUs are full"), "nobody asked");
+    assert!(!said(&record).contains("would be full"), "nobody asked");
     (record.plan.presentation, record.machine.cpus) = (Some("server".to_owned()), 8);
     insta::assert_snapshot!(said(&record));
+}
+
+#[test]
+fn a_system_that_takes_more_than_a_day_to_set_up_is_missed_with_its_budget() {
+    let floor = encrypted("AES-256-XTS 512 B", 512, &[0.9], 0.3);
+    let mut record =
+        Fixture { arms: vec![plain(), plain_again(), floor], ..Fixture::default() }.record();
+    record.plan.set = Some("default/floor".to_owned());
+    record.plan.left_out = vec![LeftOut {
+        system: "gocryptfs".to_owned(),
+        reason: "there was no time to set it up; --budget 28h would do".to_owned(),
+        remedy: String::new(),
+        enough_s: Some(100_800.0),
+    }];
+    let labelled = Labelled::of(&record);
+    let open = labelled.report().answer.open;
+    insta::assert_snapshot!(open[0].line(None), @"No system was measured: there was no time to set one up. To measure one: cryptbench run /home/me --budget 28h");
+}
+
+/// What one budget is in one sentence it is in every other.
+#[test]
+fn advised_budgets_are_those_of_the_runner() {
+    let floor = encrypted("AES-256-XTS 512 B", 512, &[0.9], 0.3);
+    let mut record =
+        Fixture { arms: vec![plain(), plain_again(), floor], ..Fixture::default() }.record();
+    (record.plan.budget_s, record.elapsed_s) = (30.0, 20.0);
+    record.stops.iter_mut().for_each(|stop| (stop.pairs, stop.needs_s) = (0, Some(20.0)));
+    assert_eq!(budget_for_all(&record).as_deref(), Some("--budget 1m"));
+    record.stops.iter_mut().for_each(|stop| stop.needs_s = Some(80_000.0));
+    assert_eq!(budget_for_all(&record).as_deref(), Some("--budget 38h"));
 }

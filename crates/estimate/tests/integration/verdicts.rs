@@ -1,11 +1,13 @@
 //! Known differences are found, known equalities are not called costs, and caches get no verdict.
 
+use cryptbench_estimate::binding::bindings;
 use cryptbench_estimate::cells::{arm_cells, cell, cells};
 use cryptbench_estimate::comparison::compare;
 use cryptbench_estimate::lookup::Lookup;
-use cryptbench_record::{Cell, StopReason, Verdict};
+use cryptbench_record::{BusyThread, Cell, StopReason, Threads, Verdict};
+use cryptbench_stats::bottleneck::Cause;
 
-use crate::fixture::{Fixture, encrypted, plain, plain_again};
+use crate::fixture::{Fixture, FixtureArm, encrypted, plain, plain_again, volume};
 
 const PLAIN: &str = "plain";
 const ARM: &str = "builtin/aes-256-xts-512-b";
@@ -195,4 +197,25 @@ fn broken_numbers_lead_to_no_estimate_rather_than_a_wrong_one() {
         assert!(c.bandwidth.is_finite() && c.iops.is_finite() && c.latency.p50_us.is_finite());
         assert!(c.kept.is_none_or(|k| k.low.is_finite() && k.high.is_finite()));
     }
+}
+
+/// Bytes that a cache answered went through no processor at the speed that the figure has.
+#[test]
+fn what_a_cache_answered_has_no_cause_but_the_cache() {
+    let causes = |cached: bool| {
+        let arm = FixtureArm { cached, ..volume("dm-crypt", "LUKS2", 512, &[0.5]) };
+        let fixture = Fixture { arms: vec![plain(), plain_again(), arm], ..Fixture::default() };
+        let mut record = fixture.record();
+        for trial in &mut record.trials {
+            let ios = trial.measured.ios;
+            let helper =
+                Some(BusyThread { cpu_s: trial.measured.elapsed_s, ..BusyThread::default() });
+            trial.measured.threads = Some(Threads { asked: ios, helper, ..Threads::default() });
+        }
+        let lookup = Lookup::of(&record);
+        let found: Vec<_> = bindings(&lookup).into_iter().map(|(_, _, b)| b.bottleneck).collect();
+        found.into_iter().flatten().map(|found| found.cause).collect::<Vec<_>>()
+    };
+    assert!(causes(false).iter().any(|cause| matches!(cause, Cause::CoreFull { .. })));
+    assert_eq!(causes(true), []);
 }

@@ -302,7 +302,7 @@ fn rung_row(rung: &Rung<'_>, is_floor: bool) -> Markup {
     let why = rung.unranked.map(|why| match why {
         Unranked::Cached => "not ranked: a cache answered",
         Unranked::Failed => "not ranked: it failed a check of its data",
-        Unranked::TooFew => "not ranked: too few repeats",
+        Unranked::Undecided => "not ranked: mostly undecided",
     });
     let hollow = rung.arm.system == BUILTIN.name;
     let place = rung.place.map_or_else(String::new, |place| place.to_string());

@@ -30,7 +30,7 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
             (scrolling("Ranking of the choices", &numbers(&headings, &rows)))
             @if !left_out.is_empty() {
                 p.about {
-                    "Not ranked, for too few of the workloads are decided: "
+                    "Not ranked, for want of decided workloads: "
                     (list(&left_out, MOST_NAMED)) "."
                 }
             }

@@ -47,7 +47,7 @@ fn remarks(ranking: &Ranking<'_>) -> Vec<String> {
     if !ranking.left_out.is_empty() {
         let names: Vec<&str> = ranking.left_out.iter().map(|arm| arm.label.as_str()).collect();
         lines.push(format!(
-            "Not ranked, for too few of the workloads are decided: {}.",
+            "Not ranked, for want of decided workloads: {}.",
             list(&names, MOST_NAMED)
         ));
     }

@@ -51,8 +51,8 @@ pub(super) fn answers(files: &Files) -> Result<Vec<Answer>, DataError> {
             worse(&chance),
             all.len(),
         ),
-        "It needs no disk. Five series of 455 cells in memory alone, on a busy machine, differ by 4 % in the mean \
-         (docs/studies.md). Likely, as most of the study's files fit into its page cache (E38)."
+        "It needs no disk. Five series of 455 cells in memory alone, on a busy machine, differ by 4 % in the mean. \
+         Likely, as most of the study's files fit into its page cache (E38)."
             .to_owned(),
     ];
     Ok(vec![Answer { question: "Why do identical series differ by up to 5 %?", lines }])
