@@ -14,6 +14,7 @@ mod docs;
 mod fuzz;
 mod generated;
 mod guest_kernel;
+mod interrupted;
 mod machines;
 mod msrv;
 mod newcomer;

@@ -70,10 +70,11 @@ impl HeldDisk {
         fs::File::create_new(&image)?.set_len(BYTES)?;
         let found = output("losetup", &["--find", "--show", "--direct-io=on", text(&image)?])?;
         let device = PathBuf::from(found.trim());
-        let name = device.file_name().context("losetup named no device")?;
-        let number = fs::read_to_string(Path::new("/sys/block").join(name).join("dev"))?;
         let directory = place.path().join("disk");
-        let made = Self { directory, device, number: number.trim().to_owned(), _place: place };
+        let mut made = Self { directory, device, number: String::new(), _place: place };
+        let name = made.device.file_name().context("losetup named no device")?;
+        let number = fs::read_to_string(Path::new("/sys/block").join(name).join("dev"))?;
+        number.trim().clone_into(&mut made.number);
         output("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0", text(&made.device)?])?;
         fs::create_dir(&made.directory)?;
         output("mount", &[text(&made.device)?, text(&made.directory)?])?;
@@ -111,7 +112,7 @@ impl Drop for HeldDisk {
         let _ = self.hold(Limit::Fast);
         for (program, of) in [("umount", &self.directory), ("losetup", &self.device)] {
             let detach = (program == "losetup").then_some("--detach");
-            let _ = Command::new(program).args(detach).arg(of).status();
+            let _ = Command::new(program).args(detach).arg(of).output();
         }
         let group = Path::new(V2).join("cryptbench-budgets");
         if group.exists() {

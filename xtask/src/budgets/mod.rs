@@ -1,5 +1,5 @@
 //! `cargo xtask budgets`: whether runs keep their budget, on disks that are held to a rate: time from start to prompt, what
-//! was measured, and how long an interruption takes.
+//! was measured, how they end, and how long an interruption takes.
 
 mod disk;
 
@@ -13,6 +13,7 @@ use cryptbench_record::{ArmRole, Record, Verdict};
 
 use self::disk::{HeldDisk, Limit};
 use crate::bench::{build_release, machine};
+use crate::interrupted::Interrupted;
 
 /// What a run may take of its budget.
 const MOST: f64 = 1.15;
@@ -73,6 +74,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         [] => Limit::value_variants(),
         some => some,
     };
+    // The disk is taken down when it is dropped, so a signal must not end this program before that.
+    let interrupted = Interrupted::watch()?;
     let disk = HeldDisk::make(&options.place)?;
     println!("{}", machine());
     println!("`cryptbench run DIR --profile P --budget {}`\n", options.budget);
@@ -80,24 +83,42 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         "| profile | disk | seconds | of the budget | systems measured | cells decided | exit code | advised budget |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    let mut late = 0;
+    let mut faults = Vec::new();
     for profile in &options.profiles {
         for limit in disks {
             disk.hold(*limit)?;
-            let seen = measured(&program, &disk.directory, profile, options);
+            let seen = measured(&program, &disk.directory, profile, options, &interrupted);
             disk.hold(Limit::Fast)?;
             let seen = seen?;
+            interrupted.go_on()?;
             println!("{}", row(profile, *limit, &seen, budget_s));
-            let in_time = match seen.after {
-                Some(after) => after <= MOST_INTERRUPTED,
-                None => seen.seconds <= MOST * budget_s,
-            };
-            late += u32::from(!in_time);
+            let of_run = |fault| format!("{profile} on {}: {fault}", limit.in_words());
+            faults.extend(seen.faults(budget_s).into_iter().map(of_run));
         }
     }
-    match late {
-        0 => Ok(()),
-        _ => bail!("{late} runs took longer than they may"),
+    match faults.is_empty() {
+        true => Ok(()),
+        false => bail!("{}", faults.join("\n")),
+    }
+}
+
+impl Seen {
+    /// What it did that it may not.
+    fn faults(&self, budget_s: f64) -> Vec<String> {
+        let is_late = match self.after {
+            Some(after) => after > MOST_INTERRUPTED,
+            None => self.seconds > MOST * budget_s,
+        };
+        // A run for which there was no time, or that was refused for its fixed number of trials, says how much it takes.
+        let is_expected = match &*self.code {
+            "0" => true,
+            "2" | "10" => advised(&self.said).is_some(),
+            "130" => self.after.is_some(),
+            _ => false,
+        };
+        let late = is_late.then(|| "it took longer than it may".to_owned());
+        let code = (!is_expected).then(|| format!("exit code {}: {:?}", self.code, self.said));
+        late.into_iter().chain(code).collect()
     }
 }
 
@@ -116,7 +137,8 @@ fn row(profile: &str, limit: Limit, seen: &Seen, budget_s: f64) -> String {
 
 /// The budget that a run advises at its end.
 fn advised(said: &str) -> Option<&str> {
-    said.lines().last()?.split("--budget ").nth(1)?.split_whitespace().next()
+    let word = said.lines().last()?.split("--budget ").nth(1)?.split_whitespace().next()?;
+    Some(word.trim_end_matches([',', ';', '.']))
 }
 
 /// The systems with trials that count, and how many cells are decided of those planned.
@@ -147,6 +169,7 @@ fn measured(
     directory: &Path,
     profile: &str,
     options: &Options,
+    interrupted: &Interrupted,
 ) -> anyhow::Result<Seen> {
     let kept = tempfile::tempdir()?;
     let output = kept.path().join("run");
@@ -162,16 +185,16 @@ fn measured(
         .spawn()
         .with_context(|| format!("cannot start {}", program.display()))?;
     let pid = rustix::process::Pid::from_child(&child);
-    let interrupted = options.interrupt.map(|after| {
+    let on_purpose = options.interrupt.map(|after| {
         std::thread::spawn(move || {
             std::thread::sleep(Duration::from_secs_f64(after));
             let at = Instant::now();
             rustix::process::kill_process(pid, rustix::process::Signal::INT).is_ok().then_some(at)
         })
     });
-    let out = child.wait_with_output()?;
+    let out = interrupted.wait(child)?;
     let ended = Instant::now();
-    let at = interrupted.and_then(|thread| thread.join().ok().flatten());
+    let at = on_purpose.and_then(|thread| thread.join().ok().flatten());
     let record = cryptbench_record::read(&output.join("record.json")).ok();
     Ok(Seen {
         seconds: (ended - began).as_secs_f64(),
@@ -192,4 +215,30 @@ fn seconds(budget: &str) -> anyhow::Result<f64> {
         _ => bail!("{budget:?} is not a number of seconds, minutes or hours, such as 90s or 2m"),
     };
     Ok(number.parse::<f64>().with_context(|| format!("{budget:?}"))? * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_ends_in_time_with_a_figure_or_with_the_budget_that_has_one() {
+        let of = |seconds, code: &str, said: &str| {
+            let seen = Seen {
+                seconds,
+                after: None,
+                code: code.to_owned(),
+                record: None,
+                said: said.to_owned(),
+            };
+            seen.faults(30.0).len()
+        };
+        let advice = "setting up\ncryptbench: too little: give --budget 30m, a shorter --trial";
+        assert_eq!(advised(advice), Some("30m"));
+        assert_eq!((of(31.0, "0", ""), of(40.0, "0", "")), (0, 1));
+        assert_eq!((of(9.0, "10", advice), of(9.0, "2", advice)), (0, 0));
+        for code in ["10", "2", "1", "3", "6", "130", "killed"] {
+            assert_eq!(of(9.0, code, "cryptbench: why"), 1, "{code}");
+        }
+    }
 }

@@ -104,10 +104,10 @@ impl Step {
             false => String::new(),
         };
         let faults = self.faults();
-        let faults = if faults.is_empty() { "passed".to_owned() } else { faults.join("; ") };
+        let faults = if faults.is_empty() { "passed".to_owned() } else { cell(&faults) };
         let kernel = match self.kernel.len() {
             0 => "nothing".to_owned(),
-            _ => without_times(&self.kernel).join("; "),
+            _ => cell(&without_times(&self.kernel)),
         };
         format!(
             "{} | {:.0} | {systems} | {decided} | {} | {} | {faults} | {kernel}",
@@ -119,13 +119,18 @@ impl Step {
     }
 }
 
+/// What others said, in a cell of a table.
+fn cell(said: &[String]) -> String {
+    said.join("; ").replace('|', "\\|")
+}
+
 /// Each message of the kernel's once, without its time.
 fn without_times(lines: &[String]) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for line in lines {
-        let line = line.split_once("] ").map_or(&**line, |(_, line)| line).replace('|', "\\|");
-        if !said.contains(&line) {
-            said.push(line);
+        let line = line.split_once("] ").map_or(&**line, |(_, line)| line);
+        if !said.iter().any(|earlier| earlier == line) {
+            said.push(line.to_owned());
         }
     }
     said
@@ -150,6 +155,8 @@ mod tests {
         assert_eq!(root.line(), "root | 120 | dm-crypt | 2 of 5 | 2 | 0 | passed | loop0: x");
         assert_eq!(killed.faults(), ["exit code 1: why", "left behind: mount: a"]);
         assert!(super::steps(&format!("{TOLD}\u{1e}done\n")).1);
+        let odd = Step { left: vec!["mount: a|b".to_owned()], ..Step::default() };
+        assert!(odd.line().contains(r"left behind: mount: a\|b"), "{}", odd.line());
     }
 
     #[test]

@@ -7,8 +7,6 @@ mod row;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -16,6 +14,7 @@ use serde_json::Value;
 
 use self::row::Row;
 use super::{build_release, machine, median, version};
+use crate::interrupted::Interrupted;
 use crate::packages::{self, Need};
 
 #[derive(clap::Args)]
@@ -113,10 +112,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     // Rows are taken down when they are dropped, so a signal must not end this program before that.
     // Children have their own process groups, so that the signal does not end them in the wrong
     // order.
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
-    }
+    let interrupted = Interrupted::watch()?;
     println!("{}; {fio}; {} rounds of {} s", machine(), options.rounds, options.seconds);
     for target in &options.target {
         println!("\nIn {}:\n", target.display());
@@ -129,7 +125,7 @@ fn measure(
     options: &Options,
     target: &Path,
     serve: &Path,
-    interrupted: &AtomicBool,
+    interrupted: &Interrupted,
 ) -> anyhow::Result<()> {
     std::fs::create_dir_all(target)?;
     let directory = tempfile::tempdir_in(target)?;
@@ -150,7 +146,7 @@ fn measure(
             Ok(made) => rows.push((name, made, vec![Vec::new(); jobs.len()])),
             Err(e) => println!("SKIPPED: {name}: {e:#}\n"),
         }
-        stop_if(interrupted)?;
+        interrupted.go_on()?;
     }
     for round in 0..=options.rounds {
         for (number, job) in jobs.iter().enumerate() {
@@ -161,7 +157,7 @@ fn measure(
             for (_, row, seen) in &mut rows {
                 std::thread::sleep(Duration::from_secs_f64(options.rest));
                 let trial = run_fio(row, job, options);
-                stop_if(interrupted)?;
+                interrupted.go_on()?;
                 if round > 0 {
                     seen[number].push(trial?);
                 }
@@ -173,13 +169,6 @@ fn measure(
     }
     let table: Vec<_> = rows.iter().map(|(name, _, seen)| (*name, seen.clone())).collect();
     show(&table, &jobs);
-    Ok(())
-}
-
-fn stop_if(interrupted: &AtomicBool) -> anyhow::Result<()> {
-    if interrupted.load(Ordering::Relaxed) {
-        bail!("interrupted");
-    }
     Ok(())
 }
 

@@ -14,6 +14,7 @@ use cryptbench_stats::median;
 
 use super::Named;
 use super::watched::{Figures, fill, watch};
+use crate::interrupted::Interrupted;
 use crate::packages::{Need, ensure_or_tell};
 
 const NEEDS: &[Need] = &[
@@ -60,6 +61,8 @@ impl Drop for Place {
 /// Measures with `binary` and with the others in a directory of `on`, and prints both.
 pub fn run(binary: &Path, on: &Path, seconds: u64) -> anyhow::Result<()> {
     ensure_or_tell(NEEDS);
+    // Mounts are taken down when they are dropped, so a signal must not end this program before that.
+    let interrupted = Interrupted::watch()?;
     let on = fs::canonicalize(on)?;
     let directory = tempfile::Builder::new().prefix("why-check").tempdir_in(&on)?;
     let device = device_of(directory.path())?;
@@ -67,7 +70,8 @@ pub fn run(binary: &Path, on: &Path, seconds: u64) -> anyhow::Result<()> {
     let mut command = Command::new(binary);
     command.args(["run", "--quiet", "--system=gocryptfs,builtin-mounted", "--data-unit=512"]);
     command.args(["--budget", BUDGET, "--size", &format!("{OWN_MIB}MiB"), "--output"]).arg(&output);
-    let out = command.arg(directory.path()).stdout(Stdio::null()).output()?;
+    let out = interrupted.output(command.arg(directory.path()))?;
+    interrupted.go_on()?;
     if !out.status.success() {
         bail!("{}", String::from_utf8_lossy(&out.stderr));
     }
@@ -100,9 +104,11 @@ pub fn run(binary: &Path, on: &Path, seconds: u64) -> anyhow::Result<()> {
             let of_cell = |(w, arm, _): &&(&Workload, &Arm, Binding)| {
                 w.id == workload.id && arm.system == place.system && arm.cipher.is_some()
             };
+            interrupted.go_on()?;
             match bindings.iter().find(of_cell) {
+                _ if system == "plain" => plain.push(theirs),
                 Some(cell) => rows.enter(system, &record, cell, &theirs, &plain[number]),
-                None => plain.push(theirs),
+                None => rows.miss(system, workload, "not measured"),
             }
         }
     }
@@ -184,6 +190,8 @@ fn device_of(directory: &Path) -> anyhow::Result<String> {
 #[derive(Default)]
 struct Rows {
     cells: u32,
+    /// Cells of which the run has no figures.
+    missing: u32,
     agree: [u32; 4],
     /// Cells with a cause, and those of which the others see it.
     named: u32,
@@ -202,8 +210,7 @@ impl Rows {
     ) {
         let (workload, arm, binding) = cell;
         let Some(ours) = recorded(record, workload, arm) else {
-            println!("| {system} | {} | cryptbench | not counted | | | | | |", workload.label);
-            return;
+            return self.miss(system, workload, "not counted");
         };
         let found = binding.bottleneck.as_ref().map(|found| &found.cause);
         let is_seen = found.map(|cause| seen(cause, theirs, plain, workload));
@@ -238,6 +245,11 @@ impl Rows {
         }
     }
 
+    fn miss(&mut self, system: &str, workload: &Workload, why: &str) {
+        self.missing += 1;
+        println!("| {system} | {} | cryptbench | {why} | | | | | |", workload.label);
+    }
+
     fn told(&self) -> anyhow::Result<()> {
         let [requests, size, in_flight, busiest] = self.agree;
         println!(
@@ -245,6 +257,9 @@ impl Rows {
              thread {busiest}. Of {} causes that are named the others see {}.",
             self.cells, self.named, self.seen
         );
+        if self.missing > 0 {
+            println!("missing: {} cells of which the run has no figures", self.missing);
+        }
         for apart in &self.apart {
             println!("apart: {apart}");
         }
