@@ -1,6 +1,7 @@
 //! `cryptbench volume dump`: the whole plaintext, in a file that appears only once it is complete.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
@@ -13,7 +14,7 @@ use anyhow::{Context as _, bail};
 use cryptbench_blockdev::{AlignedBuf, BlockDevice};
 use cryptbench_cipher::tier;
 use cryptbench_os::lock::{Lock, lock_within};
-use cryptbench_os::{Directory, terminal};
+use cryptbench_os::{Directory, FileIdentity, terminal};
 use cryptbench_text::shown;
 use cryptbench_volume::{Access, OpenOptions, VolumeError};
 
@@ -83,7 +84,7 @@ fn resumable(path: &Path, write: impl FnOnce(&File) -> anyhow::Result<()>) -> an
         opened => opened,
     };
     let file = file.map_err(|e| Refusal::target(&beside, &e.to_string()))?;
-    if lock_within(&file, Lock::Exclusive, Duration::ZERO).is_err() {
+    if !is_locked(&file, &directory, &partial) {
         return Err(Refusal::target(path, "another process writes it").into());
     }
     if let Err(error) = write(&file) {
@@ -100,6 +101,15 @@ fn resumable(path: &Path, write: impl FnOnce(&File) -> anyhow::Result<()>) -> an
     file.sync_all().map_err(fail)?;
     directory.rename_to_new(&partial, &name).map_err(fail)?;
     Ok(directory.sync().map_err(fail)?)
+}
+
+/// Locks a file that was opened by this name; fails if somebody else has it locked, or had, and finished it meanwhile.
+fn is_locked(file: &File, directory: &Directory, name: &OsStr) -> bool {
+    let is_there = || {
+        let named = directory.entry(name).ok()??.identity;
+        Some(FileIdentity::of(file).ok()? == named)
+    };
+    lock_within(file, Lock::Exclusive, Duration::ZERO).is_ok() && is_there() == Some(true)
 }
 
 /// Where an interrupted dump goes on, once what it left turned out to be this volume's: its first piece, which tells file
@@ -169,5 +179,24 @@ fn unwritten(e: &io::Error, output: &Path) -> anyhow::Error {
     match output == Path::new("-") {
         true => anyhow::anyhow!("cannot write standard output: {e}"),
         false => Refusal::target(output, &e.to_string()).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_dump_finished_is_not_gone_on_with() {
+        let place = tempfile::tempdir().unwrap();
+        let (directory, _) = Directory::of(&place.path().join("output")).unwrap();
+        let (partial, output) = (OsStr::new("output.partial"), OsStr::new("output"));
+        let opened = directory.create_file(partial, 0o600).unwrap();
+        let held = directory.open_own_to_write(partial).unwrap();
+        assert!(is_locked(&held, &directory, partial));
+        assert!(!is_locked(&opened, &directory, partial), "another process writes it");
+        directory.rename_to_new(partial, output).unwrap();
+        drop(held);
+        assert!(!is_locked(&opened, &directory, partial), "it has its name by now");
     }
 }

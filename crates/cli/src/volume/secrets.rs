@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -48,9 +48,10 @@ pub fn read(
 ) -> anyhow::Result<Credentials> {
     let mut keyfiles = Vec::new();
     for path in &source.keyfiles {
-        for (path, file) in files_of(path, luks)? {
-            keyfiles.push(keyfile(&path, &file, source, luks, stop)?.into());
-        }
+        each_file(path, luks, |path, file| {
+            keyfiles.push(keyfile(path, file, source, luks, stop)?.into());
+            Ok(())
+        })?;
     }
     let digits = source.recovery_password_file.as_ref().map(|path| recovery_password(path, stop));
     let recovery_password = digits.transpose()?;
@@ -71,15 +72,20 @@ pub fn read(
     Ok(Credentials { passphrase, keyfiles, pim: source.pim, recovery_password, startup_key })
 }
 
-/// The files that a key file stands for: VeraCrypt takes all that are directly in a directory, also by links, but hidden ones.
-fn files_of(path: &Path, luks: bool) -> anyhow::Result<Vec<(PathBuf, File)>> {
+/// Reads each of the files that a key file stands for: VeraCrypt takes all that are directly in a directory, also by links, but
+/// hidden ones.
+fn each_file(
+    path: &Path,
+    luks: bool,
+    mut reads: impl FnMut(&Path, &File) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let directory = match Directory::open(path) {
         Ok(directory) if !luks => directory,
-        _ => return Ok(vec![(path.to_owned(), open(path, path)?)]),
+        _ => return reads(path, &open(path, path)?),
     };
     let mut names = directory.names().map_err(|e| Refusal::input(path, &e.to_string()))?;
     names.sort();
-    let mut files = Vec::new();
+    let mut has_any = false;
     for name in names.iter().filter(|name| !name.as_encoded_bytes().starts_with(b".")) {
         let reached = directory.reached().join(name);
         // Before it is opened, which has an effect on some devices.
@@ -87,14 +93,16 @@ fn files_of(path: &Path, luks: bool) -> anyhow::Result<Vec<(PathBuf, File)>> {
             let shown = path.join(name);
             let file = open(&reached, &shown)?;
             // Its name may lead elsewhere by now.
-            let is_file = file.metadata().is_ok_and(|found| found.is_file());
-            files.extend(is_file.then_some((shown, file)));
+            if file.metadata().is_ok_and(|found| found.is_file()) {
+                reads(&shown, &file)?;
+                has_any = true;
+            }
         }
     }
-    if files.is_empty() {
+    if !has_any {
         return Err(Refusal::input(path, "this directory has no key files").into());
     }
-    Ok(files)
+    Ok(())
 }
 
 /// Not blocking: nobody may ever write to a pipe, and a signal must end the wait.
@@ -349,6 +357,21 @@ mod tests {
             read(&source(Some(dir.path()), &[]), "x", true, Prompt::Once, &AtomicBool::new(false))
                 .is_err()
         );
+    }
+
+    #[test]
+    fn of_a_directory_with_more_key_files_than_may_be_open_each_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        (0..1500).for_each(|i| std::fs::write(dir.path().join(i.to_string()), [7]).unwrap());
+        let (mut all, mut most_open) = (0, 0);
+        each_file(dir.path(), false, |_, _| {
+            all += 1;
+            most_open = most_open.max(std::fs::read_dir("/proc/self/fd")?.count());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(all, 1500);
+        assert!(most_open < 750, "{most_open}");
     }
 
     #[test]

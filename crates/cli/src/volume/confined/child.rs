@@ -33,8 +33,8 @@ pub struct Given {
     pub header: Option<FileDevice>,
     /// A file that is read or written besides.
     pub other: Option<File>,
-    /// The same to be read as a device, if it can be.
-    pub saved: Option<FileDevice>,
+    /// The same as a device, where it is a saved header that is to be put back.
+    pub(super) saved: Option<FileDevice>,
     pub credentials: Vec<Credentials>,
 }
 
@@ -48,13 +48,20 @@ impl Given {
     ) -> anyhow::Result<Self> {
         let device = target::device(volume, task.access, false)?;
         let header = header.map(|file| target::device(file, Access::ReadOnly, false));
-        let other = other.map(File::try_clone).transpose()?;
-        let saved = other.as_ref().and_then(|file| file.try_clone().ok());
+        let as_device =
+            |file: &File| match target::device(file.try_clone()?, Access::ReadOnly, false) {
+                Ok(saved) => Ok(saved),
+                Err(_) => bail!(VolumeError::NotThisFormat {
+                    format: "header backup",
+                    reason: "it is not a regular file or a block device".to_owned(),
+                }),
+            };
+        let saved = other.filter(|_| task.restores).map(as_device).transpose()?;
         Ok(Self {
             target: Target { device: Arc::new(device) },
             header: header.transpose()?,
-            other,
-            saved: saved.and_then(|file| target::device(file, Access::ReadOnly, false).ok()),
+            other: other.map(File::try_clone).transpose()?,
+            saved,
             credentials: Vec::new(),
         })
     }
@@ -75,14 +82,7 @@ impl Given {
 
     /// The header that is to be put back: the saved one, or that within the volume.
     pub fn restore(&self, unlock: &UnlockArgs) -> anyhow::Result<Restore<'_>> {
-        let saved = match (&self.other, &self.saved) {
-            (None, _) => None,
-            (Some(_), Some(saved)) => Some(saved as &dyn BlockDevice),
-            (Some(_), None) => bail!(VolumeError::NotThisFormat {
-                format: "header backup",
-                reason: "it is not a regular file or a block device".to_owned(),
-            }),
-        };
+        let saved = self.saved.as_ref().map(|saved| saved as &dyn BlockDevice);
         Restore::new(&*self.target.device, saved, unlock.format.as_deref())
             .with_context(|| shown(&unlock.volume))
     }
