@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
+use cryptbench_catalog::Presentation;
 use cryptbench_estimate::binding::Bound;
 use cryptbench_estimate::cast::Cast;
-use cryptbench_estimate::form::Form;
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, InUse};
 
@@ -64,7 +64,7 @@ impl Answer<'_> {
 
 /// The answer of a run whose cells are judged.
 pub(crate) fn answer<'a>(lookup: &Lookup<'a>, names: &Names, bindings: &[Bound<'a>]) -> Answer<'a> {
-    if Form::of(lookup.record) == Form::Unlock {
+    if lookup.record.plan.form() == Presentation::Unlock {
         return opening::answer(lookup);
     }
     let view = View { lookup, names, cast: Cast::of(lookup) };

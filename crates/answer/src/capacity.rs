@@ -1,10 +1,10 @@
 //! At how much work the processors are full, with and without encryption: the question of servers. And where a processor,
 //! not the disk, held plain storage back.
 
+use cryptbench_catalog::Presentation;
 use cryptbench_estimate::arms::plain_arm;
 use cryptbench_estimate::binding::asking as asking_share;
 use cryptbench_estimate::cpu::processors;
-use cryptbench_estimate::form::Form;
 use cryptbench_record::{Arm, Workload};
 use cryptbench_stats::bottleneck::FULL;
 
@@ -23,7 +23,7 @@ const GIB: f64 = (1_u64 << 30) as f64;
 /// The sentence, if the profile asks for it and something was measured.
 pub(crate) fn said(view: &View<'_, '_>) -> Option<String> {
     let record = view.lookup.record;
-    if Form::of(record) != Form::Server {
+    if record.plan.form() != Presentation::Server {
         return None;
     }
     let arm = view.taken().or(view.cast.spoken().last().copied());
@@ -60,7 +60,7 @@ pub(crate) fn asking(view: &View<'_, '_>) -> Option<Open> {
     let bound: Vec<&str> =
         view.lookup.workloads().iter().filter(is_full).map(|w| view.names.workload(w)).collect();
     let processors = processors(view.lookup.record);
-    let is_server = Form::of(view.lookup.record) == Form::Server;
+    let is_server = view.lookup.record.plan.form() == Presentation::Server;
     let more = match view.lookup.workloads().iter().map(|w| w.threads.unwrap_or(1)).max() {
         Some(most) if f64::from(most) < processors && !is_server => {
             " With more threads, as many requests:"

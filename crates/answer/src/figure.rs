@@ -1,10 +1,10 @@
 //! The figures of an answer: workloads in rows while there are few choices, else choices in rows.
 
+use cryptbench_catalog::Presentation;
 use cryptbench_catalog::{BUILTIN, Family};
 use cryptbench_estimate::class::Class;
 use cryptbench_estimate::cpu::Measure;
 use cryptbench_estimate::device::moves_bytes;
-use cryptbench_estimate::form::Form;
 use cryptbench_estimate::ranking::{Mean, judged, mean_kept};
 use cryptbench_estimate::verdict::is_open;
 use cryptbench_record::{Arm, Verdict, Workload};
@@ -217,8 +217,8 @@ impl Unranked {
 /// The figure for as many choices as there are.
 pub(crate) fn figure<'a>(view: &View<'a, '_>) -> Figure<'a> {
     // CPU time has the place of the floor.
-    let shown = match Form::of(view.lookup.record) {
-        Form::Server => view.cast.spoken().to_vec(),
+    let shown = match view.lookup.record.plan.form() {
+        Presentation::Server => view.cast.spoken().to_vec(),
         _ => view.cast.shown(),
     };
     match view.cast.spoken().len() {
@@ -284,8 +284,8 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
         _ => name(arm),
     };
     let cpu = cpu_arm.and_then(|arm| cpu_time(view, &members, arm, (&name(arm), choices)));
-    let (first, behind) = match Form::of(lookup.record) {
-        Form::Server => (cpu, None),
+    let (first, behind) = match lookup.record.plan.form() {
+        Presentation::Server => (cpu, None),
         _ => (None, cpu),
     };
     let before = first.into_iter().chain(plain).collect();

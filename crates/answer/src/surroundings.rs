@@ -19,40 +19,26 @@ pub fn title(record: &Record) -> String {
     }
 }
 
-/// What a line about the surroundings is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
-    /// Processor and memory.
-    Machine,
-    /// The code that encrypted.
-    Ciphers,
-    /// The operating system.
-    System,
-    /// The disk, or the model that stood for one.
-    Disk,
-    /// Where the files lay.
-    FileSystem,
-    /// Places that were compared with plain storage.
-    Beside,
-    /// What made the requests.
-    Engine,
-    /// The file that was read and written.
-    Scratch,
-}
-
-impl About {
-    /// The name of the line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Machine => "machine",
-            Self::Ciphers => "cipher code",
-            Self::System => "system",
-            Self::Disk => "disk",
-            Self::FileSystem => "file system",
-            Self::Beside => "beside it",
-            Self::Engine => "engine",
-            Self::Scratch => "scratch",
-        }
+cryptbench_catalog::named! {
+    /// What a line about the surroundings is about.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum About {
+        /// Processor and memory.
+        Machine = "machine",
+        /// The code that encrypted.
+        Ciphers = "cipher code",
+        /// The operating system.
+        System = "system",
+        /// The disk, or the model that stood for one.
+        Disk = "disk",
+        /// Where the files lay.
+        FileSystem = "file system",
+        /// Places that were compared with plain storage.
+        Beside = "beside it",
+        /// What made the requests.
+        Engine = "engine",
+        /// The file that was read and written.
+        Scratch = "scratch",
     }
 }
 

@@ -114,15 +114,9 @@ pub const LEGEND: [(char, &str); 9] = [
 /// Identifier of a verdict for style sheets.
 pub fn verdict_class(verdict: &Verdict) -> &'static str {
     match verdict {
-        Verdict::Costs { .. } => "costs",
-        Verdict::Gains { .. } => "gains",
-        Verdict::LikelyCosts { .. } => "likely-costs",
-        Verdict::LikelyGains { .. } => "likely-gains",
-        Verdict::Equivalent { .. } => "equivalent",
         Verdict::WithinNoise { .. } => "noise",
-        Verdict::Inconclusive { .. } => "inconclusive",
-        Verdict::Cached => "cached",
         Verdict::TooFewPairs => "few",
+        other => other.word(),
     }
 }
 

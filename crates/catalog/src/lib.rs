@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod cipher;
+mod named;
 pub mod package;
 mod remedy;
 mod system;
@@ -17,4 +18,4 @@ pub use package::{Manager, Package};
 pub use remedy::Remedy;
 pub use system::{Encrypts, Facility, Family, Named, System, Weakness, encrypts, find};
 pub use systems::*;
-pub use workload::Pattern;
+pub use workload::{Estimator, Pattern, Presentation};

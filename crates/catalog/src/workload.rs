@@ -1,66 +1,70 @@
 //! The words by which records, profiles and results of other programs name work.
 
-/// How the requests of a workload follow each other, or what it does instead of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    /// Block after block.
-    Sequential,
-    /// Any block.
-    Random,
-    /// Any block, some more often than others.
-    Zipf,
-    /// Every block once in a random order.
-    Permutation,
-    /// From the last block to the first.
-    Backward,
-    /// Every n-th block.
-    Strided,
-    /// One block again and again.
-    Same,
-    /// Runs of blocks at places spread evenly.
-    Sampled,
-    /// Actions on small files.
-    Files,
-    /// Opening a volume.
-    Unlock,
+crate::named! {
+    /// How the requests of a workload follow each other, or what it does instead of requests.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Pattern {
+        /// Block after block.
+        Sequential = "sequential",
+        /// Any block.
+        Random = "random",
+        /// Any block, some more often than others.
+        Zipf = "zipf",
+        /// Every block once in a random order.
+        Permutation = "permutation",
+        /// From the last block to the first.
+        Backward = "backward",
+        /// Every n-th block.
+        Strided = "strided",
+        /// One block again and again.
+        Same = "same",
+        /// Runs of blocks at places spread evenly.
+        Sampled = "sampled",
+        /// Actions on small files.
+        Files = "files",
+        /// Opening a volume.
+        Unlock = "unlock",
+    }
 }
 
-impl Pattern {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Sequential,
-        Self::Random,
-        Self::Zipf,
-        Self::Permutation,
-        Self::Backward,
-        Self::Strided,
-        Self::Same,
-        Self::Sampled,
-        Self::Files,
-        Self::Unlock,
-    ];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Random => "random",
-            Self::Zipf => "zipf",
-            Self::Permutation => "permutation",
-            Self::Backward => "backward",
-            Self::Strided => "strided",
-            Self::Same => "same",
-            Self::Sampled => "sampled",
-            Self::Files => "files",
-            Self::Unlock => "unlock",
-        }
+crate::named! {
+    /// The form in which users know the results of a profile.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum Presentation {
+        /// One row per workload.
+        #[default]
+        Table = "table",
+        /// Two-sided bars per block size, plain beside encrypted (ATTO).
+        Bars = "bars",
+        /// Speed over the I/O target with access times as dots (HD Tune).
+        Curve = "curve",
+        /// A grid of test by read and write (CrystalDiskMark, Anvil).
+        Grid = "grid",
+        /// Percent difference per file size and record size, one map per operation (iozone).
+        Heatmap = "heatmap",
+        /// Mean, standard deviation and speed per copy (dd).
+        Copies = "copies",
+        /// Files per second by action (small files).
+        Files = "files",
+        /// Seconds to open a volume (mount).
+        Unlock = "unlock",
+        /// One row per workload, CPU time first (server).
+        Server = "server",
     }
+}
 
-    /// The pattern that a record or a result names, if this version knows it.
-    #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|pattern| pattern.name() == name)
+crate::named! {
+    /// How a published study condensed its trials. Shown beside our estimate; never part of a verdict.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Estimator {
+        /// Arithmetic mean of all trials.
+        Mean = "mean",
+        /// Mean without the largest and the smallest trial time.
+        TrimmedMean = "trimmed-mean",
+        /// The best trial.
+        Best = "best",
+        /// Mean over cells of the difference in percent of the larger value.
+        CellwisePercent = "cellwise-percent",
     }
 }
 
@@ -71,7 +75,7 @@ mod tests {
     #[test]
     fn every_pattern_is_known_by_its_word() {
         for pattern in Pattern::ALL {
-            assert_eq!(Pattern::of(pattern.name()), Some(pattern));
+            assert_eq!(Pattern::of(pattern.as_str()), Some(*pattern));
         }
         assert_eq!(Pattern::of("of a later version"), None);
     }

@@ -20,7 +20,6 @@ pub mod cpu;
 pub mod device;
 pub mod disturbance;
 pub mod doubt;
-pub mod form;
 pub mod lookup;
 pub mod opening;
 pub mod ranking;

@@ -5,10 +5,10 @@ use cryptbench_record::{Arm, Operation, Workload};
 use cryptbench_stats::half_width;
 
 use crate::arms::is_choice;
-use crate::form::Form;
 use crate::lookup::Lookup;
 use crate::soundness::is_unsound;
 use crate::verdict::is_decided;
+use cryptbench_catalog::Presentation;
 
 /// The arms in the order of their share of plain speed.
 pub struct Ranking<'a> {
@@ -66,7 +66,7 @@ impl Ranking<'_> {
 
 /// The ranking, where there are systems.
 pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
-    if Form::of(lookup.record) == Form::Unlock {
+    if lookup.record.plan.form() == Presentation::Unlock {
         return None;
     }
     let choices = lookup.arms().iter().filter(|a| is_choice(a));

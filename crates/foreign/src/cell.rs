@@ -7,47 +7,31 @@ use cryptbench_catalog::Pattern;
 use cryptbench_text::shown;
 use serde::{Serialize, Serializer};
 
-/// The program that wrote a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
-    /// This program.
-    Record,
-    /// fio's JSON.
-    Fio,
-    /// iozone's text report.
-    Iozone,
-    /// dd's closing lines.
-    Dd,
-    /// CrystalDiskMark's or KDiskMark's text.
-    DiskMark,
-    /// The text of HD Tune's benchmark.
-    HdTune,
-    /// The figures of Blackmagic Disk Speed Test or AJA System Test.
-    Dials,
-    /// ATTO Disk Benchmark's table.
-    Atto,
-    /// The table of Anvil's Storage Utilities.
-    Anvil,
-    /// A table with the columns of docs/compare.md.
-    Table,
-}
-
-impl Format {
-    /// Name for users.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Record => "cryptbench record",
-            Self::Fio => "fio JSON",
-            Self::Iozone => "iozone report",
-            Self::Dd => "dd log",
-            Self::DiskMark => "CrystalDiskMark or KDiskMark text",
-            Self::HdTune => "HD Tune text",
-            Self::Dials => "Blackmagic or AJA figures",
-            Self::Atto => "ATTO table",
-            Self::Anvil => "Anvil table",
-            Self::Table => "table",
-        }
+cryptbench_catalog::named! {
+    /// The program that wrote a result.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Format {
+        /// This program.
+        Record = "cryptbench record",
+        /// fio's JSON.
+        Fio = "fio JSON",
+        /// iozone's text report.
+        Iozone = "iozone report",
+        /// dd's closing lines.
+        Dd = "dd log",
+        /// CrystalDiskMark's or KDiskMark's text.
+        DiskMark = "CrystalDiskMark or KDiskMark text",
+        /// The text of HD Tune's benchmark.
+        HdTune = "HD Tune text",
+        /// The figures of Blackmagic Disk Speed Test or AJA System Test.
+        Dials = "Blackmagic or AJA figures",
+        /// ATTO Disk Benchmark's table.
+        Atto = "ATTO table",
+        /// The table of Anvil's Storage Utilities.
+        Anvil = "Anvil table",
+        /// A table with the columns of docs/compare.md.
+        Table = "table",
     }
 }
 

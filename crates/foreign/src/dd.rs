@@ -179,7 +179,7 @@ fn report(text: &str, line: usize, out: Option<&(u64, u64)>) -> Result<Observati
         .map(|(whole, _)| bytes / whole);
     Ok(Observation {
         key: Key {
-            pattern: Pattern::Sequential.name().to_owned(),
+            pattern: Pattern::Sequential.as_str().to_owned(),
             operation: "copy".into(),
             file_size: Some(bytes),
             block_size,

@@ -35,7 +35,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
         let (operation, bandwidth) = figure(line).ok_or_else(fault)?;
         found.observations.push(Observation {
             key: Key {
-                pattern: Pattern::Sequential.name().to_owned(),
+                pattern: Pattern::Sequential.as_str().to_owned(),
                 operation: operation.to_owned(),
                 ..Key::default()
             },

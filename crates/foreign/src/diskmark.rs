@@ -59,7 +59,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
             }
         };
         let key = Key {
-            pattern: form.pattern.name().into(),
+            pattern: form.pattern.as_str().into(),
             operation: operation.into(),
             block_size: Some(form.block_size),
             queue_depth: Some(form.queue_depth),

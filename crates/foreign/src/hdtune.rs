@@ -50,7 +50,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
             number(unit).map(|rate| positive(rate * 1e6))
         };
         let key = |pattern: Pattern, block: u64, name: Option<&str>| Key {
-            pattern: pattern.name().to_owned(),
+            pattern: pattern.as_str().to_owned(),
             operation: operation.to_owned(),
             block_size: Some(block),
             queue_depth: Some(1),

@@ -153,7 +153,7 @@ fn row(line: &str, columns: &[Column], unit: Unit) -> Result<(Vec<Observation>, 
 
 fn observation(column: &Column, file: u64, record: u64, value: f64, unit: Unit) -> Observation {
     let key = Key {
-        pattern: column.pattern.name().into(),
+        pattern: column.pattern.as_str().into(),
         operation: column.operation.into(),
         file_size: Some(file),
         block_size: Some(record),

@@ -19,23 +19,15 @@ pub const MAX_THREADS: u32 = 256;
 /// Largest block size in bytes (1 GiB, below the kernel's limit of 2 GiB per request).
 pub const MAX_BLOCK_SIZE: u64 = 1 << 30;
 
-/// The operation of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Operation {
-    /// Read from the I/O target.
-    Read,
-    /// Write to the I/O target.
-    Write,
-}
-
-impl Operation {
-    /// `read` or `write`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
+cryptbench_catalog::named! {
+    /// The operation of a request.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Operation {
+        /// Read from the I/O target.
+        Read = "read",
+        /// Write to the I/O target.
+        Write = "write",
     }
 }
 
@@ -123,14 +115,14 @@ impl Pattern {
     /// `sequential`, `random`, `zipf`, `permutation`, `backward`, `strided`, `same` or `sampled`.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Sequential => catalog::Pattern::Sequential.name(),
-            Self::Random => catalog::Pattern::Random.name(),
-            Self::Zipf { .. } => catalog::Pattern::Zipf.name(),
-            Self::Permutation => catalog::Pattern::Permutation.name(),
-            Self::Backward => catalog::Pattern::Backward.name(),
-            Self::Strided { .. } => catalog::Pattern::Strided.name(),
-            Self::Same => catalog::Pattern::Same.name(),
-            Self::Sampled { .. } => catalog::Pattern::Sampled.name(),
+            Self::Sequential => catalog::Pattern::Sequential.as_str(),
+            Self::Random => catalog::Pattern::Random.as_str(),
+            Self::Zipf { .. } => catalog::Pattern::Zipf.as_str(),
+            Self::Permutation => catalog::Pattern::Permutation.as_str(),
+            Self::Backward => catalog::Pattern::Backward.as_str(),
+            Self::Strided { .. } => catalog::Pattern::Strided.as_str(),
+            Self::Same => catalog::Pattern::Same.as_str(),
+            Self::Sampled { .. } => catalog::Pattern::Sampled.as_str(),
         }
     }
 }

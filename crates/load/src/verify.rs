@@ -21,27 +21,29 @@ use crate::SectorState;
 /// Most findings that a [`Verification`] keeps.
 const FINDINGS: usize = 16;
 
-/// The fault of a sector whose write was acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Fault {
-    /// The sector is sound but holds what the last acknowledged write should have replaced: an
-    /// older state, or something that none of the jobs wrote. A second read finds the same, so that
-    /// write never arrived.
-    Lost,
-    /// The sector is sound but older than one lost write explains. It is either older than the
-    /// write before the last one, or a second read found what the first one should have found.
-    Stale,
-    /// The sector is sound but belongs elsewhere: a write or a read was misdirected.
-    Misplaced,
-    /// The bytes differ from those that were written.
-    Damaged,
-    /// The sector is sound, but its state differs from that of others in its block, which were
-    /// acknowledged together: only part of a write arrived.
-    Torn,
-    /// All zeros: never written, or discarded.
-    Blank,
-    /// Foreign data, or ciphertext that was not decrypted.
-    Unmarked,
+cryptbench_catalog::named! {
+    /// The fault of a sector whose write was acknowledged.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Fault {
+        /// The sector is sound but holds what the last acknowledged write should have replaced: an
+        /// older state, or something that none of the jobs wrote. A second read finds the same, so that
+        /// write never arrived.
+        Lost = "lost",
+        /// The sector is sound but older than one lost write explains. It is either older than the
+        /// write before the last one, or a second read found what the first one should have found.
+        Stale = "stale",
+        /// The sector is sound but belongs elsewhere: a write or a read was misdirected.
+        Misplaced = "misplaced",
+        /// The bytes differ from those that were written.
+        Damaged = "damaged",
+        /// The sector is sound, but its state differs from that of others in its block, which were
+        /// acknowledged together: only part of a write arrived.
+        Torn = "torn",
+        /// All zeros: never written, or discarded.
+        Blank = "blank",
+        /// Foreign data, or ciphertext that was not decrypted.
+        Unmarked = "unmarked",
+    }
 }
 
 /// A sector with a fault.
@@ -81,21 +83,6 @@ pub struct Verification {
     pub unmarked: u64,
     /// The first few sectors with a fault, by offset.
     pub findings: Vec<Finding>,
-}
-
-impl Fault {
-    /// `lost`, `stale`, `misplaced`, `damaged`, `torn`, `blank` or `unmarked`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Lost => "lost",
-            Self::Stale => "stale",
-            Self::Misplaced => "misplaced",
-            Self::Damaged => "damaged",
-            Self::Torn => "torn",
-            Self::Blank => "blank",
-            Self::Unmarked => "unmarked",
-        }
-    }
 }
 
 impl Verification {

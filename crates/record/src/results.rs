@@ -152,6 +152,24 @@ pub enum Verdict {
     TooFewPairs,
 }
 
+impl Verdict {
+    /// As the JSON writes it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Costs { .. } => "costs",
+            Self::Gains { .. } => "gains",
+            Self::LikelyCosts { .. } => "likely-costs",
+            Self::LikelyGains { .. } => "likely-gains",
+            Self::Equivalent { .. } => "equivalent",
+            Self::WithinNoise { .. } => "within-noise",
+            Self::Inconclusive { .. } => "inconclusive",
+            Self::Cached => "cached",
+            Self::TooFewPairs => "too-few-pairs",
+        }
+    }
+}
+
 /// Medians over the trials of their latency percentiles, in microseconds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

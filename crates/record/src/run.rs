@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cryptbench_catalog::Presentation;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -180,6 +181,11 @@ impl Plan {
         let mut found: Vec<&Arm> = self.arms.iter().filter(plain).collect();
         found.sort_by_key(|a| a.role != ArmRole::Plain);
         found.into_iter().map(|a| a.id.as_str()).collect()
+    }
+
+    /// The picture that the profile's users know; a table if this version does not know it.
+    pub fn form(&self) -> Presentation {
+        self.presentation.as_deref().and_then(Presentation::of).unwrap_or_default()
     }
 
     /// The smallest difference to detect, as a fraction, which is also the margin of equivalence.

@@ -75,25 +75,25 @@ names! {
     Pattern {
         /// One after the other.
         #[default]
-        Sequential = catalog::Pattern::Sequential.name(),
+        Sequential = catalog::Pattern::Sequential.as_str(),
         /// At independent random places.
-        Random = catalog::Pattern::Random.name(),
+        Random = catalog::Pattern::Random.as_str(),
         /// At random places, few of them often.
-        Zipf = catalog::Pattern::Zipf.name(),
+        Zipf = catalog::Pattern::Zipf.as_str(),
         /// Everywhere once, in random order.
-        Permutation = catalog::Pattern::Permutation.name(),
+        Permutation = catalog::Pattern::Permutation.as_str(),
         /// One before the other.
-        Backward = catalog::Pattern::Backward.name(),
+        Backward = catalog::Pattern::Backward.as_str(),
         /// In equal steps.
-        Strided = catalog::Pattern::Strided.name(),
+        Strided = catalog::Pattern::Strided.as_str(),
         /// Always at the same place.
-        Same = catalog::Pattern::Same.name(),
+        Same = catalog::Pattern::Same.as_str(),
         /// In runs at places spread evenly.
-        Sampled = catalog::Pattern::Sampled.name(),
+        Sampled = catalog::Pattern::Sampled.as_str(),
         /// In small files.
-        Files = catalog::Pattern::Files.name(),
+        Files = catalog::Pattern::Files.as_str(),
         /// In a volume that is opened.
-        Unlock = catalog::Pattern::Unlock.name(),
+        Unlock = catalog::Pattern::Unlock.as_str(),
     }
 }
 

@@ -7,40 +7,29 @@ use serde::{Serialize, Serializer};
 use crate::check::size;
 use crate::number::Printed;
 
-/// A property of a number, apart from block size and unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Dimension {
-    /// `flash`, `ssd`, `sshd`, `hdd`, `microsd` or `ram`.
-    Device,
-    /// For example `VeraCrypt`; `none` for plain storage if systems are compared.
-    System,
-    /// A cipher or a PRF.
-    Cipher,
-    /// The work: `read`, `seq write 4M`, `derive key`, `access time` ...
-    Work,
-    /// `plain` or `encrypted`; `default` or `PIM large` for a PRF.
-    State,
-    /// `partition`, `container file` or `directory`.
-    Place,
-}
-
-impl Dimension {
-    /// All of them, in the order of [`Observation::about`].
-    pub const ALL: [Self; 6] =
-        [Self::Device, Self::System, Self::Cipher, Self::Work, Self::State, Self::Place];
+cryptbench_catalog::named! {
+    /// A property of a number, apart from block size and unit.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Dimension {
+        /// `flash`, `ssd`, `sshd`, `hdd`, `microsd` or `ram`.
+        Device = "device",
+        /// For example `VeraCrypt`; `none` for plain storage if systems are compared.
+        System = "system",
+        /// A cipher or a PRF.
+        Cipher = "cipher",
+        /// The work: `read`, `seq write 4M`, `derive key`, `access time` ...
+        Work = "work",
+        /// `plain` or `encrypted`; `default` or `PIM large` for a PRF.
+        State = "state",
+        /// `partition`, `container file` or `directory`.
+        Place = "place",
+    }
 }
 
 impl fmt::Display for Dimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Device => "device",
-            Self::System => "system",
-            Self::Cipher => "cipher",
-            Self::Work => "work",
-            Self::State => "state",
-            Self::Place => "place",
-        })
+        f.write_str(self.as_str())
     }
 }
 

@@ -9,8 +9,8 @@ mod risks;
 pub mod settings;
 mod suitability;
 
+use cryptbench_catalog::Presentation;
 use cryptbench_estimate::arms::is_choice;
-use cryptbench_estimate::form::Form;
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_estimate::ranking::Mean;
 use cryptbench_estimate::soundness::{has_known_weakness, is_unsound};
@@ -20,7 +20,7 @@ use crate::quantity::percent_digits;
 
 /// The sentences. Records do not contain them, because they follow from the trials.
 pub fn observations(lookup: &Lookup<'_>) -> Vec<String> {
-    if Form::of(lookup.record) == Form::Unlock {
+    if lookup.record.plan.form() == Presentation::Unlock {
         return Vec::new();
     }
     let arms = sound(lookup);

@@ -1,11 +1,12 @@
 //! dd's picture: mean, standard deviation and speed of each copy, by the rule of the profile's users.
 
+use cryptbench_catalog::Estimator;
 use cryptbench_estimate::arms::{compared, plain_arm};
 use cryptbench_estimate::compatibility::{mean, mean_speed, sample_sd, trimmed, trimmed_speed};
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Workload};
 
-use super::peers::Estimator;
+use super::peers::estimator;
 use crate::reading::{Reading, reading};
 
 /// One copy on one arm.
@@ -61,7 +62,7 @@ fn copy<'a>(lookup: &Lookup<'a>, workload: &Workload, arm: &'a Arm) -> Option<Co
 }
 
 fn is_trimmed(lookup: &Lookup<'_>) -> bool {
-    Estimator::of(lookup.record) == Some(Estimator::TrimmedMean)
+    estimator(lookup.record) == Some(Estimator::TrimmedMean)
 }
 
 /// The rule in words, to follow "condensed".

@@ -1,5 +1,6 @@
 //! The compatibility estimators of a profile: what its users would have printed, beside our estimate.
 
+use cryptbench_catalog::Estimator;
 use cryptbench_estimate::compatibility::{best, cellwise_percent, mean, trimmed};
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Record, Workload};
@@ -10,51 +11,30 @@ use crate::quantity::{headline_value, is_time};
 /// Encrypted arms that stand beside plain.
 const MOST_ARMS: usize = 5;
 
-/// How a profile's users condense trials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Estimator {
-    /// Of all trials.
-    Mean,
-    /// Of all trials but one largest and one smallest.
-    TrimmedMean,
-    /// The best trial.
-    Best,
-    /// Percent of the larger value, over the cells.
-    CellwisePercent,
+/// How the users of a record's profile condense trials, if this version knows it.
+pub(super) fn estimator(record: &Record) -> Option<Estimator> {
+    record.plan.estimator.as_deref().and_then(Estimator::of)
 }
 
-impl Estimator {
-    /// The estimator that a record names, if this version knows it.
-    pub fn of(record: &Record) -> Option<Self> {
-        match record.plan.estimator.as_deref()? {
-            "mean" => Some(Self::Mean),
-            "trimmed-mean" => Some(Self::TrimmedMean),
-            "best" => Some(Self::Best),
-            "cellwise-percent" => Some(Self::CellwisePercent),
-            _ => None,
+/// What an estimator does, to follow "condensed as".
+pub fn words(estimator: Estimator) -> &'static str {
+    match estimator {
+        Estimator::Mean => "the arithmetic mean of all trials",
+        Estimator::TrimmedMean => "the mean of all trials but one largest and one smallest",
+        Estimator::Best => "the best of all trials",
+        Estimator::CellwisePercent => {
+            "the mean over the cells of the difference in percent of the larger value"
         }
     }
+}
 
-    /// What it does, to follow "condensed as".
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Mean => "the arithmetic mean of all trials",
-            Self::TrimmedMean => "the mean of all trials but one largest and one smallest",
-            Self::Best => "the best of all trials",
-            Self::CellwisePercent => {
-                "the mean over the cells of the difference in percent of the larger value"
-            }
-        }
-    }
-
-    /// The headlines of a cell's trials, condensed.
-    fn of_values(self, values: &[f64], smaller_is_better: bool) -> Option<f64> {
-        match self {
-            Self::Mean | Self::CellwisePercent => mean(values),
-            Self::TrimmedMean => mean(&trimmed(values)),
-            Self::Best if smaller_is_better => values.iter().copied().reduce(f64::min),
-            Self::Best => best(values),
-        }
+/// The headlines of a cell's trials, condensed.
+fn of_values(estimator: Estimator, values: &[f64], smaller_is_better: bool) -> Option<f64> {
+    match estimator {
+        Estimator::Mean | Estimator::CellwisePercent => mean(values),
+        Estimator::TrimmedMean => mean(&trimmed(values)),
+        Estimator::Best if smaller_is_better => values.iter().copied().reduce(f64::min),
+        Estimator::Best => best(values),
     }
 }
 
@@ -73,7 +53,7 @@ pub struct Peers<'a> {
 
 /// The figures, where the record names an estimator that this version knows.
 pub fn peers<'a>(lookup: &Lookup<'a>) -> Option<Peers<'a>> {
-    let estimator = Estimator::of(lookup.record)?;
+    let estimator = estimator(lookup.record)?;
     let arms = chosen(lookup, MOST_ARMS).arms;
     let value = |workload: &Workload, arm: &Arm| {
         let values: Vec<f64> = lookup
@@ -83,7 +63,7 @@ pub fn peers<'a>(lookup: &Lookup<'a>) -> Option<Peers<'a>> {
             .map(|t| headline_value(workload, t.bandwidth(), t.iops()))
             .filter(|v| v.is_finite())
             .collect();
-        estimator.of_values(&values, is_time(workload))
+        of_values(estimator, &values, is_time(workload))
     };
     let all: Vec<(&Workload, Vec<Option<f64>>)> = lookup
         .workloads()

@@ -55,7 +55,7 @@ pub fn render(document: &Document, all: bool, width: usize) -> String {
 }
 
 fn side(name: &str, side: &Side, width: usize) -> String {
-    let formats: Vec<&str> = side.formats.iter().map(|f| f.name()).collect();
+    let formats: Vec<&str> = side.formats.iter().map(|f| f.as_str()).collect();
     let runs = match side.runs {
         (1, 1) => "1 run".to_owned(),
         (one, other) if one == other => format!("{one} runs"),

@@ -53,7 +53,7 @@ impl Job {
             let pattern = kind.as_ref().and_then(|k| options.pattern(k));
             results.push(Observation {
                 key: Key {
-                    pattern: pattern.map_or(String::new(), |p| p.name().into()),
+                    pattern: pattern.map_or(String::new(), |p| p.as_str().into()),
                     operation,
                     block_size,
                     queue_depth,

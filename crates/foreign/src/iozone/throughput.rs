@@ -55,7 +55,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Observation>, Fault> {
         };
         Ok(Observation {
             key: Key {
-                pattern: pattern.name().into(),
+                pattern: pattern.as_str().into(),
                 operation: (*operation).into(),
                 file_size,
                 block_size,

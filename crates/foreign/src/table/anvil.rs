@@ -97,7 +97,7 @@ fn test(name: &str) -> Option<Key> {
     };
     words.next().is_none().then_some(())?;
     Some(Key {
-        pattern: pattern.name().to_owned(),
+        pattern: pattern.as_str().to_owned(),
         block_size: Some(size(block)?),
         queue_depth: Some(depth),
         ..Key::default()

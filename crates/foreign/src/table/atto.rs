@@ -63,7 +63,7 @@ pub(super) fn parse(head: &Row, columns: &[String], body: &[Row]) -> Result<Foun
                 row.fault(format!("expected a speed such as 188.32 MB/s or 375 IO/s, not {text:?}"))
             })?;
             let key = Key {
-                pattern: Pattern::Sequential.name().to_owned(),
+                pattern: Pattern::Sequential.as_str().to_owned(),
                 operation: column.operation.to_owned(),
                 block_size: Some(block),
                 ..Key::default()

@@ -32,7 +32,7 @@ fn one(columns: &[String], row: &Row) -> Result<crate::read::Observation, Fault>
         )));
     }
     let mut seen = row.observation();
-    let mut key = Key { pattern: Pattern::Sequential.name().to_owned(), ..Key::default() };
+    let mut key = Key { pattern: Pattern::Sequential.as_str().to_owned(), ..Key::default() };
     for (column, text) in columns.iter().zip(&row.fields).filter(|(_, text)| !text.is_empty()) {
         let wrong = || row.fault(format!("{column}: {text:?} is not what was expected there"));
         let whole = || text.parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(wrong);

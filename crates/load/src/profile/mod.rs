@@ -14,8 +14,9 @@ mod work;
 use cryptbench_text::shown;
 use std::path::Path;
 
+pub use cryptbench_catalog::{Estimator, Presentation};
 pub use error::ProfileError;
-pub use figure::{Estimator, Headline, Presentation};
+pub use figure::Headline;
 pub use forecast::{Assumptions, Forecast, Rates};
 pub use work::{
     BlockWork, Cache, FileAction, FileSizes, FileUse, FileWork, UnlockWork, Work, WorkAmount,

@@ -94,19 +94,21 @@ pub struct FileWork {
     pub sizes: FileSizes,
 }
 
-/// The action on each file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileAction {
-    /// Create and write, then flush all files at the end.
-    Create,
-    /// stat(2).
-    Stat,
-    /// Open and read to the end.
-    Read,
-    /// rename(2) within its directory.
-    Rename,
-    /// unlink(2).
-    Delete,
+cryptbench_catalog::named! {
+    /// The action on each file.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FileAction {
+        /// Create and write, then flush all files at the end.
+        Create = "create",
+        /// stat(2).
+        Stat = "stat",
+        /// Open and read to the end.
+        Read = "read",
+        /// rename(2) within its directory.
+        Rename = "rename",
+        /// unlink(2).
+        Delete = "delete",
+    }
 }
 
 impl Default for FileUse {
@@ -152,14 +154,6 @@ impl Work {
     pub fn is_whole(&self) -> bool {
         matches!(self, Self::Block(block) if block.amount == WorkAmount::Whole)
     }
-
-    /// Whether every request consists of whole data units of `unit` bytes.
-    pub fn in_units(&self, unit: u64) -> bool {
-        match self {
-            Self::Block(block) => block.block_size.is_multiple_of(unit),
-            Self::Files(_) | Self::Unlock(_) => true,
-        }
-    }
 }
 
 impl FileSizes {
@@ -173,23 +167,6 @@ impl FileSizes {
             Self::LogNormal { median, sigma } => {
                 (median as f64 * (sigma * sigma / 2.0).exp()) as u64
             }
-        }
-    }
-}
-
-impl FileAction {
-    /// Every action.
-    pub(crate) const ALL: &[Self] =
-        &[Self::Create, Self::Stat, Self::Read, Self::Rename, Self::Delete];
-
-    /// `create`, `stat`, `read`, `rename` or `delete`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Stat => "stat",
-            Self::Read => "read",
-            Self::Rename => "rename",
-            Self::Delete => "delete",
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Pair<'a> {
 /// dimension that both selections treat alike.
 pub(super) fn pairs<'a>(all: &'a [Observation], base: &Select, other: &Select) -> Vec<Pair<'a>> {
     let same: Vec<Dimension> =
-        Dimension::ALL.into_iter().filter(|d| !base.differs(other, *d)).collect();
+        Dimension::ALL.iter().copied().filter(|d| !base.differs(other, *d)).collect();
     let alike = |a: &Observation, b: &Observation| {
         a.block == b.block && same.iter().all(|d| a.about(*d) == b.about(*d))
     };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::dm_crypt::CryptTable;
 use crate::SystemError;
 use crate::machine::Machine;
 use crate::resource::mapping::program;
@@ -11,25 +12,6 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// Bytes of a sector in a table.
 const SECTOR: u64 = 512;
-
-/// What dm-crypt does with a device (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CryptTable {
-    /// Bytes of the open device.
-    pub bytes: u64,
-    /// Cipher and mode as the kernel names them, such as `aes-xts-plain64`.
-    pub cipher: String,
-    /// Bits of the key, both halves of XTS counted; `None` without one.
-    pub key_bits: Option<u32>,
-    /// Bytes that are encrypted under one tweak.
-    pub sector_size: u32,
-    /// The device below, as the kernel numbers it: `8:1`.
-    pub below: String,
-    /// Where on that device the payload begins, in bytes.
-    pub offset: u64,
-    /// Whether authentication tags lie between the sectors below.
-    pub has_integrity: bool,
-}
 
 /// Reads the table of the device-mapper device `name`.
 ///

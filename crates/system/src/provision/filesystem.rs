@@ -7,26 +7,10 @@ use cryptbench_text::shown;
 use rustix::mount::UnmountFlags;
 use tracing::info;
 
+pub use super::file_system_kind::FileSystemKind;
 use crate::SystemError;
 use crate::command::run;
 use crate::resource::place::unmount_at;
-
-/// A file system for a new volume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileSystemKind {
-    /// Linux's usual file system.
-    Ext4,
-    /// For large files and parallel writers.
-    Xfs,
-    /// With checksums and snapshots.
-    Btrfs,
-    /// FAT32: readable everywhere, files up to 4 GiB.
-    Vfat,
-    /// exFAT: readable on Windows, macOS and Linux.
-    Exfat,
-    /// NTFS: Windows' own.
-    Ntfs,
-}
 
 /// Creates a file system on `device`, a block device or a regular file.
 ///

@@ -1,6 +1,8 @@
 //! The state of the machine for setting up resources: mounts, processes, signatures, directories.
 
 mod crypt_table;
+mod dm_crypt;
+mod file_system_kind;
 pub mod filesystem;
 pub(crate) mod kernel_crypto;
 pub mod mountinfo;
@@ -11,7 +13,8 @@ mod signature;
 mod state;
 mod zfs;
 
-pub use crypt_table::{CryptTable, crypt_table};
+pub use crypt_table::crypt_table;
+pub use dm_crypt::CryptTable;
 pub use recognised::Signature;
 pub use signature::signatures;
 pub(crate) use state::make_private;

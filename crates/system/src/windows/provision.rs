@@ -1,5 +1,9 @@
 //! The state of the machine for a run: directories, and what Windows does not tell.
 
+#[path = "../provision/dm_crypt.rs"]
+mod dm_crypt;
+#[path = "../provision/file_system_kind.rs"]
+mod file_system_kind;
 #[path = "../provision/mountinfo.rs"]
 pub mod mountinfo;
 #[path = "../provision/recognised.rs"]
@@ -10,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use cryptbench_os::dirs;
 
+pub use dm_crypt::CryptTable;
 pub use recognised::Signature;
 
 use crate::SystemError;
@@ -73,25 +78,6 @@ pub fn signatures(path: &Path) -> Result<Vec<Signature>, SystemError> {
     Ok(recognised::recognised(path)?.into_iter().collect())
 }
 
-/// What dm-crypt does with a device; there is none here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CryptTable {
-    /// Bytes of the open device.
-    pub bytes: u64,
-    /// Cipher and mode.
-    pub cipher: String,
-    /// Bits of the key.
-    pub key_bits: Option<u32>,
-    /// Bytes that are encrypted under one tweak.
-    pub sector_size: u32,
-    /// The device below.
-    pub below: String,
-    /// Where on that device the payload begins, in bytes.
-    pub offset: u64,
-    /// Whether authentication tags lie between the sectors below.
-    pub has_integrity: bool,
-}
-
 /// # Errors
 /// [`SystemError::Unavailable`]: dm-crypt is Linux's.
 pub fn crypt_table(name: &str) -> Result<CryptTable, SystemError> {
@@ -108,6 +94,7 @@ pub mod filesystem {
     use std::path::Path;
     use std::time::Duration;
 
+    pub use super::file_system_kind::FileSystemKind;
     use crate::SystemError;
 
     /// Tries `act` for two seconds: a scanner that looks at each new file lets go after a moment.
@@ -127,23 +114,6 @@ pub mod filesystem {
             }
         }
         act()
-    }
-
-    /// A file system for a new volume.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum FileSystemKind {
-        /// Linux's usual file system.
-        Ext4,
-        /// For large files and parallel writers.
-        Xfs,
-        /// With checksums and snapshots.
-        Btrfs,
-        /// FAT32.
-        Vfat,
-        /// exFAT.
-        Exfat,
-        /// Windows' own.
-        Ntfs,
     }
 
     fn refusal(path: &Path) -> SystemError {

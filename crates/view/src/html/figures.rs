@@ -5,10 +5,10 @@ use cryptbench_answer::quantity::{
     NONE, cpu, digits, headline, headline_value, is_time, kept, thousands, value_words,
 };
 use cryptbench_answer::wording::{measure_words, verdict_words};
+use cryptbench_catalog::Presentation;
 use cryptbench_estimate::arms::{compared, drawn, plain_arm};
 use cryptbench_estimate::cpu::Measure;
 use cryptbench_estimate::device::moves_bytes;
-use cryptbench_estimate::form::Form;
 use cryptbench_record::{Arm, ArmRole, Cell, Workload};
 use cryptbench_stats::{median, quantile};
 use maud::{Markup, html};
@@ -21,7 +21,7 @@ use crate::drawing::{
 pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     let many = view.workloads().len() > MOST_CHARTED;
     // Of openings the picture shows everything: they have no throughput.
-    let openings = Form::of(view.record) == Form::Unlock;
+    let openings = view.record.plan.form() == Presentation::Unlock;
     let nothing = view.workloads().is_empty() || view.record.trials.is_empty();
     if view.detail >= Detail::NoCharts || nothing || many || openings {
         return Vec::new();

@@ -2,8 +2,8 @@
 
 use cryptbench_answer::quantity::{NONE, count, fraction, headline, kept_parts, unbroken};
 use cryptbench_answer::wording::{verdict_class, verdict_mark, verdict_words};
+use cryptbench_catalog::Presentation;
 use cryptbench_estimate::arms::{compared, plain_arm};
-use cryptbench_estimate::form::Form;
 use cryptbench_record::{Arm, Cell, Verdict, Workload};
 use maud::{Markup, html};
 
@@ -15,7 +15,7 @@ const MOST_COLUMNS: usize = 5;
 
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let arms = compared(view.arms());
-    let unlock = Form::of(view.record) == Form::Unlock;
+    let unlock = view.record.plan.form() == Presentation::Unlock;
     if arms.is_empty() || view.workloads().is_empty() || unlock {
         return None;
     }

@@ -243,7 +243,7 @@ fn facts(record: &Record) -> Markup {
     html! {
         dl.facts {
             @for (about, words) in surroundings(record) {
-                div { dt { (about.name()) } dd { (words) } }
+                div { dt { (about.as_str()) } dd { (words) } }
             }
         }
         @if !record.notes.is_empty() {

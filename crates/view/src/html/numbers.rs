@@ -3,7 +3,7 @@
 use cryptbench_answer::picture::MOST_LISTED;
 use cryptbench_answer::quantity::{NONE, cpu, digits, fraction, kept, latency, percent, rate};
 use cryptbench_answer::wording::verdict_words;
-use cryptbench_estimate::form::Form;
+use cryptbench_catalog::Presentation;
 use cryptbench_record::{Cell, Estimate};
 use maud::{Markup, html};
 
@@ -13,7 +13,7 @@ use super::{Detail, Section, View, scrolling};
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
     if view.lookup.cells.is_empty()
         || view.workloads().len() > MOST_LISTED
-        || Form::of(view.record) == Form::Unlock
+        || view.record.plan.form() == Presentation::Unlock
         || view.detail >= Detail::Least
     {
         return None;

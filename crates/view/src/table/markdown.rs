@@ -11,8 +11,8 @@ use cryptbench_answer::quantity::{NONE, count, duration, fraction, headline, kep
 use cryptbench_answer::sentences::basis;
 use cryptbench_answer::surroundings::{About, occasion, surroundings, title};
 use cryptbench_answer::wording::{LEGEND, stop_words, verdict_mark};
+use cryptbench_catalog::Presentation;
 use cryptbench_estimate::arms::{compared, drawn};
-use cryptbench_estimate::form::Form;
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Cell, Verdict, Workload};
 
@@ -40,7 +40,7 @@ pub fn render(report: &Report<'_>) -> String {
     }
     out.push_str("\n### Where\n\n");
     for (about, words) in surroundings(record).iter().filter(|(about, _)| FACTS.contains(about)) {
-        let _ = writeln!(out, "- {}: {}", about.name(), escaped(words));
+        let _ = writeln!(out, "- {}: {}", about.as_str(), escaped(words));
     }
     for note in &record.notes {
         let _ = writeln!(out, "- note: {}", escaped(note));
@@ -69,7 +69,7 @@ fn summary(answer: &Answer<'_>) -> String {
 fn table(report: &Report<'_>) -> (Vec<Vec<String>>, String) {
     let lookup = &report.lookup;
     let workloads: Vec<&Workload> = lookup.workloads().iter().collect();
-    let unlock = Form::of(lookup.record) == Form::Unlock;
+    let unlock = lookup.record.plan.form() == Presentation::Unlock;
     // Volumes that are opened have good names as they are.
     let labels = Names::default();
     let names = if unlock { &labels } else { &report.names };

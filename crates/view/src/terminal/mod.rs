@@ -36,9 +36,9 @@ use cryptbench_answer::picture::peers::peers;
 use cryptbench_answer::quantity::{NO_BREAK, is_time, thousands, unbroken};
 use cryptbench_answer::remarks::remarks;
 use cryptbench_answer::wording::{LEGEND, list, particulars, stop_words, verdict_mark};
+use cryptbench_catalog::Presentation;
 use cryptbench_estimate::cpu::Measure;
 use cryptbench_estimate::device::moves_bytes;
-use cryptbench_estimate::form::Form;
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_estimate::ranking::{Ranking, ranking};
 use cryptbench_text::clean;
@@ -80,14 +80,14 @@ pub fn render(report: &Report<'_>, style: Style) -> String {
     let table = match record.plan.workloads.len() > MOST_ROWS {
         true => Some(table::Laid { text: condensed::table(lookup, width), detailed: false }),
         // Opening a volume has no counterpart on plain storage: its picture shows everything.
-        false if picture.is_some() && Form::of(record) == Form::Unlock => None,
+        false if picture.is_some() && record.plan.form() == Presentation::Unlock => None,
         false => Some(table::table(lookup, width)),
     };
     parts.extend(picture);
     let legend = table.as_ref().and_then(|t| legend(lookup, t.detailed, width));
     parts.extend(table.map(|t| t.text));
     parts.extend(legend);
-    if Form::of(record) != Form::Copies {
+    if record.plan.form() != Presentation::Copies {
         parts.extend(peers(lookup).map(|peers| peers::table(&peers, MOST_ROWS, width)));
     }
     let block = if width >= LEAST_BESIDE { (width - layout::BLOCK_GAP) / 2 } else { width };

@@ -1,6 +1,6 @@
 //! The profile's own estimator, by name, beside ours.
 
-use cryptbench_answer::picture::peers::Peers;
+use cryptbench_answer::picture::peers::{Peers, words};
 use cryptbench_answer::quantity::{NONE, percent, value_words};
 
 use super::layout::{add, clean, empty, fitted, heading};
@@ -12,13 +12,13 @@ pub(super) fn table(peers: &Peers<'_>, most: usize, width: usize) -> String {
         let words = format!(
             "The HTML report also has {} for each workload, as published studies condense them; no part \
              of any verdict.",
-            peers.estimator.words()
+            words(peers.estimator)
         );
         return wrap(&words, "", "  ", width);
     }
     let title = format!(
         "Condensed as published studies do, {}; for comparison with them, no part of any verdict:",
-        peers.estimator.words()
+        words(peers.estimator)
     );
     let body = match peers.cellwise.is_empty() {
         true => figures(peers, width),

@@ -3,44 +3,44 @@
 use cryptbench_answer::picture;
 use cryptbench_answer::picture::left_out_words;
 use cryptbench_answer::wording::Sign;
-use cryptbench_estimate::form::Form;
+use cryptbench_catalog::Presentation;
 use cryptbench_estimate::lookup::Lookup;
 
 use super::{bars, copies, curve, files, grid, heatmap, unlock, wrap};
 
 /// The picture in at most `width` columns; nothing if the record asks for none, or contains too little.
 pub(super) fn picture(lookup: &Lookup<'_>, width: usize) -> Option<String> {
-    let (text, left_out) = match Form::of(lookup.record) {
-        Form::Table | Form::Server => return None,
-        Form::Bars => {
+    let (text, left_out) = match lookup.record.plan.form() {
+        Presentation::Table | Presentation::Server => return None,
+        Presentation::Bars => {
             let charts = picture::bars::bars(lookup);
             let drawn: Vec<String> = charts.iter().map(|c| bars::draw(c, width)).collect();
             (drawn.join("\n\n"), charts.first()?.left_out)
         }
-        Form::Curve => {
+        Presentation::Curve => {
             let data = picture::curve::curve(lookup)?;
             (curve::draw(&data, width), data.left_out)
         }
-        Form::Grid => {
+        Presentation::Grid => {
             let data = picture::grid::grid(lookup)?;
             (grid::draw(&data, width), data.left_out)
         }
-        Form::Heatmap => {
+        Presentation::Heatmap => {
             let data = picture::heatmap::heatmap(lookup)?;
             (heatmap::draw(&data, width), data.left_out)
         }
-        Form::Copies => {
+        Presentation::Copies => {
             let data = picture::copies::copies(lookup);
             if data.is_empty() {
                 return None;
             }
             (copies::draw(&data, picture::copies::rule_words(lookup), width), 0)
         }
-        Form::Files => {
+        Presentation::Files => {
             let data = picture::files::files(lookup)?;
             (files::draw(&data, width), data.left_out)
         }
-        Form::Unlock => (unlock::draw(&picture::unlock::unlock(lookup)?, width), 0),
+        Presentation::Unlock => (unlock::draw(&picture::unlock::unlock(lookup)?, width), 0),
     };
     let mut parts = vec![text];
     parts.extend(left_out_words(left_out).map(|words| wrap(&words, "", "  ", width)));

@@ -12,25 +12,25 @@ mod unlock;
 use cryptbench_answer::picture::left_out_words;
 use cryptbench_answer::quantity::percent_digits;
 use cryptbench_answer::reading::Reading;
-use cryptbench_estimate::form::Form;
+use cryptbench_catalog::Presentation;
 use maud::{Markup, html};
 
 use super::{Figure, Part, Section, View, scrolling};
 
 /// The picture, if the record asks for one and contains enough, and the profile's own estimator.
 pub(super) fn sections(view: &View<'_>) -> impl Iterator<Item = Section> {
-    let form = Form::of(view.record);
+    let form = view.record.plan.form();
     let picture = match form {
-        Form::Table | Form::Server => None,
-        Form::Bars => bars::picture(view),
-        Form::Curve => curve::picture(view),
-        Form::Grid => grid::picture(view),
-        Form::Heatmap => heatmap::picture(view),
-        Form::Copies => copies::picture(view),
-        Form::Files => files::picture(view),
-        Form::Unlock => unlock::picture(view),
+        Presentation::Table | Presentation::Server => None,
+        Presentation::Bars => bars::picture(view),
+        Presentation::Curve => curve::picture(view),
+        Presentation::Grid => grid::picture(view),
+        Presentation::Heatmap => heatmap::picture(view),
+        Presentation::Copies => copies::picture(view),
+        Presentation::Files => files::picture(view),
+        Presentation::Unlock => unlock::picture(view),
     };
-    let peers = if form == Form::Copies { None } else { peers::section(view) };
+    let peers = if form == Presentation::Copies { None } else { peers::section(view) };
     picture.map(Picture::section).into_iter().chain(peers)
 }
 

@@ -1,6 +1,6 @@
 //! The profile's own estimator, by name, beside ours.
 
-use cryptbench_answer::picture::peers::{Peers, peers};
+use cryptbench_answer::picture::peers::{Peers, peers, words};
 use cryptbench_answer::quantity::{NONE, percent, value_words};
 use maud::{Markup, html};
 
@@ -11,7 +11,7 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let peers = peers(view.lookup)?;
     let content = html! {
             p.about {
-                "For comparison with them: " (peers.estimator.words()) ". No verdict of this page rests on these \
+                "For comparison with them: " (words(peers.estimator)) ". No verdict of this page rests on these \
                  figures."
             }
             @match peers.cellwise.is_empty() {

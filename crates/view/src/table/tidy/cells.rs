@@ -43,25 +43,10 @@ fn row(keys: &Keys<'_>, confidence: f64, cell: &Cell) -> Fields {
     row.real("p_holm", kept(|e| e.p_holm));
     row.integer("pairs", cell.kept.as_ref().map(|e| e.pairs));
     let verdict = cell.verdict.as_ref();
-    row.text("verdict", verdict.map(word));
+    row.text("verdict", verdict.map(Verdict::word));
     row.real("verdict_percent", verdict.and_then(percent));
     row.integer("pairs_needed", verdict.and_then(pairs_needed));
     row
-}
-
-/// As the JSON writes it.
-fn word(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Costs { .. } => "costs",
-        Verdict::Gains { .. } => "gains",
-        Verdict::LikelyCosts { .. } => "likely-costs",
-        Verdict::LikelyGains { .. } => "likely-gains",
-        Verdict::Equivalent { .. } => "equivalent",
-        Verdict::WithinNoise { .. } => "within-noise",
-        Verdict::Inconclusive { .. } => "inconclusive",
-        Verdict::Cached => "cached",
-        Verdict::TooFewPairs => "too-few-pairs",
-    }
 }
 
 fn percent(verdict: &Verdict) -> Option<f64> {

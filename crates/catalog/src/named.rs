@@ -1,0 +1,33 @@
+//! Kinds that profiles and records call by a word.
+
+/// An enum whose kinds have words: all of them in `ALL`, the word of each from `as_str`, and back from `of`.
+#[macro_export]
+macro_rules! named {
+    ($(#[$about:meta])* $visible:vis enum $kinds:ident {
+        $($(#[$of:meta])* $kind:ident = $word:literal,)*
+    }) => {
+        $(#[$about])*
+        $visible enum $kinds {
+            $($(#[$of])* $kind,)*
+        }
+
+        impl $kinds {
+            /// All of them.
+            $visible const ALL: &'static [Self] = &[$(Self::$kind),*];
+
+            /// The word for it.
+            #[must_use]
+            $visible const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $word,)*
+                }
+            }
+
+            /// The one with this word, if this version knows it.
+            #[must_use]
+            $visible fn of(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|kind| kind.as_str() == word)
+            }
+        }
+    };
+}
