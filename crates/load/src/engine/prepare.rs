@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
-use cryptbench_blockdev::IoTarget;
+use cryptbench_blockdev::{IoMode, IoTarget};
 
 use super::fill::{Fill, SharedFill};
 use super::transfer::{Task, Transfer, flush_or_stop};
@@ -16,6 +17,12 @@ use crate::{LoadError, MAX_BLOCK_SIZE, Pattern};
 /// Request size and depth of a [prefill](Engine::prefill): enough for full bandwidth on any device.
 const FILL_BLOCK: u32 = 1 << 20;
 const FILL_DEPTH: u32 = 4;
+
+/// Request size of a prefill through the page cache. Its steps are as long as the device takes [`STEP`] for, as nothing ends
+/// a flush before it is done, nor a process that waits for one.
+const BUFFERED_BLOCK: u32 = 128 << 10;
+const STEP: Duration = Duration::from_millis(300);
+const LONGEST_STEP: u64 = 64 << 20;
 
 /// Largest queue depth of [preconditioning](Engine::precondition) with small blocks.
 const SMALL_DEPTH: u32 = 64;
@@ -72,9 +79,24 @@ impl Engine {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), LoadError> {
-        let block = fill_block(io_target)?;
+        let is_direct = io_target.mode == IoMode::Direct;
+        let block = fill_block(io_target, if is_direct { FILL_BLOCK } else { BUFFERED_BLOCK })?;
         check_fill(io_target, &part, u64::from(block))?;
-        self.fill(io_target, FillOffsets::sequential(block, part), block, seed, stop, progress)
+        if is_direct {
+            let offsets = FillOffsets::sequential(block, part);
+            return self.fill(io_target, offsets, block, seed, stop, progress);
+        }
+        let (mut done, mut step) = (part.start, u64::from(block));
+        while done < part.end {
+            let end = (done + step).min(part.end);
+            let offsets = FillOffsets::sequential(block, done..end);
+            let (began, before) = (Instant::now(), done - part.start);
+            let mut tell = |bytes| progress(before + bytes);
+            self.fill(io_target, offsets, block, seed, stop, &mut tell)?;
+            step = next_step(end - done, began.elapsed(), u64::from(block));
+            done = end;
+        }
+        Ok(())
     }
 
     /// Writes the whole extent the given number of times, with data that has verify headers
@@ -145,12 +167,37 @@ impl Engine {
     }
 }
 
-/// [`FILL_BLOCK`], or the data unit if that is larger or does not divide it.
-fn fill_block(io_target: &IoTarget) -> Result<u32, LoadError> {
+/// `least` bytes, or the data unit if that is larger or does not divide it.
+fn fill_block(io_target: &IoTarget, least: u32) -> Result<u32, LoadError> {
     let unit = io_target.transform.as_ref().map_or(1, |t| t.unit() as u64);
-    let block = u64::from(FILL_BLOCK).next_multiple_of(unit);
+    let block = u64::from(least).next_multiple_of(unit);
     if block > MAX_BLOCK_SIZE {
-        return Err(LoadError::BlockNotUnits { block_size: u64::from(FILL_BLOCK), unit });
+        return Err(LoadError::BlockNotUnits { block_size: u64::from(least), unit });
     }
     Ok(block as u32)
+}
+
+/// Bytes of the step after one that took so long, in whole blocks.
+fn next_step(written: u64, took: Duration, block: u64) -> u64 {
+    let fitting = written as f64 * (STEP.as_secs_f64() / took.as_secs_f64());
+    // A device with a cache of its own takes the first ones faster than those that follow.
+    let most = LONGEST_STEP.min(8 * written);
+    ((fitting as u64).min(most) / block).max(1) * block
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_follow_the_device_and_are_whole_blocks() {
+        const BLOCK: u64 = BUFFERED_BLOCK as u64;
+        let of = |written, ms| next_step(written, Duration::from_millis(ms), BLOCK);
+        assert_eq!(of(BLOCK, 131), 2 * BLOCK, "1 MB/s");
+        assert_eq!(of(BLOCK, 4000), BLOCK);
+        assert_eq!(of(BLOCK, 0), 8 * BLOCK);
+        assert_eq!(of(LONGEST_STEP, 10), LONGEST_STEP);
+        // The last step of a part may be shorter than a block.
+        assert_eq!(of(4096, 1), BLOCK);
+    }
 }
