@@ -6,13 +6,15 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
+use crate::packages::mirror;
+
 /// What a guest needs of it beyond what is built in.
 const MODULES: &[&str] = &["virtio_blk", "ublk_drv", "loop"];
 
 /// The package that names the newest kernel, and where it comes from. Debian 12's own has no ublk.
 const PACKAGE: &str = "linux-image-cloud-amd64";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-const ARCHIVE: &str = "http://deb.debian.org/debian trixie main";
+const SUITE: &str = "trixie main";
 
 /// Puts `vmlinuz` and `modules/` into the target directory's `guest-kernel`, unless they are there, and returns its path.
 ///
@@ -50,7 +52,8 @@ fn fetch(work: &Path) -> anyhow::Result<PathBuf> {
         fs::create_dir_all(work.join(directory))?;
     }
     let sources = work.join("sources.list");
-    fs::write(&sources, format!("deb [arch=amd64 signed-by={KEYS}] {ARCHIVE}\n"))?;
+    let archive = mirror("Debian")?;
+    fs::write(&sources, format!("deb [arch=amd64 signed-by={KEYS}] {archive} {SUITE}\n"))?;
     let apt = |program: &str, arguments: &[&str]| {
         let option = |name: &str, path: &Path| format!("{name}={}", path.display());
         let mut command = Command::new(program);

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "printing is the purpose of these commands")]
 
+mod afterwards;
 mod arm;
 mod audit;
 mod bench;

@@ -12,8 +12,15 @@ use super::image::Image;
 use super::rows::{Processor, Row};
 use crate::tools::said;
 
-/// Boots the machine, lets it run its steps with this program, and returns what it told until it powered off or `limit`.
-/// Its console is in `work`.
+/// What came of a boot.
+pub struct Booted {
+    /// What the machine told until it powered off or its limit.
+    pub told: String,
+    /// The host's load meanwhile, the most that was seen.
+    pub load: f64,
+}
+
+/// Boots the machine and lets it run its steps with this program. Its console is in `work`.
 ///
 /// # Errors
 /// QEMU cannot be started; the operating system's error.
@@ -23,7 +30,7 @@ pub fn run(
     program: &Path,
     work: &Path,
     limit: Duration,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<Booted> {
     let root = work.join("root");
     let of = image.0.join("root").display().to_string();
     let copy = ["create", "-q", "-f", "qcow2", "-F", "raw", "-b", &of];
@@ -31,8 +38,9 @@ pub fn run(
     let job = job(row, program, work)?;
     let spare = work.join("spare");
     File::create(&spare)?.set_len(1 << 30)?;
-    let mut qemu = Command::new("timeout");
-    qemu.arg("--foreground").arg(limit.as_secs().to_string());
+    // The machine ends with this process, however that ends.
+    let mut qemu = Command::new("setpriv");
+    qemu.args(["--pdeathsig", "TERM", "timeout", "--foreground", &limit.as_secs().to_string()]);
     let console = match row.processor {
         Processor::X86 => {
             qemu.arg(super::X86);
@@ -75,18 +83,25 @@ pub fn run(
     }
     let mut child = qemu.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("QEMU")?;
     let told = BufReader::new(child.stdout.take().context("QEMU tells nothing")?);
-    let mut all = String::new();
+    let mut booted = Booted { told: String::new(), load: 0.0 };
     for line in told.split(b'\n') {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
         let line = line.trim_end_matches('\r');
         println!("    {line}");
-        all += line;
-        all.push('\n');
+        booted.told += line;
+        booted.told.push('\n');
+        booted.load = booted.load.max(load()?);
     }
     child.wait()?;
-    fs::write(work.join("told"), &all)?;
-    Ok(all)
+    fs::write(work.join("told"), &booted.told)?;
+    Ok(booted)
+}
+
+/// The load average of the last five minutes.
+fn load() -> anyhow::Result<f64> {
+    let averages = fs::read_to_string("/proc/loadavg")?;
+    averages.split(' ').nth(1).and_then(|of| of.parse().ok()).context("/proc/loadavg")
 }
 
 /// An archive that is a disk of the machine: the script, its steps and the program.

@@ -3,6 +3,8 @@
 job=$PWD
 install cryptbench /usr/local/bin/cryptbench
 export HOME=/root LANG=C.UTF-8
+# A user comes to the places below.
+umask 022
 
 tell() { printf '\036%s\n' "$*"; }
 seconds() { cut -d' ' -f1 /proc/uptime; }
@@ -23,9 +25,11 @@ state() {
     losetup --noheadings --list --output NAME,BACK-FILE | sed 's/^/loop device: /'
     dmsetup ls 2>/dev/null | grep -v '^No devices' | sed 's/^/mapping: /'
     # Where mounts go is kept for the next run, empty: /run/cryptbench, and a user's in /tmp.
-    ls -d $place/* $place/ada/* /tmp/* /var/tmp/* /run/cryptbench/* /tmp/cryptbench-*/run/* /dev/shm/* 2>/dev/null |
+    ls -d $place/* $place/ada/* /srv/in-use/* /tmp/* /var/tmp/* /run/cryptbench/* /tmp/cryptbench-*/run/* /dev/shm/* 2>/dev/null |
         grep -v -e systemd-private -e '^/tmp/cryptbench-[0-9]*$' | sed 's/^/file: /'
-    find /root/.local/state /home/ada/.local/state -type f 2>/dev/null | sed 's/^/journal: /'
+    # Records are kept, and the directories of records and journals.
+    find /root /home/ada /var/lib/cryptbench -path '*/.local/share/cryptbench' -prune -o ! -type d -print -o \
+        -type d ! -path '*/.local*' ! -path '/var/lib/cryptbench*' -print 2>/dev/null | sed 's/^/file: /'
     pgrep --full --list-full 'cryptbench|gocryptfs|cryfs|encfs|securefs|qemu' | cut -d' ' -f2- | sed 's/^/process: /'
 }
 
@@ -40,24 +44,35 @@ cells() {
         $at["role"] == "encrypted" { print $at["system"], $at["verdict"] }'
 }
 
-# step NAME WHO COMMAND: runs it and tells what it said, how long it took, and what it left.
+# The last run's record in this format.
+record() { ($1 "cryptbench report last --format $2" 2>/dev/null); }
+
+# step NAME WHO COMMAND: runs it and tells what it said, how long it took of which budget, and what it left.
 step() {
+    tell "step $1"
+    rm -rf /root/.local/share/cryptbench /home/ada/.local/share/cryptbench
     state | sort >$job/before
     dmesg | wc -l >$job/heard
     began=$(seconds)
     ($2 "$3") >$job/out 2>$job/err </dev/null
     code=$?
     ended=$(seconds)
-    tell "step $1 $code $began $ended"
+    case $1 in
+    root | user | existing | all)
+        budget=$(record $2 json | grep -o '"budget_s": *[0-9.]*' | head -n 1 | tr -dc '0-9.')
+        record $2 'csv --table cells' | cells >$job/cells
+        ;;
+    *)
+        budget=
+        : >$job/cells
+        ;;
+    esac
+    tell "ended $code $began $ended $budget"
     cat $job/out
     tell err
     cat $job/err
-    case $1 in
-    root | user | existing | all)
-        tell cells
-        ($2 'cryptbench report last --format csv --table cells' 2>/dev/null) | cells
-        ;;
-    esac
+    tell cells
+    cat $job/cells
     tell left
     sleep 1
     state | sort | comm -13 $job/before -

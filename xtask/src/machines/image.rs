@@ -1,6 +1,6 @@
 //! A root file system for machines: made once for each distribution and processor, and kept below the target directory.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 
 use super::rows::{Processor, Row};
+use crate::afterwards::Afterwards;
 use crate::newcomer::system::{Furniture, System};
 use crate::packages::{self, Need};
 use crate::tools::said;
@@ -35,6 +36,7 @@ const SIZE: &str = "10G";
 const NEEDS: &[Need] = &[
     Need { file: "/usr/sbin/debootstrap", package: "debootstrap", reason: "a new Debian" },
     Need { file: "/usr/bin/unshare", package: "util-linux", reason: "mounts of its own" },
+    Need { file: "/usr/bin/setpriv", package: "util-linux", reason: "a machine that ends with us" },
     Need { file: "/usr/sbin/mke2fs", package: "e2fsprogs", reason: "its file system" },
     Need { file: "/usr/bin/qemu-img", package: "qemu-utils", reason: "copies of its disk" },
 ];
@@ -72,19 +74,23 @@ pub fn of(row: &Row) -> anyhow::Result<Result<Image, String>> {
     let name = format!("{}-{architecture}", row.system.name().replace(' ', "-").to_lowercase());
     let place = std::path::absolute(Path::new("target/machines").join(name))?;
     let recipe = format!("{PACKAGES}\n{UNIT}{SIZE}\n");
+    // Another process may be making it.
+    let _held = held(&place.with_extension("lock"))?;
     if fs::read_to_string(place.join("recipe")).is_ok_and(|made| made == recipe) {
         return Ok(Ok(Image(place)));
     }
     if !rustix::process::geteuid().is_root() {
         return Ok(Err("only root can make a root file system".to_owned()));
     }
+    // Its files are for all of its users, whatever this user's new files are.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let _ = fs::remove_dir_all(&place);
     fs::create_dir_all(&place)?;
     let began = Instant::now();
     let foreign = match row.processor {
         Processor::X86 => None,
-        Processor::Arm => match Foreign::start() {
-            Ok(foreign) => Some(foreign),
+        Processor::Arm => match foreign() {
+            Ok(afterwards) => afterwards,
             Err(why) => return Ok(Err(format!("programs for ARM cannot be started: {why:#}"))),
         },
     };
@@ -99,6 +105,19 @@ pub fn of(row: &Row) -> anyhow::Result<Result<Image, String>> {
     fs::write(place.join("recipe"), recipe)?;
     println!("{}: made in {:.0} s", place.display(), began.elapsed().as_secs_f64());
     Ok(Ok(Image(place)))
+}
+
+/// Locks a file until it is dropped; waits for who has locked it.
+///
+/// # Errors
+/// The operating system's error.
+pub fn held(path: &Path) -> anyhow::Result<File> {
+    let file = File::create(path).with_context(|| path.display().to_string())?;
+    if file.try_lock().is_err() {
+        println!("another process uses {}: this one waits", path.display());
+        file.lock()?;
+    }
+    Ok(file)
 }
 
 impl Processor {
@@ -147,35 +166,21 @@ fn pack(system: &Path, place: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lets this machine's kernel start programs for ARM, until it is dropped.
-struct Foreign {
-    has_registered: bool,
-    has_mounted: bool,
-}
-
-impl Foreign {
-    fn start() -> anyhow::Result<Self> {
-        let mut made = Self { has_registered: false, has_mounted: false };
-        if !Path::new(BINFMT_FILES).join("register").exists() {
-            said("mount", &["-t", "binfmt_misc", "binfmt_misc", BINFMT_FILES])?;
-            made.has_mounted = true;
-        }
-        if !Path::new(BINFMT_FILES).join("qemu-aarch64").exists() {
-            let how = fs::read_to_string(BINFMT)?;
-            fs::write(Path::new(BINFMT_FILES).join("register"), how.trim_end())?;
-            made.has_registered = true;
-        }
-        Ok(made)
+/// Lets this machine's kernel start programs for ARM until this is dropped or this process ends; `None` if it does already.
+fn foreign() -> anyhow::Result<Option<Afterwards>> {
+    let mut undo = String::new();
+    if !Path::new(BINFMT_FILES).join("register").exists() {
+        undo = format!("umount {BINFMT_FILES}");
     }
-}
-
-impl Drop for Foreign {
-    fn drop(&mut self) {
-        if self.has_registered {
-            let _ = fs::write(Path::new(BINFMT_FILES).join("qemu-aarch64"), "-1");
-        }
-        if self.has_mounted {
-            let _ = said("umount", &[BINFMT_FILES]);
-        }
+    let registered = format!("{BINFMT_FILES}/qemu-aarch64");
+    if Path::new(&registered).exists() {
+        return Ok(None);
     }
+    let afterwards = Afterwards::run(&format!("echo -1 >{registered}\n{undo}"), &[])?;
+    if !undo.is_empty() {
+        said("mount", &["-t", "binfmt_misc", "binfmt_misc", BINFMT_FILES])?;
+    }
+    let how = fs::read_to_string(BINFMT)?;
+    fs::write(Path::new(BINFMT_FILES).join("register"), how.trim_end())?;
+    Ok(Some(afterwards))
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask machines`: boots emulated machines with a whole Debian, and runs there what a user runs.
 //!
-//! A machine fails if a run measures no system, a step fails, or something is left behind. QEMU emulates each instruction, so
+//! A machine fails if a run measures no system or exceeds its budget, a step fails, or something is left behind. QEMU emulates each instruction, so
 //! the machines are as slow as old ones, and their figures say nothing about hardware.
 
 mod boot;
@@ -69,7 +69,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             }
         };
         faults.extend(result.faults.iter().map(|fault| format!("{}: {fault}", row.name)));
-        let of = format!("{}\n{}", occasion(row, options)?, result.lines);
+        let of = format!("{}\n{}\n{}", occasion(row, options)?, result.load, result.lines);
         fs::write(Path::new(RESULTS).join(row.name), of)?;
     }
     skipped.iter().for_each(|why| println!("{why}"));
@@ -84,6 +84,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 struct Outcome {
     /// Its lines of the table.
     lines: String,
+    /// The host's load meanwhile.
+    load: f64,
     faults: Vec<String>,
 }
 
@@ -106,13 +108,15 @@ fn measured(row: &Row, options: &Options) -> anyhow::Result<Result<Outcome, Stri
         Err(why) => return Ok(Err(why)),
     };
     let work = Path::new("target/machines").join("work").join(row.name);
-    let _ = fs::remove_dir_all(&work);
+    fs::create_dir_all(&work)?;
+    let _held = image::held(&work.with_extension("lock"))?;
+    fs::remove_dir_all(&work)?;
     fs::create_dir_all(&work)?;
     let work = std::path::absolute(work)?;
     let limit = STEP * (row.steps.len() as u32 + 1);
-    let told = boot::run(row, &image, &program, &work, limit)?;
-    let (steps, is_done) = told::steps(&told);
-    let mut outcome = Outcome { lines: String::new(), faults: Vec::new() };
+    let booted = boot::run(row, &image, &program, &work, limit)?;
+    let (steps, is_done) = told::steps(&booted.told);
+    let mut outcome = Outcome { lines: String::new(), load: booted.load, faults: Vec::new() };
     for step in &steps {
         outcome.lines += &format!("| {} | {} |\n", row.what, step.line());
         outcome.faults.extend(step.faults().iter().map(|fault| format!("{}: {fault}", step.name)));
@@ -159,20 +163,23 @@ fn occasion(row: &Row, options: &Options) -> anyhow::Result<String> {
         Processor::Arm => &options.arm_program,
     };
     let program = match given {
-        Some(_) => "a program that was given".to_owned(),
-        None => format!("commit {}", said("git", &["rev-parse", "--short", "HEAD"])?),
+        Some(_) => "a program that was given and the steps of",
+        None => "the program and the steps of",
     };
-    Ok(format!("{program}, {}", jiff::Zoned::now().date()))
+    let commit = said("git", &["rev-parse", "--short", "HEAD"])?;
+    Ok(format!("{program} commit {commit}, {}", jiff::Zoned::now().date()))
 }
 
 /// The last result of each machine.
 fn table() -> anyhow::Result<String> {
-    let (mut lines, mut occasions) = (String::new(), BTreeSet::new());
+    let (mut lines, mut occasions, mut loads) = (String::new(), BTreeSet::new(), Vec::new());
     for row in ROWS {
         match fs::read_to_string(Path::new(RESULTS).join(row.name)) {
             Ok(result) => {
-                let (occasion, of) = result.split_once('\n').unwrap_or_default();
+                let (occasion, rest) = result.split_once('\n').unwrap_or_default();
+                let (load, of) = rest.split_once('\n').unwrap_or_default();
                 occasions.insert(occasion.to_owned());
+                loads.extend(load.parse::<f64>());
                 lines += of;
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
@@ -180,10 +187,12 @@ fn table() -> anyhow::Result<String> {
         }
     }
     let version = said(X86, &["--version"]).unwrap_or_default();
+    let least = loads.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = loads.iter().copied().fold(0.0, f64::max);
     Ok(format!(
-        "{}. {}, which emulates each processor, on {}.\n\n\
-         | machine | step | seconds | systems | cells decided | lines | left | result | the kernel's warnings |\n\
-         |---|---|---|---|---|---|---|---|---|\n{}",
+        "{}. {}, which emulates each processor, on {}, whose load was {least:.1} to {most:.1}.\n\n\
+         | machine | step | seconds | of the budget | systems | cells decided | lines | left | result | the kernel's warnings |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n{}",
         occasions.into_iter().collect::<Vec<_>>().join("; "),
         version.lines().next().unwrap_or_default(),
         crate::bench::machine(),

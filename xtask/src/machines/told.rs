@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 /// Begins each line of the script's own.
 const MARK: char = '\u{1e}';
 
-/// A step that came to its end.
+/// What a run may take of its budget, from start to prompt.
+const MOST: f64 = 1.15;
+
+/// A step that was begun.
 #[derive(Debug, Default)]
 pub struct Step {
     pub name: String,
-    pub code: i32,
-    /// Until the prompt, by the machine's clock.
-    pub seconds: f64,
+    /// How it ended; `None` if the machine ended before it.
+    pub ended: Option<Ended>,
     /// What it printed on standard output.
     pub lines: usize,
     /// Its last line on standard error.
@@ -27,34 +29,54 @@ pub struct Step {
     pub kernel: Vec<String>,
 }
 
-/// The steps in turn, and whether the last one is there.
+/// The end of a step.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: i32,
+    /// Until the prompt, by the machine's clock.
+    pub seconds: f64,
+    /// The budget of its run, if there is a record of one.
+    pub budget_s: Option<f64>,
+}
+
+impl Ended {
+    /// The share of the budget that it took.
+    fn share(&self) -> Option<f64> {
+        self.budget_s.map(|budget_s| self.seconds / budget_s)
+    }
+}
+
+/// The steps in turn, and whether all came to their end.
 pub fn steps(told: &str) -> (Vec<Step>, bool) {
-    let (mut steps, mut is_done) = (Vec::new(), false);
-    let mut step = Step::default();
+    let (mut steps, mut is_done) = (Vec::<Step>::new(), false);
     let mut part = String::new();
     for line in told.lines() {
         if let Some(said) = line.strip_prefix(MARK) {
-            let mut words = said.split(' ');
-            part = words.next().unwrap_or_default().to_owned();
-            let words: Vec<_> = words.collect();
-            match (&*part, &*words) {
-                ("step", [name, code, began, ended]) => {
-                    let number = |word: &str| word.parse::<f64>().unwrap_or(f64::NAN);
-                    step = Step {
-                        name: (*name).to_owned(),
-                        code: code.parse().unwrap_or(-1),
-                        seconds: number(ended) - number(began),
-                        ..Step::default()
-                    };
+            let words: Vec<_> = said.split(' ').collect();
+            words[0].clone_into(&mut part);
+            match *words {
+                ["step", name] => {
+                    steps.push(Step { name: name.to_owned(), ..Step::default() });
                 }
-                ("end", _) => steps.push(std::mem::take(&mut step)),
-                ("done", _) => is_done = true,
+                ["ended", code, began, ended, ref budget @ ..] => {
+                    let number = |word: &str| word.parse::<f64>().ok();
+                    let seconds = number(ended).zip(number(began)).map_or(f64::NAN, |(e, b)| e - b);
+                    if let Some(step) = steps.last_mut() {
+                        step.ended = Some(Ended {
+                            code: code.parse().unwrap_or(-1),
+                            seconds,
+                            budget_s: budget.first().and_then(|word| number(word)),
+                        });
+                    }
+                }
+                ["done"] => is_done = true,
                 _ => {}
             }
             continue;
         }
+        let Some(step) = steps.last_mut() else { continue };
         match &*part {
-            "step" => step.lines += 1,
+            "ended" => step.lines += 1,
             "err" if !line.trim().is_empty() => line.trim().clone_into(&mut step.last_error),
             "cells" => step.take(line),
             "left" => step.left.push(line.to_owned()),
@@ -85,9 +107,13 @@ impl Step {
 
     /// What is wrong with it.
     pub fn faults(&self) -> Vec<String> {
+        let Some(ended) = &self.ended else { return vec!["did not end".to_owned()] };
         let mut faults = Vec::new();
-        if self.code != 0 {
-            faults.push(format!("exit code {}: {}", self.code, self.last_error));
+        if ended.code != 0 {
+            faults.push(format!("exit code {}: {}", ended.code, self.last_error));
+        }
+        if let Some(share) = ended.share().filter(|share| *share > MOST) {
+            faults.push(format!("took {share:.2} of its budget"));
         }
         if self.measures() && self.systems.is_empty() {
             faults.push("no system was measured".to_owned());
@@ -103,6 +129,10 @@ impl Step {
             true => format!("{} of {}", self.decided, self.cells),
             false => String::new(),
         };
+        let ended = self.ended.as_ref();
+        let seconds = ended.map_or(String::new(), |ended| format!("{:.0}", ended.seconds));
+        let share = ended.and_then(Ended::share);
+        let share = share.map_or(String::new(), |share| format!("{share:.2}"));
         let faults = self.faults();
         let faults = if faults.is_empty() { "passed".to_owned() } else { cell(&faults) };
         let kernel = match self.kernel.len() {
@@ -110,9 +140,8 @@ impl Step {
             _ => cell(&without_times(&self.kernel)),
         };
         format!(
-            "{} | {:.0} | {systems} | {decided} | {} | {} | {faults} | {kernel}",
+            "{} | {seconds} | {share} | {systems} | {decided} | {} | {} | {faults} | {kernel}",
             self.name,
-            self.seconds,
             self.lines,
             self.left.len(),
         )
@@ -140,19 +169,22 @@ fn without_times(lines: &[String]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const TOLD: &str = "boot\n\u{1e}step root 0 10.50 131.00\nHeadline.\nTable.\n\u{1e}err\nsetting up\n\u{1e}cells\n\
-        builtin costs\ndm-crypt costs\ndm-crypt inconclusive\ndm-crypt cached\ngocryptfs \n\
+    const TOLD: &str = "boot\n\u{1e}step root\n\u{1e}ended 0 10.50 131.00 120.0\nHeadline.\nTable.\n\u{1e}err\nsetting up\n\
+        \u{1e}cells\nbuiltin costs\ndm-crypt costs\ndm-crypt inconclusive\ndm-crypt cached\ngocryptfs \n\
         \u{1e}left\n\u{1e}kernel\n[  12.3] loop0: x\n[  13.3] loop0: x\n\u{1e}end\n\
-        \u{1e}step killed 1 1 2\n\u{1e}err\nwhy\n\u{1e}left\nmount: a\n\u{1e}kernel\n\u{1e}end\n";
+        \u{1e}step killed\n\u{1e}ended 1 1 2 \n\u{1e}err\nwhy\n\u{1e}left\nmount: a\n\u{1e}kernel\n\u{1e}end\n";
 
     #[test]
     fn steps_and_cells_are_read() {
         let (steps, is_done) = steps(TOLD);
         assert!(!is_done);
         let [root, killed] = &*steps else { panic!("{steps:?}") };
-        assert_eq!((root.lines, root.seconds), (2, 120.5));
+        assert_eq!(root.lines, 2);
         assert!(root.faults().is_empty());
-        assert_eq!(root.line(), "root | 120 | dm-crypt | 2 of 5 | 2 | 0 | passed | loop0: x");
+        assert_eq!(
+            root.line(),
+            "root | 120 | 1.00 | dm-crypt | 2 of 5 | 2 | 0 | passed | loop0: x"
+        );
         assert_eq!(killed.faults(), ["exit code 1: why", "left behind: mount: a"]);
         assert!(super::steps(&format!("{TOLD}\u{1e}done\n")).1);
         let odd = Step { left: vec!["mount: a|b".to_owned()], ..Step::default() };
@@ -162,8 +194,26 @@ mod tests {
     #[test]
     fn a_run_without_a_system_is_a_fault() {
         for cells in ["", "builtin costs\nbuiltin equivalent\n", "gocryptfs \n"] {
-            let told = format!("\u{1e}step user 0 1 2\n\u{1e}cells\n{cells}\u{1e}end\n");
+            let told =
+                format!("\u{1e}step user\n\u{1e}ended 0 1 2 120\n\u{1e}cells\n{cells}\u{1e}end\n");
             assert_eq!(steps(&told).0[0].faults(), ["no system was measured"]);
         }
+    }
+
+    #[test]
+    fn a_run_that_takes_longer_than_its_budget_is_a_fault() {
+        let of = |seconds: u32| {
+            let told = format!("\u{1e}step volume\n\u{1e}ended 0 1 {} 120\n", seconds + 1);
+            steps(&told).0.remove(0)
+        };
+        assert!(of(138).faults().is_empty());
+        assert_eq!(of(150).faults(), ["took 1.25 of its budget"]);
+    }
+
+    #[test]
+    fn a_step_without_an_end_has_its_line() {
+        let (steps, _) =
+            steps("\u{1e}step doctor\n\u{1e}ended 0 1 2\n\u{1e}end\n\u{1e}step root\n");
+        assert_eq!(steps[1].line(), "root |  |  |  | 0 of 0 | 0 | 0 | did not end | nothing");
     }
 }
