@@ -79,6 +79,14 @@ impl<'a> RunTime<'a> {
         self.ended.store(self.is_stopped(), Ordering::Relaxed);
     }
 
+    /// Ends the current part of the run so long after the start of the run, if it has an end and that is later.
+    pub(crate) fn end_sooner(&self, length: Duration) {
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(end), Some(sooner)) = (end.as_mut(), self.started.checked_add(length)) {
+            *end = sooner.min(*end);
+        }
+    }
+
     /// The flag that ends what is going on.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.ended
@@ -155,6 +163,14 @@ mod tests {
         time.end_after(Some(Duration::from_secs(3600)));
         time.look();
         assert!(!time.flag().load(Ordering::Relaxed));
+        time.end_sooner(Duration::ZERO);
+        time.end_sooner(Duration::from_secs(7200));
+        time.look();
+        assert!(time.is_over());
+        time.end_after(None);
+        time.end_sooner(Duration::ZERO);
+        time.look();
+        assert!(!time.flag().load(Ordering::Relaxed), "a run that goes on has no end");
         stop.store(true, Ordering::Relaxed);
         time.look();
         assert!(time.is_stopped() && !time.is_over());

@@ -77,9 +77,10 @@ pub(crate) const FIRST_PLANNED: f64 = 0.6;
 pub(super) const SECOND_WITHIN: f64 = 0.3;
 pub(super) const FIRST_WITHIN: f64 = 0.7;
 
-/// Shares of the budget at which a run ends its parts wherever they are: setting up, measuring, and inspecting what is stored.
-/// What follows takes down what was set up.
+/// Shares of the budget at which a run ends its parts wherever they are: setting up while no system is up, and with one;
+/// measuring, and inspecting what is stored. What follows takes down what was set up.
 pub(crate) const SET_UP_WITHIN: f64 = 0.75;
+pub(crate) const OTHERS_UP_WITHIN: f64 = 0.6;
 pub(crate) const MEASURED_WITHIN: f64 = 1.02;
 pub(crate) const INSPECTED_WITHIN: f64 = 1.07;
 

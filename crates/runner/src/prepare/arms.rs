@@ -14,7 +14,7 @@ use super::{Arm, Claimed, Up};
 use crate::decide::arms::makes_a_disk;
 use crate::decide::choices::{Choices, SET_UP_EACH, set_up_left};
 use crate::decide::fit::least_for_any;
-use crate::decide::limits::{FIRST_PLANNED, MEASURED_WITHIN, SET_UP_PLANNED};
+use crate::decide::limits::{FIRST_PLANNED, MEASURED_WITHIN, OTHERS_UP_WITHIN, SET_UP_PLANNED};
 use crate::finish::take_down;
 use crate::recorder::Recorder;
 use crate::time::within;
@@ -52,7 +52,15 @@ impl<'a> Claimed<'a> {
         up: &mut Up,
         recorder: &mut Recorder<'_>,
     ) -> Result<(), Halt> {
-        let (made, failed) = self.set_up().together(arms, self.stop, recorder);
+        // What is up needs time to be measured.
+        let others_s = self.plan.recorded.budget_s * OTHERS_UP_WITHIN;
+        let others = Duration::try_from_secs_f64(others_s).ok();
+        let is_up = |arm: &ArmSpec| {
+            if let (Role::Encrypted, true, Some(others)) = (arm.role, makes_a_disk(arm), others) {
+                self.time.end_sooner(others);
+            }
+        };
+        let (made, failed) = self.set_up().together(arms, self.stop, &is_up, recorder);
         let mode = self.plain.io_target().mode;
         let mut other_mode = None;
         for (arm, made) in arms.iter().zip(made).filter_map(|(arm, made)| Some((arm, made?))) {

@@ -99,12 +99,13 @@ impl SetUp<'_> {
     /// Sets all `arms` up, several systems at once: many work on one processor and wait for themselves. The arms of a system
     /// come one after the other, as two calls of one program may meet.
     ///
-    /// Gives those that are up in the order of `arms`; with the first error, if there was one or `stop` was set, after which
-    /// no more are begun.
+    /// Tells `up` of each that is up. Gives those that are in the order of `arms`; with the first error, if there was one or
+    /// `stop` was set, after which no more are begun.
     pub(super) fn together(
         &self,
         arms: &[ArmSpec],
         stop: &AtomicBool,
+        up: &dyn Fn(&ArmSpec),
         recorder: &mut Recorder<'_>,
     ) -> (Vec<Option<PreparedArm>>, Option<SystemError>) {
         let systems = Mutex::new(systems(arms));
@@ -134,7 +135,10 @@ impl SetUp<'_> {
                         recorder.take(&Event::Filling { done: filled.iter().sum(), total });
                     }
                     Ok(Told::Made(arm, result)) => match *result {
-                        Ok(one) => made[arm] = Some(one),
+                        Ok(one) => {
+                            up(&arms[arm]);
+                            made[arm] = Some(one);
+                        }
                         Err(error) => {
                             failed.get_or_insert(error);
                             ended.store(true, Ordering::Relaxed);
