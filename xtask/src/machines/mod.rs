@@ -28,7 +28,8 @@ const ARM: &str = "/usr/bin/qemu-system-aarch64";
 /// How long a step may take; all of them together, and the boot, that often.
 const STEP: Duration = Duration::from_secs(360);
 
-/// Where results are kept, a file for each machine.
+/// Where a machine has its files, also what it told; and a file for each with the occasion of that and the host's load.
+const WORK: &str = "target/machines/work";
 const RESULTS: &str = "target/machines/results";
 const PAGE: &str = "docs/validated.md";
 
@@ -69,7 +70,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             }
         };
         faults.extend(result.faults.iter().map(|fault| format!("{}: {fault}", row.name)));
-        let of = format!("{}\n{}\n{}", occasion(row, options)?, result.load, result.lines);
+        let of = format!("{}\n{}\n", occasion(row, options)?, result.load);
         fs::write(Path::new(RESULTS).join(row.name), of)?;
     }
     skipped.iter().for_each(|why| println!("{why}"));
@@ -82,8 +83,6 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// What came of a machine.
 struct Outcome {
-    /// Its lines of the table.
-    lines: String,
     /// The host's load meanwhile.
     load: f64,
     faults: Vec<String>,
@@ -107,18 +106,18 @@ fn measured(row: &Row, options: &Options) -> anyhow::Result<Result<Outcome, Stri
         Ok(image) => image,
         Err(why) => return Ok(Err(why)),
     };
-    let work = Path::new("target/machines").join("work").join(row.name);
+    let work = Path::new(WORK).join(row.name);
     fs::create_dir_all(&work)?;
     let _held = image::held(&work.with_extension("lock"))?;
+    let _ = fs::remove_file(Path::new(RESULTS).join(row.name));
     fs::remove_dir_all(&work)?;
     fs::create_dir_all(&work)?;
     let work = std::path::absolute(work)?;
     let limit = STEP * (row.steps.len() as u32 + 1);
     let booted = boot::run(row, &image, &program, &work, limit)?;
     let (steps, is_done) = told::steps(&booted.told);
-    let mut outcome = Outcome { lines: String::new(), load: booted.load, faults: Vec::new() };
+    let mut outcome = Outcome { load: booted.load, faults: Vec::new() };
     for step in &steps {
-        outcome.lines += &format!("| {} | {} |\n", row.what, step.line());
         outcome.faults.extend(step.faults().iter().map(|fault| format!("{}: {fault}", step.name)));
     }
     if !is_done {
@@ -163,27 +162,27 @@ fn occasion(row: &Row, options: &Options) -> anyhow::Result<String> {
         Processor::Arm => &options.arm_program,
     };
     let program = match given {
-        Some(_) => "a program that was given and the steps of",
-        None => "the program and the steps of",
+        Some(_) => "a program that was given".to_owned(),
+        None => format!("commit {}", said("git", &["rev-parse", "--short", "HEAD"])?),
     };
-    let commit = said("git", &["rev-parse", "--short", "HEAD"])?;
-    Ok(format!("{program} commit {commit}, {}", jiff::Zoned::now().date()))
+    Ok(format!("{program}, {}", jiff::Zoned::now().date()))
 }
 
 /// The last result of each machine.
 fn table() -> anyhow::Result<String> {
     let (mut lines, mut occasions, mut loads) = (String::new(), BTreeSet::new(), Vec::new());
     for row in ROWS {
-        match fs::read_to_string(Path::new(RESULTS).join(row.name)) {
-            Ok(result) => {
-                let (occasion, rest) = result.split_once('\n').unwrap_or_default();
-                let (load, of) = rest.split_once('\n').unwrap_or_default();
-                occasions.insert(occasion.to_owned());
-                loads.extend(load.parse::<f64>());
-                lines += of;
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+        let result = match fs::read_to_string(Path::new(RESULTS).join(row.name)) {
+            Ok(result) => result,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
             Err(e) => return Err(e.into()),
+        };
+        let mut result = result.lines();
+        occasions.extend(result.next().map(str::to_owned));
+        loads.extend(result.next().and_then(|load| load.parse::<f64>().ok()));
+        let told = fs::read_to_string(Path::new(WORK).join(row.name).join("told"))?;
+        for step in told::steps(&told).0 {
+            lines += &format!("| {} | {} |\n", row.what, step.line());
         }
     }
     let version = said(X86, &["--version"]).unwrap_or_default();

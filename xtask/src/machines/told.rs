@@ -92,9 +92,8 @@ impl Step {
     fn take(&mut self, cell: &str) {
         let (system, verdict) = cell.split_once(' ').unwrap_or((cell, ""));
         self.cells += 1;
+        self.decided += usize::from(["costs", "gains", "equivalent"].contains(&verdict));
         let is_figure = !["", "too-few-pairs"].contains(&verdict);
-        let is_open = ["inconclusive", "within-noise", "cached"].contains(&verdict);
-        self.decided += usize::from(is_figure && !is_open);
         if is_figure && system != "builtin" {
             self.systems.insert(system.to_owned());
         }
@@ -170,7 +169,7 @@ mod tests {
     use super::*;
 
     const TOLD: &str = "boot\n\u{1e}step root\n\u{1e}ended 0 10.50 131.00 120.0\nHeadline.\nTable.\n\u{1e}err\nsetting up\n\
-        \u{1e}cells\nbuiltin costs\ndm-crypt costs\ndm-crypt inconclusive\ndm-crypt cached\ngocryptfs \n\
+        \u{1e}cells\nbuiltin costs\ndm-crypt costs\ndm-crypt inconclusive\ndm-crypt likely-costs\ngocryptfs \n\
         \u{1e}left\n\u{1e}kernel\n[  12.3] loop0: x\n[  13.3] loop0: x\n\u{1e}end\n\
         \u{1e}step killed\n\u{1e}ended 1 1 2 \n\u{1e}err\nwhy\n\u{1e}left\nmount: a\n\u{1e}kernel\n\u{1e}end\n";
 
@@ -187,7 +186,8 @@ mod tests {
         );
         assert_eq!(killed.faults(), ["exit code 1: why", "left behind: mount: a"]);
         assert!(super::steps(&format!("{TOLD}\u{1e}done\n")).1);
-        let odd = Step { left: vec!["mount: a|b".to_owned()], ..Step::default() };
+        let ended = Some(Ended { code: 0, seconds: 1.0, budget_s: None });
+        let odd = Step { ended, left: vec!["mount: a|b".to_owned()], ..Step::default() };
         assert!(odd.line().contains(r"left behind: mount: a\|b"), "{}", odd.line());
     }
 
