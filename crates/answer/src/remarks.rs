@@ -4,7 +4,7 @@ use cryptbench_estimate::accounting::{HOT, Heat, clock_change, flushed_late, hea
 use cryptbench_estimate::disturbance::{Disturbance, OTHERS, PRESSED};
 use cryptbench_record::Record;
 
-use crate::quantity::{fraction, percent};
+use crate::quantity::{fraction, latency, percent};
 use crate::wording::list;
 
 /// Arms named one by one in a remark.
@@ -65,7 +65,25 @@ pub fn remarks(record: &Record) -> Vec<String> {
     }
     remarks.extend(clocks(record));
     remarks.extend(flushes(record));
+    remarks.extend(memory(record));
     remarks
+}
+
+/// Whose reads pay for memory that the machine's host took back.
+fn memory(record: &Record) -> Option<String> {
+    let cost = record.why.as_ref()?.memory?;
+    let seconds = cost.taken_back()?;
+    let arms: Vec<&str> = flushed_late(record).iter().map(|a| a.label.as_str()).collect();
+    if arms.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "The host of this virtual machine takes free memory back: what is read into free memory takes {} more for each \
+         MiB than into memory that was just in use. Large reads of {} pay that, as they pass through the page cache; with \
+         little memory free they are faster.",
+        latency(1e6 * seconds),
+        list(&arms, MOST_NAMED)
+    ))
 }
 
 /// Whose writes ended in a cache below them, and what that means for their speed.

@@ -56,7 +56,7 @@ pub use trial::{
     Accounting, DEVICE_FLUSH, DeviceMoved, FLUSH, Observation, Percentiles, Samples, Slices, Trial,
     complete_blocks, log_ratios, trials_of,
 };
-pub use why::{CipherSpeed, CurvePoint, Why};
+pub use why::{CipherSpeed, CurvePoint, MemoryCost, Why};
 pub use work::{Operation, Pattern};
 
 /// Version of the document. Readers refuse a newer major version and accept older ones.

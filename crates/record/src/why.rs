@@ -15,6 +15,30 @@ pub struct Why {
     /// The ciphers of the run's arms that this program has, each on one thread.
     #[serde(default)]
     pub ciphers: Vec<CipherSpeed>,
+    /// What memory costs that the page cache takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryCost>,
+}
+
+/// CPU time of reads through the page cache, by where its memory comes from. In a virtual machine whose host takes free
+/// memory back, the first use of each page of it waits for the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MemoryCost {
+    /// CPU seconds for a MiB that is read into memory that was free.
+    pub free_s_per_mib: f64,
+    /// The same of memory that the page cache has just given back.
+    pub reused_s_per_mib: f64,
+}
+
+impl MemoryCost {
+    /// Seconds a MiB that free memory costs more, if the host takes it back: several times as much as memory in use.
+    #[must_use]
+    pub fn taken_back(&self) -> Option<f64> {
+        let Self { free_s_per_mib, reused_s_per_mib } = *self;
+        let more = free_s_per_mib - reused_s_per_mib;
+        (free_s_per_mib > 3.0 * reused_s_per_mib && more > 1e-4).then_some(more)
+    }
 }
 
 /// A short measurement of plain storage.
@@ -79,6 +103,14 @@ impl CipherSpeed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_that_is_several_times_as_dear_was_taken_back() {
+        let cost = |free, reused| MemoryCost { free_s_per_mib: free, reused_s_per_mib: reused };
+        assert_eq!(cost(1.3e-3, 0.3e-3).taken_back(), Some(1e-3));
+        assert_eq!(cost(0.1e-3, 0.05e-3).taken_back(), None);
+        assert_eq!(cost(0.1e-3, 0.01e-3).taken_back(), None, "next to nothing");
+    }
 
     #[test]
     fn a_cipher_takes_time_in_both_directions() {

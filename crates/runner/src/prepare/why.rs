@@ -1,11 +1,13 @@
-//! Measures, before the first trial, what costs are explained from: plain storage by depth and size, and ciphers in RAM.
+//! Measures, before the first trial, what costs are explained from: plain storage by depth and size, ciphers in RAM, and the
+//! page cache's memory.
 
 use std::time::{Duration, Instant};
 
-use cryptbench_blockdev::IoMode;
+use cryptbench_blockdev::{IoMode, IoTarget};
 use cryptbench_cipher::{Layout, Tier};
 use cryptbench_load::{Amount, Direction, Job, Operation, Pattern, Work};
-use cryptbench_record::{self as record, CipherSpeed, CurvePoint, DiskCounts, Why};
+use cryptbench_os::files::{forget, with_direct};
+use cryptbench_record::{self as record, CipherSpeed, CurvePoint, DiskCounts, MemoryCost, Why};
 
 use super::Claimed;
 use crate::decide::Plan;
@@ -31,6 +33,10 @@ const CIPHER_BYTES: usize = 64 << 10;
 
 /// Most ciphers: a run may compare dozens, and all of them may take a third of a second.
 const MOST_CIPHERS: usize = 30;
+
+/// The most and the fewest bytes that are read into the page cache to see what its memory costs, and the time that takes.
+const INTO_CACHE: (f64, f64) = (33_554_432.0, 4_194_304.0);
+const INTO_CACHE_S: f64 = 0.1;
 
 /// Pattern, bytes and depth of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +73,39 @@ impl Claimed<'_> {
         }
         let curve = self.curve(recorded)?;
         let ciphers = ciphers(&recorded.arms, self.plan.tier);
-        Ok(curve.map(|curve| Why { curve, ciphers }))
+        let memory = if curve.is_some() { self.memory()? } else { None };
+        Ok(curve.map(|curve| Why { curve, ciphers, memory }))
+    }
+
+    /// What memory costs that the page cache takes: first what is free, then the same once more. `None` on a slow disk.
+    fn memory(&mut self) -> Result<Option<MemoryCost>, Halt> {
+        let direct = self.plain.io_target();
+        let (most, least) = INTO_CACHE;
+        let bytes = (self.pace.read * INTO_CACHE_S).min(most).min(direct.extent.len as f64);
+        let Some(file) = with_direct(&direct.file, false).ok().filter(|_| bytes >= least) else {
+            return Ok(None);
+        };
+        let io_target = IoTarget { file, mode: IoMode::Buffered, ..direct };
+        let job = Job {
+            amount: Amount::Bytes(bytes as u64 >> 20 << 20),
+            ..Job::new(Operation::Read, Pattern::Sequential, 1 << 20, 1)
+        };
+        let mut cost = || {
+            forget(&io_target.file);
+            let measured = self.engine.run(&io_target, &job, self.stop)?;
+            if measured.interrupted {
+                return Err(Halt::Interrupted);
+            }
+            Ok(measured.cpu.as_secs_f64() / (measured.total_bytes as f64 / 1_048_576.0))
+        };
+        let found = cost().and_then(|free_s_per_mib| {
+            Ok(MemoryCost { free_s_per_mib, reused_s_per_mib: cost()? })
+        });
+        forget(&io_target.file);
+        // Where the system changes the flag of the open file, that is the file of all requests.
+        with_direct(&io_target.file, true)
+            .map_err(|source| RunError::Storage { act: "bypass the page cache again", source })?;
+        found.map(Some)
     }
 
     fn curve(&mut self, recorded: &record::Plan) -> Result<Option<Vec<CurvePoint>>, Halt> {
@@ -284,7 +322,9 @@ headline = "iops"
     #[test]
     fn plain_is_looked_at_by_depth_and_size_there_and_back() {
         let Some(found) = looked(true) else { return eprintln!("SKIPPED: no direct I/O here") };
-        let curve = found.unwrap().curve;
+        let Why { curve, memory, .. } = found.unwrap();
+        let memory = memory.expect("8 MiB are enough, unless the disk is slow");
+        assert!(memory.free_s_per_mib > 0.0 && memory.reused_s_per_mib > 0.0, "{memory:?}");
         let all = points();
         // A busy machine may need longer than the share of a run that all points may take.
         assert!(curve.len() >= all.len() / 2 && curve.len() <= 2 * all.len(), "{}", curve.len());
