@@ -163,10 +163,9 @@ fn told_apart(base: &str, arm: &Arm, alike: &[&Arm]) -> String {
 pub fn cipher(arm: &Arm) -> Option<String> {
     let name = arm.cipher.as_deref()?;
     let name = name.strip_suffix("-xts").unwrap_or(name);
-    let (format, name) = match name.strip_prefix("bitlocker-") {
-        Some(name) => ("BitLocker ", name),
-        None => ("", name),
-    };
+    let formats = [("bitlocker-", "BitLocker "), ("filevault-", "FileVault ")];
+    let of_format = |(prefix, format)| Some((format, name.strip_prefix(prefix)?));
+    let (format, name) = formats.into_iter().find_map(of_format).unwrap_or(("", name));
     let words = name.split('-').map(|word| match word {
         "aes" | "gcm" | "cbc" | "ctr" | "essiv" | "siv" | "eme" | "lrw" => word.to_uppercase(),
         "xchacha20" => "XChaCha20".to_owned(),

@@ -60,7 +60,7 @@ pub enum Command {
     Fleet(FleetArgs),
     /// Serve the local page: choose, start, watch and compare runs in a browser
     Serve(ServeArgs),
-    /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS, BitLocker
+    /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS, BitLocker, FileVault
     #[command(subcommand)]
     Volume(Box<VolumeCommand>),
     /// Remove what killed runs left behind

@@ -303,6 +303,22 @@ mod tests {
         insta::assert_snapshot!(unknown, @r#"no chosen system offers the cipher "bitlocker-rot13"; BitLocker has: bitlocker-aes-128-xts, bitlocker-aes-256-xts, bitlocker-aes-128-cbc, bitlocker-aes-256-cbc, bitlocker-aes-128-cbc-elephant, bitlocker-aes-256-cbc-elephant"#);
     }
 
+    #[test]
+    fn filevaults_cipher_is_an_arm_on_its_own_layout() {
+        let arms = here(&pick(&["builtin"], &["filevault-aes-128-xts"], &[])).unwrap();
+        let arm = arms.iter().find(|arm| arm.layout == Some("FileVault 2")).unwrap();
+        assert_eq!(arm.label, "FileVault 2 AES-XTS 128 (not Apple's driver) 512 B");
+        let (key, tier) = ([7; 32], cryptbench_cipher::Tier::Soft);
+        let layer = crate::inline_layer(arm, &key, tier).unwrap();
+        // As in a volume: the third sector of the logical volume.
+        let cipher = cryptbench_volume::format::filevault::keyed(&key, tier).unwrap();
+        let plain: Vec<u8> = (0..1024).map(|i| (i / 7) as u8).collect();
+        let (mut stored, mut expected) = (vec![0; plain.len()], plain.clone());
+        layer.seal(1024, &plain, &mut stored);
+        cipher.encrypt_in_place(2, &mut expected);
+        assert!(stored == expected);
+    }
+
     fn key_bytes(arm: &ArmSpec) -> usize {
         if arm.id.contains("aes-128-xts") { 32 } else { 64 }
     }

@@ -1,15 +1,17 @@
-//! CRC-32 (IEEE 802.3, reflected, polynomial 0xEDB88320) for headers and the key file pool.
+//! CRC-32 (IEEE 802.3, reflected, polynomial 0xEDB88320) for headers and the key file pool, and CRC-32C (Castagnoli,
+//! reflected, 0x82F63B78) for CoreStorage.
 
-const TABLE: [u32; 256] = table();
+const TABLE: [u32; 256] = table(0xEDB8_8320);
+const CASTAGNOLI: [u32; 256] = table(0x82F6_3B78);
 
-const fn table() -> [u32; 256] {
+const fn table(polynomial: u32) -> [u32; 256] {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
         let mut value = byte as u32;
         let mut bit = 0;
         while bit < 8 {
-            value = if value & 1 == 1 { 0xEDB8_8320 ^ (value >> 1) } else { value >> 1 };
+            value = if value & 1 == 1 { polynomial ^ (value >> 1) } else { value >> 1 };
             bit += 1;
         }
         table[byte] = value;
@@ -39,6 +41,12 @@ pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |_, &byte| crc.update(byte))
 }
 
+/// The register of CRC-32C after `bytes`, from `register` on, inverted neither before nor after.
+pub(crate) fn crc32c(register: u32, bytes: &[u8]) -> u32 {
+    let step = |crc: u32, byte: &u8| CASTAGNOLI[usize::from(crc as u8 ^ byte)] ^ (crc >> 8);
+    bytes.iter().fold(register, step)
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -46,5 +54,7 @@ mod tests {
         // The "check" of CRC-32/ISO-HDLC in the CRC RevEng catalogue.
         assert_eq!(super::crc32(b"123456789"), 0xCBF4_3926);
         assert_eq!(super::crc32(b""), 0);
+        // That of CRC-32/ISCSI.
+        assert_eq!(!super::crc32c(u32::MAX, b"123456789"), 0xE306_9283);
     }
 }

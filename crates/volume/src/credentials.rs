@@ -42,11 +42,11 @@ pub struct Credentials {
     pub passphrase: Secret,
     /// Contents of the key files, in the order given. The order does not affect VeraCrypt's result,
     /// and VeraCrypt reads at most the first MiB of each. LUKS takes exactly one key file, in place
-    /// of the passphrase.
+    /// of the passphrase; FileVault one with the volume key, or with the keys that the passphrase opens.
     pub keyfiles: Vec<Secret>,
     /// VeraCrypt's personal iterations multiplier; `None` and 0 mean the default cost.
     pub pim: Option<u32>,
-    /// BitLocker: the recovery password, 48 digits in groups of six.
+    /// The recovery password: of BitLocker 48 digits in groups of six, of FileVault 24 letters and digits in groups of four.
     pub recovery_password: Option<Secret>,
     /// BitLocker: contents of a startup key file (`.BEK`).
     pub startup_key: Option<Secret>,

@@ -67,6 +67,7 @@ static FORMATS: &[(&str, Open)] = &[
     ("luks2", format::luks::open),
     ("luks", format::luks::open),
     ("bitlocker", format::bitlocker::open),
+    (format::filevault::FORMAT, format::filevault::open),
 ];
 
 /// The names that [`OpenOptions::format`] takes.
@@ -124,7 +125,8 @@ fn detected(
     match kind {
         Kind::Luks { .. } => Ok("luks"),
         Kind::BitLocker { .. } => Ok("bitlocker"),
-        _ if only_tcrypt && kind != Kind::FileVault => Ok("tcrypt"),
+        Kind::FileVault => Ok(format::filevault::FORMAT),
+        _ if only_tcrypt => Ok("tcrypt"),
         kind => match kind.obstacle() {
             Some(obstacle) => Err(obstacle),
             None if kind.is_plain() => Err(VolumeError::NotThisFormat {
@@ -142,11 +144,6 @@ impl Kind {
     #[must_use]
     pub fn obstacle(&self) -> Option<VolumeError> {
         let (what, why, with) = match self {
-            Self::FileVault => (
-                self.to_string(),
-                "this program does not have the format",
-                "`cryptsetup open --type fvault2` and macOS open it".to_owned(),
-            ),
             Self::FileSystem { name } => (
                 format!("a {name}"),
                 "the disk is packed within it",

@@ -1,7 +1,8 @@
 //! Plaintext that is put together from pieces: encrypted here, as it is there, elsewhere nothing.
 //!
 //! BitLocker's plaintext is not one run of encrypted bytes: its first sectors lie elsewhere, its
-//! metadata reads as zeros, and of a volume that is only being encrypted a part is still plain.
+//! metadata reads as zeros, and of a volume that is only being encrypted a part is still plain. CoreStorage's can have several
+//! runs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 pub(crate) enum Source {
     /// Encrypted bytes at this offset, under the tweaks of that place.
     Encrypted(u64),
+    /// Encrypted bytes at this offset, under the tweaks of their place in the plaintext.
+    Moved(u64),
     /// Bytes at this offset, as they are.
     Plain(u64),
     /// Zeros.
@@ -23,6 +26,7 @@ pub(crate) enum Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored<'a> {
     Encrypted(u64),
+    Moved(u64),
     Plain(u64),
     Zeros,
     /// Bytes of the slice, from this one on.
@@ -44,6 +48,7 @@ impl Pieces {
             let passed = start - before;
             match (last, &source) {
                 (Source::Encrypted(a), Source::Encrypted(b))
+                | (Source::Moved(a), Source::Moved(b))
                 | (Source::Plain(a), Source::Plain(b)) => a + passed == *b,
                 (Source::Zeros, Source::Zeros) => true,
                 _ => false,
@@ -63,7 +68,7 @@ impl Pieces {
     pub(crate) fn boundaries(&self) -> impl Iterator<Item = u64> {
         self.pieces.iter().flat_map(|(start, source)| {
             let stored = match source {
-                Source::Encrypted(at) | Source::Plain(at) => Some(*at),
+                Source::Encrypted(at) | Source::Moved(at) | Source::Plain(at) => Some(*at),
                 Source::Zeros | Source::Given(_) => None,
             };
             [Some(*start), stored].into_iter().flatten()
@@ -86,6 +91,7 @@ impl Pieces {
             let skipped = from - start;
             let stored = match source {
                 Source::Encrypted(at) => Stored::Encrypted(at + skipped),
+                Source::Moved(at) => Stored::Moved(at + skipped),
                 Source::Plain(at) => Stored::Plain(at + skipped),
                 Source::Zeros => Stored::Zeros,
                 Source::Given(bytes) => Stored::Given(skipped as usize, bytes),

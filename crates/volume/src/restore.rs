@@ -3,8 +3,8 @@
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 
 use crate::detect::{Kind, detect};
-use crate::format::luks;
 use crate::format::tcrypt::{self, HeaderOptions, HeaderSource};
+use crate::format::{filevault, luks};
 use crate::open::find;
 use crate::{Credentials, VolumeError};
 
@@ -33,7 +33,7 @@ impl<'a> Restore<'a> {
     /// The backup determines the format, as the header on the device may be damaged. Writes nothing.
     ///
     /// # Errors
-    /// [`VolumeError::Invalid`] for an unknown `format`; [`VolumeError::Unsupported`] for BitLocker.
+    /// [`VolumeError::Invalid`] for an unknown `format`; [`VolumeError::Unsupported`] for BitLocker and FileVault.
     pub fn new(
         device: &'a dyn BlockDevice,
         backup: Option<&'a dyn BlockDevice>,
@@ -42,8 +42,10 @@ impl<'a> Restore<'a> {
         let luks = match (format, backup) {
             (Some(name), _) => {
                 find(name)?;
-                if name == "bitlocker" {
-                    return Err(bitlocker());
+                match name {
+                    "bitlocker" => return Err(bitlocker()),
+                    filevault::FORMAT => return Err(filevault()),
+                    _ => {}
                 }
                 name.starts_with("luks")
             }
@@ -55,6 +57,7 @@ impl<'a> Restore<'a> {
             },
             (None, None) => match detect(device)?.kind {
                 Kind::BitLocker { .. } => return Err(bitlocker()),
+                Kind::FileVault => return Err(filevault()),
                 Kind::Luks { .. } => true,
                 // A secondary header can have survived what took the place of the primary one.
                 _ => luks::info(device).is_ok(),
@@ -105,6 +108,13 @@ fn whole(backup: &dyn BlockDevice) -> Result<Vec<u8>, VolumeError> {
         return Err(VolumeError::NotThisFormat { format: "header backup", reason });
     }
     read_bytes(backup, 0..backup.size()).map_err(VolumeError::io("reading the backup"))
+}
+
+fn filevault() -> VolumeError {
+    VolumeError::Unsupported {
+        what: "changing a FileVault volume's keys or metadata".to_owned(),
+        hint: Some("`diskutil coreStorage` on macOS does that".to_owned()),
+    }
 }
 
 fn bitlocker() -> VolumeError {

@@ -237,22 +237,22 @@ impl Volume {
         self.frozen.load(Ordering::Acquire)
     }
 
-    /// Reads and decrypts what lies at `at` of the data area.
-    fn read_encrypted(&self, at: u64, buf: &mut [u8]) -> io::Result<()> {
+    /// Reads what lies at `at` of the data area, and decrypts it under the tweaks of the place `tweaks`.
+    fn read_encrypted(&self, at: u64, tweaks: u64, buf: &mut [u8]) -> io::Result<()> {
         self.device.read_at(self.mapping.data.offset + at, buf)?;
-        self.mapping.open(at, buf);
+        self.mapping.open(tweaks, buf);
         Ok(())
     }
 
-    /// Encrypts `data` in place and writes it.
-    fn write_encrypted(&self, at: u64, data: &mut [u8]) -> io::Result<()> {
-        self.mapping.seal_in_place(at, data);
+    /// Encrypts `data` in place, under the tweaks of the place `tweaks`, and writes it to `at`.
+    fn write_encrypted(&self, at: u64, tweaks: u64, data: &mut [u8]) -> io::Result<()> {
+        self.mapping.seal_in_place(tweaks, data);
         self.device.write_scratch(self.mapping.data.offset + at, data)
     }
 
     /// Writes `data` to where its pieces lie, or nothing if one of them takes no writes.
     fn write_pieces(&self, offset: u64, data: &mut [u8]) -> io::Result<()> {
-        let Some(pieces) = &self.pieces else { return self.write_encrypted(offset, data) };
+        let Some(pieces) = &self.pieces else { return self.write_encrypted(offset, offset, data) };
         let fixed = |stored: &Stored<'_>| matches!(stored, Stored::Given(..) | Stored::Zeros);
         if let Some((range, _)) = pieces.within(offset, data.len()).find(|(_, s)| fixed(s)) {
             let at = offset + range.start as u64;
@@ -261,7 +261,11 @@ impl Volume {
         }
         for (range, stored) in pieces.within(offset, data.len()) {
             match stored {
-                Stored::Encrypted(at) => self.write_encrypted(at, &mut data[range])?,
+                Stored::Encrypted(at) => self.write_encrypted(at, at, &mut data[range])?,
+                Stored::Moved(at) => {
+                    let tweaks = offset + range.start as u64;
+                    self.write_encrypted(at, tweaks, &mut data[range])?;
+                }
                 Stored::Plain(at) => {
                     let at = self.mapping.data.offset + at;
                     self.device.write_scratch(at, &mut data[range])?;
@@ -336,11 +340,13 @@ impl BlockDevice for Volume {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         check_request(self, offset, buf.len())?;
-        let Some(pieces) = &self.pieces else { return self.read_encrypted(offset, buf) };
+        let Some(pieces) = &self.pieces else { return self.read_encrypted(offset, offset, buf) };
         for (range, stored) in pieces.within(offset, buf.len()) {
+            let place = offset + range.start as u64;
             let part = &mut buf[range];
             match stored {
-                Stored::Encrypted(at) => self.read_encrypted(at, part)?,
+                Stored::Encrypted(at) => self.read_encrypted(at, at, part)?,
+                Stored::Moved(at) => self.read_encrypted(at, place, part)?,
                 Stored::Plain(at) => self.device.read_at(self.mapping.data.offset + at, part)?,
                 Stored::Given(from, bytes) => part.copy_from_slice(&bytes[from..][..part.len()]),
                 Stored::Zeros => part.fill(0),

@@ -75,6 +75,8 @@ pub const ROWS: &[Row] = &[
             tests("volume integration", "luks::tools"),
             tests("volume integration", "bitlocker::images::every"),
             tests("volume integration", "bitlocker::tools"),
+            tests("volume integration", "filevault::images"),
+            tests("volume integration", "filevault::tools"),
         ],
         again: &[],
         special: None,

@@ -101,8 +101,8 @@ pub struct WhatArgs {
     /// Also measure the default systems' pass-throughs: the same path without the cipher (named systems bring theirs)
     #[arg(long)]
     pub split: bool,
-    /// Measure this cipher: one of `cryptbench ciphers --list`, or of BitLocker's, such as bitlocker-aes-128-xts
-    /// (repeatable)
+    /// Measure this cipher: one of `cryptbench ciphers --list`, of BitLocker's, such as bitlocker-aes-128-xts, or
+    /// filevault-aes-128-xts (repeatable)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cipher: Vec<String>,
     /// Measure only this sector size, in bytes: 512 (VeraCrypt) or 4096 (LUKS2) (repeatable)

@@ -64,7 +64,7 @@ macro_rules! secret_arguments {
                 value_name = "FILE",
                 help = concat!(
                     "A key file of ", $whose, " credentials (repeatable); for VeraCrypt and TrueCrypt also a directory, whose \
-                     files all count"
+                     files all count; for FileVault the volume key, or a Mac's EncryptedRoot.plist.wipekey"
                 )
             )]
             pub keyfile: Vec<PathBuf>,
@@ -124,6 +124,8 @@ pub struct SecretSource {
     pub startup_key: Option<PathBuf>,
     /// The volume opens without credentials.
     pub needless: bool,
+    /// All of a key file counts, not only its start.
+    pub whole: bool,
 }
 
 secret_arguments!(
@@ -171,14 +173,14 @@ pub struct UnlockArgs {
     /// LUKS: try only this keyslot, also one with the priority `ignore`
     #[arg(long, value_name = "N")]
     pub key_slot: Option<u32>,
-    /// BitLocker: read the recovery password from this file, which may be the text that Windows saves
+    /// BitLocker, FileVault: read the recovery password from this file, which may be the text that Windows saves
     #[arg(long, value_name = "FILE")]
     pub recovery_password_file: Option<PathBuf>,
     /// BitLocker: the startup key, a file whose name ends in .BEK
     #[arg(long, value_name = "FILE")]
     pub startup_key: Option<PathBuf>,
-    /// The format, where detection cannot decide: luks, bitlocker, veracrypt or truecrypt [default: LUKS
-    /// and BitLocker by their headers, otherwise VeraCrypt or TrueCrypt, whichever opens]
+    /// The format, where detection cannot decide: luks, bitlocker, filevault2, veracrypt or truecrypt [default:
+    /// the first three by their headers, otherwise VeraCrypt or TrueCrypt, whichever opens]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
     /// VeraCrypt, TrueCrypt: the PRF, or argon2id; without it all are tried, which takes longer

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_kdf::pim::{self, VolumeKind};
 use cryptbench_kdf::{Argon2Params, Derivation, Effort, Function};
-use cryptbench_volume::format::{bitlocker, luks};
+use cryptbench_volume::format::{bitlocker, filevault, luks};
 
 use super::args::UnlockArgs;
 use crate::say;
@@ -49,6 +49,10 @@ fn derivations(
     // BitLocker's takes a second and cannot be chosen.
     if args.format.as_deref() == Some("bitlocker") || bitlocker::info(header).is_ok() {
         return Vec::new();
+    }
+    let users = filevault::derivations(header);
+    if args.format.as_deref() == Some(filevault::FORMAT) || !users.is_empty() {
+        return users;
     }
     let kind = VolumeKind::VeraCrypt { system: args.system };
     let all = match args.prf.as_deref().map(Function::find) {

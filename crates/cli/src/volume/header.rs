@@ -44,7 +44,7 @@ pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<Exit
     }
     let secrets = |asks: Asking<'_>| {
         let asks = asks()?;
-        if asks.luks || asks.bitlocker {
+        if asks.luks || asks.recovery {
             return Ok(Vec::new());
         }
         let own =

@@ -10,9 +10,11 @@ use cryptbench_blockdev::{BlockDevice, Extent};
 use cryptbench_cipher::tier;
 use cryptbench_text::{chain, printable};
 use cryptbench_volume::detect::{Detection, Kind, detect};
-use cryptbench_volume::format::bitlocker;
 use cryptbench_volume::format::luks::{self, Info};
-use cryptbench_volume::{Access, OpenOptions, Part, Partition, VolumeInfo, partitions};
+use cryptbench_volume::format::{bitlocker, filevault};
+use cryptbench_volume::{
+    Access, OpenOptions, Part, Partition, VolumeError, VolumeInfo, partitions,
+};
 
 use super::args::InfoArgs;
 use super::confined::{self, Given, Task};
@@ -27,6 +29,7 @@ struct Told<'a> {
     partitions: Vec<Inside<'a>>,
     luks: Option<&'a Info>,
     bitlocker: Option<&'a bitlocker::Info>,
+    filevault: Option<&'a filevault::Info>,
     opened: Option<&'a VolumeInfo>,
 }
 
@@ -75,7 +78,10 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
     let obstacle = detection.kind.obstacle().filter(|_| whole).map(|error| chain(&error));
     // Damage of the metadata is printed with the rest, as for a damaged LUKS header.
     let metadata = match &detection.kind {
-        Kind::BitLocker { .. } => Some(bitlocker::info(&**device)),
+        Kind::BitLocker { .. } => {
+            Some(Metadata::of(bitlocker::info(&**device), Metadata::BitLocker))
+        }
+        Kind::FileVault => Some(Metadata::of(filevault::info(&**device), Metadata::FileVault)),
         _ => None,
     };
     let open = |credentials| {
@@ -86,12 +92,9 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
     let volume = given.credentials.first().map(open).transpose()?;
     let opened = volume.as_ref().map(cryptbench_volume::Volume::info);
     if args.json {
-        let bitlocker = metadata.as_ref().and_then(|metadata| metadata.as_ref().ok());
         let told = header.as_ref().and_then(|header| header.obstacle.clone());
-        let cannot_be_opened = told
-            .or_else(|| bitlocker.and_then(|metadata| metadata.obstacle.clone()))
-            .or_else(|| metadata.as_ref().and_then(|found| found.as_ref().err()).map(|e| chain(e)))
-            .or(obstacle);
+        let cannot_be_opened =
+            told.or_else(|| metadata.as_ref().and_then(Metadata::obstacle)).or(obstacle);
         let partitions = inside.iter().map(|(partition, kind)| Inside {
             number: partition.number,
             offset: partition.extent.offset,
@@ -103,7 +106,8 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
             cannot_be_opened,
             partitions: partitions.collect(),
             luks: header.as_ref(),
-            bitlocker,
+            bitlocker: metadata.as_ref().and_then(Metadata::bitlocker),
+            filevault: metadata.as_ref().and_then(Metadata::filevault),
             opened,
         })?;
         return Ok(ExitCode::SUCCESS);
@@ -130,8 +134,10 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
         describe_header(header, &mut lines);
     }
     match &metadata {
-        Some(Ok(metadata)) => describe_metadata(metadata, &mut lines),
-        Some(Err(error)) => lines.add("damaged", &chain(error)),
+        Some(Metadata::BitLocker(metadata)) => describe_bitlocker(metadata, &mut lines),
+        Some(Metadata::FileVault(metadata)) => describe_filevault(metadata, &mut lines),
+        Some(Metadata::CannotBeOpened(why)) => lines.add("cannot be opened", why),
+        Some(Metadata::Damaged(why)) => lines.add("damaged", why),
         None => {}
     }
     if let Some(opened) = opened {
@@ -139,6 +145,46 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
     }
     lines.print();
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the metadata of BitLocker or FileVault say.
+enum Metadata {
+    BitLocker(bitlocker::Info),
+    FileVault(filevault::Info),
+    CannotBeOpened(String),
+    Damaged(String),
+}
+
+impl Metadata {
+    fn of<T>(read: Result<T, VolumeError>, whole: fn(T) -> Self) -> Self {
+        match read {
+            Ok(info) => whole(info),
+            Err(error @ VolumeError::CannotOpen { .. }) => Self::CannotBeOpened(chain(&error)),
+            Err(error) => Self::Damaged(chain(&error)),
+        }
+    }
+
+    fn obstacle(&self) -> Option<String> {
+        match self {
+            Self::BitLocker(info) => info.obstacle.clone(),
+            Self::FileVault(info) => info.obstacle.clone(),
+            Self::CannotBeOpened(why) | Self::Damaged(why) => Some(why.clone()),
+        }
+    }
+
+    fn bitlocker(&self) -> Option<&bitlocker::Info> {
+        match self {
+            Self::BitLocker(info) => Some(info),
+            _ => None,
+        }
+    }
+
+    fn filevault(&self) -> Option<&filevault::Info> {
+        match self {
+            Self::FileVault(info) => Some(info),
+            _ => None,
+        }
+    }
 }
 
 /// The partitions of a disk, and what each holds.
@@ -191,7 +237,7 @@ fn describe_header(header: &Info, lines: &mut Lines) {
     }
 }
 
-fn describe_metadata(metadata: &bitlocker::Info, lines: &mut Lines) {
+fn describe_bitlocker(metadata: &bitlocker::Info, lines: &mut Lines) {
     lines.add("identifier", &metadata.id);
     lines.add("created", &metadata.created);
     if let Some(description) = &metadata.description {
@@ -224,6 +270,44 @@ fn describe_metadata(metadata: &bitlocker::Info, lines: &mut Lines) {
     }
     if metadata.open_to_all {
         lines.add("note", &"it opens without a password: its protection is suspended");
+    }
+    if let Some(obstacle) = &metadata.obstacle {
+        lines.add("cannot be opened", obstacle);
+    }
+}
+
+fn describe_filevault(metadata: &filevault::Info, lines: &mut Lines) {
+    for (name, value) in [
+        ("name", metadata.name.as_ref()),
+        ("identifier", metadata.id.map(|id| id.to_string()).as_ref()),
+        ("group", metadata.group_name.as_ref()),
+        ("contents", metadata.contents.as_ref()),
+        ("state", metadata.state.as_ref()),
+        ("header at the start", metadata.header_problem.as_ref()),
+    ] {
+        if let Some(value) = value {
+            lines.add(name, value);
+        }
+    }
+    lines.add("physical volume", &metadata.physical_volume);
+    lines.add("family", &metadata.family);
+    lines.add("plaintext", &format!("{} bytes", metadata.size));
+    for (at, len) in &metadata.segments {
+        lines.add("segment", &format!("{len} bytes from byte {at}"));
+    }
+    for (at, problem) in metadata.copies.iter().chain(&metadata.encrypted_copies) {
+        let state = problem.as_ref().map_or("valid".to_owned(), |why| format!("damaged: {why}"));
+        lines.add(&format!("metadata at {at}"), &state);
+    }
+    for user in &metadata.users {
+        let told = [
+            user.id.clone(),
+            user.iterations.map(|count| format!("pbkdf2 sha-256, {count} iterations")),
+            user.hint.as_ref().map(|hint| format!("hint {hint:?}")),
+            user.problem.clone(),
+        ];
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        lines.add(&user.opens_with, &told.join(", "));
     }
     if let Some(obstacle) = &metadata.obstacle {
         lines.add("cannot be opened", obstacle);

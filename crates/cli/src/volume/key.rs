@@ -48,8 +48,8 @@ fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::
     task.run(
         None,
         |asks| {
-            let Asks { luks, bitlocker, .. } = asks()?;
-            if bitlocker || (add && !luks) {
+            let Asks { luks, recovery, .. } = asks()?;
+            if recovery || (add && !luks) {
                 // The child says why before anybody types a passphrase.
                 return Ok(Vec::new());
             }

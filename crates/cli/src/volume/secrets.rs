@@ -14,6 +14,7 @@ use cryptbench_os::terminal::{path_of_descriptor, readable_within};
 use cryptbench_os::{Directory, process};
 use cryptbench_text::{printable, shown};
 use cryptbench_volume::format::bitlocker::RecoveryPassword;
+use cryptbench_volume::format::filevault;
 use cryptbench_volume::{Credentials, Secret, VolumeError};
 use zeroize::Zeroizing;
 
@@ -122,11 +123,12 @@ fn keyfile(
     let (offset, size) = (source.keyfile_offset.unwrap_or(0), source.keyfile_size);
     if !luks {
         if offset > 0 || size.is_some() {
-            let reason = "VeraCrypt and TrueCrypt use a key file from its start";
+            let reason = "VeraCrypt, TrueCrypt and FileVault use a key file from its start";
             bail!(VolumeError::Invalid(reason.to_owned()));
         }
         // VeraCrypt reads at most the first MiB and ignores the rest.
-        return limited(path, file, 0, 1 << 20, false, stop);
+        let most = if source.whole { MOST } else { 1 << 20 };
+        return limited(path, file, 0, most, source.whole, stop);
     }
     let most = size.unwrap_or(MOST).min(MOST);
     let bytes = limited(path, file, offset, most, size.is_none(), stop)?;
@@ -137,9 +139,12 @@ fn keyfile(
     Ok(bytes)
 }
 
-/// The digits of a recovery password in a file, which may be the text that Windows saves.
+/// The recovery password in a file: FileVault's, or BitLocker's digits, for which the file may be the text that Windows saves.
 fn recovery_password(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
     let text = whole(path, stop)?;
+    if filevault::is_recovery_password(&text) {
+        return Ok(text.into());
+    }
     let found = RecoveryPassword::find(&text).map_err(|error| {
         let reason =
             format!("{error}; only the 48 digits, or what Windows saved, belong in this file");

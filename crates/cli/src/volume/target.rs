@@ -16,9 +16,9 @@ use cryptbench_os::lock::{Lock, lock_within};
 use cryptbench_os::{Details, FileIdentity, FileType};
 use cryptbench_text::shown;
 use cryptbench_volume::detect::{Kind, detect};
-use cryptbench_volume::format::bitlocker;
 use cryptbench_volume::format::luks::{self, LuksOptions, Resources};
 use cryptbench_volume::format::tcrypt;
+use cryptbench_volume::format::{bitlocker, filevault};
 use cryptbench_volume::{Access, OpenOptions, Part, Volume, VolumeError, formats, partition};
 
 use super::args::{SecretSource, UnlockArgs};
@@ -196,6 +196,12 @@ pub fn is_changeable_luks(target: &Target, format: Option<&str>) -> anyhow::Resu
             hint: Some("`manage-bde` on Windows does that".to_owned()),
         });
     }
+    if is_filevault(target, format)? {
+        bail!(VolumeError::Unsupported {
+            what: "changing a FileVault volume's keys or metadata".to_owned(),
+            hint: Some("`diskutil coreStorage` on macOS does that".to_owned()),
+        });
+    }
     is_luks(target, format)
 }
 
@@ -203,6 +209,13 @@ fn is_bitlocker(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
     Ok(match format {
         Some(name) => name == "bitlocker",
         None => matches!(detect(&*target.device)?.kind, Kind::BitLocker { .. }),
+    })
+}
+
+fn is_filevault(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
+    Ok(match format {
+        Some(name) => name == filevault::FORMAT,
+        None => matches!(detect(&*target.device)?.kind, Kind::FileVault),
     })
 }
 
@@ -236,7 +249,8 @@ pub fn asks(args: &UnlockArgs, target: &Target) -> anyhow::Result<Asks> {
     let bitlocker = !luks && is_bitlocker(target, args.format.as_deref())?;
     // Errors in the metadata are reported when the volume is opened.
     let nothing = bitlocker && bitlocker::info(&*target.device).is_ok_and(|info| info.open_to_all);
-    Ok(Asks { luks, bitlocker, nothing })
+    let recovery = bitlocker || (!luks && is_filevault(target, args.format.as_deref())?);
+    Ok(Asks { luks, recovery, nothing })
 }
 
 /// What unlocks the volume that `args` names and that asks for this; asks for what the arguments do not say.
@@ -246,17 +260,16 @@ pub fn credentials(
     stop: &AtomicBool,
 ) -> anyhow::Result<cryptbench_volume::Credentials> {
     let whose = args.volume.display().to_string();
-    let source = SecretSource { needless: asks.nothing, ..args.into() };
-    if !asks.bitlocker {
-        refuse_bitlocker_credentials(&source)?;
+    let source = SecretSource { needless: asks.nothing, whole: asks.recovery, ..args.into() };
+    if !asks.recovery {
+        refuse_recovery(&source)?;
     }
     secrets::read(&source, &whose, asks.luks, Prompt::Once, stop)
 }
 
-fn refuse_bitlocker_credentials(source: &SecretSource) -> anyhow::Result<()> {
+fn refuse_recovery(source: &SecretSource) -> anyhow::Result<()> {
     if source.recovery_password_file.is_some() || source.startup_key.is_some() {
-        let reason =
-            "recovery passwords and startup keys open BitLocker volumes, which this is not";
+        let reason = "recovery passwords open BitLocker and FileVault volumes, startup keys BitLocker's; this is neither";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     Ok(())

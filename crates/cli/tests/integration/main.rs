@@ -57,6 +57,7 @@ mod terminal;
 mod transcripts;
 mod verbose;
 mod volume;
+mod volume_filevault;
 mod volume_safety;
 mod volume_sources;
 mod windows;

@@ -3,15 +3,18 @@
 //! Sectors use the layout of a real format (tweak origin and step), so the work per byte is that of
 //! the format. No header is written: the scratch file stands for the data area.
 //!
-//! BitLocker's ciphers are this program's own code on BitLocker's layout. What Windows' driver adds
-//! or saves is not in them.
+//! BitLocker's ciphers are this program's own code on BitLocker's layout, and FileVault's is on CoreStorage's. What
+//! Windows' and Apple's drivers add or save is not in them.
 
 use std::sync::Arc;
 
 use cryptbench_blockdev::SectorTransform;
-use cryptbench_catalog::{self as catalog, AES_256_CBC_ESSIV, AES_256_LRW, AES_256_XTS, Cipher};
+use cryptbench_catalog::{
+    self as catalog, AES_128_XTS, AES_256_CBC_ESSIV, AES_256_LRW, AES_256_XTS, Cipher,
+};
 use cryptbench_cipher::{CipherInfo, Layout, SectorCipher, Tier};
 use cryptbench_volume::format::bitlocker::Method;
+use cryptbench_volume::format::filevault;
 use zeroize::Zeroizing;
 
 use crate::driver;
@@ -91,6 +94,13 @@ const BITLOCKER_CIPHERS: &[(&str, Method)] = &[
     ("bitlocker-aes-256-cbc-elephant", Method::Elephant256),
 ];
 
+/// FileVault's cipher, by the name that `--cipher` takes.
+const FILEVAULT_CIPHER: &str = "filevault-aes-128-xts";
+
+/// CoreStorage counts sectors from the start of the logical volume.
+const FILEVAULT: SectorLayout =
+    SectorLayout { format: "FileVault 2", data_unit: 512, first_tweak: 0, tweak_step: 1 };
+
 /// The modes before XTS, on LUKS1's layout: what LUKS1 took by default, which study C measured; and LRW.
 const SPECIFIED: [&Cipher; 2] = [&AES_256_CBC_ESSIV, &AES_256_LRW];
 
@@ -110,6 +120,8 @@ enum Ours {
     Registered(&'static CipherInfo),
     /// Of BitLocker, on its own layout.
     BitLocker(&'static str, Method),
+    /// Of FileVault 2, on CoreStorage's layout.
+    FileVault,
     /// Of dm-crypt, on LUKS1's layout.
     Specified(&'static Cipher),
 }
@@ -118,6 +130,9 @@ impl Ours {
     fn find(name: &str) -> Result<Self, SystemError> {
         if let Some(specified) = SPECIFIED.into_iter().find(|s| s.name == name) {
             return Ok(Self::Specified(specified));
+        }
+        if name == FILEVAULT_CIPHER {
+            return Ok(Self::FileVault);
         }
         match BITLOCKER_CIPHERS.iter().find(|(known, _)| *known == name) {
             Some((known, method)) => Ok(Self::BitLocker(known, *method)),
@@ -139,6 +154,7 @@ impl Ours {
                 registered(info).iter().map(|l| (l.data_unit, l.format)).collect()
             }
             Self::BitLocker(..) => BITLOCKER_SECTORS.iter().map(|s| (*s, BITLOCKER)).collect(),
+            Self::FileVault => vec![(FILEVAULT.data_unit, FILEVAULT.format)],
             Self::Specified(_) => vec![(LUKS1.data_unit, LUKS1.format)],
         }
     }
@@ -147,15 +163,17 @@ impl Ours {
         match self {
             Self::Registered(info) => info.name,
             Self::BitLocker(name, _) => name,
+            Self::FileVault => FILEVAULT_CIPHER,
             Self::Specified(specified) => specified.name,
         }
     }
 
-    /// As tables call it. Those of BitLocker say whose code it is.
+    /// As tables call it. Those of BitLocker and FileVault say whose code it is.
     fn label(self) -> String {
         match self {
             Self::Registered(info) => info.label.to_owned(),
             Self::BitLocker(_, method) => format!("BitLocker {method} (not Windows' driver)"),
+            Self::FileVault => "FileVault 2 AES-XTS 128 (not Apple's driver)".to_owned(),
             Self::Specified(specified) => specified.label.to_owned(),
         }
     }
@@ -164,6 +182,7 @@ impl Ours {
         match self {
             Self::Registered(info) => info.key_bytes,
             Self::BitLocker(_, method) => method.key_bytes(),
+            Self::FileVault => AES_128_XTS.key_bytes(),
             Self::Specified(specified) => specified.key_bytes(),
         }
     }
@@ -182,6 +201,11 @@ impl Ours {
             Self::BitLocker(_, method) => {
                 let (cipher, tweak_step) = method.keyed(key, data_unit as usize, tier)?;
                 Ok(Keyed { cipher, first_tweak: 0, tweak_step })
+            }
+            Self::FileVault => {
+                let cipher = filevault::keyed(key, tier)?;
+                let (first_tweak, tweak_step) = (FILEVAULT.first_tweak, FILEVAULT.tweak_step);
+                Ok(Keyed { cipher, first_tweak, tweak_step })
             }
             Self::Specified(specified) => {
                 let (cipher, mode) = specified.parts();

@@ -17,6 +17,7 @@ pub(crate) static FILEVAULT: System = System::unsupported(&catalog::FILEVAULT, |
     because(
         "only macOS makes FileVault 2 volumes: a run cannot make one to measure",
         "open one of yours (cryptsetup open --type fvault2, 2.6 or later), mount it, and measure it beside a \
-             plain directory: cryptbench run --pair PLAIN ENCRYPTED",
+             plain directory: cryptbench run --pair PLAIN ENCRYPTED; its cipher alone: cryptbench run --builtin-only \
+             --cipher filevault-aes-128-xts",
     )
 });

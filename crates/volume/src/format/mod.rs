@@ -1,4 +1,5 @@
 //! One folder per volume format.
 pub mod bitlocker;
+pub mod filevault;
 pub mod luks;
 pub mod tcrypt;

@@ -5,12 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
+use cryptbench_kdf::Derivation;
 use cryptbench_prove::{Random, Watch, damage, damage_text, seeds};
 use cryptbench_volume::format::bitlocker::RecoveryPassword;
+use cryptbench_volume::format::filevault;
 use cryptbench_volume::format::luks::{Limits, LuksOptions, Version, info, open_with};
-use cryptbench_volume::{Access, OpenOptions, Part, Volume, VolumeError, detect, partitions};
+use cryptbench_volume::{
+    Access, Credentials, OpenOptions, Part, Secret, Volume, VolumeError, detect, open, partitions,
+};
 use sha2::{Digest as _, Sha256};
 
+use crate::filevault as mac;
+use crate::filevault::maker::{
+    BLOCK, ENCRYPTED, FREE, LABELS, Maker, OBJECT, Stored, encrypted, with_checksum,
+};
 use crate::luks::volumes::{cheap, passphrase, resources, volume};
 use crate::{bitlocker, tcrypt};
 
@@ -164,6 +172,114 @@ fn bitlocker_metadata() {
             }
         });
         cryptbench_prove::count(1, "inputs: BitLocker metadata");
+    }
+}
+
+/// An image of FileVault, its decrypted objects, and the file with its keys.
+type Mac = (Vec<u8>, Vec<[u8; OBJECT]>, Vec<u8>);
+
+fn macs() -> Vec<Mac> {
+    let plain = Maker::default();
+    let segments = vec![(0, 2, 10, 0), (10, 40, 6, 0), (16, 14, 16, 0)];
+    let all = [
+        Maker { stored: Stored::Compressed, ..plain.clone() },
+        Maker { base: Some(FREE), segments, ..plain.clone() },
+        Maker { stored: Stored::Wiped, ..plain },
+    ];
+    let mac = |maker: &Maker| {
+        let (image, file) = maker.make();
+        (image, maker.objects(), file)
+    };
+    all.iter().map(mac).collect()
+}
+
+/// Damages the header, a block of the unencrypted metadata or an object, and mostly makes the checksum right.
+fn damage_mac((image, objects, _): &Mac, random: &mut Random) -> Vec<u8> {
+    let mut bytes = image.clone();
+    let right = !random.once_in(8);
+    match random.below(6) {
+        0 => {
+            damage(&mut bytes[12..512], random);
+            if right {
+                with_checksum(&mut bytes[..512]);
+            }
+        }
+        1 => {
+            let seed = random.number();
+            for at in LABELS.map(|at| at * BLOCK) {
+                damage(&mut bytes[at + 8..at + 9000], &mut Random::new(seed));
+                if right {
+                    with_checksum(&mut bytes[at..at + OBJECT]);
+                }
+            }
+        }
+        _ => {
+            let mut objects = objects.clone();
+            let chosen = random.below(objects.len());
+            // Most of a block is zeros.
+            let end =
+                objects[chosen].iter().rposition(|byte| *byte != 0).map_or(64, |last| last + 2);
+            damage(&mut objects[chosen][8..end.min(OBJECT)], random);
+            if right {
+                with_checksum(&mut objects[chosen]);
+            }
+            let encrypted = encrypted(&objects);
+            for at in ENCRYPTED {
+                bytes[at * BLOCK..at * BLOCK + encrypted.len()].copy_from_slice(&encrypted);
+            }
+        }
+    }
+    bytes
+}
+
+#[test]
+fn filevault_metadata() {
+    let macs = macs();
+    let watch = Watch::new("inputs: FileVault metadata", LIMIT);
+    for seed in seeds(120) {
+        let mut random = Random::new(seed);
+        let mac = &macs[seed as usize % macs.len()];
+        let bytes = damage_mac(mac, &mut random);
+        let mut file = mac.2.clone();
+        if random.once_in(3) {
+            damage(&mut file, &mut random);
+        }
+        watch.judge(seed, || {
+            let device = MemoryDevice::new(bytes.clone());
+            let _ = detect::detect(&device).map(|found| found.kind.to_string());
+            let _ = filevault::info(&device);
+            let dear = |(derivation, _): &(Derivation, usize)| derivation.work() > 10_000;
+            if filevault::derivations(&device).iter().any(dear) {
+                return false;
+            }
+            let password = mac::passphrase(mac::maker::PASSWORD);
+            let with_file =
+                Credentials { keyfiles: vec![Secret::new(file)], ..mac::passphrase("another") };
+            // Named, as without its signature it would be tried as VeraCrypt.
+            let options = OpenOptions { format: Some("filevault2"), ..mac::options() };
+            let device: Arc<dyn BlockDevice> = Arc::new(device);
+            let opens = |with| read(open(Arc::clone(&device), with, &options));
+            opens(&password) | opens(&with_file)
+        });
+        cryptbench_prove::count(1, "inputs: FileVault metadata");
+    }
+}
+
+/// The property lists alone, as the file with a system's keys has them in clear text.
+#[test]
+fn filevault_property_lists() {
+    let image = Maker { stored: Stored::Wiped, ..Maker::default() }.image();
+    let plist = Maker::default().property_list();
+    let watch = Watch::new("inputs: FileVault property lists", LIMIT);
+    let device: Arc<dyn BlockDevice> = Arc::new(MemoryDevice::new(image));
+    for seed in seeds(500) {
+        let text = damage_text(&plist, &mut Random::new(seed));
+        watch.judge(seed, || {
+            let credentials =
+                Credentials { keyfiles: vec![Secret::new(text)], ..Credentials::default() };
+            read(open(Arc::clone(&device), &credentials, &mac::options()))
+        });
+        cryptbench_prove::count(1, "inputs: FileVault property lists");
     }
 }
 

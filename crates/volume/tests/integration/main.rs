@@ -3,6 +3,7 @@
 mod bitlocker;
 mod damaged;
 mod detect;
+mod filevault;
 mod luks;
 mod tcrypt;
 

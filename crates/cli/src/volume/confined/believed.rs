@@ -37,20 +37,21 @@ const BELIEVED: [(&str, &str); 8] = [
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asks {
     pub luks: bool,
-    pub bitlocker: bool,
+    /// It is BitLocker or FileVault, which have recovery passwords, and whose keys are not changed here.
+    pub recovery: bool,
     /// It opens without any.
     pub nothing: bool,
 }
 
 impl Asks {
     pub(super) fn say(self) -> [u8; 3] {
-        [self.luks, self.bitlocker, self.nothing].map(u8::from)
+        [self.luks, self.recovery, self.nothing].map(u8::from)
     }
 
     pub(super) fn believe(said: &[u8]) -> anyhow::Result<Self> {
         match *said {
-            [luks @ 0..=1, bitlocker @ 0..=1, nothing @ 0..=1] => {
-                Ok(Self { luks: luks == 1, bitlocker: bitlocker == 1, nothing: nothing == 1 })
+            [luks @ 0..=1, recovery @ 0..=1, nothing @ 0..=1] => {
+                Ok(Self { luks: luks == 1, recovery: recovery == 1, nothing: nothing == 1 })
             }
             _ => bail!("the confined process gave no answer, but {said:?}"),
         }
@@ -128,7 +129,7 @@ mod tests {
     #[test]
     fn what_is_true_is_believed() {
         assert_eq!(Opened::believe(&OPENED.say(), false, 1 << 40).unwrap(), OPENED);
-        let asks = Asks { bitlocker: true, ..Asks::default() };
+        let asks = Asks { recovery: true, ..Asks::default() };
         assert_eq!(Asks::believe(&asks.say()).unwrap(), asks);
         believe_up(UP).unwrap();
     }

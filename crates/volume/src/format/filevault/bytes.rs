@@ -1,0 +1,41 @@
+//! Little-endian numbers and checksums in bytes of a stranger: what lies outside is `None`.
+
+use crate::crc32::crc32c;
+
+/// The `N` bytes at `at`.
+pub(super) fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
+}
+
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    array_at(bytes, at).map(u16::from_le_bytes)
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    array_at(bytes, at).map(u32::from_le_bytes)
+}
+
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    array_at(bytes, at).map(u64::from_le_bytes)
+}
+
+/// A place on a physical volume: the block and, in the upper 16 bits, the number of the physical volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub block: u64,
+    pub volume: u16,
+}
+
+impl Place {
+    pub(super) fn at(bytes: &[u8], at: usize) -> Option<Self> {
+        let number = u64_at(bytes, at)?;
+        Some(Self { block: number & 0xffff_ffff_ffff, volume: (number >> 48) as u16 })
+    }
+}
+
+/// Whether the checksum that begins a block, and the register that it starts from, fit to the rest.
+pub(super) fn is_whole(block: &[u8]) -> bool {
+    let register = u32_at(block, 4);
+    let rest = block.get(8..).unwrap_or_default();
+    register == Some(u32::MAX) && u32_at(block, 0) == Some(crc32c(u32::MAX, rest))
+}

@@ -1,0 +1,171 @@
+//! All that the metadata tell: header, unencrypted and encrypted metadata, and the one logical volume.
+
+use cryptbench_blockdev::BlockDevice;
+use cryptbench_cipher::Tier;
+
+use super::context::Context;
+use super::family::Family;
+use super::header::Header;
+use super::label::{self, Copies, Label};
+use super::logical::{Logical, Segment};
+use super::objects::{Objects, kind};
+use super::{MACOS, cannot_open, damaged, reason};
+use crate::VolumeError;
+
+/// A group of volumes on this physical volume.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub header: Header,
+    pub label: Label,
+    /// Copies of the unencrypted metadata.
+    pub copies: Copies,
+    /// Copies of the encrypted metadata that were looked at.
+    pub encrypted: Copies,
+    pub volume: Volume,
+}
+
+/// The logical volume.
+#[derive(Debug)]
+pub(super) struct Volume {
+    pub logical: Logical,
+    /// Its family, as far as it is known: macOS wipes that of a system.
+    pub family: Family,
+    /// Where its data are.
+    pub data: Vec<Segment>,
+    /// Why that is not known.
+    pub lost: Option<VolumeError>,
+}
+
+impl Group {
+    /// Reads the metadata.
+    ///
+    /// # Errors
+    /// [`VolumeError::NotThisFormat`], [`VolumeError::Damaged`], [`VolumeError::CannotOpen`], [`VolumeError::Io`].
+    pub(super) fn read(device: &dyn BlockDevice, tier: Tier) -> Result<Self, VolumeError> {
+        let header = Header::read(device)?;
+        let (label, copies) = label::read(device, &header)?;
+        let (mut found, mut encrypted): (Option<Volume>, Copies) = (None, Vec::new());
+        let mut refused = None;
+        for &at in &label.encrypted {
+            let (volume, problem) = match Volume::read(device, &header, &label, at, tier) {
+                Ok((volume, 0)) => (Some(volume), None),
+                Ok((volume, damaged)) => {
+                    (Some(volume), Some(format!("{damaged} blocks have a wrong checksum")))
+                }
+                Err(error) => {
+                    let problem = reason(&error);
+                    refused = refused.or(Some(error));
+                    (None, Some(problem))
+                }
+            };
+            let whole = problem.is_none();
+            encrypted.push((at, problem));
+            if whole || found.is_none() {
+                found = volume.or(found);
+            }
+            if whole {
+                break;
+            }
+        }
+        match found {
+            Some(volume) => Ok(Self { header, label, copies, encrypted, volume }),
+            None => Err(refused.unwrap_or_else(|| damaged("no encrypted metadata are named"))),
+        }
+    }
+
+    /// Why it cannot be opened here, whatever the key.
+    pub(super) fn obstacle(&self) -> Option<VolumeError> {
+        let several = self.label.physical_volumes > 1;
+        if !several && self.volume.data.iter().all(|segment| segment.volume == 0) {
+            return None;
+        }
+        let why = "its data are on several physical volumes, as in a Fusion Drive";
+        Some(cannot_open(self.volume.logical.describe(), why, MACOS))
+    }
+
+    /// Why no password opens it, if it has this context.
+    pub(super) fn obstacle_to_passwords(&self, context: Option<&Context>) -> Option<VolumeError> {
+        let Volume { logical, family, data, .. } = &self.volume;
+        let what = logical.describe();
+        let Some(context) = context else {
+            if family.encryption.as_deref() == Some("None") {
+                return Some(unencrypted(what, data));
+            }
+            let why = "its keys are in the file EncryptedRoot.plist.wipekey on its Mac's partition Recovery HD";
+            return Some(cannot_open(what, why, "name a copy of that file: --keyfile FILE"));
+        };
+        match context.conversion.as_deref() {
+            None | Some("Complete" | "NoConversion") => {
+                context.keys.is_empty().then(|| unencrypted(what, data))
+            }
+            Some(state) => {
+                let why = format!("it is being encrypted or decrypted (state {state:?})");
+                let with = "macOS finishes that (diskutil coreStorage list shows how far it is)";
+                Some(cannot_open(what, why, with))
+            }
+        }
+    }
+}
+
+/// An error for a volume that is not encrypted, which another program reads where it is.
+fn unencrypted(what: String, data: &[Segment]) -> VolumeError {
+    let with = match data {
+        [Segment { physical, len, .. }] => {
+            format!("mount -o ro,loop,offset={physical},sizelimit={len} shows it")
+        }
+        _ => MACOS.to_owned(),
+    };
+    cannot_open(what, "it is not encrypted", &with)
+}
+
+impl Volume {
+    /// Reads the copy of the encrypted metadata at `at`, and says how many of its blocks are damaged.
+    fn read(
+        device: &dyn BlockDevice,
+        header: &Header,
+        label: &Label,
+        at: u64,
+        tier: Tier,
+    ) -> Result<(Self, usize), VolumeError> {
+        let objects = Objects::read(device, header, at, label.encrypted_bytes, tier)?;
+        let logical = only(&objects)?;
+        let family = objects.get(logical.family_object, kind::FAMILY);
+        let family = family.map(|family| Family::parse(family, &objects)).transpose()?;
+        let (data, lost) = match logical.data(header, &objects) {
+            Ok(data) => (data, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        let volume = Self { logical, family: family.unwrap_or_default(), data, lost };
+        Ok((volume, objects.damaged))
+    }
+}
+
+/// The logical volume. Older ones can be left among the objects; their families are then not in use any more.
+fn only(objects: &Objects) -> Result<Logical, VolumeError> {
+    let (mut all, mut refused) = (Vec::new(), None);
+    for (_, object) in objects.of(kind::LOGICAL) {
+        match Logical::parse(object) {
+            Ok(volume) => all.push(volume),
+            Err(error) => refused = Some(error),
+        }
+    }
+    if all.len() > 1 {
+        let used = |volume: &Logical| {
+            objects.of(kind::FAMILIES).any(|(_, list)| {
+                let mut entries = list.data[8..].chunks_exact(16);
+                entries.any(|entry| entry[..8] == volume.family_object.to_le_bytes())
+            })
+        };
+        if all.iter().any(used) {
+            all.retain(used);
+        }
+    }
+    match all.len() {
+        0 => Err(refused.unwrap_or_else(|| damaged("the metadata name no logical volume"))),
+        1 => Ok(all.remove(0)),
+        count => {
+            let what = format!("a CoreStorage group of {count} logical volumes");
+            Err(cannot_open(what, "this program opens groups of one", MACOS))
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The header of a physical volume: its first 512 bytes, and a copy in its last ones.
+
+use cryptbench_blockdev::{BlockDevice, read_bytes};
+
+use super::bytes::{array_at, is_whole, u16_at, u32_at, u64_at};
+use super::uuid::Uuid;
+use super::{FORMAT, KEY, MACOS, SECTOR, cannot_open, damaged};
+use crate::VolumeError;
+
+/// Bytes of the header.
+const BYTES: u64 = 512;
+
+/// Blocks and metadata larger than these are not believed; macOS makes them of 4 KiB and 4 MiB.
+const MOST_BLOCK: u32 = 1 << 20;
+const MOST_METADATA: u32 = 64 << 20;
+
+/// Most copies of the metadata: as many have a place in the header.
+const MOST_COPIES: usize = 8;
+
+/// What the header says.
+#[derive(Debug)]
+pub(super) struct Header {
+    /// Bytes of a block.
+    pub block: u64,
+    /// First byte of each copy of the unencrypted metadata.
+    pub labels: Vec<u64>,
+    /// Bytes of such a copy.
+    pub label_bytes: u64,
+    /// Half of the key of the encrypted metadata; the identifier is the other one.
+    pub key: [u8; KEY],
+    pub id: Uuid,
+    pub group: Uuid,
+    /// What is wrong with the first of the two headers, if something is.
+    pub problem: Option<String>,
+}
+
+impl Header {
+    /// The byte at which a block begins, and those behind it.
+    pub(super) fn bytes_of(&self, blocks: u64) -> Result<u64, VolumeError> {
+        let bytes = blocks.checked_mul(self.block);
+        bytes.ok_or_else(|| damaged(format!("block {blocks} of {} bytes", self.block)))
+    }
+
+    /// Reads the header at the start, or its copy at the end.
+    ///
+    /// # Errors
+    /// [`VolumeError::NotThisFormat`], [`VolumeError::Damaged`], [`VolumeError::CannotOpen`], [`VolumeError::Io`].
+    pub(super) fn read(device: &dyn BlockDevice) -> Result<Self, VolumeError> {
+        let not_this = |reason: String| VolumeError::NotThisFormat { format: FORMAT, reason };
+        let Some(last) = device.size().checked_sub(BYTES) else {
+            return Err(not_this("it is shorter than a header".to_owned()));
+        };
+        let read = |at: u64| {
+            let bytes = read_bytes(device, at..at + BYTES);
+            bytes.map_err(VolumeError::io("reading the header of the physical volume"))
+        };
+        let first = read(0)?;
+        let Some(problem) = problem(&first) else { return Self::parse(&first) };
+        let copy = read(last)?;
+        if self::problem(&copy).is_none() {
+            let problem = Some(problem.to_owned());
+            return Ok(Self { problem, ..Self::parse(&copy)? });
+        }
+        Err(match signed(&first) {
+            true => {
+                damaged(format!("{problem} of the physical volume's header, and it has no copy"))
+            }
+            false => not_this("it has no header of CoreStorage".to_owned()),
+        })
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, VolumeError> {
+        let cut = || damaged("the header is cut off");
+        let sector = u32_at(bytes, 48).ok_or_else(cut)?;
+        let block = u32_at(bytes, 96).ok_or_else(cut)?;
+        let label_bytes = u32_at(bytes, 100).ok_or_else(cut)?;
+        let copies = usize::from(u16_at(bytes, 94).ok_or_else(cut)?).min(MOST_COPIES);
+        let (key_bytes, method) = (u32_at(bytes, 168), u32_at(bytes, 172));
+        if !block.is_power_of_two() || !(SECTOR as u32..=MOST_BLOCK).contains(&block) {
+            return Err(damaged(format!("blocks of {block} bytes")));
+        }
+        if !(super::objects::BLOCK as u32..=MOST_METADATA).contains(&label_bytes) {
+            return Err(damaged(format!("metadata of {label_bytes} bytes")));
+        }
+        let what = "this CoreStorage volume";
+        if (key_bytes, method) != (Some(KEY as u32), Some(2)) {
+            let why = format!("its encryption method {} is unknown", method.unwrap_or(0));
+            return Err(cannot_open(what, why, MACOS));
+        }
+        if u64::from(sector) != SECTOR {
+            let why =
+                format!("nobody has published how it is encrypted in sectors of {sector} bytes");
+            return Err(cannot_open(what, why, MACOS));
+        }
+        let mut header = Self {
+            block: block.into(),
+            labels: Vec::new(),
+            label_bytes: label_bytes.into(),
+            key: array_at(bytes, 176).ok_or_else(cut)?,
+            id: Uuid(array_at(bytes, 304).ok_or_else(cut)?),
+            group: Uuid(array_at(bytes, 320).ok_or_else(cut)?),
+            problem: None,
+        };
+        for index in 0..copies {
+            match u64_at(bytes, 104 + 8 * index).ok_or_else(cut)? {
+                0 => {}
+                number => header.labels.push(header.bytes_of(number)?),
+            }
+        }
+        Ok(header)
+    }
+}
+
+/// Version, kind of block and signature.
+fn signed(bytes: &[u8]) -> bool {
+    bytes.get(8..12) == Some(&[1, 0, 0x10, 0]) && bytes.get(88..90) == Some(b"CS")
+}
+
+/// Why these bytes are no header.
+fn problem(bytes: &[u8]) -> Option<&'static str> {
+    if !signed(bytes) {
+        return Some("the signature is wrong");
+    }
+    // The number of the checksum, CRC-32C.
+    if u32_at(bytes, 90) != Some(1) {
+        return Some("the kind of checksum is unknown");
+    }
+    (!is_whole(bytes)).then_some("the checksum is wrong")
+}

@@ -1,0 +1,115 @@
+//! What the metadata reveal without a password.
+
+use cryptbench_blockdev::BlockDevice;
+use cryptbench_cipher::Tier;
+use cryptbench_text::chain;
+use serde::Serialize;
+
+use super::context::{Context, User};
+use super::group::Group;
+use super::uuid::Uuid;
+use crate::VolumeError;
+
+/// The contents of the metadata, whose key is in their header. Contains no secret and no key material.
+#[derive(Clone, Debug, Serialize)]
+pub struct Info {
+    /// Identifier of the physical volume.
+    pub physical_volume: Uuid,
+    /// Identifier of the group.
+    pub group: Uuid,
+    /// Its name, if the metadata have it.
+    pub group_name: Option<String>,
+    /// Identifier of the logical volume.
+    pub id: Option<Uuid>,
+    /// Its name.
+    pub name: Option<String>,
+    /// Identifier of its family, from which the keys of the tweaks follow.
+    pub family: Uuid,
+    /// What it is said to hold, such as `Apple_HFS`.
+    pub contents: Option<String>,
+    /// Bytes of the plaintext.
+    pub size: u64,
+    /// Bytes of a block.
+    pub block: u64,
+    /// Where its data are: first byte and length of each run.
+    pub segments: Vec<(u64, u64)>,
+    /// Whether it is encrypted, as macOS calls that.
+    pub state: Option<String>,
+    /// What is wrong with the header at the start, in place of which that at the end was used.
+    pub header_problem: Option<String>,
+    /// First byte of each copy of the unencrypted metadata, and what is wrong with it.
+    pub copies: Vec<(u64, Option<String>)>,
+    /// The same of the encrypted metadata, as far as they were looked at.
+    pub encrypted_copies: Vec<(u64, Option<String>)>,
+    /// Who can open it.
+    pub users: Vec<UserInfo>,
+    /// Why this program cannot open the volume with any password; `None` if it can.
+    pub obstacle: Option<String>,
+}
+
+/// A user.
+#[derive(Clone, Debug, Serialize)]
+pub struct UserInfo {
+    /// What opens it, such as `recovery password`.
+    pub opens_with: String,
+    /// Identifier.
+    pub id: Option<String>,
+    /// The hint that the user gave.
+    pub hint: Option<String>,
+    /// Iterations of its key derivation, PBKDF2 with HMAC-SHA-256.
+    pub iterations: Option<u32>,
+    /// Why this program cannot use it; `None` if it can.
+    pub problem: Option<String>,
+}
+
+/// The instruction sets with which metadata are decrypted where nobody has chosen any.
+pub(super) fn tier() -> Tier {
+    cryptbench_cipher::tier().unwrap_or(Tier::Soft)
+}
+
+/// Reads the metadata, without a password.
+///
+/// # Errors
+/// [`VolumeError::NotThisFormat`], [`VolumeError::Damaged`], [`VolumeError::CannotOpen`], [`VolumeError::Io`].
+pub fn info(device: &dyn BlockDevice) -> Result<Info, VolumeError> {
+    let group = Group::read(device, tier())?;
+    let context = group.volume.family.context.as_ref();
+    let obstacle = match (group.obstacle(), &group.volume.lost) {
+        (Some(obstacle), _) => Some(chain(&obstacle)),
+        (None, Some(lost)) => Some(chain(lost)),
+        (None, None) => group.obstacle_to_passwords(context).map(|error| chain(&error)),
+    };
+    let users = context.map(|context: &Context| context.users.iter().map(user).collect());
+    let state = context.and_then(|context| context.conversion.clone());
+    let logical = group.volume.logical;
+    Ok(Info {
+        physical_volume: group.header.id,
+        group: group.header.group,
+        group_name: group.label.name,
+        id: logical.id,
+        name: logical.name,
+        family: logical.family,
+        contents: logical.contents,
+        size: logical.size,
+        block: group.header.block,
+        segments: (group.volume.data.iter())
+            .map(|segment| (segment.physical, segment.len))
+            .collect(),
+        users: users.unwrap_or_default(),
+        state: state.or(group.volume.family.encryption),
+        header_problem: group.header.problem,
+        copies: group.copies,
+        encrypted_copies: group.encrypted,
+        obstacle,
+    })
+}
+
+fn user(user: &User) -> UserInfo {
+    UserInfo {
+        opens_with: user.describe(),
+        id: user.id.clone(),
+        hint: user.hint.clone(),
+        iterations: user.sealed.as_ref().ok().map(|key| key.iterations),
+        problem: user.sealed.as_ref().err().cloned(),
+    }
+}

@@ -1,0 +1,75 @@
+//! FileVault 2: encrypted CoreStorage volumes of Mac OS X 10.7 to macOS 10.15, opened and never made.
+//!
+//! Source: libyal/libfvde, "FileVault Drive Encryption (FVDE)" 0.0.17. What it leaves open was read in libfvde and in
+//! cryptsetup's `lib/fvault2`, and tried on a volume that macOS made.
+
+mod bytes;
+mod context;
+mod family;
+mod group;
+mod header;
+mod info;
+mod label;
+mod logical;
+mod objects;
+mod open;
+mod plist;
+mod unlock;
+mod uuid;
+mod wipekey;
+mod wrap;
+
+pub use info::{Info, UserInfo, info};
+pub use open::open;
+pub use unlock::{derivations, is_recovery_password};
+pub use uuid::Uuid;
+
+use cryptbench_cipher::{CipherError, Layout, SectorCipher, Tier, dm_crypt};
+
+use crate::VolumeError;
+
+/// The name of the format in errors and records, and for [`OpenOptions::format`](crate::OpenOptions::format).
+pub const FORMAT: &str = "filevault2";
+
+/// The cipher of the data, as dm-crypt specifies it.
+const CIPHER: (&str, &str) = ("aes", "xts-plain64");
+
+/// The name of the cipher on the command line and in lists.
+pub const CIPHER_NAME: &str = cryptbench_catalog::AES_128_XTS.name;
+
+/// Bytes of a sector of the data, which has a tweak of its own.
+const SECTOR: u64 = 512;
+
+/// Bytes of AES keys here.
+const KEY: usize = 16;
+
+/// The keyed cipher of the data, whose tweaks count sectors of 512 bytes from the start of the logical volume. The key is that
+/// of the data and that of the tweaks, 16 bytes each.
+///
+/// # Errors
+/// [`CipherError`] for a key of another length.
+pub fn keyed(key: &[u8], tier: Tier) -> Result<Box<dyn SectorCipher>, CipherError> {
+    let layout = Layout { data_unit: SECTOR as usize, tweak_step: 1 };
+    dm_crypt(CIPHER.0, CIPHER.1, key, layout, tier)
+}
+
+/// An error for metadata that cannot be.
+fn damaged(reason: impl Into<String>) -> VolumeError {
+    VolumeError::Damaged { format: FORMAT, reason: reason.into() }
+}
+
+/// What is wrong with a copy of the metadata, of which there are others.
+fn reason(error: &VolumeError) -> String {
+    match error {
+        VolumeError::Damaged { reason, .. } => reason.clone(),
+        other => cryptbench_text::chain(other),
+    }
+}
+
+/// An error for what only other programs open.
+fn cannot_open(what: impl Into<String>, why: impl Into<String>, with: &str) -> VolumeError {
+    VolumeError::CannotOpen { what: what.into(), why: why.into(), with: with.to_owned() }
+}
+
+/// What opens whatever CoreStorage can hold.
+const MACOS: &str = "macOS 10.7 to 10.15 opens it";

@@ -1,0 +1,138 @@
+//! The encrypted metadata: blocks of 8 KiB, each an object in the state after a transaction.
+
+use std::collections::BTreeMap;
+
+use cryptbench_blockdev::{BlockDevice, read_bytes};
+use cryptbench_cipher::{Layout, Tier, dm_crypt};
+
+use super::bytes::{is_whole, u16_at, u64_at};
+use super::header::Header;
+use super::{CIPHER, damaged};
+use crate::VolumeError;
+
+/// Bytes of a block of metadata.
+pub(super) const BLOCK: u64 = 8192;
+/// First byte of a block behind its header.
+const DATA: usize = 64;
+/// Blocks that are read at once.
+const BATCH: u64 = 64;
+/// More is not believed; macOS has 24 MiB.
+const MOST: u64 = 64 << 20;
+/// Begins a block whose contents were wiped.
+const WIPED: &[u8] = b"LVFwiped";
+
+/// Kinds of objects.
+pub(super) mod kind {
+    /// A family of logical volumes: names and values, with the keys.
+    pub const FAMILY: u16 = 0x19;
+    /// A logical volume.
+    pub const LOGICAL: u16 = 0x1a;
+    /// What continues another object.
+    pub const MORE: u16 = 0x24;
+    /// The families in use.
+    pub const FAMILIES: u16 = 0x105;
+    /// Where the data of a logical volume are.
+    pub const SEGMENTS: u16 = 0x305;
+    /// From where the places of its segments count.
+    pub const BASE: u16 = 0x505;
+}
+
+const KEPT: [u16; 6] =
+    [kind::FAMILY, kind::LOGICAL, kind::MORE, kind::FAMILIES, kind::SEGMENTS, kind::BASE];
+
+/// An object in its last state.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub kind: u16,
+    transaction: u64,
+    /// Its contents, of [`BLOCK`] bytes with those of the header, which are left out.
+    pub data: Vec<u8>,
+}
+
+impl Object {
+    /// `len` bytes at a place that counts from the start of the block's header.
+    pub(super) fn part(&self, from: u32, len: u32) -> Option<&[u8]> {
+        let from = (from as usize).checked_sub(DATA)?;
+        self.data.get(from..from.checked_add(len as usize)?)
+    }
+}
+
+/// The objects of a copy of the encrypted metadata, by their identifiers.
+#[derive(Debug)]
+pub(super) struct Objects {
+    all: BTreeMap<u64, Object>,
+    /// Blocks whose checksum is wrong.
+    pub damaged: usize,
+}
+
+impl Objects {
+    /// Reads `len` bytes at `at`, up to the first block of zeros.
+    ///
+    /// # Errors
+    /// [`VolumeError::Damaged`] if they are too many or lie outside; [`VolumeError::Io`].
+    pub(super) fn read(
+        device: &dyn BlockDevice,
+        header: &Header,
+        at: u64,
+        len: u64,
+        tier: Tier,
+    ) -> Result<Self, VolumeError> {
+        if len > MOST || at.checked_add(len).is_none() || at >= device.size() {
+            return Err(damaged(format!("encrypted metadata of {len} bytes at byte {at}")));
+        }
+        let key = [header.key, header.id.0].concat();
+        let layout = Layout { data_unit: BLOCK as usize, tweak_step: 1 };
+        let cipher = dm_crypt(CIPHER.0, CIPHER.1, &key, layout, tier)?;
+        let (mut objects, last) = (Self { all: BTreeMap::new(), damaged: 0 }, len / BLOCK);
+        for first in (0..last).step_by(BATCH as usize) {
+            let count = BATCH.min(last - first);
+            let from = at + first * BLOCK;
+            // Of a copy that is cut short, as much as there is.
+            let end = (from + count * BLOCK).min(device.size().max(from));
+            let mut bytes = read_bytes(device, from..end - (end - from) % BLOCK)
+                .map_err(VolumeError::io("reading the encrypted metadata"))?;
+            for (number, block) in (first..).zip(bytes.chunks_exact_mut(BLOCK as usize)) {
+                if block.iter().all(|byte| *byte == 0) {
+                    return Ok(objects);
+                }
+                cipher.decrypt_in_place(number, block);
+                objects.take(block);
+            }
+        }
+        Ok(objects)
+    }
+
+    fn take(&mut self, block: &[u8]) {
+        if !is_whole(block) {
+            self.damaged += usize::from(!block.starts_with(WIPED));
+            return;
+        }
+        let header = (u16_at(block, 10), u64_at(block, 16), u64_at(block, 24));
+        let (Some(kind), Some(transaction), Some(id)) = header else { return };
+        let newer = self.all.get(&id).is_none_or(|known| known.transaction <= transaction);
+        if newer && KEPT.contains(&kind) {
+            self.all.insert(id, Object { kind, transaction, data: block[DATA..].to_vec() });
+        } else if newer {
+            // Another object has its identifier now.
+            self.all.remove(&id);
+        }
+    }
+
+    /// The object `id`, if it is of this kind.
+    pub(super) fn get(&self, id: u64, kind: u16) -> Option<&Object> {
+        self.all.get(&id).filter(|object| object.kind == kind)
+    }
+
+    /// All of a kind.
+    pub(super) fn of(&self, kind: u16) -> impl Iterator<Item = (u64, &Object)> {
+        let all = self.all.iter().filter(move |(_, object)| object.kind == kind);
+        all.map(|(id, object)| (*id, object))
+    }
+
+    /// The object `id` of this kind, or the only one of its kind.
+    pub(super) fn get_or_only(&self, id: u64, kind: u16) -> Option<&Object> {
+        let mut all = self.of(kind).map(|(_, object)| object);
+        let only = all.next().filter(|_| all.next().is_none());
+        self.get(id, kind).or(only)
+    }
+}

@@ -1,0 +1,251 @@
+//! From credentials to the key of the data: user, key encryption key, volume key.
+
+use cryptbench_blockdev::{BlockDevice, LockedBytes};
+use cryptbench_cipher::Tier;
+use cryptbench_kdf::{Derivation, Effort};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroize as _;
+
+use super::context::{Context, Opener, Sealed, User};
+use super::group::Group;
+use super::header::Header;
+use super::uuid::Uuid;
+use super::wrap::unwrap;
+use super::{KEY, damaged, info, wipekey};
+use crate::format::luks::Limits;
+use crate::{Credentials, VolumeError};
+
+/// The PRF of every key here.
+const PRF: &str = "sha-256";
+
+/// Groups of a recovery password, and the characters of each.
+const GROUPS: usize = 6;
+const GROUP: usize = 4;
+
+/// The key of the data.
+pub(super) struct Unlocked {
+    /// For the data and for the tweaks.
+    pub key: LockedBytes,
+    /// What opened it.
+    pub opened_with: String,
+    /// Nothing tells whether the key is right but what it decrypts.
+    pub unproved: bool,
+}
+
+/// What derives the keys of each password in the metadata, and their bytes; none if the metadata cannot be read, or have none.
+#[must_use]
+pub fn derivations(device: &dyn BlockDevice) -> Vec<(Derivation, usize)> {
+    let (Ok(group), Ok(prf)) = (Group::read(device, info::tier()), cryptbench_kdf::find(PRF))
+    else {
+        return Vec::new();
+    };
+    let users = group.volume.family.context.map(|context| context.users).unwrap_or_default();
+    let sealed = users.into_iter().filter_map(|user| user.sealed.ok());
+    sealed.map(|key| (Derivation::Pbkdf2 { prf, iterations: key.iterations }, KEY)).collect()
+}
+
+/// A recovery password as macOS shows it, from what a user typed: groups in any case, apart by hyphens or spaces, or not.
+fn recovery_password(typed: &[u8]) -> Option<LockedBytes> {
+    let mut text = LockedBytes::zeroed(GROUPS * (GROUP + 1) - 1);
+    text.fill(b'-');
+    let mut count = 0;
+    for byte in typed.trim_ascii() {
+        match byte {
+            b'-' | b' ' if count % GROUP == 0 => {}
+            byte if byte.is_ascii_alphanumeric() && count < GROUPS * GROUP => {
+                text[count + count / GROUP] = byte.to_ascii_uppercase();
+                count += 1;
+            }
+            _ => return None,
+        }
+    }
+    (count == GROUPS * GROUP).then_some(text)
+}
+
+/// Whether this has the form of a recovery password.
+#[must_use]
+pub fn is_recovery_password(typed: &[u8]) -> bool {
+    recovery_password(typed).is_some()
+}
+
+/// What a key file is.
+pub(super) enum KeyFile {
+    None,
+    /// The key of the data, with or without that of the tweaks.
+    Key(LockedBytes),
+    /// The keys of a Mac's system, which a password opens.
+    Context(Context),
+}
+
+impl KeyFile {
+    /// Tells what the only key file is.
+    ///
+    /// # Errors
+    /// [`VolumeError::Invalid`] for several, or for what is none.
+    pub(super) fn of(
+        credentials: &Credentials,
+        header: &Header,
+        tier: Tier,
+    ) -> Result<Self, VolumeError> {
+        match credentials.keyfiles.as_slice() {
+            [] => Ok(Self::None),
+            [file] => match file.bytes() {
+                key if key.len() == KEY || key.len() == 2 * KEY => {
+                    Ok(Self::Key(LockedBytes::copy_of(key)))
+                }
+                bytes => wipekey::context(bytes, header, tier).map(Self::Context),
+            },
+            _ => Err(VolumeError::Invalid("FileVault takes one key file".to_owned())),
+        }
+    }
+}
+
+/// Refuses what FileVault does not have.
+pub(super) fn check(credentials: &Credentials) -> Result<(), VolumeError> {
+    let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
+    if credentials.pim.is_some_and(|pim| pim != 0) {
+        return invalid("FileVault has no PIM");
+    }
+    if credentials.startup_key.is_some() {
+        return invalid("FileVault has no startup keys");
+    }
+    Ok(())
+}
+
+/// The key of the data from a volume key: 16 bytes, or 32 with that of the tweaks.
+///
+/// # Errors
+/// [`VolumeError::NoKeyFits`] if it is that of another volume.
+pub(super) fn with_key(key: &[u8], family: Uuid) -> Result<Unlocked, VolumeError> {
+    let (master, tweak) = key.split_at(KEY);
+    let whole = with_tweak_key(master, family);
+    if !tweak.is_empty() && whole[KEY..] != *tweak {
+        let why =
+            "the second half of the volume key does not follow from the first and from this volume";
+        return Err(VolumeError::NoKeyFits(why.to_owned()));
+    }
+    let opened_with = "volume key".to_owned();
+    Ok(Unlocked { key: whole, opened_with, unproved: tweak.is_empty() })
+}
+
+/// The volume key with the key of the tweaks, which follows from it and from the family.
+fn with_tweak_key(master: &[u8], family: Uuid) -> LockedBytes {
+    let mut digest = Sha256::new_with_prefix(master).chain_update(family.0).finalize();
+    let mut key = LockedBytes::zeroed(2 * KEY);
+    key[..KEY].copy_from_slice(master);
+    key[KEY..].copy_from_slice(&digest[..KEY]);
+    digest.as_mut_slice().zeroize();
+    key
+}
+
+/// Opens the key of a user with the password or recovery password, and with it the volume key.
+///
+/// # Errors
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if a key opens and holds no volume key; [`VolumeError::Unsupported`] if
+/// the derivations cost too much; [`VolumeError::Invalid`]; [`VolumeError::Stopped`].
+pub(super) fn with_password(
+    context: &Context,
+    family: Uuid,
+    credentials: &Credentials,
+    tier: Tier,
+    effort: Effort<'_>,
+) -> Result<Unlocked, VolumeError> {
+    let mut left = Limits::default().pbkdf2_iterations;
+    for (user, sealed, password) in attempts(context, credentials)? {
+        left = left.checked_sub(sealed.iterations.into()).ok_or_else(|| too_dear(user, sealed))?;
+        let mut derived = LockedBytes::zeroed(KEY);
+        let prf = cryptbench_kdf::find(PRF)?;
+        prf.pbkdf2(&password, &sealed.salt, sealed.iterations, &mut derived, effort)?;
+        let Some(kek) = unwrap(&derived, &sealed.wrapped, tier)? else { continue };
+        for wrapped in &context.keys {
+            if let Some(master) = unwrap(&kek, wrapped, tier)? {
+                let key = with_tweak_key(&master, family);
+                let what = user.describe();
+                let opened_with = format!("{what}, pbkdf2 {PRF}, {} iterations", sealed.iterations);
+                return Ok(Unlocked { key, opened_with, unproved: false });
+            }
+        }
+        return Err(damaged(format!("the key of the {} opens no volume key", user.describe())));
+    }
+    Err(VolumeError::NoKeyFits(reason(context)))
+}
+
+/// Users with the passwords to try on them, those that fit their kind first.
+fn attempts<'a>(
+    context: &'a Context,
+    credentials: &Credentials,
+) -> Result<Vec<(&'a User, &'a Sealed, LockedBytes)>, VolumeError> {
+    let typed = credentials.passphrase.bytes();
+    let recovery = match &credentials.recovery_password {
+        Some(text) => Some(recovery_password(text.bytes()).ok_or_else(|| {
+            let what = "a recovery password of FileVault has six groups of four letters and digits";
+            VolumeError::Invalid(what.to_owned())
+        })?),
+        // macOS asks for either in one place, and so may whoever types it here.
+        None => recovery_password(typed),
+    };
+    let mut all = Vec::new();
+    for user in &context.users {
+        let Ok(sealed) = &user.sealed else { continue };
+        let is_recovery = user.opener == Opener::RecoveryPassword;
+        if !typed.is_empty() {
+            all.push((is_recovery, user, sealed, LockedBytes::copy_of(typed)));
+        }
+        if let Some(text) = recovery.as_ref().filter(|text| ***text != *typed) {
+            all.push((!is_recovery, user, sealed, LockedBytes::copy_of(text)));
+        }
+    }
+    all.sort_by_key(|(later, ..)| *later);
+    Ok(all.into_iter().map(|(_, user, sealed, password)| (user, sealed, password)).collect())
+}
+
+fn too_dear(user: &User, sealed: &Sealed) -> VolumeError {
+    VolumeError::Unsupported {
+        what: format!(
+            "a key derivation of {} iterations for the {}, beyond the limit of {} in all,",
+            sealed.iterations,
+            user.describe(),
+            Limits::default().pbkdf2_iterations
+        ),
+        hint: Some("only damaged or hostile metadata ask for so much".to_owned()),
+    }
+}
+
+/// Why nothing opened: what the volume has.
+fn reason(context: &Context) -> String {
+    let all: Vec<String> = context
+        .users
+        .iter()
+        .map(|user| match &user.sealed {
+            Err(why) if user.opener != Opener::Other => {
+                format!("{} (unusable: {why})", user.describe())
+            }
+            _ => user.describe(),
+        })
+        .collect();
+    let all = if all.is_empty() { "nothing".to_owned() } else { all.join(", ") };
+    format!("the volume is protected by: {all}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recovery_passwords_are_read_as_people_write_them() {
+        let shown = b"35AJ-AC98-TI1H-N4M3-HDUQ-UQFG";
+        for typed in [
+            &shown[..],
+            b" 35aj-ac98-ti1h-n4m3-hduq-uqfg\n",
+            b"35AJAC98TI1HN4M3HDUQUQFG",
+            b"35AJ AC98 TI1H N4M3 HDUQ UQFG",
+        ] {
+            assert_eq!(&*recovery_password(typed).unwrap(), shown);
+        }
+        for typed in
+            [&b"35AJ-AC98"[..], b"35A-JAC98TI1HN4M3HDUQUQFG", b"", &[shown, &b"X"[..]].concat()]
+        {
+            assert!(!is_recovery_password(typed));
+        }
+    }
+}
