@@ -61,7 +61,7 @@ pub(crate) fn prepare(
     };
     context.go_on()?;
     stack.data_ends_here();
-    let shown = open(&mut stack)?;
+    let shown = stack.until_stopped(context.stop, |stack| open(stack))?;
     let cached = cached || stack.caches();
     let mut prepared = PreparedArm::on_stack(shown, context, stack, backing, open)?;
     (prepared.stored, prepared.cached_below) = (stored, cached);

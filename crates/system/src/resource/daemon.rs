@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,9 @@ use crate::command::{Invocation, Running, run};
 use crate::machine::Machine;
 use crate::provision::mountinfo::{MountEntry, mount_at};
 use crate::provision::{filesystem, process};
+
+/// How often it is seen whether what waits for a mount is to stop.
+const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// The type of a mount if its program sets none.
 const UNNAMED: &str = "fuse";
@@ -119,7 +123,7 @@ fn serve_until(
 ) -> Result<u32, SystemError> {
     let what = Daemon { program: program.to_owned(), path: path.to_owned() };
     let daemon = stack.announce(what, Served { running: None, ends })?;
-    let (journal, mut running) = (stack.journal().clone(), None);
+    let (journal, stop, mut running) = (stack.journal().clone(), stack.stop(), None);
     let mount = ProgramMount { path: path.to_owned(), file_system: file_system.to_owned() };
     let made = stack.create(mount, || {
         let started: &mut Running = running.insert(invocation.start(machine)?);
@@ -127,7 +131,7 @@ fn serve_until(
         let noted = identity.map_or(Ok(()), |identity| journal.made(daemon, identity));
         let mounted = noted.and_then(|()| {
             let limit = machine.limit(program, machine.ready_within);
-            wait_until_mounted(path, file_system, started, limit)
+            wait_until_mounted(path, file_system, started, limit, &stop)
         });
         if mounted.is_err() {
             process::kill_group(&mut started.child);
@@ -187,12 +191,13 @@ fn serves_at(path: &Path) -> bool {
 /// daemon.
 ///
 /// # Errors
-/// [`SystemError::Program`] if the daemon ends or if nothing is mounted within `limit`.
+/// [`SystemError::Program`] if the daemon ends or if nothing is mounted within `limit`; [`SystemError::Stopped`].
 fn wait_until_mounted(
     path: &Path,
     file_system: &str,
     daemon: &mut Running,
     limit: Duration,
+    stop: &AtomicBool,
 ) -> Result<MountEntry, SystemError> {
     const LIST: &str = "/proc/self/mountinfo";
     let end = Instant::now() + limit;
@@ -213,6 +218,10 @@ fn wait_until_mounted(
         if let Some(status) = status {
             return Err(daemon.ended(status));
         }
+        // Deriving a key takes CryFS minutes on a slow processor.
+        if stop.load(Ordering::Relaxed) {
+            return Err(SystemError::Stopped);
+        }
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
             let seconds = limit.as_secs_f64();
@@ -220,7 +229,8 @@ fn wait_until_mounted(
         }
         let changes = PollFlags::PRI | PollFlags::ERR;
         let mut fds = [PollFd::new(&list, changes), PollFd::new(&handle, PollFlags::IN)];
-        process::wait_for(&mut fds, left).map_err(|e| SystemError::io("poll", LIST)(e.into()))?;
+        process::wait_for(&mut fds, left.min(STOP_POLL))
+            .map_err(|e| SystemError::io("poll", LIST)(e.into()))?;
     }
 }
 

@@ -48,7 +48,7 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
         let mut found = journals.look(&name);
         if let Some(Found::Living { text, file }) = &found {
             stuck::free(file, &left_over(text));
-            stuck::await_forked(file);
+            stuck::await_ending(file);
             found = journals.look(&name);
         }
         let Some(Found::Dead { text, lock }) = found else { continue };

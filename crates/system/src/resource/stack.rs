@@ -2,11 +2,19 @@
 //! destroyed last in, first out.
 
 use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use super::{Identity, Journal, Resource};
 use crate::SystemError;
 use crate::machine::Machine;
 use crate::provision::filesystem::once_let_go;
+
+/// How often it is seen whether what waits for a program is to stop.
+const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// A created resource with its number in the journal.
 pub(super) struct Made<R: Resource> {
@@ -112,13 +120,15 @@ pub struct ResourceStack {
     resources: Vec<Box<dyn Standing>>,
     /// Number of resources that hold the data and stay when it is closed.
     data: usize,
+    /// Whether waiting for a program that is to serve ends.
+    stop: Arc<AtomicBool>,
 }
 
 impl ResourceStack {
     /// An empty stack, whose resources are recorded in `journal`.
     #[must_use]
     pub fn new(journal: &Journal) -> Self {
-        Self { journal: journal.clone(), resources: Vec::new(), data: 0 }
+        Self { journal: journal.clone(), resources: Vec::new(), data: 0, stop: Arc::default() }
     }
 
     /// Creates `what` on top of the stack and returns what is held of it.
@@ -173,6 +183,32 @@ impl ResourceStack {
     fn standing(&mut self, number: u32) -> &mut dyn Standing {
         let found = self.resources.iter_mut().find(|r| r.number() == number);
         &mut **found.expect("numbers are those of what is there")
+    }
+
+    /// Does something with the stack in which waiting for a program that is to serve ends once `stop` is set.
+    pub(crate) fn until_stopped<T>(
+        &mut self,
+        stop: &AtomicBool,
+        act: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let told = Arc::clone(&self.stop);
+        let (acts, is_done) = channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                while is_done.recv_timeout(STOP_POLL) == Err(RecvTimeoutError::Timeout) {
+                    told.store(stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                }
+                told.store(false, Ordering::Relaxed);
+            });
+            let done = act(self);
+            drop(acts);
+            done
+        })
+    }
+
+    /// The flag of [`until_stopped`](Self::until_stopped).
+    pub(super) fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
     }
 
     pub(crate) fn journal(&self) -> &Journal {

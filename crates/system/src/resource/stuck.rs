@@ -29,7 +29,10 @@ const FORKED: Duration = Duration::from_secs(2);
 /// Bit of SIGKILL in the masks of proc_pid_status(5).
 const KILL: u64 = 1 << (9 - 1);
 
-/// Time for a process to end after its connection was broken.
+/// `PF_EXITING` (Linux, `include/linux/sched.h`).
+const EXITING: u64 = 4;
+
+/// Time for a process to end after it was killed, or its connection was broken.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Breaks the FUSE connections of a killed process, according to its journal, and waits for it to
@@ -62,13 +65,34 @@ pub(super) fn free(journal: &File, left: &[(AnyResource, Option<Identity>)]) {
     }
 }
 
-/// Waits for a process that a dead run had forked and that has not executed its program yet: until
-/// then it holds the lock of the journal, and the run looks alive.
-pub(super) fn await_forked(journal: &File) {
-    let until = Instant::now() + FORKED;
-    while holder(journal).is_some_and(cryptbench_os::process::has_ended) && Instant::now() < until {
+/// Waits for a process that ends and still has the lock of its journal, so that its run looks alive: one that was killed and
+/// waits for the disk or gives its memory back, or one that a dead run had forked and that has not executed its program yet.
+pub(super) fn await_ending(journal: &File) {
+    let began = Instant::now();
+    loop {
+        let patience = match holder(journal) {
+            Some(process) if cryptbench_os::process::has_ended(process) => FORKED,
+            Some(process) if is_ending(process) => LIMIT,
+            _ => return,
+        };
+        if began.elapsed() >= patience {
+            return;
+        }
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Whether a process has begun to end, or will because of a SIGKILL.
+fn is_ending(process: u32) -> bool {
+    is_killed(process)
+        || fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|stat| exits(&stat))
+}
+
+/// Whether the flags of proc_pid_stat(5) say that the first thread ends.
+fn exits(stat: &str) -> bool {
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let flags = fields.split_whitespace().nth(6).and_then(|flags| flags.parse::<u64>().ok());
+    flags.is_some_and(|flags| flags & EXITING != 0)
 }
 
 /// The process that holds the lock of a journal, from proc_locks(5).
@@ -133,6 +157,14 @@ mod tests {
         // SIGTERM and SIGINT.
         assert!(!is_pending(&status("0000000000004002", none)));
         assert!(!is_pending(""));
+    }
+
+    #[test]
+    fn a_thread_that_ends_says_so_in_its_flags() {
+        let stat = |flags: u64| format!("17 (a) b) R 1 17 17 0 -1 {flags} 0 0 0 0");
+        assert!(exits(&stat(4_194_304 | 4)));
+        assert!(!exits(&stat(4_194_304)) && !exits(""));
+        assert!(!is_ending(std::process::id()));
     }
 
     #[test]

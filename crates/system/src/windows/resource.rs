@@ -128,7 +128,7 @@ mod stuck {
 
     pub(super) fn free(_: &File, _: &[(AnyResource, Option<Identity>)]) {}
 
-    pub(super) fn await_forked(_: &File) {}
+    pub(super) fn await_ending(_: &File) {}
 }
 
 pub mod loop_device {

@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::IoTarget;
 
@@ -58,6 +59,15 @@ impl Faked {
 }
 
 fn provision(machine: &Machine, run_id: &str, place: &Path) -> Result<PreparedArm, SystemError> {
+    provision_until(&AtomicBool::new(false), machine, run_id, place)
+}
+
+fn provision_until(
+    stop: &AtomicBool,
+    machine: &Machine,
+    run_id: &str,
+    place: &Path,
+) -> Result<PreparedArm, SystemError> {
     let journal = Journal::create(run_id).unwrap();
     let scratch = Scratch::create(&place.join("plain"), 1 << 20, &journal).unwrap();
     let work = WorkDirectory::create(&place.join("work"), &journal).unwrap();
@@ -73,7 +83,7 @@ fn provision(machine: &Machine, run_id: &str, place: &Path) -> Result<PreparedAr
         run_id,
         tier: cryptbench_cipher::tier().unwrap(),
         fill: &mut fill,
-        stop: &std::sync::atomic::AtomicBool::new(false),
+        stop,
     };
     Machine::pretend(Some(machine.clone()));
     let prepared = GOCRYPTFS.prepare(&arm, &mut context);
@@ -121,6 +131,25 @@ fn a_program_that_never_mounts_is_ended() {
     let script = "[ \"$1\" = -init ] && exit 0; echo 'thinking about it'; sleep 1000 & wait";
     let error = Faked::new("serve-hangs", script).fails();
     insta::assert_snapshot!(error, @"gocryptfs: it mounted nothing within 0.3 s; it said: thinking about it");
+}
+
+#[test]
+fn a_program_that_takes_long_to_mount_is_ended_with_the_run() {
+    let script = "[ \"$1\" = -init ] && exit 0; sleep 1000 & wait";
+    let faked = Faked::new("serve-stopped", script);
+    let machine = Machine { ready_within: Duration::from_secs(600), ..faked.machine.clone() };
+    let (place, stop) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+    let began = Instant::now();
+    let stopped = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            stop.store(true, Ordering::Relaxed);
+        });
+        provision_until(&stop, &machine, &faked.run_id, place.path())
+    });
+    assert!(matches!(stopped, Err(SystemError::Stopped)));
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    assert_nothing_left(place.path(), &faked.run_id);
 }
 
 #[test]
