@@ -10,7 +10,7 @@ mod modes;
 use zeroize::Zeroizing;
 
 use self::modes::{ADIANTUM_MODES, NARROW_MODES, WIDE_MODES};
-use crate::algorithm::{adiantum, aes, camellia, narrow, serpent, twofish};
+use crate::algorithm::{adiantum, aes, camellia, cast6, narrow, serpent, twofish};
 use crate::cpu::Tier;
 use crate::error::CipherError;
 use crate::essiv::Hash;
@@ -52,7 +52,7 @@ enum Keying {
     Adiantum(u32),
 }
 
-static ALGORITHMS: [Algorithm; 9] = [
+static ALGORITHMS: [Algorithm; 10] = [
     Algorithm {
         name: "aes",
         key_bytes: &[16, 24, 32],
@@ -76,6 +76,12 @@ static ALGORITHMS: [Algorithm; 9] = [
         key_bytes: &[16, 24, 32],
         takes: |bytes| matches!(bytes, 16 | 24 | 32),
         keying: Keying::Wide { xts: camellia::xts, blocks: camellia::blocks },
+    },
+    Algorithm {
+        name: "cast6",
+        key_bytes: &[16, 24, 32],
+        takes: |bytes| matches!(bytes, 16 | 20 | 24 | 28 | 32),
+        keying: Keying::Wide { xts: cast6::xts, blocks: cast6::blocks },
     },
     Algorithm {
         name: "cast5",
@@ -289,7 +295,9 @@ fn built(
             unfused(mode, blocks, key, tier, stream.min(narrow::BLOCK))
         }
         Chosen::Adiantum { rounds, tweak } => {
-            adiantum::with_tweaks(rounds, key, tweak.ivs(BLOCK), tier)
+            // Of Adiantum, the kernel counts blocks of AES and cryptsetup those of twice as many bytes.
+            let counted = if stream == BLOCK { 2 * BLOCK } else { BLOCK };
+            adiantum::with_tweaks(rounds, key, tweak.ivs(counted), tier)
         }
     };
     Ok(Box::new(Sectors::new(layout, kernel)))

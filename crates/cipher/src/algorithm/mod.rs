@@ -77,6 +77,7 @@ macro_rules! kernels {
 pub(crate) mod adiantum;
 pub(crate) mod aes;
 pub(crate) mod camellia;
+pub(crate) mod cast6;
 pub(crate) mod kuznyechik;
 pub(crate) mod narrow;
 pub(crate) mod serpent;

@@ -34,6 +34,7 @@ fn reference(name: &str, key: &[u8]) -> Cipher {
         ("serpent", _) => keyed::<serpent::Serpent>(key),
         ("twofish", _) => keyed::<twofish::Twofish>(key),
         ("blowfish", _) => keyed::<blowfish::Blowfish>(key),
+        ("cast6", _) => keyed::<cast6::Cast6>(key),
         ("cast5", _) => keyed::<cast5::Cast5>(key),
         ("des3_ede", _) => keyed::<des::TdesEde3>(key),
         other => panic!("{other:?}"),
@@ -318,9 +319,9 @@ fn every_specification_agrees_with_plain_modes_over_rustcrypto() {
             }
         }
     }
-    // Serpent has all modes, the other 128-bit ciphers not the two hashes of 20 bytes; CAST5 and triple DES have ECB, the plain
+    // Serpent and CAST6 have all modes, the other 128-bit ciphers not the two hashes of 20 bytes; CAST5 and triple DES have ECB, the plain
     // CBCs and feedback, Blowfish the hashes too.
-    assert_eq!(seen, 27 + 3 * 25 + 12 + 16 + 12 + MORE.len());
+    assert_eq!(seen, 2 * 27 + 3 * 25 + 12 + 16 + 12 + MORE.len());
 }
 
 #[test]
@@ -435,7 +436,7 @@ fn mistakes_are_errors_that_say_what_is_right() {
     assert_eq!(
         error("rot13", "xts-plain64").to_string(),
         "unknown dm-crypt cipher `rot13-xts-plain64` \
-         (known: aes, serpent, twofish, camellia, cast5, blowfish, des3_ede, xchacha12,aes, \
+         (known: aes, serpent, twofish, camellia, cast6, cast5, blowfish, des3_ede, xchacha12,aes, \
          xchacha20,aes)"
     );
     for mode in ["", "xts", "cbc", "gcm-random", "xts-plain65", "xts-essiv", "cbc-random", "xts-"] {

@@ -134,11 +134,12 @@ fn volumes_of_cryptsetup_open_here() {
 }
 
 /// Bits of keys, a cipher, and its modes with and without an IV.
-const CIPHERS: [(&str, &[u32]); 8] = [
+const CIPHERS: [(&str, &[u32]); 9] = [
     ("aes", &[128, 192, 256]),
     ("camellia", &[128, 256]),
     ("serpent", &[256]),
     ("twofish", &[256]),
+    ("cast6", &[128, 192, 256]),
     ("cast5", &[128]),
     ("blowfish", &[256]),
     ("des3_ede", &[192]),
