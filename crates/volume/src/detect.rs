@@ -89,10 +89,32 @@ impl Kind {
     }
 }
 
+/// The command that unpacks files that are told as this.
+pub(crate) fn unpacked_by(name: &str) -> Option<String> {
+    let packed = [
+        ("gzip file", "gzip -d FILE"),
+        ("xz file", "xz -d FILE"),
+        ("zstd file", "zstd -d FILE"),
+        ("lz4 file", "lz4 -d FILE DISK"),
+        ("bzip2 file", "bzip2 -d FILE"),
+        ("ZIP file", "unzip FILE"),
+        ("7-Zip file", "7z x FILE"),
+        ("RAR file", "unrar x FILE"),
+        ("EWF image", "ewfexport -f raw IMAGE"),
+        ("partclone image", "partclone.restore -C -s IMAGE -O DISK"),
+    ];
+    let command = packed.iter().find(|(known, _)| *known == name).map(|(_, command)| *command);
+    let converted = || {
+        image_format(name).map(|format| format!("qemu-img convert -f {format} -O raw IMAGE DISK"))
+    };
+    command.map(str::to_owned).or_else(converted)
+}
+
 /// What `qemu-img convert` calls the format of disk images that are told as this.
-pub(crate) fn image_format(name: &str) -> Option<&'static str> {
+fn image_format(name: &str) -> Option<&'static str> {
     let format = name.strip_suffix(" disk image")?;
     [
+        ("QCOW1", "qcow"),
         ("QCOW", "qcow2"),
         ("QED", "qed"),
         ("VHDX", "vhdx"),
@@ -119,7 +141,7 @@ impl fmt::Display for Kind {
             Self::BitLocker { to_go: false } => write!(f, "BitLocker"),
             Self::BitLocker { to_go: true } => write!(f, "BitLocker To Go"),
             Self::FileVault => write!(f, "FileVault 2 (CoreStorage)"),
-            Self::FileSystem { name } if image_format(name).is_some() => {
+            Self::FileSystem { name } if unpacked_by(name).is_some() => {
                 write!(f, "{name}, in which the disk is packed")
             }
             Self::FileSystem { name } => write!(f, "not encrypted: {name}"),

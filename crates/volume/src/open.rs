@@ -6,7 +6,7 @@ use cryptbench_blockdev::BlockDevice;
 use cryptbench_cipher::Tier;
 use cryptbench_kdf::Effort;
 
-use crate::detect::{Kind, detect, image_format};
+use crate::detect::{Kind, detect, unpacked_by};
 use crate::format::tcrypt::Product;
 use crate::{Access, Credentials, Volume, VolumeError, format};
 
@@ -144,14 +144,16 @@ impl Kind {
     #[must_use]
     pub fn obstacle(&self) -> Option<VolumeError> {
         let (what, why, with) = match self {
-            Self::FileSystem { name } => (
-                format!("a {name}"),
-                "the disk is packed within it",
-                format!(
-                    "convert it first: qemu-img convert -f {} -O raw IMAGE DISK",
-                    image_format(name)?
-                ),
-            ),
+            Self::FileSystem { name } => {
+                let command = unpacked_by(name)?;
+                // By its sound, as in "an xz file".
+                let article = if name.starts_with(['x', 'E', 'l']) { "an" } else { "a" };
+                (
+                    format!("{article} {name}"),
+                    "the disk is packed within it",
+                    format!("convert it first: {command}"),
+                )
+            }
             Self::PartitionTable { name } => (
                 format!("a disk with a partition table ({name})"),
                 "the volume is in one of its partitions",

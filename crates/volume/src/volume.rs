@@ -38,11 +38,12 @@ pub(crate) fn there(
     let len = left - left % unit;
     let what = format!("the container is cut short: {len} of {} bytes are there", data.len);
     if len == 0 || access == Access::ReadWrite {
+        let named = if len == 0 { "this volume, a header without data," } else { "this volume" };
         return Err(crate::VolumeError::CannotOpen {
-            what: "this volume".to_owned(),
+            what: named.to_owned(),
             why: what,
             with: if len == 0 {
-                "only a whole copy can be opened".to_owned()
+                "only a whole copy can be opened; a saved header goes back with `volume header-restore VOLUME FILE`".to_owned()
             } else {
                 "read-only it opens as far as it goes: volume dump, or --read-only".to_owned()
             },

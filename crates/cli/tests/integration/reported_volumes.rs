@@ -165,6 +165,20 @@ fn a_partitioned_disk_and_a_packed_one() {
     case.refused(&[&dump(disk)[..], &["--partition", "2"]].concat(), 2, &["no partition 2, but 1"]);
     let words = ["VHDX", "qemu-img convert -f vhdx -O raw"];
     case.refused(&dump("base.vhdx"), 5, &words);
+    // Packed by other programs.
+    for (program, name, command) in [
+        ("xz", "base.vhdx.xz", "xz -d"),
+        ("gzip", "base.vhdx.gz", "gzip -d"),
+        ("bzip2", "base.vhdx.bz2", "bzip2 -d"),
+        ("zstd", "base.vhdx.zst", "zstd -d"),
+    ] {
+        let mut command_line = Command::new(program);
+        let packed = command_line.args(["-k", "base.vhdx"]).current_dir(case.0.target()).output();
+        match packed.is_ok_and(|done| done.status.success()) {
+            true => case.refused(&dump(name), 5, &["packed", command]),
+            false => skipped(&format!("no {program}")),
+        }
+    }
     // The other kinds, as far as qemu-img is here.
     fs::write(case.path("raw"), vec![0; 1 << 20]).unwrap();
     for format in ["qcow2", "vpc", "vmdk", "vdi", "qed", "parallels"] {
@@ -216,7 +230,13 @@ fn a_header_without_its_data() {
     for (file, passphrase) in [("l1-nodata.img", "pw"), ("other.hdr", "pw-other")] {
         let dump = ["dump", file, "-", "--passphrase-file", passphrase];
         case.refused(&dump, 5, &["a header without data", "--header"]);
+        assert!(case.ok(&["info", file]).contains("cannot be opened"), "{file}");
     }
+    // A header that is itself cut.
+    let header = fs::read(case.path("other.hdr")).unwrap();
+    fs::write(case.path("cut"), &header[..32 << 10]).unwrap();
+    let dump = ["dump", "cut", "-", "--passphrase-file", "pw-other"];
+    case.refused(&dump, 5, &["cut short", "keyslot"]);
 }
 
 #[test]
@@ -240,4 +260,47 @@ fn a_system_s_partition_without_its_disk() {
     }
     let alone = [&["dump", "part", "-"], &opened[..]].concat();
     case.refused(&alone, 7, &["--header", "sector 62"]);
+}
+
+/// What the script of a case says of this program; `None`, and said, where it cannot run.
+fn checked(folder: &str, argument: &str) -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        skipped("it needs root");
+        return None;
+    }
+    let case = Case::new(folder)?;
+    let program = env!("CARGO_BIN_EXE_cryptbench");
+    let mut script = Command::new("sh");
+    script.arg(case.path("check.sh")).args([program, argument]);
+    for (name, value) in case.0.command(&[]).get_envs() {
+        match value {
+            Some(value) => script.env(name, value),
+            None => script.env_remove(name),
+        };
+    }
+    let Output { stdout, stderr, .. } = script.output().unwrap();
+    Some(text(&stdout) + &text(&stderr))
+}
+
+#[test]
+fn veracrypt_on_sectors_of_4096_bytes() {
+    let Some(said) = checked("17-veracrypt-4kn", "") else { return };
+    if said.contains("losetup") {
+        return skipped("no loop device with sectors of 4096 bytes");
+    }
+    let last = said.lines().find(|line| line.starts_with("sector size")).unwrap_or_default();
+    assert!(last.ends_with(" 4096"), "{said}");
+}
+
+#[test]
+fn a_mount_that_fails_says_why() {
+    let Some(said) = checked("18-mount-says-too-little", "vfat") else { return };
+    if said.contains("not installed") {
+        skipped("no mkfs.vfat");
+    } else if said.contains("exit 3") {
+        assert!(said.contains("unknown filesystem type 'vfat'"), "{said}");
+        assert!(!said.contains("dmesg"), "{said}");
+    } else {
+        skipped("this kernel has vfat, or no loop devices and FUSE");
+    }
 }

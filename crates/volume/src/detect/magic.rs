@@ -128,6 +128,12 @@ const PROMISE: &[Place] = &[
 /// A volume descriptor of ECMA-167, of which ISO 9660 and UDF have several in turn.
 const DESCRIPTOR: &[Place] = &[Start((32 << 10) + 1)];
 
+/// Whether flags, compression and system in the header of gzip (RFC 1952, 2.3) are known ones.
+fn gzip(reader: &mut Reader<'_>, at: u64) -> bool {
+    let header: Option<[u8; 10]> = reader.bytes(at);
+    header.is_some_and(|h| h[3] < 0x20 && matches!(h[8], 0 | 2 | 4) && matches!(h[9], 0..=13 | 255))
+}
+
 /// Ordered: encrypted formats come first because BitLocker To Go poses as FAT.
 ///
 /// The values are those of libblkid (util-linux 2.41, libblkid/src/superblocks and partitions), for
@@ -322,6 +328,7 @@ static MAGICS: &[Magic] = &[
     ),
     fs("a suspended system", "swsuspend", &[Start(0)], &[b"\xed\xc3\x02\xe9\x98\x56\xe5\x0c"]),
     // Images of disks.
+    fs("QCOW1 disk image", "qcow", &[Start(0)], &[b"QFI\xfb\0\0\0\x01"]),
     fs("QCOW disk image", "qcow2", &[Start(0)], &[b"QFI\xfb"]),
     fs("QED disk image", "qed", &[Start(0)], &[b"QED\0"]),
     fs("VHDX disk image", "vhdx", &[Start(0)], &[b"vhdxfile"]),
@@ -334,6 +341,17 @@ static MAGICS: &[Magic] = &[
         &[Start(0)],
         &[b"WithoutFreeSpace", b"WithouFreSpacExt"],
     ),
+    // Packed files.
+    fs("gzip file", "gzip", &[Start(0)], &[b"\x1f\x8b\x08"]).only_if(gzip),
+    fs("xz file", "xz", &[Start(0)], &[b"\xfd7zXZ\0"]),
+    fs("zstd file", "zstd", &[Start(0)], &[b"\x28\xb5\x2f\xfd"]),
+    fs("lz4 file", "lz4", &[Start(0)], &[b"\x04\x22\x4d\x18"]),
+    fs("bzip2 file", "bzip2", &[Start(4)], &[b"\x31\x41\x59\x26\x53\x59"]),
+    fs("ZIP file", "zip", &[Start(0)], &[b"PK\x03\x04"]),
+    fs("7-Zip file", "7z", &[Start(0)], &[b"7z\xbc\xaf\x27\x1c"]),
+    fs("RAR file", "rar", &[Start(0)], &[b"Rar!\x1a\x07"]),
+    fs("EWF image", "ewf", &[Start(0)], &[b"EVF\x09\r\n\xff\0", b"EVF2\r\n\x81\0"]),
+    fs("partclone image", "partclone", &[Start(0)], &[b"partclone-image"]),
     // Partition tables. The backup of GPT is in the last sector, of either size.
     table(
         "GPT",

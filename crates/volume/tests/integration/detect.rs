@@ -101,6 +101,8 @@ fn magics() {
         (65600, b"_BHRfS_M", "btrfs"),
         (512, b"LABELONE", "LVM2 physical volume"),
         (4086, b"SWAPSPACE2", "swap"),
+        (0, b"\xfd7zXZ\0", "xz file"),
+        (0, b"\x1f\x8b\x08\0\0\0\0\0\0\x03", "gzip file"),
     ] {
         assert_eq!(with(at, magic), Kind::FileSystem { name: expected });
         assert!(with(at, magic).is_plain());

@@ -107,8 +107,9 @@ pub(super) fn first_sectors(
     let (at, len) = metadata.moved.unwrap_or(by_header);
     let fits = at.checked_add(len).is_some_and(|end| end <= size);
     if len == 0 || at < len || !fits || !at.is_multiple_of(sector) || !len.is_multiple_of(sector) {
+        let cut = if fits { "" } else { "; is it cut short?" };
         return Err(damaged(format!(
-            "the first {len} bytes are said to lie at byte {at} of {size}"
+            "the first {len} bytes are said to lie at byte {at} of {size}{cut}"
         )));
     }
     Ok(Some((at, len)))

@@ -14,20 +14,43 @@ const FACTOR: u32 = 11;
 /// Characters of it as it is written down.
 const WRITTEN: usize = GROUPS * (DIGITS + 1) - 1;
 
-/// The ASCII characters of a text in UTF-16 with a byte order mark, or in UTF-8.
+/// The ASCII characters of a text in UTF-8, or in UTF-16 with a byte order mark or with a zero in every other byte of its start.
+/// Dashes of any kind are hyphens.
 fn narrow(text: &[u8]) -> LockedBytes {
-    let big = match text {
-        [0xff, 0xfe, ..] => false,
-        [0xfe, 0xff, ..] => true,
-        _ => return LockedBytes::copy_of(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)),
+    let (big, units) = match text {
+        [0xff, 0xfe, units @ ..] => (false, units),
+        [0xfe, 0xff, units @ ..] => (true, units),
+        [1..=0x7f, 0, 1..=0x7f, 0, ..] => (false, text),
+        [0, 1..=0x7f, 0, 1..=0x7f, ..] => (true, text),
+        _ => return narrow_utf8(text),
     };
-    let units = text[2..].as_chunks::<2>().0;
+    let units = units.as_chunks::<2>().0;
     let mut narrow = LockedBytes::zeroed(units.len());
     for (byte, unit) in narrow.iter_mut().zip(units) {
         let unit = if big { u16::from_be_bytes(*unit) } else { u16::from_le_bytes(*unit) };
-        // Anything else is only something in between.
-        *byte = u8::try_from(unit).ok().filter(u8::is_ascii).unwrap_or(b'?');
+        *byte = match unit {
+            0x2010..=0x2015 | 0x2212 => b'-',
+            // Anything else is only something in between.
+            unit => u8::try_from(unit).ok().filter(u8::is_ascii).unwrap_or(b'?'),
+        };
     }
+    narrow
+}
+
+fn narrow_utf8(text: &[u8]) -> LockedBytes {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let mut narrow = LockedBytes::copy_of(text);
+    let (mut from, mut to) = (0, 0);
+    while from < text.len() {
+        let (byte, len) = match &text[from..] {
+            [0xe2, 0x80, 0x90..=0x95, ..] | [0xe2, 0x88, 0x92, ..] => (b'-', 3),
+            [byte, ..] => (*byte, 1),
+            [] => break,
+        };
+        narrow[to] = byte;
+        (from, to) = (from + len, to + 1);
+    }
+    narrow.resize(to);
     narrow
 }
 
@@ -77,7 +100,7 @@ impl RecoveryPassword {
         }
     }
 
-    /// Reads what a user typed: groups may be apart by hyphens or spaces, or follow each other.
+    /// Reads what a user typed: groups may be apart by hyphens, spaces or line breaks, or follow each other.
     ///
     /// # Errors
     /// [`VolumeError::Invalid`], which says what is wrong without saying what was typed.
@@ -93,7 +116,7 @@ impl RecoveryPassword {
             match byte {
                 b'0'..=b'9' if count < digits.len() => digits[count] = byte - b'0',
                 b'0'..=b'9' => return invalid("this one has more digits"),
-                b'-' | b' ' if count.is_multiple_of(DIGITS) => continue,
+                b'-' | b' ' | b'\t' | b'\r' | b'\n' if count.is_multiple_of(DIGITS) => continue,
                 _ => return invalid("this one has something else in between"),
             }
             count += 1;
@@ -176,6 +199,13 @@ mod tests {
             [0xff, 0xfe].into_iter().chain(little).collect(),
             [0xfe, 0xff].into_iter().chain(big).collect(),
             format!("{digits}\n{digits}").into_bytes(),
+            // As editors and printers change it.
+            text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+            text.replace('-', "\u{2013}").into_bytes(),
+            text.replace('-', "\u{2011}").encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            digits.replace('-', "\r\n").into_bytes(),
+            digits.replace('-', " - ").into_bytes(),
         ] {
             assert_eq!(RecoveryPassword::find(&bytes).unwrap().bytes(), password.bytes());
         }

@@ -6,7 +6,7 @@ use cryptbench_blockdev::{BlockDevice, Extent};
 
 use super::SECTOR;
 use super::limits::{Resources, describe};
-use super::model::{Metadata, Slot};
+use super::model::{Keyslot, Metadata, Slot};
 use super::spec::Spec;
 use super::store::{self, Which};
 use super::unlock::{passphrase, unlock};
@@ -100,6 +100,20 @@ fn open_volume(
     let metadata = header.metadata();
     let format = metadata.version.as_str();
     let segment = metadata.segment()?;
+    let usable = metadata.keyslots.values().filter_map(|slot| match slot {
+        Slot::Usable(slot) => Some(slot),
+        Slot::Unusable { .. } => None,
+    });
+    let end = |slot: &Keyslot| {
+        slot.area.offset.saturating_add(Keyslot::material_bytes(slot.key_bytes, slot.stripes))
+    };
+    if let Some(first) = usable.map(end).min().filter(|end| device.size() < *end) {
+        return Err(VolumeError::CannotOpen {
+            what: format!("this {format} volume"),
+            why: format!("it is cut short: a keyslot ends at byte {first} of {}", device.size()),
+            with: "only a whole copy can be opened".to_owned(),
+        });
+    }
     // A detached header, or a backup, which ends before the data that its header names.
     if detached.is_none() && (segment.offset == 0 || data.size() <= segment.offset) {
         return Err(VolumeError::CannotOpen {
