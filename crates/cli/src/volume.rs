@@ -11,6 +11,7 @@ mod formats_page;
 mod header;
 mod info;
 mod key;
+mod lower;
 mod mount;
 mod partial;
 mod secrets;

@@ -5,6 +5,8 @@
 mod adapters;
 #[path = "guest/distribution.rs"]
 mod distribution;
+#[path = "guest/lower.rs"]
+mod lower;
 #[path = "guest/machine.rs"]
 mod machine;
 #[path = "guest/ours.rs"]

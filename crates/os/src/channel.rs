@@ -6,8 +6,8 @@ use std::process::Stdio;
 
 use crate::terminal::Readable;
 
-/// The most bytes of a message.
-pub const MOST: usize = 256;
+/// The most bytes of a message: one can hold any path.
+pub const MOST: usize = 4608;
 
 /// One end of a channel.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Open files: positioned I/O, caches, allocation, and special ways to open or create files.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -146,6 +147,21 @@ pub fn write_at(file: &File, data: &[u8], offset: u64) -> io::Result<usize> {
 /// The operating system's error.
 pub fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<()> {
     system::write_all_at(file, data, offset)
+}
+
+/// Gives a new file the permissions and the time of the last change that `old` has, and for root its owner and group.
+/// Rights by which a program runs as its owner are not passed on.
+///
+/// # Errors
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if it has no such permissions.
+pub fn take_after(new: &File, old: &File) -> io::Result<()> {
+    system::take_after(new, old)
+}
+
+/// The name with these bytes, where names are bytes.
+#[must_use]
+pub fn name_of_bytes(bytes: Vec<u8>) -> OsString {
+    system::name_of_bytes(bytes)
 }
 
 /// Advises the kernel to drop the clean pages of a file from the page cache; needs no privilege.

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use self::reader::{PIECE, Reader};
 use crate::VolumeError;
-use crate::format::luks;
+use crate::format::{ecryptfs, luks};
 pub use magic::Signature;
 pub use randomness::Randomness;
 
@@ -53,6 +53,8 @@ pub enum Kind {
     },
     /// FileVault 2: an encrypted CoreStorage volume.
     FileVault,
+    /// One file of a lower directory of eCryptfs.
+    EcryptfsFile,
     /// A file system or other unencrypted contents with a known magic.
     FileSystem {
         /// Name, such as `ext`.
@@ -141,6 +143,7 @@ impl fmt::Display for Kind {
             Self::BitLocker { to_go: false } => write!(f, "BitLocker"),
             Self::BitLocker { to_go: true } => write!(f, "BitLocker To Go"),
             Self::FileVault => write!(f, "FileVault 2 (CoreStorage)"),
+            Self::EcryptfsFile => write!(f, "a file of an eCryptfs directory"),
             Self::FileSystem { name } if unpacked_by(name).is_some() => {
                 write!(f, "{name}, in which the disk is packed")
             }
@@ -194,6 +197,7 @@ pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
         Some(kind) => Some(kind),
         None => known,
     };
+    let kind = kind.or_else(|| is_ecryptfs(&mut reader).then_some(Kind::EcryptfsFile));
     let kind = match kind {
         Some(kind) => kind,
         None => {
@@ -262,6 +266,13 @@ fn luks(device: &dyn BlockDevice, reader: &mut Reader<'_>) -> Option<Kind> {
             problem: Some(chain(&error)),
         }),
     }
+}
+
+/// Its header must be right as a whole: the marker alone is in one of 2^32 blocks of random data.
+fn is_ecryptfs(reader: &mut Reader<'_>) -> bool {
+    reader
+        .bytes::<{ ecryptfs::START }>(0)
+        .is_some_and(|start| ecryptfs::Header::parse(&start).is_ok())
 }
 
 fn statistics(reader: &mut Reader<'_>) -> Kind {

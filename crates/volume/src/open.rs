@@ -68,6 +68,7 @@ static FORMATS: &[(&str, Open)] = &[
     ("luks", format::luks::open),
     ("bitlocker", format::bitlocker::open),
     (format::filevault::FORMAT, format::filevault::open),
+    ("freeotfe", format::freeotfe::open),
 ];
 
 /// The names that [`OpenOptions::format`] takes.
@@ -144,6 +145,11 @@ impl Kind {
     #[must_use]
     pub fn obstacle(&self) -> Option<VolumeError> {
         let (what, why, with) = match self {
+            Self::EcryptfsFile => (
+                self.to_string(),
+                "it is one of a directory's",
+                "name the directory: cryptbench volume dump DIRECTORY OUTPUT".to_owned(),
+            ),
             Self::FileSystem { name } => {
                 let command = unpacked_by(name)?;
                 // By its sound, as in "an xz file".

@@ -11,7 +11,7 @@ const README: usize = 900;
 /// README and docs/start.md.
 const NEWCOMER: usize = 1_500;
 /// README and all pages below docs/ but [`LATER`].
-const ALL: usize = 25_720;
+const ALL: usize = 25_820;
 
 /// Pages of what came after these limits were set, each with a limit of its own and not among [`ALL`].
 const LATER: &[(&str, usize)] = &[

@@ -14,9 +14,9 @@ pub enum VolumeCommand {
     /// VeraCrypt and TrueCrypt volumes are filled with random data, LUKS and BitLocker volumes only with
     /// --fill. What is not filled keeps earlier data readable, and shows how much of it is used.
     Create(CreateArgs),
-    /// Show what a file or device is, and what its header says without a key
+    /// Show what a file, device or directory is, and what its header says without a key
     Info(InfoArgs),
-    /// Write the whole plaintext of a volume to a file or standard output
+    /// Write the whole plaintext of a volume to a file or standard output, or of an eCryptfs directory to a directory
     Dump(DumpArgs),
     /// Mount a volume: its file system as root, its plaintext as one file otherwise
     Mount(MountArgs),
@@ -156,7 +156,7 @@ secret_arguments!(
 /// Which volume, and how to open it.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct UnlockArgs {
-    /// File or device that holds the volume
+    /// File or device that holds the volume; for `info` and `dump` also a lower directory of eCryptfs
     pub volume: PathBuf,
     #[command(flatten)]
     pub secret: SecretArgs,
@@ -179,7 +179,7 @@ pub struct UnlockArgs {
     /// BitLocker: the startup key, a file whose name ends in .BEK
     #[arg(long, value_name = "FILE")]
     pub startup_key: Option<PathBuf>,
-    /// The format, where detection cannot decide: luks, bitlocker, filevault2, veracrypt or truecrypt [default:
+    /// The format, where detection cannot decide: luks, bitlocker, filevault2, veracrypt, truecrypt or freeotfe [default:
     /// the first three by their headers, otherwise VeraCrypt or TrueCrypt, whichever opens]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
@@ -306,6 +306,9 @@ pub struct CreateArgs {
 pub struct InfoArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
+    /// eCryptfs: the passphrase is that of the login, and this file has the mount's, as `.ecryptfs/wrapped-passphrase` does
+    #[arg(long, value_name = "FILE")]
+    pub wrapped_passphrase: Option<PathBuf>,
     /// Open it too, and show what only the key reveals
     #[arg(long)]
     pub open: bool,
@@ -318,8 +321,15 @@ pub struct InfoArgs {
 pub struct DumpArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
-    /// A new file for the plaintext, or - for standard output
-    pub output: PathBuf,
+    /// eCryptfs: the passphrase is that of the login, and this file has the mount's, as `.ecryptfs/wrapped-passphrase` does
+    #[arg(long, value_name = "FILE")]
+    pub wrapped_passphrase: Option<PathBuf>,
+    /// A new file for the plaintext, or - for standard output; a new directory for that of a directory
+    #[arg(required_unless_present = "list")]
+    pub output: Option<PathBuf>,
+    /// eCryptfs: print names and sizes instead
+    #[arg(long, conflicts_with_all = ["output", "resume"])]
+    pub list: bool,
     /// Keep what an interruption leaves, as OUTPUT.partial, and go on with it when the command is repeated
     #[arg(long)]
     pub resume: bool,

@@ -46,8 +46,9 @@ fn derivations(
     if let Ok(keyslots) = luks::derivations(header, args.key_slot) {
         return keyslots;
     }
-    // BitLocker's takes a second and cannot be chosen.
-    if args.format.as_deref() == Some("bitlocker") || bitlocker::info(header).is_ok() {
+    // Those of BitLocker and FreeOTFE take a second and cannot be chosen.
+    let format = args.format.as_deref();
+    if matches!(format, Some("bitlocker" | "freeotfe")) || bitlocker::info(header).is_ok() {
         return Vec::new();
     }
     let users = filevault::derivations(header);

@@ -21,7 +21,7 @@ use cryptbench_volume::{Access, OpenOptions, VolumeError};
 use super::args::DumpArgs;
 use super::confined::{self, Asking, Given, Task};
 use super::partial::Partial;
-use super::{effort, target};
+use super::{effort, lower, target};
 use crate::exit::Refusal;
 use crate::say;
 
@@ -29,6 +29,13 @@ use crate::say;
 const PIECE: usize = 4 << 20;
 
 pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    if !confined::is_child() {
+        if lower::is_meant(&args.unlock) {
+            return lower::dump(args, stop);
+        }
+        lower::refuse_files(&args.unlock, args.wrapped_passphrase.as_deref(), args.list)?;
+    }
+    let output = args.output.as_deref().unwrap_or(Path::new("-"));
     let task = Task::on(&args.unlock, Access::ReadOnly);
     let work = |given: Given| {
         let mut to = given.other.context("no output came")?;
@@ -39,35 +46,35 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         let volume =
             target::unlock(&args.unlock, Arc::clone(volume), header, credentials, &options)?;
         let from = match args.resume {
-            true => resumed_at(&volume, &mut to, &args.output)?,
+            true => resumed_at(&volume, &mut to, output)?,
             false => 0,
         };
-        copy(&volume, from, &mut to, &args.output, stop).map(|()| ExitCode::SUCCESS)
+        copy(&volume, from, &mut to, output, stop).map(|()| ExitCode::SUCCESS)
     };
     if confined::is_child() {
         return task.in_child(work, stop);
     }
     let secrets = |asks: Asking<'_>| Ok(vec![target::credentials(&args.unlock, asks()?, stop)?]);
-    if args.output == Path::new("-") {
+    if output == Path::new("-") {
         if args.resume {
             let reason = "--resume goes on with a file; standard output starts anew";
-            return Err(Refusal::usage(&args.output, reason).into());
+            return Err(Refusal::usage(output, reason).into());
         }
         if say::stdout_is_terminal() {
             let reason = "standard output is a terminal; redirect it, or name a new file";
-            return Err(Refusal::usage(&args.output, reason).into());
+            return Err(Refusal::usage(output, reason).into());
         }
         return task.run(Some(&terminal::unbuffered_output()?), secrets, work, stop);
     }
-    if args.output.exists() {
-        return Err(Refusal::target(&args.output, "it exists; nothing is overwritten").into());
+    if output.exists() {
+        return Err(Refusal::target(output, "it exists; nothing is overwritten").into());
     }
     let task = Task { grows: true, ..task };
     let write = |file: &File| task.run(Some(file), secrets, work, stop).map(drop);
     if args.resume {
-        resumable(&args.output, write)?;
+        resumable(output, write)?;
     } else {
-        new_file(&args.output, |file| write(file))?;
+        new_file(output, |file| write(file))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use cryptbench_cipher::{dm_crypt_ciphers, dm_crypt_modes, essiv_hashes, legacy_ciphers};
 use cryptbench_kdf::Function;
 use cryptbench_kdf::pim::{self, VolumeKind};
-use cryptbench_volume::format::{bitlocker, filevault, luks, tcrypt};
+use cryptbench_volume::format::{bitlocker, ecryptfs, filevault, freeotfe, luks, tcrypt};
 
 const MARK: &str = "<!-- generated: formats of volumes, by cargo xtask readme -->\n";
 const END: &str = "<!-- end of generated -->";
@@ -112,6 +112,12 @@ fn rows() -> Vec<Row> {
     let methods = bitlocker::Method::all().map(bitlocker::Method::name);
     rows.push(("BitLocker", listed(methods), true, true, false));
     rows.push(("FileVault 2", listed([filevault::CIPHER_NAME]), true, false, false));
+    let (ciphers, hashes) = freeotfe::tried();
+    let ciphers: Vec<_> = ciphers.collect();
+    let tried = (listed(ciphers.iter().map(String::as_str)), listed(hashes));
+    rows.push(("FreeOTFE", format!("{}; PRF: {}", tried.0, tried.1), true, false, false));
+    let ciphers = listed(ecryptfs::ciphers());
+    rows.push(("eCryptfs", format!("CBC: {ciphers}; names, too"), true, false, false));
     rows
 }
 

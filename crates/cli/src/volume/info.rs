@@ -18,7 +18,7 @@ use cryptbench_volume::{
 
 use super::args::InfoArgs;
 use super::confined::{self, Given, Task};
-use super::{effort, target};
+use super::{effort, lower, target};
 use crate::say::{print, print_json, terminal_style};
 
 #[derive(serde::Serialize)]
@@ -43,6 +43,12 @@ struct Inside<'a> {
 }
 
 pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    if !confined::is_child() {
+        if lower::is_meant(&args.unlock) {
+            return lower::info(args, stop);
+        }
+        lower::refuse_files(&args.unlock, args.wrapped_passphrase.as_deref(), false)?;
+    }
     let task = Task::on(&args.unlock, Access::ReadOnly);
     let work = |given: Given| look(args, &given, stop);
     if confined::is_child() {
@@ -84,6 +90,12 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
         Kind::FileVault => Some(Metadata::of(filevault::info(&**device), Metadata::FileVault)),
         _ => None,
     };
+    let is_alone = |header: &Info| {
+        let beyond = |segment: &luks::SegmentInfo| segment.offset >= device.size();
+        given.header_device().is_none() && header.segments.iter().any(beyond)
+    };
+    let alone = header.as_ref().filter(|header| header.obstacle.is_none() && is_alone(header));
+    let alone = alone.map(|_| "its data is elsewhere: name that, and this file with --header");
     let open = |credentials| {
         let options = OpenOptions::new(tier()?, effort(stop)?);
         let header = given.header_device();
@@ -93,8 +105,10 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
     let opened = volume.as_ref().map(cryptbench_volume::Volume::info);
     if args.json {
         let told = header.as_ref().and_then(|header| header.obstacle.clone());
-        let cannot_be_opened =
-            told.or_else(|| metadata.as_ref().and_then(Metadata::obstacle)).or(obstacle);
+        let cannot_be_opened = told
+            .or_else(|| metadata.as_ref().and_then(Metadata::obstacle))
+            .or(obstacle)
+            .or_else(|| alone.map(str::to_owned));
         let partitions = inside.iter().map(|(partition, kind)| Inside {
             number: partition.number,
             offset: partition.extent.offset,
@@ -112,7 +126,7 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut lines = Lines(Vec::new());
+    let mut lines = Lines::default();
     lines.add("volume", &args.unlock.volume.display());
     lines.add("size", &format!("{} bytes", device.size()));
     lines.add("what it is", &detection.kind);
@@ -132,6 +146,9 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
     }
     if let Some(header) = &header {
         describe_header(header, &mut lines);
+    }
+    if let Some(why) = alone {
+        lines.add("cannot be opened", &why);
     }
     match &metadata {
         Some(Metadata::BitLocker(metadata)) => describe_bitlocker(metadata, &mut lines),
@@ -327,16 +344,17 @@ fn describe_opened(opened: &VolumeInfo, lines: &mut Lines) {
 }
 
 /// Names and values in two columns.
-struct Lines(Vec<(String, String)>);
+#[derive(Default)]
+pub struct Lines(Vec<(String, String)>);
 
 impl Lines {
-    fn add(&mut self, name: &str, value: &dyn std::fmt::Display) {
+    pub fn add(&mut self, name: &str, value: &dyn std::fmt::Display) {
         // Most of it comes from a header, which may be a stranger's.
         let shown = |text: &str| printable(text).into_owned();
         self.0.push((shown(name), shown(&value.to_string())));
     }
 
-    fn print(&self) {
+    pub fn print(&self) {
         let width = self.0.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) + 2;
         let columns = terminal_style(false).width.max(40);
         let indent = " ".repeat(width);

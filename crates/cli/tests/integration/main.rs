@@ -26,6 +26,7 @@ mod hostile_volume;
 mod interruption;
 mod kdf;
 mod large_files;
+mod lower;
 mod main_job;
 mod manual;
 mod odd_paths;

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
@@ -309,6 +310,31 @@ impl Directory {
         }
     }
 
+    /// The target of a symbolic link.
+    ///
+    /// # Errors
+    /// The error of readlinkat(2).
+    pub fn link_target(&self, name: &OsStr) -> io::Result<OsString> {
+        let target = rustix::fs::readlinkat(&self.descriptor, single(name)?, Vec::new())?;
+        Ok(OsString::from_vec(target.into_bytes()))
+    }
+
+    /// Creates a symbolic link, whose target nobody looks at.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if anything has the name; otherwise the error of symlinkat(2).
+    pub fn create_link(&self, target: &OsStr, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::symlinkat(target, &self.descriptor, single(name)?)?)
+    }
+
+    /// Gives it the permissions and the time of the last change that `old` has, and for root its owner and group.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn take_after(&self, old: &Self) -> io::Result<()> {
+        super::files::take_after(self, old)
+    }
+
     /// Removes a file; removes a symbolic link itself, not its target.
     ///
     /// # Errors
@@ -516,6 +542,28 @@ mod tests {
         held.remove_tree(name("tree"), identity).unwrap();
         assert!(!dir.path().join("tree").exists());
         assert_eq!(fs::read(dir.path().join("victim/deep/file")).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn what_takes_after_another_has_its_permissions_and_time_and_no_rights_of_its_owner() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+        let dir = tempfile::tempdir().unwrap();
+        let held = Directory::open(dir.path()).unwrap();
+        let [old, new] = ["old", "new"].map(|text| held.create_file(name(text), 0o600).unwrap());
+        old.set_permissions(fs::Permissions::from_mode(0o4751)).unwrap();
+        let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_007);
+        old.set_modified(then).unwrap();
+        crate::files::take_after(&new, &old).unwrap();
+        let found = new.metadata().unwrap();
+        assert_eq!((found.mode() & 0o7777, found.modified().unwrap()), (0o751, then));
+        let [old, new] = ["a", "b"].map(|text| held.create_subdirectory(name(text)).unwrap());
+        fs::set_permissions(dir.path().join("a"), fs::Permissions::from_mode(0o2505)).unwrap();
+        new.take_after(&old).unwrap();
+        assert_eq!(new.owner_and_mode().unwrap().1, 0o505);
+        held.create_link(OsStr::new("/nowhere"), name("link")).unwrap();
+        assert_eq!(held.link_target(name("link")).unwrap(), "/nowhere");
+        assert!(held.create_link(OsStr::new("x"), name("link")).is_err());
     }
 
     #[test]

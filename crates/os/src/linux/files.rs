@@ -5,14 +5,15 @@ use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::ops::Range;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsFd, AsRawFd as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{
-    Advice, FallocateFlags, MemfdFlags, Mode, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl,
+    Advice, FallocateFlags, Gid, MemfdFlags, Mode, OFlags, Timespec, Timestamps, Uid, fadvise,
+    fallocate, fchmod, fchown, fcntl_getfl, fcntl_setfl, fstat, futimens,
 };
 use rustix::io::Errno;
 
@@ -92,6 +93,21 @@ pub(crate) fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<
     file.write_all_at(data, offset)
 }
 
+/// The permission bits that are passed on: none by which a program runs as its owner.
+const PASSED_ON: u32 = 0o777;
+
+pub(crate) fn take_after(new: impl AsFd, old: impl AsFd) -> io::Result<()> {
+    let found = fstat(&old)?;
+    if super::user::is_root() {
+        fchown(&new, Some(Uid::from_raw(found.st_uid)), Some(Gid::from_raw(found.st_gid)))?;
+    }
+    fchmod(&new, Mode::from_raw_mode(found.st_mode & PASSED_ON))?;
+    let changed =
+        Timespec { tv_sec: found.st_mtime, tv_nsec: found.st_mtime_nsec.cast_signed() as _ };
+    let times = Timestamps { last_access: changed, last_modification: changed };
+    Ok(futimens(&new, &times)?)
+}
+
 pub(crate) fn forget(file: &File) {
     // Everything: length 0 means to the end of the file.
     let _ = fadvise(file, 0, None, Advice::DontNeed);
@@ -159,7 +175,7 @@ mod tests {
         let now = dir.path().canonicalize().unwrap().join("moved");
         std::fs::rename(dir.path().join("file"), &now).unwrap();
         assert_eq!(path_of(&file).unwrap(), now);
-        let mode = rustix::fs::fstat(&file).unwrap().st_mode;
+        let mode = fstat(&file).unwrap().st_mode;
         assert_eq!(mode & 0o7777, 0o600);
     }
 

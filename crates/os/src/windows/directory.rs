@@ -126,6 +126,30 @@ impl Directory {
         }
     }
 
+    /// The target of a symbolic link.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`].
+    pub fn link_target(&self, _name: &OsStr) -> io::Result<OsString> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Creates a symbolic link.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`]: most users must not.
+    pub fn create_link(&self, _target: &OsStr, _name: &OsStr) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Gives it the permissions of another.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`]: there are other ones here.
+    pub fn take_after(&self, _old: &Self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Opens a subdirectory; refuses a symbolic link.
     ///
     /// # Errors

@@ -20,6 +20,10 @@ pub(crate) fn name_of_bytes(bytes: Vec<u8>) -> OsString {
     String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
+pub(crate) fn take_after(_new: &File, _old: &File) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 pub(crate) fn open(how: Opening, path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(how.write);

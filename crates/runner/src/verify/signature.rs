@@ -9,6 +9,7 @@ use cryptbench_catalog::SYSTEMS;
 use cryptbench_os::files::read_exact_at;
 use cryptbench_system::{Backing, Content};
 use cryptbench_volume::detect::{Kind, detect};
+use cryptbench_volume::format::ecryptfs;
 
 /// Most directories to search for such a file.
 const MOST_DIRECTORIES: usize = 64;
@@ -66,20 +67,19 @@ fn header(path: &Path) -> Option<String> {
         Kind::Luks { version, .. } => Some(format!("LUKS{version} header")),
         Kind::BitLocker { .. } => Some("BitLocker header".to_owned()),
         Kind::FileVault => Some("FileVault 2 header".to_owned()),
+        Kind::EcryptfsFile => Some("eCryptfs header".to_owned()),
         Kind::FileSystem { name } => Some(format!("{name} file system")),
         Kind::PartitionTable { name } => Some(format!("{name} partition table")),
         Kind::Zeros | Kind::Random { .. } | Kind::Unknown { .. } | Kind::Unreadable => None,
     }
 }
 
-/// Whether a file begins like those of eCryptfs: the second of two words at byte 8 is the first one
-/// with these bits flipped (Linux, `fs/ecryptfs/crypto.c`, `MAGIC_ECRYPTFS_MARKER`).
+/// Whether a file begins like those of eCryptfs.
 fn is_ecryptfs(path: &Path) -> bool {
-    const MAGIC: u32 = 0x3c81_b7f5;
-    let mut header = [0; 16];
-    let read = File::open(path).and_then(|file| read_exact_at(&file, &mut header, 0));
-    let word = |at: usize| u32::from_be_bytes(std::array::from_fn(|i| header[at + i]));
-    read.is_ok() && word(8) ^ MAGIC == word(12)
+    let mut marker = [0; ecryptfs::MARKED.end - ecryptfs::MARKED.start];
+    let read = File::open(path)
+        .and_then(|file| read_exact_at(&file, &mut marker, ecryptfs::MARKED.start as u64));
+    read.is_ok() && ecryptfs::is_marked(marker)
 }
 
 #[cfg(test)]

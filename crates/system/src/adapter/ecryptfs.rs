@@ -5,11 +5,11 @@
 
 use std::fs;
 
-use sha2::{Digest as _, Sha512};
 use zeroize::Zeroizing;
 
 use cryptbench_catalog::{self as catalog, Remedy};
 use cryptbench_text::shown;
+use cryptbench_volume::format::ecryptfs::signature_of;
 
 use crate::command::Invocation;
 use crate::kind::stacked::{Laid, Stacked};
@@ -33,11 +33,6 @@ const NAMES: Setting = Setting {
     about: "whether names of files are encrypted",
     values: &["plain", "encrypted"],
 };
-
-/// The default salt of passphrases, and the number of hash iterations (eCryptfs,
-/// `ECRYPTFS_DEFAULT_SALT_HEX` and `ECRYPTFS_DEFAULT_NUM_HASH_ITERATIONS`).
-const SALT: [u8; 8] = [0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77];
-const ITERATIONS: u32 = 65536;
 
 /// The kernel's stacked file system.
 pub(crate) static ECRYPTFS: System = System {
@@ -92,7 +87,7 @@ fn create(
     let lower = what.path.join("ciphertext");
     fs::create_dir(&lower).map_err(SystemError::io("create", &lower))?;
     let passphrase = secret::passphrase();
-    let signature = signature(&passphrase);
+    let signature = signature_of(passphrase.as_bytes()).to_string();
     let adds = Invocation::new("ecryptfs-add-passphrase")
         .args(["-"])
         .input(Zeroizing::new(passphrase.as_bytes().to_vec()));
@@ -123,26 +118,9 @@ fn options(choice: &Choice, signature: &str) -> String {
     options
 }
 
-/// The name of a passphrase in the keyring: the first 8 bytes of the hash of its derived key, in
-/// hexadecimal (ecryptfs-utils, `generate_passphrase_sig`).
-fn signature(passphrase: &str) -> String {
-    let mut key: Zeroizing<[u8; 64]> =
-        Zeroizing::new(Sha512::new().chain_update(SALT).chain_update(passphrase).finalize().into());
-    for _ in 1..ITERATIONS {
-        *key = Sha512::digest(*key).into();
-    }
-    Sha512::digest(*key)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The output of ecryptfs-add-passphrase of ecryptfs-utils 111 for this passphrase.
-    #[test]
-    fn a_passphrase_is_named_as_the_program_names_it() {
-        assert_eq!(signature("secret phrase"), "8cc52ac324e5c4e3");
-    }
 
     #[test]
     fn options_say_what_was_chosen_and_no_secret() {

@@ -8,6 +8,7 @@ use cryptbench_blockdev::{BlockDevice, MemoryDevice};
 use cryptbench_kdf::Derivation;
 use cryptbench_prove::{Random, Watch, damage, damage_text, seeds};
 use cryptbench_volume::format::bitlocker::RecoveryPassword;
+use cryptbench_volume::format::ecryptfs::{link_target, plain_name};
 use cryptbench_volume::format::filevault;
 use cryptbench_volume::format::luks::{Limits, LuksOptions, Version, info, open_with};
 use cryptbench_volume::{
@@ -20,7 +21,7 @@ use crate::filevault::maker::{
     BLOCK, ENCRYPTED, FREE, LABELS, Maker, OBJECT, Stored, encrypted, with_checksum,
 };
 use crate::luks::volumes::{cheap, passphrase, resources, volume};
-use crate::{bitlocker, tcrypt};
+use crate::{bitlocker, ecryptfs, tcrypt};
 
 /// An input that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -361,5 +362,43 @@ fn texts_with_recovery_passwords() {
         damage(&mut bytes, &mut random);
         watch.judge(seed, || RecoveryPassword::find(&bytes).is_ok());
         cryptbench_prove::count(1, "inputs: recovery texts");
+    }
+}
+
+#[test]
+fn ecryptfs_files() {
+    let whole = [ecryptfs::ONE, &ecryptfs::ONE[8192..]].concat();
+    let mut keys = ecryptfs::keys(ecryptfs::PASSPHRASE);
+    let watch = Watch::new("inputs: eCryptfs files", LIMIT);
+    for seed in seeds(2000) {
+        let (mut bytes, mut random) = (whole.clone(), Random::new(seed));
+        // Behind the size and the marker, most often.
+        let start = if random.once_in(4) { 0 } else { 16 };
+        damage(&mut bytes[start..120], &mut random);
+        if random.once_in(4) {
+            bytes.truncate((random.number() % 16384) as usize);
+        }
+        watch.judge(seed, || ecryptfs::opened(&bytes, &mut keys).is_ok());
+        cryptbench_prove::count(1, "inputs: eCryptfs files");
+    }
+}
+
+#[test]
+fn ecryptfs_names() {
+    let mut keys = ecryptfs::keys(ecryptfs::PASSPHRASE);
+    let watch = Watch::new("inputs: eCryptfs names", LIMIT);
+    for seed in seeds(2000) {
+        let (mut name, mut random) = (ecryptfs::NAME.to_vec(), Random::new(seed));
+        damage(&mut name[24..], &mut random);
+        if random.once_in(4) {
+            name.truncate((random.number() % 100) as usize);
+        }
+        watch.judge(seed, || {
+            let _ = link_target(&name, &mut keys);
+            let plain = plain_name(&name, &mut keys);
+            assert!(plain.as_ref().is_ok_and(|name| !name.contains(&b'/')) || plain.is_err());
+            plain.is_ok()
+        });
+        cryptbench_prove::count(1, "inputs: eCryptfs names");
     }
 }

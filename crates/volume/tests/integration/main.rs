@@ -3,7 +3,9 @@
 mod bitlocker;
 mod damaged;
 mod detect;
+mod ecryptfs;
 mod filevault;
+mod freeotfe;
 mod luks;
 mod tcrypt;
 

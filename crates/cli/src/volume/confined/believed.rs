@@ -7,7 +7,7 @@ use cryptbench_volume::Volume;
 
 /// What is believed, and how far. SECURITY.md prints this list.
 #[cfg(test)]
-const BELIEVED: [(&str, &str); 8] = [
+const BELIEVED: [(&str, &str); 11] = [
     (
         "which credentials the volume needs",
         "three answers, each yes or no; the worst is a needless question",
@@ -26,6 +26,15 @@ const BELIEVED: [(&str, &str); 8] = [
     (
         "the file in its mount",
         "a regular file of that mount and of that size, opened once without following a link, and used by its descriptor",
+    ),
+    (
+        "the name of an eCryptfs file",
+        "one component of a path, at most 255 bytes; a new file in a directory that is held open, never over another",
+    ),
+    ("the target of an eCryptfs link", "at most 4095 bytes, stored and never followed"),
+    (
+        "what an eCryptfs file holds",
+        "the process fills a new file, whose length nothing depends on; sizes, keys and reasons are only shown",
     ),
     (
         "its text and its exit code",

@@ -22,7 +22,7 @@ use crate::exit::Refusal;
 use crate::say;
 use crate::volume::args::UnlockArgs;
 use crate::volume::target::{self, Target};
-use crate::volume::{effort, keep_open_keys_from_swap, secrets};
+use crate::volume::{effort, keep_open_keys_from_swap, lower, secrets};
 
 /// How often to look for a signal.
 const POLL: Duration = Duration::from_millis(50);
@@ -98,7 +98,8 @@ struct Arrived {
     channel: Channel,
     order: Order,
     secrets: Option<File>,
-    volume: File,
+    /// None of a directory.
+    volume: Option<File>,
     header: Option<File>,
     other: Option<File>,
 }
@@ -113,7 +114,7 @@ impl Arrived {
         let order = Order::hear(&message).context(wrong)?;
         let mut files = files.into_iter();
         let secrets = if order.secrets > 0 { files.next() } else { None };
-        let volume = files.next().context("no volume came")?;
+        let volume = if order.what == What::Answer { None } else { files.next() };
         let header = if order.header { files.next() } else { None };
         let other = if order.other { files.next() } else { None };
         Ok(Self { channel, order, secrets, volume, header, other })
@@ -141,11 +142,18 @@ fn answer(
 /// Confines this process; `None` if it has done what was wanted.
 pub(super) fn given(task: &Task<'_>, stop: &AtomicBool) -> anyhow::Result<Option<Given>> {
     let Arrived { channel, order, secrets, volume, header, other } = Arrived::receive()?;
+    let volume = volume.context("no volume came");
     match order.what {
-        What::Ask => answer(task, volume, other.as_ref(), &channel).map(|()| None),
+        What::Ask => answer(task, volume?, other.as_ref(), &channel).map(|()| None),
         What::Serve => bail!("this command serves nothing"),
+        What::Answer => {
+            before_confinement(stop)?;
+            enter(task.unlock, Needs::default())?;
+            let credentials = receive_all(secrets, order.secrets)?;
+            lower::answer::answer(&channel, credentials.first(), stop).map(|()| None)
+        }
         What::Work => {
-            let given = Given::here(task, volume, header, other.as_ref())?;
+            let given = Given::here(task, volume?, header, other.as_ref())?;
             before_confinement(stop)?;
             enter(task.unlock, Needs::default())?;
             let credentials = receive_all(secrets, order.secrets)?;
@@ -182,12 +190,13 @@ pub fn begin<T>(
 ) -> anyhow::Result<Option<(Here, T)>> {
     let owner = (user::effective(), user::effective_group());
     let Arrived { channel, order, secrets, volume, header, .. } = Arrived::receive()?;
+    let volume = volume.context("no volume came")?;
     match order.what {
         What::Ask => {
             let task = Task::on(args, access);
             return answer(&task, volume, None, &channel).map(|()| None);
         }
-        What::Work => bail!("this command serves"),
+        What::Work | What::Answer => bail!("this command serves"),
         What::Serve => {}
     }
     let device = target::device(volume, access, true)?;

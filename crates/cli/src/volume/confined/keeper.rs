@@ -53,7 +53,7 @@ pub(super) fn ask(volume: &File, saved: Option<&File>, stop: &AtomicBool) -> any
     let order = Order { what: What::Ask, secrets: 0, header: false, other: saved.is_some() };
     let files: Vec<_> = [volume].into_iter().chain(saved).collect();
     let mut child = Confined::start(order, &files, Stdio::null())?;
-    let said = child.hear(stop)?;
+    let said = child.hear(&mut Patience::default(), stop)?;
     Asks::believe(&said)
 }
 
@@ -107,7 +107,7 @@ impl Confined {
         Self::start(order, &files, Stdio::null())
     }
 
-    fn start(order: Order, files: &[&File], output: Stdio) -> anyhow::Result<Self> {
+    pub(super) fn start(order: Order, files: &[&File], output: Stdio) -> anyhow::Result<Self> {
         let failed = "the confined process cannot be started";
         process::pass_nothing_on().context(failed)?;
         let (channel, theirs) = Channel::to_child().context(failed)?;
@@ -134,7 +134,7 @@ impl Confined {
         Ok(confined)
     }
 
-    fn tell(&self, message: &[u8], files: &[&File]) -> anyhow::Result<()> {
+    pub(super) fn tell(&self, message: &[u8], files: &[&File]) -> anyhow::Result<()> {
         let Some(channel) = &self.channel else { return Ok(()) };
         match channel.send(message, files) {
             // It has ended, and whoever listens next learns why.
@@ -144,8 +144,11 @@ impl Confined {
     }
 
     /// Waits for a message, or a signal.
-    fn hear(&mut self, stop: &AtomicBool) -> anyhow::Result<Vec<u8>> {
-        let mut patience = Patience::default();
+    pub(super) fn hear(
+        &mut self,
+        patience: &mut Patience,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Vec<u8>> {
         loop {
             patience.look();
             if stop.load(Ordering::Relaxed) {
@@ -168,7 +171,7 @@ impl Confined {
         most: u64,
         stop: &AtomicBool,
     ) -> anyhow::Result<Opened> {
-        let said = self.hear(stop)?;
+        let said = self.hear(&mut Patience::default(), stop)?;
         let opened = Opened::believe(&said, read_only, most)?;
         info!("it has opened the volume: {opened:?}");
         Ok(opened)
@@ -182,7 +185,7 @@ impl Confined {
             On::Disk => ON_DISK,
         };
         self.tell(message, files)?;
-        let said = self.hear(stop)?;
+        let said = self.hear(&mut Patience::default(), stop)?;
         believed::believe_up(&said)
     }
 

@@ -4,6 +4,7 @@
 //! The child is this program with the same arguments after the word `confined`. The two exchange messages with open files; what the
 //! child prints goes through the keeper.
 
+mod answers;
 mod believed;
 mod child;
 mod keeper;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cryptbench_volume::{Access, Credentials};
 
+pub use answers::Answers;
 pub use believed::{Asks, Opened};
 pub use child::{Given, Here, begin, flush};
 pub use keeper::Confined;
@@ -57,6 +59,8 @@ enum What {
     Work = b'w' as isize,
     /// Open the volume and serve it.
     Serve = b's' as isize,
+    /// Answer what is asked about a lower directory of eCryptfs.
+    Answer = b'a' as isize,
 }
 
 impl Order {
@@ -66,7 +70,7 @@ impl Order {
 
     fn hear(said: &[u8]) -> Option<Self> {
         let &[what, secrets, header, other] = said else { return None };
-        let all = [What::Ask, What::Work, What::Serve];
+        let all = [What::Ask, What::Work, What::Serve, What::Answer];
         let what = all.into_iter().find(|known| *known as u8 == what)?;
         Some(Self { what, secrets, header: header == 1, other: other == 1 })
     }
@@ -192,7 +196,7 @@ mod tests {
 
     #[test]
     fn an_order_is_heard_as_it_was_given() {
-        for what in [What::Ask, What::Work, What::Serve] {
+        for what in [What::Ask, What::Work, What::Serve, What::Answer] {
             let order = Order { what, secrets: 2, header: true, other: false };
             assert_eq!(Order::hear(&order.say()), Some(order));
         }

@@ -10,6 +10,9 @@ use crate::progress;
 /// What is shorter needs no sign.
 const SHORT: Duration = Duration::from_secs(1);
 
+/// Longer than any process lives.
+const NEVER: Duration = Duration::from_secs(1 << 30);
+
 /// A wait for the confined process.
 pub(super) struct Patience {
     since: Instant,
@@ -25,6 +28,11 @@ impl Default for Patience {
 }
 
 impl Patience {
+    /// For work that prints as it goes.
+    pub(super) fn unending() -> Self {
+        Self { since: Instant::now() + NEVER, ..Self::default() }
+    }
+
     /// For work that fills a file up to about `most` bytes.
     pub(super) fn until(file: &File, most: u64) -> Self {
         let regular = file.metadata().is_ok_and(|found| found.is_file());

@@ -82,6 +82,9 @@ fn main() {
         }
         return;
     }
+    if order[0] == b'a' {
+        return answer(&lie, &victim);
+    }
     let size = image.metadata().unwrap().len();
     let (mut sector, mut claimed) = (512_u64, size);
     match lie.as_str() {
@@ -117,6 +120,36 @@ fn main() {
     serve(&lie, &mut files[0], &image, size, &victim);
 }
 
+/// Replies to what is asked about a directory: that everything is a file, called as the lie has it.
+fn answer(lie: &str, victim: &str) {
+    if lie == "not-ready" {
+        return say(b"up");
+    }
+    say(b"r");
+    loop {
+        let (question, mut files) = hear();
+        match question.first() {
+            None => return,
+            Some(b'n') => match lie {
+                "absolute" => say(&[b"n", victim.as_bytes()].concat()),
+                "above" => say(b"n../victim"),
+                "dots" => say(b"n.."),
+                "long" => say(&[b'n'; 4000]),
+                "another-kind" => say(b"tname"),
+                "same" => say(b"nsame"),
+                _ => say(&[b"n", &question[1..]].concat()),
+            },
+            Some(b't') => say(&[b"t", victim.as_bytes()].concat()),
+            Some(b'h') => say(&[&b"h"[..], &[1; 8], &[0; 8], &[7, 16], &[0; 8]].concat()),
+            Some(b'c') => {
+                let _ = files[1].write_all(b"forged");
+                say(if lie == "name-as-content" { b"nx" } else { b"c" });
+            }
+            Some(_) => say(b"k"),
+        }
+    }
+}
+
 /// Replies as FUSE's protocol (include/uapi/linux/fuse.h) has them, but for the lie.
 fn serve(lie: &str, fuse: &mut File, image: &File, size: u64, victim: &str) {
     let device = std::fs::metadata(victim).map_or(0, |found| found.rdev());
@@ -132,7 +165,11 @@ fn serve(lie: &str, fuse: &mut File, image: &File, size: u64, victim: &str) {
     let attributes = |node: u64| {
         let (mode, size) = if node == 1 { (0o040_777_u32, 0) } else { (mode, shown) };
         let times = [0_u64; 3];
-        let mut bytes = [node, size, size / 512].into_iter().chain(times).flat_map(u64::to_le_bytes).collect::<Vec<u8>>();
+        let mut bytes = [node, size, size / 512]
+            .into_iter()
+            .chain(times)
+            .flat_map(u64::to_le_bytes)
+            .collect::<Vec<u8>>();
         let rest = [0, 0, 0, mode, 1, 0, 0, device as u32, 4096, 0];
         bytes.extend(rest.into_iter().flat_map(u32::to_le_bytes));
         bytes
@@ -178,7 +215,10 @@ fn serve(lie: &str, fuse: &mut File, image: &File, size: u64, victim: &str) {
             17 => Ok(vec![0; 80]),
             18 | 20 | 25 | 29 | 38 => Ok(Vec::new()),
             26 => {
-                let mut init = [7_u32, 31, u32_at(48), 0].into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
+                let mut init = [7_u32, 31, u32_at(48), 0]
+                    .into_iter()
+                    .flat_map(u32::to_le_bytes)
+                    .collect::<Vec<u8>>();
                 init.extend([16, 0, 12, 0]);
                 init.extend([131_072_u32, 1].into_iter().flat_map(u32::to_le_bytes));
                 init.resize(64, 0);
@@ -191,7 +231,11 @@ fn serve(lie: &str, fuse: &mut File, image: &File, size: u64, victim: &str) {
                 Ok(body) => (0, &body[..]),
                 Err(error) => (*error, &[][..]),
             };
-            let header = [&(16 + body.len() as u32).to_le_bytes()[..], &error.to_le_bytes(), &unique.to_le_bytes()];
+            let header = [
+                &(16 + body.len() as u32).to_le_bytes()[..],
+                &error.to_le_bytes(),
+                &unique.to_le_bytes(),
+            ];
             [&header.concat()[..], body].concat()
         };
         if lie == "another" && opcode != 26 {

@@ -220,3 +220,39 @@ fn silence_ends_with_a_signal() {
         bench.check_clean(lie, &before);
     }
 }
+
+/// What it says of an eCryptfs directory: nothing outside the new directory is made or changed, and nothing in it twice.
+#[test]
+fn what_it_says_of_a_directory_leads_nowhere_else() {
+    let sandbox = Sandbox::new();
+    let Some(liar) = compiled(sandbox.out().as_path(), include_str!("liar.rs"), "liar", &[]) else {
+        return;
+    };
+    let path = |name: &str| sandbox.target().join(name);
+    fs::create_dir(path("lower")).unwrap();
+    for name in ["lower/a", "lower/b", "victim", "secret"] {
+        fs::write(path(name), name).unwrap();
+    }
+    std::os::unix::fs::symlink("a", path("lower/link")).unwrap();
+    let lies =
+        ["not-ready", "absolute", "above", "dots", "long", "another-kind", "name-as-content"];
+    for (lie, code) in lies.map(|lie| (lie, 1)).into_iter().chain([("same", 5), ("none", 0)]) {
+        let mut command =
+            sandbox.command(&["volume", "dump", "lower", "out", "--passphrase-file", "secret"]);
+        let done = command
+            .env("CRYPTBENCH_TEST_CHILD", &liar)
+            .env("CRYPTBENCH_TEST_LIE", lie)
+            .env("CRYPTBENCH_TEST_IMAGE", path("victim"))
+            .env("CRYPTBENCH_TEST_VICTIM", path("victim"))
+            .output()
+            .unwrap();
+        assert_eq!(done.status.code(), Some(code), "{lie}: {}", text(&done.stderr));
+        assert_eq!(fs::read_to_string(path("victim")).unwrap(), "victim", "{lie}");
+        let all = fs::read_dir(sandbox.target()).unwrap().flatten().map(|entry| entry.file_name());
+        let known = ["lower", "victim", "secret", "out", "out.partial"];
+        assert!(all.into_iter().all(|name| known.iter().any(|known| name == *known)), "{lie}");
+        for made in ["out", "out.partial"] {
+            let _ = fs::remove_dir_all(path(made));
+        }
+    }
+}

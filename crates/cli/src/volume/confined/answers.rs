@@ -1,0 +1,63 @@
+//! The keeper's side of a lower directory: asks the confined process about names and open files.
+
+use std::fs::File;
+use std::process::Stdio;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::bail;
+use cryptbench_volume::format::ecryptfs::Signature;
+use cryptbench_volume::{Credentials, VolumeError};
+
+use super::keeper::{Confined, can_start};
+use super::patience::Patience;
+use super::{Order, What};
+use crate::volume::lower::message::{Question, Reply, believe_ready};
+use crate::volume::secrets;
+
+/// A process that answers.
+pub struct Answers {
+    child: Confined,
+    patience: Patience,
+}
+
+impl Answers {
+    /// Starts the process, and returns the signatures of its keys, none without credentials.
+    ///
+    /// # Errors
+    /// Also if a wrapped passphrase does not open: the process has said so.
+    pub fn start(
+        credentials: Option<&Credentials>,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<(Self, Vec<Signature>)> {
+        if !can_start() {
+            let what = "a directory of eCryptfs on this system".to_owned();
+            bail!(VolumeError::Unsupported { what, hint: Some("Linux has it".to_owned()) });
+        }
+        let all: Vec<_> = credentials.into_iter().collect();
+        let secrets = all.len() as u8;
+        let order = Order { what: What::Answer, secrets, header: false, other: false };
+        secrets::through_pipe(&all, |pipe| {
+            let files: Vec<_> = (secrets > 0).then_some(&pipe).into_iter().collect();
+            let mut child = Confined::start(order, &files, Stdio::null())?;
+            let mut patience = Patience::default();
+            let keys = believe_ready(&child.hear(&mut patience, stop)?)?;
+            Ok((Self { child, patience }, keys))
+        })
+    }
+
+    /// Shows no longer that it works, as something else is printed.
+    pub fn be_silent(&mut self) {
+        self.patience = Patience::unending();
+    }
+
+    /// The reply to a question, with which these files go along.
+    pub fn ask(
+        &mut self,
+        question: &Question,
+        files: &[&File],
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Reply> {
+        self.child.tell(&question.say(), files)?;
+        Reply::believe(&self.child.hear(&mut self.patience, stop)?, question)
+    }
+}

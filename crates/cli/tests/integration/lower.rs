@@ -1,0 +1,200 @@
+//! Lower directories of eCryptfs, which the kernel's made, as `volume info` and `volume dump` read them.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::sandbox::{Sandbox, text};
+
+const OPENED: [&str; 2] = ["--passphrase-file", "mount"];
+
+/// A sandbox with all directories of the fixture, and the passphrases.
+fn unpacked() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let archive = "../volume/tests/fixtures/ecryptfs/volumes.tar.gz";
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join(archive);
+    let done = Command::new("tar").arg("-xpf").arg(archive).current_dir(sandbox.target()).status();
+    assert!(done.unwrap().success());
+    fs::write(sandbox.target().join("mount"), "mount pass\n").unwrap();
+    fs::write(sandbox.target().join("login"), "login pass").unwrap();
+    sandbox
+}
+
+/// Everything below a directory, as far as it is to be the same in two: in order.
+pub fn tree(root: &Path) -> Vec<(PathBuf, u32, i64, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let found = path.symlink_metadata().unwrap();
+            let (mode, content) = if found.is_symlink() {
+                (0, fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes())
+            } else if found.is_dir() {
+                directories.push(path.clone());
+                (found.mode(), Vec::new())
+            } else {
+                (found.mode(), fs::read(&path).unwrap())
+            };
+            let time = if found.is_symlink() { 0 } else { found.mtime() };
+            all.push((path.strip_prefix(root).unwrap().to_owned(), mode, time, content));
+        }
+    }
+    all.sort();
+    all
+}
+
+fn volume(sandbox: &Sandbox, args: &[&str]) -> Output {
+    sandbox.run(&[&["volume"], args].concat())
+}
+
+fn ok(sandbox: &Sandbox, args: &[&str]) -> String {
+    let done = volume(sandbox, args);
+    assert!(done.status.success(), "{args:?}: {}", text(&done.stderr));
+    text(&done.stdout)
+}
+
+#[test]
+fn every_directory_of_the_kernel_is_what_it_was_as_mounted() {
+    let sandbox = unpacked();
+    for name in ["aes-128", "aes-192", "aes-256", "plain-names"] {
+        let lower = format!("{name}/lower");
+        ok(&sandbox, &[&["dump", &lower, "out"], &OPENED[..]].concat());
+        let upper = tree(&sandbox.target().join(name).join("upper"));
+        assert_eq!(upper.len(), 7);
+        assert_eq!(tree(&sandbox.target().join("out")), upper, "{name}");
+        fs::remove_dir_all(sandbox.target().join("out")).unwrap();
+    }
+}
+
+#[test]
+fn a_login_passphrase_opens_the_wrapped_one() {
+    let sandbox = unpacked();
+    for wrapped in ["wrapped1", "wrapped2"] {
+        let opened = ["--passphrase-file", "login", "--wrapped-passphrase", wrapped];
+        let listed = ok(&sandbox, &[&["dump", "aes-256/lower", "--list"], &opened[..]].concat());
+        assert!(listed.contains("söme dir/below/grown"), "{listed}");
+        let wrong = ["--passphrase-file", "mount", "--wrapped-passphrase", wrapped];
+        let done = volume(&sandbox, &[&["dump", "aes-256/lower", "out"], &wrong[..]].concat());
+        assert_eq!(done.status.code(), Some(7), "{}", text(&done.stderr));
+    }
+}
+
+#[test]
+fn it_is_listed() {
+    let sandbox = unpacked();
+    let listed = ok(&sandbox, &[&["dump", "aes-128/lower", "--list"], &OPENED[..]].concat());
+    insta::assert_snapshot!(listed);
+    assert!(!sandbox.target().join("out").exists());
+}
+
+#[test]
+fn it_is_known_without_a_key() {
+    let sandbox = unpacked();
+    let mut said = ok(&sandbox, &["info", "aes-128/lower"]);
+    said += &ok(&sandbox, &[&["info", "plain-names/lower", "--open"], &OPENED[..]].concat());
+    fs::create_dir(sandbox.target().join("g")).unwrap();
+    fs::write(sandbox.target().join("g/gocryptfs.conf"), "{}").unwrap();
+    said += &ok(&sandbox, &["info", "g"]);
+    let one = "plain-names/lower/one";
+    said += &ok(&sandbox, &["info", one]);
+    insta::assert_snapshot!(said);
+    let json: serde_json::Value =
+        serde_json::from_str(&ok(&sandbox, &["info", "aes-128/lower", "--json"])).unwrap();
+    assert_eq!(json["files"], 4, "{json}");
+}
+
+#[test]
+fn what_is_refused() {
+    let sandbox = unpacked();
+    fs::write(sandbox.target().join("wrong"), "mount Pass").unwrap();
+    fs::create_dir(sandbox.target().join("there")).unwrap();
+    fs::create_dir(sandbox.target().join("new.partial")).unwrap();
+    let open = |args: &[&'static str]| {
+        let all = [&["volume"], args, &OPENED[..]].concat();
+        sandbox.refused(&all)
+    };
+    let said = [
+        sandbox.refused(&["volume", "dump", "aes-128/lower", "out", "--passphrase-file", "wrong"]),
+        open(&["dump", "aes-128/lower", "there"]),
+        open(&["dump", "aes-128/lower", "new"]),
+        open(&["dump", "aes-128/lower", "-"]),
+        open(&["dump", "aes-128/upper", "out"]),
+        open(&["info", "aes-128/upper"]),
+        open(&["dump", "aes-128/lower", "out", "--hidden"]),
+        open(&["dump", "wrapped1", "out", "--wrapped-passphrase", "wrapped2"]),
+        open(&["dump", "wrapped1", "--list"]),
+        open(&["dump", "plain-names/lower/one", "out"]),
+    ];
+    insta::assert_snapshot!(said.join(""));
+    assert!(
+        !sandbox.target().join("out").exists() && !sandbox.target().join("out.partial").exists()
+    );
+}
+
+/// The lower file with this name as its user sees it, in the directory with plain names.
+fn lower(sandbox: &Sandbox, name: &str) -> PathBuf {
+    sandbox.target().join("plain-names/lower").join(name)
+}
+
+#[test]
+fn what_is_damaged_never_passes_for_whole() {
+    let sandbox = unpacked();
+    let file = |name: &str| fs::File::options().write(true).open(lower(&sandbox, name)).unwrap();
+    file("söme dir/4097").set_len(12288).unwrap();
+    file("one").set_len(0).unwrap();
+    file("empty").set_len(100).unwrap();
+    fs::write(lower(&sandbox, "plain"), "never encrypted").unwrap();
+    let grown = lower(&sandbox, "söme dir/below/grown");
+    let mut bytes = fs::read(&grown).unwrap();
+    bytes[12288..].fill(0);
+    fs::write(&grown, bytes).unwrap();
+    fs::write(lower(&sandbox, "ECRYPTFS_FNEK_ENCRYPTED.Fxx"), "").unwrap();
+    let done = volume(&sandbox, &[&["dump", "plain-names/lower", "out"], &OPENED[..]].concat());
+    assert_eq!(done.status.code(), Some(5));
+    insta::assert_snapshot!(text(&done.stderr));
+    let made = tree(&sandbox.target().join("out"));
+    let names: Vec<_> = made.iter().map(|(path, ..)| path.to_str().unwrap()).collect();
+    let there = "empty.partial|söme dir|söme dir/4097.partial|söme dir/below|söme dir/below/grown.partial|söme dir/link";
+    assert_eq!(names.join("|"), there);
+    let upper = sandbox.target().join("plain-names/upper/söme dir");
+    assert_eq!(made[2].3, fs::read(upper.join("4097")).unwrap()[..4096]);
+    let mut grown = fs::read(upper.join("below/grown")).unwrap();
+    grown[4096..].fill(0);
+    assert_eq!(made[4].3, grown);
+}
+
+#[test]
+fn it_goes_on_where_it_was_interrupted() {
+    let sandbox = unpacked();
+    let resumed = [&["dump", "aes-128/lower", "out", "--resume"], &OPENED[..]].concat();
+    let partial = sandbox.target().join("out.partial");
+    fs::create_dir_all(partial.join("söme dir")).unwrap();
+    fs::write(partial.join("one"), "y").unwrap();
+    fs::write(partial.join("söme dir/.cryptbench.unfinished"), "half").unwrap();
+    fs::set_permissions(&partial, fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(volume(&sandbox, &resumed).status.code(), Some(3), "others can write in it");
+    fs::set_permissions(&partial, fs::Permissions::from_mode(0o700)).unwrap();
+    ok(&sandbox, &resumed);
+    // What has its name is whole, and is not written once more.
+    let read = |name: &str| fs::read(sandbox.target().join(name)).unwrap();
+    assert_eq!(read("out/one"), b"y");
+    assert_eq!(read("out/söme dir/4097"), read("aes-128/upper/söme dir/4097"));
+    assert!(!sandbox.target().join("out/söme dir/.cryptbench.unfinished").exists());
+}
+
+#[test]
+fn links_and_strange_files_of_a_lower_directory_are_not_followed() {
+    let sandbox = unpacked();
+    fs::write(sandbox.target().join("victim"), "kept").unwrap();
+    std::os::unix::fs::symlink("../../victim", lower(&sandbox, "out-of-it")).unwrap();
+    std::os::unix::fs::symlink("/etc", lower(&sandbox, "etc")).unwrap();
+    assert!(Command::new("mkfifo").arg(lower(&sandbox, "pipe")).status().unwrap().success());
+    let done = volume(&sandbox, &[&["dump", "plain-names/lower", "out"], &OPENED[..]].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(text(&done.stderr).contains("pipe: left out"), "{}", text(&done.stderr));
+    let read = |name: &str| fs::read_link(sandbox.target().join("out").join(name)).unwrap();
+    assert_eq!([read("out-of-it"), read("etc")], ["../../victim", "/etc"].map(PathBuf::from));
+    assert!(!sandbox.target().join("out/pipe").exists());
+}

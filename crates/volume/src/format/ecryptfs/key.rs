@@ -1,0 +1,195 @@
+//! Keys by their signatures: what a passphrase gives, and the passphrase in a wrapped one.
+
+use std::fmt;
+
+use cryptbench_blockdev::LockedBytes;
+use cryptbench_cipher::Tier;
+use sha2::{Digest as _, Sha512};
+
+use super::cipher::Cipher;
+use super::damaged;
+use crate::{Credentials, Secret, VolumeError};
+
+/// The salts of a passphrase for contents and for names, where a mount names no other (`ECRYPTFS_DEFAULT_SALT_HEX`,
+/// `ECRYPTFS_DEFAULT_SALT_FNEK_HEX`). The programs use the first digits of the second one as they are written.
+const SALT: Salt = [0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77];
+const SALT_OF_NAMES: Salt = *b"99887766";
+
+/// `ECRYPTFS_DEFAULT_NUM_HASH_ITERATIONS`.
+const ITERATIONS: u32 = 65_536;
+
+/// Bytes of a key; a cipher uses as many of the first as it takes.
+const KEY_BYTES: usize = 64;
+
+/// Other salts that are tried: each costs what opening costs, and a directory has one of each kind.
+const MOST_SALTS: usize = 16;
+
+/// Most bytes of a passphrase (`ECRYPTFS_MAX_PASSPHRASE_BYTES`).
+const MOST_PASSPHRASE: usize = 64;
+
+pub(super) type Salt = [u8; 8];
+
+/// What names a key: the first bytes of its hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Signature(pub [u8; 8]);
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// A key that encrypts the keys of files, or names.
+pub(super) struct Key {
+    signature: Signature,
+    pub bytes: LockedBytes,
+}
+
+impl Key {
+    fn of(passphrase: &[u8], salt: Salt) -> Self {
+        let mut bytes = LockedBytes::zeroed(KEY_BYTES);
+        bytes
+            .copy_from_slice(&Sha512::new().chain_update(salt).chain_update(passphrase).finalize());
+        for _ in 1..ITERATIONS {
+            let next = Sha512::digest(&*bytes);
+            bytes.copy_from_slice(&next);
+        }
+        let hash: [u8; KEY_BYTES] = Sha512::digest(&*bytes).into();
+        let mut signature = [0; 8];
+        signature.copy_from_slice(&hash[..8]);
+        Self { signature: Signature(signature), bytes }
+    }
+}
+
+/// The keys that a passphrase gives.
+pub struct Keys {
+    passphrase: Secret,
+    keys: Vec<Key>,
+    salts: Vec<Salt>,
+    /// Instruction sets of the ciphers.
+    pub tier: Tier,
+}
+
+impl Keys {
+    /// The keys of the mount's passphrase; of the login's, with the wrapped passphrase as the one key file.
+    ///
+    /// # Errors
+    /// [`VolumeError::NoKeyFits`] if the login's is wrong; [`VolumeError::Damaged`] of the wrapped one.
+    pub fn of(credentials: &Credentials, tier: Tier) -> Result<Self, VolumeError> {
+        let passphrase = match credentials.keyfiles.first() {
+            None => credentials.passphrase.clone(),
+            Some(wrapped) => unwrap(wrapped.bytes(), credentials.passphrase.bytes(), tier)?,
+        };
+        let salts = vec![SALT, SALT_OF_NAMES];
+        let keys = salts.iter().map(|salt| Key::of(passphrase.bytes(), *salt)).collect();
+        Ok(Self { passphrase, keys, salts, tier })
+    }
+
+    /// The signatures of the keys.
+    #[must_use]
+    pub fn signatures(&self) -> Vec<Signature> {
+        self.keys.iter().map(|key| key.signature).collect()
+    }
+
+    /// The key with this signature; `salt` is what the passphrase of the file had.
+    pub(super) fn find(&mut self, signature: Signature, salt: Option<Salt>) -> Option<&Key> {
+        if let Some(salt) = salt
+            && self.salts.len() < MOST_SALTS
+            && !self.salts.contains(&salt)
+        {
+            self.salts.push(salt);
+            self.keys.push(Key::of(self.passphrase.bytes(), salt));
+        }
+        self.keys.iter().find(|key| key.signature == signature)
+    }
+}
+
+/// The signature of the key for contents that this passphrase gives, as programs of ecryptfs-utils print it.
+#[must_use]
+pub fn signature_of(passphrase: &[u8]) -> Signature {
+    Key::of(passphrase, SALT).signature
+}
+
+/// The passphrase in `wrapped` (version 1, or 2 with a salt of its own), which `login` opens.
+fn unwrap(wrapped: &[u8], login: &[u8], tier: Tier) -> Result<Secret, VolumeError> {
+    let cut = || damaged("the wrapped passphrase is cut short");
+    let (salt, rest) = match wrapped {
+        [b':', 2, rest @ ..] => {
+            let (salt, rest) = rest.split_first_chunk().ok_or_else(cut)?;
+            (*salt, rest)
+        }
+        [b':', version, ..] => {
+            return Err(damaged(format!("a wrapped passphrase has no version {version}")));
+        }
+        rest => (SALT, rest),
+    };
+    let (signature, encrypted) = rest.split_first_chunk::<16>().ok_or_else(cut)?;
+    if !signature.iter().all(u8::is_ascii_hexdigit) {
+        return Err(damaged("this is no wrapped passphrase"));
+    }
+    if encrypted.is_empty()
+        || encrypted.len() > MOST_PASSPHRASE
+        || !encrypted.len().is_multiple_of(16)
+    {
+        return Err(damaged(format!("a wrapped passphrase of {} bytes", encrypted.len())));
+    }
+    let key = Key::of(login, salt);
+    if key.signature.to_string().as_bytes() != signature {
+        let reason = "the login passphrase does not open the wrapped one";
+        return Err(VolumeError::NoKeyFits(reason.to_owned()));
+    }
+    let mut text = LockedBytes::copy_of(encrypted);
+    let aes = Cipher::of_code(7)?;
+    aes.each_block(&key.bytes[..16], &mut text, tier)?;
+    let len = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+    text.resize(len);
+    Ok(text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened(wrapped: &[u8], login: &str) -> Result<Secret, VolumeError> {
+        unwrap(wrapped, login.as_bytes(), cryptbench_cipher::tier().unwrap())
+    }
+
+    /// The output of ecryptfs-add-passphrase of ecryptfs-utils 111 for this passphrase.
+    #[test]
+    fn a_key_is_named_as_the_program_names_it() {
+        assert_eq!(signature_of(b"secret phrase").to_string(), "8cc52ac324e5c4e3");
+    }
+
+    /// `printf 'mount pass\nlogin pass' | ecryptfs-wrap-passphrase FILE -` of ecryptfs-utils 111.
+    const WRAPPED: &str =
+        "3a02e6b26dbb2b48c7a732653861336437646265306233306234 98872b10857abee218b54e368bbf26eb";
+
+    fn wrapped() -> Vec<u8> {
+        let digits: Vec<u8> = WRAPPED.bytes().filter(|byte| *byte != b' ').collect();
+        let byte =
+            |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+        digits.chunks(2).map(byte).collect()
+    }
+
+    #[test]
+    fn a_wrapped_passphrase_is_opened_by_the_login_passphrase() {
+        assert_eq!(opened(&wrapped(), "login pass").unwrap().bytes(), b"mount pass");
+        let wrong = opened(&wrapped(), "login Pass").unwrap_err();
+        assert!(matches!(wrong, VolumeError::NoKeyFits(_)), "{wrong}");
+    }
+
+    #[test]
+    fn what_is_no_wrapped_passphrase_is_refused() {
+        let whole = wrapped();
+        let mut version = whole.clone();
+        version[1] = 3;
+        let mut digits = whole.clone();
+        digits[10] = b'x';
+        for bad in
+            [&whole[..9], &whole[..26], &whole[..41], &version, &digits, b"", b"a passphrase"]
+        {
+            let error = opened(bad, "login pass").unwrap_err();
+            assert!(matches!(error, VolumeError::Damaged { .. }), "{error}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Lower directories of eCryptfs, the kernel's stacked file system: their names and files, read without the kernel.
+//!
+//! Source: Linux, `fs/ecryptfs` (`crypto.c`, `keystore.c`); of passphrases ecryptfs-utils, `src/libecryptfs`. Nothing in the
+//! format tells a changed byte from a right one: it has no checksum.
+
+mod cipher;
+mod content;
+mod header;
+mod key;
+mod name;
+mod packet;
+
+pub use cipher::{ciphers, name_of_code};
+pub use content::{Copied, copy};
+pub use header::{Header, MARKED, START, is_marked};
+pub use key::{Keys, Signature, signature_of};
+pub use name::{link_target, plain_name, signature};
+
+use crate::VolumeError;
+
+/// Name of the format in errors.
+const FORMAT: &str = "eCryptfs";
+
+/// An error for metadata that cannot be.
+fn damaged(reason: impl Into<String>) -> VolumeError {
+    VolumeError::Damaged { format: FORMAT, reason: reason.into() }
+}
+
+/// The error for what this key would open.
+fn no_key(signature: Signature) -> VolumeError {
+    VolumeError::NoKeyFits(format!(
+        "it needs the key {signature}, which the passphrase does not give"
+    ))
+}
