@@ -9,6 +9,8 @@ mod distribution;
 mod lower;
 #[path = "guest/machine.rs"]
 mod machine;
+#[path = "guest/matrix.rs"]
+mod matrix;
 #[path = "guest/ours.rs"]
 mod ours;
 #[path = "guest/power.rs"]

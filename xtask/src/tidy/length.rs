@@ -18,6 +18,7 @@ const LATER: &[(&str, usize)] = &[
     ("docs/fleet.md", 760),
     ("docs/formats/bitlocker.md", 245),
     ("docs/formats/filevault.md", 120),
+    ("docs/formats/luks.md", 50),
     ("docs/formats/overwriting.md", 265),
     ("docs/reliability.md", 260),
     ("docs/systems/serial.md", 200),

@@ -123,6 +123,12 @@ impl Guest {
         self.succeeds(self.sandbox.command(&args))
     }
 
+    /// The same, whatever comes of it.
+    pub fn tried(&self, words: &str) -> Output {
+        let args: Vec<_> = ["volume"].into_iter().chain(words.split_whitespace()).collect();
+        self.sandbox.run(&args)
+    }
+
     fn succeeds(&self, mut command: Command) -> Vec<u8> {
         let Output { status, stdout, stderr } = command.output().unwrap();
         assert!(status.success(), "{command:?}: {status}: {}", text(&stderr));
