@@ -113,6 +113,10 @@ fn arguments(command: &str, argument: &str) -> String {
         (_, "--header") => volume("v --passphrase-file secret --header {}/v"),
         (_, "--recovery-password-file") => volume("v --recovery-password-file {}/secret"),
         (_, "--startup-key") => volume("v --startup-key {}/secret"),
+        (_, "--wrapped-passphrase") => {
+            let to = if command == "volume info" { "--open" } else { "dumped" };
+            format!("aes-128/lower {to} --passphrase-file login --wrapped-passphrase {{}}/wrapped1")
+        }
         (_, "--new-passphrase-file") => {
             format!("{opened} --new-passphrase-file {{}}/secret --unlock-time 1ms")
         }
@@ -199,6 +203,10 @@ fn furniture() -> tempfile::TempDir {
     fs::copy(fixtures.join("builtin-only.json"), at.join("fleet/node1.json")).unwrap();
     fs::copy(crates.join("devices/models/nvme.toml"), at.join("model.toml")).unwrap();
     fs::write(at.join("secret"), "a secret").unwrap();
+    fs::write(at.join("login"), "login pass").unwrap();
+    let lower = crates.join("volume/tests/fixtures/ecryptfs/volumes.tar.gz");
+    let unpacked = Command::new("tar").arg("-xf").arg(lower).current_dir(at).status();
+    assert!(unpacked.unwrap().success());
     fs::write(at.join("key"), [7; 100]).unwrap();
     fs::File::create(at.join("victim")).unwrap().set_len(32 << 20).unwrap();
     let plan = "nodes = [\"n[1-3]\"]\nsystems = [\"builtin\"]\nbudget = \"1m\"\ntarget = \"/tmp\"\nfleet = \"/f\"\n";
