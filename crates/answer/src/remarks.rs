@@ -73,14 +73,16 @@ pub fn remarks(record: &Record) -> Vec<String> {
 fn memory(record: &Record) -> Option<String> {
     let cost = record.why.as_ref()?.memory?;
     let seconds = cost.taken_back()?;
+    // Where memory is short, free memory is dear, too: to find some takes time.
+    record.machine.virtualisation.as_deref().filter(|what| what.contains("virtual machine"))?;
     let arms: Vec<&str> = flushed_late(record).iter().map(|a| a.label.as_str()).collect();
     if arms.is_empty() {
         return None;
     }
     Some(format!(
-        "The host of this virtual machine takes free memory back: what is read into free memory takes {} more for each \
-         MiB than into memory that was just in use. Large reads of {} pay that, as they pass through the page cache; with \
-         little memory free they are faster.",
+        "The host of this virtual machine takes free memory back: reading a MiB through the page cache takes {} longer \
+         where its memory was free than where it was just in use. Large reads of {} include that time. On a machine \
+         with little free memory they would be faster.",
         latency(1e6 * seconds),
         list(&arms, MOST_NAMED)
     ))

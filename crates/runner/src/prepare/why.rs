@@ -3,11 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use cryptbench_blockdev::{IoMode, IoTarget};
+use cryptbench_blockdev::{Extent, IoMode, IoTarget};
 use cryptbench_cipher::{Layout, Tier};
 use cryptbench_load::{Amount, Direction, Job, Operation, Pattern, Work};
 use cryptbench_os::files::{forget, with_direct};
+use cryptbench_os::machine::memory_available;
 use cryptbench_record::{self as record, CipherSpeed, CurvePoint, DiskCounts, MemoryCost, Why};
+use cryptbench_stats::{median, quantile};
 
 use super::Claimed;
 use crate::decide::Plan;
@@ -34,9 +36,16 @@ const CIPHER_BYTES: usize = 64 << 10;
 /// Most ciphers: a run may compare dozens, and all of them may take a third of a second.
 const MOST_CIPHERS: usize = 30;
 
-/// The most and the fewest bytes that are read into the page cache to see what its memory costs, and the time that takes.
-const INTO_CACHE: (f64, f64) = (33_554_432.0, 4_194_304.0);
+/// Reads into the page cache, to see what its memory costs: bytes of each, the most and the fewest of them, how many are read
+/// once more, and the time that the first ones take.
+const INTO_CACHE: u64 = 4 << 20;
+const MOST_READS: u64 = 64;
+const FEWEST_READS: u64 = 4;
+const READ_AGAIN: u64 = 8;
 const INTO_CACHE_S: f64 = 0.1;
+
+/// A part of the reads that is dear shows in this quantile: memory that is in use is taken before what a host took back.
+const DEAR: f64 = 0.75;
 
 /// Pattern, bytes and depth of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,35 +86,52 @@ impl Claimed<'_> {
         Ok(curve.map(|curve| Why { curve, ciphers, memory }))
     }
 
-    /// What memory costs that the page cache takes: first what is free, then the same once more. `None` on a slow disk.
+    /// What memory costs that the page cache takes: memory that was free, then the same pages just given back. `None` on a
+    /// slow disk or in a small file.
     fn memory(&mut self) -> Result<Option<MemoryCost>, Halt> {
         let direct = self.plain.io_target();
-        let (most, least) = INTO_CACHE;
-        let bytes = (self.pace.read * INTO_CACHE_S).min(most).min(direct.extent.len as f64);
-        let Some(file) = with_direct(&direct.file, false).ok().filter(|_| bytes >= least) else {
+        let Some(reads) = reads_into_cache(self.pace.read, direct.extent.len) else {
             return Ok(None);
         };
+        let Ok(file) = with_direct(&direct.file, false) else { return Ok(None) };
         let io_target = IoTarget { file, mode: IoMode::Buffered, ..direct };
-        let job = Job {
-            amount: Amount::Bytes(bytes as u64 >> 20 << 20),
-            ..Job::new(Operation::Read, Pattern::Sequential, 1 << 20, 1)
-        };
-        let mut cost = || {
-            forget(&io_target.file);
-            let measured = self.engine.run(&io_target, &job, self.stop)?;
-            if measured.interrupted {
-                return Err(Halt::Interrupted);
-            }
-            Ok(measured.cpu.as_secs_f64() / (measured.total_bytes as f64 / 1_048_576.0))
-        };
-        let found = cost().and_then(|free_s_per_mib| {
-            Ok(MemoryCost { free_s_per_mib, reused_s_per_mib: cost()? })
-        });
+        let found = self.memory_cost(&io_target, reads);
         forget(&io_target.file);
         // Where the system changes the flag of the open file, that is the file of all requests.
         with_direct(&io_target.file, true)
             .map_err(|source| RunError::Storage { act: "bypass the page cache again", source })?;
-        found.map(Some)
+        found
+    }
+
+    fn memory_cost(
+        &mut self,
+        io_target: &IoTarget,
+        reads: u64,
+    ) -> Result<Option<MemoryCost>, Halt> {
+        let job = Job {
+            amount: Amount::Bytes(INTO_CACHE),
+            ..Job::new(Operation::Read, Pattern::Sequential, 1 << 20, 1)
+        };
+        let mut costs = |reads: u64| {
+            forget(&io_target.file);
+            let mut found = Vec::new();
+            for at in 0..reads {
+                let offset = io_target.extent.offset + at * INTO_CACHE;
+                let extent = Extent { offset, len: INTO_CACHE };
+                let part = IoTarget { extent, ..io_target.clone() };
+                let measured = self.engine.run(&part, &job, self.stop)?;
+                if measured.interrupted {
+                    return Err(Halt::Interrupted);
+                }
+                let mib = measured.total_bytes as f64 / 1_048_576.0;
+                found.push(measured.cpu.as_secs_f64() / mib);
+            }
+            Ok(found)
+        };
+        let (free, reused) = (costs(reads)?, costs(reads.min(READ_AGAIN))?);
+        Ok(quantile(&free, DEAR).zip(median(&reused)).map(|(free_s_per_mib, reused_s_per_mib)| {
+            MemoryCost { free_s_per_mib, reused_s_per_mib }
+        }))
     }
 
     fn curve(&mut self, recorded: &record::Plan) -> Result<Option<Vec<CurvePoint>>, Halt> {
@@ -180,6 +206,15 @@ impl Claimed<'_> {
             disk: disk.map(|disk| DiskCounts::of(&disk, asked, measured.total_bytes)),
         })
     }
+}
+
+/// How often the page cache is read into: in a file of `len` bytes on a disk that reads `rate` bytes a second.
+fn reads_into_cache(rate: f64, len: u64) -> Option<u64> {
+    let in_time = (rate * INTO_CACHE_S) as u64;
+    // Memory that others need stays theirs.
+    let spare = memory_available().map_or(u64::MAX, |available| available / 4);
+    let reads = (in_time.min(len).min(spare) / INTO_CACHE).min(MOST_READS);
+    (reads >= FEWEST_READS).then_some(reads)
 }
 
 /// The directions of a plan's requests by time.
@@ -295,7 +330,7 @@ headline = "iops"
         let place = tempfile::tempdir().unwrap();
         let profile = Profile::from_toml(PROFILE, "a test").unwrap();
         let mut request = Request::of(place.path(), profile);
-        request.target.size = Some(8 << 20);
+        request.target.size = Some(32 << 20);
         request.selection.systems.push("plain".to_owned());
         (request.budget, request.seed) = (Some(Duration::from_secs(20)), Some(1));
         request.why = wants_why;
@@ -314,6 +349,12 @@ headline = "iops"
         assert!(prepared.halt.is_none());
         let range = prepared.claimed.plain.range.as_ref().unwrap();
         let is_direct = range.mode() == IoMode::Direct;
+        // It is switched off for a while, and every later request needs it.
+        #[cfg(target_os = "linux")]
+        if is_direct {
+            let flags = rustix::fs::fcntl_getfl(&*range.io_target().file).unwrap();
+            assert!(flags.contains(rustix::fs::OFlags::DIRECT), "{flags:?}");
+        }
         drop(prepared);
         drop(recorder);
         is_direct.then_some(found)
@@ -323,8 +364,9 @@ headline = "iops"
     fn plain_is_looked_at_by_depth_and_size_there_and_back() {
         let Some(found) = looked(true) else { return eprintln!("SKIPPED: no direct I/O here") };
         let Why { curve, memory, .. } = found.unwrap();
-        let memory = memory.expect("8 MiB are enough, unless the disk is slow");
-        assert!(memory.free_s_per_mib > 0.0 && memory.reused_s_per_mib > 0.0, "{memory:?}");
+        if let Some(MemoryCost { free_s_per_mib, reused_s_per_mib }) = memory {
+            assert!(free_s_per_mib > 0.0 && reused_s_per_mib > 0.0, "{memory:?}");
+        }
         let all = points();
         // A busy machine may need longer than the share of a run that all points may take.
         assert!(curve.len() >= all.len() / 2 && curve.len() <= 2 * all.len(), "{}", curve.len());
@@ -363,6 +405,14 @@ headline = "iops"
         // Trials of a fixed number: what they take counts, not how long they may.
         assert_eq!(lengths(&plan(1e6, Some((3, 0.02))), n), None);
         assert!(lengths(&plan(1e6, Some((30, 2.0))), n).is_some());
+    }
+
+    #[test]
+    fn the_page_cache_is_not_read_into_on_a_slow_disk_or_in_a_small_file() {
+        assert_eq!(reads_into_cache(30e6, 1 << 30), None);
+        assert_eq!(reads_into_cache(3e9, 8 << 20), None);
+        assert_eq!(reads_into_cache(200e6, 1 << 30), Some(4));
+        assert!(reads_into_cache(3e9, 1 << 30).is_none_or(|reads| (4..=64).contains(&reads)));
     }
 
     #[test]
