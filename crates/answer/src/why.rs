@@ -117,7 +117,7 @@ pub fn change(cause: &Cause) -> &'static str {
             "Requests in whole units of the system, such as 4 KiB, may help (not measured)."
         }
         Cause::ReadsFirst { .. } => {
-            "A file that is in memory has nothing to read first; a faster cipher would not help (not measured)."
+            "A file that is in memory has nothing to read first (not measured)."
         }
         Cause::AddedTime { seconds, work_s: Some(work_s) } if *work_s >= seconds / 2.0 => {
             "A processor with faster cores would shorten it (not measured); a faster disk would not."

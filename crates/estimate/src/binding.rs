@@ -92,6 +92,13 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     let work = |arm: &Arm| work_s(&trials(arm));
     let more_work_s = work(arm).zip(work(plain)).map(|(arm, plain)| arm - plain);
     let work_s = more_work_s.filter(|s| *s > 0.0);
+    let busiest_thread = busiest(&trials(arm), arm);
+    // What the thread that issues the load does on each request for plain storage as well is not an inline arm's work.
+    let own_work = busiest_thread.map(|share| share / own_rate);
+    let issuing = match is_inline(arm) {
+        true => busiest(&trials(plain), arm).map(|share| share / plain_rate),
+        false => Some(0.0),
+    };
     let disk = at_disk(lookup, workload, arm, curve);
     let reads_first = alone.filter(|_| disk.is_some() && workload.operation == Operation::Write);
     let asked = Asked {
@@ -103,11 +110,11 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
         alone: alone.and_then(|w| rate(w, arm).zip(rate(w, plain))),
         work_s,
         unshared_work_s: work_s.map(|work_s| {
-            let one = busiest_work_s(&trials(arm), &trials(plain), arm).unwrap_or(0.0);
-            one.max(work_s / processors(record))
+            let one = own_work.zip(issuing).map_or(0.0, |(own, issuing)| own - issuing);
+            one.max(work_s / processors(record)).min(work_s)
         }),
         reads_first: reads_first.and_then(|alone| reads_first_of(lookup, workload, alone, arm)),
-        busiest_thread: busiest_thread(&trials(arm), arm),
+        busiest_thread,
         processors: work(arm).map(|work_s| own_rate * work_s / processors(record)),
         cipher_s: cipher_s(record, workload, arm),
     };
@@ -238,21 +245,15 @@ pub fn asking(lookup: &Lookup<'_>, workload: &Workload) -> Option<f64> {
 
 /// Share of the time in which the busiest thread of an arm worked. An inline arm works in the thread that issues the load,
 /// and nowhere else: other threads serve the disk below it, as they do for plain storage. That of another arm only issues.
-fn busiest_thread(trials: &[&Trial], arm: &Arm) -> Option<f64> {
-    busy_share(trials, |threads| match arm.attachment.as_deref() {
-        Some("inline") => [threads.load.as_ref(), None],
-        _ => [threads.helper.as_ref(), threads.kernel.as_ref()],
+fn busiest(trials: &[&Trial], arm: &Arm) -> Option<f64> {
+    busy_share(trials, |threads| match is_inline(arm) {
+        true => [threads.load.as_ref(), None],
+        false => [threads.helper.as_ref(), threads.kernel.as_ref()],
     })
 }
 
-/// Seconds that the busiest thread of an arm works on a request; of the thread that issues the load, what it does not do for
-/// plain storage as well.
-fn busiest_work_s(trials: &[&Trial], plain: &[&Trial], arm: &Arm) -> Option<f64> {
-    let rate = |trials: &[&Trial]| median(&trials.iter().map(|t| t.iops()).collect::<Vec<_>>());
-    let own = busiest_thread(trials, arm)? / rate(trials)?;
-    let is_inline = arm.attachment.as_deref() == Some("inline");
-    let issuing = if is_inline { busiest_thread(plain, arm)? / rate(plain)? } else { 0.0 };
-    Some(own - issuing)
+fn is_inline(arm: &Arm) -> bool {
+    arm.attachment.as_deref() == Some("inline")
 }
 
 /// What each write of an arm reads first, if it reads, and how long plain storage's is at the disk where the arm's is written
@@ -264,23 +265,38 @@ fn reads_first_of(
     arm: &Arm,
 ) -> Option<ReadsFirst> {
     let plain = plain_arm(lookup.record)?;
-    let middle = |w: &Workload, arm: &Arm, of: &dyn Fn(&DiskCounts) -> f64| {
-        let trials = lookup.trials.of_cell(&w.id, &arm.id);
-        let each = trials.iter().filter_map(|t| Some(of(&t.measured.disk?.at_rate(t.iops()))));
-        median(&each.filter(|n| n.is_finite()).collect::<Vec<_>>())
-    };
-    let reads = |disk: &DiskCounts| disk.reads as f64 / disk.asked as f64;
-    let per_request = middle(workload, arm, &reads)? - middle(workload, plain, &reads)?;
-    let in_flight = middle(alone, arm, &|disk| disk.write_s / disk.span_s)?;
-    let writes = middle(alone, arm, &|disk| disk.writes as f64 / disk.asked as f64)?;
-    let at_disk_s = middle(alone, plain, &|disk| disk.write_s / disk.asked as f64)?;
-    let found = ReadsFirst {
+    let counts = |w: &Workload, arm: &Arm| cell_counts(lookup, w, arm);
+    let alone = (counts(alone, arm)?, counts(alone, plain)?);
+    reads_before(&counts(workload, arm)?, &counts(workload, plain)?, (&alone.0, &alone.1))
+}
+
+/// The same of the counts of the trials: of the arm, of plain storage, and of both asked for one request at a time.
+fn reads_before(
+    arm: &[DiskCounts],
+    plain: &[DiskCounts],
+    (arm_alone, plain_alone): (&[DiskCounts], &[DiskCounts]),
+) -> Option<ReadsFirst> {
+    let each = |part: f64, disk: &DiskCounts| Some(part / disk.asked as f64);
+    let reads = |disk: &DiskCounts| each(disk.reads as f64, disk);
+    let per_request = middle(arm, &reads)? - middle(plain, &reads)?;
+    if per_request < MORE - 1.0 {
+        return None;
+    }
+    let in_flight = middle(arm_alone, &DiskCounts::writes_in_flight)?;
+    let writes = middle(arm_alone, &|disk| each(disk.writes as f64, disk))?;
+    let at_disk_s = middle(plain_alone, &|disk| each(disk.write_s, disk))?;
+    Some(ReadsFirst {
         per_request,
-        bytes: middle(workload, arm, &|disk| disk.read_bytes as f64 / disk.reads as f64)?,
-        seconds: middle(workload, arm, &|disk| disk.read_s / disk.asked as f64)?,
+        bytes: middle(arm, &|disk| Some(disk.read_bytes as f64 / disk.reads as f64))?,
+        seconds: middle(arm, &|disk| each(disk.read_s, disk))?,
         written_later_s: if in_flight > writes.max(1.0) { at_disk_s } else { 0.0 },
-    };
-    (per_request >= MORE - 1.0).then_some(found)
+    })
+}
+
+/// The middle of the trials' counts: where another program stopped one for a while, its queue and its requests' time are not
+/// the arm's.
+fn middle(counts: &[DiskCounts], of: &dyn Fn(&DiskCounts) -> Option<f64>) -> Option<f64> {
+    median(&counts.iter().filter_map(of).filter(|n| n.is_finite()).collect::<Vec<_>>())
 }
 
 fn busy_share(
@@ -312,33 +328,36 @@ fn cipher_s(record: &Record, workload: &Workload, arm: &Arm) -> Option<f64> {
 
 /// What reached the disk in the trials of one cell, without what other programs ask of it. `None` as of [`at_disk`].
 fn flow(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Flow> {
-    let record = lookup.record;
-    if !record.reaches_the_disk(workload) {
-        return None;
-    }
-    let others = record.idle_disk_of(&arm.id);
     let trials = lookup.trials.of_cell(&workload.id, &arm.id);
-    let flow = flow_of(&trials, workload.in_flight(), others)?;
-    record.disk_disturbed(&workload.id, &arm.id).is_none().then_some(flow)
+    flow_of(&trials, &cell_counts(lookup, workload, arm)?, workload.in_flight())
 }
 
-/// The middle of the trials: where another program stopped one for a while, its queue and its requests' time are not the arm's.
-fn flow_of(trials: &[&Trial], depth: u32, others: Option<&DiskCounts>) -> Option<Flow> {
+/// What the disk counted in each trial of a cell. `None` as of [`at_disk`].
+fn cell_counts(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Vec<DiskCounts>> {
+    let record = lookup.record;
+    let is_known =
+        record.reaches_the_disk(workload) && record.disk_disturbed(&workload.id, &arm.id).is_none();
+    let trials = lookup.trials.of_cell(&workload.id, &arm.id);
+    counts_of(&trials, record.idle_disk_of(&arm.id)).filter(|_| is_known)
+}
+
+/// What the disk counted in each trial, less what `others` ask of it.
+fn counts_of(trials: &[&Trial], others: Option<&DiskCounts>) -> Option<Vec<DiskCounts>> {
     let of = |trial: &&Trial| {
         let counts = trial.measured.disk?;
         // Others asked in all of the span, not only in the time that was measured.
         Some(others.map_or(counts, |others| counts.without(others)).at_rate(trial.iops()))
     };
-    let counted = trials.iter().map(of).collect::<Option<Vec<_>>>()?;
-    let middle = |of: &dyn Fn(&DiskCounts) -> Option<f64>| {
-        median(&counted.iter().filter_map(of).collect::<Vec<_>>())
-    };
+    trials.iter().map(of).collect()
+}
+
+fn flow_of(trials: &[&Trial], counts: &[DiskCounts], depth: u32) -> Option<Flow> {
     Some(Flow {
         rate: median(&trials.iter().map(|trial| trial.iops()).collect::<Vec<_>>())?,
-        in_flight: middle(&DiskCounts::in_flight)?,
-        per_request: middle(&DiskCounts::per_request)?,
-        bytes: middle(&DiskCounts::mean_bytes)?,
-        busy: middle(&|disk| busy(disk, depth))?,
+        in_flight: middle(counts, &DiskCounts::in_flight)?,
+        per_request: middle(counts, &DiskCounts::per_request)?,
+        bytes: middle(counts, &DiskCounts::mean_bytes)?,
+        busy: middle(counts, &|disk| busy(disk, depth))?,
     })
 }
 
@@ -379,7 +398,7 @@ mod tests {
     fn an_inline_arm_is_as_busy_as_the_load_and_others_as_their_own_threads() {
         let share = |attachment: &str| {
             let arm = Arm { attachment: Some(attachment.to_owned()), ..Arm::default() };
-            busiest_thread(&[&trial()], &arm)
+            busiest(&[&trial()], &arm)
         };
         // Whatever the arm is called: a wait of known length fills the same thread as a cipher.
         assert_eq!(share("inline"), Some(0.96));
@@ -391,9 +410,12 @@ mod tests {
         // In the third another program had the processor: requests stayed long at the disk.
         let mut stopped = trial();
         stopped.measured.disk = Some(DiskCounts { read_s: 80.0, ..counts() });
-        let flow = flow_of(&[&trial(), &trial(), &stopped], 8, None).unwrap();
-        assert_eq!((flow.rate, flow.in_flight, flow.per_request), (2000.0, 8.0, 1.0));
-        assert_eq!(flow_of(&[&trial(), &Trial::default()], 8, None), None, "one does not count");
+        let flow = |trials: &[&Trial]| flow_of(trials, &counts_of(trials, None)?, 8);
+        let trials = [&trial(), &trial(), &stopped];
+        let flow_of_three = flow(&trials).unwrap();
+        let found = (flow_of_three.rate, flow_of_three.in_flight, flow_of_three.per_request);
+        assert_eq!(found, (2000.0, 8.0, 1.0));
+        assert_eq!(flow(&[&trial(), &Trial::default()]), None, "one does not count");
         let point = CurvePoint {
             operation: Operation::Read,
             block_size: 4096,
@@ -406,5 +428,38 @@ mod tests {
         let why = Why { curve: vec![point], ..Why::default() };
         let (_, flow) = measured(&why, &Operation::Read)[0];
         assert_eq!((flow.rate, flow.in_flight, flow.busy), (2000.0, 8.0, 1.0));
+    }
+
+    #[test]
+    fn writes_that_wait_for_reads_are_told_from_those_that_are_written_later() {
+        let writes = |write_s| DiskCounts {
+            span_s: 1.0,
+            asked: 1000,
+            writes: 1000,
+            written_bytes: 4_096_000,
+            write_s,
+            ..DiskCounts::default()
+        };
+        let reads = |write_s| DiskCounts {
+            reads: 2000,
+            read_bytes: 8_192_000,
+            read_s: 0.25,
+            ..writes(write_s)
+        };
+        let plain = [writes(0.5)];
+        let found = |arm: &[DiskCounts]| reads_before(arm, &plain, (arm, &plain));
+        let expected = ReadsFirst {
+            per_request: 2.0,
+            bytes: 4096.0,
+            seconds: 0.25e-3,
+            written_later_s: 0.5e-3,
+        };
+        // More of them in flight at the disk than were asked for at once: nobody waits there for them.
+        assert_eq!(found(&[reads(10.0)]), Some(expected));
+        let waited = ReadsFirst { written_later_s: 0.0, ..expected };
+        assert_eq!(found(&[reads(0.9)]), Some(waited));
+        assert_eq!(found(&plain), None);
+        let few = DiskCounts { reads: 100, ..reads(10.0) };
+        assert_eq!(found(&[few]), None, "others read now and then");
     }
 }

@@ -27,7 +27,7 @@ const MUCH: f64 = 0.5;
 /// A loss by less than this factor is not explained.
 pub const LEAST_LOSS: f64 = 1.03;
 
-/// A cause that predicts less than this share of the loss is not what holds an arm back.
+/// A cause that predicts less than this share of the loss, or more than its inverse, is not what holds an arm back.
 const LEAST_EXPLAINED: f64 = 0.5;
 
 /// Reads of which the disk does less than this share come from a cache.
@@ -311,18 +311,20 @@ pub fn bottleneck(asked: &Asked, disk: Option<Disk<'_>>) -> Option<Bottleneck> {
     let agreeing = |found: &Bottleneck| {
         found.predicted.is_some_and(|rate| {
             let explained = (asked.plain_rate / rate).ln();
-            (rate / asked.rate).ln().abs() <= TOLERANCE.ln() && explained >= LEAST_EXPLAINED * loss
+            (rate / asked.rate).ln().abs() <= TOLERANCE.ln()
+                && (LEAST_EXPLAINED * loss..=loss / LEAST_EXPLAINED).contains(&explained)
         })
     };
     let cut = disk.and_then(|disk| pieces(asked, &disk));
     cached
         .or_else(|| full(asked))
         .or_else(|| reads_first(asked).filter(agreeing))
-        .or_else(|| at_the_disk(asked, &disk?, false).filter(agreeing))
+        .or_else(|| at_the_disk(asked, &disk?, cut, false).filter(agreeing))
         .or_else(|| worked(asked, cut, asked.work_s).filter(agreeing))
+        // Several may work on the pieces, and what cannot be shared is what they wait for.
         .or_else(|| worked(asked, Some(cut?), asked.unshared_work_s).filter(agreeing))
         .or_else(|| one_at_a_time(asked).filter(agreeing))
-        .or_else(|| at_the_disk(asked, &disk?, true).filter(agreeing))
+        .or_else(|| at_the_disk(asked, &disk?, cut, true).filter(agreeing))
         .or_else(|| by_turns(asked).filter(agreeing))
 }
 
@@ -360,7 +362,7 @@ fn worked(asked: &Asked, pieces: Option<Cause>, work_s: Option<f64>) -> Option<B
     let predicted = 1.0 / (1.0 / plain_rate + work_s?);
     let cause = match pieces {
         Some(Cause::Pieces { bytes, pieces, .. }) => Cause::Pieces { bytes, pieces, work_s },
-        _ => added(asked, rate, plain_rate, asked.work_s),
+        _ => added(asked, rate, plain_rate, work_s),
     };
     Some(Bottleneck { cause, predicted: Some(predicted) })
 }
@@ -403,7 +405,8 @@ fn added(asked: &Asked, rate: f64, plain_rate: f64, work_s: Option<f64>) -> Caus
 fn by_turns(asked: &Asked) -> Option<Bottleneck> {
     let predicted = 1.0 / (1.0 / asked.plain_rate + asked.unshared_work_s?);
     let cause = added(asked, asked.rate, asked.plain_rate, asked.unshared_work_s);
-    (asked.depth > 1.0).then_some(Bottleneck { cause, predicted: Some(predicted) })
+    let may_be = asked.depth > 1.0 && asked.reads_first.is_none();
+    may_be.then_some(Bottleneck { cause, predicted: Some(predicted) })
 }
 
 /// More requests at once help plain storage, and not the arm.
@@ -415,12 +418,18 @@ fn one_at_a_time(asked: &Asked) -> Option<Bottleneck> {
 }
 
 /// What follows from the requests that reach the disk: more of them, or, where `any` cause is looked for, fewer at once.
-fn at_the_disk(asked: &Asked, disk: &Disk<'_>, any: bool) -> Option<Bottleneck> {
+/// `cut`: its pieces, if a request is cut.
+fn at_the_disk(
+    asked: &Asked,
+    disk: &Disk<'_>,
+    cut: Option<Cause>,
+    any: bool,
+) -> Option<Bottleneck> {
     let Disk { plain, arm, curve } = disk;
     let factors = Factors::of(plain, arm)?;
     // Relative to how well the curve knows plain storage.
     let predicted = arm.on(curve)? * asked.plain_rate / plain.on(curve)?;
-    let cause = match pieces(asked, disk) {
+    let cause = match cut {
         Some(pieces) => pieces,
         None if more_bytes(asked, plain, arm)
             && factors.in_flight < factors.requests + factors.residence =>
@@ -429,6 +438,7 @@ fn at_the_disk(asked: &Asked, disk: &Disk<'_>, any: bool) -> Option<Bottleneck> 
             Cause::MoreRequests { per_request: arm.per_request, per_byte }
         }
         _ if !any => return None,
+        _ if asked.depth <= 1.0 && asked.reads_first.is_some() => return None,
         _ if asked.depth <= 1.0 => added(asked, asked.rate, asked.plain_rate, asked.work_s),
         _ if asked.busiest_thread.is_some_and(|share| share > MUCH) => return None,
         _ => Cause::FewerInFlight { in_flight: arm.in_flight },
@@ -595,6 +605,17 @@ mod tests {
         // Reads that nobody waits for leave it to other causes, of which work alone is none.
         let beside = Asked { rate: 1.0 / 120e-6, ..asked };
         assert_eq!(bottleneck(&beside, None), None);
+        // Many at once: the disk does not rest while a processor works, as its reads are waited for, too.
+        let many = Asked { depth: 8.0, unshared_work_s: Some(68e-6), ..beside };
+        assert_eq!(bottleneck(&many, None), None);
+        assert!(bottleneck(&Asked { reads_first: None, ..many }, None).is_some());
+    }
+
+    #[test]
+    fn work_that_the_disk_hides_is_not_what_a_small_loss_comes_from() {
+        let asked = Asked { depth: 1.0, rate: 1.0 / 1.04e-3, plain_rate: 1e3, ..ASKED };
+        assert_eq!(bottleneck(&Asked { work_s: Some(170e-6), ..asked }, None), None);
+        assert!(bottleneck(&Asked { work_s: Some(50e-6), ..asked }, None).is_some());
     }
 
     #[test]
