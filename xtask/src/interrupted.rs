@@ -1,28 +1,28 @@
-//! Signals: what a command has set up is taken down before it ends.
+//! Signals: what is taken down when it is dropped is dropped before the command ends. What only a script undoes, also after
+//! SIGKILL, is in `afterwards.rs`.
 
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use cryptbench_os::signals::{Raised, raise};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// How often it is seen whether a signal came while a program runs.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Set by SIGINT and SIGTERM, which no longer end this process by themselves.
+/// Set by SIGINT, SIGTERM and SIGHUP, which no longer end this process by themselves.
 pub struct Interrupted(Arc<AtomicBool>);
 
 impl Interrupted {
     /// Watches from now on.
     pub fn watch() -> anyhow::Result<Self> {
-        let flag = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&flag))?;
-        }
-        Ok(Self(flag))
+        let raised = Raised::default();
+        raise(&raised, &Arc::default())?;
+        Ok(Self(raised.stop))
     }
 
     /// # Errors
@@ -37,25 +37,36 @@ impl Interrupted {
     /// Runs a program that prints little, and interrupts it if a signal comes: not every one reaches it by itself.
     pub fn output(&self, command: &mut Command) -> anyhow::Result<Output> {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        self.wait(child.with_context(|| format!("{command:?}"))?)
+        Ok(self.wait(child.with_context(|| format!("{command:?}"))?, None)?.0)
     }
 
-    /// As [`output`](Self::output), of a program that was started with pipes.
-    pub fn wait(&self, child: Child) -> anyhow::Result<Output> {
+    /// As [`output`](Self::output), of a program that was started with pipes; interrupts it `after` so long as well, and
+    /// says when.
+    pub fn wait(
+        &self,
+        child: Child,
+        after: Option<Duration>,
+    ) -> anyhow::Result<(Output, Option<Instant>)> {
         let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
         let (running, has_ended) = channel::<()>();
+        let due = after.map(|after| Instant::now() + after);
         std::thread::scope(|scope| {
-            scope.spawn(move || {
-                while has_ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-                    if self.go_on().is_err() {
-                        let _ = pidfd_send_signal(&process, Signal::INT);
-                        return;
+            let watching = scope.spawn(move || {
+                loop {
+                    let left = due.map(|due| due.saturating_duration_since(Instant::now()));
+                    let poll = left.map_or(POLL, |left| left.min(POLL));
+                    if has_ended.recv_timeout(poll) != Err(RecvTimeoutError::Timeout) {
+                        return None;
+                    }
+                    let now = Instant::now();
+                    if self.go_on().is_err() || due.is_some_and(|due| now >= due) {
+                        return pidfd_send_signal(&process, Signal::INT).ok().map(|()| now);
                     }
                 }
             });
             let out = child.wait_with_output();
             drop(running);
-            Ok(out?)
+            Ok((out?, watching.join().expect("it does not panic")))
         })
     }
 }
@@ -76,5 +87,12 @@ mod tests {
         let out = interrupted.output(Command::new("sleep").arg("60")).unwrap();
         assert!(!out.status.success() && began.elapsed() < Duration::from_secs(30));
         assert!(interrupted.go_on().is_err());
+        let interrupted = Interrupted(Arc::default());
+        let sleeping = Command::new("sleep").arg("60").stdout(Stdio::piped()).spawn().unwrap();
+        let (out, at) = interrupted.wait(sleeping, Some(Duration::from_millis(1))).unwrap();
+        assert!(!out.status.success() && at.is_some());
+        let done = Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
+        let (out, at) = interrupted.wait(done, Some(Duration::from_secs(60))).unwrap();
+        assert!(out.status.success() && at.is_none(), "it ended by itself");
     }
 }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::budgets::MOST;
+
 /// Begins each line of the script's own.
 const MARK: char = '\u{1e}';
-
-/// What a run may take of its budget, from start to prompt.
-const MOST: f64 = 1.15;
 
 /// A step that was begun.
 #[derive(Debug, Default)]
@@ -113,6 +112,9 @@ impl Step {
         }
         if let Some(share) = ended.share().filter(|share| *share > MOST) {
             faults.push(format!("took {share:.2} of its budget"));
+        }
+        if self.measures() && ended.budget_s.is_none() {
+            faults.push("its budget is not known".to_owned());
         }
         if self.measures() && self.systems.is_empty() {
             faults.push("no system was measured".to_owned());

@@ -153,15 +153,13 @@ impl Place {
                 let unmount = || run(Command::new(binary).args(["volume", "umount"]).arg(&point));
                 run(volumes("create").args(["--size", &size]))?;
                 run(volumes("mount").arg("--raw").arg(&point))?;
+                // From here on it is taken down, whatever happens.
+                let mounted = Some((point.clone(), Some(binary.to_owned())));
+                let place = Self { system, file, below: None, mounted };
                 run(Command::new("mkfs.ext4").arg("-q").arg(point.join("volume")))?;
                 unmount()?;
                 run(volumes("mount").arg(&point))?;
-                return Ok(Self {
-                    system,
-                    file,
-                    below: None,
-                    mounted: Some((point, Some(binary.to_owned()))),
-                });
+                return Ok(place);
             }
             _ => return Ok(Self { system, file, below: None, mounted: None }),
         }

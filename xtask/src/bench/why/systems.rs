@@ -9,6 +9,10 @@ use cryptbench_stats::bottleneck::Flow;
 
 use super::Named;
 
+/// Bytes of what the table calls small and large.
+const SMALL: u64 = 4 << 10;
+const LARGE: u64 = 1 << 20;
+
 /// Prints a row for each choice of these records.
 pub fn run(records: &[PathBuf]) -> anyhow::Result<()> {
     println!(
@@ -34,9 +38,10 @@ fn of_record(path: &Path) -> anyhow::Result<()> {
 }
 
 fn row(arm: &Arm, own: &[&Bound<'_>]) -> String {
-    let of = |operation, pattern, most: bool, told: &dyn Fn(u32, &Flow) -> String| {
+    let of = |operation, pattern, bytes: u64, most: bool, told: &dyn Fn(u32, &Flow) -> String| {
         let alike = own.iter().filter(|(w, _, b)| {
-            w.operation == operation && w.pattern == pattern && b.disk.is_some()
+            (&w.operation, &w.pattern, w.block_size) == (&operation, &pattern, bytes)
+                && b.disk.is_some()
         });
         let depth = |bound: &&&Bound<'_>| bound.0.in_flight();
         let found = if most { alike.max_by_key(depth) } else { alike.min_by_key(depth) };
@@ -50,9 +55,9 @@ fn row(arm: &Arm, own: &[&Bound<'_>]) -> String {
     format!(
         "| {} | {} | {} | {} | {} |",
         arm.id,
-        of(Operation::Read, Pattern::Random, true, &at_disk),
-        of(Operation::Read, Pattern::Sequential, true, &becomes),
-        of(Operation::Write, Pattern::Random, false, &becomes),
+        of(Operation::Read, Pattern::Random, SMALL, true, &at_disk),
+        of(Operation::Read, Pattern::Sequential, LARGE, true, &becomes),
+        of(Operation::Write, Pattern::Random, SMALL, false, &becomes),
         causes(own)
     )
 }
