@@ -13,10 +13,10 @@ const LONGER: f64 = 1.2;
 /// people type whole hours.
 #[must_use]
 pub fn longer_budget(seconds: f64, budget_s: f64) -> f64 {
-    let least = seconds.max(budget_s * LONGER);
-    let hours = (least / 3600.0).ceil();
     let endless = BUDGETS[BUDGETS.len() - 1];
-    let long = if hours.is_finite() { hours * 3600.0 } else { endless };
+    let seconds = if seconds.is_finite() { seconds } else { endless };
+    let least = seconds.max(budget_s * LONGER);
+    let long = (least / 3600.0).ceil() * 3600.0;
     BUDGETS.into_iter().find(|budget| *budget >= least).unwrap_or(long)
 }
 

@@ -81,7 +81,7 @@ impl<'a> RunTime<'a> {
 
     /// Ends the current part of the run so long after the start of the run, if it has an end and that is later.
     pub(crate) fn end_sooner(&self, length: Duration) {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = held(&self.end);
         if let (Some(end), Some(sooner)) = (end.as_mut(), self.started.checked_add(length)) {
             *end = sooner.min(*end);
         }

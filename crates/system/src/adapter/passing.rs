@@ -1,5 +1,5 @@
-//! Layers that pass requests on as another driver might: one at a time, in pieces, or with two writes for one. They encrypt nothing, so what they cost
-//! is what such a driver costs on this disk, and a guess at how a closed program works can be tried.
+//! Layers that pass requests on as another driver might: one at a time, in pieces, or with two writes for one. They encrypt
+//! nothing, so what they cost is what such a driver costs on this disk, and a guess at how a closed program works can be tried.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};

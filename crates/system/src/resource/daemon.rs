@@ -20,8 +20,8 @@ use crate::machine::Machine;
 use crate::provision::mountinfo::{MountEntry, mount_at};
 use crate::provision::{filesystem, process};
 
-/// How often it is seen whether what waits for a mount is to stop.
-const STOP_POLL: Duration = Duration::from_millis(100);
+/// How often it is seen whether what waits for a program or its mount is to stop.
+pub(super) const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// The type of a mount if its program sets none.
 const UNNAMED: &str = "fuse";

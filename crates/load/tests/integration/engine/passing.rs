@@ -1,4 +1,4 @@
-//! Inline layers that pass requests on one at a time, in pieces, or with two writes for one: what the device below sees of that.
+//! Inline layers that pass requests on one at a time, in pieces, or with two writes for one: what the device below sees.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
