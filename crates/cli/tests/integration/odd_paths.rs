@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::{PermissionsExt as _, lchown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -344,9 +344,9 @@ const STRANGER: u32 = 65_534;
 
 /// Opens the sandbox to another user.
 fn give_away(at: &Path) {
-    chown(at, Some(STRANGER), Some(STRANGER)).unwrap();
+    lchown(at, Some(STRANGER), Some(STRANGER)).unwrap();
     for entry in fs::read_dir(at).unwrap().flatten() {
-        chown(entry.path(), Some(STRANGER), Some(STRANGER)).unwrap();
+        lchown(entry.path(), Some(STRANGER), Some(STRANGER)).unwrap();
         if entry.file_type().unwrap().is_dir() {
             give_away(&entry.path());
         }

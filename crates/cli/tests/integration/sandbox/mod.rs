@@ -95,6 +95,7 @@ impl Sandbox {
             .env("XDG_STATE_HOME", home.join(".local/state"))
             .env_remove("XDG_DATA_HOME")
             .env_remove("CRYPTBENCH_CPU")
+            .env_remove("COLUMNS")
             .env_remove("SUDO_UID")
             .current_dir(self.target())
             .stdin(Stdio::null());
