@@ -54,6 +54,20 @@ impl<'a> OpenOptions<'a> {
     }
 }
 
+impl OpenOptions<'_> {
+    /// Refuses the choices that this format does not have, which only VeraCrypt and TrueCrypt or LUKS have.
+    pub(crate) fn refuse_choices(&self, format: &str) -> Result<(), VolumeError> {
+        let lacks = if self.hidden || self.protect_hidden.is_some() {
+            "hidden volumes"
+        } else if self.system || self.prf.is_some() || self.backup_header {
+            "choice of PRF, layout or header"
+        } else {
+            return Ok(());
+        };
+        Err(VolumeError::Invalid(format!("{format} has no {lacks}")))
+    }
+}
+
 /// Opens a volume of one format.
 pub(crate) type Open =
     fn(Arc<dyn BlockDevice>, &Credentials, &OpenOptions<'_>) -> Result<Volume, VolumeError>;

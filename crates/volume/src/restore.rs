@@ -44,7 +44,7 @@ impl<'a> Restore<'a> {
                 find(name)?;
                 match name {
                     "bitlocker" => return Err(bitlocker()),
-                    filevault::FORMAT => return Err(filevault()),
+                    filevault::FORMAT => return Err(filevault::unchangeable()),
                     _ => {}
                 }
                 name.starts_with("luks")
@@ -57,7 +57,7 @@ impl<'a> Restore<'a> {
             },
             (None, None) => match detect(device)?.kind {
                 Kind::BitLocker { .. } => return Err(bitlocker()),
-                Kind::FileVault => return Err(filevault()),
+                Kind::FileVault => return Err(filevault::unchangeable()),
                 Kind::Luks { .. } => true,
                 // A secondary header can have survived what took the place of the primary one.
                 _ => luks::info(device).is_ok(),
@@ -108,13 +108,6 @@ fn whole(backup: &dyn BlockDevice) -> Result<Vec<u8>, VolumeError> {
         return Err(VolumeError::NotThisFormat { format: "header backup", reason });
     }
     read_bytes(backup, 0..backup.size()).map_err(VolumeError::io("reading the backup"))
-}
-
-fn filevault() -> VolumeError {
-    VolumeError::Unsupported {
-        what: "changing a FileVault volume's keys or metadata".to_owned(),
-        hint: Some("`diskutil coreStorage` on macOS does that".to_owned()),
-    }
 }
 
 fn bitlocker() -> VolumeError {

@@ -51,9 +51,11 @@ fn derivations(
     if matches!(format, Some("bitlocker" | "freeotfe")) || bitlocker::info(header).is_ok() {
         return Vec::new();
     }
-    let users = filevault::derivations(header);
-    if args.format.as_deref() == Some(filevault::FORMAT) || !users.is_empty() {
+    if let Some(users) = filevault::derivations(header) {
         return users;
+    }
+    if format == Some(filevault::FORMAT) {
+        return Vec::new();
     }
     let kind = VolumeKind::VeraCrypt { system: args.system };
     let all = match args.prf.as_deref().map(Function::find) {

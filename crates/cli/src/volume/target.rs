@@ -173,8 +173,17 @@ fn refuse_mounted(path: &Path, number: u64) -> anyhow::Result<()> {
     }
 }
 
-/// Whether the volume is LUKS, according to the user or its header.
-pub fn is_luks(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
+/// The formats that differ in what is done with a volume.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Luks,
+    BitLocker,
+    FileVault,
+    Other,
+}
+
+/// That of the volume, according to the user or its header.
+fn family(target: &Target, format: Option<&str>) -> anyhow::Result<Family> {
     Ok(match format {
         Some(name) if !formats().any(|known| known == name) => {
             let known: Vec<_> = formats().collect();
@@ -183,40 +192,29 @@ pub fn is_luks(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
                 known.join(", ")
             )))
         }
-        Some(name) => name.starts_with("luks"),
-        None => matches!(detect(&*target.device)?.kind, Kind::Luks { .. }),
+        Some("bitlocker") => Family::BitLocker,
+        Some(filevault::FORMAT) => Family::FileVault,
+        Some(name) if name.starts_with("luks") => Family::Luks,
+        Some(_) => Family::Other,
+        None => match detect(&*target.device)?.kind {
+            Kind::Luks { .. } => Family::Luks,
+            Kind::BitLocker { .. } => Family::BitLocker,
+            Kind::FileVault => Family::FileVault,
+            _ => Family::Other,
+        },
     })
 }
 
-/// The same for a volume that will be changed.
+/// Whether the volume, which will be changed, is LUKS.
 pub fn is_changeable_luks(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
-    if is_bitlocker(target, format)? {
-        bail!(VolumeError::Unsupported {
+    match family(target, format)? {
+        Family::BitLocker => bail!(VolumeError::Unsupported {
             what: "changing a BitLocker volume's keys or metadata".to_owned(),
             hint: Some("`manage-bde` on Windows does that".to_owned()),
-        });
+        }),
+        Family::FileVault => bail!(filevault::unchangeable()),
+        family => Ok(family == Family::Luks),
     }
-    if is_filevault(target, format)? {
-        bail!(VolumeError::Unsupported {
-            what: "changing a FileVault volume's keys or metadata".to_owned(),
-            hint: Some("`diskutil coreStorage` on macOS does that".to_owned()),
-        });
-    }
-    is_luks(target, format)
-}
-
-fn is_bitlocker(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
-    Ok(match format {
-        Some(name) => name == "bitlocker",
-        None => matches!(detect(&*target.device)?.kind, Kind::BitLocker { .. }),
-    })
-}
-
-fn is_filevault(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
-    Ok(match format {
-        Some(name) => name == filevault::FORMAT,
-        None => matches!(detect(&*target.device)?.kind, Kind::FileVault),
-    })
 }
 
 /// What a volume asks for whose header is elsewhere: only LUKS has that, and encrypted systems have it on their disk.
@@ -245,12 +243,14 @@ pub fn asks(args: &UnlockArgs, target: &Target) -> anyhow::Result<Asks> {
     if let Some(asks) = asks_with_header(args) {
         return Ok(asks);
     }
-    let luks = is_luks(target, args.format.as_deref())?;
-    let bitlocker = !luks && is_bitlocker(target, args.format.as_deref())?;
-    // Errors in the metadata are reported when the volume is opened.
-    let nothing = bitlocker && bitlocker::info(&*target.device).is_ok_and(|info| info.open_to_all);
-    let recovery = bitlocker || (!luks && is_filevault(target, args.format.as_deref())?);
-    Ok(Asks { luks, recovery, nothing })
+    let family = family(target, args.format.as_deref())?;
+    Ok(Asks {
+        luks: family == Family::Luks,
+        recovery: matches!(family, Family::BitLocker | Family::FileVault),
+        // Errors in the metadata are reported when the volume is opened.
+        nothing: family == Family::BitLocker
+            && bitlocker::info(&*target.device).is_ok_and(|info| info.open_to_all),
+    })
 }
 
 /// What unlocks the volume that `args` names and that asks for this; asks for what the arguments do not say.

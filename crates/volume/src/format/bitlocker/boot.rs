@@ -1,9 +1,9 @@
 //! The boot sector: which layout it is, and where the metadata lie.
 
-use super::bytes::{array_at, u16_at, u64_at};
 use super::guid::Guid;
 use super::{COPIES, FORMAT, SIGNATURE};
 use crate::VolumeError;
+use crate::bytes::{array_at, u16_at, u64_at};
 
 /// Bytes of a boot sector, whatever the sector size.
 pub(super) const BOOT_BYTES: usize = 512;

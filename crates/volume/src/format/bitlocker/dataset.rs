@@ -1,6 +1,6 @@
 //! Entries: the sized and typed pieces of which metadata and startup keys consist.
 
-use super::bytes::u16_at;
+use crate::bytes::u16_at;
 
 /// Bytes of an entry's header.
 pub(super) const HEADER: usize = 8;

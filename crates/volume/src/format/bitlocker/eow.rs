@@ -6,8 +6,8 @@
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 
-use super::bytes::{u16_at, u32_at, u64_at};
 use crate::VolumeError;
+use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::crc32::crc32;
 
 const DESCRIPTION: &[u8] = b"FVE-EOW\0";

@@ -4,13 +4,13 @@ use cryptbench_blockdev::{BlockDevice, read_bytes};
 use sha2::{Digest, Sha256};
 
 use super::boot::{BOOT_BYTES, Boot, Layout};
-use super::bytes::{array_at, u16_at, u32_at, u64_at};
 use super::dataset::{entries, kind, role, text};
 use super::guid::Guid;
 use super::protector::Protector;
 use super::sealed::Sealed;
 use super::{COPIES, METADATA_BYTES, SIGNATURE, damaged};
 use crate::VolumeError;
+use crate::bytes::{array_at, u16_at, u32_at, u64_at};
 use crate::crc32::crc32;
 
 /// Bytes of a block's header, which the header of its entries follows.

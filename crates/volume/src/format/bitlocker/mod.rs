@@ -6,7 +6,6 @@
 //! and dissect.fve, and tried on volumes that Windows made.
 
 mod boot;
-mod bytes;
 mod create;
 mod dataset;
 mod eow;

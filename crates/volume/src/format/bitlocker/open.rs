@@ -30,13 +30,7 @@ pub fn open(
     credentials: &Credentials,
     options: &OpenOptions<'_>,
 ) -> Result<Volume, VolumeError> {
-    let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
-    if options.hidden || options.protect_hidden.is_some() {
-        return invalid("BitLocker has no hidden volumes");
-    }
-    if options.system || options.prf.is_some() || options.backup_header {
-        return invalid("BitLocker has no choice of PRF, layout or header");
-    }
+    options.refuse_choices("BitLocker")?;
     let (boot_sector, boot, lost) = match metadata::boot(&*device) {
         // Only on request: it can take as long as reading all of it.
         Err(VolumeError::NotThisFormat { .. }) if options.format == Some(FORMAT) => {

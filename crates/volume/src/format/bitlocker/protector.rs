@@ -2,10 +2,10 @@
 
 use cryptbench_blockdev::LockedBytes;
 
-use super::bytes::{array_at, u16_at, u64_at};
 use super::dataset::{entries, kind, role, text};
 use super::guid::Guid;
 use super::sealed::Sealed;
+use crate::bytes::{array_at, u16_at, u64_at};
 
 /// Bytes of a protector before its properties.
 const HEADER: usize = 28;

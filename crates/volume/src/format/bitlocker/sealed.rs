@@ -3,8 +3,8 @@
 use cryptbench_blockdev::LockedBytes;
 use cryptbench_cipher::{AesCcm, Tier};
 
-use super::bytes::{array_at, u16_at};
 use crate::VolumeError;
+use crate::bytes::{array_at, u16_at};
 
 /// Bytes before the key in what is unsealed: an entry's header and the number of its use.
 const KEY_HEADER: usize = 12;

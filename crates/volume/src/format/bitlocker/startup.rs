@@ -2,10 +2,10 @@
 
 use cryptbench_blockdev::LockedBytes;
 
-use super::bytes::{array_at, u32_at};
 use super::dataset::{entries, kind, role};
 use super::guid::Guid;
 use crate::VolumeError;
+use crate::bytes::{array_at, u32_at};
 
 /// Bytes of the file's header, which is like that of the metadata's entries.
 const FILE_HEADER: usize = 48;

@@ -1,23 +1,7 @@
-//! Little-endian numbers and checksums in bytes of a stranger: what lies outside is `None`.
+//! Places and checksums in the metadata.
 
+use crate::bytes::{u32_at, u64_at};
 use crate::crc32::crc32c;
-
-/// The `N` bytes at `at`.
-pub(super) fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..)?.first_chunk().copied()
-}
-
-pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    array_at(bytes, at).map(u16::from_le_bytes)
-}
-
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    array_at(bytes, at).map(u32::from_le_bytes)
-}
-
-pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    array_at(bytes, at).map(u64::from_le_bytes)
-}
 
 /// A place on a physical volume: the block and, in the upper 16 bits, the number of the physical volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,14 @@
 //! The encryption context: who can open a family of logical volumes, and its wrapped keys.
 
-use super::bytes::{array_at, u32_at};
 use super::plist::Plist;
 use super::wrap::WRAPPED;
+use crate::bytes::{array_at, u32_at};
 
 /// Most users and keys that are looked at; macOS has one for each user of the Mac.
 const MOST: usize = 256;
 
 /// Who opens a volume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opener {
     /// A password: of the volume, or of a user of the Mac.
     Password,

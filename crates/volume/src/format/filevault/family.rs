@@ -2,12 +2,12 @@
 
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
-use super::bytes::{u32_at, u64_at};
 use super::context::Context;
 use super::damaged;
 use super::objects::{Object, Objects, kind};
 use super::plist::Plist;
 use crate::VolumeError;
+use crate::bytes::{u32_at, u64_at};
 
 /// More is not believed, whether compressed or not. Pictures of users make it long.
 const MOST: usize = 8 << 20;

@@ -5,9 +5,9 @@ use cryptbench_cipher::Tier;
 
 use super::context::Context;
 use super::family::Family;
-use super::header::Header;
+use super::header::{self, Header};
 use super::label::{self, Copies, Label};
-use super::logical::{Logical, Segment};
+use super::logical::{Logical, Segment, check_apart};
 use super::objects::{Objects, kind};
 use super::{MACOS, cannot_open, damaged, reason};
 use crate::VolumeError;
@@ -50,7 +50,7 @@ impl Group {
             let (volume, problem) = match Volume::read(device, &header, &label, at, tier) {
                 Ok((volume, 0)) => (Some(volume), None),
                 Ok((volume, damaged)) => {
-                    (Some(volume), Some(format!("{damaged} blocks have a wrong checksum")))
+                    (Some(volume), Some(format!("{damaged} blocks are damaged or missing")))
                 }
                 Err(error) => {
                     let problem = reason(&error);
@@ -83,25 +83,32 @@ impl Group {
         Some(cannot_open(self.volume.logical.describe(), why, MACOS))
     }
 
-    /// Why no password opens it, if it has this context.
-    pub(super) fn obstacle_to_passwords(&self, context: Option<&Context>) -> Option<VolumeError> {
+    /// The context, if passwords open the volume with it.
+    ///
+    /// # Errors
+    /// [`VolumeError::CannotOpen`].
+    pub(super) fn usable<'a>(
+        &self,
+        context: Option<&'a Context>,
+    ) -> Result<&'a Context, VolumeError> {
         let Volume { logical, family, data, .. } = &self.volume;
         let what = logical.describe();
         let Some(context) = context else {
             if family.encryption.as_deref() == Some("None") {
-                return Some(unencrypted(what, data));
+                return Err(unencrypted(what, data));
             }
             let why = "its keys are in the file EncryptedRoot.plist.wipekey on its Mac's partition Recovery HD";
-            return Some(cannot_open(what, why, "name a copy of that file: --keyfile FILE"));
+            return Err(cannot_open(what, why, "name a copy of that file: --keyfile FILE"));
         };
         match context.conversion.as_deref() {
-            None | Some("Complete" | "NoConversion") => {
-                context.keys.is_empty().then(|| unencrypted(what, data))
+            None | Some("Complete" | "NoConversion") if context.keys.is_empty() => {
+                Err(unencrypted(what, data))
             }
+            None | Some("Complete" | "NoConversion") => Ok(context),
             Some(state) => {
                 let why = format!("it is being encrypted or decrypted (state {state:?})");
                 let with = "macOS finishes that (diskutil coreStorage list shows how far it is)";
-                Some(cannot_open(what, why, with))
+                Err(cannot_open(what, why, with))
             }
         }
     }
@@ -131,13 +138,25 @@ impl Volume {
         let logical = only(&objects)?;
         let family = objects.get(logical.family_object, kind::FAMILY);
         let family = family.map(|family| Family::parse(family, &objects)).transpose()?;
-        let (data, lost) = match logical.data(header, &objects) {
+        let data = logical.data(header, &objects).and_then(|data| {
+            check_apart(&data, &metadata(header, label))?;
+            Ok(data)
+        });
+        let (data, lost) = match data {
             Ok(data) => (data, None),
             Err(error) => (Vec::new(), Some(error)),
         };
         let volume = Self { logical, family: family.unwrap_or_default(), data, lost };
         Ok((volume, objects.damaged))
     }
+}
+
+/// First byte and length of all that is not data.
+fn metadata(header: &Header, label: &Label) -> Vec<(u64, u64)> {
+    let headers = [0, header.size.saturating_sub(header::BYTES)].map(|at| (at, header::BYTES));
+    let labels = header.labels.iter().map(|at| (*at, header.label_bytes));
+    let encrypted = label.encrypted.iter().map(|at| (*at, label.encrypted_bytes));
+    headers.into_iter().chain(labels).chain(encrypted).collect()
 }
 
 /// The logical volume. Older ones can be left among the objects; their families are then not in use any more.

@@ -2,13 +2,14 @@
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 
-use super::bytes::{array_at, is_whole, u16_at, u32_at, u64_at};
+use super::bytes::is_whole;
 use super::uuid::Uuid;
 use super::{FORMAT, KEY, MACOS, SECTOR, cannot_open, damaged};
 use crate::VolumeError;
+use crate::bytes::{array_at, u16_at, u32_at, u64_at};
 
 /// Bytes of the header.
-const BYTES: u64 = 512;
+pub(super) const BYTES: u64 = 512;
 
 /// Blocks and metadata larger than these are not believed; macOS makes them of 4 KiB and 4 MiB.
 const MOST_BLOCK: u32 = 1 << 20;
@@ -20,6 +21,8 @@ const MOST_COPIES: usize = 8;
 /// What the header says.
 #[derive(Debug)]
 pub(super) struct Header {
+    /// Bytes of the physical volume, of which a cut copy has fewer.
+    pub size: u64,
     /// Bytes of a block.
     pub block: u64,
     /// First byte of each copy of the unencrypted metadata.
@@ -35,7 +38,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The byte at which a block begins, and those behind it.
+    /// The bytes in this many blocks.
     pub(super) fn bytes_of(&self, blocks: u64) -> Result<u64, VolumeError> {
         let bytes = blocks.checked_mul(self.block);
         bytes.ok_or_else(|| damaged(format!("block {blocks} of {} bytes", self.block)))
@@ -93,6 +96,7 @@ impl Header {
             return Err(cannot_open(what, why, MACOS));
         }
         let mut header = Self {
+            size: u64_at(bytes, 64).ok_or_else(cut)?,
             block: block.into(),
             labels: Vec::new(),
             label_bytes: label_bytes.into(),

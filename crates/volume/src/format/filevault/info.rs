@@ -77,7 +77,7 @@ pub fn info(device: &dyn BlockDevice) -> Result<Info, VolumeError> {
     let obstacle = match (group.obstacle(), &group.volume.lost) {
         (Some(obstacle), _) => Some(chain(&obstacle)),
         (None, Some(lost)) => Some(chain(lost)),
-        (None, None) => group.obstacle_to_passwords(context).map(|error| chain(&error)),
+        (None, None) => group.usable(context).err().map(|error| chain(&error)),
     };
     let users = context.map(|context: &Context| context.users.iter().map(user).collect());
     let state = context.and_then(|context| context.conversion.clone());

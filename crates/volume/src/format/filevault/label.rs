@@ -3,12 +3,13 @@
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 
-use super::bytes::{Place, is_whole, u16_at, u32_at, u64_at};
+use super::bytes::{Place, is_whole};
 use super::header::Header;
 use super::objects::BLOCK;
 use super::plist::Plist;
 use super::{damaged, reason};
 use crate::VolumeError;
+use crate::bytes::{u16_at, u32_at, u64_at};
 
 /// Kind of the block that begins a copy.
 const KIND: u16 = 0x11;
@@ -114,9 +115,9 @@ fn copy(device: &dyn BlockDevice, header: &Header, at: u64) -> Result<Label, Vol
         && let Ok(bytes) = part(device, header, at, plist, len)
         && let Ok(plist) = Plist::parse(&bytes)
     {
-        let of_group = |key: &str| plist.get(&format!("com.apple.corestorage.lvg.{key}"));
-        label.name = of_group("name").and_then(|name| Some(name.text()?.to_owned()));
-        let all = of_group("physicalVolumes").map_or(1, |all| all.items().count());
+        let of_group = |key: &str| format!("com.apple.corestorage.lvg.{key}");
+        label.name = plist.text_of(&of_group("name"));
+        let all = plist.get(&of_group("physicalVolumes")).map_or(1, |all| all.items().count());
         label.physical_volumes = all.max(1);
     }
     Ok(label)

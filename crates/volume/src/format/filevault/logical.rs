@@ -1,12 +1,13 @@
 //! A logical volume: its names and values, and where its data are.
 
-use super::bytes::{Place, u32_at, u64_at};
+use super::bytes::Place;
 use super::header::Header;
 use super::objects::{Object, Objects, kind};
 use super::plist::Plist;
 use super::uuid::Uuid;
 use super::{MACOS, SECTOR, cannot_open, damaged};
 use crate::VolumeError;
+use crate::bytes::{u32_at, u64_at};
 
 /// A run of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +108,7 @@ impl Logical {
             let why = format!("only {end} of its {} bytes are said to be anywhere", self.size);
             return Err(cannot_open(self.describe(), why, MACOS));
         }
-        all.retain(|segment| segment.len > 0);
+        all.retain(|segment| segment.len > 0 && segment.logical < self.size);
         Ok(all)
     }
 
@@ -115,7 +116,11 @@ impl Logical {
     fn base(&self, objects: &Objects) -> Result<u64, VolumeError> {
         let named = self.bases.iter().find_map(|id| objects.get(*id, kind::BASE));
         let Some(object) = named.or_else(|| objects.get_or_only(0, kind::BASE)) else {
-            return Ok(0);
+            // What is lost is not taken for what never was.
+            return match (objects.damaged, objects.of(kind::BASE).next()) {
+                (0, None) => Ok(0),
+                _ => Err(damaged("from where its data count is lost")),
+            };
         };
         let base = Place::at(&object.data, 16);
         match (u32_at(&object.data, 0), base) {
@@ -125,6 +130,24 @@ impl Logical {
                 Err(cannot_open(self.describe(), why, MACOS))
             }
         }
+    }
+}
+
+/// Refuses data on this physical volume that are also others, or lie on one of these runs of metadata.
+pub(super) fn check_apart(data: &[Segment], metadata: &[(u64, u64)]) -> Result<(), VolumeError> {
+    let mut here: Vec<_> = data.iter().filter(|segment| segment.volume == 0).collect();
+    here.sort_by_key(|segment| segment.physical);
+    let end = |segment: &Segment| segment.physical.saturating_add(segment.len);
+    let on_others = here.windows(2).any(|two| end(two[0]) > two[1].physical);
+    let on_metadata = here.iter().any(|segment| {
+        let meets = |(at, len): &(u64, u64)| {
+            segment.physical < at.saturating_add(*len) && *at < end(segment)
+        };
+        metadata.iter().any(meets)
+    });
+    match on_others || on_metadata {
+        true => Err(damaged("data lie on metadata or on other data")),
+        false => Ok(()),
     }
 }
 

@@ -66,6 +66,15 @@ fn reason(error: &VolumeError) -> String {
     }
 }
 
+/// An error for whatever would change a volume's keys or metadata.
+#[must_use]
+pub fn unchangeable() -> VolumeError {
+    VolumeError::Unsupported {
+        what: "changing a FileVault volume's keys or metadata".to_owned(),
+        hint: Some("`diskutil coreStorage` on macOS does that".to_owned()),
+    }
+}
+
 /// An error for what only other programs open.
 fn cannot_open(what: impl Into<String>, why: impl Into<String>, with: &str) -> VolumeError {
     VolumeError::CannotOpen { what: what.into(), why: why.into(), with: with.to_owned() }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 use cryptbench_cipher::{Layout, Tier, dm_crypt};
 
-use super::bytes::{is_whole, u16_at, u64_at};
+use super::bytes::is_whole;
 use super::header::Header;
 use super::{CIPHER, damaged};
 use crate::VolumeError;
+use crate::bytes::{u16_at, u64_at};
 
 /// Bytes of a block of metadata.
 pub(super) const BLOCK: u64 = 8192;
@@ -45,7 +46,7 @@ const KEPT: [u16; 6] =
 pub(super) struct Object {
     pub kind: u16,
     transaction: u64,
-    /// Its contents, of [`BLOCK`] bytes with those of the header, which are left out.
+    /// Its contents, of [`BLOCK`] bytes with those of the header, which are left out; nothing of the kinds that nobody reads.
     pub data: Vec<u8>,
 }
 
@@ -61,7 +62,7 @@ impl Object {
 #[derive(Debug)]
 pub(super) struct Objects {
     all: BTreeMap<u64, Object>,
-    /// Blocks whose checksum is wrong.
+    /// Blocks whose checksum is wrong, or that are behind the end of a cut device.
     pub damaged: usize,
 }
 
@@ -88,8 +89,8 @@ impl Objects {
             let count = BATCH.min(last - first);
             let from = at + first * BLOCK;
             // Of a copy that is cut short, as much as there is.
-            let end = (from + count * BLOCK).min(device.size().max(from));
-            let mut bytes = read_bytes(device, from..end - (end - from) % BLOCK)
+            let there = count.min(device.size().saturating_sub(from) / BLOCK);
+            let mut bytes = read_bytes(device, from..from + there * BLOCK)
                 .map_err(VolumeError::io("reading the encrypted metadata"))?;
             for (number, block) in (first..).zip(bytes.chunks_exact_mut(BLOCK as usize)) {
                 if block.iter().all(|byte| *byte == 0) {
@@ -98,6 +99,7 @@ impl Objects {
                 cipher.decrypt_in_place(number, block);
                 objects.take(block);
             }
+            objects.damaged += (count - there) as usize;
         }
         Ok(objects)
     }
@@ -110,11 +112,10 @@ impl Objects {
         let header = (u16_at(block, 10), u64_at(block, 16), u64_at(block, 24));
         let (Some(kind), Some(transaction), Some(id)) = header else { return };
         let newer = self.all.get(&id).is_none_or(|known| known.transaction <= transaction);
-        if newer && KEPT.contains(&kind) {
-            self.all.insert(id, Object { kind, transaction, data: block[DATA..].to_vec() });
-        } else if newer {
-            // Another object has its identifier now.
-            self.all.remove(&id);
+        if newer {
+            // Of the other kinds, that they have the identifier now: no older block counts.
+            let data = if KEPT.contains(&kind) { block[DATA..].to_vec() } else { Vec::new() };
+            self.all.insert(id, Object { kind, transaction, data });
         }
     }
 

@@ -11,7 +11,11 @@ use super::{CIPHER, FORMAT, SECTOR, keyed};
 use crate::detect::{Kind, detect};
 use crate::pieces::{Pieces, Source};
 use crate::volume::{WARNING, there};
-use crate::{Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
+use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
+
+/// Said where every copy of the encrypted metadata has a damaged block: what it said may have been newer than what is left.
+const LOST: &str =
+    "no copy of the encrypted metadata is whole: its places may be old, and nothing is written";
 
 /// Opens the logical volume on the physical volume `device`. Its metadata are never written.
 ///
@@ -27,13 +31,7 @@ pub fn open(
     credentials: &Credentials,
     options: &OpenOptions<'_>,
 ) -> Result<Volume, VolumeError> {
-    let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
-    if options.hidden || options.protect_hidden.is_some() {
-        return invalid("FileVault has no hidden volumes");
-    }
-    if options.system || options.prf.is_some() || options.backup_header {
-        return invalid("FileVault has no choice of PRF, layout or header");
-    }
+    options.refuse_choices("FileVault")?;
     unlock::check(credentials)?;
     let mut group = Group::read(&*device, options.tier)?;
     if let Some(obstacle) = group.obstacle() {
@@ -42,10 +40,12 @@ pub fn open(
     if let Some(error) = group.volume.lost.take() {
         return Err(error);
     }
+    let lost = group.encrypted.iter().all(|(_, problem)| problem.is_some());
+    let access = if lost { Access::ReadOnly } else { options.access };
     let data = &group.volume.data;
     let size = group.volume.logical.size;
     let left = available(data, device.size());
-    let (whole, cut) = there(Extent { offset: 0, len: size }, left, SECTOR, options.access)?;
+    let (whole, cut) = there(Extent { offset: 0, len: size }, left, SECTOR, access)?;
     let unlocked = unlocked(&group, credentials, options)?;
     let key_bytes = unlocked.key.len();
     let cipher = keyed(&unlocked.key, options.tier)?;
@@ -59,9 +59,10 @@ pub fn open(
         data_unit: SECTOR as usize,
         size: whole.len,
         data_offset: physical,
-        details: cut
-            .map(|text| (WARNING, text))
+        details: lost
+            .then(|| (WARNING, LOST.to_owned()))
             .into_iter()
+            .chain(cut.map(|text| (WARNING, text)))
             .chain(details(&group, data.len()))
             .collect(),
     };
@@ -71,13 +72,13 @@ pub fn open(
     };
     let data = Extent { offset, len: whole.len };
     let mapping = Mapping { data, cipher, first_tweak: 0, tweak_step: 1, protected: None };
-    let volume = Volume::new(device, mapping, options.access, info)?;
+    let volume = Volume::new(device, mapping, access, info)?;
     let volume = match pieces {
         Some(pieces) => volume.with_pieces(pieces)?,
         None => volume,
     };
-    if unlocked.unproved && !matches!(detect(&volume)?.kind, Kind::FileSystem { .. }) {
-        let why = "what this volume key decrypts holds no file system";
+    if (unlocked.unproved || lost) && !matches!(detect(&volume)?.kind, Kind::FileSystem { .. }) {
+        let why = "what this key decrypts holds no file system";
         return Err(VolumeError::NoKeyFits(why.to_owned()));
     }
     Ok(volume)
@@ -93,7 +94,7 @@ fn available(data: &[Segment], size: u64) -> u64 {
             break;
         }
     }
-    // As one run in front of all else, which a volume is made of.
+    // `there` takes one run, which cannot be longer than the device.
     left.min(size)
 }
 
@@ -117,14 +118,11 @@ fn unlocked(
         KeyFile::Context(context) => Some(context),
         KeyFile::None => None,
     };
-    let context = beside.as_ref().or(group.volume.family.context.as_ref());
-    match (group.obstacle_to_passwords(context), context) {
-        (None, Some(context)) => {
-            unlock::with_password(context, family, credentials, options.tier, options.effort)
-        }
-        (Some(obstacle), _) => Err(obstacle),
-        (None, None) => Err(VolumeError::NoKeyFits("the volume has no keys".to_owned())),
-    }
+    let context = group.usable(beside.as_ref().or(group.volume.family.context.as_ref()))?;
+    let unlocked =
+        unlock::with_password(context, family, credentials, options.tier, options.effort)?;
+    // Nothing ties a file that is already decrypted to this volume.
+    Ok(Unlocked { unproved: beside.is_some(), ..unlocked })
 }
 
 fn details(group: &Group, segments: usize) -> Vec<(&'static str, String)> {

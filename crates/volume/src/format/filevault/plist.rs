@@ -8,6 +8,10 @@ use base64ct::{Base64, Encoding as _};
 /// Containers within containers; macOS has five.
 const MOST_DEPTH: usize = 16;
 
+/// Bytes of a text that is copied, or of base 64 that is decoded: as many values as there are can refer to one text. The longest
+/// that is needed here stands for 284 bytes.
+const MOST_TEXT: usize = 4096;
+
 /// A value.
 #[derive(Clone, Debug)]
 pub(super) enum Plist {
@@ -27,7 +31,7 @@ impl Plist {
         let len = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let text = std::str::from_utf8(&bytes[..len])
             .map_err(|_| "a property list that is not UTF-8".to_owned())?;
-        let mut parser = Parser { rest: text, numbered: HashMap::new() };
+        let mut parser = Parser { rest: text, numbered: HashMap::new(), deepest: 0 };
         let mut tag = parser.tag()?;
         if tag.name == "plist" {
             tag = parser.tag()?;
@@ -58,10 +62,10 @@ impl Plist {
         }
     }
 
-    /// The text called `name`, if it is not empty.
+    /// The text called `name`, if it is neither empty nor longer than any that is needed.
     pub(super) fn text_of(&self, name: &str) -> Option<String> {
         let text = self.get(name)?.text()?.trim();
-        (!text.is_empty()).then(|| text.to_owned())
+        (1..=MOST_TEXT).contains(&text.len()).then(|| text.to_owned())
     }
 
     /// A number, decimal or hexadecimal.
@@ -73,9 +77,10 @@ impl Plist {
         }
     }
 
-    /// The bytes for which base 64 stands.
+    /// The bytes for which base 64 stands, if it is no longer than any that is needed.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
-        let text: String = self.text()?.split_ascii_whitespace().collect();
+        let text = self.text().filter(|text| text.len() <= MOST_TEXT)?;
+        let text: String = text.split_ascii_whitespace().collect();
         Base64::decode_vec(&text).ok()
     }
 }
@@ -116,8 +121,10 @@ impl<'a> Tag<'a> {
 
 struct Parser<'a> {
     rest: &'a str,
-    /// Values that others can refer to.
-    numbered: HashMap<u32, Rc<Plist>>,
+    /// Values that others can refer to, and how many levels are in each.
+    numbered: HashMap<u32, (Rc<Plist>, usize)>,
+    /// The deepest level of the value that is being read.
+    deepest: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -149,16 +156,23 @@ impl<'a> Parser<'a> {
 
     /// The value that begins with `tag`.
     fn value(&mut self, tag: &Tag<'a>, depth: usize) -> Result<Rc<Plist>, String> {
+        let nested = || Err("a property list is not nested as one".to_owned());
         if depth == MOST_DEPTH || tag.closes {
-            return Err("a property list is not nested as one".to_owned());
+            return nested();
         }
         if tag.name == "reference" {
             let known = tag.number("IDREF").and_then(|number| self.numbered.get(&number).cloned());
             if !tag.empty && !self.tag()?.closes {
                 return Err("a reference of a property list does not end".to_owned());
             }
-            return known.ok_or_else(|| "a property list refers to nothing".to_owned());
+            let (value, height) = known.ok_or("a property list refers to nothing")?;
+            if depth + height >= MOST_DEPTH {
+                return nested();
+            }
+            self.deepest = self.deepest.max(depth + height);
+            return Ok(value);
         }
+        let outer = std::mem::replace(&mut self.deepest, depth);
         let value = Rc::new(match tag.name {
             "dict" if tag.empty => Plist::Dict(Vec::new()),
             "dict" => Plist::Dict(self.dict(depth)?),
@@ -172,8 +186,9 @@ impl<'a> Parser<'a> {
             _ => return Err("a property list has a value of an unknown kind".to_owned()),
         });
         if let Some(number) = tag.number("ID") {
-            self.numbered.insert(number, Rc::clone(&value));
+            self.numbered.insert(number, (Rc::clone(&value), self.deepest - depth));
         }
+        self.deepest = self.deepest.max(outer);
         Ok(value)
     }
 
@@ -264,8 +279,25 @@ mod tests {
     }
 
     #[test]
+    fn texts_longer_than_any_that_is_needed_are_not_copied() {
+        for (len, there) in [(MOST_TEXT, true), (MOST_TEXT + 4, false)] {
+            let text = "A".repeat(len);
+            let text = format!("<dict><key>a</key><string>{text}</string></dict>");
+            let plist = Plist::parse(text.as_bytes()).unwrap();
+            assert_eq!(plist.text_of("a").is_some(), there);
+            assert_eq!(plist.get("a").unwrap().bytes().is_some(), there);
+        }
+    }
+
+    #[test]
     fn what_is_no_property_list_is_refused() {
         let deep = "<array>".repeat(100);
+        let deeper = |times: usize| {
+            let level = r#"<array ID="1"><reference IDREF="1"/></array>"#.repeat(times);
+            format!(r#"<array><array ID="1"/>{level}</array>"#)
+        };
+        assert!(Plist::parse(deeper(MOST_DEPTH - 2).as_bytes()).is_ok());
+        let by_references = deeper(MOST_DEPTH - 1);
         for text in [
             "",
             "text",
@@ -280,6 +312,7 @@ mod tests {
             "</dict>",
             "<key>a</key>",
             &deep,
+            &by_references,
         ] {
             assert!(Plist::parse(text.as_bytes()).is_err(), "{text}");
         }

@@ -12,7 +12,7 @@ use super::header::Header;
 use super::uuid::Uuid;
 use super::wrap::unwrap;
 use super::{KEY, damaged, info, wipekey};
-use crate::format::luks::Limits;
+use crate::format::luks::{Budget, Limits};
 use crate::{Credentials, VolumeError};
 
 /// The PRF of every key here.
@@ -32,16 +32,15 @@ pub(super) struct Unlocked {
     pub unproved: bool,
 }
 
-/// What derives the keys of each password in the metadata, and their bytes; none if the metadata cannot be read, or have none.
+/// What derives the keys of each password in the metadata, and their bytes; `None` if the metadata cannot be read.
 #[must_use]
-pub fn derivations(device: &dyn BlockDevice) -> Vec<(Derivation, usize)> {
-    let (Ok(group), Ok(prf)) = (Group::read(device, info::tier()), cryptbench_kdf::find(PRF))
-    else {
-        return Vec::new();
-    };
+pub fn derivations(device: &dyn BlockDevice) -> Option<Vec<(Derivation, usize)>> {
+    let group = Group::read(device, info::tier()).ok()?;
+    let prf = cryptbench_kdf::find(PRF).ok()?;
     let users = group.volume.family.context.map(|context| context.users).unwrap_or_default();
     let sealed = users.into_iter().filter_map(|user| user.sealed.ok());
-    sealed.map(|key| (Derivation::Pbkdf2 { prf, iterations: key.iterations }, KEY)).collect()
+    let derivation = |key: Sealed| Derivation::Pbkdf2 { prf, iterations: key.iterations };
+    Some(sealed.map(|key| (derivation(key), KEY)).collect())
 }
 
 /// A recovery password as macOS shows it, from what a user typed: groups in any case, apart by hyphens or spaces, or not.
@@ -150,11 +149,11 @@ pub(super) fn with_password(
     tier: Tier,
     effort: Effort<'_>,
 ) -> Result<Unlocked, VolumeError> {
-    let mut left = Limits::default().pbkdf2_iterations;
+    let prf = cryptbench_kdf::find(PRF)?;
+    let budget = Budget::new(Limits::default());
     for (user, sealed, password) in attempts(context, credentials)? {
-        left = left.checked_sub(sealed.iterations.into()).ok_or_else(|| too_dear(user, sealed))?;
+        budget.spend(&Derivation::Pbkdf2 { prf, iterations: sealed.iterations }, KEY)?;
         let mut derived = LockedBytes::zeroed(KEY);
-        let prf = cryptbench_kdf::find(PRF)?;
         prf.pbkdf2(&password, &sealed.salt, sealed.iterations, &mut derived, effort)?;
         let Some(kek) = unwrap(&derived, &sealed.wrapped, tier)? else { continue };
         for wrapped in &context.keys {
@@ -197,18 +196,6 @@ fn attempts<'a>(
     }
     all.sort_by_key(|(later, ..)| *later);
     Ok(all.into_iter().map(|(_, user, sealed, password)| (user, sealed, password)).collect())
-}
-
-fn too_dear(user: &User, sealed: &Sealed) -> VolumeError {
-    VolumeError::Unsupported {
-        what: format!(
-            "a key derivation of {} iterations for the {}, beyond the limit of {} in all,",
-            sealed.iterations,
-            user.describe(),
-            Limits::default().pbkdf2_iterations
-        ),
-        hint: Some("only damaged or hostile metadata ask for so much".to_owned()),
-    }
 }
 
 /// Why nothing opened: what the volume has.

@@ -50,14 +50,14 @@ impl<'a> Resources<'a> {
 }
 
 /// The unspent part of the limits.
-pub(super) struct Budget {
+pub(crate) struct Budget {
     limits: Limits,
     iterations: Cell<u64>,
     work: Cell<u64>,
 }
 
 impl Budget {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         let (iterations, work) = (limits.pbkdf2_iterations, limits.argon2_work);
         Self { limits, iterations: Cell::new(iterations), work: Cell::new(work) }
     }
@@ -66,7 +66,7 @@ impl Budget {
     ///
     /// # Errors
     /// [`VolumeError::Unsupported`] if the cost exceeds what is left.
-    pub(super) fn spend(
+    pub(crate) fn spend(
         &self,
         derivation: &Derivation,
         key_bytes: usize,
@@ -99,8 +99,8 @@ impl Budget {
                         "a key derivation of {cost} for {key_bytes} bytes, beyond the limit of \
                          {limit} in all,"
                     ),
-                    "only a damaged or hostile header asks for so much, or many keyslots together; \
-                     in the latter case name the keyslot",
+                    "only a damaged or hostile header asks for so much, or many keys together; of LUKS \
+                     name the keyslot",
                 );
             }
         }

@@ -29,6 +29,7 @@ pub use calibrate::calibrate;
 pub use create::{CreateOptions, create};
 pub use info::{CopyInfo, DigestInfo, Info, KeyslotInfo, SegmentInfo, info, keyslot_costs};
 pub use keys::{KeyOptions, Removal, add_key, change_key, remove_key};
+pub(crate) use limits::Budget;
 pub use limits::{Limits, Resources};
 pub use open::{LuksOptions, open, open_detached, open_with};
 pub(crate) use sighting::sightings;

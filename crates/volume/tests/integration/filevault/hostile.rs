@@ -8,8 +8,8 @@ use cryptbench_volume::VolumeError;
 use cryptbench_volume::format::filevault::info;
 
 use super::maker::{
-    BLOCK, BLOCKS, ENCRYPTED, FREE, LABELS, Maker, OBJECT, OF_VOLUME, PASSWORD, Stored, encrypted,
-    put, with_checksum,
+    BLOCK, BLOCKS, ENCRYPTED, FREE, LABELS, Maker, OBJECT, OF_VOLUME, PASSWORD, SEGMENTS_ID,
+    Stored, encrypted, object, put, with_checksum,
 };
 use super::{contents, open_bytes, open_writable, passphrase};
 
@@ -83,6 +83,78 @@ fn copies_stand_in_for_what_is_damaged() {
     let refused = refusal(&bytes);
     assert!(matches!(refused, VolumeError::Damaged { .. }), "{refused}");
     assert!(refused.to_string().contains("checksum"), "{refused}");
+}
+
+#[test]
+fn with_no_whole_copy_nothing_is_written_nor_taken_for_granted() {
+    let maker = Maker { base: Some(FREE), segments: vec![(0, 4, 32, 0)], ..Maker::default() };
+    // The blocks of this kind, in both copies.
+    let without = |maker: &Maker, kind: u16| {
+        let mut image = maker.image();
+        for (number, object) in maker.objects().iter().enumerate() {
+            // The last state is lost, an older one is left.
+            if of_kind(object, kind) && object[16] >= 4 {
+                ENCRYPTED.iter().for_each(|at| image[at * BLOCK + number * OBJECT + 99] ^= 1);
+            }
+        }
+        image
+    };
+    let device = Arc::new(MemoryDevice::new(without(&maker, 0x105)));
+    let volume = open_writable(&device, &passphrase(PASSWORD)).unwrap();
+    assert!(volume.is_read_only());
+    assert!(volume.info().warnings().any(|warning| warning.contains("no copy")));
+    assert!(contents(&volume) == maker.plaintext());
+    // The places of long ago.
+    let refused = refusal(&without(&maker, 0x305));
+    assert!(matches!(refused, VolumeError::NoKeyFits(_)), "{refused}");
+    // It may have been what is lost.
+    for (maker, kind) in [(&maker, 0x505), (&Maker::default(), 0x105)] {
+        let refused = refusal(&without(maker, kind));
+        assert!(refused.to_string().contains("count is lost"), "{refused}");
+    }
+}
+
+#[test]
+fn a_copy_that_is_cut_short_is_not_whole() {
+    let mut image = Maker::default().image();
+    let second = Maker::default().objects().len() - 1;
+    image[ENCRYPTED[0] * BLOCK + 40] ^= 1;
+    image.truncate(ENCRYPTED[1] * BLOCK + second * OBJECT);
+    let told = info(&MemoryDevice::new(image)).unwrap();
+    assert!(told.encrypted_copies.iter().all(|(_, why)| why.is_some()), "{told:?}");
+}
+
+#[test]
+fn an_older_block_does_not_return_when_its_identifier_has_passed_to_another_object() {
+    let maker = Maker::default();
+    let mut objects = maker.objects();
+    let older = *objects.iter().find(|object| of_kind(*object, 0x305)).unwrap();
+    for block in [object(0x77, 9, SEGMENTS_ID, objects.len(), &[]), older] {
+        objects.push(block);
+    }
+    let mut image = maker.image();
+    for at in ENCRYPTED {
+        put(&mut image, at * BLOCK, &encrypted(&objects));
+    }
+    let refused = refusal(&image);
+    assert!(refused.to_string().contains("nothing says where"), "{refused}");
+}
+
+#[test]
+fn data_on_metadata_or_on_other_data_are_not_believed() {
+    for (name, segments) in [
+        ("label", vec![(0, LABELS[0] as u64, 32, 0)]),
+        ("header", vec![(0, 0, 1, 0), (1, FREE, 31, 0)]),
+        ("last_header", vec![(0, BLOCKS as u64 - 32, 32, 0)]),
+        ("encrypted", vec![(0, FREE, 31, 0), (31, ENCRYPTED[1] as u64 + 31, 1, 0)]),
+        ("other_data", vec![(0, FREE + 15, 16, 0), (16, FREE, 16, 0)]),
+    ] {
+        let image = Maker { segments, ..Maker::default() }.image();
+        let refused = refusal(&image);
+        assert!(refused.to_string().contains("on metadata or on other data"), "{name}: {refused}");
+        let told = info(&MemoryDevice::new(image)).unwrap().obstacle;
+        assert!(told.is_some_and(|why| why.contains("on metadata")), "{name}");
+    }
 }
 
 /// The image with its objects changed in both copies, and their checksums right.

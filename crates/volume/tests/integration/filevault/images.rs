@@ -26,7 +26,7 @@ pub fn unpacked() -> Option<(tempfile::TempDir, PathBuf)> {
     let folder = std::env::var_os(cryptbench_prove::IMAGES).map_or(beside, Into::into);
     let archive = folder.join(ARCHIVE);
     if !archive.exists() {
-        eprintln!("SKIPPED: no images beside the repository");
+        eprintln!("SKIPPED: no {ARCHIVE} beside the repository; cryptsetup has it in tests/");
         return None;
     }
     let dir = tempfile::tempdir().unwrap();

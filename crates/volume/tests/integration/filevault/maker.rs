@@ -62,6 +62,10 @@ pub struct Maker {
     pub physical_volumes: usize,
     pub blocks: u64,
     pub sector: u32,
+    /// The key that the context has wrapped: another than that of the data is another volume's.
+    pub wrapped: [u8; 16],
+    /// Bytes of the file with a system's keys behind its last whole block of the cipher.
+    pub file_rest: usize,
 }
 
 impl Default for Maker {
@@ -76,6 +80,8 @@ impl Default for Maker {
             physical_volumes: 1,
             blocks: 32,
             sector: 512,
+            wrapped: MASTER,
+            file_rest: 0,
         }
     }
 }
@@ -119,9 +125,10 @@ impl Maker {
         for (logical, physical, blocks, _) in &self.segments {
             let at = (self.base.unwrap_or(0) + physical) as usize * BLOCK;
             let from = *logical as usize * BLOCK;
-            let len = (*blocks as usize * BLOCK).min(plain.len().saturating_sub(from));
+            let Some(plain) = plain.get(from..) else { continue };
+            let len = (*blocks as usize * BLOCK).min(plain.len());
             let Some(there) = image.get_mut(at..at + len) else { continue };
-            there.copy_from_slice(&plain[from..from + len]);
+            there.copy_from_slice(&plain[..len]);
             cipher.encrypt_in_place(from as u64 / 512, there);
         }
     }
@@ -318,7 +325,7 @@ impl Maker {
         }
         let key = match self.algorithm {
             "None" => String::new(),
-            _ => Base64::encode_string(&kek_wrapped()),
+            _ => Base64::encode_string(&kek_wrapped(&self.wrapped)),
         };
         format!(
             "<dict{}><key>CryptoUsers</key><array{}>{users}</array>\
@@ -354,15 +361,30 @@ impl Maker {
 
     /// The same encrypted, as on the partition Recovery HD.
     fn wipekey(&self) -> Vec<u8> {
+        const END: &str = "</plist>\n";
         let mut text = self.property_list();
-        text.resize(text.len().next_multiple_of(16), 0);
-        xts(&[KEY, [0; 16]].concat(), text.len()).encrypt_in_place(0, &mut text);
+        text.truncate(text.len() - END.len());
+        let whole = (text.len() + END.len()).next_multiple_of(16);
+        text.resize(whole + self.file_rest - END.len(), b' ');
+        text.extend(END.bytes());
+        let cipher = |len: usize| xts(&[KEY, [0; 16]].concat(), len);
+        cipher(whole).encrypt_in_place(0, &mut text[..whole]);
+        if self.file_rest > 0 {
+            // IEEE 1619-2018, 5.3.2: the rest is filled up from the last block, whose place it takes.
+            let last = text.split_off(whole - 16);
+            let (stolen, rest) = last.split_at(16);
+            let mut long = vec![0; whole + 16];
+            put(&mut long, whole, &[rest, &stolen[rest.len()..]].concat());
+            cipher(whole + 16).encrypt_in_place(0, &mut long);
+            text.extend(&long[whole..]);
+            text.extend(&stolen[..rest.len()]);
+        }
         text
     }
 }
 
 const FAMILY_ID: u64 = 10;
-const SEGMENTS_ID: u64 = 8;
+pub const SEGMENTS_ID: u64 = 8;
 const BASE_ID: u64 = 14;
 const FIRST_MORE_ID: u64 = 20;
 
@@ -390,7 +412,7 @@ fn segments(all: &[(u64, u64, u32, u16)]) -> Vec<u8> {
 }
 
 /// A block of metadata with its header.
-fn object(kind: u16, transaction: u64, id: u64, number: usize, data: &[u8]) -> [u8; OBJECT] {
+pub fn object(kind: u16, transaction: u64, id: u64, number: usize, data: &[u8]) -> [u8; OBJECT] {
     let mut block = [0; OBJECT];
     put(&mut block, 8, &1_u16.to_le_bytes());
     put(&mut block, 10, &kind.to_le_bytes());
@@ -468,10 +490,10 @@ fn passphrase_wrapped(password: &str, iterations: u32, salt: u8) -> Vec<u8> {
     sealed
 }
 
-fn kek_wrapped() -> Vec<u8> {
+fn kek_wrapped(key: &[u8; 16]) -> Vec<u8> {
     let mut sealed = vec![0; 256];
     put(&mut sealed, 0, &2_u32.to_le_bytes());
     put(&mut sealed, 4, &24_u32.to_le_bytes());
-    put(&mut sealed, 8, &wrap(&KEK, &MASTER));
+    put(&mut sealed, 8, &wrap(&KEK, key));
     sealed
 }

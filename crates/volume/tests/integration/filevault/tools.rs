@@ -51,7 +51,8 @@ fn libfvde_decrypts_the_same() {
         ("compressed", Maker { stored: Stored::Compressed, ..plain.clone() }),
         ("with_base", Maker { base: Some(FREE), segments: vec![(0, 4, 32, 0)], ..plain.clone() }),
         ("segments", Maker { segments: scattered, ..plain.clone() }),
-        ("system", Maker { stored: Stored::Wiped, ..plain }),
+        ("system", Maker { stored: Stored::Wiped, ..plain.clone() }),
+        ("system_with_rest", Maker { stored: Stored::Wiped, file_rest: 9, ..plain }),
     ] {
         let (image, plist) = written(dir.path(), &maker);
         let expected = Sha256::digest(maker.plaintext());
@@ -60,7 +61,7 @@ fn libfvde_decrypts_the_same() {
             let mut command = Command::new(&python);
             command.args(["-c", SCRIPT]).arg(&image).args([how, secret]);
             let output = match name {
-                "system" => command.arg(&plist),
+                "system" | "system_with_rest" => command.arg(&plist),
                 _ => command.arg(""),
             }
             .output()
