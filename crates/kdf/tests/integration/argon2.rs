@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use cryptbench_kdf::{Argon2Kind, Argon2Params, Effort, KdfError, Tier};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -32,8 +32,11 @@ fn every_cost_gives_the_key_of_the_oracle() {
             Argon2Kind::Id => Algorithm::Argon2id,
         };
         let checked = Params::new(memory_kib, params.passes, lanes, Some(expected.len())).unwrap();
+        let mut blocks = vec![Block::default(); checked.block_count()];
         let oracle = Argon2::new(algorithm, Version::V0x13, checked);
-        oracle.hash_password_into(&password, &salt, &mut expected).unwrap();
+        oracle
+            .hash_password_into_with_memory(&password, &salt, &mut expected, &mut blocks)
+            .unwrap();
         for tier in Tier::available() {
             for threads in [1, 3] {
                 let mut key = vec![0; expected.len()];
