@@ -8,8 +8,9 @@ use anyhow::{Context as _, bail};
 
 use crate::packages::mirror;
 
-/// What a guest needs of it beyond what is built in.
-const MODULES: &[&str] = &["virtio_blk", "ublk_drv", "loop"];
+/// What a guest needs of it beyond what is built in: disks, and what dm-crypt is compared with and by.
+const MODULES: &[&str] =
+    &["virtio_blk", "ublk_drv", "loop", "dm-crypt", "ecb", "xts", "aesni-intel", "crypto_null"];
 
 /// The package that names the newest kernel, and where it comes from. Debian 12's own has no ublk.
 const PACKAGE: &str = "linux-image-cloud-amd64";
@@ -23,8 +24,10 @@ const SUITE: &str = "trixie main";
 pub fn ensure() -> anyhow::Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     let place = std::path::absolute(Path::new(&target).join("guest-kernel"))?;
-    let module = |name: &&str| place.join("modules").join(format!("{name}.ko"));
-    let is_there = place.join("vmlinuz").exists() && MODULES.iter().all(|m| module(m).exists());
+    let list = place.join("modules.list");
+    let wanted = MODULES.join("\n");
+    let is_there = place.join("vmlinuz").exists()
+        && fs::read_to_string(&list).is_ok_and(|there| there == wanted);
     if !cfg!(target_arch = "x86_64") || is_there {
         return Ok(place);
     }
@@ -32,18 +35,41 @@ pub fn ensure() -> anyhow::Result<PathBuf> {
     let package = fetch(work.path())?;
     let unpacked = work.path().join("unpacked");
     run(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&unpacked))?;
-    fs::create_dir_all(place.join("modules"))?;
+    let modules = place.join("modules");
+    let _ = fs::remove_dir_all(&modules);
+    fs::create_dir_all(&modules)?;
+    let mut done = Vec::new();
     for name in MODULES {
-        let packed = find(&unpacked, &format!("{name}.ko.xz"))
-            .with_context(|| format!("no {name} in {}", package.display()))?;
-        let unpacked = run(Command::new("xz").args(["--decompress", "--stdout"]).arg(packed))?;
-        fs::write(module(name), unpacked)?;
+        unpack(name, &unpacked, &modules, &mut done)
+            .with_context(|| format!("{name} of {}", package.display()))?;
     }
     // Last: what is there is complete.
     let kernel = find(&unpacked.join("boot"), "vmlinuz").context("no kernel in its package")?;
     fs::copy(kernel, place.join("vmlinuz.part"))?;
     fs::rename(place.join("vmlinuz.part"), place.join("vmlinuz"))?;
+    fs::write(list, wanted)?;
     Ok(place)
+}
+
+/// Unpacks a module and, before it, those that it needs: their names are in the order in which they are loaded. What is not
+/// in the package is built in.
+fn unpack(name: &str, package: &Path, to: &Path, done: &mut Vec<String>) -> anyhow::Result<()> {
+    if done.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    done.push(name.to_owned());
+    let alike = |name: &str| find(package, &format!("{name}.ko.xz"));
+    let Some(packed) = alike(name).or_else(|| alike(&name.replace('_', "-"))) else {
+        return Ok(());
+    };
+    let needs = run(Command::new("modinfo").args(["--field", "depends"]).arg(&packed))?;
+    for needed in String::from_utf8_lossy(&needs).trim().split(',').filter(|n| !n.is_empty()) {
+        unpack(needed, package, to, done)?;
+    }
+    let bytes = run(Command::new("xz").args(["--decompress", "--stdout"]).arg(packed))?;
+    let number = fs::read_dir(to)?.count();
+    fs::write(to.join(format!("{number:02}-{name}.ko")), bytes)?;
+    Ok(())
 }
 
 /// Downloads the package with lists of its own, so that nothing of this system's changes.

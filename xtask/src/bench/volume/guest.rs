@@ -18,7 +18,9 @@ pub fn run(options: &Options, serve: &Path) -> anyhow::Result<()> {
     if !cfg!(target_arch = "x86_64") {
         bail!("the guest's kernel is for x86 only");
     }
-    let needs = Guest::NEEDS.map(|(file, package)| Need { file, package, reason: "the guest" });
+    let needs = Guest::NEEDS.into_iter().chain([("/sbin/dmsetup", "dmsetup")]);
+    let needs: Vec<_> =
+        needs.map(|(file, package)| Need { file, package, reason: "the guest" }).collect();
     if let Some(missing) = packages::ensure(&needs).first() {
         bail!("{missing}");
     }
@@ -26,10 +28,11 @@ pub fn run(options: &Options, serve: &Path) -> anyhow::Result<()> {
     let qemu = options.qemu.as_deref().unwrap_or(Path::new(Guest::QEMU));
     let name = version(&qemu.to_string_lossy()).context("QEMU does not start")?;
     println!("{name}, which emulates the CPU, on {}", machine());
+    std::fs::create_dir_all("target")?;
     let work = tempfile::tempdir_in("target")?;
     let work = std::path::absolute(work.path())?;
-    let disk = work.join("disk");
     // The file of data, and room for the file system.
+    let disk = work.join("disk");
     File::create(&disk)?.set_len((options.size + 128) << 20)?;
     let made = Command::new("/sbin/mkfs.ext4").args(["-q", "-F"]).arg(&disk).status()?;
     if !made.success() {
@@ -42,13 +45,25 @@ pub fn run(options: &Options, serve: &Path) -> anyhow::Result<()> {
         ("fio", Path::new("/usr/bin/fio")),
         ("losetup", Path::new("/sbin/losetup")),
     ];
-    programs.extend(options.against.as_deref().map(|against| ("against", against)));
+    let mut disks = vec![disk];
+    match &options.against {
+        _ if options.is_against_dm_crypt() => {
+            programs.push(("dmsetup", Path::new("/sbin/dmsetup")));
+            programs.push(("blockdev", Path::new("/sbin/blockdev")));
+            disks.push(work.join("raw"));
+            super::fill(&disks[1], options.size)?;
+        }
+        Some(against) => programs.push(("against", against)),
+        None => {}
+    }
+    let disks: Vec<_> =
+        disks.iter().map(|path| format!("file={},cache=none,aio=native", path.display())).collect();
     let guest = Guest {
         qemu,
         kernel: &kernel,
         work: &work,
         programs: &programs,
-        disks: &[format!("file={},cache=none,aio=native", disk.display())],
+        disks: &disks,
         memory: 1536,
     };
     // This program works in the project's directory.
@@ -73,7 +88,11 @@ pub fn run(options: &Options, serve: &Path) -> anyhow::Result<()> {
 /// The command of the guest, for its shell.
 fn command(options: &Options) -> String {
     let Options { rounds, seconds, size, rest, transport, .. } = options;
-    let against = if options.against.is_some() { "--against /bin/against" } else { "" };
+    let against = match &options.against {
+        _ if options.is_against_dm_crypt() => "--against dm-crypt --disk /dev/vdb",
+        Some(_) => "--against /bin/against",
+        None => "",
+    };
     format!(
         "xtask bench volume --rounds {rounds} --seconds {seconds} --size {size} --rest {rest} \
          --transport {transport} --rows '{}' --jobs '{}' --serve /bin/serve {against} --target /mnt",

@@ -2,6 +2,7 @@
 //! other ways to serve it and with other programs that encrypt it, in turns.
 
 mod busy;
+mod dm_crypt;
 mod guest;
 mod row;
 
@@ -38,9 +39,13 @@ pub struct Options {
     /// the default
     #[arg(long, default_value = "auto")]
     transport: String,
-    /// The server of another build, to be compared with: its target/release/examples/serve
+    /// The server of another build, to be compared with: its target/release/examples/serve; or `dm-crypt`, the kernel's own
+    /// beside ours over ublk
     #[arg(long)]
     against: Option<PathBuf>,
+    /// The disk that dm-crypt and ours encrypt. WHAT IT HAS IS OVERWRITTEN. Otherwise a loop device over a file
+    #[arg(long, value_name = "DEVICE", requires = "against", conflicts_with = "guest")]
+    disk: Option<PathBuf>,
     /// In a guest under a kernel of Debian's, which has ublk. QEMU emulates its CPU; AES is slow in QEMU 7, not in 10
     #[arg(long, conflicts_with = "target")]
     guest: bool,
@@ -61,12 +66,20 @@ pub struct Options {
 impl Options {
     fn jobs(&self) -> Vec<&'static Job> {
         let wanted = |job: &&Job| self.jobs.iter().any(|part| job.0.contains(part.as_str()));
-        JOBS.iter().filter(|job| self.jobs.is_empty() || wanted(job)).collect()
+        let all = if self.is_against_dm_crypt() { dm_crypt::JOBS } else { JOBS };
+        all.iter().filter(|job| self.jobs.is_empty() || wanted(job)).collect()
     }
 
-    fn wants(&self, row: &str) -> bool {
-        let is_named = self.rows.is_empty() || self.rows.iter().any(|part| row.contains(part));
-        is_named && (self.against.is_some() || !row::OF_AGAINST.contains(&row))
+    fn rows(&self) -> impl Iterator<Item = &'static (&'static str, row::Build)> {
+        let all = if self.is_against_dm_crypt() { dm_crypt::ROWS } else { row::ROWS };
+        all.iter().filter(|(row, _)| {
+            let is_named = self.rows.is_empty() || self.rows.iter().any(|part| row.contains(part));
+            is_named && (self.against.is_some() || !row::OF_AGAINST.contains(row))
+        })
+    }
+
+    fn is_against_dm_crypt(&self) -> bool {
+        self.against.as_deref() == Some(Path::new("dm-crypt"))
     }
 }
 
@@ -135,13 +148,11 @@ fn measure(
         against: options.against.clone(),
         transport: options.transport.clone(),
         mib: options.size,
+        disk: options.disk.clone(),
     };
     let jobs = options.jobs();
     let mut rows = Vec::new();
-    for &(name, build) in row::ROWS {
-        if !options.wants(name) {
-            continue;
-        }
+    for &(name, build) in options.rows() {
         match build(&place) {
             Ok(made) => rows.push((name, made, vec![Vec::new(); jobs.len()])),
             Err(e) => println!("SKIPPED: {name}: {e:#}\n"),
@@ -179,6 +190,8 @@ struct Trial {
     speed: f64,
     /// CPU time of the whole machine for each request, in microseconds.
     cpu: f64,
+    /// Latencies that 50 and 99 of 100 requests did not exceed, in microseconds.
+    latency: [f64; 2],
 }
 
 type Seen<'a> = (&'a str, Vec<Vec<Trial>>);
@@ -204,6 +217,15 @@ fn show(rows: &[Seen<'_>], jobs: &[&Job]) {
         let cells = seen.iter().map(|trials| format!("{:.1} µs", median(trials.iter().map(cpu))));
         println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
+    println!("\nLatency in µs, p50 and p99:\n");
+    head("|");
+    for (name, seen) in rows {
+        let cells = seen.iter().map(|trials| {
+            let [p50, p99] = [0, 1].map(|i| median(trials.iter().map(|trial| trial.latency[i])));
+            format!("{p50:.0}, {p99:.0}")
+        });
+        println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
+    }
     let find = |wanted: &str| rows.iter().find(|(name, _)| *name == wanted);
     let ratios = |label: &str, seen: &[Vec<Trial>], to: &[Vec<Trial>], value: fn(&Trial) -> f64| {
         let cells = seen.iter().zip(to).map(|(seen, to)| {
@@ -223,7 +245,7 @@ fn show(rows: &[Seen<'_>], jobs: &[&Job]) {
             }
         }
     }
-    for (name, other) in row::PAIRS {
+    for (name, other) in row::PAIRS.iter().chain(dm_crypt::PAIRS) {
         let (Some(row), Some(other)) = (find(name), find(other)) else { continue };
         println!("\n{name} to {}:\n", other.0);
         head("|");
@@ -262,7 +284,10 @@ fn run_fio(row: &Row, job: &Job, options: &Options) -> anyhow::Result<Trial> {
     let number = |key: &str| side[key].as_f64().with_context(|| format!("fio's JSON lacks {key}"));
     let iops = number("iops")?;
     let speed = if block >= 65536 { number("bw_bytes")? / 1e6 } else { iops };
-    Ok(Trial { speed, cpu: busy / iops * 1e6 })
+    let latency = ["50.000000", "99.000000"].map(|percentile| {
+        side["clat_ns"]["percentile"][percentile].as_f64().map_or(f64::NAN, |ns| ns / 1e3)
+    });
+    Ok(Trial { speed, cpu: busy / iops * 1e6, latency })
 }
 
 /// Writes `mib` MiB of incompressible data, which then lies on the device and not in the page cache.

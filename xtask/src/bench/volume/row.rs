@@ -24,9 +24,11 @@ pub struct Place {
     pub transport: String,
     /// Size of each file.
     pub mib: u64,
+    /// The disk beside dm-crypt, if not a loop device over a file.
+    pub disk: Option<PathBuf>,
 }
 
-type Build = fn(&Place) -> anyhow::Result<Row>;
+pub type Build = fn(&Place) -> anyhow::Result<Row>;
 
 /// The row that the others are compared with.
 pub const OURS: &str = "ours, AES-256-XTS 512 B, FUSE + loop";
@@ -75,8 +77,10 @@ pub struct Row {
 /// In order of creation; dropped in reverse order.
 struct Parts(Vec<Part>);
 
-enum Part {
+pub enum Part {
     Loop(PathBuf),
+    /// A device of the device mapper, by name.
+    Mapped(String),
     /// Ends when its standard input is closed.
     Ours(Child),
     /// Ends on SIGTERM.
@@ -98,6 +102,10 @@ impl Drop for Part {
             Self::Loop(device) => {
                 let _ = apart(Command::new("losetup").arg("--detach").arg(device)).status();
             }
+            Self::Mapped(name) => {
+                let mut dmsetup = Command::new("dmsetup");
+                let _ = apart(dmsetup.args(["remove", "--retry", name])).status();
+            }
             Self::Ours(child) => {
                 drop(child.stdin.take());
                 let _ = child.wait();
@@ -116,19 +124,35 @@ impl Drop for Part {
 }
 
 impl Row {
-    fn file(path: PathBuf) -> Self {
+    pub fn file(path: PathBuf) -> Self {
         Self { path, is_nbd: false, parts: Parts(Vec::new()) }
     }
 
+    /// What lies on this one, at another path.
+    pub fn with(mut self, part: Part, path: PathBuf) -> Self {
+        self.parts.0.push(part);
+        self.path = path;
+        self
+    }
+
+    /// This one, which is taken down before the one that it lies on.
+    pub fn above(mut self, mut below: Self) -> Self {
+        below.parts.0.append(&mut self.parts.0);
+        std::mem::swap(&mut self.parts, &mut below.parts);
+        self
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The same through a loop device with direct I/O.
-    fn on_loop(mut self, sector: u32) -> anyhow::Result<Self> {
+    pub fn on_loop(self, sector: u32) -> anyhow::Result<Self> {
         let mut losetup = Command::new("losetup");
         losetup.args(["--find", "--show", "--direct-io=on"]);
         losetup.arg(format!("--sector-size={sector}")).arg(&self.path);
         let device = PathBuf::from(said(&mut losetup)?);
-        self.parts.0.push(Part::Loop(device.clone()));
-        self.path = device;
-        Ok(self)
+        Ok(self.with(Part::Loop(device.clone()), device))
     }
 
     /// The arguments that tell fio where to go.
@@ -145,7 +169,7 @@ impl Row {
 impl Place {
     /// A file of random data, created once for all rows that request the same name. Rows that do
     /// not change its layout share one, so that none has a better part of the disk.
-    fn file(&self, name: &str) -> anyhow::Result<PathBuf> {
+    pub fn file(&self, name: &str) -> anyhow::Result<PathBuf> {
         let path = self.directory.join(name);
         if !path.exists() {
             fill(&path, self.mib)?;
@@ -190,8 +214,20 @@ fn ours_over_nbd(place: &Place) -> anyhow::Result<Row> {
 }
 
 fn start_ours(place: &Place, way: &str, at: &Path, cipher: &str, unit: u32) -> anyhow::Result<Row> {
+    start_ours_on(place, way, &place.file("plain")?, at, cipher, unit)
+}
+
+/// Our server over a file or device.
+pub fn start_ours_on(
+    place: &Place,
+    way: &str,
+    on: &Path,
+    at: &Path,
+    cipher: &str,
+    unit: u32,
+) -> anyhow::Result<Row> {
     let mut serve = Command::new(&place.serve);
-    serve.arg(way).arg(place.file("plain")?).arg(at).arg(cipher).arg(unit.to_string());
+    serve.arg(way).arg(on).arg(at).arg(cipher).arg(unit.to_string());
     let mut child = apart(&mut serve).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let out = child.stdout.take().context("no output")?;
     // It cannot remove the mount itself.
@@ -272,7 +308,7 @@ fn nbdkit(place: &Place) -> anyhow::Result<Row> {
 }
 
 /// Runs a program and returns its output.
-fn said(command: &mut Command) -> anyhow::Result<String> {
+pub fn said(command: &mut Command) -> anyhow::Result<String> {
     let name = command.get_program().display().to_string();
     let out = apart(command).stdin(Stdio::null()).output().with_context(|| name.clone())?;
     if !out.status.success() {
