@@ -129,7 +129,7 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
 }
 
 /// Whether two workloads differ in the number of requests in flight at most.
-fn is_alike(a: &Workload, b: &Workload) -> bool {
+pub fn is_alike(a: &Workload, b: &Workload) -> bool {
     let asked = |w: &Workload| (w.block_size, w.file_bytes, w.read_percent, w.fresh_file, w.stdio);
     let how =
         |w: &Workload| (w.operation.clone(), w.pattern.clone(), w.flush.clone(), w.content.clone());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
-use cryptbench_estimate::binding::{Binding, bindings};
+use cryptbench_estimate::binding::{Binding, bindings, is_alike};
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, DiskCounts, Observation, Record, Workload};
 use cryptbench_stats::bottleneck::Cause;
@@ -91,13 +91,15 @@ pub fn run(binary: &Path, on: &Path, seconds: u64) -> anyhow::Result<()> {
     println!("|---|---|---|--:|--:|--:|--:|--:|---|");
     let workloads: Vec<&Workload> =
         record.plan.workloads.iter().filter(|w| w.is_of_requests()).collect();
-    let mut plain = Vec::new();
+    let mut plain: Vec<Figures> = Vec::new();
     for system in ["plain", "gocryptfs", "builtin-mounted"] {
         let mut place = Place::set_up(system, binary, directory.path())?;
         fill(&place.file, MIB)?;
         if system == "gocryptfs" {
             place.below = Some(largest(&directory.path().join("store"))?);
         }
+        // What they saw with one request at a time, by workload.
+        let mut alone: Vec<(&Workload, f64)> = Vec::new();
         for (number, workload) in workloads.iter().enumerate() {
             let theirs =
                 watch(&place.file, place.below.as_deref(), MIB, workload, &device, seconds)?;
@@ -105,9 +107,17 @@ pub fn run(binary: &Path, on: &Path, seconds: u64) -> anyhow::Result<()> {
                 w.id == workload.id && arm.system == place.system && arm.cipher.is_some()
             };
             interrupted.go_on()?;
+            if workload.in_flight() == 1 {
+                alone.push((workload, theirs.rate));
+            }
+            let alone = alone.iter().find(|(other, _)| is_alike(other, workload));
             match bindings.iter().find(of_cell) {
                 _ if system == "plain" => plain.push(theirs),
-                Some(cell) => rows.enter(system, &record, cell, &theirs, &plain[number]),
+                Some(cell) => {
+                    let others =
+                        Others { arm: &theirs, plain: &plain[number], alone: alone.map(|a| a.1) };
+                    rows.enter(system, &record, cell, &others);
+                }
                 None => rows.miss(system, workload, "not measured"),
             }
         }
@@ -203,15 +213,15 @@ impl Rows {
         system: &str,
         record: &Record,
         cell: &(&Workload, &Arm, Binding),
-        theirs: &Figures,
-        plain: &Figures,
+        others: &Others<'_>,
     ) {
         let (workload, arm, binding) = cell;
+        let theirs = others.arm;
         let Some(ours) = recorded(record, workload, arm) else {
             return self.miss(system, workload, "not counted");
         };
         let found = binding.bottleneck.as_ref().map(|found| &found.cause);
-        let is_seen = found.map(|cause| seen(cause, theirs, plain, workload));
+        let is_seen = found.map(|cause| seen(cause, others, workload));
         self.named += u32::from(found.is_some());
         self.seen += u32::from(is_seen == Some(true));
         let words = match (found, is_seen) {
@@ -310,15 +320,25 @@ fn recorded(record: &Record, workload: &Workload, arm: &Arm) -> Option<Figures> 
     })
 }
 
-/// Whether what the others see of an arm, and of plain storage, is what the cause says.
-fn seen(cause: &Cause, arm: &Figures, plain: &Figures, workload: &Workload) -> bool {
+/// What the others see of a cell.
+struct Others<'a> {
+    arm: &'a Figures,
+    plain: &'a Figures,
+    /// The arm's rate with one request at a time.
+    alone: Option<f64>,
+}
+
+/// Whether what the others see is what the cause says.
+fn seen(cause: &Cause, others: &Others<'_>, workload: &Workload) -> bool {
+    let Others { arm, plain, alone } = *others;
     // A thread that is full at best, on a machine that others use, too.
     const FULL: f64 = 0.8;
+    // The time that is added is the difference of two times of which each is right within `AGREES`.
+    const ADDED: f64 = AGREES * AGREES;
     let per_byte = arm.per_request * arm.bytes / workload.block_size as f64;
     match cause {
-        Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => {
-            arm.in_flight < plain.in_flight / AGREES
-        }
+        Cause::FewerInFlight { .. } => arm.in_flight < plain.in_flight / AGREES,
+        Cause::OneAtATime { .. } => alone.is_some_and(|alone| arm.rate < alone * AGREES),
         Cause::CoreFull { .. } => arm.busiest > FULL,
         Cause::ProcessorsFull { .. } => {
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -327,8 +347,10 @@ fn seen(cause: &Cause, arm: &Figures, plain: &Figures, workload: &Workload) -> b
         Cause::Pieces { .. } => arm.bytes < plain.bytes / AGREES,
         Cause::MoreRequests { .. } => arm.per_request.max(per_byte) > AGREES.min(1.2),
         Cause::ReadsFirst { .. } => arm.reads - plain.reads > 0.2,
-        Cause::AddedTime { .. } => arm.rate < plain.rate && arm.in_flight < plain.in_flight,
-        Cause::Cipher { .. } => arm.busiest > 0.5,
+        Cause::AddedTime { seconds, .. } | Cause::Cipher { seconds } => {
+            let theirs = 1.0 / arm.rate - 1.0 / plain.rate;
+            (seconds / ADDED..=seconds * ADDED).contains(&theirs)
+        }
         Cause::Cache { .. } => per_byte < 0.8,
     }
 }

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use cryptbench_answer::names::Names;
 use cryptbench_estimate::binding::{Bound, bindings};
 use cryptbench_estimate::lookup::Lookup;
-use cryptbench_record::{Arm, Operation, Pattern};
+use cryptbench_record::{Operation, Pattern};
 use cryptbench_stats::bottleneck::Flow;
 
 use super::Named;
@@ -28,16 +29,17 @@ pub fn run(records: &[PathBuf]) -> anyhow::Result<()> {
 fn of_record(path: &Path) -> anyhow::Result<()> {
     let record = cryptbench_record::read(path)?;
     let bindings = bindings(&Lookup::of(&record));
+    let names = Names::of(&record.plan);
     for arm in &record.plan.arms {
         let own: Vec<&Bound<'_>> = bindings.iter().filter(|(_, a, _)| a.id == arm.id).collect();
         if !own.is_empty() {
-            println!("{}", row(arm, &own));
+            println!("{}", row(names.arm(arm), &own));
         }
     }
     Ok(())
 }
 
-fn row(arm: &Arm, own: &[&Bound<'_>]) -> String {
+fn row(name: &str, own: &[&Bound<'_>]) -> String {
     let of = |operation, pattern, bytes: u64, most: bool, told: &dyn Fn(u32, &Flow) -> String| {
         let alike = own.iter().filter(|(w, _, b)| {
             (&w.operation, &w.pattern, w.block_size) == (&operation, &pattern, bytes)
@@ -54,7 +56,7 @@ fn row(arm: &Arm, own: &[&Bound<'_>]) -> String {
         |_: u32, flow: &Flow| format!("{:.1} × {:.0} KiB", flow.per_request, flow.bytes / 1024.0);
     format!(
         "| {} | {} | {} | {} | {} |",
-        arm.id,
+        name,
         of(Operation::Read, Pattern::Random, SMALL, true, &at_disk),
         of(Operation::Read, Pattern::Sequential, LARGE, true, &becomes),
         of(Operation::Write, Pattern::Random, SMALL, false, &becomes),
