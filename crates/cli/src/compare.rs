@@ -12,7 +12,7 @@ use cryptbench_estimate::cells::cells;
 use cryptbench_foreign::compare::{Comparison, Options, compare as compare_sets, sentences};
 use cryptbench_foreign::costs::{CostChange, costs};
 use cryptbench_foreign::differences::{Difference, differences};
-use cryptbench_foreign::{ArmChoice, Set, from_record, is_record, read};
+use cryptbench_foreign::{ArmChoice, Set, from_record, is_record, read, read_halves};
 use cryptbench_record::{Record, Results};
 use cryptbench_text::shown;
 use serde::Serialize;
@@ -38,7 +38,8 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     if !args.joint.is_empty() {
         return joint::run(args);
     }
-    let (Some(at_a), Some(at_b)) = (&args.a, &args.b) else { unreachable!("both are required") };
+    let Some(at_a) = &args.a else { unreachable!("it is required") };
+    let Some(at_b) = &args.b else { return halves(args, at_a) };
     if args.arm.len() > 2 {
         let reason = "--arm is given more than twice: one for A, one for B";
         return Err(Refusal::usage(Path::new("compare"), reason).into());
@@ -61,12 +62,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     };
     let a = set(at_a, &args.also_a, first.as_ref(), choice(0))?;
     let b = set(at_b, &args.also_b, second.as_ref(), choice(1))?;
-    let options = Options {
-        measure: args.measure.map(Into::into),
-        estimator: args.estimator.map(Into::into),
-        ..Options::default()
-    };
-    let comparison = compare_sets(&a, &b, options);
+    let comparison = compare_sets(&a, &b, options(args));
     if comparison.cells.is_empty() {
         return Err(Refusal::input(at_b, &nothing_shared(&comparison)).into());
     }
@@ -74,6 +70,38 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         (Some(x), Some(y)) => (differences(x, y), changes(x, y, &args.arm)),
         _ => (Vec::new(), Vec::new()),
     };
+    show(args, comparison, differences, costs)
+}
+
+/// One file that holds plain and encrypted storage.
+fn halves(args: &CompareArgs, at: &Path) -> anyhow::Result<ExitCode> {
+    if is_record(at) {
+        let reason = "a record; name what it is compared with as well";
+        return Err(Refusal::usage(at, reason).into());
+    }
+    if !(args.arm.is_empty() && args.also_a.is_empty() && args.also_b.is_empty()) {
+        let reason = "--arm, --also-a and --also-b need A and B";
+        return Err(Refusal::usage(at, reason).into());
+    }
+    let (plain, encrypted) = read_halves(at)?;
+    let comparison = compare_sets(&plain, &encrypted, options(args));
+    show(args, comparison, Vec::new(), Vec::new())
+}
+
+fn options(args: &CompareArgs) -> Options {
+    Options {
+        measure: args.measure.map(Into::into),
+        estimator: args.estimator.map(Into::into),
+        ..Options::default()
+    }
+}
+
+fn show(
+    args: &CompareArgs,
+    comparison: Comparison,
+    differences: Vec<Difference>,
+    costs: Vec<CostChange>,
+) -> anyhow::Result<ExitCode> {
     let sentences = sentences(&comparison);
     if args.csv {
         print(csv::lines(&comparison).trim_end());

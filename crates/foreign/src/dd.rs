@@ -1,19 +1,19 @@
 //! dd's closing lines, from GNU coreutils of all versions and languages, uutils, BusyBox, toybox,
 //! the BSDs and macOS. `closing` reads the line with bytes, time and rate.
 //!
-//! Study B's script writes a banner of `=` such as `===== bench start =====` before each series. A series is of the data that
-//! its banner or its commands name (`if=/dev/zero`, `test_rand1`); where nothing names them, the first is of zeros and the
-//! next of random data, in turn, as the script has them.
+//! `series` knows the lines that study B's script writes between them.
 
 mod closing;
+mod series;
 
 use cryptbench_catalog::Pattern;
 
 use crate::cell::Key;
 use crate::error::Fault;
 use crate::number::positive;
-use crate::read::{Found, Observation};
+use crate::read::{Found, Half, Halves, Observation};
 use closing::is_report;
+use series::{Series, Storage};
 
 /// Whether any line comes from dd.
 pub(crate) fn is_log(text: &str) -> bool {
@@ -29,13 +29,15 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     let counted = text.split(['\n', '\r']).any(|l| records(l).is_some());
     let mut blocks: Vec<(u64, u64)> = Vec::new();
     let mut series = Series::default();
+    let mut storages = Vec::new();
     for (index, physical) in text.split('\n').enumerate() {
         let line = index + 1;
-        if let Some(words) = banner(physical) {
-            series.begin(words);
+        if series.take(physical) {
             continue;
         }
-        series.hear(physical);
+        if !is_report(physical) {
+            series.hear(physical);
+        }
         // A carriage return goes back to the start of the line: later text overwrote what precedes
         // it.
         let parts: Vec<&str> = physical.split('\r').filter(|p| !p.trim().is_empty()).collect();
@@ -46,8 +48,10 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
                 let progress = if counted { blocks.is_empty() } else { i + 1 < parts.len() };
                 if !progress {
                     let mut observation = report(part, line, blocks.last())?;
-                    observation.key.name = series.data(&mut found.remarks);
+                    let (data, storage) = series.copy(&mut found.remarks);
+                    observation.key.name = data;
                     found.observations.push(observation);
+                    storages.push(storage);
                     blocks.clear();
                 }
             } else if !(is_aside(part) || !blocks.is_empty() && is_count(part)) {
@@ -60,6 +64,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
             }
         }
     }
+    halve(&mut found, &storages);
     match blocks.is_empty() {
         true => Ok(found),
         false => Err(Fault::file(
@@ -68,59 +73,26 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     }
 }
 
-/// What is copied, as far as banners keep series apart.
-#[derive(Default)]
-struct Series {
-    /// Number of the series that began last; none before the first banner.
-    number: u32,
-    named: Option<&'static str>,
-}
-
-impl Series {
-    fn begin(&mut self, words: &str) {
-        if !["end", "finish", "done"].iter().any(|end| words.contains(end)) {
-            (self.number, self.named) = (self.number + 1, data(words));
-        }
+/// Tells copies to plain and to encrypted storage apart, where a log has both: by their names, or as the first and the second
+/// pass of study B's script.
+fn halve(found: &mut Found, storages: &[Storage]) {
+    let named = |half| storages.iter().any(|s| *s == Storage::Named(half));
+    let passes = |s: &Storage| if let Storage::Pass(n) = s { *n } else { 0 };
+    found.halves = if named(Half::Plain) && named(Half::Encrypted) {
+        Halves::Named
+    } else if storages.iter().map(passes).max() == Some(2) {
+        Halves::Passes
+    } else {
+        return;
+    };
+    for (observation, storage) in found.observations.iter_mut().zip(storages) {
+        observation.half = match (storage, found.halves) {
+            (Storage::Named(half), Halves::Named) => Some(*half),
+            (Storage::Pass(1), Halves::Passes) => Some(Half::Plain),
+            (Storage::Pass(_), Halves::Passes) => Some(Half::Encrypted),
+            _ => None,
+        };
     }
-
-    /// A line that may name the data.
-    fn hear(&mut self, line: &str) {
-        if self.number > 0 && !is_report(line) {
-            self.named = data(line).or(self.named);
-        }
-    }
-
-    /// The data of a copy, `None` without banners; a remark says so where nothing names them.
-    fn data(&self, remarks: &mut Vec<String>) -> Option<String> {
-        if self.number == 0 {
-            return None;
-        }
-        let name = self.named.unwrap_or_else(|| {
-            let remark = "nothing names the data of its series: the first is taken as zeros and the next as random, in turn";
-            if !remarks.iter().any(|known| known == remark) {
-                remarks.push(remark.to_owned());
-            }
-            if self.number % 2 == 1 { "zeros" } else { "random" }
-        });
-        Some(name.to_owned())
-    }
-}
-
-/// The data that a line names.
-fn data(line: &str) -> Option<&'static str> {
-    let line = line.to_lowercase();
-    match (line.contains("zero"), line.contains("rand")) {
-        (true, false) => Some("zeros"),
-        (false, true) => Some("random"),
-        _ => None,
-    }
-}
-
-/// The words of a line such as `===== bench start =====`.
-fn banner(line: &str) -> Option<&str> {
-    let line = line.trim();
-    let is_banner = line.starts_with("===") && line.ends_with("===");
-    is_banner.then(|| line.trim_matches('=').trim())
 }
 
 /// Lines between those of dd: comments, commands that the shell echoes, output of `time`.

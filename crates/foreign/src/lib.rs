@@ -30,5 +30,5 @@ mod table;
 
 pub use cell::{Cell, Format, Key, Measure, Run, Set};
 pub use error::ForeignError;
-pub use read::{is_record, read};
+pub use read::{is_record, read, read_halves};
 pub use record::{ArmChoice, RecordError, from_record};

@@ -24,6 +24,27 @@ const MOST_LINES: usize = 100_000;
 pub(crate) struct Found {
     pub(crate) observations: Vec<Observation>,
     pub(crate) remarks: Vec<String>,
+    /// Whether the file holds plain and encrypted storage.
+    pub(crate) halves: Halves,
+}
+
+/// How a file tells results of plain and of encrypted storage apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Halves {
+    /// It does not.
+    #[default]
+    One,
+    /// It has the same work twice, one after the other.
+    Passes,
+    /// It names them.
+    Named,
+}
+
+/// The storage of a result in a file that holds both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Half {
+    Plain,
+    Encrypted,
 }
 
 /// One result of one run, before runs of the same work are merged.
@@ -36,6 +57,8 @@ pub(crate) struct Observation {
     pub(crate) iops: Option<f64>,
     pub(crate) latency_us: Option<f64>,
     pub(crate) line: Option<usize>,
+    /// The storage, if the file holds both.
+    pub(crate) half: Option<Half>,
 }
 
 /// Whether the path is a record of this program or a run's directory.
@@ -54,19 +77,18 @@ pub fn is_record(path: &Path) -> bool {
 ///
 /// Skips hidden files and says so in a remark; every other file must be readable as a result.
 pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
-    let mut set = Set {
-        label: paths.iter().map(|p| shown(p)).collect::<Vec<_>>().join(", "),
-        formats: Vec::new(),
-        files: Vec::new(),
-        cells: Vec::new(),
-        remarks: Vec::new(),
-    };
+    let mut set = empty(paths.iter().map(|p| shown(p)).collect::<Vec<_>>().join(", "));
     for path in paths {
         list(path, &mut set)?;
     }
     let mut observations = Vec::new();
     for path in set.files.clone() {
-        let (format, found) = file(&path)?;
+        let (format, mut found) = file(&path)?;
+        match found.halves {
+            Halves::One => {}
+            Halves::Named => return Err(Fault::file(TWO_STORAGES).of(path)),
+            Halves::Passes => found.remarks.push(TWO_PASSES.to_owned()),
+        }
         if !set.formats.contains(&format) {
             set.formats.push(format);
         }
@@ -81,6 +103,42 @@ pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
         return Err(ForeignError::File { path, reason: "holds no results".into() });
     }
     Ok(set)
+}
+
+/// Reads one file that holds plain and encrypted storage, as study B's script appends them to one log, as two sets.
+pub fn read_halves(path: &Path) -> Result<(Set, Set), ForeignError> {
+    let fault = |reason: &str| Fault::file(reason).of(path.to_owned());
+    if path.is_dir() {
+        return Err(fault(ONE_STORAGE));
+    }
+    let (format, found) = file(path)?;
+    let [plain, encrypted] = match found.halves {
+        Halves::One => return Err(fault(ONE_STORAGE)),
+        Halves::Passes => ["first pass, taken as plain", "second pass, taken as encrypted"],
+        Halves::Named => ["plain", "encrypted"],
+    };
+    let half = |half: Half, what: &str| {
+        let mut set = empty(format!("{} ({what})", shown(path)));
+        (set.formats, set.files) = (vec![format], vec![path.to_owned()]);
+        set.remarks = found.remarks.iter().map(|r| format!("{}: {r}", shown(path))).collect();
+        let own = found.observations.iter().filter(|o| o.half == Some(half));
+        set.cells = cells(own.map(|o| (path.to_owned(), o.clone())).collect());
+        make_printable(&mut set);
+        set
+    };
+    Ok((half(Half::Plain, plain), half(Half::Encrypted, encrypted)))
+}
+
+const ONE_STORAGE: &str = "does not hold plain and encrypted storage, as a log of study B's script may; name what it is compared \
+                           with as well";
+
+const TWO_STORAGES: &str = "holds plain and encrypted storage; compare it by its name alone";
+
+const TWO_PASSES: &str = "two passes of study B's script, taken as runs of one place; if one is of plain and the other of encrypted \
+                          storage, compare the file by its name alone";
+
+fn empty(label: String) -> Set {
+    Set { label, formats: Vec::new(), files: Vec::new(), cells: Vec::new(), remarks: Vec::new() }
 }
 
 /// Makes strings printable: other people chose the names of files and jobs.
@@ -126,7 +184,7 @@ fn file(path: &Path) -> Result<(Format, Found), ForeignError> {
     if iozone::is_binary_table(&bytes) {
         let remark =
             "the binary table of iozone -b, left out: iozone's text report has the same numbers";
-        let found = Found { observations: Vec::new(), remarks: vec![remark.into()] };
+        let found = Found { remarks: vec![remark.into()], ..Found::default() };
         return Ok((Format::Iozone, found));
     }
     let text = decode(&bytes).map_err(fault)?;

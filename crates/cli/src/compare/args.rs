@@ -11,8 +11,7 @@ pub struct CompareArgs {
     /// The baseline: a record.json, the directory of a run, or a file or directory of foreign results
     #[arg(required_unless_present = "joint")]
     pub a: Option<PathBuf>,
-    /// What is compared with it, likewise
-    #[arg(required_unless_present = "joint")]
+    /// What is compared with it, likewise; left out, A is one log of study B's script, plain and then encrypted
     pub b: Option<PathBuf>,
     /// Put records beside each other as one table instead, devices by systems
     #[arg(long, value_name = "RECORD", num_args = 1.., conflicts_with_all = ["a", "b", "also_a", "also_b", "arm",

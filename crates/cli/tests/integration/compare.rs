@@ -49,6 +49,15 @@ fn series_of_every_foreign_format() {
         assert_eq!(iozone, name == "iozone/", "{out}");
         assert_eq!(out.contains("194 more with --all"), name == "iozone/", "{out}");
     }
+    // Study B's log, of plain storage first: two files or one.
+    let [plain, encrypted, both] =
+        ["plain", "encrypted", "both"].map(|n| fixture(&format!("dd/study-b/{n}.log")));
+    for logs in [&[plain.as_str(), &encrypted][..], &[&both]] {
+        let out = compare(&s, &[logs, &["--estimator", "trimmed-mean"]].concat());
+        for part in ["(zeros)", "(random)", "10 runs each", "of 2 cells B is slower in 2"] {
+            assert!(out.contains(part), "{part} is not in {out}");
+        }
+    }
     let one = compare(&s, &[&fixture("diskmark/cdm7.txt"), &fixture("diskmark/kdm1.txt")]);
     for part in ["a ratio without an interval", "Only in A (4)", "1 run each"] {
         assert!(one.contains(part), "{part} is not in {one}");
@@ -138,6 +147,7 @@ fn what_is_not_understood_is_refused() {
         &[&dd, &dd, "--measure", "latency"],
         &[&dd, &dd, "--arm", "plain"],
         &[&dd],
+        &[&dd, "--also-b", &dd],
     ]
     .map(|args| refused(&s, args));
     insta::assert_snapshot!(said.concat());

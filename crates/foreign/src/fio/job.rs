@@ -52,6 +52,7 @@ impl Job {
             let read_percent = mixed.then(|| options.read_percent(counted)).flatten();
             let pattern = kind.as_ref().and_then(|k| options.pattern(k));
             results.push(Observation {
+                half: None,
                 key: Key {
                     pattern: pattern.map_or(String::new(), |p| p.as_str().into()),
                     operation,

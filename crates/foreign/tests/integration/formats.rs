@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cryptbench_foreign::{Cell, Format, Run, Set, is_record, read};
+use cryptbench_foreign::estimator::Estimator;
+use cryptbench_foreign::{Cell, Format, Measure, Run, Set, is_record, read, read_halves};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
@@ -331,25 +332,58 @@ fn no_damage_makes_a_reader_panic() {
 }
 
 #[test]
-fn study_bs_banners_keep_zeros_and_random_apart() {
-    let set = set("dd/study-b.log");
-    let names: Vec<String> = set.cells.iter().map(|c| c.key.to_string()).collect();
-    assert_eq!(names, ["seq. copy 128 MiB/1 MiB (zeros)", "seq. copy 128 MiB/1 MiB (random)"]);
-    assert_eq!(set.cells.iter().map(|c| c.runs.len()).collect::<Vec<_>>(), [2, 1]);
-    near(set.cells[1].runs[0].bandwidth, 134_217_728.0 / 9.5);
-    insta::assert_snapshot!(remarks(&set), @"dd/study-b.log: nothing names the data of its series: the first is taken as zeros and the next as random, in turn");
-    // A banner that names its data is believed.
+fn study_bs_log_is_two_series_of_each_storage() {
+    const ZEROS: &str = "seq. copy 128 MiB/1 MiB (zeros)";
+    const RANDOM: &str = "seq. copy 128 MiB/1 MiB (random)";
+    // The study's means of eight, in seconds: zeros and random data.
+    let is = |set: &Set, seconds: [f64; 2]| {
+        assert_eq!((set.formats.as_slice(), set.cells.len()), ([Format::Dd].as_slice(), 2));
+        for (name, seconds) in [ZEROS, RANDOM].into_iter().zip(seconds) {
+            let speeds: Vec<f64> =
+                cell(set, name).runs.iter().filter_map(|r| r.bandwidth).collect();
+            assert_eq!(speeds.len(), 10, "{name}");
+            let figure = Estimator::TrimmedMean.of(&speeds, Measure::Bandwidth, Format::Dd);
+            near(figure, 134_217_728.0 / seconds);
+        }
+    };
+    let (plain, encrypted) = ([8.922, 9.494], [77.847, 70.904]);
+    is(&set("dd/study-b/plain.log"), plain);
+    is(&set("dd/study-b/encrypted.log"), encrypted);
+    let both = fixture("dd/study-b/both.log");
+    let (a, b) = read_halves(&both).unwrap();
+    is(&a, plain);
+    is(&b, encrypted);
+    assert!(a.label.ends_with("both.log (first pass, taken as plain)"), "{}", a.label);
+    // Beside another file its passes are runs of one place.
+    let merged = set("dd/study-b/both.log");
+    assert_eq!(cell(&merged, ZEROS).runs.len(), 20);
+    insta::assert_snapshot!(remarks(&merged), @"dd/study-b/both.log: two passes of study B's script, taken as runs of one place; if one is of plain and the other of encrypted storage, compare the file by its name alone");
+}
+
+#[test]
+fn what_study_bs_log_names_is_believed() {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("named.log");
-    let report = "1+0 records in\n1+0 records out\n1048576 bytes transferred in 1.0 secs (1048576 bytes/sec)\n";
-    fs::write(
-        &log,
-        format!("===== bench start: urandom =====\n{report}===== if=/dev/zero =====\n{report}"),
-    )
-    .unwrap();
-    let named = read(&[log]).unwrap();
+    let report = " .. round 1 .. \n1+0 records in\n1+0 records out\n1048576 bytes transferred in 1.0 secs (1048576 bytes/sec)\n";
+    let text = format!(" *** urandom *** \n{report} *** if=/dev/zero *** \n{report}");
+    fs::write(&log, &text).unwrap();
+    let named = read(std::slice::from_ref(&log)).unwrap();
     let names: Vec<_> = named.cells.iter().map(|c| c.key.name.clone().unwrap()).collect();
     assert_eq!((names, named.remarks.len()), (vec!["random".to_owned(), "zeros".to_owned()], 0));
+    let error = read_halves(&log).unwrap_err().to_string();
+    assert!(error.contains("does not hold plain and encrypted storage"), "{error}");
+    // Nothing names the data.
+    fs::write(&log, format!("{report}{report}")).unwrap();
+    let set = read(std::slice::from_ref(&log)).unwrap();
+    let names: Vec<_> = set.cells.iter().map(|c| c.key.name.clone().unwrap()).collect();
+    assert_eq!((names, set.remarks.len()), (vec!["zeros".to_owned(), "random".to_owned()], 1));
+    // The storage is named: it is not mixed.
+    fs::write(&log, format!(" *** encrypted *** \n{text} *** unencrypted *** \n{text}")).unwrap();
+    let (plain, encrypted) = read_halves(&log).unwrap();
+    assert_eq!([plain.cells.len(), encrypted.cells.len()], [2, 2]);
+    assert!(plain.cells[0].runs[0].line > encrypted.cells[0].runs[0].line);
+    let error = read(&[log]).unwrap_err().to_string();
+    assert!(error.contains("compare it by its name alone"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,169 @@
+//! The lines of study B's script around those of dd: ` *** … *** ` before each series of copies and ` .. round N .. ` before
+//! each copy.
+//!
+//! The script writes zeros first, then random data; its author ran it on plain storage, and again on encrypted storage. A
+//! series is of the data that its line or its commands name (`if=/dev/zero`, `test_rand1`). Where nothing names them, the
+//! first is of zeros and the next of random data, in turn. Rounds that begin again at 1 begin a series, too.
+
+use crate::read::Half;
+
+/// What is copied, and to which storage, as far as the lines tell.
+#[derive(Default)]
+pub(super) struct Series {
+    /// Series that began; none before the first such line.
+    number: u32,
+    /// The last round of the series.
+    round: u32,
+    data: Option<&'static str>,
+    storage: Option<Half>,
+    /// How often series of zeros and of random data have begun.
+    passes: [u32; 2],
+    /// Whether a copy of this series was seen.
+    copied: bool,
+}
+
+/// The storage of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Storage {
+    /// Outside of any series.
+    Unknown,
+    /// A line names it.
+    Named(Half),
+    /// The pass of the script, from 1.
+    Pass(u32),
+}
+
+impl Series {
+    /// Whether a line is one of the script's.
+    pub(super) fn take(&mut self, line: &str) -> bool {
+        if let Some(words) = heading(line) {
+            if !["end", "finish", "done"].iter().any(|end| words.to_lowercase().contains(end)) {
+                self.begin();
+            }
+            self.hear(line);
+            return true;
+        }
+        let Some(round) = round(line) else { return false };
+        if self.number == 0 || round <= self.round {
+            self.begin();
+        }
+        self.round = round;
+        true
+    }
+
+    /// Two such lines without a copy between them head one series.
+    fn begin(&mut self) {
+        if self.number > 0 && !self.copied {
+            return;
+        }
+        (self.number, self.round, self.data, self.copied) = (self.number + 1, 0, None, false);
+    }
+
+    /// A line that may name the data or the storage.
+    pub(super) fn hear(&mut self, line: &str) {
+        if self.number > 0 {
+            self.data = data(line).or(self.data);
+            self.storage = storage(line).or(self.storage);
+        }
+    }
+
+    /// The data and the storage of a copy, `None` before the script's first line; a remark says so where nothing names the
+    /// data.
+    pub(super) fn copy(&mut self, remarks: &mut Vec<String>) -> (Option<String>, Storage) {
+        if self.number == 0 {
+            return (None, Storage::Unknown);
+        }
+        let name = self.data.unwrap_or_else(|| {
+            let remark = "nothing names the data of its series: the first is taken as zeros and the next as random, in turn";
+            if !remarks.iter().any(|known| known == remark) {
+                remarks.push(remark.to_owned());
+            }
+            if self.number % 2 == 1 { ZEROS } else { RANDOM }
+        });
+        let passes = &mut self.passes[usize::from(name == RANDOM)];
+        *passes += u32::from(!self.copied);
+        self.copied = true;
+        let storage = self.storage.map_or(Storage::Pass(*passes), Storage::Named);
+        (Some(name.to_owned()), storage)
+    }
+}
+
+const ZEROS: &str = "zeros";
+const RANDOM: &str = "random";
+
+/// The data that a line names.
+fn data(line: &str) -> Option<&'static str> {
+    let line = line.to_lowercase();
+    match (line.contains("zero"), line.contains("rand")) {
+        (true, false) => Some(ZEROS),
+        (false, true) => Some(RANDOM),
+        _ => None,
+    }
+}
+
+/// The storage that a line names.
+fn storage(line: &str) -> Option<Half> {
+    let line = line.to_lowercase();
+    let plain = ["plain", "unencrypt", "non-encrypt", "not encrypt", "no encrypt"];
+    match plain.iter().any(|word| line.contains(word)) {
+        true => Some(Half::Plain),
+        false => line.contains("encrypt").then_some(Half::Encrypted),
+    }
+}
+
+/// The words of ` *** … *** `.
+fn heading(line: &str) -> Option<&str> {
+    let words = line.trim().strip_prefix("***")?.strip_suffix("***")?;
+    Some(words.trim_matches('*').trim())
+}
+
+/// The number of ` .. round N .. `.
+fn round(line: &str) -> Option<u32> {
+    let words = line.trim().strip_prefix("..")?.strip_suffix("..")?.trim();
+    words.to_lowercase().strip_prefix("round")?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The data and storage of the copies, each of which is a line `copy`.
+    fn copies(log: &str) -> Vec<(String, Storage)> {
+        let mut series = Series::default();
+        let mut found = Vec::new();
+        for line in log.lines() {
+            if line == "copy" {
+                let (data, storage) = series.copy(&mut Vec::new());
+                found.push((data.unwrap(), storage));
+            } else if !series.take(line) {
+                series.hear(line);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn passes_are_counted_for_each_kind_of_data() {
+        let log = " *** zero *** \n .. round 1 .. \ncopy\n .. round 2 .. \ncopy\n *** random *** \n .. round 1 .. \ncopy\n";
+        let found = copies(&log.repeat(2));
+        let of = |i: usize| (found[i].0.as_str(), found[i].1);
+        assert_eq!([of(0), of(1)], [(ZEROS, Storage::Pass(1)); 2]);
+        assert_eq!([of(2), of(5)], [1, 2].map(|pass| (RANDOM, Storage::Pass(pass))));
+        assert_eq!(of(3), (ZEROS, Storage::Pass(2)));
+    }
+
+    #[test]
+    fn rounds_that_begin_again_begin_a_series() {
+        let found = copies(".. round 1 ..\ncopy\n.. round 2 ..\ncopy\n.. round 1 ..\ncopy\n");
+        let data: Vec<&str> = found.iter().map(|(data, _)| data.as_str()).collect();
+        assert_eq!(data, [ZEROS, ZEROS, RANDOM]);
+    }
+
+    #[test]
+    fn a_line_may_name_the_storage() {
+        let named = |word: &str| copies(&format!("*** {word} ***\n.. round 1 ..\ncopy\n"))[0].1;
+        assert_eq!(named("zeros on the encrypted drive"), Storage::Named(Half::Encrypted));
+        assert_eq!(named("unencrypted"), Storage::Named(Half::Plain));
+        assert_eq!(named("zeros"), Storage::Pass(1));
+    }
+}
