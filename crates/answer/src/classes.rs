@@ -18,7 +18,7 @@ use crate::wording::list;
 pub(crate) const MOST_NAMED: usize = 2;
 
 /// What is said of one figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Told {
     /// It is within the percentages of its size.
     Percent,
@@ -222,14 +222,19 @@ fn beside(outcomes: &[Outcome], is_rest: bool) -> Vec<String> {
     // What is so in part is counted in one where several sizes have something undecided.
     let is_summed = |told: Told| in_part(Told::Undecided) > 1 && in_part(told) > 0;
     let mut said = Vec::new();
-    for o in outcomes {
-        let subject = if is_rest { &o.short } else { &o.what };
-        said.extend(match o.whole() {
-            Some(told) if is_summed(told) => None,
-            Some(Told::Percent) | None => None,
-            Some(Told::Cached) => Some(format!("a cache answered {subject}")),
-            Some(Told::Compressed) => Some(format!("the file system compressed {subject}")),
-            Some(told) => Some(format!("{subject} {}", told.words(2))),
+    let mut whole: Vec<Told> = outcomes.iter().filter_map(Outcome::whole).collect();
+    let mut seen = BTreeSet::new();
+    whole.retain(|told| *told != Told::Percent && !is_summed(*told) && seen.insert(*told));
+    for told in whole {
+        // What is so for several sizes is said once.
+        let of = outcomes.iter().filter(|o| o.whole() == Some(told)).enumerate();
+        let subjects: Vec<&str> =
+            of.map(|(i, o)| if is_rest || i > 0 { &o.short[..] } else { &o.what }).collect();
+        let subject = list(&subjects, subjects.len());
+        said.push(match told {
+            Told::Cached => format!("a cache answered {subject}"),
+            Told::Compressed => format!("the file system compressed {subject}"),
+            told => format!("{subject} {}", told.words(2)),
         });
     }
     if in_part(Told::Undecided) > 1 {

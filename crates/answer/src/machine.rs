@@ -2,7 +2,7 @@
 
 use cryptbench_catalog::{Encrypts, PAIRED, encrypts};
 use cryptbench_estimate::rate_limit::{Limit, limits};
-use cryptbench_record::{Arm, ArmRole, Power, SlowAes};
+use cryptbench_record::{Arm, ArmRole, Device, Power, SlowAes, Target};
 
 use crate::answer::View;
 use crate::quantity::{digits, thousands};
@@ -48,7 +48,8 @@ pub(crate) fn remedies(view: &View<'_, '_>) -> Vec<String> {
     let cached = cached.len();
     if cached > 0 {
         found.push(format!(
-            "A larger file (--size): a cache answered plain storage in {cached} of {} workloads, not the disk.",
+            "{}: a cache answered plain storage in {cached} of {} workloads, not the disk.",
+            larger(target),
             workloads().count()
         ));
     }
@@ -64,6 +65,18 @@ pub(crate) fn remedies(view: &View<'_, '_>) -> Vec<String> {
         )
     }));
     found
+}
+
+/// What is larger than a cache. The size of a device that is read, or overwritten as a whole, is its own.
+fn larger(target: &Target) -> &'static str {
+    let has_more = |device: &Device| device.size_bytes > 2 * target.scratch.size_bytes;
+    match target.kind.as_deref() {
+        None | Some("directory") => "A larger file (--size)",
+        Some("device") if !target.only_read && target.device.as_ref().is_some_and(has_more) => {
+            "More of the device (--size)"
+        }
+        Some(_) => "Larger storage",
+    }
 }
 
 /// Whether AES was measured without instructions for it.

@@ -128,7 +128,7 @@ pub fn change(cause: &Cause) -> &'static str {
         Cause::Cipher { .. } => {
             "A faster cipher, or a processor with instructions for it, would help."
         }
-        Cause::Cache { .. } => "A larger file (--size) shows the disk.",
+        Cause::Cache { .. } => "Work on more data than the cache holds shows the disk.",
     }
 }
 

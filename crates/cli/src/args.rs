@@ -15,7 +15,7 @@ use crate::history::args::HistoryArgs;
 use crate::kdf::parse::{Multiplier, entropy, multiplier};
 use crate::run::args::RunArgs;
 use crate::serve::args::ServeArgs;
-use crate::units::{bytes, cipher_rate, duration, not_negative, piece, threads};
+use crate::units::{bytes, cipher, cipher_rate, duration, not_negative, piece, threads};
 use crate::volume::args::ConfinementArgs;
 use crate::volume::args::VolumeCommand;
 
@@ -173,7 +173,7 @@ pub struct FormArgs {
 #[derive(Debug, ClapArgs)]
 pub struct CiphersArgs {
     /// Measure this cipher (repeatable; see --list) [default: all]
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = cipher)]
     pub cipher: Vec<String>,
     /// Measure this sector size, in bytes (repeatable) [default: 512 and 4096]
     #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]
@@ -287,7 +287,7 @@ pub struct PredictArgs {
     #[arg(long, value_name = "PROFILE")]
     pub device: Option<PathBuf>,
     /// Predict for this cipher (repeatable) [default: aes-256-xts]
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = cipher)]
     pub cipher: Vec<String>,
     /// Predict for this sector size, in bytes (repeatable) [default: 512]
     #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]

@@ -37,6 +37,11 @@ pub fn pause(text: &str) -> Result<Duration, String> {
     if text.trim() == "0" { Ok(Duration::ZERO) } else { duration(text) }
 }
 
+/// The name of a cipher, in capitals or not: `AES-256-XTS`, as tables have it, is `aes-256-xts`.
+pub fn cipher(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(text.to_ascii_lowercase())
+}
+
 /// `1073741824`, `256M`, `256MiB`, `1G`; all units are binary.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);

@@ -119,6 +119,32 @@ fn a_range_is_not_told_of_rows_without_a_verdict() {
     insta::assert_snapshot!(labelled.report().answer.headline.join(" "), @"Large reads, one at a time, on nvme0n1p2 run at 75 % of plain speed with AES-256 alone; 7 of 16 figures are undecided, 7 show no loss. The cipher alone is a floor: no system was measured.");
 }
 
+/// What is so for every size is said once, and a device is not told to be a larger file.
+#[test]
+fn a_cache_is_named_once() {
+    let mut record = run(floor(), &|_, _| Some(Shows::Cached));
+    for device in record.trials.iter_mut().filter_map(|t| t.measured.device.as_mut()) {
+        (device.read_bytes, device.written_bytes) = (0, 0);
+    }
+    let said = |record: &Record| {
+        let labelled = Labelled::of(record);
+        let answer = labelled.report().answer;
+        let larger = answer.take.into_iter().filter(|line| line.contains("a cache answered"));
+        answer.headline.into_iter().chain(larger).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(said(&record), @"
+    A cache answered large reads and writes and small ones on nvme0n1p2 with AES-256 alone.
+    The cipher alone is a floor: no system was measured.
+    A larger file (--size): a cache answered plain storage in 8 of 8 workloads, not the disk.
+    ");
+    (record.target.kind, record.target.only_read) = (Some("device".to_owned()), true);
+    insta::assert_snapshot!(said(&record), @"
+    A cache answered large reads and writes and small ones on nvme0n1p2 with AES-256 alone.
+    The cipher alone is a floor: no system was measured.
+    Larger storage: a cache answered plain storage in 8 of 8 workloads, not the disk.
+    ");
+}
+
 /// As after Ctrl-C: two systems, of which one workload of eight has repeats.
 #[test]
 fn one_workload_of_eight_is_no_average() {

@@ -118,7 +118,10 @@ impl Profile {
         serial: Option<Serial>,
     ) -> Option<f64> {
         match (self, &plain.load, serial) {
-            (Self::Model(model), Some(load), None) => Some(on_model(model, load, added)),
+            // A model's caches are in another state at each request of the two simulations: encryption shortens none.
+            (Self::Model(model), Some(load), None) => {
+                Some(on_model(model, load, added).max(plain.seconds))
+            }
             (Self::Model(model), Some(load), Some(serial)) => {
                 Some(seconds_in_series(model, load, serial, added))
             }

@@ -263,7 +263,7 @@ pub struct CreateArgs {
     /// The cipher: a name of `cryptbench ciphers --list`, for LUKS as dm-crypt writes it, or for BitLocker
     /// also aes-128-cbc, aes-256-cbc, and these with -elephant [default: AES-256-XTS; BitLocker:
     /// AES-128-XTS]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = crate::units::cipher)]
     pub cipher: Option<String>,
     /// The PRF, or argon2id [default: sha-512; LUKS1: sha-256; LUKS2: argon2id]
     #[arg(long, value_name = "NAME")]

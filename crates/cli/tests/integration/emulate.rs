@@ -225,6 +225,22 @@ fn a_serial_driver_costs_what_it_adds_to_each_piece_and_the_others_that_wait() {
             |found: &serde_json::Value| found["cells"][at]["keeps_percent"].as_f64().unwrap();
         assert!(keeps(&serial) < keeps(&parallel) * 1.03, "{cell}");
     }
+    // Encryption makes nothing faster, whatever state a model's caches are in.
+    let nvme = [
+        "predict",
+        "--json",
+        "--device",
+        "nvme",
+        "--cipher-rate",
+        "15000",
+        "--cipher",
+        "AES-256-XTS",
+    ];
+    let done = s.run(&nvme);
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    for cell in json["cells"].as_array().unwrap() {
+        assert!(cell["keeps_percent"].as_f64().unwrap() <= 100.0, "{cell}");
+    }
     let refused = s.run(&["predict", "--serial=1000"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("a piece must be a multiple of 4KiB"));

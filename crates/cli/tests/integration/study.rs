@@ -163,6 +163,11 @@ fn study_cs_table_has_losses_and_the_noise_of_series() {
     let json: Value = serde_json::from_slice(&done.stdout).unwrap();
     let remarks = json["remarks"].to_string();
     assert!(remarks.contains("dd-copy is left out: no workload"), "{remarks}");
+    // No scratch file is smaller than 1 MiB, whatever the largest file of a workload.
+    let small = ["run", "--study", "C", "--max-file", "256KiB", "--dry-run"];
+    let done = s.run(&small);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(text(&done.stdout).contains("1 MiB"), "{}", text(&done.stdout));
     let rows = json["tables"][0]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2, "{rows:?}");
     // Plain loses nothing against itself; its series differ by something; dd was not run.

@@ -105,7 +105,8 @@ impl Profile {
         }
         let before = self.workloads.len();
         self.workloads.retain(|w| w.work.largest_file() <= bytes);
-        self.size = self.size.map(|size| size.min(bytes));
+        // The scratch file has whole MiB.
+        self.size = self.size.map(|size| size.min(bytes.next_multiple_of(1 << 20)));
         Ok(before - self.workloads.len())
     }
 }

@@ -149,6 +149,8 @@ fn max_file_drops_larger_cells() {
     insta::assert_snapshot!(p.max_file(65_535).unwrap_err(), @"no workload of profile iozone fits into files of 65535 bytes; the smallest needs 65536");
     assert_eq!(p, before, "an error changes nothing");
     assert_eq!(p.max_file(65_536).unwrap(), 30 * 13);
+    // No scratch file is smaller.
+    assert_eq!(p.size, Some(MIB));
 
     let mut dd = Profile::named("dd-copy").unwrap();
     assert_eq!(dd.max_file(524_288_000).unwrap(), 0);
