@@ -12,6 +12,7 @@ use cryptbench_estimate::cells::cells;
 use cryptbench_foreign::compare::{Comparison, Options, compare as compare_sets, sentences};
 use cryptbench_foreign::costs::{CostChange, costs};
 use cryptbench_foreign::differences::{Difference, differences};
+use cryptbench_foreign::reproduced::{Reproduction, reproduction};
 use cryptbench_foreign::{ArmChoice, Set, from_record, is_record, read, read_halves};
 use cryptbench_record::{Record, Results};
 use cryptbench_text::shown;
@@ -32,6 +33,9 @@ struct Document {
     differences: Vec<Difference>,
     /// For two records with the same arms: the change of each cost.
     costs: Vec<CostChange>,
+    /// For the same: whether the second has the first one's costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reproduction: Option<Reproduction>,
 }
 
 pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
@@ -70,7 +74,8 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         (Some(x), Some(y)) => (differences(x, y), changes(x, y, &args.arm)),
         _ => (Vec::new(), Vec::new()),
     };
-    show(args, comparison, differences, costs)
+    let reproduction = first.and_then(|first| reproduction(&first, &costs));
+    show(args, (comparison, differences, costs, reproduction))
 }
 
 /// One file that holds plain and encrypted storage.
@@ -85,7 +90,7 @@ fn halves(args: &CompareArgs, at: &Path) -> anyhow::Result<ExitCode> {
     }
     let (plain, encrypted) = read_halves(at)?;
     let comparison = compare_sets(&plain, &encrypted, options(args));
-    show(args, comparison, Vec::new(), Vec::new())
+    show(args, (comparison, Vec::new(), Vec::new(), None))
 }
 
 fn options(args: &CompareArgs) -> Options {
@@ -98,23 +103,44 @@ fn options(args: &CompareArgs) -> Options {
 
 fn show(
     args: &CompareArgs,
-    comparison: Comparison,
-    differences: Vec<Difference>,
-    costs: Vec<CostChange>,
+    (comparison, differences, costs, reproduction): (
+        Comparison,
+        Vec<Difference>,
+        Vec<CostChange>,
+        Option<Reproduction>,
+    ),
 ) -> anyhow::Result<ExitCode> {
     let sentences = sentences(&comparison);
     if args.csv {
         print(csv::lines(&comparison).trim_end());
         return Ok(ExitCode::SUCCESS);
     }
-    let document =
-        Document { schema: "cryptbench.comparison/1", comparison, sentences, differences, costs };
+    let document = Document {
+        schema: "cryptbench.comparison/1",
+        comparison,
+        sentences,
+        differences,
+        costs,
+        reproduction,
+    };
     if args.json {
         print_json(&document)?;
     } else {
         print(&text::render(&document, args.all, terminal_style(false).width));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What differs between a record and one that was measured like it, and whether the result was reproduced.
+pub fn beside(first: &Record, second: &Record, width: usize) -> String {
+    let with_cells = |record: &Record| {
+        let results = Results { cells: cells(record), ..Results::default() };
+        Record { results: Some(results), ..record.clone() }
+    };
+    let (first, second) = (with_cells(first), with_cells(second));
+    let costs = costs(&first, &second, 0.95);
+    let reproduction = reproduction(&first, &costs);
+    text::beside(&differences(&first, &second), &costs, reproduction.as_ref(), width)
 }
 
 /// Refuses records of different sets of arms: what is measured beside an arm changes its trials.

@@ -1,6 +1,7 @@
 //! `cryptbench run`.
 
 pub mod args;
+mod like;
 #[cfg(test)]
 mod options_page;
 
@@ -28,7 +29,7 @@ use crate::progress::Progress;
 use crate::report::answer;
 use crate::run::args::RunArgs;
 use crate::run_log::{self, Logged, Resumed};
-use crate::say::{message, print_json, print_styled, stdout_is_terminal, terminal_style};
+use crate::say::{message, print, print_json, print_styled, stdout_is_terminal, terminal_style};
 use crate::signal::Signal;
 
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
@@ -50,7 +51,14 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     if args.result.dry_run {
         return crate::dry_run::show(&request(args)?, args.shown.json);
     }
-    Ok(measure(args, &signal, true)?.code)
+    let measured = measure(args, &signal, true)?;
+    if let (Some(path), false) = (&args.what.like, args.shown.json) {
+        let first = cryptbench_record::read(path)?;
+        let width = terminal_style(false).width;
+        let beside = crate::compare::beside(&first, &measured.record, width);
+        print(&format!("\nA is {}, B this run.\n\n{beside}", shown(path)));
+    }
+    Ok(measured.code)
 }
 
 /// A run that has ended, completely or not.
@@ -157,6 +165,13 @@ fn nothing_compared(record: &Record) -> bool {
 }
 
 pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
+    match &args.what.like {
+        Some(path) => like::request(args, path),
+        None => of_arguments(args),
+    }
+}
+
+fn of_arguments(args: &RunArgs) -> anyhow::Result<Request> {
     let mut profile = profile(&args.what.profile)?;
     if let Some(pause) = args.how.pause {
         (profile.pause_s, profile.round_pause_s) = (pause.as_secs_f64(), pause.as_secs_f64());
@@ -208,6 +223,7 @@ pub fn request(args: &RunArgs) -> anyhow::Result<Request> {
         why: !args.how.no_why,
         verify: args.how.verify,
         precondition: args.how.precondition,
+        like: None,
         resume: None,
     })
 }

@@ -7,7 +7,9 @@
 //! the target or the kernel.
 
 use cryptbench_record::{ArmRole, Record};
-use cryptbench_stats::{FAMILY_LEVEL, estimate_unpaired, holm};
+use cryptbench_stats::{
+    FAMILY_LEVEL, equivalent_unpaired, estimate_unpaired, holm, power_unpaired,
+};
 use serde::Serialize;
 
 /// The change of one arm's cost in one workload.
@@ -35,12 +37,17 @@ pub struct CostChange {
     pub pairs: (usize, usize),
     /// Whether the change is statistically significant after Holm.
     pub changed: bool,
+    /// Whether the costs are shown to differ by less than the loss that the first record was to find.
+    pub same: bool,
+    /// Probability that a difference as large as that loss would have been found.
+    pub power: Option<f64>,
 }
 
 /// Compares every arm except plain in every workload for which both records have at least 3 pairs.
 /// Skips cells that a cache answered.
 pub fn costs(a: &Record, b: &Record, confidence: f64) -> Vec<CostChange> {
     let mut found = Vec::new();
+    let mut samples = Vec::new();
     for workload in
         a.plan.workloads.iter().filter(|w| b.plan.workloads.iter().any(|o| o.id == w.id))
     {
@@ -68,15 +75,28 @@ pub fn costs(a: &Record, b: &Record, confidence: f64) -> Vec<CostChange> {
                 p_holm: e.p_value,
                 pairs: e.counts,
                 changed: false,
+                same: equivalent_unpaired(&x, &y, margin(a).ln_1p(), 0.05),
+                power: None,
             });
+            samples.push((x, y));
         }
     }
     let p: Vec<f64> = found.iter().map(|c| c.p_value).collect();
-    for (cell, p_holm) in found.iter_mut().zip(holm(&p)) {
+    // A claim needs this level in the least favourable case of Holm's correction.
+    let level = FAMILY_LEVEL / found.len().max(1) as f64;
+    for ((cell, p_holm), (x, y)) in found.iter_mut().zip(holm(&p)).zip(&samples) {
         cell.p_holm = p_holm;
         cell.changed = p_holm < FAMILY_LEVEL;
+        cell.same &= !cell.changed;
+        cell.power = power_unpaired(x, y, margin(a).ln_1p(), level);
     }
     found
+}
+
+/// The loss that a record was to find, a fraction; 3 % where it does not say.
+pub(crate) fn margin(record: &Record) -> f64 {
+    let margin = record.plan.margin();
+    if margin > 0.0 { margin } else { 0.03 }
 }
 
 fn is_cached(record: &Record, workload: &str, arm: &str) -> bool {

@@ -26,6 +26,7 @@ pub mod joint;
 mod number;
 mod read;
 mod record;
+pub mod reproduced;
 mod table;
 
 pub use cell::{Cell, Format, Key, Measure, Run, Set};

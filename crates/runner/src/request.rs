@@ -102,6 +102,8 @@ pub struct Request {
     pub verify: bool,
     /// How often the filled scratch file is rewritten in random order before the first trial.
     pub precondition: u32,
+    /// The plan whose choices are measured as far as they can be set up here, instead of a selection.
+    pub like: Option<Box<record::Plan>>,
     /// The interrupted run that this one continues.
     pub resume: Option<Box<record::Record>>,
 }
@@ -134,6 +136,7 @@ impl Request {
             why: true,
             verify: false,
             precondition: 0,
+            like: None,
             resume: None,
         }
     }

@@ -71,7 +71,7 @@ pub use schedule::block_order;
 pub use steady_state::steady_state;
 pub use stopping::{Decision, StoppingRule};
 pub use turns::slice_order;
-pub use unpaired::{UnpairedEstimate, equivalent_unpaired, estimate_unpaired};
+pub use unpaired::{UnpairedEstimate, equivalent_unpaired, estimate_unpaired, power_unpaired};
 
 /// Runs the README's examples as tests.
 #[cfg(doctest)]

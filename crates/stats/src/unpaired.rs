@@ -92,6 +92,24 @@ pub fn equivalent_unpaired(baseline: &[f64], arm: &[f64], margin: f64, alpha: f6
         .is_some_and(|t| welch.difference.abs() + t * welch.standard_error < margin)
 }
 
+/// The probability that Welch's two-sided test at `level` tells two means that differ by `size` apart, if samples of so
+/// many values spread as these do. `None` where the estimate is.
+///
+/// The t statistic is then non-central; its upper area by Johnson & Welch 1940, *Applications of the Non-Central
+/// t-Distribution*, Biometrika 31:362, is within 0.02 of simulated ones from 4 degrees of freedom on.
+pub fn power_unpaired(baseline: &[f64], arm: &[f64], size: f64, level: f64) -> Option<f64> {
+    let welch = Welch::of(baseline, arm)?;
+    let t = student::upper_quantile(welch.df, level / 2.0)?;
+    if welch.standard_error == 0.0 {
+        return Some(if size == 0.0 { 0.0 } else { 1.0 });
+    }
+    let shift = size.abs() / welch.standard_error;
+    let spread = (1.0 + t * t / (2.0 * welch.df)).sqrt();
+    let correction = 1.0 - 1.0 / (4.0 * welch.df);
+    let above = |shift: f64| normal_area((shift - t * correction) / spread);
+    Some((above(shift) + above(-shift)).min(1.0))
+}
+
 /// The quantities of Welch's test.
 struct Welch {
     difference: f64,

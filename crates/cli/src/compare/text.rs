@@ -2,6 +2,9 @@
 
 use cryptbench_foreign::Measure;
 use cryptbench_foreign::compare::{Compared, Side, Verdict};
+use cryptbench_foreign::costs::CostChange;
+use cryptbench_foreign::differences::Difference;
+use cryptbench_foreign::reproduced::Reproduction;
 use cryptbench_view::columns::{grid, hang, paragraph};
 
 use super::Document;
@@ -21,20 +24,12 @@ pub fn render(document: &Document, all: bool, width: usize) -> String {
         "UNPAIRED comparison of B with A".to_owned(),
         [side("A", &comparison.a, width), side("B", &comparison.b, width)].join("\n"),
     ];
-    if !document.differences.is_empty() {
-        blocks.push(paragraph(
-            "What differs between the two records besides their speeds:",
-            width,
-            0,
-        ));
-        let rows = document.differences.iter();
-        let rows = rows.map(|d| vec![d.what.clone(), d.a.clone(), d.b.clone()]).collect();
-        blocks.push(grid(&["what", "A", "B"], rows, 3, width));
-    }
+    blocks.extend(differing(&document.differences, width));
     blocks.push(cells(document, all, width));
     if !document.costs.is_empty() {
-        blocks.push(costs(document, width));
+        blocks.push(costs(&document.costs, width));
     }
+    blocks.extend(document.reproduction.iter().map(|of| paragraph(&of.sentences(), width, 0)));
     for (text, names) in [
         ("Only in A", &comparison.only_a),
         ("Only in B", &comparison.only_b),
@@ -52,6 +47,32 @@ pub fn render(document: &Document, all: bool, width: usize) -> String {
     let sentences = document.sentences.iter().map(|s| hang("", s, width));
     blocks.push(sentences.collect::<Vec<_>>().join("\n"));
     blocks.join("\n\n")
+}
+
+/// A record, A, and one that was measured like it, B.
+pub fn beside(
+    differences: &[Difference],
+    changes: &[CostChange],
+    reproduction: Option<&Reproduction>,
+    width: usize,
+) -> String {
+    let mut blocks = differing(differences, width);
+    let Some(reproduction) = reproduction else {
+        blocks.push("The two have no cost in common with 3 pairs or more in each.".to_owned());
+        return blocks.join("\n\n");
+    };
+    blocks.push(costs(changes, width));
+    blocks.push(paragraph(&reproduction.sentences(), width, 0));
+    blocks.join("\n\n")
+}
+
+fn differing(differences: &[Difference], width: usize) -> Vec<String> {
+    if differences.is_empty() {
+        return Vec::new();
+    }
+    let title = "What differs between the two records besides their speeds:";
+    let rows = differences.iter().map(|d| vec![d.what.clone(), d.a.clone(), d.b.clone()]);
+    vec![paragraph(title, width, 0), grid(&["what", "A", "B"], rows.collect(), 3, width)]
 }
 
 fn side(name: &str, side: &Side, width: usize) -> String {
@@ -109,11 +130,12 @@ fn cells(document: &Document, all: bool, width: usize) -> String {
     text
 }
 
-fn costs(document: &Document, width: usize) -> String {
-    let rows = document.costs.iter().map(|c| {
+fn costs(changes: &[CostChange], width: usize) -> String {
+    let rows = changes.iter().map(|c| {
         let mark = match (c.changed, c.ratio < 1.0) {
             (true, true) => '▼',
             (true, false) => '▲',
+            (false, _) if c.same => '=',
             (false, _) => '~',
         };
         vec![

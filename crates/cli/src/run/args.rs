@@ -139,6 +139,11 @@ pub struct WhatArgs {
         conflicts_with = "profile"
     )]
     pub study: Option<StudyArg>,
+    /// Measure what this record did: its choices, settings, workloads, trials and seed, as far as this machine has them; then say
+    /// what differs, and whether its result was reproduced (docs/compare.md)
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["study", "system", "builtin_only", "split", "cipher",
+        "data_unit", "set", "sweep", "existing", "read_only", "fleet", "resume"])]
+    pub like: Option<PathBuf>,
 }
 
 /// How long, and how.

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use cryptbench_foreign::compare::{Options, Verdict, compare, sentences};
+use cryptbench_foreign::costs::CostChange;
 use cryptbench_foreign::estimator::Estimator;
+use cryptbench_foreign::reproduced::reproduction;
 use cryptbench_foreign::{Cell, Format, Key, Measure, Run, Set, read};
 
 fn key(operation: &str, block_size: u64) -> Key {
@@ -185,6 +187,40 @@ fn percent_of_study_c_over_iozone_series() {
     // A set against itself loses nothing.
     let same = compare(&a, &a, options).percent.unwrap();
     assert!(same.loss.abs() < 1e-12 && same.largest < 1e-12);
+}
+
+#[test]
+fn a_result_is_reproduced_contradicted_or_neither() {
+    let change = |changed: bool, same: bool, power: f64| CostChange {
+        workload: "w".into(),
+        arm: "a".into(),
+        a: 0.8,
+        b: 0.8,
+        ratio: 1.0,
+        low: 0.99,
+        high: 1.01,
+        p_value: 1.0,
+        p_holm: 1.0,
+        pairs: (9, 9),
+        changed,
+        same,
+        power: Some(power),
+    };
+    let said = |changes: &[CostChange]| {
+        let text = include_str!("../../../cli/tests/fixtures/readme.json");
+        let record: cryptbench_record::Record = serde_json::from_str(text).unwrap();
+        reproduction(&record, changes).unwrap().sentences()
+    };
+    let (same, open) = (change(false, true, 0.99), change(false, false, 0.1));
+    insta::assert_snapshot!([
+        said(&[same.clone(), same.clone()]),
+        said(&[same.clone(), open.clone(), open]),
+        said(&[same, change(true, false, 0.9)]),
+    ].join("\n"), @"
+    Reproduced: all 2 costs are the same within 3 %. A difference of 3 % would have been found with a probability of 99 %.
+    Not contradicted: no cost differs beyond chance, and 1 of 3 are shown to be the same within 3 %. A difference of 3 % would have been found with a probability of 10 % to 99 % (median 10 %).
+    Not reproduced: 1 of 2 costs differ beyond chance, 1 are the same within 3 %. A difference of 3 % would have been found with a probability of 90 % to 99 % (median 94 %).
+    ");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use cryptbench_text::shown;
 
 use super::Tiers;
 use super::choices::Choices;
+use super::like;
 use super::sizes::makes_files;
 use super::storage::Target;
 use super::volumes::{self, UnlockArm};
@@ -55,10 +56,15 @@ impl Arms {
                         .to_owned(),
                 ));
             }
-            return Ok((Self::Volumes(volumes::arms(&request.unlock)?), None));
+            let mut arms = volumes::arms(&request.unlock)?;
+            if let Some(plan) = &request.like {
+                arms.retain(|arm| plan.arms.iter().any(|asked| asked.id == arm.id));
+            }
+            return Ok((Self::Volumes(arms), None));
         }
         let mut selection = request.selection.clone();
-        let is_open = selection.is_open() && request.target.pair.is_empty();
+        let is_open =
+            selection.is_open() && request.target.pair.is_empty() && request.like.is_none();
         if let Some(earlier) = &request.resume {
             for arm in &earlier.plan.arms {
                 selection.keep(&arm.system, &arm.settings);
@@ -80,7 +86,10 @@ impl Arms {
             // Small files require a file system on the encrypted storage.
             selection.systems.push(BUILTIN_MOUNTED.name.to_owned());
         }
-        let mut arms = system::arms(&selection, abilities)?;
+        let mut arms = match &request.like {
+            Some(plan) => like::arms(plan, abilities)?,
+            None => system::arms(&selection, abilities)?,
+        };
         check_files(&arms, &request.profile.workloads)?;
         for (number, pair) in request.target.pair.iter().enumerate() {
             let path = shown(&pair.encrypted);

@@ -47,6 +47,11 @@ pub(super) fn set(
     plan: &record::Plan,
     abilities: &Abilities,
 ) -> Result<(Option<String>, Vec<LeftOut>), RunError> {
+    if let Some(like) = &request.like {
+        let has = |arm: &record::Arm| plan.arms.iter().any(|own| own.id == arm.id);
+        let set = like.arms.iter().all(has).then(|| like.arm_set().map(str::to_owned)).flatten();
+        return Ok((set, super::like::left_out(like, plan, abilities)));
+    }
     Ok(match (choices, request.resume.as_deref()) {
         (Some(choices), _) => {
             let (set, left_out) = choices.recorded();

@@ -4,6 +4,7 @@
 pub(crate) mod arms;
 pub(crate) mod choices;
 pub(crate) mod fit;
+mod like;
 pub(crate) mod limits;
 mod sectors;
 pub(crate) mod sizes;
@@ -83,6 +84,7 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
     let mut remarks: Vec<String> =
         slow_aes.map(|slow| slow.sentence().to_owned()).into_iter().collect();
     remarks.extend(request.profile.remarks.iter().cloned());
+    remarks.extend(request.like.iter().flat_map(|like| like::remarks(like, &recorded)));
     Ok(Plan {
         recorded,
         run_id: facts.drawn.run_id.clone(),
@@ -186,5 +188,41 @@ mod tests {
         assert_eq!(recorded.arms[2].role, record::ArmRole::Encrypted);
         request.selection.systems.push("builtin".to_owned());
         assert_eq!(planned(&request).recorded.arms.len(), 6);
+    }
+
+    #[test]
+    fn a_run_like_another_has_its_choices_as_far_as_they_can_be_set_up() {
+        let mut request = request();
+        request.selection.systems = vec!["builtin".to_owned()];
+        request.selection.ciphers = ["serpent-256-xts", "aes-256-xts"].map(str::to_owned).into();
+        request.selection.data_units = vec![512];
+        request.selection.settings =
+            [("driver".to_owned(), vec!["serial".to_owned(), "parallel".to_owned()])].into();
+        let first = planned(&request).recorded;
+        let ids = |plan: &record::Plan| plan.arms.iter().map(|a| a.id.clone()).collect::<Vec<_>>();
+        assert!(ids(&first).len() >= 6, "{:?}", ids(&first));
+        let mut like = Request { selection: Selection::default(), ..request };
+        like.like = Some(Box::new(first.clone()));
+        let again = planned(&like);
+        assert_eq!(ids(&again.recorded), ids(&first));
+        assert!(again.recorded.left_out.is_empty() && again.remarks.is_empty(), "{again:?}");
+        // Of the default set, which is not a cross product, as well; what is not here is named.
+        let open = Request { selection: Selection::default(), like: None, ..like.clone() };
+        let mut open = planned(&open).recorded;
+        like.like = Some(Box::new(open.clone()));
+        let again = planned(&like).recorded;
+        assert_eq!((ids(&again), &again.set), (ids(&open), &open.set));
+        let mut stranger = open.arms.last().unwrap().clone();
+        (stranger.id, stranger.system) = ("bestcrypt/x".to_owned(), "bestcrypt".to_owned());
+        open.arms.push(stranger);
+        like.like = Some(Box::new(open));
+        let again = planned(&like);
+        let out: Vec<&str> = again.recorded.left_out.iter().map(|out| &out.system[..]).collect();
+        assert_eq!((out, again.recorded.set), (vec!["bestcrypt"], None));
+        assert!(
+            again.remarks[0].starts_with("of the record's choices this run lacks 1"),
+            "{:?}",
+            again.remarks
+        );
     }
 }

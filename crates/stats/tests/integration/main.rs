@@ -7,6 +7,7 @@ mod explanation;
 mod placement;
 mod places;
 mod pooled;
+mod power;
 mod prediction;
 mod reference;
 mod schedule;

@@ -1,0 +1,90 @@
+//! Whether a second record reproduces the first one's costs, and what difference it could have found.
+
+use cryptbench_record::Record;
+use cryptbench_stats::median;
+use serde::Serialize;
+
+use crate::costs::{CostChange, margin};
+
+/// Whether a result was reproduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every cost is shown to be the same within the margin.
+    Reproduced,
+    /// No cost differs beyond chance, and some are not shown to be the same.
+    NotContradicted,
+    /// Some cost differs beyond chance.
+    NotReproduced,
+}
+
+/// The costs of two records, taken together.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reproduction {
+    /// The verdict.
+    pub outcome: Outcome,
+    /// The loss that the first record was to find, a fraction: how near costs must be to be the same.
+    pub margin: f64,
+    /// Costs that both records have.
+    pub costs: usize,
+    /// Those that are shown to be the same.
+    pub same: usize,
+    /// Those that differ beyond chance, after Holm over all.
+    pub changed: usize,
+    /// Lowest, median and highest probability that a difference as large as the margin would have been found.
+    pub power: Option<[f64; 3]>,
+}
+
+/// Judges `changes` from the record `first` to another; `None` without any.
+pub fn reproduction(first: &Record, changes: &[CostChange]) -> Option<Reproduction> {
+    let count = |is: fn(&CostChange) -> bool| changes.iter().filter(|change| is(change)).count();
+    let (same, changed) = (count(|change| change.same), count(|change| change.changed));
+    let outcome = match changes.len() {
+        0 => return None,
+        _ if changed > 0 => Outcome::NotReproduced,
+        all if same == all => Outcome::Reproduced,
+        _ => Outcome::NotContradicted,
+    };
+    let mut powers: Vec<f64> = changes.iter().filter_map(|change| change.power).collect();
+    powers.sort_unstable_by(f64::total_cmp);
+    let power = median(&powers).map(|middle| [powers[0], middle, powers[powers.len() - 1]]);
+    Some(Reproduction {
+        outcome,
+        margin: margin(first),
+        costs: changes.len(),
+        same,
+        changed,
+        power,
+    })
+}
+
+impl Reproduction {
+    /// The verdict in two sentences.
+    pub fn sentences(&self) -> String {
+        let Self { outcome, margin, costs, same, changed, power } = self;
+        let percent = format!("{:.0} %", 100.0 * margin);
+        let verdict = match outcome {
+            Outcome::Reproduced => {
+                format!("Reproduced: all {costs} costs are the same within {percent}.")
+            }
+            Outcome::NotReproduced => format!(
+                "Not reproduced: {changed} of {costs} costs differ beyond chance, {same} are the same within {percent}."
+            ),
+            Outcome::NotContradicted => format!(
+                "Not contradicted: no cost differs beyond chance, and {same} of {costs} are shown to be the same within \
+                 {percent}."
+            ),
+        };
+        let chance = |p: f64| format!("{:.0} %", 100.0 * p);
+        let found = power.map_or_else(String::new, |[least, middle, most]| {
+            let range = match (chance(least), chance(most)) {
+                (low, high) if low == high => low,
+                (low, high) => format!("{low} to {high} (median {})", chance(middle)),
+            };
+            format!(
+                " A difference of {percent} would have been found with a probability of {range}."
+            )
+        });
+        verdict + &found
+    }
+}
