@@ -23,6 +23,15 @@ impl<'r> Labelled<'r> {
         Self { stored, shown: relabelled(stored) }
     }
 
+    /// The record of a report with the answer's names as labels.
+    pub fn named(report: &Report<'r>) -> Self {
+        let mut shown = report.record.clone();
+        for arm in &mut shown.plan.arms {
+            arm.label = report.names.arm(arm).to_owned();
+        }
+        Self { stored: report.stored, shown: Cow::Owned(shown) }
+    }
+
     /// What follows from its trials. The same trials give the same report.
     pub fn report(&self) -> Report<'_> {
         let record = &*self.shown;

@@ -128,6 +128,8 @@ pub enum FormatArg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TableArg {
     /// Every measured trial
+    /// Tables for LaTeX, with booktabs and siunitx
+    Latex,
     Trials,
     /// Every workload on every choice: medians, estimate with its interval, verdict
     Cells,
@@ -339,18 +341,39 @@ pub struct StudiesArgs {
     #[arg(value_enum, ignore_case = true)]
     pub study: Option<StudyArg>,
     /// Place a record.json, or the directory of a run, beside the published devices
-    #[arg(long, value_name = "RECORD")]
+    #[arg(long, value_name = "RECORD", conflicts_with = "from")]
     pub beside: Option<PathBuf>,
     /// Print an object with all numbers instead
     #[arg(long)]
     pub json: bool,
 }
 
+    /// Print the study's tables from records of yours again, as `run --study` did
+    #[arg(long, value_name = "RECORD", num_args = 1.., requires = "study")]
+    pub from: Vec<PathBuf>,
+    /// The format of these tables
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = StudyFormatArg::Text, requires = "from")]
+    pub format: StudyFormatArg,
+    /// Write them to this file
+    #[arg(long, short, value_name = "FILE", requires = "from")]
+    pub output: Option<PathBuf>,
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum StudyArg {
     /// VeraCrypt on a flash drive, an SSD and a hard disk
     #[value(name = "A")]
     A,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StudyFormatArg {
+    /// As on the terminal, with the study's conclusions
+    Text,
+    /// Comma-separated values: each table's title, its headings and rows, and an empty line
+    Csv,
+    /// For a ticket
+    Markdown,
+    /// For LaTeX, with booktabs and siunitx
+    Latex,
+}
+
     /// An encrypted memory card on a Mac
     #[value(name = "B")]
     B,

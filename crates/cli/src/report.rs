@@ -122,6 +122,7 @@ fn beside(record: &Path) -> PathBuf {
     match record.is_dir() {
         true => record.to_owned(),
         false => record.parent().unwrap_or(Path::new("")).to_owned(),
+        FormatArg::Latex => table::latex::render(report).into_bytes(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `cryptbench studies`: published studies replayed from their numbers, and a record beside them.
 
+pub mod from;
 pub mod text;
 
 use std::process::ExitCode;
@@ -26,6 +27,9 @@ struct Document {
 }
 
 pub fn studies(args: &StudiesArgs) -> anyhow::Result<ExitCode> {
+    if let (Some(study), false) = (args.study, args.from.is_empty()) {
+        return from::print_again(args, study.into());
+    }
     let asked: Vec<_> = args.study.map(Into::into).into_iter().collect();
     let studies = replay(&Files::published(), &asked).context("the published numbers")?;
     let (mut near, mut answers) = (Vec::new(), Vec::new());

@@ -6,26 +6,24 @@ mod systems;
 
 use std::process::ExitCode;
 
-use cryptbench_estimate::cells::cells;
 use cryptbench_load::Profile;
 use cryptbench_os::{Details, FileType};
 use cryptbench_record::{Event, InRam, Record, Sink as _};
-use cryptbench_studies::here::{Tested, conclusions};
-use cryptbench_studies::own::{answers, own};
+use cryptbench_studies::here::Tested;
 use cryptbench_studies::{Answer, Letter, Table};
 use cryptbench_text::shown;
 use cryptbench_view::columns::{hang, paragraph};
-use cryptbench_view::studies::brief;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::dry_run;
 use crate::output::Saved;
 use crate::progress::Lines;
 use crate::run::args::{ProgressArg, RunArgs};
 use crate::run::{measure_with, request};
 use crate::say::{print, print_json, terminal_style};
 use crate::signal::Signal;
-use crate::{dry_run, studies};
+use crate::studies::from::Own;
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -124,19 +122,16 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
             break;
         }
     }
-    let tables = own(study, &records);
-    let answers = answers(study, &records);
-    let cells: Vec<_> = records.iter().map(cells).collect();
-    let measured: Vec<_> = records.iter().zip(cells.iter().map(Vec::as_slice)).collect();
-    let conclusions = conclusions(Some(study), &measured);
+    let own = Own::of(study, &records);
     if let Some(lines) = &mut lines {
         lines.take(&Event::Study {
             study: study.to_string(),
-            tables: serde_json::to_value(&tables)?,
+            tables: serde_json::to_value(own.tables())?,
         });
     }
     if args.shown.json {
         let schema = "cryptbench.study/1";
+        let (tables, answers, conclusions) = own.into_parts();
         let document = Document {
             schema,
             study,
@@ -150,14 +145,9 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         print_json(&document)?;
         return Ok(code);
     }
-    for table in &tables {
-        print(&format!("\n{}", studies::text::table(table, width)));
-    }
-    for answer in &answers {
-        print(&format!("\n{}", studies::text::answered(answer, width)));
-    }
-    if !conclusions.is_empty() {
-        print(&format!("\n{}", brief(&conclusions, width).trim_end()));
+    let text = own.text(width);
+    if !text.is_empty() {
+        print(&format!("\n{text}"));
     }
     say(&format!(
         "\nThese are figures in the form of study {study}: means without intervals. What they are worth is above, and with \

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use cryptbench_answer::Report;
+use cryptbench_answer::{Labelled, Report};
 
 use crate::drawing::{Drawing, Ink, svg};
 use crate::html;
@@ -34,6 +34,9 @@ impl Chart {
 /// The charts of a record in the order of the page, including those that the page of a large record leaves out.
 pub fn charts(report: &Report<'_>) -> Vec<Chart> {
     let mut names = HashSet::new();
+    // By itself, a chart has the answer's names.
+    let named = Labelled::named(report);
+    let report = &named.report();
     html::drawings(report)
         .into_iter()
         .map(|drawing| {

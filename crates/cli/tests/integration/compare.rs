@@ -136,6 +136,41 @@ fn two_records_and_a_record_beside_foreign_results() {
     insta::assert_snapshot!(said);
 }
 
+/// The same choices, workloads and seed as a record, and what came of it.
+#[test]
+fn a_run_like_another_says_whether_it_reproduces_it() {
+    let s = Sandbox::new();
+    let [one, two] = ["one", "two"].map(|n| s.out().join(n).display().to_string());
+    let more =
+        ["--output", &one, "--profile", "quick", "--system", "builtin", "--cipher", "aes-256-xts"];
+    let done = s.run(&s.tiny(&more));
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let done = s.run(&["run", "--like", &one, "--dry-run"]);
+    let planned = text(&done.stdout);
+    assert!(done.status.success() && planned.contains("quick, 8 workloads"), "{planned}");
+    assert!(!planned.contains("the record's"), "{planned}");
+    let done = s.run(&["run", "--like", &one, "--output", &two]);
+    let out = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    for part in ["B this run", "A keeps", "eproduced", "would have been found"] {
+        assert!(out.contains(part) || out.contains("Not contradicted"), "{part} is not in {out}");
+    }
+    let read = |at: &str| cryptbench_record::read(at.as_ref()).unwrap().plan;
+    let (a, b) = (read(&one), read(&two));
+    let ids = |plan: &cryptbench_record::Plan| {
+        let arms = plan.arms.iter().map(|arm| arm.id.clone());
+        arms.chain(plan.workloads.iter().map(|w| w.id.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!((ids(&a), a.seed, a.max_pairs), (ids(&b), b.seed, b.max_pairs));
+    // A study's tables again, and a report's, for LaTeX; a record of another profile has none.
+    let latex = text(&s.run(&["report", &one, "--format", "latex"]).stdout);
+    for part in ["\\usepackage{booktabs", "S[table-format=", "\\%", " +- "] {
+        assert!(latex.contains(part), "{part} is not in {latex}");
+    }
+    let done = s.run(&["studies", "B", "--from", &one]);
+    assert_eq!(done.status.code(), Some(5), "{}", text(&done.stdout));
+}
+
 #[test]
 fn what_is_not_understood_is_refused() {
     let s = Sandbox::new();

@@ -200,9 +200,21 @@ fn study_ds_table_on_the_terminal() {
         "--pause",
         "0",
         "--quiet",
+        "--output",
+        &s.out().display().to_string(),
     ]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     let out = text(&done.stdout);
+    // The same tables from the record.
+    let record = s.out().join("anvil").display().to_string();
+    let again = text(&s.run(&["studies", "D", "--from", &record]).stdout);
+    assert!(again.len() > 500 && out.contains(again.trim_end()), "{again} is not in {out}");
+    for (format, part) in
+        [("csv", "test,system and cipher,MB/s"), ("markdown", "|---|"), ("latex", "\\toprule")]
+    {
+        let table = text(&s.run(&["studies", "D", "--from", &record, "--format", format]).stdout);
+        assert!(table.contains(part), "{part} is not in {table}");
+    }
     for line in out.lines() {
         assert!(line.chars().count() <= 80, "wider than 80 columns: {line}");
     }

@@ -181,6 +181,30 @@ fn about(lookup: &Lookup<'_>, condensed: bool) -> String {
     }
 }
 
+/// A paragraph for a paper: when, with what, how often, and how the figures come about.
+pub fn methods(report: &Report<'_>) -> String {
+    let plan = &report.record.plan;
+    let confidence = fraction(plan.confidence);
+    let facts = surroundings(report.record);
+    let words = |of: About| {
+        facts.iter().find(|(about, _)| *about == of).map_or("", |(_, words)| words.as_str())
+    };
+    format!(
+        "The profile {} ({}) ran on {}; {}; storage: {}, {}; I/O: {}. {} Of each pair of trials the ratio of speeds was taken; \
+         the figures are geometric means with {confidence} Student intervals of the logarithms. A loss is claimed at the 1 % \
+         level after Holm's correction over all cells, and only above the noise of plain storage measured twice; equality is \
+         shown by two one-sided tests.",
+        escaped(&plan.profile),
+        count(plan.workloads.len(), "workload", "workloads"),
+        escaped(words(About::Machine)),
+        escaped(words(About::System)),
+        escaped(words(About::Disk)),
+        escaped(words(About::FileSystem)),
+        escaped(words(About::Engine)),
+        how(&report.lookup),
+    )
+}
+
 /// When and with what, in a few sentences.
 fn how(lookup: &Lookup<'_>) -> String {
     let record = lookup.record;
@@ -216,8 +240,8 @@ fn how(lookup: &Lookup<'_>) -> String {
     )
 }
 
-/// The rows as a table, all columns but the first to the right.
-fn grid(rows: &[Vec<String>]) -> String {
+/// The rows, the first of which is the heading, as a table, all columns but the first to the right.
+pub fn grid(rows: &[Vec<String>]) -> String {
     let mut out = String::new();
     for (i, row) in rows.iter().enumerate() {
         let fields: Vec<String> = row.iter().map(|field| escaped(field)).collect();
@@ -230,7 +254,7 @@ fn grid(rows: &[Vec<String>]) -> String {
 }
 
 /// Text that stays text: escapes what Markdown or HTML would read as markup, and turns line breaks into spaces.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -1,0 +1,121 @@
+//! `cryptbench studies B --from RECORD`: the tables that `run --study` printed, again.
+
+use std::process::ExitCode;
+
+use cryptbench_estimate::cells::cells;
+use cryptbench_record::Record;
+use cryptbench_studies::here::{Tested, conclusions};
+use cryptbench_studies::own::{answers, own};
+use cryptbench_studies::{Answer, Letter, Table};
+use cryptbench_view::studies::brief;
+use cryptbench_view::table::{csv, latex, markdown};
+use serde::Serialize;
+
+use super::text;
+use crate::args::{StudiesArgs, StudyFormatArg};
+use crate::exit::Refusal;
+use crate::report::written;
+use crate::say::{print, print_json, print_text, terminal_style};
+
+/// A study's tables from a user's records, and what they say.
+#[derive(Serialize)]
+pub struct Own {
+    schema: &'static str,
+    study: Letter,
+    tables: Vec<Table>,
+    /// What the study's models say of these records.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<Answer>,
+    /// The study's conclusions, tested on these records.
+    conclusions: Vec<Tested>,
+}
+
+impl Own {
+    pub fn of(study: Letter, records: &[Record]) -> Self {
+        let cells: Vec<_> = records.iter().map(cells).collect();
+        let measured: Vec<_> = records.iter().zip(cells.iter().map(Vec::as_slice)).collect();
+        Self {
+            schema: "cryptbench.study-tables/1",
+            study,
+            tables: own(study, records),
+            answers: answers(study, records),
+            conclusions: conclusions(Some(study), &measured),
+        }
+    }
+
+    /// Tables, answers and conclusions, and an empty line between them.
+    pub fn text(&self, width: usize) -> String {
+        let tables = self.tables.iter().map(|table| text::table(table, width));
+        let answers = self.answers.iter().map(|answer| text::answered(answer, width));
+        let mut blocks: Vec<String> = tables.chain(answers).collect();
+        if !self.conclusions.is_empty() {
+            blocks.push(brief(&self.conclusions, width).trim_end().to_owned());
+        }
+        blocks.join("\n\n")
+    }
+
+    pub fn into_parts(self) -> (Vec<Table>, Vec<Answer>, Vec<Tested>) {
+        (self.tables, self.answers, self.conclusions)
+    }
+
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+}
+
+pub fn print_again(args: &StudiesArgs, study: Letter) -> anyhow::Result<ExitCode> {
+    let records = args.from.iter().map(|path| cryptbench_record::read(path));
+    let records = records.collect::<Result<Vec<_>, _>>()?;
+    let own = Own::of(study, &records);
+    if own.tables.is_empty() {
+        let reason = format!(
+            "no record of a profile of study {study}: take those of cryptbench run --study {study}"
+        );
+        return Err(Refusal::input(&args.from[0], &reason).into());
+    }
+    if args.json {
+        print_json(&own)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let width = terminal_style(false).width;
+    let shown = match args.format {
+        StudyFormatArg::Text => own.text(width) + "\n",
+        StudyFormatArg::Csv => joined(&own.tables, as_csv),
+        StudyFormatArg::Markdown => joined(&own.tables, as_markdown),
+        StudyFormatArg::Latex => latex::PREAMBLE.to_owned() + "\n" + &joined(&own.tables, as_latex),
+    };
+    match &args.output {
+        Some(file) => written(file, cryptbench_os::write_named(file, shown.as_bytes()))?,
+        None if args.format == StudyFormatArg::Text => print(shown.trim_end()),
+        None => print_text(&shown),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn joined(tables: &[Table], of: fn(&Table) -> String) -> String {
+    tables.iter().map(of).collect::<Vec<_>>().join("\n")
+}
+
+fn rows(table: &Table) -> impl Iterator<Item = Vec<String>> {
+    let headings = table.headings.iter().map(ToString::to_string).collect();
+    std::iter::once(headings).chain(table.rows.iter().cloned())
+}
+
+fn as_csv(table: &Table) -> String {
+    csv::lines(std::iter::once(vec![table.title.clone()]).chain(rows(table)))
+}
+
+fn as_markdown(table: &Table) -> String {
+    let grid = markdown::grid(&rows(table).collect::<Vec<_>>());
+    let note = match table.note {
+        "" => String::new(),
+        note => format!("\n{}\n", markdown::escaped(note)),
+    };
+    format!("**{}**\n\n{grid}{note}", markdown::escaped(&table.title))
+}
+
+fn as_latex(table: &Table) -> String {
+    let headings = table.headings.iter().map(ToString::to_string).collect();
+    let (title, note) = (table.title.as_str(), table.note);
+    latex::Plain { title, headings, rows: table.rows.clone(), note }.latex()
+}

@@ -1,0 +1,377 @@
+//! Tables for LaTeX, with the rules of `booktabs` and the columns of `siunitx`: units and ± are in the headings, so that
+//! fields are numbers alone.
+
+use std::fmt::Write as _;
+
+use cryptbench_answer::Report;
+use cryptbench_answer::surroundings::{occasion, title};
+use cryptbench_estimate::arms::compared;
+use cryptbench_record::{Arm, Cell, Workload};
+
+/// What a document needs for the tables.
+pub const PREAMBLE: &str =
+    "% Needs \\usepackage{booktabs,longtable,siunitx} and \\sisetup{separate-uncertainty=true}.\n";
+
+/// Columns of choices beside each other; more have a table of their own.
+const BESIDE: usize = 4;
+
+/// Rows of a table that is not divided over pages.
+const ON_A_PAGE: usize = 40;
+
+/// A table of text, of which columns of numbers become numbers.
+pub struct Plain<'t> {
+    /// The caption.
+    pub title: &'t str,
+    /// Headings of the columns.
+    pub headings: Vec<String>,
+    /// The rows, each as long as the headings.
+    pub rows: Vec<Vec<String>>,
+    /// A sentence below, or nothing.
+    pub note: &'t str,
+}
+
+/// All tables of a report: shares of plain speed, CPU time, latencies.
+pub fn render(report: &Report<'_>) -> String {
+    let record = report.record;
+    let mut out = format!(
+        "% {}: cryptbench {}, {}, run {}\n{PREAMBLE}",
+        comment(&title(record)),
+        comment(&record.program_version),
+        comment(&occasion(record)),
+        comment(&record.run_id)
+    );
+    let arms = compared(report.lookup.arms());
+    for part in arms.chunks(BESIDE) {
+        for table in [speeds(report, part), processor(report, part), latencies(report, part)] {
+            if !table.rows.is_empty() {
+                let _ = write!(out, "\n{}", table.latex());
+            }
+        }
+    }
+    out
+}
+
+fn table_of<'t>(
+    report: &Report<'_>,
+    title: &'t str,
+    (first, columns): (Vec<String>, Vec<String>),
+    fields: impl Fn(&Workload) -> Option<Vec<String>>,
+    note: &'t str,
+) -> Plain<'t> {
+    let mut headings = vec!["workload".to_owned()];
+    headings.extend(first);
+    headings.extend(columns);
+    let row = |w: &Workload| {
+        let mut row = vec![report.names.workload(w).to_owned()];
+        row.extend(fields(w)?);
+        Some(row)
+    };
+    Plain {
+        title,
+        headings,
+        rows: report.lookup.workloads().iter().filter_map(row).collect(),
+        note,
+    }
+}
+
+fn named(report: &Report<'_>, arms: &[&Arm], what: &str) -> Vec<String> {
+    arms.iter().map(|arm| format!("{}{what}", report.names.arm(arm))).collect()
+}
+
+fn speeds<'t>(report: &Report<'_>, arms: &[&Arm]) -> Plain<'t> {
+    let fields = |w: &Workload| {
+        let plain = report.lookup.plain(w).filter(|cell| cell.trials > 0)?;
+        let speed = match w.is_of_requests() {
+            true => digits(plain.bandwidth / 1e6),
+            false => String::new(),
+        };
+        let mut row = vec![speed];
+        row.extend(arms.iter().map(|arm| kept(report.lookup.cell(w, arm))));
+        Some(row)
+    };
+    let first = vec!["plain, MB/s".to_owned()];
+    table_of(
+        report,
+        "Speed in percent of plain storage, with 95 % intervals",
+        (first, named(report, arms, ", % ±")),
+        fields,
+        "Percentages are geometric means of pairs of trials, one on plain storage and one on the choice; ± is the larger \
+         distance to the ends of the 95 % interval. Fields are empty where a cache answered, or trials are too few.",
+    )
+}
+
+fn processor<'t>(report: &Report<'_>, arms: &[&Arm]) -> Plain<'t> {
+    let seconds = |cell: Option<&Cell>| {
+        let s = cell.map(|c| c.cpu.process_s_per_gib).filter(|s| s.is_finite() && *s > 0.0);
+        s.map_or_else(String::new, digits)
+    };
+    let fields = |w: &Workload| {
+        let mut row = vec![seconds(report.lookup.plain(w))];
+        row.extend(arms.iter().map(|arm| seconds(report.lookup.cell(w, arm))));
+        row.iter().any(|field| !field.is_empty()).then_some(row)
+    };
+    table_of(
+        report,
+        "CPU time of the measuring process",
+        (vec!["plain, s/GiB".to_owned()], named(report, arms, ", s/GiB")),
+        fields,
+        "The ciphers of systems outside this process are not in it.",
+    )
+}
+
+fn latencies<'t>(report: &Report<'_>, arms: &[&Arm]) -> Plain<'t> {
+    let fields = |w: &Workload| {
+        let cells = std::iter::once(report.lookup.plain(w))
+            .chain(arms.iter().map(|arm| report.lookup.cell(w, arm)));
+        let row: Vec<String> = cells
+            .flat_map(|cell| {
+                let of = |us: Option<f64>| us.map_or_else(String::new, digits);
+                let p50 = cell.map(|c| c.latency.p50_us).filter(|us| *us > 0.0);
+                [of(p50), of(cell.and_then(|c| c.latency.p99_us))]
+            })
+            .collect();
+        row.iter().any(|field| !field.is_empty()).then_some(row)
+    };
+    let both = |name: &str| [format!("{name}, p50, µs"), format!("{name}, p99, µs")];
+    let columns = arms.iter().flat_map(|arm| both(report.names.arm(arm))).collect();
+    table_of(report, "Latency of a request", (both("plain").into(), columns), fields, "")
+}
+
+/// `86.0 ± 3.0`; nothing where there is no figure.
+fn kept(cell: Option<&Cell>) -> String {
+    let Some(estimate) = cell.filter(|cell| !cell.cached).and_then(|cell| cell.kept.as_ref())
+    else {
+        return String::new();
+    };
+    let [value, low, high] = [estimate.ratio, estimate.low, estimate.high].map(|v| 100.0 * v);
+    format!("{value:.1} ± {:.1}", (high - value).max(value - low))
+}
+
+/// Three digits at least.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        a if a >= 100.0 => format!("{value:.0}"),
+        a if a >= 10.0 => format!("{value:.1}"),
+        a if a >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+impl Plain<'_> {
+    /// The table's source.
+    pub fn latex(&self) -> String {
+        let columns: Vec<Column> =
+            (0..self.headings.len()).map(|i| Column::of(i, &self.rows)).collect();
+        let specification: String = columns.iter().map(Column::specification).collect();
+        let is_long = self.rows.len() > ON_A_PAGE;
+        let head: Vec<String> = self
+            .headings
+            .iter()
+            .zip(&columns)
+            .map(|(heading, column)| column.heading(&escaped(heading)))
+            .collect();
+        let head = format!("\\toprule\n{} \\\\\n\\midrule\n", head.join(" & "));
+        let mut body = String::new();
+        for row in &self.rows {
+            let fields = columns
+                .iter()
+                .enumerate()
+                .map(|(i, column)| column.field(row.get(i).map_or("", String::as_str)));
+            let _ = writeln!(body, "{} \\\\", fields.collect::<Vec<_>>().join(" & "));
+        }
+        let caption = format!("\\caption{{{}}}", escaped(self.title));
+        let note = match self.note {
+            "" => String::new(),
+            note => format!("\n\\par\\smallskip\\footnotesize {}\n", escaped(note)),
+        };
+        match is_long {
+            true => format!(
+                "\\begin{{longtable}}{{{specification}}}\n{caption} \\\\\n{head}\\endhead\n\\bottomrule\n\\endfoot\n{body}\
+                 \\end{{longtable}}\n{note}"
+            ),
+            false => format!(
+                "\\begin{{table}}\n\\centering\n{caption}\n\\begin{{tabular}}{{{specification}}}\n{head}{body}\\bottomrule\n\
+                 \\end{{tabular}}{note}\n\\end{{table}}\n"
+            ),
+        }
+    }
+}
+
+/// What a column holds.
+enum Column {
+    Text,
+    /// Digits before and after the point, of the value and of what follows ±; the unit of all fields.
+    Numbers {
+        whole: usize,
+        places: usize,
+        spread: Option<usize>,
+        is_signed: bool,
+        unit: String,
+    },
+}
+
+impl Column {
+    fn of(at: usize, rows: &[Vec<String>]) -> Self {
+        let fields = rows.iter().filter_map(|row| row.get(at)).filter(|field| !field.is_empty());
+        let (mut whole, mut places, mut spread, mut is_signed) = (1, 0, None, false);
+        let mut units: Vec<&str> = Vec::new();
+        for field in fields {
+            let Some(number) = Number::of(field) else { return Self::Text };
+            let of = |digits: &str| {
+                let (whole, places) = digits.split_once('.').unwrap_or((digits, ""));
+                (whole.trim_start_matches(['+', '-']).len(), places.len())
+            };
+            let (before, after) = of(number.value);
+            (whole, places) = (whole.max(before), places.max(after));
+            is_signed |= number.value.starts_with(['+', '-']);
+            if let Some(error) = number.spread {
+                let (before, after) = of(error);
+                spread = Some((before + after).max(spread.unwrap_or(1)));
+                places = places.max(after);
+            }
+            if !units.contains(&number.unit) {
+                units.push(number.unit);
+            }
+        }
+        match units[..] {
+            // The first column names what the rows are of.
+            [unit] if at > 0 => {
+                Self::Numbers { whole, places, spread, is_signed, unit: unit.to_owned() }
+            }
+            _ => Self::Text,
+        }
+    }
+
+    fn specification(&self) -> String {
+        match self {
+            Self::Text => "l".to_owned(),
+            Self::Numbers { whole, places, spread, is_signed, .. } => {
+                let sign = if *is_signed { "+" } else { "" };
+                let spread = spread.map_or_else(String::new, |digits| format!("({digits})"));
+                format!("S[table-format={sign}{whole}.{places}{spread}]")
+            }
+        }
+    }
+
+    fn heading(&self, text: &str) -> String {
+        match self {
+            Self::Text => text.to_owned(),
+            Self::Numbers { unit, .. } if unit.is_empty() => format!("{{{text}}}"),
+            Self::Numbers { unit, .. } => format!("{{{text}, {}}}", escaped(unit)),
+        }
+    }
+
+    fn field(&self, text: &str) -> String {
+        match (self, Number::of(text)) {
+            (Self::Numbers { .. }, Some(number)) => match number.spread {
+                Some(spread) => format!("{} +- {spread}", number.value),
+                None => number.value.to_owned(),
+            },
+            (Self::Numbers { .. }, None) => "{}".to_owned(),
+            (Self::Text, _) => escaped(text),
+        }
+    }
+}
+
+/// `-12.5 ± 3.1 %`
+struct Number<'t> {
+    value: &'t str,
+    spread: Option<&'t str>,
+    unit: &'t str,
+}
+
+impl<'t> Number<'t> {
+    fn of(text: &'t str) -> Option<Self> {
+        let text = text.trim();
+        let (value, rest) = digits_of(text)?;
+        let (spread, rest) = match rest.trim_start().strip_prefix('±') {
+            Some(rest) => {
+                let (spread, rest) = digits_of(rest.trim_start())?;
+                (Some(spread), rest)
+            }
+            None => (None, rest),
+        };
+        let unit = rest.strip_prefix(' ').unwrap_or(rest);
+        let is_unit = ["", "%", "s", "ms", "MB/s", "MiB/s", "IO/s"].contains(&unit);
+        is_unit.then_some(Self { value, spread, unit })
+    }
+}
+
+/// A decimal number at the beginning, and what follows it.
+fn digits_of(text: &str) -> Option<(&str, &str)> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
+    let (number, rest) = text.split_at(text.len() - unsigned.len() + end);
+    number.parse::<f64>().is_ok().then_some((number, rest))
+}
+
+/// Text that stays text.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\textbackslash{}"),
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
+            '~' => out.push_str("\\textasciitilde{}"),
+            '^' => out.push_str("\\textasciicircum{}"),
+            '<' => out.push_str("\\textless{}"),
+            '>' => out.push_str("\\textgreater{}"),
+            '±' => out.push_str("$\\pm$"),
+            '×' => out.push_str("$\\times$"),
+            'µ' | 'μ' => out.push_str("\\textmu{}"),
+            '≤' => out.push_str("$\\le$"),
+            '≥' => out.push_str("$\\ge$"),
+            '–' => out.push_str("--"),
+            '—' => out.push_str("---"),
+            '\u{a0}' => out.push('~'),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn comment(text: &str) -> String {
+    text.replace(|c: char| c.is_control(), " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_numbers_have_their_units_in_the_heading() {
+        let row = |fields: [&str; 4]| fields.map(str::to_owned).to_vec();
+        let table = Plain {
+            title: "A & B",
+            headings: row(["of", "mean", "change", "told"]),
+            rows: vec![
+                row(["zeros", "9.5 ± 0.4 s", "-3.2 %", "3.1 [2, 4]"]),
+                row(["x_1", "", "+12.25 %", ""]),
+            ],
+            note: "100 % is plain.",
+        };
+        insta::assert_snapshot!(table.latex(), @r"
+        \begin{table}
+        \centering
+        \caption{A \& B}
+        \begin{tabular}{lS[table-format=1.1(2)]S[table-format=+2.2]l}
+        \toprule
+        of & {mean, s} & {change, \%} & told \\
+        \midrule
+        zeros & 9.5 +- 0.4 & -3.2 & 3.1 [2, 4] \\
+        x\_1 & {} & +12.25 &  \\
+        \bottomrule
+        \end{tabular}
+        \par\smallskip\footnotesize 100 \% is plain.
+
+        \end{table}
+        ");
+    }
+
+    #[test]
+    fn foreign_text_is_no_command() {
+        assert_eq!(escaped(r"\input{x}%"), r"\textbackslash{}input\{x\}\%");
+        assert_eq!(comment("a\n\\input{x}"), "a \\input{x}");
+    }
+}
