@@ -103,6 +103,11 @@ pub struct ReportArgs {
     /// Write a record to send to others instead: without names, paths and serial numbers
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output", "table", "charts", "json", "full", "quiet"])]
     pub share: Option<PathBuf>,
+    /// Write a ZIP archive to publish instead: the record as --share has it, tables, charts, a paragraph on methods, checksums
+    /// and how to cite it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output", "table", "charts", "json", "full", "quiet",
+        "share", "explain"])]
+    pub bundle: Option<PathBuf>,
     /// Print everything about one row instead. CELL is a workload's identifier or a part of its name; with /CHOICE, one
     /// choice of that row
     #[arg(long, value_name = "CELL", conflicts_with_all = ["format", "output", "table", "charts", "json", "share"])]

@@ -1,6 +1,8 @@
 //! `cryptbench report` and `cryptbench schema`, and how results reach a person.
 
+mod bundle;
 mod charts;
+mod zip;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,7 +36,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     if let Some(cell) = &args.explain {
         return Ok(crate::explain::explain(&report, cell));
     }
-    if let Some(file) = args.output.as_ref().or(args.share.as_ref()) {
+    if let Some(file) = args.output.as_ref().or(args.share.as_ref()).or(args.bundle.as_ref()) {
         refuse_the_record(&args.record, file)?;
     }
     if let Some(file) = &args.share {
@@ -42,6 +44,13 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         let json = cryptbench_record::to_json(&Labelled::of(&shared).report().document());
         written(file, cryptbench_os::write_named(file, json.as_bytes()))?;
         say::note("names, paths and serial numbers are left out; look at it before you send it");
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(file) = &args.bundle {
+        let files = bundle::write(&record, file)?;
+        say::note(&format!(
+            "{files} files, without names, paths and serial numbers; put your name into CITATION.cff and references.bib"
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     let format = if args.json { FormatArg::Json } else { args.format };
@@ -113,6 +122,7 @@ fn rendered(report: &Report<'_>, format: FormatArg, table: TableArg) -> anyhow::
         }
         FormatArg::Csv => table::csv::render(report, rows).into_bytes(),
         FormatArg::Markdown => table::markdown::render(report).into_bytes(),
+        FormatArg::Latex => table::latex::render(report).into_bytes(),
         FormatArg::Parquet => table::parquet::render(report, rows),
     })
 }
@@ -122,7 +132,6 @@ fn beside(record: &Path) -> PathBuf {
     match record.is_dir() {
         true => record.to_owned(),
         false => record.parent().unwrap_or(Path::new("")).to_owned(),
-        FormatArg::Latex => table::latex::render(report).into_bytes(),
     }
 }
 

@@ -44,12 +44,12 @@ pub fn write(report: &Report<'_>, directory: &Path) -> anyhow::Result<usize> {
 }
 
 #[cfg(feature = "png")]
-fn png(chart: &Chart) -> anyhow::Result<Option<Vec<u8>>> {
+pub fn png(chart: &Chart) -> anyhow::Result<Option<Vec<u8>>> {
     Ok(Some(chart.png()?))
 }
 
 #[cfg(not(feature = "png"))]
-fn png(_chart: &Chart) -> anyhow::Result<Option<Vec<u8>>> {
+pub fn png(_chart: &Chart) -> anyhow::Result<Option<Vec<u8>>> {
     Ok(None)
 }
 

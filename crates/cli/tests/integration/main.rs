@@ -2,6 +2,7 @@
 
 mod after_sudo;
 mod bad_devices;
+mod bundle;
 mod ciphers;
 mod compare;
 mod confined;

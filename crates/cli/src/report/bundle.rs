@@ -1,0 +1,115 @@
+//! `cryptbench report --bundle FILE.zip`: a result that can be published, cited and checked.
+
+use std::path::Path;
+
+use cryptbench_answer::{Labelled, Report};
+use cryptbench_record::{Record, to_share};
+use cryptbench_view::charts::charts;
+use cryptbench_view::html;
+use cryptbench_view::table::{Rows, csv, latex, markdown};
+use sha2::{Digest as _, Sha256};
+
+use super::{charts::png, written, zip};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Writes the archive, and returns the number of its files. Everything in it follows from the record in it, which is what
+/// `report --share` writes.
+pub fn write(record: &Record, file: &Path) -> anyhow::Result<usize> {
+    let shared = to_share(record);
+    let labelled = Labelled::of(&shared);
+    let report = labelled.report();
+    let mut files = files(&report)?;
+    let sums: String =
+        files.iter().map(|(name, bytes)| format!("{}  {name}\n", sum(bytes))).collect();
+    files.push(("SHA256SUMS".to_owned(), sums.into_bytes()));
+    let archive = zip::archive(&files)?;
+    written(file, cryptbench_os::write_named(file, &archive))?;
+    Ok(files.len())
+}
+
+fn files(report: &Report<'_>) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    let document = cryptbench_record::to_json(&report.document());
+    let source = &sum(document.as_bytes())[..16];
+    let mut files: Vec<(String, Vec<u8>)> = [
+        ("README.md", readme(report)),
+        ("report.html", html::page(report)),
+        ("tables.md", markdown::render(report)),
+        ("tables.tex", latex::render(report)),
+        ("cells.csv", csv::render(report, Rows::Cells)),
+        ("trials.csv", csv::render(report, Rows::Trials)),
+        ("methods.md", format!("{}\n", markdown::methods(report))),
+        ("CITATION.cff", citation(report.record, source)),
+        ("references.bib", bibliography(report.record, source)),
+        ("record.json", document),
+    ]
+    .map(|(name, text)| (name.to_owned(), text.into_bytes()))
+    .into();
+    for chart in charts(report) {
+        files.push((format!("charts/{}.svg", chart.name), chart.svg().into_bytes()));
+        if let Some(picture) = png(&chart)? {
+            files.push((format!("charts/{}.png", chart.name), picture));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn sum(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Day of the run; the shared record has no time.
+fn day(record: &Record) -> &str {
+    record.started.get(..10).unwrap_or("1970-01-01")
+}
+
+fn title(record: &Record) -> String {
+    let disk = record.target.device.as_ref().and_then(|device| device.model.clone());
+    let disk = disk.map_or_else(String::new, |model| format!(" on {model}"));
+    format!("Cost of storage encryption{disk}, {}", record.machine.cpu_model)
+}
+
+fn readme(report: &Report<'_>) -> String {
+    let made = &report.record.program_version;
+    format!(
+        "# {}\n\n{}\n\nMeasured by cryptbench {made}, tables and charts by cryptbench {VERSION}. All of it follows from \
+         `record.json`, which has every trial, and neither names nor serial numbers:\n\n```sh\nsha256sum -c SHA256SUMS\n\
+         cryptbench report record.json --format markdown                # tables.md\ncryptbench report record.json --format \
+         latex                   # tables.tex\ncryptbench report record.json --format csv --table cells       # \
+         cells.csv\ncryptbench report record.json --charts charts\ncryptbench run --like record.json                          \
+         # measure it again\n```\n\nTo cite: `CITATION.cff`, `references.bib`, both with a place for your name. `methods.md` is \
+         a paragraph for a paper.\n",
+        markdown::escaped(&title(report.record)),
+        markdown::escaped(&report.answer.headline.join(" ")),
+    )
+}
+
+/// A string of YAML, which JSON is part of.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn citation(record: &Record, source: &str) -> String {
+    format!(
+        "cff-version: 1.2.0\nmessage: Please cite this result and the program that measured it.\ntype: dataset\ntitle: {}\n\
+         authors:\n  - name: \"(who measured it)\"\ndate-released: {}\nversion: {source}\nreferences:\n  - type: software\n    \
+         title: cryptbench\n    version: {}\n    authors:\n      - name: The cryptbench maintainers\n",
+        quoted(&title(record)),
+        quoted(day(record)),
+        quoted(&record.program_version),
+    )
+}
+
+fn bibliography(record: &Record, source: &str) -> String {
+    let year = &day(record)[..4];
+    format!(
+        "@misc{{cryptbench-result-{source},\n  author = {{(who measured it)}},\n  title = {{{}}},\n  year = {{{year}}},\n  note = \
+         {{Measured on {} with cryptbench {}; record with SHA-256 {source}}}\n}}\n\n@software{{cryptbench,\n  author = {{{{The \
+         cryptbench maintainers}}}},\n  title = {{cryptbench: what disk encryption costs}},\n  version = {{{}}}\n}}\n",
+        latex::escaped(&title(record)),
+        day(record),
+        latex::escaped(&record.program_version),
+        latex::escaped(&record.program_version),
+    )
+}
