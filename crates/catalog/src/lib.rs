@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod cipher;
+pub mod guessing;
 mod named;
 pub mod package;
 mod remedy;

@@ -6,7 +6,7 @@ use cryptbench_view::columns::bare;
 use cryptbench_view::wrap;
 
 use super::study::{DICEWARE_BITS, Study};
-use super::wording::{asked, bits, name};
+use super::wording::{asked, bits, name, published};
 
 /// Characters that VeraCrypt requires of a passphrase whose PIM is below the default.
 const LONG_PASSPHRASE: &str = "needs 20 characters";
@@ -20,7 +20,13 @@ pub fn render(study: &Study, width: usize) -> String {
         parts.push("~ calculated from the rate per iteration".to_owned());
     }
     let section = |name: &str, text: &str| wrap(text, &format!("{name:7}"), "       ", width);
-    parts.push(section("Open", "Attackers with graphics cards: not measured."));
+    parts.push(match usual(study).and_then(|row| published(study, row)) {
+        Some(words) => section("Card", &words),
+        None => section(
+            "Open",
+            "Attackers with graphics cards: not measured, and no rate is published.",
+        ),
+    });
     let more = "cryptbench kdf --full   (any PIM, an attacker's time, method)";
     parts.push(section("More", more));
     parts.join("\n")

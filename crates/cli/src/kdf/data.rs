@@ -84,6 +84,7 @@ fn function(study: &Study, row: &KdfSpeed) -> Value {
         "pims": pims,
         "largest_pim_within_limit": study.largest_pim(row),
         "guesses_per_s": { "one_thread": rounded(one), "all_threads": rounded(all), "attacker": rounded(more) },
+        "published_card_guesses_per_s": study.card_guesses(row).map(rounded),
         "attacks": attacks,
     })
 }

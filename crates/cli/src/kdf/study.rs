@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::bail;
+use cryptbench_catalog::guessing::guessing;
 use cryptbench_kdf::pim::{VolumeKind, derivation, mean_work_of_unknown};
 use cryptbench_kdf::{Derivation, Function, KdfError};
 use cryptbench_microbench::kdf::{
@@ -164,6 +165,16 @@ impl Study {
             rows.retain(|row| !row.old_volumes_only);
         }
         rows
+    }
+
+    /// Guesses in a second of one graphics card at the cost at which the PIM is known, where a rate is published.
+    pub fn card_guesses(&self, row: &KdfSpeed) -> Option<f64> {
+        match self.known(row) {
+            Derivation::Pbkdf2 { iterations, .. } => {
+                Some(guessing(row.function.name())?.at(iterations.into()))
+            }
+            Derivation::Argon2 { .. } => None,
+        }
     }
 
     /// What a PIM drawn at random is worth while it is secret; `None` where there is none.

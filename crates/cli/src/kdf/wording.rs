@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use cryptbench_answer::quantity::thousands;
+use cryptbench_catalog::guessing::{CARD, CARD_WATTS, GUESSING, PROGRAM, SOURCE};
 use cryptbench_kdf::{Derivation, Function};
 use cryptbench_microbench::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed};
 
@@ -156,6 +157,28 @@ pub fn linearity(study: &Study) -> String {
         "Longer than proportional from the lower to the higher measured cost: {}",
         seen.join("; ")
     )
+}
+
+/// What one graphics card takes on average, published and not measured here.
+pub fn published(study: &Study, row: &KdfSpeed) -> Option<String> {
+    let rate = study.card_guesses(row)?;
+    let each = study.question.bits.iter().map(|bit| {
+        let seconds = (bit - 1.0).exp2() / rate;
+        let kwh = seconds / HOUR * CARD_WATTS / 1000.0;
+        format!("{} bits take {} and {} kWh", bits(*bit), span(seconds), power(kwh))
+    });
+    Some(format!(
+        "Published, not measured here: a {CARD} ({PROGRAM}) makes {} guesses a second at {} of {}; on average {}.",
+        figures(rate),
+        known(study),
+        plain(row),
+        each.collect::<Vec<_>>().join(", ")
+    ))
+}
+
+/// `840`, `5.1e6`
+fn power(kwh: f64) -> String {
+    if kwh < 999_500.0 { figures(kwh) } else { format!("{kwh:.1e}") }
 }
 
 /// What the figures mean for the choice of a function and a PIM, each sentence with its figure.
@@ -389,7 +412,12 @@ pub fn assumptions(study: &Study) -> Vec<String> {
         format!(
             "The rate of guesses is this CPU's, measured with vectors full of guesses on {all} at once; other \
              hardware is that times --multiplier, for all functions or for one of them (argon2id=20). No \
-             figure here is of a graphics processor or of an FPGA.",
+             measured figure here is of a graphics processor or of an FPGA.",
+        ),
+        format!(
+            "The published rates of a {CARD} ({}) are of {PROGRAM}, in its benchmark, at the default cost; they are scaled by \
+             iterations, and {CARD_WATTS} W is the most that the card takes: {SOURCE}",
+            GUESSING.iter().map(|rate| rate.mode).collect::<Vec<_>>().join(", ")
         ),
         format!(
             "A guess derives {GUESS_KEY_BYTES} bytes, enough for a volume of one cipher, while opening derives \

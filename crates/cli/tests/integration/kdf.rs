@@ -40,6 +40,9 @@ fn times_are_work_times_rate() {
         let f = function(&all, name);
         let us = f["us_per_iteration"].as_f64().unwrap();
         assert!(us > 0.0);
+        // Of a graphics card only where somebody published a rate.
+        let card = &f["published_card_guesses_per_s"];
+        assert_eq!(card.as_f64(), (name == "sha-512").then_some(2_837.0), "{card}");
         assert_eq!(f["default"]["cost"]["iterations"], 500_000);
         assert_eq!(f["pims"][1]["cost"]["iterations"], 10_014_000);
         assert_eq!(f["pims"][1]["measured"], false);

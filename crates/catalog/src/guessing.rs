@@ -1,0 +1,72 @@
+//! Published rates at which graphics cards guess passphrases of volumes. Nothing here was measured by this program.
+
+/// One published rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Guessing {
+    /// The function of the key derivation, as this program names it.
+    pub function: &'static str,
+    /// What was guessed, as the program that guessed names it.
+    pub mode: &'static str,
+    /// Iterations of PBKDF2 that a guess took.
+    pub iterations: u32,
+    /// Guesses in a second.
+    pub per_second: f64,
+}
+
+/// The card of [`GUESSING`].
+pub const CARD: &str = "GeForce RTX 3090";
+
+/// Watts that the card takes at most: its thermal design power, <https://www.hardwaredb.net/geforce-rtx-3090-benchmark>.
+pub const CARD_WATTS: f64 = 350.0;
+
+/// The program that measured [`GUESSING`], in its benchmark mode, with NVIDIA's driver 456.38.
+pub const PROGRAM: &str = "hashcat 6.1.1-83";
+
+/// Where [`GUESSING`] was published; the page was last changed on 26 April 2024, and gives no day of the measurement.
+pub const SOURCE: &str = "gist.github.com/Chick3nman/e4fcee00cb6d82874dace72106d73fef";
+
+/// Header keys of 64 bytes, as AES-256 in XTS needs. The source counts one iteration less than the volume has, as the first is
+/// not in its loop.
+pub const GUESSING: &[Guessing] = &[
+    rate("sha-512", "13721 VeraCrypt SHA512 + XTS 512 bit", 500_000, 2_837.0),
+    rate("sha-256", "13751 VeraCrypt SHA256 + XTS 512 bit", 500_000, 3_985.0),
+    rate("whirlpool", "13731 VeraCrypt Whirlpool + XTS 512 bit", 500_000, 359.0),
+    rate("streebog-512", "13771 VeraCrypt Streebog-512 + XTS 512 bit", 500_000, 136.0),
+    rate("ripemd-160", "13711 VeraCrypt RIPEMD160 + XTS 512 bit", 655_331, 2_771.0),
+];
+
+const fn rate(
+    function: &'static str,
+    mode: &'static str,
+    iterations: u32,
+    per_second: f64,
+) -> Guessing {
+    Guessing { function, mode, iterations, per_second }
+}
+
+/// The published rate of a function; `None` where none is known.
+#[must_use]
+pub fn guessing(function: &str) -> Option<&'static Guessing> {
+    GUESSING.iter().find(|rate| rate.function == function)
+}
+
+impl Guessing {
+    /// Guesses in a second where each takes so many iterations: time is proportional to them.
+    #[must_use]
+    pub fn at(&self, iterations: u64) -> f64 {
+        self.per_second * f64::from(self.iterations) / iterations as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_scaled_by_iterations() {
+        let sha_512 = guessing("sha-512").unwrap();
+        assert!((sha_512.at(500_000) - 2_837.0).abs() < 1e-9);
+        assert!((sha_512.at(1_000_000) - 1_418.5).abs() < 1e-9);
+        assert_eq!(guessing("argon2id"), None);
+    }
+}
