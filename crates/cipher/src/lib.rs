@@ -49,7 +49,7 @@ pub use dm_crypt::{dm_crypt, dm_crypt_ciphers, dm_crypt_key_bytes, dm_crypt_mode
 pub use error::CipherError;
 pub use essiv::essiv_hashes;
 pub use legacy::{LegacyCipher, LegacyMode, legacy_ciphers};
-pub use registry::{CipherInfo, ciphers, find};
+pub use registry::{CipherInfo, ciphers, find, find_to_measure, history};
 pub use sector::{Layout, SectorCipher};
 
 /// Runs the README's examples as tests.

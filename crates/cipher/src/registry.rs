@@ -3,6 +3,7 @@
 use crate::algorithm::{adiantum, aes, camellia, kuznyechik, serpent, twofish};
 use crate::cascade::Cascade;
 use crate::cpu::Tier;
+use crate::dm_crypt::dm_crypt;
 use crate::error::CipherError;
 use crate::kernel::UnitKernel;
 use crate::sector::{Layout, SectorCipher, Sectors};
@@ -46,6 +47,8 @@ enum Keying {
     Xts(&'static [&'static Algorithm]),
     /// A block as long as the data unit.
     Wide(KeyWide),
+    /// Of [`history`]: a cipher and a mode of dm-crypt.
+    History(&'static str, &'static str),
 }
 
 static CIPHERS: &[CipherInfo] = &[
@@ -100,6 +103,33 @@ static CIPHERS: &[CipherInfo] = &[
     CipherInfo::xts("twofish-serpent-xts", "Twofish(Serpent)-XTS", &[&SERPENT_256, &TWOFISH_256]),
 ];
 
+/// Ciphers of programs that published studies measured, such as TrueCrypt 4 and BestCrypt. No volume is made with them here.
+static HISTORY: &[CipherInfo] = &[
+    CipherInfo::history("aes-192-xts", "AES-192-XTS (history)", 48, ("aes", "xts-plain64")),
+    CipherInfo::history(
+        "blowfish-448-cbc",
+        "Blowfish-448-CBC (history)",
+        56,
+        ("blowfish", "cbc-plain64"),
+    ),
+    CipherInfo::history("cast5-128-cbc", "CAST5-128-CBC (history)", 16, ("cast5", "cbc-plain64")),
+    CipherInfo::history("3des-168-cbc", "3DES-168-CBC (history)", 24, ("des3_ede", "cbc-plain64")),
+];
+
+/// Ciphers to be measured only, as they were in use once.
+#[must_use]
+pub fn history() -> &'static [CipherInfo] {
+    HISTORY
+}
+
+/// The cipher called `name`, or that of [`history`].
+///
+/// # Errors
+/// As for [`find`].
+pub fn find_to_measure(name: &str) -> Result<&'static CipherInfo, CipherError> {
+    HISTORY.iter().find(|info| info.name == name).map_or_else(|| find(name), Ok)
+}
+
 /// Every cipher and cascade, in display order.
 #[must_use]
 pub fn ciphers() -> &'static [CipherInfo] {
@@ -130,6 +160,15 @@ impl CipherInfo {
             stage += 1;
         }
         Self { name, label, key_bytes, keying: Keying::Xts(stages) }
+    }
+
+    const fn history(
+        name: &'static str,
+        label: &'static str,
+        key_bytes: usize,
+        (cipher, mode): (&'static str, &'static str),
+    ) -> Self {
+        Self { name, label, key_bytes, keying: Keying::History(cipher, mode) }
     }
 
     /// Whether the cipher's block is the whole data unit, as with Adiantum. It then has one key, not
@@ -163,6 +202,7 @@ impl CipherInfo {
         let kernel = match self.keying {
             Keying::Xts(algorithms) => xts(algorithms, key, tier),
             Keying::Wide(keyed) => keyed(key, tier),
+            Keying::History(cipher, mode) => return dm_crypt(cipher, mode, key, layout, tier),
         };
         Ok(Box::new(Sectors::new(layout, kernel)))
     }
@@ -217,5 +257,24 @@ mod tests {
             cascade.decrypt_in_place(9, &mut apart);
             assert_eq!(apart, plain);
         }
+    }
+
+    #[test]
+    fn history_is_measured_and_not_offered() {
+        for info in history() {
+            assert!(find(info.name).is_err(), "{}", info.name);
+            let key: Vec<u8> = (0..info.key_bytes as u8).collect();
+            for data_unit in [512, 4096] {
+                let layout = Layout { data_unit, tweak_step: data_unit as u64 / 512 };
+                let cipher = find_to_measure(info.name).unwrap();
+                let cipher = cipher.with_key(&key, layout, Tier::Soft).unwrap();
+                let mut data = vec![7; 8192];
+                cipher.encrypt_in_place(3, &mut data);
+                assert_ne!(data, [7; 8192]);
+                cipher.decrypt_in_place(3, &mut data);
+                assert_eq!(data, [7; 8192], "{}", info.name);
+            }
+        }
+        assert!(find_to_measure("aes-256-xts").is_ok() && find_to_measure("rot13").is_err());
     }
 }

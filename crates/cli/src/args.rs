@@ -128,13 +128,13 @@ pub enum FormatArg {
     Markdown,
     /// The rows of csv in Apache Parquet
     Parquet,
+    /// Tables for LaTeX, with booktabs and siunitx
+    Latex,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TableArg {
     /// Every measured trial
-    /// Tables for LaTeX, with booktabs and siunitx
-    Latex,
     Trials,
     /// Every workload on every choice: medians, estimate with its interval, verdict
     Cells,
@@ -179,7 +179,7 @@ pub struct FormArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct CiphersArgs {
-    /// Measure this cipher (repeatable; see --list) [default: all]
+    /// Measure this cipher (repeatable; see --list) [default: all but those of history, which are measured if named]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = cipher)]
     pub cipher: Vec<String>,
     /// Measure this sector size, in bytes (repeatable) [default: 512 and 4096]
@@ -348,11 +348,6 @@ pub struct StudiesArgs {
     /// Place a record.json, or the directory of a run, beside the published devices
     #[arg(long, value_name = "RECORD", conflicts_with = "from")]
     pub beside: Option<PathBuf>,
-    /// Print an object with all numbers instead
-    #[arg(long)]
-    pub json: bool,
-}
-
     /// Print the study's tables from records of yours again, as `run --study` did
     #[arg(long, value_name = "RECORD", num_args = 1.., requires = "study")]
     pub from: Vec<PathBuf>,
@@ -362,11 +357,11 @@ pub struct StudiesArgs {
     /// Write them to this file
     #[arg(long, short, value_name = "FILE", requires = "from")]
     pub output: Option<PathBuf>,
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum StudyArg {
-    /// VeraCrypt on a flash drive, an SSD and a hard disk
-    #[value(name = "A")]
-    A,
+    /// Print an object with all numbers instead
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StudyFormatArg {
     /// As on the terminal, with the study's conclusions
@@ -379,6 +374,11 @@ pub enum StudyFormatArg {
     Latex,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum StudyArg {
+    /// VeraCrypt on a flash drive, an SSD and a hard disk
+    #[value(name = "A")]
+    A,
     /// An encrypted memory card on a Mac
     #[value(name = "B")]
     B,

@@ -1,7 +1,7 @@
 //! The speeds for people at a terminal.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use cryptbench_cipher::{CipherError, CipherInfo, find};
+use cryptbench_cipher::{CipherError, CipherInfo, find_to_measure};
 use cryptbench_microbench::cipher::{Bottleneck, Speeds, Throughput, by_mean};
 use cryptbench_view::wrap;
 
@@ -11,8 +11,8 @@ use super::{CAVEAT, classes, kernels, method, rate, thread_counts, threads};
 pub fn list(names: &[String], width: usize) -> anyhow::Result<String> {
     let tier = cryptbench_cipher::tier()?;
     let chosen: Vec<&CipherInfo> = match names {
-        [] => cryptbench_cipher::ciphers().iter().collect(),
-        names => names.iter().map(|n| find(n)).collect::<Result<_, CipherError>>()?,
+        [] => cryptbench_cipher::ciphers().iter().chain(cryptbench_cipher::history()).collect(),
+        names => names.iter().map(|n| find_to_measure(n)).collect::<Result<_, CipherError>>()?,
     };
     let mut table = table(width);
     table.set_header(["cipher", "name", "key bits"]);

@@ -142,6 +142,19 @@ fn the_kernel_tier_can_be_limited_and_is_named() {
         serde_json::from_str(&soft(&[&["--json"][..], &small].concat())).unwrap();
     assert_eq!(list[0]["tier"], "soft");
     assert!(soft(&["--list"]).contains("kernel tier in use: soft"));
+    // What programs had once is measured if it is named, and encrypts no volume.
+    let history = soft(&[
+        "--cipher",
+        "blowfish-448-cbc,3DES-168-cbc,aes-192-xts",
+        "--data-unit",
+        "512",
+        "--json",
+    ]);
+    let list: Vec<Value> = serde_json::from_str(&history).unwrap();
+    assert!(
+        list.len() >= 3 && list.iter().all(|row| row["encrypt_mb_s"].as_f64() > Some(0.0)),
+        "{list:?}"
+    );
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use cryptbench_cipher::{CipherError, CipherInfo, Layout, SectorCipher, Tier, ciphers, find};
+use cryptbench_cipher::{
+    CipherError, CipherInfo, Layout, SectorCipher, Tier, ciphers, find_to_measure,
+};
 use cryptbench_os::machine::Machine;
 use cryptbench_stats::block_order;
 use cryptbench_text::human;
@@ -84,7 +86,7 @@ pub fn plan(request: &SpeedRequest) -> Result<SpeedPlan, MicrobenchError> {
         true => ciphers().iter().collect(),
         false => distinct(&request.ciphers)
             .into_iter()
-            .map(|name| find(name))
+            .map(|name| find_to_measure(name))
             .collect::<Result<_, _>>()?,
     };
     let data_units = match request.data_units.as_slice() {
@@ -320,7 +322,8 @@ mod tests {
         assert_eq!(rows, [(4096, 1), (4096, 2), (512, 1), (512, 2)]);
         assert!(speeds.rows.iter().all(|r| r.encrypt.mb_s > 0.0 && r.decrypt.mb_s > 0.0));
         for row in &speeds.rows {
-            let kernel = keyed(find(row.cipher).unwrap(), 512, plan.tier).unwrap().tier();
+            let kernel =
+                keyed(find_to_measure(row.cipher).unwrap(), 512, plan.tier).unwrap().tier();
             assert_eq!(row.kernel, kernel);
         }
     }
