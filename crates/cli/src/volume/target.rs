@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use cryptbench_blockdev::{BlockDevice, FileDevice, IoMode};
+use cryptbench_catalog::SYSTEMS;
 use cryptbench_kdf::Function;
 use cryptbench_os::files::{Opening, path_of};
 use cryptbench_os::lock::{Lock, lock_within};
-use cryptbench_os::{Details, FileIdentity, FileType};
+use cryptbench_os::{Details, Directory, FileIdentity, FileType};
 use cryptbench_text::shown;
 use cryptbench_volume::detect::{Kind, detect};
 use cryptbench_volume::format::luks::{self, LuksOptions, Resources};
@@ -32,6 +33,24 @@ use crate::say;
 /// block device to nobody else, belong to the open file that is read and written, and last as long as the device.
 pub struct Target {
     pub device: Arc<dyn BlockDevice>,
+}
+
+/// The volume, where it is a directory.
+pub fn directory(unlock: &UnlockArgs) -> anyhow::Result<Directory> {
+    let lower = Directory::open(&unlock.volume);
+    Ok(lower.map_err(|e| Refusal::target(&unlock.volume, &e.to_string()))?)
+}
+
+/// Why a directory is not opened here: it is that of another program, as far as a file in it tells.
+pub fn of_another(lower: &Directory) -> Option<VolumeError> {
+    let names = lower.names().unwrap_or_default();
+    let is_here = |file: &&str| names.iter().any(|name| name == *file);
+    let system = SYSTEMS.iter().find(|system| system.files.iter().any(is_here))?;
+    Some(VolumeError::CannotOpen {
+        what: format!("a {} directory", system.name),
+        why: "this program does not have the format".to_owned(),
+        with: format!("{} opens it", system.name),
+    })
 }
 
 /// How long another process may hold the lock: udev takes it briefly when a writer closes a disk.

@@ -198,3 +198,91 @@ fn links_and_strange_files_of_a_lower_directory_are_not_followed() {
     assert_eq!([read("out-of-it"), read("etc")], ["../../victim", "/etc"].map(PathBuf::from));
     assert!(!sandbox.target().join("out/pipe").exists());
 }
+
+/// What [`one`](lower) is called where names are encrypted.
+const ONE: &str =
+    "ECRYPTFS_FNEK_ENCRYPTED.FWbP.Jdrect.s-R3NquSj2AiMMgobyinZ3Lk8xhyd86Mr-HL.jHrndYSuU--";
+
+/// What is not to be had is told, and the rest is written: as it is, or as going on.
+fn told(sandbox: &Sandbox, args: &[&str]) -> String {
+    let dump = ["dump", "plain-names/lower", "out"];
+    let done = volume(sandbox, &[&dump[..], args, &OPENED[..]].concat());
+    assert_eq!(done.status.code(), Some(5), "{}", text(&done.stderr));
+    assert!(sandbox.target().join("out/söme dir/below/grown").exists());
+    fs::remove_dir_all(sandbox.target().join("out")).unwrap();
+    text(&done.stderr)
+}
+
+#[test]
+fn names_that_are_the_same_when_decrypted_are_told() {
+    let sandbox = unpacked();
+    fs::copy(lower(&sandbox, "one"), lower(&sandbox, ONE)).unwrap();
+    for args in [&[][..], &["--resume"]] {
+        let told = told(&sandbox, args);
+        assert!(told.contains("one: something else has its name"), "{args:?}: {told}");
+    }
+}
+
+#[test]
+fn a_name_that_is_needed_here_is_told() {
+    let sandbox = unpacked();
+    std::os::unix::fs::symlink("one", lower(&sandbox, ".cryptbench.unfinished")).unwrap();
+    for args in [&[][..], &["--resume"]] {
+        let told = told(&sandbox, args);
+        let expected = ".cryptbench.unfinished: something else has its name";
+        assert!(told.contains(expected), "{args:?}: {told}");
+    }
+}
+
+#[test]
+fn files_of_another_key_do_not_keep_others_from_being_opened() {
+    let sandbox = unpacked();
+    let mut other = fs::read(lower(&sandbox, "one")).unwrap();
+    let signature = b"\xd9\xe0\xa7\xe3\x05\xf4\x5a\xfc";
+    let at = other.windows(8).position(|part| part == signature).unwrap();
+    other[at] ^= 1;
+    fs::write(lower(&sandbox, "before"), &other).unwrap();
+    let told = told(&sandbox, &[]);
+    assert!(told.contains("before: it needs the key d8e0a7e305f45afc"), "{told}");
+}
+
+#[test]
+fn what_was_not_whole_before_is_told_again_when_going_on() {
+    let sandbox = unpacked();
+    let file = fs::File::options().write(true).open(lower(&sandbox, "söme dir/4097")).unwrap();
+    file.set_len(12288).unwrap();
+    let partial = sandbox.target().join("out.partial/söme dir");
+    fs::create_dir_all(&partial).unwrap();
+    fs::set_permissions(partial.parent().unwrap(), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(partial.join("4097.partial"), vec![0; 4096]).unwrap();
+    let told = told(&sandbox, &["--resume"]);
+    assert!(told.contains("4096 of 4097 bytes are there; what is there is in"), "{told}");
+}
+
+#[test]
+fn a_tree_that_is_too_deep_is_told_as_such() {
+    let sandbox = unpacked();
+    let deep = lower(&sandbox, &["d"; 500].join("/"));
+    fs::create_dir_all(&deep).unwrap();
+    fs::copy(lower(&sandbox, "one"), deep.join("one")).unwrap();
+    let told = told(&sandbox, &[]);
+    assert!(told.contains("it is in more than 400 directories"), "{told}");
+    let json = ok(&sandbox, &["info", "plain-names/lower", "--json"]);
+    assert!(json.contains("it is in more than 400 directories"), "{json}");
+}
+
+#[test]
+fn a_strangers_directory_does_not_fill_the_screen() {
+    let sandbox = unpacked();
+    for number in 0..30 {
+        fs::write(lower(&sandbox, &format!("plain {number}")), "never encrypted").unwrap();
+    }
+    let said = ok(&sandbox, &["info", "plain-names/lower"]);
+    assert_eq!(said.matches("never encrypted").count(), 0);
+    assert_eq!(said.matches("plain-names").count() + said.matches(": it is not").count(), 21);
+    assert!(said.contains("10 more"), "{said}");
+    let said = ok(&sandbox, &["info", "plain-names/lower", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(json["problems"].as_array().unwrap().len(), 20);
+    assert_eq!(json["more_problems"], 10);
+}

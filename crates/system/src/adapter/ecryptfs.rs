@@ -87,7 +87,7 @@ fn create(
     let lower = what.path.join("ciphertext");
     fs::create_dir(&lower).map_err(SystemError::io("create", &lower))?;
     let passphrase = secret::passphrase();
-    let signature = signature_of(passphrase.as_bytes()).to_string();
+    let signature = signature_of(passphrase.as_bytes())?.to_string();
     let adds = Invocation::new("ecryptfs-add-passphrase")
         .args(["-"])
         .input(Zeroizing::new(passphrase.as_bytes().to_vec()));

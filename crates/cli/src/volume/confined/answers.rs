@@ -11,7 +11,7 @@ use cryptbench_volume::{Credentials, VolumeError};
 use super::keeper::{Confined, can_start};
 use super::patience::Patience;
 use super::{Order, What};
-use crate::volume::lower::message::{Question, Reply, believe_ready};
+use crate::volume::lower::message::{Ask, Reply, believe_ready};
 use crate::volume::secrets;
 
 /// A process that answers.
@@ -50,14 +50,15 @@ impl Answers {
         self.patience = Patience::unending();
     }
 
-    /// The reply to a question, with which these files go along.
+    /// The reply to what is asked of a text, or of these files.
     pub fn ask(
         &mut self,
-        question: &Question,
+        asked: Ask,
+        text: &[u8],
         files: &[&File],
         stop: &AtomicBool,
     ) -> anyhow::Result<Reply> {
-        self.child.tell(&question.say(), files)?;
-        Reply::believe(&self.child.hear(&mut self.patience, stop)?, question)
+        self.child.tell(&[&[asked as u8], text].concat(), files)?;
+        Reply::believe(&self.child.hear(&mut self.patience, stop)?, asked)
     }
 }

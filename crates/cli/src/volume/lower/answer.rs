@@ -1,7 +1,7 @@
 //! The confined process of a lower directory: answers what its keeper asks about names and open files.
 
 use std::fs::File;
-use std::io::{Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::atomic::AtomicBool;
 
 use cryptbench_cipher::tier;
@@ -11,7 +11,7 @@ use cryptbench_text::chain;
 use cryptbench_volume::format::ecryptfs::{self, Header, Keys};
 use cryptbench_volume::{Credentials, VolumeError};
 
-use super::message::{Facts, Question, Reply, ready};
+use super::message::{Ask, Facts, Reply, ready};
 
 /// Answers until the keeper asks nothing more.
 pub fn answer(
@@ -26,66 +26,58 @@ pub fn answer(
     channel.send(&ready(&signatures), &[])?;
     loop {
         let (said, files) = channel.receive()?;
-        let Some(question) = Question::hear(&said) else { return Ok(()) };
-        let reply = reply(&question, &files, keys.as_mut(), stop);
-        channel.send(&reply.say(), &[])?;
+        let Some((asked, text)) = Ask::hear(&said) else { return Ok(()) };
+        let reply = match reply(asked, text, &files, keys.as_mut(), stop) {
+            Ok(said) => Reply::Done(said),
+            Err(VolumeError::NoKeyFits(why)) => Reply::NoKey(why),
+            Err(VolumeError::Damaged { reason, .. }) => Reply::Failed(reason),
+            Err(VolumeError::NotThisFormat { reason, .. }) => Reply::Failed(reason),
+            Err(VolumeError::Io { doing: "writing the file", source }) => {
+                Reply::Unwritten(source.to_string())
+            }
+            Err(error) => Reply::Failed(chain(&error)),
+        };
+        channel.send(&reply.say(asked), &[])?;
     }
 }
 
-fn reply(question: &Question, files: &[File], keys: Option<&mut Keys>, stop: &AtomicBool) -> Reply {
-    let done = match (question, files, keys) {
-        (Question::KeyOf(name), _, _) => ecryptfs::signature(name).map(Reply::KeyOf),
-        (Question::Name(name), _, Some(keys)) => ecryptfs::plain_name(name, keys).map(Reply::Name),
-        (Question::Target(target), _, Some(keys)) => {
-            ecryptfs::link_target(target, keys).map(Reply::Target)
+fn reply(
+    asked: Ask,
+    text: &[u8],
+    files: &[File],
+    keys: Option<&mut Keys>,
+    stop: &AtomicBool,
+) -> Result<Vec<u8>, VolumeError> {
+    match (asked, files, keys) {
+        (Ask::KeyOf, ..) => {
+            Ok(ecryptfs::signature(text)?.map(|key| key.0.to_vec()).unwrap_or_default())
         }
-        (Question::Header, [lower], keys) => header(lower).and_then(|header| {
+        (Ask::Name, _, Some(keys)) => ecryptfs::plain_name(text, keys),
+        (Ask::Target, _, Some(keys)) => ecryptfs::link_target(text, keys),
+        (Ask::Header, [lower], keys) => {
+            let header = header(lower)?;
             keys.map_or(Ok(()), |keys| header.is_opened_by(keys))?;
-            Ok(Reply::Header(Facts::of(&header)))
-        }),
-        (Question::Content, [lower, to], Some(keys)) => return content(lower, to, keys, stop),
-        _ => return Reply::Failed("what this needs did not come".to_owned()),
-    };
-    done.unwrap_or_else(|error| failed(&error))
-}
-
-fn failed(error: &VolumeError) -> Reply {
-    match error {
-        VolumeError::NoKeyFits(why) => Reply::NoKey(why.clone()),
-        VolumeError::Damaged { reason, .. } | VolumeError::NotThisFormat { reason, .. } => {
-            Reply::Failed(reason.clone())
+            Ok(Facts::of(&header).say())
         }
-        error => Reply::Failed(chain(error)),
+        (Ask::Content, [lower, to], Some(keys)) => {
+            let header = header(lower)?;
+            let len = (&mut &*lower).seek(SeekFrom::End(0)).map_err(reading)?;
+            let read = |at: u64, part: &mut [u8]| files::read_exact_at(lower, part, at);
+            let write = |part: &[u8]| (&mut &*to).write_all(part);
+            let problem = ecryptfs::copy(&header, keys, len, read, write, stop)?;
+            Ok(problem.unwrap_or_default().into_bytes())
+        }
+        _ => Err(VolumeError::Invalid("what this needs did not come".to_owned())),
     }
 }
 
-fn header(lower: &File) -> Result<Header, VolumeError> {
-    let mut start = vec![0; ecryptfs::START];
-    let mut filled = 0;
-    while filled < start.len() {
-        match files::read_at(lower, &mut start[filled..], filled as u64) {
-            Ok(0) => break,
-            Ok(got) => filled += got,
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(source) => return Err(VolumeError::Io { doing: "reading the header", source }),
-        }
-    }
-    Header::parse(&start[..filled])
+fn header(mut lower: &File) -> Result<Header, VolumeError> {
+    let mut start = Vec::new();
+    lower.rewind().map_err(reading)?;
+    lower.take(ecryptfs::START as u64).read_to_end(&mut start).map_err(reading)?;
+    Header::parse(&start)
 }
 
-fn content(lower: &File, mut to: &File, keys: &mut Keys, stop: &AtomicBool) -> Reply {
-    let copied = header(lower).and_then(|header| {
-        let mut end = lower;
-        let end = end.seek(SeekFrom::End(0));
-        let len = end.map_err(|source| VolumeError::Io { doing: "reading the file", source })?;
-        let read = |at: u64, part: &mut [u8]| files::read_exact_at(lower, part, at);
-        ecryptfs::copy(&header, keys, len, read, |part| to.write_all(part), stop)
-    });
-    match copied {
-        Ok(copied) => Reply::Content(copied.problem),
-        Err(VolumeError::Io { doing: "writing the file", source }) => {
-            Reply::Unwritten(source.to_string())
-        }
-        Err(error) => failed(&error),
-    }
+fn reading(source: io::Error) -> VolumeError {
+    VolumeError::Io { doing: "reading the file", source }
 }

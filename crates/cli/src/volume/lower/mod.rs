@@ -10,7 +10,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use cryptbench_catalog::SYSTEMS;
 use cryptbench_os::Directory;
 use cryptbench_text::shown;
 use cryptbench_volume::{Credentials, VolumeError};
@@ -19,6 +18,7 @@ use self::walk::{Doing, Walk, partial};
 use super::args::{DumpArgs, SecretSource, UnlockArgs};
 use super::confined::Answers;
 use super::secrets::{self, Prompt};
+use super::target;
 use crate::exit::{self, Refusal};
 use crate::say;
 
@@ -33,83 +33,69 @@ pub fn is_meant(args: &UnlockArgs) -> bool {
 pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
     refuse_others(unlock)?;
-    let lower = open(unlock)?;
-    if let Some(error) = of_another(&lower) {
+    let lower = target::directory(unlock)?;
+    if let Some(error) = target::of_another(&lower) {
         return Err(anyhow::Error::from(error).context(shown(&unlock.volume)));
     }
-    let output = match (&args.output, args.list) {
-        (Some(output), false) if output == Path::new("-") => {
-            let reason = "a directory is written to a directory, or listed with --list";
-            return Err(Refusal::usage(output, reason).into());
-        }
-        (Some(output), false) => {
-            if output.symlink_metadata().is_ok() {
-                return Err(Refusal::target(output, "it exists; nothing is overwritten").into());
-            }
-            Some(output)
-        }
-        _ => None,
-    };
+    let output = args.output.as_deref().filter(|_| !args.list);
+    if output == Some(Path::new("-")) {
+        let reason = "a directory is written to a directory, or listed with --list";
+        return Err(Refusal::usage(Path::new("-"), reason).into());
+    }
+    if let Some(output) = output.filter(|output| output.symlink_metadata().is_ok()) {
+        return Err(Refusal::target(output, "it exists; nothing is overwritten").into());
+    }
     let credentials = credentials(unlock, args.wrapped_passphrase.as_deref(), stop)?;
     let (mut answers, _) = Answers::start(Some(&credentials), stop)?;
     probe(&lower, unlock, &mut answers, stop)?;
-    if output.is_none() {
+    let doing = match (output, args.resume) {
+        (None, _) => Doing::List,
+        (_, false) => Doing::Write,
+        (_, true) => Doing::GoOn,
+    };
+    if doing == Doing::List {
         answers.be_silent();
     }
-    let mut walk = Walk::new(&mut answers, Doing::List, stop);
+    let mut walk = Walk::new(&mut answers, doing, stop);
     match output {
         None => walk.below(&lower, None, Path::new(""))?,
-        Some(output) => {
-            walk.doing = Doing::Write { goes_on: args.resume };
-            written(&mut walk, &lower, output, args.resume)?;
-        }
+        Some(output) => written(&mut walk, &lower, output)?,
     }
     if let Some(why) = &walk.unlike {
         say::message(&format!("warning: permissions and times could not all be kept: {why}"));
     }
-    match walk.problems {
-        0 => Ok(ExitCode::SUCCESS),
-        problems => {
-            say::message(&format!("{problems} of its names and files are not whole or left out"));
-            Ok(ExitCode::from(exit::INPUT))
-        }
+    if walk.problems > 0 {
+        let problems = walk.problems;
+        say::message(&format!("{problems} of its names and files are not whole or left out"));
+        return Ok(ExitCode::from(exit::INPUT));
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Has everything written into a directory that gets its name once that is done.
-fn written(
-    walk: &mut Walk<'_>,
-    lower: &Directory,
-    output: &Path,
-    resumes: bool,
-) -> anyhow::Result<()> {
+fn written(walk: &mut Walk<'_>, lower: &Directory, output: &Path) -> anyhow::Result<()> {
     let fail = |e: io::Error| Refusal::target(output, &e.to_string());
     let (above, name) = Directory::of(output).map_err(fail)?;
     let unfinished = partial(&name);
     let beside = output.with_file_name(&unfinished);
     let to = match above.create_subdirectory(&unfinished) {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && resumes => {
-            let to = above.subdirectory(&unfinished);
-            let to = to.map_err(|e| Refusal::target(&beside, &e.to_string()))?;
-            if !to.is_own_alone() {
-                return Err(Refusal::target(&beside, "others can write in it").into());
-            }
-            to
-        }
+        Err(e) if walk.stays(&e) => above.subdirectory(&unfinished),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-            let reason = "it exists; remove it, or go on with it with --resume";
-            return Err(Refusal::target(&beside, reason).into());
+            Err(io::Error::other("it exists; remove it, or go on with it with --resume"))
         }
-        made => made.map_err(fail)?,
+        made => made,
     };
-    if let Err(error) = walk.below(lower, Some(&to), Path::new("")) {
-        say::message(&format!(
-            "what was written is kept in {}; the same command with --resume goes on with it",
-            shown(&beside)
-        ));
-        return Err(error);
-    }
-    let _ = to.take_after(lower);
+    let to = to.and_then(|to| match to.is_own_alone() {
+        true => Ok(to),
+        false => Err(io::Error::other("others can write in it")),
+    });
+    let to = to.map_err(|e| Refusal::target(&beside, &e.to_string()))?;
+    walk.below(lower, Some(&to), Path::new("")).inspect_err(|_| {
+        let beside = shown(&beside);
+        let goes_on = "the same command with --resume goes on with it";
+        say::message(&format!("what was written is kept in {beside}; {goes_on}"));
+    })?;
+    walk.looks_alike(to.take_after(lower));
     to.sync_file_system().map_err(fail)?;
     above.rename_to_new(&unfinished, &name).map_err(fail)?;
     Ok(above.sync().map_err(fail)?)
@@ -124,33 +110,17 @@ fn probe(
 ) -> anyhow::Result<()> {
     let mut walk = Walk::new(answers, Doing::Probe, stop);
     walk.below(lower, None, Path::new(""))?;
-    if walk.has_opened {
-        return Ok(());
+    match walk.refused.into_iter().next() {
+        _ if walk.has_opened => Ok(()),
+        Some(why) => Err(VolumeError::NoKeyFits(why).into()),
+        None => Err(nothing(unlock)),
     }
-    Err(nothing(unlock))
 }
 
 /// The error of a directory that is no volume.
 fn nothing(unlock: &UnlockArgs) -> anyhow::Error {
     let reason = "it is a directory in which nothing is encrypted by eCryptfs";
     Refusal::target(&unlock.volume, reason).into()
-}
-
-/// The program whose directory it is, as far as a file in it tells.
-fn of_another(lower: &Directory) -> Option<VolumeError> {
-    let names = lower.names().unwrap_or_default();
-    let is_here = |file: &&str| names.iter().any(|name| name == *file);
-    let system = SYSTEMS.iter().find(|system| system.files.iter().any(is_here))?;
-    Some(VolumeError::CannotOpen {
-        what: format!("a {} directory", system.name),
-        why: "this program does not have the format".to_owned(),
-        with: format!("{} opens it", system.name),
-    })
-}
-
-fn open(unlock: &UnlockArgs) -> anyhow::Result<Directory> {
-    let lower = Directory::open(&unlock.volume);
-    Ok(lower.map_err(|e| Refusal::target(&unlock.volume, &e.to_string()))?)
 }
 
 /// The login's passphrase with the wrapped one, or the mount's.

@@ -1,21 +1,23 @@
-//! A lower directory, gone through: what is in it, listed or written as its user sees it.
+//! A lower directory, gone through: what is in it, counted, listed or written as its user sees it.
 //!
 //! This process reads no byte of a file and of a name, but for its length and kind. Both directories are held open, and
 //! names are single components of a path: none leads elsewhere, and no link is followed.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use cryptbench_os::files::{name_of_bytes, take_after};
-use cryptbench_os::{Directory, FileType};
+use cryptbench_os::{Directory, Entry, FileType};
 use cryptbench_text::shown;
 use cryptbench_volume::VolumeError;
 
-use super::message::{Question, Reply};
+use super::info::Found;
+use super::message::{Ask, Facts, Reply, reason};
 use crate::exit::Refusal;
 use crate::say;
 use crate::volume::confined::Answers;
@@ -23,55 +25,68 @@ use crate::volume::confined::Answers;
 /// What a file is called until it is whole.
 const UNFINISHED: &str = ".cryptbench.unfinished";
 
-/// What its name ends in where it never becomes whole.
-const PARTIAL: &str = ".partial";
+/// Directories within directories that are gone into: each is held open twice, and most users may have 1024 files open.
+const MOST_DEPTH: usize = 400;
+
+/// How much that no key opens may come before something that one does.
+const MOST_REFUSED: usize = 100;
 
 /// What to do with what is found.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
-    /// Look for the first thing that a key opens, or does not.
+    /// Count it, without a key.
+    Info,
+    /// Look for the first thing that a key opens.
     Probe,
     /// Print names and sizes.
     List,
-    /// Write everything into a directory; what is there already stays if the flag is set, and is an error otherwise.
-    Write { goes_on: bool },
+    /// Write everything into a directory; what is there already is an error.
+    Write,
+    /// The same, and what is there already stays.
+    GoOn,
 }
 
 /// One pass through a directory.
 pub struct Walk<'a> {
     answers: &'a mut Answers,
-    pub doing: Doing,
+    doing: Doing,
     stop: &'a AtomicBool,
+    pub found: Found,
     /// How much cannot be had as it was.
     pub problems: u64,
     /// Something was opened.
     pub has_opened: bool,
+    /// Why things did not open that have another key, while one is looked for that opens.
+    pub refused: Vec<String>,
     /// Why what was written has not all permissions and times of what it is from.
     pub unlike: Option<io::Error>,
 }
 
-/// What is wrong with one name or file.
-enum Problem {
-    /// It is told, and the rest goes on.
-    Here(String),
-    /// It ends the command.
-    Everywhere(anyhow::Error),
+/// One name in a directory.
+struct Place<'a> {
+    lower: &'a Directory,
+    name: &'a OsStr,
+    /// The directory to write in, and the name there.
+    to: Option<&'a Directory>,
+    plain: &'a OsStr,
+    /// The path as its user sees it.
+    path: &'a Path,
 }
 
-impl From<anyhow::Error> for Problem {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Everywhere(error)
-    }
-}
+/// What is wrong with one name or file: it is told, and the rest goes on. Any other error ends the command.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Here(String);
 
-impl From<io::Error> for Problem {
-    fn from(error: io::Error) -> Self {
-        Self::Here(error.to_string())
-    }
+fn here(error: io::Error) -> Here {
+    Here(error.to_string())
 }
 
 impl<'a> Walk<'a> {
     pub fn new(answers: &'a mut Answers, doing: Doing, stop: &'a AtomicBool) -> Self {
-        Self { answers, doing, stop, problems: 0, has_opened: false, unlike: None }
+        let (found, problems, has_opened) = (Found::default(), 0, false);
+        let (refused, unlike) = (Vec::new(), None);
+        Self { answers, doing, stop, found, problems, has_opened, refused, unlike }
     }
 
     /// Everything below `lower`, which its user sees as `path`. What cannot be had is told, counted and left out.
@@ -81,232 +96,198 @@ impl<'a> Walk<'a> {
         to: Option<&Directory>,
         path: &Path,
     ) -> anyhow::Result<()> {
-        let mut names = match lower.names() {
-            Ok(names) => names,
-            Err(error) => return self.tell(path, &error.to_string()),
-        };
+        let mut names = lower.names().map_err(here)?;
         names.sort();
-        for name in names {
+        let mut taken = BTreeSet::new();
+        for name in &names {
             if self.stop.load(Ordering::Relaxed) {
                 bail!(VolumeError::Stopped);
             }
-            if self.has_opened && matches!(self.doing, Doing::Probe) {
+            let gives_up = self.has_opened || self.refused.len() > MOST_REFUSED;
+            if self.doing == Doing::Probe && gives_up {
                 return Ok(());
             }
-            match self.one(lower, to, path, &name) {
-                Ok(()) => {}
-                Err(Problem::Here(why)) => self.tell(&path.join(&name), &why)?,
-                Err(Problem::Everywhere(error)) => return Err(error),
+            let mut path = path.join(name);
+            if let Err(error) = self.one(lower, to, name, &mut path, &mut taken) {
+                self.tell(&path, &error.downcast::<Here>()?.0);
             }
         }
         Ok(())
     }
 
     /// Notes why something new is not like the old one in all.
-    fn looks_alike(&mut self, done: io::Result<()>) {
+    pub fn looks_alike(&mut self, done: io::Result<()>) {
         self.unlike = self.unlike.take().or(done.err());
     }
 
-    fn tell(&mut self, path: &Path, why: &str) -> anyhow::Result<()> {
-        if matches!(self.doing, Doing::Probe) {
-            return Ok(());
+    fn tell(&mut self, path: &Path, why: &str) {
+        match self.doing {
+            Doing::Probe => return,
+            Doing::Info => self.found.problem(path, why),
+            _ => say::message(&format!("{}: {why}", shown(path))),
         }
         self.problems += 1;
-        say::message(&format!("{}: {why}", shown(path)));
-        Ok(())
     }
 
+    /// Does with one name what is to be done. The `path` gets the name that its user sees, and `taken` has all such names.
     fn one(
         &mut self,
         lower: &Directory,
         to: Option<&Directory>,
-        path: &Path,
         name: &OsStr,
-    ) -> Result<(), Problem> {
-        let Some(entry) = lower.entry(name)? else { return Ok(()) };
-        let Reply::Name(plain) = self.ask(&Question::Name(bytes(name)), &[])? else {
-            return Err(unexpected());
-        };
-        if plain != bytes(name) {
-            self.has_opened = true;
+        path: &mut PathBuf,
+        taken: &mut BTreeSet<OsString>,
+    ) -> anyhow::Result<()> {
+        let Some(entry) = lower.entry(name).map_err(here)? else { return Ok(()) };
+        let plain = &self.plain(name, path)?;
+        path.set_file_name(plain);
+        if !taken.insert(plain.clone()) || plain == UNFINISHED && to.is_some() {
+            bail!(Here("something else has its name".to_owned()));
         }
-        let plain = name_of_bytes(plain);
-        let path = path.join(&plain);
-        let done = match entry.kind {
-            FileType::Directory => self.directory((lower, name), to, &plain, &path),
-            FileType::RegularFile => self.file((lower, name), to, &plain, &path),
-            FileType::Symlink => self.link((lower, name), to, &plain, &path),
-            _ if matches!(self.doing, Doing::Probe) => Ok(()),
+        let place = &Place { lower, name, to, plain, path };
+        match entry.kind {
+            FileType::Directory => self.directory(place),
+            FileType::RegularFile => self.file(place),
+            FileType::Symlink => self.link(place),
             _ => {
-                say::message(&format!(
-                    "{}: left out, as it is neither file nor link",
-                    shown(&path)
-                ));
+                if !matches!(self.doing, Doing::Probe | Doing::Info) {
+                    let path = shown(path);
+                    say::message(&format!("{path}: left out, as it is neither file nor link"));
+                }
                 Ok(())
             }
-        };
-        match done {
-            Err(Problem::Here(why)) => Ok(self.tell(&path, &why)?),
-            done => done,
         }
     }
 
-    fn directory(
-        &mut self,
-        (above, name): (&Directory, &OsStr),
-        to: Option<&Directory>,
-        plain: &OsStr,
-        path: &Path,
-    ) -> Result<(), Problem> {
-        let lower = &above.subdirectory(name)?;
-        let made = match (to, &self.doing) {
-            (Some(to), Doing::Write { goes_on }) => Some(match to.create_subdirectory(plain) {
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && *goes_on => {
-                    to.subdirectory(plain)
-                }
-                made => made,
-            }?),
-            _ => None,
-        };
-        if matches!(self.doing, Doing::List) {
-            say::print(&format!("{:>16}  {}/", "", shown(path)));
+    fn plain(&mut self, name: &OsStr, path: &Path) -> anyhow::Result<OsString> {
+        let bytes = name.as_encoded_bytes();
+        if self.doing != Doing::Info {
+            let plain = name_of_bytes(self.ask(Ask::Name, bytes, &[])?);
+            self.has_opened |= plain != *name;
+            return Ok(plain);
         }
-        self.below(lower, made.as_ref(), path)?;
+        match self.ask(Ask::KeyOf, bytes, &[]) {
+            Ok(key) => self.found.name(&key),
+            Err(error) => self.tell(path, &error.downcast::<Here>()?.0),
+        }
+        Ok(name.to_owned())
+    }
+
+    fn directory(&mut self, at: &Place<'_>) -> anyhow::Result<()> {
+        self.found.directories += 1;
+        if at.path.components().count() > MOST_DEPTH {
+            bail!(Here(format!("it is in more than {MOST_DEPTH} directories")));
+        }
+        let lower = &at.lower.subdirectory(at.name).map_err(here)?;
+        let made = at.to.map(|to| match to.create_subdirectory(at.plain) {
+            Err(error) if self.stays(&error) => to.subdirectory(at.plain),
+            made => made,
+        });
+        let made = made.transpose().map_err(here)?;
+        if self.doing == Doing::List {
+            say::print(&format!("{:>16}  {}/", "", shown(at.path)));
+        }
+        self.below(lower, made.as_ref(), at.path)?;
         if let Some(made) = made {
             self.looks_alike(made.take_after(lower));
         }
         Ok(())
     }
 
-    fn file(
-        &mut self,
-        (above, name): (&Directory, &OsStr),
-        to: Option<&Directory>,
-        plain: &OsStr,
-        path: &Path,
-    ) -> Result<(), Problem> {
-        let lower = above.open_file(name)?;
-        let facts = match self.ask(&Question::Header, &[&lower])? {
-            Reply::Header(facts) => facts,
-            _ => return Err(unexpected()),
-        };
+    /// Whether what is there already stays.
+    pub fn stays(&self, error: &io::Error) -> bool {
+        error.kind() == io::ErrorKind::AlreadyExists && self.doing == Doing::GoOn
+    }
+
+    fn file(&mut self, at: &Place<'_>) -> anyhow::Result<()> {
+        let lower = at.lower.open_file(at.name).map_err(here)?;
+        let facts = Facts::hear(&self.ask(Ask::Header, &[], &[&lower])?);
+        let facts = facts.context("the confined process gave no facts")?;
         self.has_opened = true;
-        match (&self.doing, to) {
-            (Doing::List, _) => {
-                say::print(&format!("{:>16}  {}", facts.size, shown(path)));
-                let len = lower.metadata()?.len();
-                if len < facts.whole {
-                    let why = format!(
-                        "it is cut short: its lower file has {len} bytes of {}",
-                        facts.whole
-                    );
-                    return Err(Problem::Here(why));
-                }
-                Ok(())
+        if let Some(to) = at.to {
+            let is_done = |e: Entry| e.kind == FileType::RegularFile && e.len == facts.size;
+            let there = to.entry(at.plain).map_err(here)?;
+            if self.doing == Doing::GoOn && there.is_some_and(is_done) {
+                return Ok(());
             }
-            (Doing::Write { goes_on }, Some(to)) => {
-                let there = to.entry(plain)?;
-                let is_done = |e: cryptbench_os::Entry| {
-                    e.kind == FileType::RegularFile && e.len == facts.size
-                };
-                if *goes_on && there.is_some_and(is_done) {
-                    return Ok(());
-                }
-                self.content(&lower, to, plain, path)
-            }
-            _ => Ok(()),
+            return self.content(&lower, to, at);
         }
+        match self.doing {
+            Doing::Info => self.found.file(&facts),
+            Doing::List => say::print(&format!("{:>16}  {}", facts.size, shown(at.path))),
+            _ => {}
+        }
+        let (len, whole) = (lower.metadata().map_err(here)?.len(), facts.whole);
+        if len < whole {
+            bail!(Here(format!("it is cut short: its lower file has {len} bytes of {whole}")));
+        }
+        Ok(())
     }
 
     /// Writes a file that gets its name only once it is whole, and another one if it never is.
-    fn content(
-        &mut self,
-        lower: &File,
-        to: &Directory,
-        plain: &OsStr,
-        path: &Path,
-    ) -> Result<(), Problem> {
-        to.refuse_taken(plain)?;
+    fn content(&mut self, lower: &File, to: &Directory, at: &Place<'_>) -> anyhow::Result<()> {
+        to.refuse_taken(at.plain).map_err(here)?;
         let unfinished = OsStr::new(UNFINISHED);
-        if matches!(self.doing, Doing::Write { goes_on: true }) {
+        if self.doing == Doing::GoOn {
             let _ = to.remove_file(unfinished);
         }
-        let file = to.create_file(unfinished, 0o600)?;
-        let done = self.ask(&Question::Content, &[lower, &file]);
-        let named = match done {
-            Ok(Reply::Content(problem)) => {
-                self.looks_alike(take_after(&file, lower));
-                let mut name = plain.to_owned();
-                if problem.is_some() {
-                    name.push(PARTIAL);
-                }
-                to.rename_to_new(unfinished, &name).map_err(Problem::from).and(match problem {
-                    None => Ok(()),
-                    Some(why) => {
-                        let kept = path.with_file_name(name);
-                        Err(Problem::Here(format!("{why}; what is there is in {}", shown(&kept))))
-                    }
-                })
+        let file = to.create_file(unfinished, 0o600).map_err(here)?;
+        let named = self.ask(Ask::Content, &[], &[lower, &file]).and_then(|problem| {
+            self.looks_alike(take_after(&file, lower));
+            let name = if problem.is_empty() { at.plain.to_owned() } else { partial(at.plain) };
+            match to.rename_to_new(unfinished, &name) {
+                // The earlier command has written the same.
+                Err(error) if !problem.is_empty() && self.stays(&error) => {}
+                renamed => renamed.map_err(here)?,
             }
-            Ok(Reply::Unwritten(why)) => {
-                Err(Problem::Everywhere(Refusal::target(path, &why).into()))
+            if !problem.is_empty() {
+                let (why, kept) = (reason(&problem), shown(&at.path.with_file_name(name)));
+                bail!(Here(format!("{why}; what is there is in {kept}")));
             }
-            Ok(_) => Err(unexpected()),
-            Err(problem) => Err(problem),
-        };
+            Ok(())
+        });
         if named.is_err() {
             let _ = to.remove_file(unfinished);
         }
         named
     }
 
-    fn link(
-        &mut self,
-        (above, name): (&Directory, &OsStr),
-        to: Option<&Directory>,
-        plain: &OsStr,
-        path: &Path,
-    ) -> Result<(), Problem> {
-        let target = Question::Target(bytes(&above.link_target(name)?));
-        let Reply::Target(target) = self.ask(&target, &[])? else { return Err(unexpected()) };
+    fn link(&mut self, at: &Place<'_>) -> anyhow::Result<()> {
+        self.found.links += 1;
+        if self.doing == Doing::Info {
+            return Ok(());
+        }
+        let target = at.lower.link_target(at.name).map_err(here)?;
+        let target = self.ask(Ask::Target, target.as_encoded_bytes(), &[])?;
         let target = name_of_bytes(target);
-        match (&self.doing, to) {
-            (Doing::List, _) => {
-                let (path, target) = (shown(path), shown(Path::new(&target)));
-                say::print(&format!("{:>16}  {path} -> {target}", ""));
-            }
-            (Doing::Write { goes_on }, Some(to)) => match to.create_link(&target, plain) {
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && *goes_on => {}
-                made => made?,
-            },
-            _ => {}
+        if self.doing == Doing::List {
+            let (path, target) = (shown(at.path), shown(Path::new(&target)));
+            say::print(&format!("{:>16}  {path} -> {target}", ""));
         }
-        Ok(())
-    }
-
-    fn ask(&mut self, question: &Question, files: &[&File]) -> Result<Reply, Problem> {
-        match self.answers.ask(question, files, self.stop)? {
-            Reply::Failed(why) => Err(Problem::Here(why)),
-            Reply::NoKey(why) if matches!(self.doing, Doing::Probe) => {
-                Err(Problem::Everywhere(VolumeError::NoKeyFits(why).into()))
-            }
-            Reply::NoKey(why) => Err(Problem::Here(why)),
-            reply => Ok(reply),
+        match at.to.map(|to| to.create_link(&target, at.plain)) {
+            Some(Err(error)) if !self.stays(&error) => bail!(here(error)),
+            _ => Ok(()),
         }
     }
+
+    fn ask(&mut self, asked: Ask, text: &[u8], files: &[&File]) -> anyhow::Result<Vec<u8>> {
+        match self.answers.ask(asked, text, files, self.stop)? {
+            Reply::Done(said) => Ok(said),
+            Reply::Failed(why) => bail!(Here(why)),
+            Reply::Unwritten(why) => bail!(Refusal::target(Path::new("the new file"), &why)),
+            Reply::NoKey(why) => {
+                if self.doing == Doing::Probe {
+                    self.refused.push(why.clone());
+                }
+                bail!(Here(why))
+            }
+        }
+    }
 }
 
-fn bytes(name: &OsStr) -> Vec<u8> {
-    name.as_encoded_bytes().to_vec()
-}
-
-fn unexpected() -> Problem {
-    Problem::Everywhere(anyhow::anyhow!("the confined process gave another answer"))
-}
-
-/// The name beside a directory that is complete until it is.
+/// The name beside a directory or file that is complete until it is.
 pub fn partial(name: &OsStr) -> OsString {
     let mut partial = name.to_owned();
-    partial.push(PARTIAL);
+    partial.push(".partial");
     partial
 }

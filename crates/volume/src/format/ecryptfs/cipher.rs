@@ -6,13 +6,10 @@ use cryptbench_cipher::{Layout, SectorCipher, Tier, dm_crypt, dm_crypt_key_bytes
 use super::{damaged, header};
 use crate::VolumeError;
 
-/// Bytes of a data unit in which ECB is computed.
-const UNIT: usize = 512;
-
 /// A cipher as a packet names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) struct Cipher {
-    pub code: u8,
+    code: u8,
     /// Its name in Linux's crypto API.
     pub name: &'static str,
     /// Bytes of a block.
@@ -21,31 +18,27 @@ pub(super) struct Cipher {
     pub key_bytes: Option<usize>,
 }
 
-const fn cipher(code: u8, name: &'static str, block: usize, key_bytes: Option<usize>) -> Cipher {
-    Cipher { code, name, block, key_bytes }
-}
-
+/// The first has more numbers than one.
 static CIPHERS: [Cipher; 8] = [
-    cipher(7, "aes", 16, Some(16)),
-    cipher(8, "aes", 16, Some(24)),
-    cipher(9, "aes", 16, Some(32)),
-    cipher(10, "twofish", 16, None),
-    cipher(2, "des3_ede", 8, Some(24)),
-    cipher(3, "cast5", 8, None),
-    cipher(4, "blowfish", 8, None),
-    cipher(11, "cast6", 16, None),
+    Cipher { code: 7, name: "aes", block: 16, key_bytes: Some(16) },
+    Cipher { code: 8, name: "aes", block: 16, key_bytes: Some(24) },
+    Cipher { code: 9, name: "aes", block: 16, key_bytes: Some(32) },
+    Cipher { code: 10, name: "twofish", block: 16, key_bytes: None },
+    Cipher { code: 2, name: "des3_ede", block: 8, key_bytes: Some(24) },
+    Cipher { code: 3, name: "cast5", block: 8, key_bytes: None },
+    Cipher { code: 4, name: "blowfish", block: 8, key_bytes: None },
+    Cipher { code: 11, name: "cast6", block: 16, key_bytes: None },
 ];
 
 /// The ciphers whose files are read.
 pub fn ciphers() -> impl Iterator<Item = &'static str> {
-    let repeated = |at: usize| CIPHERS[..at].iter().any(|one| one.name == CIPHERS[at].name);
-    (0..CIPHERS.len()).filter(move |at| !repeated(*at)).map(|at| CIPHERS[at].name)
+    CIPHERS[2..].iter().map(|cipher| cipher.name)
 }
 
 /// The cipher with this number, if it is known.
 #[must_use]
 pub fn name_of_code(code: u8) -> Option<&'static str> {
-    CIPHERS.iter().find(|cipher| cipher.code == code).map(|cipher| cipher.name)
+    Cipher::of_code(code).ok().map(|cipher| cipher.name)
 }
 
 impl Cipher {
@@ -67,9 +60,8 @@ impl Cipher {
         if !data.len().is_multiple_of(self.block) {
             return Err(damaged(format!("{} bytes are no whole blocks", data.len())));
         }
-        let layout = Layout { data_unit: UNIT, tweak_step: 1 };
-        let ecb = dm_crypt(self.name, "ecb", key, layout, tier)?;
-        let mut units = LockedBytes::brief(data.len().next_multiple_of(UNIT));
+        let ecb = dm_crypt(self.name, "ecb", key, Layout::SECTOR_512, tier)?;
+        let mut units = LockedBytes::brief(data.len().next_multiple_of(512));
         units[..data.len()].copy_from_slice(data);
         ecb.decrypt_in_place(0, &mut units);
         data.copy_from_slice(&units[..data.len()]);

@@ -4,10 +4,10 @@ use std::fmt;
 
 use cryptbench_blockdev::LockedBytes;
 use cryptbench_cipher::Tier;
-use sha2::{Digest as _, Sha512};
 
 use super::cipher::Cipher;
 use super::damaged;
+use super::packet::array;
 use crate::{Credentials, Secret, VolumeError};
 
 /// The salts of a passphrase for contents and for names, where a mount names no other (`ECRYPTFS_DEFAULT_SALT_HEX`,
@@ -46,18 +46,17 @@ pub(super) struct Key {
 }
 
 impl Key {
-    fn of(passphrase: &[u8], salt: Salt) -> Self {
-        let mut bytes = LockedBytes::zeroed(KEY_BYTES);
-        bytes
-            .copy_from_slice(&Sha512::new().chain_update(salt).chain_update(passphrase).finalize());
+    fn of(passphrase: &[u8], salt: Salt) -> Result<Self, VolumeError> {
+        let sha512 = cryptbench_kdf::find("sha-512")?;
+        let [mut bytes, mut next] = [0; 2].map(|_| LockedBytes::zeroed(KEY_BYTES));
+        sha512.hash(&[&salt, passphrase], &mut bytes);
         for _ in 1..ITERATIONS {
-            let next = Sha512::digest(&*bytes);
-            bytes.copy_from_slice(&next);
+            sha512.hash(&[&bytes], &mut next);
+            std::mem::swap(&mut bytes, &mut next);
         }
-        let hash: [u8; KEY_BYTES] = Sha512::digest(&*bytes).into();
-        let mut signature = [0; 8];
-        signature.copy_from_slice(&hash[..8]);
-        Self { signature: Signature(signature), bytes }
+        let mut signature = Signature([0; 8]);
+        sha512.hash(&[&bytes], &mut signature.0);
+        Ok(Self { signature, bytes })
     }
 }
 
@@ -81,8 +80,8 @@ impl Keys {
             Some(wrapped) => unwrap(wrapped.bytes(), credentials.passphrase.bytes(), tier)?,
         };
         let salts = vec![SALT, SALT_OF_NAMES];
-        let keys = salts.iter().map(|salt| Key::of(passphrase.bytes(), *salt)).collect();
-        Ok(Self { passphrase, keys, salts, tier })
+        let keys = salts.iter().map(|salt| Key::of(passphrase.bytes(), *salt));
+        Ok(Self { keys: keys.collect::<Result<_, _>>()?, passphrase, salts, tier })
     }
 
     /// The signatures of the keys.
@@ -91,56 +90,58 @@ impl Keys {
         self.keys.iter().map(|key| key.signature).collect()
     }
 
-    /// The key with this signature; `salt` is what the passphrase of the file had.
-    pub(super) fn find(&mut self, signature: Signature, salt: Option<Salt>) -> Option<&Key> {
-        if let Some(salt) = salt
+    /// The key with this signature. The passphrase of a file may have had a `salt` of its own.
+    pub(super) fn find(
+        &mut self,
+        signature: Signature,
+        salt: Option<Salt>,
+    ) -> Result<&Key, VolumeError> {
+        let is_known = self.keys.iter().any(|key| key.signature == signature);
+        if let Some(salt) = salt.filter(|salt| !is_known && !self.salts.contains(salt))
             && self.salts.len() < MOST_SALTS
-            && !self.salts.contains(&salt)
         {
             self.salts.push(salt);
-            self.keys.push(Key::of(self.passphrase.bytes(), salt));
+            self.keys.push(Key::of(self.passphrase.bytes(), salt)?);
         }
-        self.keys.iter().find(|key| key.signature == signature)
+        let found = self.keys.iter().find(|key| key.signature == signature);
+        let why = "which the passphrase does not give";
+        found.ok_or_else(|| VolumeError::NoKeyFits(format!("it needs the key {signature}, {why}")))
     }
 }
 
 /// The signature of the key for contents that this passphrase gives, as programs of ecryptfs-utils print it.
-#[must_use]
-pub fn signature_of(passphrase: &[u8]) -> Signature {
-    Key::of(passphrase, SALT).signature
+///
+/// # Errors
+/// None that is known.
+pub fn signature_of(passphrase: &[u8]) -> Result<Signature, VolumeError> {
+    Ok(Key::of(passphrase, SALT)?.signature)
 }
 
 /// The passphrase in `wrapped` (version 1, or 2 with a salt of its own), which `login` opens.
 fn unwrap(wrapped: &[u8], login: &[u8], tier: Tier) -> Result<Secret, VolumeError> {
     let cut = || damaged("the wrapped passphrase is cut short");
-    let (salt, rest) = match wrapped {
-        [b':', 2, rest @ ..] => {
-            let (salt, rest) = rest.split_first_chunk().ok_or_else(cut)?;
-            (*salt, rest)
-        }
+    let (salt, mut rest) = match wrapped {
+        [b':', 2, rest @ ..] => rest.split_first_chunk().map(|(salt, rest)| (*salt, rest)),
         [b':', version, ..] => {
             return Err(damaged(format!("a wrapped passphrase has no version {version}")));
         }
-        rest => (SALT, rest),
-    };
-    let (signature, encrypted) = rest.split_first_chunk::<16>().ok_or_else(cut)?;
+        rest => Some((SALT, rest)),
+    }
+    .ok_or_else(cut)?;
+    let signature: [u8; 16] = array(&mut rest).ok_or_else(cut)?;
     if !signature.iter().all(u8::is_ascii_hexdigit) {
         return Err(damaged("this is no wrapped passphrase"));
     }
-    if encrypted.is_empty()
-        || encrypted.len() > MOST_PASSPHRASE
-        || !encrypted.len().is_multiple_of(16)
-    {
-        return Err(damaged(format!("a wrapped passphrase of {} bytes", encrypted.len())));
+    if rest.is_empty() || rest.len() > MOST_PASSPHRASE || !rest.len().is_multiple_of(16) {
+        return Err(damaged(format!("a wrapped passphrase of {} bytes", rest.len())));
     }
-    let key = Key::of(login, salt);
+    let key = Key::of(login, salt)?;
     if key.signature.to_string().as_bytes() != signature {
         let reason = "the login passphrase does not open the wrapped one";
         return Err(VolumeError::NoKeyFits(reason.to_owned()));
     }
-    let mut text = LockedBytes::copy_of(encrypted);
-    let aes = Cipher::of_code(7)?;
-    aes.each_block(&key.bytes[..16], &mut text, tier)?;
+    let mut text = LockedBytes::copy_of(rest);
+    Cipher::of_code(7)?.each_block(&key.bytes[..16], &mut text, tier)?;
     let len = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
     text.resize(len);
     Ok(text.into())
@@ -157,7 +158,7 @@ mod tests {
     /// The output of ecryptfs-add-passphrase of ecryptfs-utils 111 for this passphrase.
     #[test]
     fn a_key_is_named_as_the_program_names_it() {
-        assert_eq!(signature_of(b"secret phrase").to_string(), "8cc52ac324e5c4e3");
+        assert_eq!(signature_of(b"secret phrase").unwrap().to_string(), "8cc52ac324e5c4e3");
     }
 
     /// `printf 'mount pass\nlogin pass' | ecryptfs-wrap-passphrase FILE -` of ecryptfs-utils 111.
