@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes that judging a damaged input may take, with all that the test itself holds.
-const MEMORY: u64 = 1 << 30;
+const MEMORY: u64 = 256 << 20;
 
 /// Watches inputs, one after the other.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Watch {
     /// Judges the input of this seed.
     ///
     /// # Panics
-    /// If this process has ever taken more memory than a gibibyte.
+    /// If this process has ever taken more memory than 256 MiB.
     pub fn judge<T>(&self, seed: u64, judge: impl FnOnce() -> T) -> T {
         self.now.0.store(seed, Ordering::SeqCst);
         self.now.1.store(self.begun.elapsed().as_millis() as u64 + 1, Ordering::SeqCst);

@@ -10,7 +10,9 @@ use cryptbench_prove::{Random, Watch, damage, damage_text, seeds};
 use cryptbench_volume::format::bitlocker::RecoveryPassword;
 use cryptbench_volume::format::ecryptfs::{link_target, plain_name};
 use cryptbench_volume::format::filevault;
-use cryptbench_volume::format::luks::{Limits, LuksOptions, Version, info, open_with};
+use cryptbench_volume::format::luks::{
+    CreateOptions, Limits, LuksOptions, Version, info, open_with,
+};
 use cryptbench_volume::{
     Access, Credentials, OpenOptions, Part, Secret, Volume, VolumeError, detect, open, partitions,
 };
@@ -21,7 +23,7 @@ use crate::filevault::maker::{
     BLOCK, ENCRYPTED, FREE, LABELS, Maker, OBJECT, Stored, encrypted, with_checksum,
 };
 use crate::luks::volumes::{cheap, passphrase, resources, volume};
-use crate::{bitlocker, ecryptfs, tcrypt};
+use crate::{bitlocker, ecryptfs, freeotfe, tcrypt};
 
 /// An input that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -53,20 +55,23 @@ fn read(opened: Result<Volume, VolumeError>) -> bool {
 }
 
 /// Judges one damaged LUKS header in every way there is.
-fn judge(bytes: Vec<u8>) -> bool {
-    let device = Arc::new(MemoryDevice::new(bytes));
-    let _ = detect::detect(&*device).map(|found| found.kind.to_string());
-    let _ = info(&*device);
-    read(open_with(device, &passphrase("first"), &options()))
+fn judge(device: &Arc<MemoryDevice>) -> bool {
+    let _ = detect::detect(&**device).map(|found| found.kind.to_string());
+    let _ = info(&**device);
+    read(open_with(Arc::clone(device) as Arc<dyn BlockDevice>, &passphrase("first"), &options()))
 }
 
+/// Nothing is written to the device but its header, each time. Its key is short, as the keyslot has a multiple of it.
 fn luks(what: &'static str, version: Version, change: impl Fn(&mut [u8], &mut Random)) {
-    let whole = volume(&cheap(version)).contents();
+    let device = volume(&CreateOptions { key_bytes: 32, ..cheap(version) });
+    let mut header = vec![0; 2 * COPY];
+    device.read_at(0, &mut header).unwrap();
     let watch = Watch::new(what, LIMIT);
     for seed in seeds(60) {
-        let mut bytes = whole.clone();
+        let mut bytes = header.clone();
         change(&mut bytes, &mut Random::new(seed));
-        watch.judge(seed, || judge(bytes));
+        device.write_at(0, &bytes).unwrap();
+        watch.judge(seed, || judge(&device));
         cryptbench_prove::count(1, what);
     }
 }
@@ -146,31 +151,35 @@ fn veracrypt_headers_that_are_damaged_before_they_are_encrypted() {
     }
 }
 
+/// Mostly by somebody who has the key, as otherwise nothing is read behind the sealed digest. The key is beside the volume, as
+/// stretching a password takes a part of a second.
 #[test]
 fn bitlocker_metadata() {
-    let whole = bitlocker::volumes::volume();
+    let (whole, master) = bitlocker::volumes::suspended();
+    let device = Arc::new(MemoryDevice::new(whole.clone()));
     let watch = Watch::new("bitlocker metadata", LIMIT);
-    for seed in seeds(4) {
+    let mut bytes = whole.clone();
+    for seed in seeds(60) {
         let mut random = Random::new(seed);
-        let mut bytes = whole.clone();
-        let seed_of_all = random.number();
+        bytes.copy_from_slice(&whole);
+        let (seed_of_all, seals) = (random.number(), !random.once_in(4));
         bitlocker::volumes::edit(&mut bytes, |copy| {
             let len = bitlocker::volumes::block_len(copy);
             damage(&mut copy[12..len], &mut Random::new(seed_of_all));
+            if seals {
+                bitlocker::volumes::seal(copy, &master);
+            }
         });
         // Last, as the place of the copies is read there.
         if random.once_in(4) {
             damage(&mut bytes[..512], &mut random);
         }
+        device.write_at(0, &bytes).unwrap();
         watch.judge(seed, || {
-            let device = MemoryDevice::new(bytes.clone());
-            let _ = detect::detect(&device).map(|found| found.kind.to_string());
-            let _ = cryptbench_volume::format::bitlocker::info(&device);
-            // Stretching a password takes a part of a second.
-            if seed % 4 == 0 {
-                let password = bitlocker::passphrase(bitlocker::volumes::PASSWORD);
-                read(bitlocker::volumes::open_bytes(&bytes, &password));
-            }
+            let _ = detect::detect(&*device).map(|found| found.kind.to_string());
+            let _ = cryptbench_volume::format::bitlocker::info(&*device);
+            let device: Arc<dyn BlockDevice> = Arc::clone(&device) as _;
+            read(open(device, &Credentials::default(), &bitlocker::options()))
         });
         cryptbench_prove::count(1, "inputs: BitLocker metadata");
     }
@@ -215,18 +224,17 @@ fn damage_mac((image, objects, _): &Mac, random: &mut Random) -> Vec<u8> {
             }
         }
         _ => {
-            let mut objects = objects.clone();
             let chosen = random.below(objects.len());
+            let object = &mut objects[chosen].clone();
             // Most of a block is zeros.
-            let end =
-                objects[chosen].iter().rposition(|byte| *byte != 0).map_or(64, |last| last + 2);
-            damage(&mut objects[chosen][8..end.min(OBJECT)], random);
+            let end = object.iter().rposition(|byte| *byte != 0).map_or(64, |last| last + 2);
+            damage(&mut object[8..end.min(OBJECT)], random);
             if right {
-                with_checksum(&mut objects[chosen]);
+                with_checksum(object);
             }
-            let encrypted = encrypted(&objects);
+            let encrypted = encrypted(chosen, &[*object]);
             for at in ENCRYPTED {
-                bytes[at * BLOCK..at * BLOCK + encrypted.len()].copy_from_slice(&encrypted);
+                bytes[at * BLOCK + chosen * OBJECT..][..OBJECT].copy_from_slice(&encrypted);
             }
         }
     }
@@ -236,6 +244,9 @@ fn damage_mac((image, objects, _): &Mac, random: &mut Random) -> Vec<u8> {
 #[test]
 fn filevault_metadata() {
     let macs = macs();
+    let size = macs[0].0.len();
+    let device = Arc::new(MemoryDevice::new(vec![0; size]));
+    let password = mac::passphrase(mac::maker::PASSWORD);
     let watch = Watch::new("inputs: FileVault metadata", LIMIT);
     for seed in seeds(120) {
         let mut random = Random::new(seed);
@@ -245,22 +256,23 @@ fn filevault_metadata() {
         if random.once_in(3) {
             damage(&mut file, &mut random);
         }
+        device.write_at(0, &bytes).unwrap();
+        // A password of the volume, or the file and a password that is none.
+        let with_file = random.once_in(2).then(|| Credentials {
+            keyfiles: vec![Secret::new(file)],
+            ..mac::passphrase("another")
+        });
         watch.judge(seed, || {
-            let device = MemoryDevice::new(bytes.clone());
-            let _ = detect::detect(&device).map(|found| found.kind.to_string());
-            let _ = filevault::info(&device);
+            let _ = detect::detect(&*device).map(|found| found.kind.to_string());
+            let _ = filevault::info(&*device);
             let dear = |(derivation, _): &(Derivation, usize)| derivation.work() > 10_000;
-            if filevault::derivations(&device).iter().flatten().any(dear) {
+            if filevault::derivations(&*device).iter().flatten().any(dear) {
                 return false;
             }
-            let password = mac::passphrase(mac::maker::PASSWORD);
-            let with_file =
-                Credentials { keyfiles: vec![Secret::new(file)], ..mac::passphrase("another") };
             // Named, as without its signature it would be tried as VeraCrypt.
             let options = OpenOptions { format: Some("filevault2"), ..mac::options() };
-            let device: Arc<dyn BlockDevice> = Arc::new(device);
-            let opens = |with| read(open(Arc::clone(&device), with, &options));
-            opens(&password) | opens(&with_file)
+            let device: Arc<dyn BlockDevice> = Arc::clone(&device) as _;
+            read(open(device, with_file.as_ref().unwrap_or(&password), &options))
         });
         cryptbench_prove::count(1, "inputs: FileVault metadata");
     }
@@ -362,6 +374,26 @@ fn texts_with_recovery_passwords() {
         damage(&mut bytes, &mut random);
         watch.judge(seed, || RecoveryPassword::find(&bytes).is_ok());
         cryptbench_prove::count(1, "inputs: recovery texts");
+    }
+}
+
+#[test]
+fn freeotfe_blocks() {
+    let watch = Watch::new("inputs: FreeOTFE blocks", LIMIT);
+    for seed in seeds(60) {
+        let mut random = Random::new(seed);
+        let mode = *random.one_of(&["xts-plain64", "cbc-null"]);
+        let mut details = freeotfe::details(mode);
+        // What is used is at the beginning.
+        let end = if random.once_in(4) { details.len() } else { 100 };
+        damage(&mut details[..end], &mut random);
+        let mut block = freeotfe::block(mode, &details);
+        if random.once_in(8) {
+            damage(&mut block, &mut random);
+        }
+        let bytes = if random.once_in(4) { random.below(512 + 64 * 512) } else { 512 + 64 * 512 };
+        watch.judge(seed, || read(freeotfe::opened_block(&block, bytes as u64)));
+        cryptbench_prove::count(1, "inputs: FreeOTFE blocks");
     }
 }
 

@@ -1,14 +1,14 @@
 //! Volumes of LibreCrypt.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
-use cryptbench_cipher::tier;
+use cryptbench_cipher::{Layout, dm_crypt, tier};
 use cryptbench_kdf::Effort;
 use cryptbench_volume::{Credentials, OpenOptions, Secret, Volume, VolumeError, open};
 
 /// The start of a volume that LibreCrypt made, its passphrase, bytes of data, and what opens it.
-pub const ALL: [(&[u8], &[u8], u64, &str); 2] = [
+const ALL: [(&[u8], &[u8], u64, &str); 2] = [
     (include_bytes!("../fixtures/freeotfe/a.start"), b"password", 1 << 20, "aes-xts-plain64"),
     // In Windows' code page.
     (
@@ -19,16 +19,85 @@ pub const ALL: [(&[u8], &[u8], u64, &str); 2] = [
     ),
 ];
 
+fn options() -> OpenOptions<'static> {
+    let effort = Effort::new(tier().unwrap(), 1);
+    OpenOptions { format: Some("freeotfe"), ..OpenOptions::new(tier().unwrap(), effort) }
+}
+
 /// The volume with zeros for all but its start.
-pub fn opened(start: &[u8], bytes: u64, passphrase: &[u8]) -> Result<Volume, VolumeError> {
+fn opened(start: &[u8], bytes: u64, passphrase: &[u8]) -> Result<Volume, VolumeError> {
+    opened_with(start, bytes, passphrase, &options())
+}
+
+fn opened_with(
+    start: &[u8],
+    bytes: u64,
+    passphrase: &[u8],
+    options: &OpenOptions<'_>,
+) -> Result<Volume, VolumeError> {
     let mut whole = start.to_vec();
     whole.resize(usize::try_from(bytes).unwrap(), 0);
     let passphrase = Secret::new(passphrase.to_vec());
     let credentials = Credentials { passphrase, ..Credentials::default() };
-    let effort = Effort::new(tier().unwrap(), 1);
-    let options =
-        OpenOptions { format: Some("freeotfe"), ..OpenOptions::new(tier().unwrap(), effort) };
-    open(Arc::new(MemoryDevice::new(whole)), &credentials, &options)
+    open(Arc::new(MemoryDevice::new(whole)), &credentials, options)
+}
+
+/// Bytes of the details in a block.
+pub const DETAILS: usize = 512 - 32 - 64;
+
+/// Details of the fourth layout: a key of AES in the mode of the block, 64 sectors of data, IVs from the start of the data.
+pub fn details(mode: &str) -> [u8; DETAILS] {
+    let key = if mode == "cbc-null" { 32 } else { 64_u8 };
+    let (iv, generator) = if mode == "cbc-null" { (16, 2) } else { (0, 0) };
+    let mut made = vec![4, 0, 0, 0, 1];
+    made.extend((64_u64 * 512).to_be_bytes());
+    made.extend((u32::from(key) * 8).to_be_bytes());
+    made.extend((0..key).map(|byte| byte.wrapping_mul(7)));
+    made.push(0);
+    made.extend((iv as u32 * 8).to_be_bytes());
+    made.extend(vec![9; iv]);
+    made.push(generator);
+    made.resize(DETAILS, 0);
+    made.try_into().unwrap()
+}
+
+/// A block with these details, by the description of the format: SHA-512 and AES, passphrase `p`.
+pub fn block(mode: &str, details: &[u8; DETAILS]) -> Vec<u8> {
+    static DERIVED: OnceLock<[u8; 64]> = OnceLock::new();
+    let sha512 = cryptbench_kdf::find("sha-512").unwrap();
+    let salt = [0x5a; 32];
+    let derived = DERIVED.get_or_init(|| {
+        let mut derived = [0; 64];
+        sha512.pbkdf2(b"p", &salt, 2048, &mut derived, options().effort).unwrap();
+        derived
+    });
+    let key = if mode == "cbc-null" { &derived[..32] } else { &derived[..] };
+    let padded = |with: u8| {
+        let mut pad = vec![with; 128];
+        pad.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
+        pad
+    };
+    let (mut inner, mut mac) = ([0; 64], [0; 64]);
+    sha512.hash(&[&padded(0x36), details], &mut inner);
+    sha512.hash(&[&padded(0x5c), &inner], &mut mac);
+    let mut plain = [&mac[..], details].concat();
+    let layout = Layout { data_unit: plain.len(), tweak_step: 1 };
+    let cipher = dm_crypt("aes", mode, key, layout, tier().unwrap()).unwrap();
+    cipher.encrypt_in_place(0, &mut plain);
+    [&salt[..], &plain].concat()
+}
+
+/// Opens what [`block`] begins, without trying other hashes.
+pub fn opened_block(block: &[u8], bytes: u64) -> Result<Volume, VolumeError> {
+    opened_with(block, bytes, b"p", &OpenOptions { prf: Some("sha-512"), ..options() })
+}
+
+#[test]
+fn volumes_of_the_tests_open() {
+    for (mode, cipher) in [("xts-plain64", "aes-xts-plain64"), ("cbc-null", "aes-cbc-plain64")] {
+        let volume = opened_block(&block(mode, &details(mode)), 512 + 64 * 512).unwrap();
+        assert_eq!((volume.info().cipher.as_str(), volume.size()), (cipher, 64 * 512));
+    }
 }
 
 #[test]

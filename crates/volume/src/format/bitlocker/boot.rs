@@ -89,7 +89,7 @@ impl Boot {
             count @ 1..=128 => u64::from(count),
             power => 1_u64.checked_shl(u32::from(power.wrapping_neg())).unwrap_or_default(),
         };
-        let cluster = bytes_per_sector * sectors_per_cluster;
+        let cluster = bytes_per_sector.saturating_mul(sectors_per_cluster);
         if !cluster.is_power_of_two() || cluster > 2 << 20 {
             return Err(super::damaged(format!("a cluster of {cluster} bytes")));
         }

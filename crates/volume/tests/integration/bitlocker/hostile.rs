@@ -407,3 +407,13 @@ proptest! {
         let _ = open_bytes(&bytes, &Credentials::default());
     }
 }
+
+#[test]
+fn a_cluster_that_is_larger_than_any_number_says_so() {
+    let mut bytes = volume();
+    // Without its identifier, it is one of Windows Vista.
+    bytes[160..176].fill(0);
+    bytes[13] = 0xc1;
+    let refused = info(&MemoryDevice::new(bytes)).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("a cluster of"), "{refused}");
+}

@@ -10,7 +10,7 @@ pub mod volumes;
 use cryptbench_kdf::Effort;
 use cryptbench_volume::{Credentials, OpenOptions, Secret};
 
-fn options() -> OpenOptions<'static> {
+pub fn options() -> OpenOptions<'static> {
     let tier = cryptbench_cipher::tier().expect("a tier");
     OpenOptions::new(tier, Effort::new(tier, 1))
 }

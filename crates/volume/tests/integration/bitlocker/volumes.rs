@@ -3,8 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
+use cryptbench_cipher::AesCcm;
 use cryptbench_volume::format::bitlocker::{CreateOptions, Method, RecoveryPassword, create};
 use cryptbench_volume::{Access, Credentials, OpenOptions, Volume, VolumeError, open};
+use sha2::{Digest as _, Sha256};
 
 use super::{options, passphrase};
 
@@ -83,4 +85,82 @@ pub fn edit(bytes: &mut [u8], change: impl Fn(&mut [u8])) {
         let crc = crc32(&copy[..len]);
         copy[len + 4..len + 8].copy_from_slice(&crc.to_le_bytes());
     }
+}
+
+/// The entries in `bytes`, from `at` on: place, role and kind, and length.
+fn entries(bytes: &[u8], mut at: usize) -> Vec<(usize, [u16; 2], usize)> {
+    let number = |at: usize| {
+        bytes.get(at..at + 2).map_or(0, |two| u16::from(two[0]) | u16::from(two[1]) << 8)
+    };
+    let mut all = Vec::new();
+    while number(at) > 0 {
+        let len = usize::from(number(at));
+        all.push((at, [number(at + 2), number(at + 4)], len));
+        at += len;
+    }
+    all
+}
+
+/// What is sealed in the entry that begins here, under `key`.
+fn unsealed(entry: &[u8], key: &[u8]) -> Vec<u8> {
+    let (nonce, tag) = (entry[8..20].try_into().unwrap(), entry[20..36].try_into().unwrap());
+    let mut plain = entry[36..].to_vec();
+    assert!(AesCcm::new(key, options().tier).unwrap().open(nonce, tag, &mut plain));
+    plain[12..].to_vec()
+}
+
+/// [`volume`] with its protection suspended, so that it opens without a password, and its master key.
+pub fn suspended() -> (Vec<u8>, Vec<u8>) {
+    let mut bytes = volume();
+    let copy = &bytes[copies(&bytes)[0]..][..64 * KIB];
+    let block = &copy[..block_len(copy)];
+    let protector = entries(block, 112).into_iter().find(|(_, what, _)| *what == [2, 8]).unwrap();
+    let (at, _, len) = protector;
+    let properties = entries(&block[..at + len], at + 8 + 28);
+    let of_kind = |kind: u16| *properties.iter().find(|(_, what, _)| what[1] == kind).unwrap();
+    let (stretched, _, room) = of_kind(3);
+    let (sealed, _, sealed_len) = of_kind(5);
+    let utf16: Vec<u8> = PASSWORD.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let hash = Sha256::digest(Sha256::digest(utf16)).into();
+    let salt = block[stretched + 12..stretched + 28].try_into().unwrap();
+    let key = cryptbench_kdf::bitlocker(&hash, salt, options().effort).unwrap();
+    let master = unsealed(&block[sealed..sealed + sealed_len], &*key);
+    edit(&mut bytes, |copy| {
+        copy[at + 8 + 26..at + 8 + 28].fill(0);
+        // The key instead of the salt, and a text for the room that is left.
+        let numbers = |numbers: [u16; 4]| numbers.map(u16::to_le_bytes).concat();
+        let clear = [numbers([44, 0, 1, 1]), vec![0; 4], key.to_vec()].concat();
+        copy[stretched..stretched + 44].copy_from_slice(&clear);
+        let rest = numbers([room as u16 - 44, 0, 2, 1]);
+        copy[stretched + 44..stretched + 52].copy_from_slice(&rest);
+        seal(copy, &master);
+    });
+    (bytes, master)
+}
+
+/// Makes the sealed digest of a copy of the metadata right.
+pub fn seal(copy: &mut [u8], master: &[u8]) {
+    let at = block_len(copy) + 8;
+    let mut plain =
+        [[44, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0].to_vec(), Sha256::digest(&copy[..at - 8]).to_vec()]
+            .concat();
+    let nonce = copy[at + 8..at + 20].try_into().unwrap();
+    let tag = AesCcm::new(master, options().tier).unwrap().seal(&nonce, &mut plain);
+    copy[at + 20..at + 36].copy_from_slice(&tag);
+    copy[at + 36..at + 80].copy_from_slice(&plain);
+}
+
+#[test]
+fn what_is_sealed_by_the_tests_opens() {
+    let (mut bytes, master) = suspended();
+    let nothing = Credentials::default();
+    assert_eq!(
+        contents(&open_bytes(&bytes, &nothing).unwrap()),
+        contents(&open_bytes(&volume(), &passphrase(PASSWORD)).unwrap())
+    );
+    // The name of the description, which nothing but the digest protects.
+    edit(&mut bytes, |copy| copy[120] ^= 1);
+    assert!(open_bytes(&bytes, &nothing).is_err());
+    edit(&mut bytes, |copy| seal(copy, &master));
+    open_bytes(&bytes, &nothing).unwrap();
 }

@@ -134,7 +134,7 @@ fn an_older_block_does_not_return_when_its_identifier_has_passed_to_another_obje
     }
     let mut image = maker.image();
     for at in ENCRYPTED {
-        put(&mut image, at * BLOCK, &encrypted(&objects));
+        put(&mut image, at * BLOCK, &encrypted(0, &objects));
     }
     let refused = refusal(&image);
     assert!(refused.to_string().contains("nothing says where"), "{refused}");
@@ -165,7 +165,7 @@ fn with_objects(maker: &Maker, change: impl Fn(&mut [u8; OBJECT])) -> Vec<u8> {
         change(object);
         with_checksum(object);
     }
-    let bytes = encrypted(&objects);
+    let bytes = encrypted(0, &objects);
     for at in ENCRYPTED {
         put(&mut image, at * BLOCK, &bytes);
     }
@@ -251,7 +251,7 @@ fn derivations_that_cost_too_much_are_refused() {
         })
         .collect();
     for at in ENCRYPTED {
-        put(&mut image, at * BLOCK, &encrypted(&changed));
+        put(&mut image, at * BLOCK, &encrypted(0, &changed));
     }
     let refused = refusal(&image);
     assert!(matches!(refused, VolumeError::Unsupported { .. }), "{refused}");

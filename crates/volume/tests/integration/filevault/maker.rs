@@ -101,7 +101,7 @@ impl Maker {
         self.write_data(&mut image);
         let objects = self.objects();
         for at in ENCRYPTED {
-            let encrypted = encrypted(&objects);
+            let encrypted = encrypted(0, &objects);
             image[at * BLOCK..at * BLOCK + encrypted.len()].copy_from_slice(&encrypted);
         }
         for at in LABELS {
@@ -436,11 +436,11 @@ pub fn with_checksum(block: &mut [u8]) {
     put(block, 0, &crc.to_le_bytes());
 }
 
-/// The blocks under the key of the metadata, each under its number.
-pub fn encrypted(objects: &[[u8; OBJECT]]) -> Vec<u8> {
+/// Blocks under the key of the metadata, each under its number, from `first` on.
+pub fn encrypted(first: usize, objects: &[[u8; OBJECT]]) -> Vec<u8> {
     let cipher = xts(&[KEY, PHYSICAL].concat(), OBJECT);
     let mut bytes = objects.concat();
-    cipher.encrypt_in_place(0, &mut bytes);
+    cipher.encrypt_in_place(first as u64, &mut bytes);
     bytes
 }
 

@@ -1,6 +1,7 @@
 //! Headers that open but lie: each generator is named by the defect that it puts in.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
 use cryptbench_cipher::Layout;
@@ -36,18 +37,26 @@ pub fn host(offset: u64, plain: [u8; ENCRYPTED_BYTES]) -> Arc<MemoryDevice> {
     sealed("sha-512", offset, plain)
 }
 
-fn sealed(prf: &str, offset: u64, mut plain: [u8; ENCRYPTED_BYTES]) -> Arc<MemoryDevice> {
+fn sealed(prf: &'static str, offset: u64, mut plain: [u8; ENCRYPTED_BYTES]) -> Arc<MemoryDevice> {
     let device = Arc::new(MemoryDevice::new(vec![0; SIZE as usize]));
-    let salt = [0x5A; 64];
-    let mut key = [0; 64];
-    let prf = cryptbench_kdf::find(prf).unwrap();
-    prf.pbkdf2(b"p", &salt, 1000, &mut key, effort()).unwrap();
+    let (salt, key) = ([0x5A; 64], key(prf, [0x5A; 64]));
     let layout = Layout { data_unit: ENCRYPTED_BYTES, tweak_step: 1 };
     let aes = cryptbench_cipher::find("aes-256-xts").unwrap();
     let aes = aes.with_key(&key, layout, cryptbench_cipher::tier().unwrap()).unwrap();
     aes.encrypt_in_place(0, &mut plain);
     device.write_at(offset, &[&salt[..], &plain].concat()).unwrap();
     device
+}
+
+/// The key of the passphrase `p`, derived once.
+fn key(prf: &'static str, salt: [u8; 64]) -> [u8; 64] {
+    static KEYS: Mutex<BTreeMap<&str, [u8; 64]>> = Mutex::new(BTreeMap::new());
+    *KEYS.lock().unwrap().entry(prf).or_insert_with(|| {
+        let mut key = [0; 64];
+        let prf = cryptbench_kdf::find(prf).unwrap();
+        prf.pbkdf2(b"p", &salt, 1000, &mut key, effort()).unwrap();
+        key
+    })
 }
 
 pub fn sha512() -> OpenOptions<'static> {
