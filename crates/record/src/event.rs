@@ -234,7 +234,7 @@ fn of_earlier_version(line: &str) -> Option<Event> {
     };
     let name = if name == "trial" { "measured".to_owned() } else { name };
     event.insert("event".to_owned(), name.into());
-    serde_json::from_value(Value::Object(event)).ok()
+    serde_json::from_str(&Value::Object(event).to_string()).ok()
 }
 
 #[cfg(test)]

@@ -72,7 +72,8 @@ impl Lines {
 
 /// The event with what people call its workload and arms.
 fn object(event: &Event, board: &Board) -> Value {
-    let mut object = serde_json::to_value(event).expect("an event is plain data");
+    let text = serde_json::to_string(event).expect("an event is plain data");
+    let mut object = serde_json::from_str(&text).expect("JSON");
     let more = match event {
         Event::Planned { plan, target } => summary(plan, target),
         Event::Preparing { arm, what, .. } => json!({ "name": board.name_of(arm, what) }),
