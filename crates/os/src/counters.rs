@@ -23,7 +23,42 @@ mod thread;
 pub(crate) use self::device::Reader;
 pub use self::device::{CountedBy, DeviceCounts};
 pub use self::thread::{Switches, ThreadTime, busiest};
+use crate::system::counters::reader;
 pub use crate::system::counters::{Counters, Snapshot};
+
+impl Counters {
+    /// Adds another device and returns its number.
+    pub fn add_device(&mut self, device: Option<CountedBy>) -> usize {
+        self.devices.push(device.and_then(reader));
+        self.devices.len() - 1
+    }
+
+    /// Uses the counters of the device with this number from the next snapshot on.
+    ///
+    /// # Panics
+    /// At the next snapshot if no device has this number.
+    pub fn use_device(&mut self, device: usize) {
+        self.device = device;
+    }
+
+    /// Whether the device with this number has counters.
+    ///
+    /// # Panics
+    /// If no device has this number.
+    #[must_use]
+    pub fn device_counts(&self, device: usize) -> bool {
+        self.devices[device].is_some()
+    }
+
+    /// What the device with this number has counted so far.
+    ///
+    /// # Panics
+    /// If no device has this number.
+    #[must_use]
+    pub fn counted(&self, device: usize) -> Option<DeviceCounts> {
+        self.devices[device].as_ref().and_then(|read| read())
+    }
+}
 
 /// The difference of two snapshots. Values that the system does not report are `None`, and 0 for
 /// CPU seconds.

@@ -2,6 +2,7 @@
 //! each.
 
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 pub use crate::system::storage::*;
 
@@ -22,6 +23,27 @@ pub struct Mount {
     /// Options of the mount, then those of the file system that are not among them, separated by
     /// commas.
     pub options: String,
+}
+
+/// Information that the system did not provide.
+#[derive(Debug)]
+pub struct Untold {
+    /// The file, directory or volume that was asked about.
+    pub place: PathBuf,
+    /// The operating system's error.
+    pub why: io::Error,
+}
+
+impl fmt::Display for Untold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&untold(&self.place))
+    }
+}
+
+impl std::error::Error for Untold {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.why)
+    }
 }
 
 /// The topmost mount at `path`.
@@ -53,7 +75,7 @@ impl Mount {
 ///
 /// # Errors
 /// The operating system's error.
-pub fn number_of(path: &Path) -> std::io::Result<u64> {
+pub fn number_of(path: &Path) -> io::Result<u64> {
     crate::system::storage::number_of(path)
 }
 

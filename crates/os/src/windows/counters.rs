@@ -26,9 +26,9 @@ pub struct Snapshot {
 #[derive(Default)]
 pub struct Counters {
     /// The volumes, `None` for those whose disk does not count for this user.
-    devices: Vec<Option<Reader>>,
+    pub(crate) devices: Vec<Option<Reader>>,
     /// Index of the one in use.
-    device: usize,
+    pub(crate) device: usize,
     /// Busy seconds a second while the machine idles.
     idle: f64,
 }
@@ -38,7 +38,7 @@ fn seconds(ticks: u64) -> f64 {
 }
 
 /// Reads a volume's counters, if it has some and this user may read them.
-fn reader(device: CountedBy) -> Option<Reader> {
+pub(crate) fn reader(device: CountedBy) -> Option<Reader> {
     device.reader(|device| {
         let volume = super::files::open_volume(&device).ok()?;
         counted(&volume)?;
@@ -79,38 +79,6 @@ impl Counters {
 
     /// Has no effect.
     pub fn forget_watched(&mut self) {}
-
-    /// Adds another device and returns its number.
-    pub fn add_device(&mut self, device: Option<CountedBy>) -> usize {
-        self.devices.push(device.and_then(reader));
-        self.devices.len() - 1
-    }
-
-    /// Uses the counters of the device with this number from the next snapshot on.
-    ///
-    /// # Panics
-    /// At the next snapshot if no device has this number.
-    pub fn use_device(&mut self, device: usize) {
-        self.device = device;
-    }
-
-    /// Whether the device with this number has counters.
-    ///
-    /// # Panics
-    /// If no device has this number.
-    #[must_use]
-    pub fn device_counts(&self, device: usize) -> bool {
-        self.devices[device].is_some()
-    }
-
-    /// What the device with this number has counted so far.
-    ///
-    /// # Panics
-    /// If no device has this number.
-    #[must_use]
-    pub fn counted(&self, device: usize) -> Option<DeviceCounts> {
-        self.devices[device].as_ref().and_then(|read| read())
-    }
 
     /// Measures the machine's idle baseline for `wait` and returns its busy fraction, 0 to 1.
     pub fn measure_baseline(&mut self, wait: Duration, cpus: u32) -> f64 {

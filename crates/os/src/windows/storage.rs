@@ -1,7 +1,6 @@
 //! Volumes, by the letters that they have.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io;
 use std::path::{Component, Path, PathBuf, Prefix};
 
@@ -9,7 +8,7 @@ use windows_sys::Win32::System::SystemServices::FILE_READ_ONLY_VOLUME;
 
 use super::call::device::{self, Sectors};
 use super::{call, dirs};
-use crate::storage::{Mount, Space};
+use crate::storage::{Mount, Space, Untold};
 
 /// All volumes with a letter that this user can see.
 ///
@@ -78,25 +77,8 @@ pub(crate) fn is_compressed(directory: &Path) -> bool {
     directory.metadata().is_ok_and(|found| found.file_attributes() & COMPRESSED != 0)
 }
 
-/// What Windows did not tell.
-#[derive(Debug)]
-pub struct Untold {
-    /// What was asked about.
-    pub place: PathBuf,
-    /// The operating system's error.
-    pub why: io::Error,
-}
-
-impl fmt::Display for Untold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Windows does not say what {} is", self.place.display())
-    }
-}
-
-impl std::error::Error for Untold {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.why)
-    }
+pub(crate) fn untold(place: &Path) -> String {
+    format!("Windows does not say what {} is", place.display())
 }
 
 /// A volume with a letter: its root. What lies below it, Windows tells to administrators alone.

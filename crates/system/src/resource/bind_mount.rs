@@ -41,10 +41,6 @@ impl Resource for BindMount {
     type Live = ();
     const EXCLUSIVE: bool = true;
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
         unmount_ours(&self.path, identity, filesystem::unmount)
     }

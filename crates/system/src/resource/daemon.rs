@@ -147,10 +147,6 @@ fn serve_until(
 impl Resource for Daemon {
     type Live = Served;
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(&self, live: &mut Served, _: Option<Identity>) -> Result<(), SystemError> {
         let Served { running: Some(Running { child, .. }), ends } = live else { return Ok(()) };
         let failed = SystemError::io("await the end of the process that served", &self.path);

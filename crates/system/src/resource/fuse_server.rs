@@ -110,10 +110,6 @@ impl Resource for FuseMount {
     type Live = Serving;
     const EXCLUSIVE: bool = true;
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(&self, live: &mut Serving, _: Option<Identity>) -> Result<(), SystemError> {
         if let Serving::Placed(place) = live {
             return place.clear();

@@ -5,7 +5,7 @@
 )]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -81,10 +81,6 @@ impl KernelParameter {
 
 impl Resource for KernelParameter {
     type Live = ();
-
-    fn path(&self) -> &Path {
-        &self.path
-    }
 
     fn destroy(&self, (): &mut (), _: Option<Identity>) -> Result<(), SystemError> {
         // Gone with its module.

@@ -57,10 +57,6 @@ impl Resource for FileSystemKey {
     type Live = ();
     const IS_KEY: bool = true;
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(&self, (): &mut (), _: Option<Identity>) -> Result<(), SystemError> {
         remove_from_file_system(&self.path, &self.identifier)?;
         // The kernel keeps keys of files in use until they are removed again.
@@ -89,10 +85,6 @@ impl Resource for FileSystemKey {
 impl Resource for UserKey {
     type Live = ();
     const IS_KEY: bool = true;
-
-    fn path(&self) -> &Path {
-        &self.description
-    }
 
     fn destroy(&self, (): &mut (), _: Option<Identity>) -> Result<(), SystemError> {
         remove_of_user(&self.description)

@@ -1,7 +1,5 @@
 //! What a kind of resource can do, and the enum over all kinds of a system.
 
-use std::path::Path;
-
 use cryptbench_text::chain;
 
 use super::{AnyResource, Identity};
@@ -19,9 +17,6 @@ pub(crate) trait Resource: Clone + Into<AnyResource> + Send + 'static {
 
     /// Whether it is a key. Once a key is removed, the data that it decrypted is not accessible.
     const IS_KEY: bool = false;
-
-    /// The path of the resource, or of what it is based on.
-    fn path(&self) -> &Path;
 
     /// Destroys the resource. A resource that is already gone is not an error, and after an error
     /// it can be tried again.
@@ -55,9 +50,11 @@ pub(super) fn removed<E: std::error::Error>(result: Result<(), E>) -> Recovered 
     Some(result.map(|()| true).map_err(|e| chain(&e)))
 }
 
-/// Lists the kinds with their names in the lines of a journal.
+/// Lists the kinds with their names in the lines of a journal; `at` names the field that `path` returns, unless it is `path`.
 macro_rules! kinds {
-    ($($(#[$about:meta])* $name:ident($kind:ty),)*) => {
+    (@path $kind:ident) => { &$kind.path };
+    (@path $kind:ident $field:ident) => { &$kind.$field };
+    ($($(#[$about:meta])* $name:ident($kind:ty) $(at $field:ident)?,)*) => {
         /// A resource of any kind that must be taken down, as a line of the journal.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "act", rename_all = "kebab-case")]
@@ -76,7 +73,7 @@ macro_rules! kinds {
             #[must_use]
             pub fn path(&self) -> &std::path::Path {
                 match self {
-                    $(Self::$name(kind) => kind.path(),)*
+                    $(Self::$name(kind) => kinds!(@path kind $($field)?),)*
                 }
             }
 

@@ -103,10 +103,6 @@ impl Resource for LoopDevice {
     /// Path of the device.
     type Live = PathBuf;
 
-    fn path(&self) -> &Path {
-        &self.file
-    }
-
     fn destroy(&self, device: &mut PathBuf, _: Option<Identity>) -> Result<(), SystemError> {
         if of_file(&self.file, number(device)).is_some() {
             detach(device)?;

@@ -47,10 +47,6 @@ pub(crate) fn create(
 impl Resource for Mapping {
     type Live = ();
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(&self, (): &mut (), _: Option<Identity>) -> Result<(), SystemError> {
         name_of(&self.path).map_or(Ok(()), remove)
     }

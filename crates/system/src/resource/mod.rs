@@ -69,7 +69,7 @@ kinds! {
     /// A FUSE mount that this process serves.
     FuseMount(FuseMount),
     /// A loop device over a file.
-    LoopDevice(LoopDevice),
+    LoopDevice(LoopDevice) at file,
     /// A file system mounted from a loop device.
     FileSystem(FileSystem),
     /// A working or serving program.
@@ -81,7 +81,7 @@ kinds! {
     /// An fscrypt key in the kernel.
     FileSystemKey(FileSystemKey),
     /// A key in the user's keyring.
-    UserKey(UserKey),
+    UserKey(UserKey) at description,
     /// A device-mapper device.
     Mapping(Mapping),
     /// A volume that VeraCrypt's program has open.

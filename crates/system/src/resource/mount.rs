@@ -212,10 +212,6 @@ pub(super) fn unmount_by_program(path: &Path) -> Result<(), SystemError> {
 impl Resource for FileSystem {
     type Live = Standing;
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(&self, live: &mut Standing, identity: Option<Identity>) -> Result<(), SystemError> {
         live.unmount(&self.path, identity)
     }
@@ -240,10 +236,6 @@ impl Resource for FileSystem {
 impl Resource for MappedFileSystem {
     type Live = ();
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
         unmount_ours(&self.path, identity, filesystem::unmount)
     }
@@ -265,10 +257,6 @@ impl Resource for MappedFileSystem {
 impl Resource for StackedMount {
     type Live = ();
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
         unmount_ours(&self.path, identity, filesystem::unmount)
     }
@@ -282,10 +270,6 @@ impl Resource for StackedMount {
 impl Resource for ProgramMount {
     /// When the program ends.
     type Live = Ends;
-
-    fn path(&self) -> &Path {
-        &self.path
-    }
 
     fn destroy(&self, ends: &mut Ends, identity: Option<Identity>) -> Result<(), SystemError> {
         match ends {

@@ -60,10 +60,6 @@ impl Resource for MountPoint {
     type Live = (Directory, OsString);
     const EXCLUSIVE: bool = true;
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(
         &self,
         (above, name): &mut Self::Live,

@@ -76,10 +76,6 @@ impl Resource for ScratchFile {
     type Live = Held;
     const EXCLUSIVE: bool = true;
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(&self, live: &mut Held, identity: Option<Identity>) -> Result<(), SystemError> {
         // Removes only exactly the file that was created: someone may have replaced it meanwhile.
         match live.directory.entry(&live.name) {

@@ -121,10 +121,6 @@ impl Resource for UblkDisk {
     type Live = ();
     const EXCLUSIVE: bool = true;
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(&self, (): &mut (), _: Option<Identity>) -> Result<(), SystemError> {
         let failed = |e| SystemError::io("remove", &self.path)(e);
         let mut control = Control::open().map_err(failed)?;
@@ -149,10 +145,6 @@ impl Resource for UblkDisk {
 
 impl Resource for DiskFileSystem {
     type Live = Standing;
-
-    fn path(&self) -> &Path {
-        &self.path
-    }
 
     fn destroy(&self, live: &mut Standing, identity: Option<Identity>) -> Result<(), SystemError> {
         live.unmount(&self.path, identity)

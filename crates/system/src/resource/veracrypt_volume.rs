@@ -84,10 +84,6 @@ pub(crate) fn create(
 impl Resource for VeraCryptVolume {
     type Live = ();
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
         dismount(&self.path)?;
         await_end(&self.path);

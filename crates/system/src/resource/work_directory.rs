@@ -47,10 +47,6 @@ impl Resource for WorkTree {
     type Live = Tree;
     const EXCLUSIVE: bool = true;
 
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn destroy(&self, live: &mut Tree, _identity: Option<Identity>) -> Result<(), SystemError> {
         let Tree { held, above, name } = live;
         let failed = || SystemError::io("remove", &self.path);

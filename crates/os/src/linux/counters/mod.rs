@@ -61,9 +61,9 @@ struct Idle {
 pub struct Counters {
     proc: PathBuf,
     /// The devices, `None` for those without readable counters.
-    devices: Vec<Option<Reader>>,
+    pub(crate) devices: Vec<Option<Reader>>,
     /// Index of the device in use.
-    device: usize,
+    pub(crate) device: usize,
     own: OwnThreads,
     daemons: Processes,
     kernel: KernelThreads,
@@ -71,7 +71,7 @@ pub struct Counters {
     idle: Idle,
 }
 
-fn reader(device: CountedBy) -> Option<Reader> {
+pub(crate) fn reader(device: CountedBy) -> Option<Reader> {
     device.reader(|stat| {
         let stat = DeviceStat::open(stat)?;
         Some(Box::new(move || stat.read()))
@@ -109,38 +109,6 @@ impl Counters {
     /// Stops all watching, because the system under test is going to be closed.
     pub fn forget_watched(&mut self) {
         self.daemons.forget();
-    }
-
-    /// Adds another device and returns its number.
-    pub fn add_device(&mut self, device: Option<CountedBy>) -> usize {
-        self.devices.push(device.and_then(reader));
-        self.devices.len() - 1
-    }
-
-    /// Uses the counters of the device with this number from the next snapshot on.
-    ///
-    /// # Panics
-    /// At the next snapshot if no device has this number.
-    pub fn use_device(&mut self, device: usize) {
-        self.device = device;
-    }
-
-    /// Whether the device with this number has counters.
-    ///
-    /// # Panics
-    /// If no device has this number.
-    #[must_use]
-    pub fn device_counts(&self, device: usize) -> bool {
-        self.devices[device].is_some()
-    }
-
-    /// What the device with this number has counted so far.
-    ///
-    /// # Panics
-    /// If no device has this number.
-    #[must_use]
-    pub fn counted(&self, device: usize) -> Option<DeviceCounts> {
-        self.devices[device].as_ref().and_then(|read| read())
     }
 
     /// Measures the machine's idle baseline for `wait` and returns its busy fraction, 0 to 1.

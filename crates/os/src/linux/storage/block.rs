@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
@@ -13,7 +12,7 @@ use cryptbench_catalog::{SYSTEMS, System};
 use rustix::fs::{major, makedev, minor};
 
 use super::mounts;
-use crate::storage::Mount;
+use crate::storage::{Mount, Untold};
 
 /// Most levels of stacked devices; more than anyone uses.
 const LEVELS: usize = 16;
@@ -28,25 +27,8 @@ pub struct Tree {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node(PathBuf);
 
-/// Information that the kernel did not provide: the path that was read, and the error.
-#[derive(Debug)]
-pub struct Untold {
-    /// The file or directory.
-    pub place: PathBuf,
-    /// The operating system's error.
-    pub why: io::Error,
-}
-
-impl fmt::Display for Untold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the kernel does not provide {}", self.place.display())
-    }
-}
-
-impl std::error::Error for Untold {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.why)
-    }
+pub(crate) fn untold(place: &Path) -> String {
+    format!("the kernel does not provide {}", place.display())
 }
 
 impl Node {

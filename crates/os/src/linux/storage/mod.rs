@@ -9,7 +9,8 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, StatxFlags, major, minor, statx};
 
-pub use self::block::{Node, Tree, Untold};
+pub(crate) use self::block::untold;
+pub use self::block::{Node, Tree};
 pub(crate) use self::fuse::serving;
 use crate::storage::{Mount, Space};
 
