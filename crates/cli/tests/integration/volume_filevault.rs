@@ -1,15 +1,18 @@
 //! `cryptbench volume` on FileVault 2 volumes, through the program.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::Output;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 #[path = "../../../volume/tests/integration/filevault/maker.rs"]
 #[expect(dead_code, reason = "the tests of `volume` use the rest")]
 mod maker;
 
 use self::maker::{Maker, PASSWORD, RECOVERY, Stored, volume_key};
-use crate::sandbox::{Sandbox, text};
+use crate::sandbox::waiting::wait_until;
+use crate::sandbox::{Sandbox, skipped, text};
 
 struct Bench(Sandbox);
 
@@ -130,4 +133,45 @@ fn what_cannot_be_opened_or_changed_says_so() {
         cryptbench: v: FileVault has no startup keys
         cryptbench: v: FileVault has no hidden volumes
         "#);
+}
+
+/// What is mounted from the sandbox, or lies below a loop device.
+fn left(bench: &Bench) -> Vec<String> {
+    let place = bench.0.target().display().to_string();
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let mounts = mounts.lines().map(ToOwned::to_owned);
+    let loops = fs::read_dir("/sys/block").unwrap().flatten();
+    let loops = loops.flat_map(|disk| fs::read_to_string(disk.path().join("loop/backing_file")));
+    mounts.chain(loops).filter(|line| line.contains(&place)).collect()
+}
+
+#[test]
+fn what_is_mounted_and_exported_is_what_is_dumped_and_nothing_stays() {
+    if !Path::new("/dev/fuse").exists() || !rustix::process::geteuid().is_root() {
+        return skipped("mounting needs root and /dev/fuse");
+    }
+    let maker = Maker::default();
+    let bench = Bench::new(&maker);
+    fs::create_dir(bench.path("mnt")).unwrap();
+    bench.ok("mount v mnt --raw --read-only --passphrase-file password");
+    assert!(fs::read(bench.path("mnt/volume")).unwrap() == maker.plaintext());
+    bench.ok("umount mnt");
+    // What is in it is not a whole file system.
+    bench.refused("mount v mnt --passphrase-file password", 3);
+    assert_eq!(left(&bench), [""; 0]);
+    if Command::new("nbdcopy").arg("--version").output().is_err() {
+        return skipped("nbdcopy (package libnbd-bin) is needed");
+    }
+    let export = ["volume", "export", "v", "--nbd", "nbd", "--passphrase-file", "password"];
+    let mut keeper = bench.0.command(&export).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("it serves", || bench.path("nbd").exists());
+    let from = format!("nbd+unix:///?socket={}", bench.path("nbd").display());
+    let copied = Command::new("nbdcopy").arg(from).arg(bench.path("copied")).output().unwrap();
+    assert!(copied.status.success(), "{}", text(&copied.stderr));
+    kill_process(Pid::from_child(&keeper), Signal::TERM).unwrap();
+    assert!(keeper.wait().unwrap().success());
+    assert!(fs::read(bench.path("copied")).unwrap() == maker.plaintext());
+    assert!(!bench.path("nbd").exists());
+    assert_eq!(left(&bench), [""; 0]);
+    assert!(fs::read(bench.path("v")).unwrap() == maker.image());
 }
