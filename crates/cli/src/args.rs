@@ -289,7 +289,7 @@ pub struct ProfilesArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct PredictArgs {
-    /// The device: hdd-7200, hdd-laptop, sshd, sata-ssd, usb-flash, nvme, a model's file, or a record.json or
+    /// The device: hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc, usb-flash, sd-card, nvme, a model's file, or a record.json or
     /// the directory of a run [default: sata-ssd]
     #[arg(long, value_name = "PROFILE")]
     pub device: Option<PathBuf>,

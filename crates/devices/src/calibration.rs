@@ -72,6 +72,7 @@ pub const HELD_AGAINST: &[(&str, char, &str, bool)] = &[
     ("usb-flash", 'A', "flash", true),
     ("hdd-laptop", 'D', "hdd", true),
     ("sshd", 'D', "sshd", true),
+    ("sata-mlc", 'D', "ssd", true),
     ("hdd-7200", 'D', "hdd", false),
     ("sata-ssd", 'D', "ssd", false),
 ];

@@ -23,8 +23,16 @@ macro_rules! models {
 const LARGEST: u64 = 1 << 20;
 
 /// The built-in models.
-const BUILT_IN: &[(&str, &str)] =
-    models!["hdd-7200", "hdd-laptop", "sshd", "sata-ssd", "usb-flash", "nvme"];
+const BUILT_IN: &[(&str, &str)] = models![
+    "hdd-7200",
+    "hdd-laptop",
+    "sshd",
+    "sata-ssd",
+    "sata-mlc",
+    "usb-flash",
+    "sd-card",
+    "nvme"
+];
 
 /// A model of a storage device.
 #[derive(Clone, Debug, Deserialize)]
@@ -358,7 +366,7 @@ mod tests {
             x is not a device model: disc.rotations_per_minute is not a positive number
             x is not a device model: line 18: unknown field `disk`, expected one of `name`, `about`, `capacity_bytes`, `surface`, `seed`, `interface`, `disc`, `hybrid`, `flash`, `sources`
             x is not a device model: disc: seeks must take a finite time that does not fall with the distance
-            there is no device model "hdd": hdd-7200, hdd-laptop, sshd, sata-ssd, usb-flash, nvme (or the path of a .toml file)
+            there is no device model "hdd": hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc, usb-flash, sd-card, nvme (or the path of a .toml file)
             "#);
         assert!(Model::named_or_file(Path::new("/nowhere/model.toml")).is_err());
     }

@@ -62,8 +62,8 @@ pub struct PlaceArgs {
     )]
     #[expect(clippy::option_option, reason = "the option may stand without a value")]
     pub existing: Option<Option<PathBuf>>,
-    /// Measure a modelled device instead of this machine's: hdd-7200, hdd-laptop, sshd, sata-ssd, usb-flash,
-    /// nvme, or a model's file; everything is labelled EMULATED (docs/devices.md)
+    /// Measure a modelled device instead of this machine's: hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc,
+    /// usb-flash, sd-card, nvme, or a model's file; everything is labelled EMULATED (docs/devices.md)
     #[arg(long, value_name = "MODEL|FILE", conflicts_with_all = ["target", "pair", "destroy"])]
     pub emulate: Option<PathBuf>,
     /// Keep an emulated device's bytes in a file in DIR [default: in memory]

@@ -129,7 +129,7 @@ fn what_an_option_needs_and_refuses_is_told_on_both_sides() {
     let run = RunArgs::augment_args(Command::new("run"));
     let goes = |name: &str| goes(&run, run.get_arguments().find(|a| a.get_id() == name).unwrap());
     assert_eq!(goes("node"), "only with `--fleet`");
-    assert_eq!(goes("fleet"), "not with `--study`, `--dry-run`, `--output`, `--resume`");
+    assert_eq!(goes("fleet"), "not with `--study`, `--like`, `--dry-run`, `--output`, `--resume`");
     assert_eq!(goes("profile"), "not with `--study`");
     assert_eq!(goes("seed"), "");
 }

@@ -139,7 +139,7 @@ impl<'a> View<'a> {
         if let Some(emulated) = &target.emulated {
             return match emulated.model.as_str() {
                 "usb-flash" => Some(Device::Flash),
-                "sata-ssd" | "nvme" => Some(Device::Ssd),
+                "sata-ssd" | "sata-mlc" | "nvme" => Some(Device::Ssd),
                 "sshd" => Some(Device::Sshd),
                 "hdd-7200" | "hdd-laptop" => Some(Device::Hdd),
                 _ => None,
