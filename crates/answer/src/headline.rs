@@ -19,6 +19,7 @@ const TELLING_FACTOR: f64 = 1.5;
 
 pub(crate) fn headline(view: &View<'_, '_>) -> Vec<String> {
     let mut said: Vec<String> = place::said(view.lookup.record);
+    said.extend(machine::held(view));
     said.extend(failures(view));
     said.extend(machine::slow_aes(view).map(|slow| slow.sentence().to_owned()));
     said.extend(machine::slow_kernel(view));

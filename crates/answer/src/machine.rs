@@ -1,7 +1,7 @@
 //! What is wrong with the machine itself, which costs more than any choice between systems.
 
 use cryptbench_catalog::{Encrypts, PAIRED, encrypts};
-use cryptbench_estimate::rate_limit::{Limit, limits};
+use cryptbench_estimate::rate_limit::{Limit, is_rate_limited, limits};
 use cryptbench_record::{Arm, ArmRole, Device, Power, SlowAes, Target};
 
 use crate::answer::View;
@@ -53,18 +53,29 @@ pub(crate) fn remedies(view: &View<'_, '_>) -> Vec<String> {
             workloads().count()
         ));
     }
+    if is_rate_limited(view.lookup) {
+        found.push(
+            "A disk that nothing limits, or one whose limit is higher: such limits are set by a cloud's quota, a hypervisor \
+             or a control group."
+                .to_owned(),
+        );
+    }
+    found
+}
+
+/// The rates to which something holds the disk, and what that hides.
+pub(crate) fn held(view: &View<'_, '_>) -> Vec<String> {
     let hides = |limit| match limit {
         Limit::Requests(per_s) => (format!("{} requests", thousands(per_s.round())), "small"),
         Limit::Bytes(per_s) => (format!("{} MB", digits(per_s / 1e6)), "large"),
     };
-    found.extend(limits(view.lookup).into_iter().map(hides).map(|(limit, size)| {
+    let said = |(limit, size)| {
+        let place = view.place();
         format!(
-            "A disk with a higher limit: something, such as a cloud's quota, holds {} to {limit} a second, so {size} \
-             requests hide what encryption costs.",
-            view.place()
+            "Something holds {place} to {limit} a second: {size} requests hide what encryption costs."
         )
-    }));
-    found
+    };
+    limits(view.lookup).into_iter().map(hides).map(said).collect()
 }
 
 /// What is larger than a cache. The size of a device that is read, or overwritten as a whole, is its own.

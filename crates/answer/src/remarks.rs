@@ -1,8 +1,9 @@
 //! What a reader must know about the machine, and the names of the parts of its work.
 
+use cryptbench_catalog::{Family, find};
 use cryptbench_estimate::accounting::{HOT, Heat, clock_change, flushed_late, heat};
 use cryptbench_estimate::disturbance::{Disturbance, OTHERS, PRESSED};
-use cryptbench_record::Record;
+use cryptbench_record::{Arm, Operation, Record};
 
 use crate::quantity::{fraction, latency, percent};
 use crate::wording::list;
@@ -75,8 +76,16 @@ fn memory(record: &Record) -> Option<String> {
     let seconds = cost.taken_back()?;
     // Where memory is short, free memory is dear, too: to find some takes time.
     record.machine.virtualisation.as_deref().filter(|what| what.contains("virtual machine"))?;
-    let arms: Vec<&str> = flushed_late(record).iter().map(|a| a.label.as_str()).collect();
-    if arms.is_empty() {
+    let reads = record.plan.workloads.iter().any(|w| w.operation != Operation::Write);
+    // Only writes show that an arm has a page cache below it; who encrypts file by file always has.
+    let flushed: Vec<&str> = flushed_late(record).iter().map(|a| a.id.as_str()).collect();
+    let is_cached = |arm: &&Arm| {
+        let by_file = || find(&arm.system).is_some_and(|of| of.family == Family::Files);
+        flushed.contains(&&*arm.id) || by_file()
+    };
+    let arms = record.plan.arms.iter().filter(is_cached);
+    let arms: Vec<&str> = arms.map(|arm| arm.label.as_str()).collect();
+    if arms.is_empty() || !reads {
         return None;
     }
     Some(format!(

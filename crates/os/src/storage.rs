@@ -110,6 +110,12 @@ pub fn is_compressed(directory: &Path) -> bool {
     crate::system::storage::is_compressed(directory)
 }
 
+/// Whether new files in a directory of btrfs are overwritten in place, as its attribute says (chattr(1), `C`).
+#[must_use]
+pub fn is_overwritten_in_place(directory: &Path) -> bool {
+    crate::system::storage::is_overwritten_in_place(directory)
+}
+
 /// Size and free space of a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {

@@ -108,13 +108,19 @@ fn place(storage: &str, kinds: &[PlaceKind]) -> Finding {
     finding.remedy(remedy)
 }
 
-/// Tries direct I/O on an unnamed file.
+/// Tries direct I/O on a file of its own.
 ///
 /// # Errors
 /// No file can be created.
 fn direct_io(directory: &Path, kinds: &[PlaceKind], sector: u64) -> io::Result<Finding> {
-    // Not every file system has files without a name.
-    let file = without_name(directory).or_else(|_| tempfile::tempfile_in(directory))?;
+    // Not every file system has files without a name; one whose name was removed cannot be opened again on each of FUSE.
+    let (file, _named) = match without_name(directory) {
+        Ok(file) => (file, None),
+        Err(_) => {
+            let named = tempfile::NamedTempFile::new_in(directory)?;
+            (named.reopen()?, Some(named))
+        }
+    };
     let buffered = |why: &str| {
         Finding::warning(
             "direct I/O",

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
 
+use crate::sandbox::disk::{Mount, did};
 use crate::sandbox::{Sandbox, skipped, text};
 use serde_json::Value;
 
@@ -103,6 +104,27 @@ fn a_place_that_no_run_can_use_has_the_code_that_a_run_has() {
         assert_eq!(report["can_run"], false);
         assert!(report["why_not"].as_str().unwrap().contains(place), "{report:#}");
     }
+}
+
+#[test]
+fn direct_io_is_tried_as_a_run_has_it_where_each_file_has_a_name() {
+    let (sandbox, dir) = (Sandbox::new(), tempfile::tempdir().unwrap());
+    let [store, at, secret] = ["store", "at", "secret"].map(|name| dir.path().join(name));
+    for made in [&store, &at] {
+        std::fs::create_dir(made).unwrap();
+    }
+    std::fs::write(&secret, "not a secret\n").unwrap();
+    let [store, shown, secret] = [&store, &at, &secret].map(|path| path.display().to_string());
+    let made = did("gocryptfs", &["-q", "-init", "-scryptn", "10", "-passfile", &secret, &store])
+        && did("gocryptfs", &["-q", "-passfile", &secret, &store, &shown]);
+    if !made {
+        return skipped("gocryptfs does not work here (apt install gocryptfs)");
+    }
+    let _mounted = Mount::at(&at);
+    let report = json(&sandbox.run(&["doctor", "--json", &shown]));
+    let found = finding(&report, "Storage", "direct I/O");
+    assert_eq!(found["state"], "ok", "{found:#}");
+    assert_eq!(std::fs::read_dir(&at).unwrap().count(), 0, "its file is gone");
 }
 
 #[test]

@@ -27,6 +27,21 @@ fn the_command_line() {
 }
 
 #[test]
+fn without_proc_is_said_before_anything_is_made() {
+    let s = Sandbox::new();
+    let inside = "mount --make-rprivate / && umount --lazy /proc || exit 99
+                  cryptbench run . --builtin-only --budget 16s --size 64MiB --output out";
+    let line = format!("unshare --mount sh -c '{inside}'");
+    let done = s.shell("#!/bin/sh\nexec \"$CRYPTBENCH\" \"$@\"\n", &line);
+    if matches!(done.status.code(), Some(1 | 99 | 127)) {
+        return skipped("/proc cannot be unmounted here, not even in a namespace of its own");
+    }
+    assert_eq!((done.status.code(), text(&done.stdout).as_str()), (Some(3), ""));
+    insta::assert_snapshot!(text(&done.stderr), @"cryptbench: /proc: is not mounted, and without it nothing that is set up can be found and removed: mount -t proc proc /proc");
+    assert!(s.left_behind().is_empty() && !s.target().join("out").exists());
+}
+
+#[test]
 fn a_wrong_cpu_tier_is_named() {
     let s = Sandbox::new();
     let done = s.command(&["run"]).env("CRYPTBENCH_CPU", "fast").output().unwrap();

@@ -77,6 +77,11 @@ pub(crate) fn is_compressed(directory: &Path) -> bool {
     directory.metadata().is_ok_and(|found| found.file_attributes() & COMPRESSED != 0)
 }
 
+/// No file system of Windows has btrfs' attribute.
+pub(crate) fn is_overwritten_in_place(_: &Path) -> bool {
+    false
+}
+
 pub(crate) fn untold(place: &Path) -> String {
     format!("Windows does not say what {} is", place.display())
 }

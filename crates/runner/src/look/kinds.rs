@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cryptbench_os::storage::{Mount, is_compressed, mount_of, number_of};
+use cryptbench_os::storage::{Mount, is_compressed, is_overwritten_in_place, mount_of, number_of};
 use cryptbench_record::{PlaceKind, compression_option};
 use cryptbench_system::provision::zfs_compression;
 use cryptbench_text::shown;
@@ -42,7 +42,21 @@ fn of_mount(mount: &Mount, path: &Path) -> Vec<PlaceKind> {
         };
         kinds.splice(0..0, how.map(|how| PlaceKind::Compresses { how }));
     }
+    if mount.file_system == "btrfs" && is_overwritten_in_place(path) {
+        kinds.retain(|kind| *kind != PlaceKind::CopiesOnWrite);
+    }
+    if mount.file_system == "overlay" && is_in_memory(mount) {
+        kinds.insert(0, PlaceKind::Memory);
+    }
     kinds
+}
+
+/// Whether what is written to an overlay goes to memory, as in a live system.
+fn is_in_memory(overlay: &Mount) -> bool {
+    let upper = overlay.options.split(',').find_map(|option| option.strip_prefix("upperdir="));
+    let Some(upper) = upper.map(Path::new) else { return false };
+    let mount = number_of(upper).ok().and_then(|number| mount_of(number, upper));
+    mount.is_some_and(|mount| of_file_system(&mount.file_system, "").contains(&PlaceKind::Memory))
 }
 
 /// What the type and the options of a mount tell.
@@ -92,6 +106,25 @@ mod tests {
         ] {
             assert_eq!(of_file_system(file_system, options), kinds, "{file_system} {options}");
         }
+    }
+
+    #[test]
+    fn an_overlay_is_as_its_upper_directory() {
+        let of = |upper: &Path| {
+            let options = format!("rw,lowerdir=/a,upperdir={},workdir=/w", upper.display());
+            let file_system = "overlay".to_owned();
+            let mount = Mount { file_system, options, ..Mount::default() };
+            of_mount(&mount, Path::new("/nothing"))
+        };
+        let shm = Path::new("/dev/shm");
+        let mount = number_of(shm).ok().and_then(|number| mount_of(number, shm));
+        match mount {
+            Some(mount) if mount.file_system == "tmpfs" => {
+                assert_eq!(of(shm), [PlaceKind::Memory, PlaceKind::Layers]);
+            }
+            _ => eprintln!("SKIPPED: /dev/shm is no file system in memory"),
+        }
+        assert_eq!(of(Path::new("/nothing")), [PlaceKind::Layers]);
     }
 
     #[test]

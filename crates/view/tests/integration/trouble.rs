@@ -1,9 +1,10 @@
 //! What an answer says of the machine and of runs that were too short: the machine's own trouble first, each with a remedy.
 
 use cryptbench_answer::Labelled;
+use cryptbench_answer::remarks::remarks;
 use cryptbench_record::{
-    ArmRole, InUse, Limits, Operation, PairedTarget, PlaceKind, Power, Record, StopReason, Trial,
-    Workload,
+    ArmRole, InUse, Limits, MemoryCost, Operation, PairedTarget, PlaceKind, Power, Record,
+    StopReason, Trial, Why, Workload,
 };
 use cryptbench_view::terminal::Style;
 use cryptbench_view::terminal::answer::{Outlook, render};
@@ -84,6 +85,21 @@ fn a_container_s_limit_on_processors_is_in_the_answer_which_fits() {
 }
 
 #[test]
+fn memory_that_the_host_took_back_is_told_of_reads_too() {
+    let with = |operation: Operation| {
+        let mut record = of(vec![gocryptfs()]).record();
+        record.machine.virtualisation = Some("virtual machine".to_owned());
+        let memory = MemoryCost { free_s_per_mib: 1.3e-3, reused_s_per_mib: 0.3e-3 };
+        record.why = Some(Why { memory: Some(memory), ..Why::default() });
+        record.plan.workloads.retain(|w| w.operation == operation);
+        remarks(&record).join(" ")
+    };
+    let reads = with(Operation::Read);
+    assert!(reads.contains("Large reads of gocryptfs aes-256-gcm include that time."), "{reads}");
+    assert!(!with(Operation::Write).contains("free memory back"));
+}
+
+#[test]
 fn zeros_on_a_compressing_file_system_are_no_cache() {
     let mut fixture = of(vec![gocryptfs()]);
     fixture.workloads =
@@ -155,10 +171,9 @@ fn held(workload: &Workload) -> f64 {
 fn a_disk_that_something_holds_to_a_rate_is_told_and_one_that_varies_is_not() {
     let cloud = Fixture { base: held, noise_sd: 0.002, drift_sd: 0.002, ..of(vec![gocryptfs()]) };
     let text = answer(&cloud.record());
-    assert!(
-        text.contains("holds nvme0n1p2 to 3,000 requests a second, so small requests hide"),
-        "{text}"
-    );
+    let said = "Something holds nvme0n1p2 to 3,000 requests a second: small requests hide";
+    assert!(text.starts_with(said), "{text}");
+    assert!(text.contains("Take A disk that nothing limits, or one whose limit is higher:"));
     let mut fast = cloud.record();
     // Small writes at another rate: what is left is the limit on bytes.
     for trial in fast.trials.iter_mut().filter(|t| t.workload.starts_with("ran-write")) {

@@ -7,7 +7,9 @@ pub(super) mod mounts;
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, StatxFlags, major, minor, statx};
+use rustix::fs::{
+    AtFlags, CWD, IFlags, Mode, OFlags, StatxFlags, ioctl_getflags, major, minor, open, statx,
+};
 
 pub(crate) use self::block::untold;
 pub use self::block::{Node, Tree};
@@ -54,6 +56,12 @@ pub(crate) fn is_encrypted(directory: &Path) -> bool {
 pub(crate) fn is_compressed(directory: &Path) -> bool {
     const COMPRESSED: u64 = 0x4;
     has_attribute(directory, COMPRESSED)
+}
+
+pub(crate) fn is_overwritten_in_place(directory: &Path) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(directory) = open(directory, flags, Mode::empty()) else { return false };
+    ioctl_getflags(&directory).is_ok_and(|flags| flags.contains(IFlags::NOCOW))
 }
 
 fn has_attribute(directory: &Path, attribute: u64) -> bool {
