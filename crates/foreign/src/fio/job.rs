@@ -233,10 +233,12 @@ impl<'a> Options<'a> {
     }
 
     fn whole(&self, name: &str) -> Result<Option<u32>, String> {
-        let parsed = self.get(&[name]).map(|text| {
-            text.trim().parse().map_err(|_| format!("{name}={text} is not understood"))
-        });
-        parsed.transpose()
+        let Some(text) = self.get(&[name]) else { return Ok(None) };
+        let number = match text.trim().strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16),
+            None => text.trim().parse(),
+        };
+        number.map(Some).map_err(|_| format!("{name}={text} is not understood"))
     }
 
     /// The size that `bs=` states for a direction; missing sizes are that of reads.

@@ -52,6 +52,9 @@ pub(super) fn of_requests(part: &Value, stated: Option<u64>, summed: bool) -> Op
 /// 4000; with `kb_base=1000` it is the other way round.
 pub(super) fn stated(text: &str, thousand: bool) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
+    if let Some(digits) = text.strip_prefix("0x") {
+        return u64::from_str_radix(digits, 16).ok().filter(|n| *n > 0);
+    }
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
     let suffix = suffix.trim();
@@ -86,6 +89,7 @@ mod tests {
             assert_eq!((stated(text, false), stated(text, true)), (Some(by_1024), Some(by_1000)));
         }
         assert_eq!((stated("512", true), stated("1M", false)), (Some(512), Some(1 << 20)));
+        assert_eq!(stated("0x1000", true), Some(4096));
         assert_eq!(
             (stated("4k-8k", false), stated("4q", false), stated("0", false)),
             (None, None, None)

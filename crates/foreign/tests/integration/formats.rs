@@ -494,9 +494,12 @@ fn fio_sizes_come_from_its_counts() {
     let text = fs::read_to_string(fixture("fio/kb1024.json")).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.json");
-    // fio takes 4Ki as 4,096 bytes.
-    fs::write(&path, text.replace("\"4k\"", "\"4Ki\"")).unwrap();
-    assert_eq!(read(std::slice::from_ref(&path)).unwrap().cells[0].key.block_size, Some(4096));
+    // fio takes each of these as 4,096 bytes.
+    for stated in ["4Ki", "0x1000", "4096"] {
+        fs::write(&path, text.replace("\"4k\"", &format!("\"{stated}\""))).unwrap();
+        let set = read(std::slice::from_ref(&path)).unwrap();
+        assert_eq!(set.cells[0].key.block_size, Some(4096), "{stated}");
+    }
 }
 
 #[test]

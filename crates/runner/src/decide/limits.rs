@@ -220,8 +220,9 @@ pub(crate) fn fit(plan: &Plan, elapsed: Duration) -> Fitted {
     let took = format!("Setting up took {spent:.0} s of the budget of {:.0} s", recorded.budget_s);
     let note = match trial {
         _ if least > left => Some(format!(
-            "{took}: what is left is not enough for {} trials of all workloads and choices; give a larger --budget.",
-            recorded.min_pairs
+            "{took}: what is left is not enough for {} trials of all workloads and choices; give {}.",
+            recorded.min_pairs,
+            budget_option(longer_budget(spent + least, recorded.budget_s)),
         )),
         Some(_) => {
             Some(format!("{took}: trials are {trial_s:.2} s long instead of {planned:.2} s."))
@@ -315,7 +316,7 @@ mod tests {
         assert!(trial_s < at && trial_s >= LEAST_SLICED_TRIAL_S);
         assert!(trial_s * cells * (SLICED_PAIRS_WITHIN_BUDGET + 1.0) <= 150.0);
         assert!(ramp_s <= trial_s / 4.0);
-        insta::assert_snapshot!(fit(299).note.unwrap(), @"Setting up took 299 s of the budget of 300 s: what is left is not enough for 6 trials of all workloads and choices; give a larger --budget.");
+        insta::assert_snapshot!(fit(299).note.unwrap(), @"Setting up took 299 s of the budget of 300 s: what is left is not enough for 6 trials of all workloads and choices; give --budget 10m.");
     }
 
     #[test]

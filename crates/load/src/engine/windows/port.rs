@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use cryptbench_blockdev::{AlignedBuf, IoMode, IoTarget};
+use cryptbench_blockdev::{AlignedBuf, IoMode, IoTarget, Passes};
 use cryptbench_os::{direct_unit, reopen_overlapped};
 use windows_sys::Win32::Foundation::{
     ERROR_HANDLE_EOF, ERROR_IO_PENDING, INVALID_HANDLE_VALUE, RtlNtStatusToDosError, WAIT_TIMEOUT,
@@ -23,7 +23,7 @@ use windows_sys::Win32::System::IO::{
 
 use crate::clock::Clock;
 use crate::engine::rate_limit::RateLimit;
-use crate::engine::transfer::{FlushEvery, Task, Transfer, flush_or_stop};
+use crate::engine::transfer::{FlushEvery, Task, Transfer, flush_or_stop, passes};
 use crate::engine::worker_pool::{Ready, WorkerPool};
 use crate::engine::{LOOK_EVERY, STOP_PATIENCE, STOP_POLL};
 use crate::memory::buffers_len;
@@ -56,9 +56,15 @@ impl Queue {
         self.how.to_owned()
     }
 
-    /// Checks whether this engine can use an I/O target.
-    pub(in crate::engine) fn check(&self, _: &IoTarget) -> Result<(), LoadError> {
-        Ok(())
+    /// Checks whether this engine can use an I/O target: it sends each request once and whole.
+    pub(in crate::engine) fn check(&self, io_target: &IoTarget) -> Result<(), LoadError> {
+        let Passes { piece, writes_twice, .. } = passes(io_target);
+        if piece.is_none() && !writes_twice {
+            return Ok(());
+        }
+        let reason = "it sends no request in pieces and none twice, as this inline layer does; \
+                      take --engine threads";
+        Err(LoadError::Unavailable { engine: self.name(), reason: reason.to_owned() })
     }
 
     /// Whether a task must run through [`drive_pool`](Self::drive_pool).
@@ -529,7 +535,7 @@ fn failed(request: IoRequest, source: io::Error) -> LoadError {
 
 #[cfg(test)]
 mod tests {
-    use cryptbench_blockdev::Extent;
+    use cryptbench_blockdev::{Extent, SectorTransform};
     use cryptbench_os::files::{create_own, with_direct};
 
     use super::*;
@@ -566,6 +572,51 @@ mod tests {
                 assert_eq!(state, SectorState::Valid { generation: 5, seed: 9 }, "{number}");
             }
         }
+    }
+
+    /// A layer that only passes requests on, in its way.
+    struct Passing(Passes);
+
+    impl SectorTransform for Passing {
+        fn unit(&self) -> usize {
+            SECTOR
+        }
+
+        fn seal(&self, _: u64, plain: &[u8], stored: &mut [u8]) {
+            stored.copy_from_slice(plain);
+        }
+
+        fn open(&self, _: u64, _: &mut [u8]) {}
+
+        fn passes(&self) -> Passes {
+            self.0
+        }
+    }
+
+    #[test]
+    fn a_layer_that_sends_pieces_or_writes_twice_is_refused() {
+        let (directory, stop) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+        let file = Arc::new(create_own(&directory.path().join("whole"), false).unwrap());
+        file.set_len(1 << 20).unwrap();
+        let extent = Extent { offset: 0, len: 1 << 20 };
+        let mut job = Job::new(Operation::Write, Pattern::Sequential, 8192, 2);
+        job.amount = Amount::Bytes(1 << 20);
+        let run = |engine: EngineChoice, passes: Passes| {
+            let transform: Arc<dyn SectorTransform> = Arc::new(Passing(passes));
+            let file = Arc::clone(&file);
+            let target =
+                IoTarget { file, extent, mode: IoMode::Buffered, transform: Some(transform) };
+            Engine::open(engine).unwrap().0.run(&target, &job, &stop)
+        };
+        for passes in [
+            Passes { piece: Some(4096), ..Passes::default() },
+            Passes { writes_twice: true, ..Passes::default() },
+        ] {
+            let refused = run(EngineChoice::Auto, passes).unwrap_err();
+            assert!(matches!(refused, LoadError::Unavailable { .. }), "{refused:?}");
+            run(EngineChoice::Threads, passes).unwrap();
+        }
+        run(EngineChoice::Auto, Passes { is_serial: true, ..Passes::default() }).unwrap();
     }
 
     #[test]

@@ -48,10 +48,35 @@ fn setup_refused(e: &io::Error) -> String {
              have)"
                 .to_owned()
         }
-        Some(libc::ENOSYS) => "this kernel has no io_uring".to_owned(),
+        Some(libc::EACCES) => {
+            "io_uring is denied (by a security module, such as SELinux)".to_owned()
+        }
+        // Podman's filter answers so.
+        Some(libc::ENOSYS) => {
+            "this kernel has no io_uring, or a seccomp filter hides it, as containers have"
+                .to_owned()
+        }
         Some(libc::ENOMEM) => {
             "no memory for a ring; the limit on locked memory (ulimit -l) may be too low".to_owned()
         }
         _ => format!("setting up io_uring failed: {e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_denies_it_is_told_in_whole_sentences() {
+        let said = [libc::EPERM, libc::EACCES, libc::ENOSYS, libc::ENOMEM, libc::EMFILE]
+            .map(|code| setup_refused(&io::Error::from_raw_os_error(code)));
+        insta::assert_snapshot!(said.join("\n"), @"
+            io_uring is denied (kernel.io_uring_disabled, or a seccomp filter, as containers have)
+            io_uring is denied (by a security module, such as SELinux)
+            this kernel has no io_uring, or a seccomp filter hides it, as containers have
+            no memory for a ring; the limit on locked memory (ulimit -l) may be too low
+            setting up io_uring failed: Too many open files (os error 24)
+            ");
     }
 }
