@@ -8,6 +8,7 @@ use cryptbench_record::{Record, StopReason};
 
 use super::engine::LoopOverRam;
 use super::{build_release, machine};
+use crate::interrupted::Interrupted;
 
 /// Size of the loop device in MiB: the scratch region of a default run and room beside it.
 const RAM_MIB: u64 = 1280;
@@ -40,6 +41,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     println!("`cryptbench run --builtin-only --budget {} --precision P`\n", options.budget);
     println!("| storage | P | seconds | pairs | workloads that are precise |");
     println!("|---|---|---|---|---|");
+    let interrupted = Interrupted::watch()?;
     let ram = LoopOverRam::attach(RAM_MIB);
     let mut storages: Vec<(&str, Vec<OsString>)> = Vec::new();
     match &ram {
@@ -55,7 +57,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     for (name, arguments) in &storages {
         for precision in &options.precision {
             for seed in options.seed..options.seed + options.runs {
-                let out = Command::new(&binary)
+                let mut command = Command::new(&binary);
+                command
                     .args([
                         "run",
                         "--json",
@@ -65,9 +68,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
                         &options.budget,
                     ])
                     .args(["--precision", precision, "--seed", &seed.to_string()])
-                    .args(arguments)
-                    .output()
-                    .with_context(|| format!("cannot start {}", binary.display()))?;
+                    .args(arguments);
+                let out = interrupted.output(&mut command)?;
+                interrupted.go_on()?;
                 if !out.status.success() {
                     bail!("{name}: {}", String::from_utf8_lossy(&out.stderr));
                 }

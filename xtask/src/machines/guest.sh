@@ -40,7 +40,9 @@ as_user() { cd $place/ada; limited setpriv --reuid=ada --regid=ada --init-groups
 
 # The system and the verdict of each cell that is not plain storage.
 cells() {
-    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    # Labels may have commas.
+    awk -F, '{ gsub(/"[^"]*"/, "quoted") }
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         $at["role"] == "encrypted" { print $at["system"], $at["verdict"] }'
 }
 
@@ -58,7 +60,7 @@ step() {
     code=$?
     ended=$(seconds)
     case $1 in
-    root | user | existing | all)
+    root | user | existing | server | all)
         budget=$(record $2 json | grep -o '"budget_s": *[0-9.]*' | head -n 1 | tr -dc '0-9.')
         record $2 'csv --table cells' | cells >$job/cells
         ;;
@@ -86,6 +88,11 @@ doctor() { step doctor as_root 'cryptbench doctor'; }
 root() { step root as_root 'cryptbench run'; }
 user() { step user as_user 'cryptbench run'; }
 all() { step all as_root 'cryptbench run --systems all --budget 4m'; }
+
+# What a server's disks are asked for, by a thread a processor; with dm-crypt's queues on and off.
+server() {
+    step server as_root 'cryptbench run --profile server --systems dm-crypt --sweep workqueues --size 128MiB --budget 5m'
+}
 
 # The encryption that is in use: an open LUKS2 volume with a file system on it.
 existing() {
@@ -130,5 +137,6 @@ killed() {
         done'
 }
 
+tell "program $(cryptbench --version)"
 . $job/steps
 tell "done"

@@ -70,7 +70,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             }
         };
         faults.extend(result.faults.iter().map(|fault| format!("{}: {fault}", row.name)));
-        let of = format!("{}\n{}\n", occasion(row, options)?, result.load);
+        let occasion = occasion(row, options, result.version.as_deref())?;
+        let of = format!("{occasion}\n{}\n", result.load);
         fs::write(Path::new(RESULTS).join(row.name), of)?;
     }
     skipped.iter().for_each(|why| println!("{why}"));
@@ -83,6 +84,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// What came of a machine.
 struct Outcome {
+    /// The program's version, as it told it there.
+    version: Option<String>,
     /// The host's load meanwhile.
     load: f64,
     faults: Vec<String>,
@@ -116,7 +119,8 @@ fn measured(row: &Row, options: &Options) -> anyhow::Result<Result<Outcome, Stri
     let limit = STEP * (row.steps.len() as u32 + 1);
     let booted = boot::run(row, &image, &program, &work, limit)?;
     let (steps, is_done) = told::steps(&booted.told);
-    let mut outcome = Outcome { load: booted.load, faults: Vec::new() };
+    let version = told::program(&booted.told).map(str::to_owned);
+    let mut outcome = Outcome { version, load: booted.load, faults: Vec::new() };
     for step in &steps {
         outcome.faults.extend(step.faults().iter().map(|fault| format!("{}: {fault}", step.name)));
     }
@@ -155,14 +159,14 @@ fn built(mut cargo: Command, target: &Path) -> anyhow::Result<PathBuf> {
     Ok(target.join("release/cryptbench"))
 }
 
-/// The program and the day.
-fn occasion(row: &Row, options: &Options) -> anyhow::Result<String> {
+/// The program and the day; of a program that was given, no commit is known but its `version`.
+fn occasion(row: &Row, options: &Options, version: Option<&str>) -> anyhow::Result<String> {
     let given = match row.processor {
         Processor::X86 => &options.program,
         Processor::Arm => &options.arm_program,
     };
     let program = match given {
-        Some(_) => "a program that was given".to_owned(),
+        Some(_) => version.unwrap_or("an unknown version").to_owned(),
         None => format!("commit {}", said("git", &["rev-parse", "--short", "HEAD"])?),
     };
     Ok(format!("{program}, {}", jiff::Zoned::now().date()))

@@ -86,6 +86,12 @@ pub fn steps(told: &str) -> (Vec<Step>, bool) {
     (steps, is_done)
 }
 
+/// The program's own words for its version.
+pub fn program(told: &str) -> Option<&str> {
+    let mut said = told.lines().filter_map(|line| line.strip_prefix(MARK));
+    said.find_map(|said| said.strip_prefix("program "))
+}
+
 impl Step {
     /// Takes a cell: its system, and its verdict if there are enough repeats for one.
     fn take(&mut self, cell: &str) {
@@ -100,7 +106,7 @@ impl Step {
 
     /// Whether it answers a question about systems.
     fn measures(&self) -> bool {
-        ["root", "user", "all", "existing"].contains(&&*self.name)
+        ["root", "user", "all", "existing", "server"].contains(&&*self.name)
     }
 
     /// What is wrong with it.
@@ -170,13 +176,14 @@ fn without_times(lines: &[String]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const TOLD: &str = "boot\n\u{1e}step root\n\u{1e}ended 0 10.50 131.00 120.0\nHeadline.\nTable.\n\u{1e}err\nsetting up\n\
+    const TOLD: &str = "boot\n\u{1e}program cryptbench 0.1.0\n\u{1e}step root\n\u{1e}ended 0 10.50 131.00 120.0\nHeadline.\nTable.\n\u{1e}err\nsetting up\n\
         \u{1e}cells\nbuiltin costs\ndm-crypt costs\ndm-crypt inconclusive\ndm-crypt likely-costs\ngocryptfs \n\
         \u{1e}left\n\u{1e}kernel\n[  12.3] loop0: x\n[  13.3] loop0: x\n\u{1e}end\n\
         \u{1e}step killed\n\u{1e}ended 1 1 2 \n\u{1e}err\nwhy\n\u{1e}left\nmount: a\n\u{1e}kernel\n\u{1e}end\n";
 
     #[test]
     fn steps_and_cells_are_read() {
+        assert_eq!(program(TOLD), Some("cryptbench 0.1.0"));
         let (steps, is_done) = steps(TOLD);
         assert!(!is_done);
         let [root, killed] = &*steps else { panic!("{steps:?}") };

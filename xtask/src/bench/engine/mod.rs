@@ -18,6 +18,7 @@ use self::peer::{Accounting, CpuTime, Job, Observed, Peer};
 pub(super) use self::ram::LoopOverRam;
 use self::ram::RamFile;
 use super::{build_release, machine, median, version};
+use crate::interrupted::Interrupted;
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -80,93 +81,102 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     println!("{}; {fio}; {} rounds of {} s\n", machine(), options.rounds, options.seconds);
     let ours = Peer::ours(binary);
     let peers = [Peer::fio(options.size.min(1024)), ours];
+    let interrupted = Interrupted::watch()?;
+    let bench = Bench { peers: &peers, options, interrupted: &interrupted };
     if !options.no_disk {
         let directory = tempfile::tempdir_in(&options.target)?;
         let file = directory.path().join("scratch");
         fill(&file, options.size)?;
         let accounting = Accounting::Own;
-        compare("file on the disk", &file, DISK_JOBS, accounting, &peers, options)?;
+        bench.compare("file on the disk", &file, DISK_JOBS, accounting)?;
     }
     if !options.no_ram {
         match RamFile::new(options.size.min(1024)) {
-            Ok(file) => compare_ram("file in RAM", &file.path, &peers, options)?,
+            Ok(file) => bench.compare_ram("file in RAM", &file.path)?,
             Err(e) => println!("SKIPPED: file in RAM: {e:#}"),
         }
     }
     if !options.no_loop {
         match LoopOverRam::attach(options.size.min(1024)) {
-            Ok(device) => {
-                compare_ram("loop device over a file in RAM", &device.device, &peers, options)?;
-            }
+            Ok(device) => bench.compare_ram("loop device over a file in RAM", &device.device)?,
             Err(e) => println!("SKIPPED: loop device over a file in RAM: {e:#}"),
         }
     }
     Ok(())
 }
 
-/// CPU time covers the whole process, because io_uring's kernel threads work for it. fio's own
-/// figure does not include them.
-fn compare_ram(
-    title: &str,
-    file: &Path,
-    peers: &[Peer; 2],
-    options: &Options,
-) -> anyhow::Result<()> {
-    compare(title, file, RAM_JOBS, Accounting::WholeProcess, peers, options)
+/// Both programs, and what is asked of them.
+struct Bench<'a> {
+    peers: &'a [Peer; 2],
+    options: &'a Options,
+    interrupted: &'a Interrupted,
 }
 
-fn compare(
-    title: &str,
-    file: &Path,
-    jobs: &[Job],
-    accounting: Accounting,
-    peers: &[Peer; 2],
-    options: &Options,
-) -> anyhow::Result<()> {
-    println!("**{title}**\n");
-    println!(
-        "| job | fio | ours | ours / fio | 95 % interval | fio IOPS per CPU-s | ours | ours / fio | \
-         user ns per I/O: fio | ours |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
-    for job in jobs {
-        let start_up = [0, 1].map(|i| match accounting {
+impl Bench<'_> {
+    /// CPU time covers the whole process, because io_uring's kernel threads work for it. fio's own
+    /// figure does not include them.
+    fn compare_ram(&self, title: &str, file: &Path) -> anyhow::Result<()> {
+        self.compare(title, file, RAM_JOBS, Accounting::WholeProcess)
+    }
+
+    fn compare(
+        &self,
+        title: &str,
+        file: &Path,
+        jobs: &[Job],
+        accounting: Accounting,
+    ) -> anyhow::Result<()> {
+        println!("**{title}**\n");
+        println!(
+            "| job | fio | ours | ours / fio | 95 % interval | fio IOPS per CPU-s | ours | ours / fio | \
+             user ns per I/O: fio | ours |"
+        );
+        println!("|---|---|---|---|---|---|---|---|---|---|");
+        for job in jobs {
+            let [theirs, ours] = self.observe(file, job, accounting)?;
+            row(job, &theirs, &ours);
+            if accounting == Accounting::WholeProcess {
+                let ratio = per_cpu(&ours) / per_cpu(&theirs);
+                let verdict = if ratio >= AIM { "met" } else { "not met" };
+                eprintln!(
+                    "{title}, QD{} T{}: {ratio:.2} times fio's per CPU-second; {AIM} is {verdict}",
+                    job.3, job.4
+                );
+            }
+        }
+        println!();
+        Ok(())
+    }
+
+    /// What both did in each round.
+    fn observe(
+        &self,
+        file: &Path,
+        job: &Job,
+        accounting: Accounting,
+    ) -> anyhow::Result<[Vec<Observed>; 2]> {
+        let start_up = |peer: &Peer| match accounting {
             Accounting::Own => Ok(CpuTime::default()),
-            Accounting::WholeProcess => peers[i].start_up_cpu_s(file, job),
-        });
-        let [a, b] = start_up;
-        let start_up = [a?, b?];
+            Accounting::WholeProcess => peer.start_up_cpu_s(file, job, self.interrupted),
+        };
+        let start_up = [start_up(&self.peers[0])?, start_up(&self.peers[1])?];
+        let times = (self.options.seconds, self.options.rest);
         let mut seen: [Vec<Observed>; 2] = Default::default();
-        for round in 0..=options.rounds {
+        for round in 0..=self.options.rounds {
             // Alternates, so that drift and the state of the device affect both alike; discards
             // round 0.
             for turn in 0..2 {
                 let i = (round + turn) % 2;
-                let observed = peers[i].run(
-                    file,
-                    job,
-                    (options.seconds, options.rest),
-                    accounting,
-                    start_up[i],
-                )?;
+                let peer = &self.peers[i];
+                let observed =
+                    peer.run(file, job, times, accounting, start_up[i], self.interrupted)?;
                 if round > 0 {
                     seen[i].push(observed);
                 }
             }
         }
-        let [theirs, ours] = seen;
-        row(job, &theirs, &ours);
-        if accounting == Accounting::WholeProcess {
-            let ratio = per_cpu(&ours) / per_cpu(&theirs);
-            let verdict = if ratio >= AIM { "met" } else { "not met" };
-            eprintln!(
-                "{title}, QD{} T{}: {ratio:.2} times fio's per CPU-second; {AIM} is {verdict}",
-                job.3, job.4
-            );
-        }
+        Ok(seen)
     }
-    println!();
-    Ok(())
 }
 
 fn per_cpu(observed: &[Observed]) -> f64 {

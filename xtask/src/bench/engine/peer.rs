@@ -8,6 +8,8 @@ use anyhow::{Context as _, bail};
 use cryptbench_stats::median;
 use serde_json::Value;
 
+use crate::interrupted::Interrupted;
+
 /// Operation, pattern, block size, queue depth, threads.
 pub(super) struct Job(
     pub(super) &'static str,
@@ -68,12 +70,17 @@ impl Peer {
     }
 
     /// CPU seconds of the process apart from the requests of a trial.
-    pub(super) fn start_up_cpu_s(&self, file: &Path, job: &Job) -> anyhow::Result<CpuTime> {
+    pub(super) fn start_up_cpu_s(
+        &self,
+        file: &Path,
+        job: &Job,
+        interrupted: &Interrupted,
+    ) -> anyhow::Result<CpuTime> {
         let rest = Duration::ZERO;
         let (mut user, mut all) = (Vec::new(), Vec::new());
         for _ in 0..3 {
             let before = children_cpu_s()?;
-            self.output(file, job, SHORT, rest, Accounting::WholeProcess)?;
+            self.output(file, job, (SHORT, rest), Accounting::WholeProcess, interrupted)?;
             let after = children_cpu_s()?;
             user.push((after.user - before.user).max(0.0));
             all.push((after.all - before.all - SHORT).max(0.0));
@@ -90,9 +97,11 @@ impl Peer {
         (seconds, rest): (f64, f64),
         accounting: Accounting,
         start_up: CpuTime,
+        interrupted: &Interrupted,
     ) -> anyhow::Result<Observed> {
         let before = children_cpu_s()?;
-        let out = self.output(file, job, seconds, Duration::from_secs_f64(rest), accounting)?;
+        let times = (seconds, Duration::from_secs_f64(rest));
+        let out = self.output(file, job, times, accounting, interrupted)?;
         let after = children_cpu_s()?;
         let whole_cpu_s = after.all - before.all - start_up.all;
         let user_s = after.user - before.user - start_up.user;
@@ -127,9 +136,9 @@ impl Peer {
         &self,
         file: &Path,
         job: &Job,
-        seconds: f64,
-        rest: Duration,
+        (seconds, rest): (f64, Duration),
         accounting: Accounting,
+        interrupted: &Interrupted,
     ) -> anyhow::Result<Output> {
         let ramp = accounting == Accounting::Own;
         let mut command = match self {
@@ -143,7 +152,9 @@ impl Peer {
                 ours(binary, file, job, seconds, ramp)
             }
         };
-        let out = command.output().with_context(|| format!("{:?}", command.get_program()))?;
+        let out = interrupted.output(&mut command)?;
+        // A program that a signal ended has told nothing.
+        interrupted.go_on()?;
         if !out.status.success() {
             bail!("{:?}: {}", command.get_program(), String::from_utf8_lossy(&out.stderr));
         }
