@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Child, ExitStatus};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
@@ -17,6 +17,9 @@ use crate::resource::Identity;
 
 /// Time for a program to write back its data after being asked to end.
 pub(crate) const GRACE: Duration = Duration::from_secs(60);
+
+/// A program that does nothing for so long after its mount is gone has written back its data.
+const IDLE: Duration = Duration::from_secs(3);
 
 /// The identity of a process: its number, and its start time in clock ticks since boot.
 pub(crate) fn identity(process: u32) -> Option<Identity> {
@@ -67,6 +70,41 @@ pub(crate) fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Opti
     }
     let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
     if has_ended(&handle, limit) { child.wait().map(Some) } else { Ok(None) }
+}
+
+/// The same, but gives up once the child does nothing. While another mount namespace, such as that of a container that was
+/// started meanwhile, has its mount, a program serves it for as long as that lives.
+pub(crate) fn wait_while_busy(
+    child: &mut Child,
+    limit: Duration,
+) -> io::Result<Option<ExitStatus>> {
+    let end = Instant::now() + limit;
+    let (mut done, mut since) = (None, Instant::now());
+    while since.elapsed() < IDLE && Instant::now() < end {
+        if let Some(status) = wait_within(child, IDLE / 12)? {
+            return Ok(Some(status));
+        }
+        let now = work(child.id());
+        if now.is_none() || now != done {
+            (done, since) = (now, Instant::now());
+        }
+    }
+    Ok(None)
+}
+
+/// The processor time of a process, in clock ticks; `None` while one of its threads waits for a disk (proc_pid_stat(5)).
+fn work(process: u32) -> Option<u64> {
+    let mut ticks = 0;
+    for thread in fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten() {
+        let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
+        // The name may have spaces.
+        let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+        if fields.first() == Some(&"D") {
+            return None;
+        }
+        ticks += fields.get(11..13)?.iter().filter_map(|f| f.parse::<u64>().ok()).sum::<u64>();
+    }
+    Some(ticks)
 }
 
 /// Kills a child and everything that it started in its process group.
@@ -151,6 +189,20 @@ mod tests {
         assert_eq!(of_dead_run("sh", &argument, Some(reused)), None);
         kill_group(&mut child);
         assert_eq!(of_dead_run("sh", &argument, Some(id)), None);
+    }
+
+    #[test]
+    fn who_does_nothing_is_not_waited_for() {
+        let began = Instant::now();
+        let mut child = sleeper(Path::new("/x"));
+        assert!(wait_while_busy(&mut child, GRACE).unwrap().is_none());
+        assert!(began.elapsed() < GRACE / 4);
+        kill_group(&mut child);
+        let began = Instant::now();
+        let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        assert!(wait_while_busy(&mut busy, 2 * IDLE).unwrap().is_none());
+        assert!(began.elapsed() >= 2 * IDLE);
+        kill_group(&mut busy);
     }
 
     #[test]

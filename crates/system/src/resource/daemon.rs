@@ -152,7 +152,7 @@ impl Resource for Daemon {
         let failed = SystemError::io("await the end of the process that served", &self.path);
         // A program that ends by itself writes back its data.
         let alone = *ends == Ends::Unmounted
-            && process::wait_within(child, process::GRACE).map_err(failed)?.is_some();
+            && process::wait_while_busy(child, process::GRACE).map_err(failed)?.is_some();
         if !alone {
             let _ = kill_process_group(Pid::from_child(child), Signal::TERM);
             let patience = if *ends == Ends::Asked { process::GRACE } else { process::GRACE / 12 };
