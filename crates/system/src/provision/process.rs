@@ -143,9 +143,9 @@ fn has_ended(handle: &OwnedFd, limit: Duration) -> bool {
 
 /// poll(2) with a time limit; continues after a signal.
 pub(crate) fn wait_for(fds: &mut [PollFd<'_>], limit: Duration) -> rustix::io::Result<usize> {
-    let end = std::time::Instant::now() + limit;
+    let end = Instant::now() + limit;
     loop {
-        let left = end.saturating_duration_since(std::time::Instant::now());
+        let left = end.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).ok();
         match poll(fds, left.as_ref()) {
             Err(rustix::io::Errno::INTR) => {}

@@ -13,15 +13,13 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::{Deserialize, Serialize};
 
 use super::mount::ProgramMount;
+use super::stack::STOP_POLL;
 use super::{Identity, Recovered, Resource, ResourceStack, ScratchFile, mount_point, removed};
 use crate::SystemError;
 use crate::command::{Invocation, Running, run};
 use crate::machine::Machine;
 use crate::provision::mountinfo::{MountEntry, mount_at};
 use crate::provision::{filesystem, process};
-
-/// How often it is seen whether what waits for a program or its mount is to stop.
-pub(super) const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// The type of a mount if its program sets none.
 const UNNAMED: &str = "fuse";

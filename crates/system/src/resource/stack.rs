@@ -6,12 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
+use std::time::Duration;
 
-use super::daemon::STOP_POLL;
 use super::{Identity, Journal, Resource};
 use crate::SystemError;
 use crate::machine::Machine;
 use crate::provision::filesystem::once_let_go;
+
+/// How often it is seen whether what waits for a program or its mount is to stop.
+pub(super) const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// A created resource with its number in the journal.
 pub(super) struct Made<R: Resource> {
