@@ -7,6 +7,7 @@ mod delay;
 mod engine;
 mod fleet;
 mod kdf;
+mod memory;
 mod precision;
 mod serve;
 mod sharpness;
@@ -44,6 +45,8 @@ pub enum Bench {
     Kdf(kdf::Options),
     /// How long the program takes to start, and how large it is
     Startup(startup::Options),
+    /// The memory of a default run and of a mount
+    Memory(memory::Options),
     /// A file served by us beside other ways to serve it and other programs that encrypt it
     Volume(volume::Options),
     /// A fleet's records pooled and collected: time and memory by their number
@@ -65,6 +68,7 @@ pub fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Arm(options) => arm::run(&options),
         Bench::Kdf(options) => kdf::run(&options),
         Bench::Startup(options) => startup::run(&options),
+        Bench::Memory(options) => memory::run(&options),
         Bench::Volume(options) => volume::run(&options),
         Bench::Fleet(options) => fleet::run(&options),
         Bench::Serve(options) => serve::run(&options),

@@ -1,0 +1,166 @@
+//! `cargo xtask bench memory`: the largest resident size of our processes in a default run and in a mount.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+
+use super::{build_release, machine, version};
+use crate::interrupted::Interrupted;
+
+/// Promised for the largest process of a run, and for all of a mount, in KiB.
+const PROMISED: (u64, u64) = (64 << 10, 96 << 10);
+
+/// Bytes that are written through the mount and read again.
+const BYTES: usize = 256 << 20;
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Directory on the disk to measure
+    #[arg(long, value_name = "DIR", default_value = "target")]
+    target: PathBuf,
+    /// Budget of the run
+    #[arg(long, default_value = "120s")]
+    budget: String,
+    /// Measure this binary instead of building one
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+}
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let binary = match &options.binary {
+        Some(binary) => fs::canonicalize(binary)?,
+        None => fs::canonicalize(build_release(&["--package", "cryptbench"])?.join("cryptbench"))?,
+    };
+    fs::create_dir_all(&options.target)?;
+    let place = tempfile::tempdir_in(&options.target)?;
+    let interrupted = Interrupted::watch()?;
+    println!("{}; {}\n", machine(), version(&binary.display().to_string()).unwrap_or_default());
+    println!("| command | largest process, MiB | all at once, MiB |\n|---|--:|--:|");
+    let run = watched(&binary, || {
+        let mut run = Command::new(&binary);
+        run.args(["run", "--quiet", "--budget", &options.budget, "--output"]);
+        said(&interrupted, run.arg(place.path().join("run")).arg(place.path()))
+    })?;
+    interrupted.go_on()?;
+    row(&format!("run --budget {}", options.budget), &run);
+    let mount = watched(&binary, || mount(&binary, place.path(), &interrupted))?;
+    row("volume mount, 256 MiB written and read", &mount);
+    if run.largest > PROMISED.0 || mount.together > PROMISED.1 {
+        bail!("promised are {} and {} KiB at most", PROMISED.0, PROMISED.1);
+    }
+    Ok(())
+}
+
+/// Makes a volume with a file system, writes and reads a file in it.
+fn mount(binary: &Path, place: &Path, interrupted: &Interrupted) -> anyhow::Result<()> {
+    let [volume, passphrase, point] =
+        ["volume", "passphrase", "mount"].map(|name| place.join(name));
+    fs::write(&passphrase, "not a secret")?;
+    fs::create_dir(&point)?;
+    let ours = |what: &str, more: &[&str]| {
+        let mut command = Command::new(binary);
+        command.args(["volume", what]).arg(&volume).args(more);
+        command.arg("--passphrase-file").arg(&passphrase);
+        command
+    };
+    let unmount = || {
+        let mut command = Command::new(binary);
+        command.args(["volume", "umount"]).arg(&point).output()
+    };
+    let at = point.display().to_string();
+    said(interrupted, &mut ours("create", &["--size", "320MiB"]))?;
+    said(interrupted, &mut ours("mount", &["--raw", &at]))?;
+    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(point.join("volume")).status()?;
+    unmount()?;
+    if !made.success() {
+        bail!("mkfs.ext4 failed");
+    }
+    said(interrupted, &mut ours("mount", &[&at]))?;
+    let used = || -> anyhow::Result<()> {
+        let file = point.join("file");
+        let block = vec![1_u8; BYTES / 256];
+        let mut to = fs::File::create(&file)?;
+        for _ in 0..256 {
+            std::io::Write::write_all(&mut to, &block)?;
+        }
+        to.sync_all()?;
+        rustix::fs::fadvise(&to, 0, None, rustix::fs::Advice::DontNeed)?;
+        std::io::copy(&mut fs::File::open(&file)?, &mut std::io::sink())?;
+        Ok(())
+    };
+    let used = used();
+    unmount()?;
+    used
+}
+
+fn said(interrupted: &Interrupted, command: &mut Command) -> anyhow::Result<()> {
+    let out = interrupted.output(command.stdin(Stdio::null()))?;
+    if !out.status.success() {
+        bail!("{command:?}: {}", String::from_utf8_lossy(&out.stderr));
+    }
+    Ok(())
+}
+
+/// Peaks in KiB.
+#[derive(Clone, Copy, Default)]
+struct Peaks {
+    /// Of one process.
+    largest: u64,
+    /// Of the processes that there were at one time, added.
+    together: u64,
+}
+
+/// What processes of `binary` take while `work` is done.
+fn watched(binary: &Path, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Peaks> {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let mut peaks = Peaks::default();
+            while !done.load(Ordering::Relaxed) {
+                let now = sizes(binary);
+                peaks.largest = peaks.largest.max(now.iter().copied().max().unwrap_or_default());
+                peaks.together = peaks.together.max(now.iter().sum());
+                thread::sleep(Duration::from_millis(20));
+            }
+            peaks
+        });
+        let worked = work();
+        done.store(true, Ordering::Relaxed);
+        let peaks = watcher.join().ok().context("the watcher failed")?;
+        worked.map(|()| peaks)
+    })
+}
+
+/// The largest size so far of each process that there is, `VmHWM` of proc_pid_status(5).
+fn sizes(binary: &Path) -> Vec<u64> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ours = processes
+        .filter(|entry| fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe == binary));
+    ours.filter_map(|entry| largest(&fs::read_to_string(entry.path().join("status")).ok()?))
+        .collect()
+}
+
+fn largest(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+fn row(command: &str, peaks: &Peaks) {
+    let [largest, together] = [peaks.largest, peaks.together].map(|kib| kib as f64 / 1024.0);
+    println!("| {command} | {largest:.1} | {together:.1} |");
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_peak_is_read() {
+        let status = "Name:\tcryptbench\nVmPeak:\t  900 kB\nVmHWM:\t   49152 kB\nVmRSS:\t 1 kB\n";
+        assert_eq!(super::largest(status), Some(49_152));
+        assert_eq!(super::largest("Name:\tkthreadd\n"), None);
+    }
+}
