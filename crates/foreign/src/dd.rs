@@ -76,7 +76,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
 /// Tells copies to plain and to encrypted storage apart, where a log has both: by their names, or as the first and the second
 /// pass of study B's script.
 fn halve(found: &mut Found, storages: &[Storage]) {
-    let named = |half| storages.iter().any(|s| *s == Storage::Named(half));
+    let named = |half| storages.contains(&Storage::Named(half));
     let passes = |s: &Storage| if let Storage::Pass(n) = s { *n } else { 0 };
     found.halves = if named(Half::Plain) && named(Half::Encrypted) {
         Halves::Named

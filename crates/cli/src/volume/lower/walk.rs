@@ -78,8 +78,10 @@ struct Place<'a> {
 #[error("{0}")]
 struct Here(String);
 
-fn here(error: io::Error) -> Here {
-    Here(error.to_string())
+impl From<io::Error> for Here {
+    fn from(error: io::Error) -> Self {
+        Self(error.to_string())
+    }
 }
 
 impl<'a> Walk<'a> {
@@ -96,7 +98,7 @@ impl<'a> Walk<'a> {
         to: Option<&Directory>,
         path: &Path,
     ) -> anyhow::Result<()> {
-        let mut names = lower.names().map_err(here)?;
+        let mut names = lower.names().map_err(Here::from)?;
         names.sort();
         let mut taken = BTreeSet::new();
         for name in &names {
@@ -138,7 +140,7 @@ impl<'a> Walk<'a> {
         path: &mut PathBuf,
         taken: &mut BTreeSet<OsString>,
     ) -> anyhow::Result<()> {
-        let Some(entry) = lower.entry(name).map_err(here)? else { return Ok(()) };
+        let Some(entry) = lower.entry(name).map_err(Here::from)? else { return Ok(()) };
         let plain = &self.plain(name, path)?;
         path.set_file_name(plain);
         if !taken.insert(plain.clone()) || plain == UNFINISHED && to.is_some() {
@@ -178,12 +180,12 @@ impl<'a> Walk<'a> {
         if at.path.components().count() > MOST_DEPTH {
             bail!(Here(format!("it is in more than {MOST_DEPTH} directories")));
         }
-        let lower = &at.lower.subdirectory(at.name).map_err(here)?;
+        let lower = &at.lower.subdirectory(at.name).map_err(Here::from)?;
         let made = at.to.map(|to| match to.create_subdirectory(at.plain) {
             Err(error) if self.stays(&error) => to.subdirectory(at.plain),
             made => made,
         });
-        let made = made.transpose().map_err(here)?;
+        let made = made.transpose().map_err(Here::from)?;
         if self.doing == Doing::List {
             say::print(&format!("{:>16}  {}/", "", shown(at.path)));
         }
@@ -200,13 +202,13 @@ impl<'a> Walk<'a> {
     }
 
     fn file(&mut self, at: &Place<'_>) -> anyhow::Result<()> {
-        let lower = at.lower.open_file(at.name).map_err(here)?;
+        let lower = at.lower.open_file(at.name).map_err(Here::from)?;
         let facts = Facts::hear(&self.ask(Ask::Header, &[], &[&lower])?);
         let facts = facts.context("the confined process gave no facts")?;
         self.has_opened = true;
         if let Some(to) = at.to {
             let is_done = |e: Entry| e.kind == FileType::RegularFile && e.len == facts.size;
-            let there = to.entry(at.plain).map_err(here)?;
+            let there = to.entry(at.plain).map_err(Here::from)?;
             if self.doing == Doing::GoOn && there.is_some_and(is_done) {
                 return Ok(());
             }
@@ -217,7 +219,7 @@ impl<'a> Walk<'a> {
             Doing::List => say::print(&format!("{:>16}  {}", facts.size, shown(at.path))),
             _ => {}
         }
-        let (len, whole) = (lower.metadata().map_err(here)?.len(), facts.whole);
+        let (len, whole) = (lower.metadata().map_err(Here::from)?.len(), facts.whole);
         if len < whole {
             bail!(Here(format!("it is cut short: its lower file has {len} bytes of {whole}")));
         }
@@ -226,19 +228,19 @@ impl<'a> Walk<'a> {
 
     /// Writes a file that gets its name only once it is whole, and another one if it never is.
     fn content(&mut self, lower: &File, to: &Directory, at: &Place<'_>) -> anyhow::Result<()> {
-        to.refuse_taken(at.plain).map_err(here)?;
+        to.refuse_taken(at.plain).map_err(Here::from)?;
         let unfinished = OsStr::new(UNFINISHED);
         if self.doing == Doing::GoOn {
             let _ = to.remove_file(unfinished);
         }
-        let file = to.create_file(unfinished, 0o600).map_err(here)?;
+        let file = to.create_file(unfinished, 0o600).map_err(Here::from)?;
         let named = self.ask(Ask::Content, &[], &[lower, &file]).and_then(|problem| {
             self.looks_alike(take_after(&file, lower));
             let name = if problem.is_empty() { at.plain.to_owned() } else { partial(at.plain) };
             match to.rename_to_new(unfinished, &name) {
                 // The earlier command has written the same.
                 Err(error) if !problem.is_empty() && self.stays(&error) => {}
-                renamed => renamed.map_err(here)?,
+                renamed => renamed.map_err(Here::from)?,
             }
             if !problem.is_empty() {
                 let (why, kept) = (reason(&problem), shown(&at.path.with_file_name(name)));
@@ -257,7 +259,7 @@ impl<'a> Walk<'a> {
         if self.doing == Doing::Info {
             return Ok(());
         }
-        let target = at.lower.link_target(at.name).map_err(here)?;
+        let target = at.lower.link_target(at.name).map_err(Here::from)?;
         let target = self.ask(Ask::Target, target.as_encoded_bytes(), &[])?;
         let target = name_of_bytes(target);
         if self.doing == Doing::List {
@@ -265,7 +267,7 @@ impl<'a> Walk<'a> {
             say::print(&format!("{:>16}  {path} -> {target}", ""));
         }
         match at.to.map(|to| to.create_link(&target, at.plain)) {
-            Some(Err(error)) if !self.stays(&error) => bail!(here(error)),
+            Some(Err(error)) if !self.stays(&error) => bail!(Here::from(error)),
             _ => Ok(()),
         }
     }
