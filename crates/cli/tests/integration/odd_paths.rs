@@ -50,6 +50,7 @@ fn arguments(command: &str, argument: &str) -> String {
         ("run", "--emulate-backing") => format!("{TINY} --emulate nvme --emulate-backing {{}}"),
         ("run", "--destroy") => format!("{TINY} --destroy {{}}/victim {{}}/victim"),
         ("run", "--profile") => format!("{dry} --profile {{}}/tiny.toml"),
+        ("run", "--like") => "--dry-run --size 16MiB --like {}/record.json".to_owned(),
         ("run", "--output") => format!("{TINY} --output {{}}/out"),
         ("run", "--fleet") => format!("{TINY} --fleet {{}}/nodes"),
         ("run", "--resume") => "--resume {}".to_owned(),
@@ -57,12 +58,17 @@ fn arguments(command: &str, argument: &str) -> String {
         ("report", "--output") => "record.json --output {}/page.html".to_owned(),
         ("report", "--charts") => "record.json --output page.html --charts {}/charts".to_owned(),
         ("report", "--share") => "record.json --share {}/shared.json".to_owned(),
+        ("report", "--bundle") => {
+            "record.json --output page.html --bundle {}/bundle.zip".to_owned()
+        }
         ("doctor", "directory") | ("manual", "directory") => "{}".to_owned(),
         ("kdf", "--bootloader") => "--bootloader {}/v".to_owned(),
         ("predict", "--device") => "--cipher-rate 1000 --device {}/record.json".to_owned(),
         ("predict", "--ciphers-from") => "--ciphers-from {}/ciphers.json".to_owned(),
         ("predict", "--record") => "--cipher-rate 1000 --record {}/record.json".to_owned(),
         ("predict", "against") => "--cipher-rate 1000 --validate {}/record.json".to_owned(),
+        ("studies", "--output") => "B --from record.json --output {}/tables.txt".to_owned(),
+        ("studies", "--from") => "B --from {}/record.json".to_owned(),
         ("studies", "--beside") => "A --beside {}/record.json".to_owned(),
         ("compare", "a") => "{}/record.json record.json".to_owned(),
         ("compare", "b") => "record.json {}/record.json".to_owned(),
