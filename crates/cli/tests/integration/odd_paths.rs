@@ -58,9 +58,7 @@ fn arguments(command: &str, argument: &str) -> String {
         ("report", "--output") => "record.json --output {}/page.html".to_owned(),
         ("report", "--charts") => "record.json --output page.html --charts {}/charts".to_owned(),
         ("report", "--share") => "record.json --share {}/shared.json".to_owned(),
-        ("report", "--bundle") => {
-            "record.json --output page.html --bundle {}/bundle.zip".to_owned()
-        }
+        ("report", "--bundle") => "record.json --bundle {}/bundle.zip".to_owned(),
         ("doctor", "directory") | ("manual", "directory") => "{}".to_owned(),
         ("kdf", "--bootloader") => "--bootloader {}/v".to_owned(),
         ("predict", "--device") => "--cipher-rate 1000 --device {}/record.json".to_owned(),
