@@ -75,7 +75,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         _ => (Vec::new(), Vec::new()),
     };
     let reproduction = first.and_then(|first| reproduction(&first, &costs));
-    show(args, (comparison, differences, costs, reproduction))
+    show(args, comparison, differences, costs, reproduction)
 }
 
 /// One file that holds plain and encrypted storage.
@@ -90,7 +90,7 @@ fn halves(args: &CompareArgs, at: &Path) -> anyhow::Result<ExitCode> {
     }
     let (plain, encrypted) = read_halves(at)?;
     let comparison = compare_sets(&plain, &encrypted, options(args));
-    show(args, (comparison, Vec::new(), Vec::new(), None))
+    show(args, comparison, Vec::new(), Vec::new(), None)
 }
 
 fn options(args: &CompareArgs) -> Options {
@@ -103,12 +103,10 @@ fn options(args: &CompareArgs) -> Options {
 
 fn show(
     args: &CompareArgs,
-    (comparison, differences, costs, reproduction): (
-        Comparison,
-        Vec<Difference>,
-        Vec<CostChange>,
-        Option<Reproduction>,
-    ),
+    comparison: Comparison,
+    differences: Vec<Difference>,
+    costs: Vec<CostChange>,
+    reproduction: Option<Reproduction>,
 ) -> anyhow::Result<ExitCode> {
     let sentences = sentences(&comparison);
     if args.csv {

@@ -51,9 +51,11 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     if args.result.dry_run {
         return crate::dry_run::show(&request(args)?, args.shown.json);
     }
+    // Read before the run, which may write there.
+    let like = args.what.like.as_deref();
+    let first = like.map(cryptbench_record::read).transpose()?;
     let measured = measure(args, &signal, true)?;
-    if let (Some(path), false) = (&args.what.like, args.shown.json) {
-        let first = cryptbench_record::read(path)?;
+    if let (Some(path), Some(first), false) = (like, first, args.shown.json) {
         let width = terminal_style(false).width;
         let beside = crate::compare::beside(&first, &measured.record, width);
         print(&format!("\nA is {}, B this run.\n\n{beside}", shown(path)));

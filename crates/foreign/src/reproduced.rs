@@ -68,14 +68,18 @@ impl Reproduction {
                 format!("Reproduced: all {costs} costs are the same within {percent}.")
             }
             Outcome::NotReproduced => format!(
-                "Not reproduced: {changed} of {costs} costs differ beyond chance, {same} are the same within {percent}."
+                "Not reproduced. Beyond chance: {changed} of {costs} costs. The same within {percent}: {same}."
             ),
             Outcome::NotContradicted => format!(
                 "Not contradicted: no cost differs beyond chance, and {same} of {costs} are shown to be the same within \
                  {percent}."
             ),
         };
-        let chance = |p: f64| format!("{:.0} %", 100.0 * p);
+        let chance = |p: f64| match p {
+            p if p < 0.005 => "less than 1 %".to_owned(),
+            p if p > 0.995 => "more than 99 %".to_owned(),
+            p => format!("{:.0} %", 100.0 * p),
+        };
         let found = power.map_or_else(String::new, |[least, middle, most]| {
             let range = match (chance(least), chance(most)) {
                 (low, high) if low == high => low,

@@ -22,7 +22,7 @@ pub fn to_share(record: &Record) -> Record {
     record.title = None;
     record.run_id = "shared".to_owned();
     // Its day is enough.
-    record.started.truncate(10);
+    record.started = record.day().unwrap_or_default().to_owned();
     let places = std::iter::once(&mut record.target.directory)
         .chain(record.target.paired.iter_mut().map(|paired| &mut paired.directory))
         .chain(record.target.also_paired.iter_mut().map(|paired| &mut paired.directory));
@@ -33,6 +33,19 @@ pub fn to_share(record: &Record) -> Record {
     let mut value = serde_json::from_str(&text).expect("JSON");
     scrub(&mut value, &names);
     serde_json::from_str(&value.to_string()).expect("only texts have changed")
+}
+
+impl Record {
+    /// The day on which the run began, such as `2026-11-27`; `None` where the record, which may be a stranger's, has none.
+    #[must_use]
+    pub fn day(&self) -> Option<&str> {
+        let day = self.started.get(..10)?;
+        let is_there = |(at, byte): (usize, u8)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        };
+        day.bytes().enumerate().all(is_there).then_some(day)
+    }
 }
 
 fn scrub(value: &mut Value, names: &[String]) {
@@ -80,6 +93,24 @@ fn has_uuid(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_of_a_stranger_has_a_day_or_none() {
+        let mut record: Record =
+            serde_json::from_str(include_str!("../../cli/tests/fixtures/builtin-only.json"))
+                .unwrap();
+        for (started, day) in [
+            ("2026-11-27T02:21:00Z", Some("2026-11-27")),
+            ("", None),
+            ("27 November", None),
+            ("2026-11-2é7", None),
+            ("2026/11/27", None),
+        ] {
+            started.clone_into(&mut record.started);
+            assert_eq!(record.day(), day, "{started}");
+            assert_eq!(to_share(&record).started, day.unwrap_or_default());
+        }
+    }
 
     #[test]
     fn paths_shares_and_numbers_go_and_the_rest_stays() {

@@ -59,11 +59,6 @@ fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Day of the run; the shared record has no time.
-fn day(record: &Record) -> &str {
-    record.started.get(..10).unwrap_or("1970-01-01")
-}
-
 fn title(record: &Record) -> String {
     let disk = record.target.device.as_ref().and_then(|device| device.model.clone());
     let disk = disk.map_or_else(String::new, |model| format!(" on {model}"));
@@ -91,24 +86,25 @@ fn quoted(text: &str) -> String {
 }
 
 fn citation(record: &Record, source: &str) -> String {
+    let released =
+        record.day().map_or_else(String::new, |day| format!("date-released: {}\n", quoted(day)));
     format!(
         "cff-version: 1.2.0\nmessage: Please cite this result and the program that measured it.\ntype: dataset\ntitle: {}\n\
-         authors:\n  - name: \"(who measured it)\"\ndate-released: {}\nversion: {source}\nreferences:\n  - type: software\n    \
+         authors:\n  - name: \"(who measured it)\"\n{released}version: {source}\nreferences:\n  - type: software\n    \
          title: cryptbench\n    version: {}\n    authors:\n      - name: The cryptbench maintainers\n",
         quoted(&title(record)),
-        quoted(day(record)),
         quoted(&record.program_version),
     )
 }
 
 fn bibliography(record: &Record, source: &str) -> String {
-    let year = &day(record)[..4];
+    let day = record.day().unwrap_or("an unknown day");
+    let year = record.day().map_or("n.d.", |day| &day[..4]);
     format!(
         "@misc{{cryptbench-result-{source},\n  author = {{(who measured it)}},\n  title = {{{}}},\n  year = {{{year}}},\n  note = \
-         {{Measured on {} with cryptbench {}; record with SHA-256 {source}}}\n}}\n\n@software{{cryptbench,\n  author = {{{{The \
+         {{Measured on {day} with cryptbench {}; record with SHA-256 {source}}}\n}}\n\n@software{{cryptbench,\n  author = {{{{The \
          cryptbench maintainers}}}},\n  title = {{cryptbench: what disk encryption costs}},\n  version = {{{}}}\n}}\n",
         latex::escaped(&title(record)),
-        day(record),
         latex::escaped(&record.program_version),
         latex::escaped(&record.program_version),
     )

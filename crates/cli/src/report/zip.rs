@@ -29,7 +29,7 @@ pub fn archive(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, Error> {
         for field in [VERSION, UTF8, 0, 0, DATE] {
             shared.extend(field.to_le_bytes());
         }
-        for field in [crc32(bytes), size, size] {
+        for field in [crc32fast::hash(bytes), size, size] {
             shared.extend(field.to_le_bytes());
         }
         shared.extend(length.to_le_bytes());
@@ -60,23 +60,13 @@ pub fn archive(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// CRC-32 of ISO 3309.
-fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, byte: &u8| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
-            crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 }
-        })
-    };
-    !bytes.iter().fold(!0, step)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_check_value_of_crc32() {
-        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+        assert_eq!(crc32fast::hash(b"123456789"), 0xcbf4_3926);
     }
 
     #[test]

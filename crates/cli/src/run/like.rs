@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cryptbench_devices::Model;
 use cryptbench_load::Profile;
 use cryptbench_record::{Record, Target};
 use cryptbench_runner::Request;
@@ -26,7 +27,7 @@ pub(super) fn request(args: &RunArgs, path: &Path) -> anyhow::Result<Request> {
         }
         asked.what.profile = PathBuf::from(&plan.profile);
     }
-    complete(&mut asked, &record);
+    complete(&mut asked, &record, path)?;
     let mut request = of_arguments(&asked)?;
     request.profile.workloads.retain(|own| plan.workloads.iter().any(|w| w.id == own.id));
     if request.profile.workloads.is_empty() {
@@ -42,7 +43,7 @@ pub(super) fn request(args: &RunArgs, path: &Path) -> anyhow::Result<Request> {
 }
 
 /// Fills in what was not asked for from the record.
-fn complete(asked: &mut RunArgs, record: &Record) {
+fn complete(asked: &mut RunArgs, record: &Record, path: &Path) -> anyhow::Result<()> {
     let plan = &record.plan;
     let how = &mut asked.how;
     let seconds = |s: f64| (s > 0.0).then(|| Duration::from_secs_f64(s.min(1e6)));
@@ -63,9 +64,16 @@ fn complete(asked: &mut RunArgs, record: &Record) {
         how.size = how.size.or(Some(scratch.size_bytes).filter(|size| *size > 0));
     }
     how.buffered |= !engine.direct && !how.direct;
-    // A device that was emulated can be had again.
+    // A device that was emulated can be had again, by its name: a record names no file to read.
     let is_elsewhere = asked.place.target != Path::new(".") || !asked.place.pair.is_empty();
     if let (Some(emulated), None, false) = (emulated, &asked.place.emulate, is_elsewhere) {
-        asked.place.emulate = Some(PathBuf::from(&emulated.model));
+        asked.place.emulate =
+            Model::names().find(|name| *name == emulated.model).map(PathBuf::from);
+        if asked.place.emulate.is_none() {
+            let reason =
+                "its emulated device is not one of this program's: name its file with --emulate";
+            return Err(Refusal::input(path, reason).into());
+        }
     }
+    Ok(())
 }

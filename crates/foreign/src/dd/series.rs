@@ -1,5 +1,5 @@
 //! The lines of study B's script around those of dd: ` *** … *** ` before each series of copies and ` .. round N .. ` before
-//! each copy.
+//! each copy. Lines such as `===== bench start =====` head a series, too.
 //!
 //! The script writes zeros first, then random data; its author ran it on plain storage, and again on encrypted storage. A
 //! series is of the data that its line or its commands name (`if=/dev/zero`, `test_rand1`). Where nothing names them, the
@@ -111,10 +111,11 @@ fn storage(line: &str) -> Option<Half> {
     }
 }
 
-/// The words of ` *** … *** `.
+/// The words of ` *** … *** ` or `=== … ===`.
 fn heading(line: &str) -> Option<&str> {
-    let words = line.trim().strip_prefix("***")?.strip_suffix("***")?;
-    Some(words.trim_matches('*').trim())
+    let words = |edge: &str| line.trim().strip_prefix(edge)?.strip_suffix(edge);
+    let words = words("***").or_else(|| words("==="))?;
+    Some(words.trim_matches(['*', '=']).trim())
 }
 
 /// The number of ` .. round N .. `.

@@ -219,7 +219,7 @@ fn a_result_is_reproduced_contradicted_or_neither() {
     ].join("\n"), @"
     Reproduced: all 2 costs are the same within 3 %. A difference of 3 % would have been found with a probability of 99 %.
     Not contradicted: no cost differs beyond chance, and 1 of 3 are shown to be the same within 3 %. A difference of 3 % would have been found with a probability of 10 % to 99 % (median 10 %).
-    Not reproduced: 1 of 2 costs differ beyond chance, 1 are the same within 3 %. A difference of 3 % would have been found with a probability of 90 % to 99 % (median 94 %).
+    Not reproduced. Beyond chance: 1 of 2 costs. The same within 3 %: 1. A difference of 3 % would have been found with a probability of 90 % to 99 % (median 94 %).
     ");
 }
 

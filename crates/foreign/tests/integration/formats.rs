@@ -361,6 +361,26 @@ fn study_bs_log_is_two_series_of_each_storage() {
 }
 
 #[test]
+fn banners_of_equal_signs_head_series_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("banners.log");
+    let read = |text: &str| {
+        fs::write(&log, text).unwrap();
+        read(std::slice::from_ref(&log)).unwrap()
+    };
+    let copy = "1+0 records in\n1+0 records out\n1048576 bytes transferred in 1.0 secs (1048576 bytes/sec)\n";
+    let begin = "===== bench start =====\n";
+    let set = read(&format!("{begin}{copy}{copy}{begin}{copy}===== bench end =====\n"));
+    let series: Vec<_> =
+        set.cells.iter().map(|c| (c.key.name.clone().unwrap(), c.runs.len())).collect();
+    assert_eq!(series, [("zeros".to_owned(), 2), ("random".to_owned(), 1)]);
+    assert_eq!(set.remarks.len(), 1);
+    let named = format!("===== bench start: urandom =====\n{copy}===== if=/dev/zero =====\n{copy}");
+    let names: Vec<_> = read(&named).cells.iter().map(|c| c.key.name.clone().unwrap()).collect();
+    assert_eq!(names, ["random", "zeros"]);
+}
+
+#[test]
 fn what_study_bs_log_names_is_believed() {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("named.log");
