@@ -11,7 +11,7 @@ const README: usize = 900;
 /// README and docs/start.md.
 const NEWCOMER: usize = 1_500;
 /// README and all pages below docs/ but [`LATER`].
-const ALL: usize = 26_100;
+const ALL: usize = 26_600;
 
 /// Pages of what came after these limits were set, each with a limit of its own and not among [`ALL`].
 const LATER: &[(&str, usize)] = &[
@@ -23,7 +23,7 @@ const LATER: &[(&str, usize)] = &[
     ("docs/reliability.md", 260),
     ("docs/systems/serial.md", 200),
     ("docs/validated.md", 320),
-    ("docs/why.md", 1_000),
+    ("docs/why.md", 1_020),
     ("docs/windows.md", 450),
 ];
 
