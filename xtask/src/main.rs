@@ -21,6 +21,7 @@ mod msrv;
 mod newcomer;
 mod package;
 mod packages;
+mod prose;
 mod prove;
 mod readme;
 mod semver;
@@ -67,6 +68,8 @@ enum Command {
     Machines(machines::Options),
     /// Follow the README on a new Debian, and show how long each step takes
     Newcomer(newcomer::Options),
+    /// Check spelling with typos (_typos.toml), and the links of the pages with lychee
+    Prose,
     /// Count what the program survives: kills, power cuts, damaged input, bad devices and more
     Prove(prove::Options),
     /// Regenerate the transcripts of README.md and docs/ from records that are kept as fixtures, and
@@ -107,6 +110,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Dist(options) => dist::run(&options),
         Command::Machines(options) => machines::run(&options),
         Command::Newcomer(options) => newcomer::run(&options),
+        Command::Prose => prose::run(),
         Command::Prove(options) => prove::run(&options),
         Command::Readme(options) => readme::run(&options),
         Command::Msrv => msrv::run(),

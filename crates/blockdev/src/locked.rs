@@ -1,8 +1,8 @@
 //! Memory for secrets: locked against swapping if the system allows it, excluded from core dumps,
 //! and wiped.
 //!
-//! An ordinary user may lock only little memory, on older systems 64 KiB. Short secrets therefore
-//! share pages, and long ones get pages of their own.
+//! An ordinary user may lock only little memory, on older systems 64 KiB. Short secrets therefore share pages,
+//! and long ones get separate pages.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -60,7 +60,7 @@ pub struct LockedBytes {
     home: Home,
 }
 
-/// Where the bytes lie.
+/// The location of the bytes.
 #[derive(Clone, Copy, Default)]
 enum Home {
     /// Nowhere: there are no bytes.
@@ -166,7 +166,7 @@ fn give_back(place: NonNull<u8>) {
 impl Deref for LockedBytes {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        // SAFETY: the memory has `len` initialised bytes that belong to this value alone.
+        // SAFETY: the memory has `len` initialised bytes that belong only to this value.
         unsafe { std::slice::from_raw_parts(self.start().as_ptr(), self.len) }
     }
 }
@@ -185,7 +185,7 @@ impl Drop for LockedBytes {
             Home::None => {}
             Home::Place(place) => give_back(place),
             Home::Mapping(start, whole) => {
-                // SAFETY: `with` got these bytes from `pages`, and `self` alone owns them.
+                // SAFETY: `with` got these bytes from `pages`, and only `self` owns them.
                 unsafe { system::give_back(start, whole) };
             }
         }
@@ -226,7 +226,7 @@ mod tests {
             assert!(bytes.iter().all(|byte| *byte == number as u8 + 1));
         }
         drop(all);
-        // What was given back is wiped.
+        // Returned memory is wiped.
         let again: Vec<_> = (0..40).map(|_| LockedBytes::zeroed(PLACE)).collect();
         assert!(again.iter().flat_map(|bytes| bytes.iter()).all(|byte| *byte == 0));
     }

@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use crate::device::{BlockDevice, check_request};
 
-/// A device of 512-byte sectors in memory.
+/// A device with 512-byte sectors in memory.
 pub struct MemoryDevice {
     bytes: RwLock<Vec<u8>>,
     size: u64,

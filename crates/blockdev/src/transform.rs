@@ -1,11 +1,13 @@
 //! The interface of an encryption layer that runs inside the process that does the I/O.
 
-/// How a layer passes requests on. A cipher passes all of them at once and whole, which is the default.
+/// How a layer passes on requests. A cipher passes on all of them immediately and unsplit, which is the
+/// default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
-    /// Whether it carries one request at a time, in the order in which they were asked for.
+    /// Whether it handles one request at a time, in the order of issue.
     pub is_serial: bool,
-    /// The most bytes of a request that it passes on at once; larger ones go in pieces, one after another.
+    /// The maximum number of bytes that it passes on in one piece; larger requests are split into consecutive
+    /// pieces.
     pub piece: Option<u32>,
     /// Whether it writes each piece twice, as a journal of data does.
     pub writes_twice: bool,

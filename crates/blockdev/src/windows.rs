@@ -105,11 +105,11 @@ fn layout(len: usize) -> Option<Layout> {
 
 /// Keeps memory out of the page file, as far as the working set of this process allows.
 pub(crate) fn lock(start: *const u8, len: usize) -> bool {
-    // SAFETY: the call reads and writes nothing; of pages that are not there it says so.
+    // SAFETY: the call reads and writes nothing; for unmapped pages it returns an error.
     unsafe { VirtualLock(start.cast(), len) != 0 }
 }
 
-/// Windows writes no dumps of processes unless an administrator asks for them.
+/// Windows does not write process dumps unless an administrator requests them.
 pub(crate) fn keep_to_this_process(_start: NonNull<u8>, _len: usize) {}
 
 pub(crate) fn on_huge_pages(_addresses: Range<usize>) -> usize {

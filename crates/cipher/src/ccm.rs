@@ -1,5 +1,5 @@
-//! AES-CCM (NIST SP 800-38C) for a few short secrets, with the nonce of 12 bytes and the tag of 16
-//! that BitLocker's metadata has, and no associated data.
+//! AES-CCM (NIST SP 800-38C) for a few short secrets, with the 12-byte nonce and 16-byte tag of BitLocker's
+//! metadata, and no associated data.
 
 use crate::algorithm::aes;
 use crate::cpu::Tier;
@@ -47,7 +47,7 @@ impl AesCcm {
         let mask = self.mask(nonce, data);
         let expected = self.authenticate(nonce, data);
         let stored = u128::from_le_bytes(*tag) ^ u128::from_le_bytes(mask);
-        // All bytes at once: no time tells how many were right.
+        // Compares all bytes, so that the time does not reveal how many were right.
         let right = stored == u128::from_le_bytes(expected);
         if !right {
             data.fill(0);

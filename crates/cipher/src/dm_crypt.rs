@@ -1,4 +1,4 @@
-//! Ciphers as dm-crypt specifies them and LUKS headers carry them: `aes` with `xts-plain64`.
+//! Ciphers as dm-crypt specifies them and LUKS headers store them: `aes` with `xts-plain64`.
 //!
 //! The table lists what Linux's dm-crypt supports and LUKS volumes are known to use. It omits
 //! authenticated modes, `random` and `tcw` IVs, several keys (`aes:64`) and `cipher_null`. `cbc-eboiv` and
@@ -36,8 +36,7 @@ struct Algorithm {
     name: &'static str,
     /// Lengths in bytes of volume keys, without tweak keys.
     key_bytes: &'static [usize],
-    /// Whether it takes a key of this many bytes at all: ESSIV produces lengths that the list may
-    /// omit.
+    /// Whether it accepts a key of this many bytes: ESSIV produces lengths that the list may omit.
     takes: fn(usize) -> bool,
     keying: Keying,
 }
@@ -121,7 +120,7 @@ struct Spec {
     chosen: Chosen,
 }
 
-/// A mode with what keys its blocks: no other pair can be built.
+/// A mode with its key: no other combination can be built.
 #[derive(Clone, Copy)]
 enum Chosen {
     Wide { xts: KeyXts, blocks: KeyBlocks<BLOCK>, mode: Mode },
@@ -217,7 +216,8 @@ pub fn dm_crypt(
     layout: Layout,
     tier: Tier,
 ) -> Result<Box<dyn SectorCipher>, CipherError> {
-    // To Linux ctr, cfb and ofb are stream ciphers, with blocks of one byte, which `benbi` counts (crypt_iv_benbi_ctr).
+    // Linux treats ctr, cfb and ofb as stream ciphers, with one-byte blocks, which `benbi` counts
+    // (crypt_iv_benbi_ctr).
     built((cipher, mode), key, layout, tier, 1)
 }
 
@@ -330,7 +330,7 @@ fn unfused<const N: usize>(
 
 impl Spec {
     fn parse(cipher: &str, mode: &str) -> Result<Self, CipherError> {
-        // LUKS1 can have a specification in the API's words as the cipher alone.
+        // In LUKS1 the cipher field by itself can be a specification in the API's syntax.
         let whole = if mode.is_empty() { cipher.to_owned() } else { format!("{cipher}-{mode}") };
         match capi::translated(&whole) {
             Some((cipher, mode)) => Self::of(&cipher, &mode, whole),
@@ -362,7 +362,7 @@ impl Spec {
         Ok(Self { algorithm, chosen: chosen? })
     }
 
-    /// Whether the mode takes data units of 512 bytes only.
+    /// Whether the mode supports only 512-byte data units.
     fn has_short_units(&self) -> bool {
         matches!(
             self.chosen,
@@ -415,7 +415,7 @@ impl AnyMode {
         };
         Ok(match mode.split_once('-') {
             None if mode == "ecb" => Self::Ecb,
-            // dm-crypt ignores the generator where the mode takes no IV.
+            // dm-crypt ignores the generator if the mode does not use an IV.
             Some(("ecb", name)) => Iv::parse(name, algorithm, unknown).map(|_| Self::Ecb)?,
             // The specification from the time when only CBC existed.
             None if mode == "plain" => Self::Cbc(Iv::Keyless(Tweak::Plain)),
@@ -463,7 +463,8 @@ impl Iv {
 }
 
 impl Tweak {
-    /// The generator of that name, whose options it ignores as dm-crypt does: many volumes of Tomb have `plain64:sha256`.
+    /// The generator with that name. Its options are ignored as in dm-crypt: many Tomb volumes have
+    /// `plain64:sha256`.
     fn parse(name: &str) -> Option<Self> {
         let all = [
             ("plain", Self::Plain),

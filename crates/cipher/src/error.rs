@@ -24,7 +24,7 @@ pub enum CipherError {
         /// Bytes given.
         actual: usize,
     },
-    /// A dm-crypt specification names an unsupported cipher.
+    /// A dm-crypt specification contains an unsupported cipher.
     #[error("unknown dm-crypt cipher `{name}` (known: {})", known.join(", "))]
     DmCryptCipher {
         /// The whole specification.
@@ -32,8 +32,8 @@ pub enum CipherError {
         /// Every known cipher.
         known: Vec<&'static str>,
     },
-    /// A dm-crypt specification names a mode or IV generator that is unsupported, or unavailable
-    /// for this cipher.
+    /// A dm-crypt specification contains a mode or IV generator that is unsupported, or unavailable for this
+    /// cipher.
     #[error("unknown dm-crypt mode `{mode}` for {cipher} (known: {})", known.join(", "))]
     DmCryptMode {
         /// Name of the cipher.
@@ -61,19 +61,19 @@ pub enum CipherError {
         /// Bytes of its digest.
         bytes: usize,
     },
-    /// The key has none of the lengths that a dm-crypt cipher takes in this mode.
+    /// The key length is not one that a dm-crypt cipher accepts in this mode.
     #[error("{cipher}-{mode} takes keys of {} bytes, got {actual}", list(expected))]
     DmCryptKeyLength {
         /// Name of the cipher.
         cipher: &'static str,
         /// The requested mode.
         mode: String,
-        /// Every length in bytes that it takes.
+        /// Every length in bytes that it accepts.
         expected: Vec<usize>,
         /// Bytes given.
         actual: usize,
     },
-    /// dm-crypt has the mode for data units of 512 bytes only.
+    /// dm-crypt supports the mode only for 512-byte data units.
     #[error("{mode} takes data units of 512 bytes, not of {bytes}")]
     DmCryptUnit {
         /// The requested mode.

@@ -60,8 +60,8 @@ static HASHES: [Hash; 29] = [
     hash::<Ripemd160>("ripemd160", 20),
 ];
 
-/// The hashes that ESSIV can be used with, by their names in Linux's crypto API. Whether a cipher takes a key as long as the
-/// digest is another question.
+/// The hashes that ESSIV can be used with, by their names in Linux's crypto API. Whether a cipher accepts a key
+/// as long as the digest is a separate question.
 pub fn essiv_hashes() -> impl Iterator<Item = &'static str> {
     HASHES.iter().map(|hash| hash.name)
 }

@@ -12,8 +12,9 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// The instruction set, if `tier` allows it and the CPU has all of it.
     fn new(tier: Tier) -> Option<Self>;
 
-    /// Calls `f` in a function of its own that is compiled for the instruction set. Only what is inlined there is compiled so:
-    /// the closure and all that it calls must be `#[inline(always)]`, or enable the instruction set themselves.
+    /// Calls `f` in a separate function that is compiled for the instruction set. Only what is inlined there is
+    /// compiled so: the closure and everything it calls must be `#[inline(always)]`, or enable the instruction
+    /// set themselves.
     fn run<R>(self, f: impl FnOnce() -> R) -> R;
 }
 

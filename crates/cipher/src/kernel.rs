@@ -62,7 +62,7 @@ pub(crate) trait UnitKernel: Send + Sync {
     fn name(&self) -> &'static str;
 }
 
-/// Where a run of data units lies in the sequence of tweaks.
+/// The position of a run of data units in the sequence of tweaks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
     /// Tweak number of the first unit. The sequence is 128 bits wide, as in IEEE 1619; callers of

@@ -127,7 +127,7 @@ pub fn legacy_ciphers() -> &'static [LegacyCipher] {
 enum Area {
     /// One data unit of any length, with its own CBC rules.
     Header,
-    /// Sectors of 512 bytes.
+    /// 512-byte sectors.
     Data,
 }
 
@@ -169,8 +169,8 @@ impl LegacyCipher {
         Self { name, mode, key_bytes, block_bytes: BLOCK, stages }
     }
 
-    /// The cipher for a volume's data in units of 512 bytes, with the best kernel that the CPU has
-    /// and `tier` allows.
+    /// The cipher for a volume's data in 512-byte units, with the best kernel that the CPU has and `tier`
+    /// allows.
     ///
     /// In CBC, unit numbers are the container's sector numbers; the first data sector of a normal
     /// volume is 1. In LRW, they count from 0 at the start of the data, also in hidden volumes.

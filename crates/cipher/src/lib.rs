@@ -15,14 +15,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Three more entry points serve volumes of other programs. [`dm_crypt`] takes a specification as
-//! LUKS headers store it, [`legacy_ciphers`] lists TrueCrypt's ciphers before XTS, and [`AesCcm`]
-//! opens the keys in BitLocker's metadata.
+//! Three more entry points serve volumes of other programs. [`dm_crypt`] parses a specification as stored in
+//! LUKS headers, [`legacy_ciphers`] lists TrueCrypt's ciphers before XTS, and [`AesCcm`] decrypts the keys in
+//! BitLocker's metadata.
 //!
-//! A new algorithm implements `kernel::BlockKernel`, which states how many blocks it prefers to
-//! process at once, and gets XTS from `mode::xts`. An algorithm that can do better implements
-//! `kernel::UnitKernel` with the mode fused in, as AES does on x86. Either way it gets a line in
-//! `registry.rs`, and the crate's tests run over every line there.
+//! A new algorithm implements `kernel::BlockKernel`, which states how many blocks it prefers to process in one
+//! call, and gets XTS from `mode::xts`. An algorithm that can do better implements `kernel::UnitKernel` with
+//! the mode fused in, as AES does on x86. Either way it gets a line in `registry.rs`, and the crate's tests run
+//! over every line there.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod algorithm;

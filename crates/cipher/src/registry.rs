@@ -54,7 +54,7 @@ enum Keying {
 static CIPHERS: &[CipherInfo] = &[
     CipherInfo::xts("aes-128-xts", "AES-128-XTS", &[&AES_128]),
     CipherInfo::xts("aes-256-xts", "AES-256-XTS", &[&AES_256]),
-    // Named as the system dm-crypt names it.
+    // Named after the system dm-crypt.
     CipherInfo {
         name: "adiantum-12",
         label: "Adiantum-XChaCha12",

@@ -33,10 +33,10 @@ impl Layout {
 
 /// A keyed cipher over runs of whole data units.
 ///
-/// Unit `k` of a buffer has tweak number `first_unit + k * tweak_step`, modulo 2^64 as in dm-crypt,
-/// so that it does not matter how requests are cut. XTS takes it as a little-endian 16-byte number;
-/// in other modes IV generators start from it. `first_unit` is therefore a tweak number: with
-/// [`Layout::LUKS2_4096`] it counts 512-byte sectors.
+/// Unit `k` of a buffer has tweak number `first_unit + k * tweak_step`, modulo 2^64 as in dm-crypt, so that it
+/// does not matter how requests are split. XTS uses it as a little-endian 16-byte number; in other modes IV
+/// generators start from it. `first_unit` is therefore a tweak number: with [`Layout::LUKS2_4096`] it counts
+/// 512-byte sectors.
 ///
 /// # Panics
 /// Every method panics if a buffer is not a whole number of data units, or if `src` and `dst`

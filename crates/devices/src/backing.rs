@@ -24,7 +24,7 @@ impl Backing {
         Self::sized(files::in_memory("cryptbench-emulated")?, size)
     }
 
-    /// `size` bytes of an unnamed file in `directory`, allocated at once.
+    /// An unnamed file of `size` bytes in `directory`, allocated immediately.
     ///
     /// # Errors
     /// The operating system's error; [`io::ErrorKind::Unsupported`] if the file system has no

@@ -5,7 +5,7 @@ use crate::published::Point;
 use crate::request::Operation;
 use crate::sweep::seconds_per_request;
 
-/// A model's rate beside a published one.
+/// A model's rate and the published one.
 #[derive(Clone, Debug)]
 pub struct Beside {
     /// The published number.

@@ -1,4 +1,4 @@
-//! Counts what reaches an emulated device, as a kernel does of a disk, but exactly.
+//! Counts the requests that reach an emulated device, as a kernel does for a disk, but exactly.
 
 use std::time::Duration;
 

@@ -20,15 +20,14 @@ const SPIN: Duration = Duration::from_micros(60);
 /// A request that completes at most this much later than the model counts as in time.
 const TOLERATED: Duration = Duration::from_micros(50);
 
-/// The largest request that FUSE passes (`export`). A request that begins where another of this
-/// length ended, while that one is in progress, counts as its next piece.
+/// The largest request that FUSE passes (`export`). A request that begins at the end of another of this length,
+/// while that one is in progress, counts as its next piece.
 const PIECE: u64 = 256 << 10;
 
 /// A device over `D` that is as slow as its model.
 ///
-/// Any number of threads may send requests; the model decides how many it processes at once. The
-/// device does not hide where the model is faster than the machine below: [`kept`](Self::kept)
-/// counts such requests.
+/// Any number of threads may send requests; the model decides how many it processes in parallel. The device
+/// does not hide that the model is faster than the machine: [`kept`](Self::kept) counts such requests.
 pub struct EmulatedDevice<D> {
     backing: D,
     engine: Mutex<State>,
@@ -163,7 +162,7 @@ fn wait_until(moment: Instant) {
         if left > SPIN {
             std::thread::sleep(left - SPIN);
         } else {
-            // Other threads may need the processor; on an idle one this returns at once.
+            // Other threads may need the CPU; on an idle one this returns immediately.
             std::thread::yield_now();
         }
     }
@@ -214,7 +213,7 @@ mod tests {
         let mut buf = [0; 4096];
         device.read_at(4096, &mut buf).unwrap();
         assert_eq!(buf, [7; 4096]);
-        // A lower bound holds on the busiest machine: the turn alone is not waited for.
+        // A lower bound holds even on a busy machine: only the rotation is not waited for.
         let least = engine.submit(&Request {
             operation: Operation::Read,
             offset: 4096,

@@ -24,7 +24,7 @@ pub enum ModelError {
     Malformed {
         /// The file, or the name of a built-in model.
         path: String,
-        /// What is wrong.
+        /// The defect.
         problem: String,
     },
 }

@@ -94,7 +94,7 @@ pub struct Interface {
     pub overlap: f64,
     /// Additional delay of each request that occupies nothing, microseconds.
     pub latency_us: f64,
-    /// Most requests in flight.
+    /// Maximum number of requests in flight.
     pub queue_depth: u32,
 }
 
@@ -102,7 +102,7 @@ pub struct Interface {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Disc {
-    /// Turns per minute.
+    /// Rotations per minute.
     pub rotations_per_minute: f64,
     /// Seek to the next track, milliseconds.
     pub track_to_track_ms: f64,
@@ -118,7 +118,7 @@ pub struct Disc {
     pub look_ahead_bytes: u64,
     /// Bytes of the write cache; 0 for none.
     pub write_cache_bytes: u64,
-    /// Most runs of bytes in the write cache.
+    /// Maximum number of byte ranges in the write cache.
     pub write_cache_commands: u32,
     /// With n requests to choose from, positioning takes n to the minus this power of its time.
     pub sorting_exponent: f64,
@@ -154,8 +154,7 @@ pub struct Flash {
     pub read_us: f64,
     /// Rate of the whole array, MiB/s.
     pub read_mib_s: f64,
-    /// Bytes of the write buffer. With 0 there is none, and a write completes when it is
-    /// programmed.
+    /// Bytes of the write buffer. 0 means no buffer: a write completes when it is programmed.
     pub buffer_bytes: u64,
     /// Programming cost of each write command, microseconds.
     pub program_command_us: f64,
@@ -169,7 +168,7 @@ pub struct Flash {
     pub fold_mib_s: f64,
     /// Bytes of an erase unit.
     pub erase_unit_bytes: u64,
-    /// Erase units that can be open for writing at once; 0 for no limit.
+    /// Erase units that can be open for writing concurrently; 0 for no limit.
     pub open_units: u32,
     /// Additional cost of a write that continues no stream and goes to no open unit, microseconds.
     pub erase_us: f64,

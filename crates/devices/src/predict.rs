@@ -11,14 +11,14 @@ pub struct Added {
 }
 
 impl Added {
-    /// Processor seconds for a request of `bytes`.
+    /// CPU seconds for a request of `bytes`.
     #[must_use]
     pub fn seconds(&self, bytes: u64) -> f64 {
         self.per_request_s + bytes as f64 / self.cipher_rate
     }
 }
 
-/// A driver that carries one request at a time, in pieces, and works on each while the device waits.
+/// A driver that handles one request at a time, in pieces, and works on each while the device waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Serial {
     /// The most bytes of a piece.
@@ -32,7 +32,7 @@ impl Serial {
         bytes.div_ceil(self.piece).max(1)
     }
 
-    /// Processor seconds for a request of `bytes`; those of a request are added to each piece.
+    /// CPU seconds for a request of `bytes`; the time per request is added to each piece.
     #[must_use]
     pub fn seconds(self, bytes: u64, added: &Added) -> f64 {
         added.seconds(bytes) + (self.pieces(bytes) - 1) as f64 * added.per_request_s
@@ -42,10 +42,10 @@ impl Serial {
 /// Seconds between completions of encrypted requests, if plain ones are `plain_s` apart with
 /// `queue_depth` in flight.
 ///
-/// The model is a closed network of the device and one processor. With one request in flight they
-/// take turns, and their times add up. With many, the slower one sets the pace, and each request
-/// still waits for its own processing once per round (asymptotic bounds of closed queueing
-/// networks: Lazowska and others, "Quantitative System Performance", 1984, chapter 5).
+/// The model is a closed network of the device and one CPU. With one request in flight they alternate, and
+/// their times add up. With many, the slower one sets the pace, and each request still waits for its own
+/// processing once per round (asymptotic bounds of closed queueing networks: Lazowska and others, "Quantitative
+/// System Performance", 1984, chapter 5).
 #[must_use]
 pub fn spacing_s(plain_s: f64, bytes: u64, queue_depth: u32, added: &Added) -> f64 {
     let extra = added.seconds(bytes);
@@ -97,7 +97,7 @@ mod tests {
         assert!((added.seconds(10_000) - 20e-6).abs() < 1e-12);
         assert!((keeps(20e-6, 10_000, 1, &added) - 0.5).abs() < 1e-9);
         assert!((keeps(20e-6, 10_000, 4, &added) - 0.8).abs() < 1e-9);
-        // The processor is the slower one: more in flight does not help.
+        // The CPU is the slower one: a deeper queue does not help.
         assert!((keeps(5e-6, 10_000, 64, &added) - 0.25).abs() < 1e-9);
     }
 

@@ -22,8 +22,8 @@ pub struct Load {
     pub queue_depth: u32,
     /// Bytes of the file that the load uses, at the start of the device.
     pub file_bytes: u64,
-    /// Seconds for which one processor of the host is busy between a completion and the next
-    /// request; requests share this processor one after another.
+    /// Seconds for which one CPU of the host is busy between a completion and the next request; requests share
+    /// this CPU one after another.
     pub think_s: f64,
 }
 
@@ -43,10 +43,10 @@ impl Load {
     }
 }
 
-/// Most requests of one simulation, which then takes a few milliseconds.
+/// Maximum number of requests in one simulation, which then takes a few milliseconds.
 const MOST: u64 = 20_000;
 
-/// Fewest requests, used if only a few fit into the file.
+/// Minimum number of requests, used if only a few fit into the file.
 const FEWEST: u64 = 64;
 
 /// The requests of a simulation.
@@ -116,7 +116,7 @@ pub fn seconds_per_request(model: &Model, load: &Load) -> f64 {
     requests.each(counted_from, last)
 }
 
-/// The same if a serial driver carries the requests, one at a time whatever the queue depth.
+/// The same if a serial driver handles the requests, one at a time whatever the queue depth.
 #[must_use]
 pub fn seconds_in_series(model: &Model, load: &Load, serial: Serial, added: &Added) -> f64 {
     let mut engine = Engine::new(model, model.capacity_bytes);

@@ -1,4 +1,4 @@
-//! Who used the CPU time of each arm's trials, and how the processors ran meanwhile.
+//! Who used the CPU time of each arm's trials, and the state of the CPUs meanwhile.
 
 use cryptbench_record::{Accounting, Arm, FLUSH, Record, Trial};
 use cryptbench_stats::median;
@@ -7,7 +7,7 @@ use crate::arms::{drawn, plain_arm};
 use crate::cells::GIB;
 use crate::device::moves_bytes;
 
-/// Processor temperature from which it is reported, degrees Celsius: most begin to slow down at 90 to 100.
+/// CPU temperature from which it is reported, degrees Celsius: most begin to throttle at 90 to 100.
 pub const HOT: f64 = 90.0;
 
 /// Relative difference of the clock rate between an arm and plain from which it is reported.
@@ -24,9 +24,10 @@ pub struct Split<'a> {
     pub seconds: [f64; 4],
     /// GiB moved in the trials; 0 where some workload moves no bytes of files.
     pub gib: f64,
-    /// Processors times measured seconds.
+    /// Number of CPUs times measured seconds.
     pub capacity_s: f64,
-    /// Joules per GiB of the processor packages (RAPL), and of the whole machine from its batteries; each if every trial has it.
+    /// Joules per GiB of the CPU packages (RAPL), and of the whole machine from its batteries; each only if
+    /// every trial has it.
     pub joules_per_gib: [Option<f64>; 2],
 }
 
@@ -87,7 +88,7 @@ fn split<'a>(record: &'a Record, arm: &'a Arm) -> Option<Split<'a>> {
     sound.then_some(split)
 }
 
-/// The energies of [`Split::joules_per_gib`]: each is told if every trial has it.
+/// The energies of [`Split::joules_per_gib`]: each is reported only if every trial has it.
 fn joules(accounts: &[&Accounting], gib: f64) -> [Option<f64>; 2] {
     let of: [fn(&Accounting) -> Option<f64>; 2] = [|a| a.energy_j, |a| a.battery_j];
     of.map(|of| {
@@ -106,7 +107,7 @@ pub fn measured(record: &Record) -> Vec<(&Trial, &Accounting)> {
     of_blocks.filter_map(|t| Some((t, t.measured.accounting.as_ref()?))).collect()
 }
 
-/// The highest temperature of a processor, and the trials that reached one at which most begin to slow down.
+/// The highest CPU temperature, and the trials that reached one at which most CPUs begin to throttle.
 pub struct Heat {
     /// Degrees Celsius.
     pub hottest: f64,
@@ -114,14 +115,14 @@ pub struct Heat {
     pub trials: usize,
 }
 
-/// How hot the processor was.
+/// The temperature of the CPU.
 pub fn heat(record: &Record) -> Heat {
     let all = measured(record);
     let degrees = || all.iter().filter_map(|(_, a)| a.temperature_c).filter(|v| v.is_finite());
     Heat { hottest: degrees().fold(0.0, f64::max), trials: degrees().filter(|v| *v >= HOT).count() }
 }
 
-/// The arms whose writes ended in a cache below them, which was written to the device afterwards.
+/// The arms whose writes went to a cache below them, which was written to the device afterwards.
 pub fn flushed_late(record: &Record) -> Vec<&Arm> {
     let late = |id: &str| {
         record.trials.iter().any(|t| t.arm == id && t.measured.parts.contains_key(FLUSH))

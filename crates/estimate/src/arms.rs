@@ -13,12 +13,12 @@ pub fn compared(arms: &[Arm]) -> Vec<&Arm> {
     arms.iter().filter(|a| !matches!(a.role, ArmRole::Plain | ArmRole::PlainAgain)).collect()
 }
 
-/// The arms whose bars and percentiles are drawn: all but the repetition of plain.
+/// The arms whose bars and percentiles are drawn: all except the second plain arm.
 pub fn drawn(arms: &[Arm]) -> Vec<&Arm> {
     arms.iter().filter(|a| a.role != ArmRole::PlainAgain).collect()
 }
 
-/// Whether the arm is a system that somebody can use; the engine in this process is not.
+/// Whether the arm is a system that can be installed; the engine in this process is not.
 pub fn is_choice(arm: &Arm) -> bool {
     arm.role == ArmRole::Encrypted && arm.system != BUILTIN.name
 }

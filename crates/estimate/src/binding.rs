@@ -1,4 +1,5 @@
-//! What holds an arm back in a workload: what reached the disk below it, beside plain storage and its curve.
+//! The bottleneck of an arm in a workload: the requests that reached its underlying disk, compared with plain
+//! storage and its curve.
 
 use cryptbench_record::{
     Arm, BusyThread, CurvePoint, DiskCounts, Operation, Pattern, Record, Threads, Trial, Verdict,
@@ -14,16 +15,16 @@ use crate::arms::{compared, plain_arm};
 use crate::cpu::processors;
 use crate::lookup::Lookup;
 
-/// An arm in a workload, beside plain storage.
+/// An arm in a workload, compared with plain storage.
 #[derive(Clone, Debug)]
 pub struct Binding {
-    /// What was asked of both, and how fast they were.
+    /// The requests issued to both, and their speeds.
     pub asked: Asked,
-    /// What reached the disk, if it counts and nobody else used it.
+    /// The requests that reached the disk, if it counts them and nobody else used it.
     pub disk: Option<AtDisk>,
-    /// Whether the loss is claimed: what chance or noise may be has no cause.
+    /// Whether the loss is claimed: chance or noise has no cause.
     pub is_certain: bool,
-    /// What holds the arm back; `None` if that is not explained.
+    /// The bottleneck; `None` if the loss is not explained.
     pub bottleneck: Option<Bottleneck>,
 }
 
@@ -34,7 +35,7 @@ pub struct AtDisk {
     pub plain: Flow,
     /// From the arm.
     pub arm: Flow,
-    /// The parts of what the arm loses.
+    /// The parts of the arm's loss.
     pub factors: Factors,
     /// Speed of plain storage with as many requests in flight as the arm has, as a share of its speed
     /// with all of them; `None` without a curve.
@@ -48,7 +49,7 @@ impl Binding {
     }
 }
 
-/// A workload, an arm, and what holds the arm back in it.
+/// A workload, an arm, and its bottleneck there.
 pub type Bound<'a> = (&'a Workload, &'a Arm, Binding);
 
 /// The bindings of a record: each workload of requests in one direction, and each arm that shares plain storage's disk.
@@ -79,7 +80,7 @@ pub fn bindings<'a>(lookup: &Lookup<'a>) -> Vec<Bound<'a>> {
     found
 }
 
-/// What holds `arm` back in `workload`. `None` without trials of both.
+/// The bottleneck of `arm` in `workload`. `None` without trials of both.
 fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -> Option<Binding> {
     let record = lookup.record;
     let plain = plain_arm(record)?;
@@ -93,7 +94,7 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     let more_work_s = work(arm).zip(work(plain)).map(|(arm, plain)| arm - plain);
     let work_s = more_work_s.filter(|s| *s > 0.0);
     let busiest_thread = busiest(&trials(arm), arm);
-    // What the thread that issues the load does on each request for plain storage as well is not an inline arm's work.
+    // Work that the load thread also does for plain storage is not part of an inline arm's work.
     let own_work = busiest_thread.map(|share| share / own_rate);
     let issuing = match is_inline(arm) {
         true => busiest(&trials(plain), arm).map(|share| share / plain_rate),
@@ -121,7 +122,7 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     let of_disk = disk.map(|disk| Disk { plain: disk.plain, arm: disk.arm, curve });
     let verdict = lookup.cell(workload, arm).and_then(|cell| cell.verdict.as_ref());
     let is_certain = matches!(verdict, None | Some(Verdict::Costs { .. } | Verdict::Cached));
-    // What a cache answered is no speed of a disk or a processor, which another cause would speak of.
+    // A speed served from a cache is not one of a disk or a CPU, to which another cause would refer.
     let is_cached = matches!(verdict, Some(Verdict::Cached));
     let may_be = |found: &Bottleneck| !is_cached || matches!(found.cause, Cause::Cache { .. });
     let bottleneck = bottleneck(&asked, of_disk).filter(|found| is_certain && may_be(found));
@@ -136,7 +137,8 @@ pub fn is_alike(a: &Workload, b: &Workload) -> bool {
     asked(a) == asked(b) && how(a) == how(b)
 }
 
-/// What reached the disk. `None` if it does not count, if a page cache lies before it, or if others used it.
+/// The requests that reached the disk. `None` if they are not counted, if a page cache is in front of it, or if
+/// others used it.
 fn at_disk(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -> Option<AtDisk> {
     let of = |arm| flow(lookup, workload, arm);
     let (plain, arm) = (of(plain_arm(lookup.record)?)?, of(arm)?);
@@ -149,7 +151,7 @@ fn at_disk(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     })
 }
 
-/// Seconds that processors work on a request: the load, the system's programs and the kernel.
+/// CPU seconds per request: the load, the system's programs and the kernel.
 fn work_s(trials: &[&Trial]) -> Option<f64> {
     let (mut seconds, mut requests) = (0.0, 0.0);
     for trial in trials {
@@ -159,8 +161,9 @@ fn work_s(trials: &[&Trial]) -> Option<f64> {
     (requests > 0.0).then(|| seconds / requests)
 }
 
-/// The speed of plain storage in one direction and pattern, by what reached its disk: as it was looked at before the trials,
-/// or, what was not looked at, as it was in them. Sizes that the look has in other patterns alone are taken from these.
+/// The speed of plain storage in one direction and pattern, by the requests that reached its disk: as measured
+/// before the trials, or in the trials for what was not measured before. Sizes that were measured only in other
+/// patterns are taken from those.
 fn curve(lookup: &Lookup<'_>, operation: &Operation, pattern: &Pattern) -> Curve {
     let record = lookup.record;
     let Some(why) = &record.why else { return Curve::default() };
@@ -180,8 +183,8 @@ fn curve(lookup: &Lookup<'_>, operation: &Operation, pattern: &Pattern) -> Curve
     Curve::new(looked_at.chain(in_trials).collect())
 }
 
-/// What was measured of plain storage in one direction, each depth and size once: its place in the record, and what reached
-/// the disk, as the middle of its passes and counted in requests of the disk.
+/// The measurements of plain storage in one direction, each depth and size once: its position in the record,
+/// and the requests that reached the disk, as the median of its passes and counted in disk requests.
 fn measured<'a>(why: &'a Why, operation: &Operation) -> Vec<(&'a CurvePoint, Flow)> {
     let all: Vec<_> = why.curve.iter().filter(|p| p.operation == *operation).collect();
     let alike = |a: &CurvePoint, b: &CurvePoint| {
@@ -224,8 +227,8 @@ pub fn by_depth(record: &Record) -> Vec<(Operation, u64, Vec<Point>)> {
     [Operation::Read, Operation::Write].into_iter().filter_map(of).collect()
 }
 
-/// Share of the time in which the disk has a request, of `depth` that were asked for at once. The kernel counts this in ticks,
-/// and is off by a tenth where requests are short: with one in flight at most, it is the mean number in flight.
+/// Share of the time in which the disk has a request, of `depth` in flight. The kernel counts this in ticks,
+/// with an error of a tenth for short requests. With at most one in flight it is the mean number in flight.
 fn busy(counts: &DiskCounts, depth: u32) -> Option<f64> {
     let in_flight = counts.in_flight()?;
     let at_once = f64::from(depth) * counts.per_request()?.max(1.0);
@@ -233,8 +236,8 @@ fn busy(counts: &DiskCounts, depth: u32) -> Option<f64> {
     Some((1.0 - counts.idle_share()?).clamp((in_flight / at_once).min(most), most))
 }
 
-/// Share of the time in which the busiest of the threads that issue the load worked on plain storage. Full, it is what was
-/// measured, and not the disk.
+/// Share of the time in which the busiest load thread worked on plain storage. If it is full, the thread was
+/// measured and not the disk.
 #[must_use]
 pub fn asking(lookup: &Lookup<'_>, workload: &Workload) -> Option<f64> {
     let plain = plain_arm(lookup.record)?;
@@ -256,8 +259,9 @@ fn is_inline(arm: &Arm) -> bool {
     arm.attachment.as_deref() == Some("inline")
 }
 
-/// What each write of an arm reads first, if it reads, and how long plain storage's is at the disk where the arm's is written
-/// later: there it has more of them in flight than were asked for, `alone`, at once.
+/// The reads before each write of an arm, if any, and the disk time of a plain write if the arm's write comes
+/// later: it then has more requests in flight than the queue depth. `alone`: at queue depth 1; `at once`: at
+/// the queue depth.
 fn reads_first_of(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -270,7 +274,7 @@ fn reads_first_of(
     reads_before(&counts(workload, arm)?, &counts(workload, plain)?, (&alone.0, &alone.1))
 }
 
-/// The same of the counts of the trials: of the arm, of plain storage, and of both asked for one request at a time.
+/// The same from the counters of the trials: of the arm, of plain storage, and of both at queue depth 1.
 fn reads_before(
     arm: &[DiskCounts],
     plain: &[DiskCounts],
@@ -305,7 +309,7 @@ fn busy_share(
 ) -> Option<f64> {
     let shares = trials.iter().filter_map(|trial| {
         let threads = trial.measured.threads.as_ref()?;
-        // Over the time that was measured: between slices nothing is asked for, and the threads rest.
+        // Over the measured time: between slices nothing is requested, and the threads are idle.
         let share = |thread: &BusyThread| thread.cpu_s / threads.asked as f64 * trial.iops();
         let shares =
             own(threads).into_iter().flatten().map(share).filter(|share| share.is_finite());
@@ -314,7 +318,7 @@ fn busy_share(
     median(&shares.collect::<Vec<_>>())
 }
 
-/// Seconds that the arm's cipher takes for a request on one processor.
+/// CPU seconds of the arm's cipher per request.
 fn cipher_s(record: &Record, workload: &Workload, arm: &Arm) -> Option<f64> {
     let ciphers = &record.why.as_ref()?.ciphers;
     let own = ciphers
@@ -332,7 +336,7 @@ fn flow(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Flow> {
     flow_of(&trials, &cell_counts(lookup, workload, arm)?, workload.in_flight())
 }
 
-/// What the disk counted in each trial of a cell. `None` as of [`at_disk`].
+/// The disk counters of each trial of a cell. `None` as for [`at_disk`].
 fn cell_counts(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Vec<DiskCounts>> {
     let record = lookup.record;
     let is_known =
@@ -341,11 +345,11 @@ fn cell_counts(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Ve
     counts_of(&trials, record.idle_disk_of(&arm.id)).filter(|_| is_known)
 }
 
-/// What the disk counted in each trial, less what `others` ask of it.
+/// The disk counters of each trial, minus the activity of `others`.
 fn counts_of(trials: &[&Trial], others: Option<&DiskCounts>) -> Option<Vec<DiskCounts>> {
     let of = |trial: &&Trial| {
         let counts = trial.measured.disk?;
-        // Others asked in all of the span, not only in the time that was measured.
+        // Others were active during the whole span, not only during the measured time.
         Some(others.map_or(counts, |others| counts.without(others)).at_rate(trial.iops()))
     };
     trials.iter().map(of).collect()
@@ -400,14 +404,14 @@ mod tests {
             let arm = Arm { attachment: Some(attachment.to_owned()), ..Arm::default() };
             busiest(&[&trial()], &arm)
         };
-        // Whatever the arm is called: a wait of known length fills the same thread as a cipher.
+        // Whatever the name of the arm: a delay of known length fills the same thread as a cipher.
         assert_eq!(share("inline"), Some(0.96));
         assert_eq!(share("mounted"), Some(0.7));
     }
 
     #[test]
     fn what_reached_the_disk_is_told_over_the_time_that_was_measured() {
-        // In the third another program had the processor: requests stayed long at the disk.
+        // In the third, another program used the CPU: requests stayed at the disk for long.
         let mut stopped = trial();
         stopped.measured.disk = Some(DiskCounts { read_s: 80.0, ..counts() });
         let flow = |trials: &[&Trial]| flow_of(trials, &counts_of(trials, None)?, 8);
@@ -454,7 +458,7 @@ mod tests {
             seconds: 0.25e-3,
             written_later_s: 0.5e-3,
         };
-        // More of them in flight at the disk than were asked for at once: nobody waits there for them.
+        // More of them are in flight at the disk than the queue depth: nobody waits there for them.
         assert_eq!(found(&[reads(10.0)]), Some(expected));
         let waited = ReadsFirst { written_later_s: 0.0, ..expected };
         assert_eq!(found(&[reads(0.9)]), Some(waited));

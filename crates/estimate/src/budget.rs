@@ -1,4 +1,4 @@
-//! How many repeats decide what is undecided.
+//! The number of repeats that decides an undecided cell.
 
 use cryptbench_record::{Arm, Verdict, Workload};
 use cryptbench_stats::{FAMILY_LEVEL, estimate, pairs_needed, smallest_detectable};
@@ -22,7 +22,7 @@ impl Need {
     }
 }
 
-/// The repeats that an undecided cell needs; nothing where it is decided.
+/// The number of repeats that an undecided cell needs; `None` if it is decided.
 pub fn repeats(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Need> {
     let cell = lookup.cell(workload, arm)?;
     let ran = cell.kept?.pairs;
@@ -45,7 +45,7 @@ pub fn repeats(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Ne
     }
 }
 
-/// Repeats from which on a difference of `mean` can be claimed at the spread seen so far.
+/// The number of repeats from which a difference of `mean` can be claimed at the spread seen so far.
 fn to_claim(mean: f64, sd: f64, tests: usize, ran: u32) -> u32 {
     const MOST: u32 = 1 << 20;
     let enough = |n: u32| smallest_detectable(sd, n as usize, tests, FAMILY_LEVEL) < mean;
@@ -56,7 +56,8 @@ fn to_claim(mean: f64, sd: f64, tests: usize, ran: u32) -> u32 {
     if n >= MOST { u32::MAX } else { n }
 }
 
-/// Repeats that tell two arms apart whose difference of `mean` has an interval of `half_width` on either side.
+/// The number of repeats that distinguishes two arms whose difference of `mean` has an interval of
+/// ±`half_width`.
 pub fn to_part(mean: f64, half_width: f64, ran: u32) -> Need {
     let factor = (half_width / mean).powi(2);
     let need = f64::from(ran) * factor;

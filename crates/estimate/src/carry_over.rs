@@ -29,10 +29,10 @@ impl CarryOver {
     }
 }
 
-/// The effects of all workloads whose trials were cut into slices, and of all arms that took turns.
+/// The effects of all workloads with sliced trials, and of all interleaved arms.
 ///
-/// In each block a slice is compared with the mean of its own arm, so that differences between arms play no part. The mean
-/// over the slices behind an arm is one observation of that arm's effect.
+/// In each block a slice is compared with the mean of its own arm, so that differences between arms do not
+/// matter. The mean over the slices that follow an arm is one observation of that arm's effect.
 pub fn carry_overs(plan: &Plan, trials: &[Trial]) -> Vec<CarryOver> {
     plan.workloads.iter().flat_map(|w| of_workload(w, trials, plan.confidence)).collect()
 }
@@ -92,7 +92,8 @@ mod tests {
 
     use super::*;
 
-    /// Ten blocks of two arms, whose slices behind arm `b` are slower by `left`; `b` itself has 80 % of the speed of `a`.
+    /// Ten blocks of two arms. Slices that follow arm `b` are slower by `left`; `b` itself has 80 % of the
+    /// speed of `a`.
     fn effects(left: f64) -> Vec<CarryOver> {
         let plan = Plan {
             workloads: vec![Workload { id: "w".to_owned(), ..Workload::default() }],

@@ -1,4 +1,4 @@
-//! Who is who in a run: systems that somebody can take, and the engine in this process as a floor.
+//! The roles in a run: installable systems, and the engine in this process as a floor.
 
 use cryptbench_record::{Arm, ArmRole, Verdict, Workload};
 
@@ -9,11 +9,11 @@ use crate::ranking::{Ranked, Ranking, is_most, mean_kept, ranking};
 
 /// The arms of an answer.
 pub struct Cast<'a> {
-    /// Systems that somebody can take, in plan order.
+    /// Installable systems, in plan order.
     pub choices: Vec<&'a Arm>,
     /// The ciphers in this process, which no system adds anything to.
     pub engines: Vec<&'a Arm>,
-    /// The engine that is shown beside the systems: the one that keeps most.
+    /// The engine that is shown together with the systems: the fastest one.
     pub floor: Option<&'a Arm>,
     /// Whether that really is a floor: no system was faster anywhere.
     pub is_floor: bool,
@@ -22,7 +22,7 @@ pub struct Cast<'a> {
 }
 
 impl<'a> Cast<'a> {
-    /// The arms of a record by what they stand for.
+    /// The arms of a record by their role.
     pub fn of(lookup: &Lookup<'a>) -> Self {
         let (choices, engines): (Vec<&Arm>, Vec<&Arm>) = lookup
             .arms()
@@ -39,7 +39,7 @@ impl<'a> Cast<'a> {
         Self { choices, engines, floor, is_floor, ranking: ranking(lookup) }
     }
 
-    /// The arms whose figures are shown, the floor last: systems, or where there are none all engines.
+    /// The arms whose figures are shown, the floor last: systems, or all engines if there are none.
     pub fn shown(&self) -> Vec<&'a Arm> {
         match self.choices.is_empty() {
             true => self.engines.clone(),

@@ -14,7 +14,7 @@ use crate::doubt::Compared;
 use crate::lookup::Trials;
 use crate::verdict::{Evidence, judge, log_of_loss, loss};
 
-/// Below this many bytes at the device per requested byte, a cache answered.
+/// Below this number of device bytes per requested byte, the data came from a cache.
 const CACHED_BELOW: f64 = 0.5;
 
 /// Bytes per GiB.
@@ -158,7 +158,7 @@ fn judge_arm(record: &Record, trials: &Trials<'_>, arm: &Arm, cells: &mut [Cell]
             continue;
         }
         if openings.contains(cell.workload.as_str()) {
-            // Plain storage has nothing to unlock, so there is no share of its speed.
+            // Plain storage has nothing to unlock, so there is no percentage of its speed.
             continue;
         }
         let d = trials.log_ratios(&cell.workload, &arm.id, &baseline);

@@ -1,4 +1,5 @@
-//! From plain through the layer without its cipher to the encrypted arm: what each step costs in speed and in CPU time.
+//! From plain storage through the pass-through to the encrypted arm: the cost of each step in speed and in CPU
+//! time.
 
 use cryptbench_record::{Arm, ArmRole, Trial, Workload};
 use cryptbench_stats::{Scale, Share, Waterfall, decompose};
@@ -8,7 +9,7 @@ use crate::cpu::Measure;
 use crate::lookup::{Lookup, geometric_mean, mean};
 use crate::soundness::is_unsound;
 
-/// One encrypted arm and the layer it stands on, over the workloads.
+/// One encrypted arm and its pass-through, over the workloads.
 pub struct Chain<'a> {
     /// The path without the cipher.
     pub layer: &'a Arm,
@@ -35,8 +36,8 @@ impl Chain<'_> {
     }
 }
 
-/// The cipher's share of the whole loss, if it is known: no share is negative or above the whole, and
-/// one whose interval is as wide as the whole says nothing.
+/// The cipher's share of the whole loss, if it is known. A share is never negative or above the whole, and one
+/// whose interval is as wide as the whole is not informative.
 pub fn cipher_share(row: &Row<'_>) -> Option<Share> {
     row.speed.steps[1].share.filter(|s| (0.0..=1.0).contains(&s.value) && s.high - s.low < 1.0)
 }
@@ -55,7 +56,7 @@ pub fn chains<'a>(lookup: &Lookup<'a>) -> Vec<Chain<'a>> {
         .collect()
 }
 
-/// The arm's null layer. If a record does not name it, it is that of the arm's system.
+/// The arm's null layer. If a record does not specify it, that of the arm's system.
 pub fn null_layer<'a>(lookup: &Lookup<'a>, arm: &Arm) -> Option<&'a Arm> {
     lookup.arms().iter().find(|null| null.role == ArmRole::NullLayer && is_null_layer_of(null, arm))
 }

@@ -32,7 +32,7 @@ impl Class {
         }
     }
 
-    /// How requests of this class lie in most profiles.
+    /// The position of requests of this class in most profiles.
     pub fn usual_pattern(self) -> Pattern {
         match self {
             Self::Large => Pattern::Sequential,

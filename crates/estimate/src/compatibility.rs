@@ -1,7 +1,7 @@
 //! How published studies condensed their trials, so that their figures can be reproduced exactly.
 //!
-//! These figures stand beside ours by name and never affect a verdict: each discards the pairing, and
-//! three of the four discard what the trials say about their own spread.
+//! These figures are shown by name next to ours and never affect a verdict: each discards the pairing, and
+//! three of the four discard the spread within the trials.
 
 /// Arithmetic mean of all values (HD Tune's five runs, Anvil's ten).
 pub fn mean(values: &[f64]) -> Option<f64> {

@@ -16,7 +16,7 @@ pub enum Measure {
     Machine,
 }
 
-/// Processors that a run could use: those of the machine, or as much of them as its container has.
+/// CPUs that a run could use: those of the machine, or the share granted to its container.
 #[must_use]
 pub fn processors(record: &Record) -> f64 {
     let all = f64::from(record.machine.cpus);
@@ -45,7 +45,7 @@ impl Measure {
         }
     }
 
-    /// CPU seconds of a trial by this measure, where it has them.
+    /// CPU seconds of a trial by this measure, if it has them.
     pub fn seconds(self, trial: &Trial) -> Option<f64> {
         match self {
             Self::Process => Some(trial.measured.cpu_process_s),

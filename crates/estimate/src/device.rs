@@ -1,17 +1,17 @@
-//! Whether the bytes of a workload reached the device, or a cache answered.
+//! Whether the bytes of a workload reached the device, or came from a cache.
 //!
 //! - Reads and writes are compared with the device's counter of their direction, and mixed workloads
 //!   with both together.
-//! - Creating small files moves their bytes to the device (it ends with a flush),
-//!   and reading moves them back: below half of them, a cache answered.
+//! - Creating small files transfers their bytes to the device (it ends with a flush), and reading transfers
+//!   them back: below half of them, the data came from a cache.
 //! - `stat`, `rename` and `delete` move no byte of a file. Their cost is work on directories, which
 //!   every user does from a warm cache too, so they are never called cached.
 //! - Opening a volume consists of deriving keys; the few sectors that it reads prove nothing.
 
 use cryptbench_record::{Operation, Trial, Workload};
 
-/// Bytes that the device moved per requested byte; `None` if it does not count, nothing was
-/// requested, or the ratio says nothing about this workload.
+/// Bytes transferred by the device per requested byte; `None` if it does not count, nothing was requested, or
+/// the ratio has no meaning for this workload.
 pub fn device_ratio(trial: &Trial, workload: &Workload) -> Option<f64> {
     let moved = trial.measured.device?;
     let bytes = match workload.operation {

@@ -1,29 +1,29 @@
-//! What else the machine did while trials ran: other programs, other guests, a shortage of memory. What the run itself uses,
-//! its own threads, helper programs and kernel threads, disturbs nothing.
+//! Other activity of the machine during trials: other programs, other guests, a shortage of memory. The run's
+//! own threads, helper programs and kernel threads are not a disturbance.
 
 use cryptbench_record::{Accounting, Record, Trial};
 
 use crate::accounting::measured;
 
-/// Share of the time that tasks waited for a processor or for memory from which on a trial was disturbed. Waiting for I/O is
-/// what the trials are for.
+/// Share of the time that tasks waited for a CPU or for memory from which a trial counts as disturbed. Waiting
+/// for I/O is the purpose of the trials.
 pub const PRESSED: f64 = 0.10;
 
-/// Share of the processors that other programs used from which on that waiting is put down to them.
+/// CPU share of other programs from which that waiting is attributed to them.
 pub const OTHERS: f64 = 0.10;
 
-/// Share of the processors' time that the hypervisor took from which on it is told.
+/// Steal time from which it is reported, as a share of CPU time.
 const STOLEN: f64 = 0.01;
 
-/// How much the machine did besides the run.
+/// Activity of the machine that is not part of the run.
 pub struct Disturbance {
     /// Measured trials with an account.
     pub trials: usize,
-    /// Trials in which other programs kept the run waiting for a processor.
+    /// Trials in which other programs kept the run waiting for a CPU.
     pub crowded: Crowd,
     /// Trials in which tasks waited for memory.
     pub short_of_memory: Crowd,
-    /// Share of the processors' time that the hypervisor took, if that is worth telling.
+    /// Steal time as a share of CPU time, if it is worth reporting.
     pub stolen: Option<f64>,
 }
 
@@ -37,7 +37,7 @@ pub struct Crowd {
 }
 
 impl Disturbance {
-    /// What the accounts of a record show.
+    /// The accounts of a record.
     pub fn of(record: &Record) -> Self {
         let all = measured(record);
         let (mut crowded, mut short_of_memory) = (Crowd::default(), Crowd::default());
@@ -76,7 +76,7 @@ impl Crowd {
     }
 }
 
-/// Share of the processors that a trial saw others use, those counted that had been there before the run.
+/// CPU share of others during a trial, including those that were active before the run.
 fn others(record: &Record, trial: &Trial, a: &Accounting) -> f64 {
     let others = a.other_s / (trial.measured.elapsed_s * f64::from(record.machine.cpus));
     if others.is_finite() { others + record.machine.idle_baseline } else { 0.0 }
@@ -88,8 +88,8 @@ mod tests {
 
     use super::*;
 
-    /// Ten trials of a second on two processors, in which others used so many seconds of them and a task waited for a
-    /// processor half of the time.
+    /// Ten trials of one second on two CPUs, in which others used this many seconds and a task waited for a CPU
+    /// half of the time.
     fn record(other_s: f64, idle_baseline: f64) -> Record {
         let account = Accounting { other_s, cpu_pressure: Some(0.5), ..Accounting::default() };
         let trial = |sequence| Trial {

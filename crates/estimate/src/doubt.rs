@@ -1,7 +1,7 @@
 //! Differences that something else than encryption can have made: other programs, or a cache that cannot be recognised.
 //!
-//! Pairing removes what both trials of a pair share. It does not remove a burst of other work that hits one of them in
-//! every pair, because it lasts as long as the run and one of the two feels it more. Such pairs look alike, so their
+//! Pairing removes what both trials of a pair share. It does not remove a burst of other work that lasts as
+//! long as the run and affects one trial of every pair more. Such pairs agree with each other, so their
 //! interval is narrow. So undisturbed pairs decide what may be claimed.
 
 use std::collections::HashSet;
@@ -33,9 +33,9 @@ pub(crate) struct Compared<'a> {
 impl Compared<'_> {
     /// Whether a difference of this mean may be claimed.
     ///
-    /// Beside plain storage a gain has to be shown by undisturbed pairs, as encryption makes nothing faster. Any other
-    /// difference stands unless they exclude it: where processors are busy, encryption does cost more. Of two systems either
-    /// may be the faster one, so which of them is called the baseline decides nothing.
+    /// A gain over plain storage must be shown by undisturbed pairs, because encryption makes nothing faster.
+    /// Any other difference is kept unless they exclude it: on busy CPUs, encryption does cost more. Of two
+    /// systems either may be the faster one, so it does not matter which is called the baseline.
     pub(crate) fn may_be_claimed(&self, mean: f64) -> bool {
         let is_gain = mean > 0.0;
         if self.is_beside_plain() {
@@ -49,7 +49,7 @@ impl Compared<'_> {
         quiet.is_none_or(|quiet| if is_gain { mean <= quiet.high } else { quiet.low <= mean })
     }
 
-    /// Whether what the arm is compared with is plain storage.
+    /// Whether the arm is compared with plain storage.
     fn is_beside_plain(&self) -> bool {
         let is_plain = |arm: &Arm| matches!(arm.role, ArmRole::Plain | ArmRole::PlainAgain);
         let mut arms = self.record.plan.arms.iter();
@@ -61,7 +61,7 @@ impl Compared<'_> {
         self.record.plan.arms.iter().any(is)
     }
 
-    /// Why a gain is not put down to the arm; `None` if nothing speaks against it.
+    /// Why a gain is not attributed to the arm; `None` if nothing contradicts it.
     pub(crate) fn doubt(&self) -> Option<Doubt> {
         match () {
             () if self.hides_caches(self.arm) => Some(Doubt::Uncounted),
@@ -96,15 +96,15 @@ impl Compared<'_> {
     }
 }
 
-/// Whether a cache below an arm would not show: what reaches the disk of its place is not counted, or a program serves the
-/// file system of a disk, such as ntfs-3g, and has a cache of its own.
+/// Whether a cache below an arm would be invisible: the disk of its target is not counted, or the file system
+/// of a disk is served by a program such as ntfs-3g, which has its own cache.
 #[must_use]
 pub fn hides_caches(target: &Target, arm: &Arm) -> bool {
     let (filesystem, uncounted) = match target.places().find(|place| place.arm == arm.id) {
         Some(place) => (&place.filesystem, &place.uncounted),
         None => (&target.filesystem, &target.uncounted),
     };
-    // Memory is what is measured there.
+    // Memory is the measured storage there.
     let is_unknown = uncounted.as_ref().is_some_and(|why| *why != Uncounted::Memory);
     is_unknown || filesystem == "fuseblk"
 }

@@ -33,8 +33,8 @@ impl<'a> Trials<'a> {
         log_ratios(self.of_workload(workload), workload, arm, baseline)
     }
 
-    /// A figure of the measured trials of each of `arms`, over the blocks in which all of them ran and have it as a
-    /// finite number, in block order. Arms that are one baseline have the `mean` of theirs.
+    /// A figure of the measured trials of each of `arms`, over the blocks in which all of them ran and have a
+    /// finite value, in block order. Arms that form one baseline get their `mean`.
     pub fn matched(
         &self,
         workload: &str,
@@ -67,9 +67,9 @@ impl<'a> Trials<'a> {
 
 /// What every picture and table reads.
 pub struct Lookup<'r> {
-    /// What was measured.
+    /// The measurements.
     pub record: &'r Record,
-    /// What follows from it, in plan order.
+    /// The results derived from them, in plan order.
     pub cells: Vec<Cell>,
     /// Its trials.
     pub trials: Trials<'r>,
@@ -117,12 +117,13 @@ impl<'r> Lookup<'r> {
         self.cell(workload, plain_arm(self.record)?)
     }
 
-    /// ln(speed of the arm / speed of what it is compared with) of each block, as its verdict has it.
+    /// ln(speed of the arm / speed of its baseline) of each block, as used for its verdict.
     pub fn against_plain(&self, workload: &Workload, arm: &Arm) -> Vec<f64> {
         self.trials.log_ratios(&workload.id, &arm.id, &self.record.plan.baseline(arm))
     }
 
-    /// Why the gain of a cell is not put down to its arm; `None` where there is no gain, or nothing speaks against it.
+    /// Why the gain of a cell is not attributed to its arm; `None` if there is no gain, or nothing contradicts
+    /// it.
     pub fn doubt(&self, workload: &Workload, arm: &Arm) -> Option<Doubt> {
         self.cell(workload, arm)?.kept.filter(|kept| kept.low > 1.0)?;
         let baseline = self.record.plan.baseline(arm);

@@ -1,4 +1,4 @@
-//! How long it takes to open a volume.
+//! The time to open a volume.
 
 use cryptbench_record::{Arm, Workload};
 use cryptbench_stats::median;
@@ -21,7 +21,7 @@ pub struct Opening {
     pub parts: Vec<Option<f64>>,
 }
 
-/// What the seconds of one cell are, with the parts that are asked for.
+/// What the seconds of one cell contain, with the requested parts.
 pub fn opening(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -50,8 +50,8 @@ pub fn opening(
     })
 }
 
-/// How many of `n` ordered values lie outside a 95 % interval of the median on each side: the largest k
-/// for which a binomial (n, 1/2) count is at most k - 1 with probability at most 2.5 %.
+/// How many of `n` ordered values are outside a 95 % interval of the median on each side: the largest k for
+/// which a binomial (n, 1/2) count is at most k - 1 with probability at most 2.5 %.
 fn ranks_outside(n: usize) -> usize {
     let mut probability = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
     let (mut below, mut k) = (0.0, 0);
@@ -63,7 +63,7 @@ fn ranks_outside(n: usize) -> usize {
         probability *= (n - k) as f64 / (k + 1) as f64;
         k += 1;
     }
-    // k values may lie outside; the interval begins at the k-th, counted from one.
+    // k values may be outside; the interval begins at the k-th, counted from one.
     k.saturating_sub(1)
 }
 

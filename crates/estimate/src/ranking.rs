@@ -1,5 +1,5 @@
-//! Which system is fastest relative to plain, over the workloads in which all can be compared. The engine in this
-//! process is not ranked: nobody can install it.
+//! Which system is fastest relative to plain, over the workloads in which all can be compared. The engine in
+//! this process is not ranked, because it cannot be installed.
 
 use cryptbench_record::{Arm, Operation, Workload};
 use cryptbench_stats::half_width;
@@ -18,7 +18,7 @@ pub struct Ranking<'a> {
     pub rows: Vec<Ranked<'a>>,
     /// Arms of which fewer than half of the workloads are decided, or in common with the others.
     pub left_out: Vec<&'a Arm>,
-    /// Arms that a cache answered where the disk answered plain.
+    /// Arms served from a cache where plain storage used the disk.
     pub cached: Vec<&'a Arm>,
     /// Arms that failed the proof of encryption or the data check.
     pub failed: Vec<&'a Arm>,
@@ -33,7 +33,7 @@ pub struct Ranked<'a> {
     pub place: usize,
     /// Over all workloads of the ranking.
     pub all: Mean,
-    /// Over the workloads that read; `None` where there are none.
+    /// Over the workloads that read; `None` if there are none.
     pub reads: Option<f64>,
     /// Over the workloads that write.
     pub writes: Option<f64>,
@@ -72,7 +72,7 @@ pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
     let choices = lookup.arms().iter().filter(|a| is_choice(a));
     let (failed, sound): (Vec<&Arm>, Vec<&Arm>) =
         choices.partition(|arm| is_unsound(lookup.record, arm));
-    // A cache that answered plain, too, is a property of the workload.
+    // A cache that also served plain storage is a property of the workload.
     let plain_cached = |w: &Workload| lookup.plain(w).is_none_or(|c| c.cached);
     let answered = |arm: &&Arm| {
         let cached = |w: &Workload| lookup.cell(w, arm).is_some_and(|c| c.cached);
@@ -115,13 +115,13 @@ pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
     any.then_some(Ranking { over, rows, left_out, cached, failed })
 }
 
-/// Whether there is an estimate of the arm in this workload, no cache answered, and nothing else made a gain.
+/// Whether the arm has an estimate in this workload, without a cache and without another reason for a gain.
 pub fn judged(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> bool {
     lookup.cell(workload, arm).is_some_and(|c| !c.cached && c.kept.is_some())
         && lookup.doubt(workload, arm).is_none()
 }
 
-/// Whether these are at least half of the workloads: a mean over fewer stands for them no longer.
+/// Whether these are at least half of the workloads: a mean over fewer does not represent them.
 pub fn is_most(over: &[&Workload], lookup: &Lookup<'_>) -> bool {
     2 * over.len() >= lookup.workloads().len()
 }

@@ -1,4 +1,4 @@
-//! A disk that something holds to a number of requests or bytes a second, as clouds do: seen from plain storage alone.
+//! A disk whose requests or bytes per second are limited, as in clouds: detected from plain storage only.
 
 use cryptbench_record::{Operation, Trial, Workload};
 use cryptbench_stats::median;
@@ -7,17 +7,17 @@ use crate::arms::plain_arm;
 use crate::class::Class;
 use crate::lookup::Lookup;
 
-/// Most that limited rates differ from one another and from trial to trial, as a fraction. Disks without a limit read and
-/// write at different rates, and vary more.
+/// Maximum difference between limited rates and between their trials, as a fraction. Disks without a limit read
+/// and write at different rates, and vary more.
 const ALIKE: f64 = 0.02;
 
-/// Requests in flight from which on no disk reads and writes small requests at one rate by itself.
+/// Queue depth from which no disk without a limit reads and writes small requests at the same rate.
 const DEEP: u32 = 8;
 
-/// So many times as many requests in flight make large requests faster, unless something limits them.
+/// A queue deeper by this factor makes large requests faster, unless something limits them.
 const DEEPER: u32 = 4;
 
-/// Fewest trials that show how much a rate varies.
+/// Minimum number of trials that show how much a rate varies.
 const FEWEST_TRIALS: usize = 3;
 
 /// A limit.
@@ -34,7 +34,7 @@ pub fn is_rate_limited(lookup: &Lookup<'_>) -> bool {
     !limits(lookup).is_empty()
 }
 
-/// The limits that the plain trials show; none of an emulated device, whose model is what it is.
+/// The limits that the plain trials show; none for an emulated device, which follows its model.
 pub fn limits(lookup: &Lookup<'_>) -> Vec<Limit> {
     let target = &lookup.record.target;
     if target.emulated.is_some() {
@@ -42,7 +42,7 @@ pub fn limits(lookup: &Lookup<'_>) -> Vec<Limit> {
     }
     let small = |w: &&Workload| Class::of(w) == Class::Small && w.in_flight() >= DEEP;
     let requests = common(lookup, &small, &Trial::iops).map(Limit::Requests);
-    // A turning disk reads and writes in sequence at one rate by itself, whatever is in flight.
+    // A spinning disk without a limit reads and writes sequentially at the same rate, whatever the queue depth.
     let rotates = target.device.as_ref().is_none_or(|device| device.rotational);
     let large = |w: &&Workload| Class::of(w) == Class::Large;
     let depths = || lookup.workloads().iter().filter(large).map(Workload::in_flight);

@@ -1,6 +1,6 @@
 //! Workloads that differ in sizes only, by their labels.
 
-/// A label without what varies within a series: sizes, their units, and numbers.
+/// A label without the parts that vary within a series: sizes, their units, and numbers.
 ///
 /// `reread 512M/16M` is of the series `reread`, `sequential write 1 MiB QD8` of `sequential write`.
 pub fn series_name(label: &str) -> String {

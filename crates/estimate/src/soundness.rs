@@ -1,4 +1,4 @@
-//! Arms that are no choice, however fast.
+//! Arms that are not a choice, however fast they are.
 
 use cryptbench_catalog::find;
 use cryptbench_record::{Arm, ArmRole, Randomness, ReadBack, Record};
@@ -15,7 +15,7 @@ pub fn is_unsound(record: &Record, arm: &Arm) -> bool {
         })
 }
 
-/// Whether nobody should take the system of an arm, whatever was measured.
+/// Whether the system of an arm should be avoided, whatever its speed.
 pub fn has_known_weakness(arm: &Arm) -> bool {
     find(&arm.system).is_some_and(|system| system.weakness.is_some())
 }

@@ -9,10 +9,10 @@ use crate::lookup::{Lookup, mean};
 use crate::series::series_name;
 use crate::soundness::is_unsound;
 
-/// Fewest block sizes of a sweep: two points always lie on a line.
+/// Minimum number of block sizes of a sweep: two points are always on a line.
 const FEWEST_SIZES: usize = 4;
 
-/// Up to here the line describes the sizes, whatever the noise: relative distance of the worst of them.
+/// Up to this relative distance of the worst size the line fits, whatever the noise.
 const WORST_DESCRIBED: f64 = 0.25;
 
 /// Up to here the residuals may be noise: squared residuals in standard errors, per degree of freedom.
@@ -97,8 +97,8 @@ fn is_same_work(a: &Workload, b: &Workload) -> bool {
 }
 
 impl<'a> Sweep<'a> {
-    /// What each arm except plain adds, if it was compared with plain in enough sizes. Arms that failed a check are left
-    /// out.
+    /// The additional cost of each arm except plain, if it was compared with plain in enough sizes. Arms that
+    /// failed a check are omitted.
     pub fn added(&self, lookup: &Lookup<'a>) -> Vec<Added<'a>> {
         let wanted = |arm: &&Arm| {
             matches!(arm.role, ArmRole::Encrypted | ArmRole::NullLayer)

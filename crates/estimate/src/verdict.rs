@@ -24,7 +24,7 @@ pub struct Evidence<'a> {
     pub p_holm: f64,
     /// Number of workloads that it was corrected for.
     pub tests: usize,
-    /// Noise of the mean of the workload, 0 where it is not known.
+    /// Noise of the mean of the workload, 0 if it is unknown.
     pub noise: f64,
     /// Whether a difference may be put down to the arm (see [`doubt`](crate::doubt)).
     pub claimable: bool,
@@ -34,8 +34,8 @@ pub struct Evidence<'a> {
 ///
 /// 1. Slower (faster) than plain after Holm, by more than the noise of the mean, and claimable: costs (gains).
 /// 2. Equivalent within the difference to detect.
-/// 3. Slower (faster) by its own interval, without Holm: likely costs (likely gains). So no word ever contradicts the
-///    interval beside it.
+/// 3. Slower (faster) by its own interval, without Holm: likely costs (likely gains). So a verdict never
+///    contradicts its interval.
 /// 4. Known at least as precisely as that, or about as precisely as plain itself: within
 ///    noise, with the difference that would have been found.
 /// 5. Otherwise inconclusive, with the pairs that rule 4 needs.
@@ -70,7 +70,7 @@ pub fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
 /// that they show, so that plain against plain is never wider than this.
 pub const ABOUT_THE_SAME: f64 = 3.0;
 
-/// Whether a verdict says on which side of plain the truth lies, or that a loss would have shown.
+/// Whether a verdict decides the side of plain speed, or that a loss would have been detected.
 #[must_use]
 pub fn is_decided(verdict: &Verdict) -> bool {
     match verdict {
@@ -80,19 +80,19 @@ pub fn is_decided(verdict: &Verdict) -> bool {
     }
 }
 
-/// Whether a verdict says that a loss would have shown and did not, or a gain.
+/// Whether a verdict says that a loss, or a gain, would have been detected and was not.
 #[must_use]
 pub fn is_alike(verdict: &Verdict) -> bool {
     is_decided(verdict) && !matches!(verdict, Verdict::Costs { .. } | Verdict::Gains { .. })
 }
 
-/// Whether a verdict leaves open on which side of plain the truth lies.
+/// Whether a verdict leaves the side of plain speed open.
 #[must_use]
 pub fn is_open(verdict: &Verdict) -> bool {
     !is_decided(verdict) && !matches!(verdict, Verdict::Cached | Verdict::TooFewPairs)
 }
 
-/// The loss of speed that a distance in the log domain stands for, a fraction below 1.
+/// The loss of speed that corresponds to a distance in the log domain, a fraction below 1.
 ///
 /// Noise is expressed as a loss, like costs: a disk whose trials differ by a factor of two has a noise
 /// of 50 %, and no noise exceeds 100 %.
@@ -168,7 +168,7 @@ mod tests {
         assert!((percent - 5.13).abs() < 0.01, "{percent}");
     }
 
-    /// Half-widths on both sides of every border: equality is excluded exactly where a word says so.
+    /// Half-widths on both sides of every limit: a verdict excludes equality exactly if its interval does.
     #[test]
     fn no_word_denies_what_the_interval_excludes() {
         for (mean, spread, noise) in (0..400).map(|i| {
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_chance_produces_among_many_workloads_is_no_cost() {
-        // 1.2 spreads: beyond 0 alone, not among eight workloads (p = 0.0043, t = 3.79).
+        // 1.2 spreads: more than 0 by itself, but not among eight workloads (p = 0.0043, t = 3.79).
         assert!(matches!(verdict(-0.06, 0.05, 0.03), Verdict::Costs { .. }));
         assert!(matches!(verdict_of(8, -0.06, 0.05, 0.03), Verdict::LikelyCosts { .. }));
         let Verdict::WithinNoise { noise_percent } = verdict_of(8, -0.03, 0.05, 0.03) else {
@@ -213,7 +213,7 @@ mod tests {
         let Verdict::Inconclusive { more_pairs } = verdict(-0.001, 0.2, 0.01) else { panic!() };
         assert!((176..=182).contains(&more_pairs), "{more_pairs}");
         assert!(matches!(verdict(-0.05, 0.2, 0.0), Verdict::Inconclusive { .. }));
-        // As noisy as plain itself: that is the disk, and more pairs of it say so.
+        // As noisy as plain itself: the disk causes that, and more pairs confirm it.
         assert!(matches!(verdict(-0.001, 0.2, 0.1), Verdict::WithinNoise { .. }));
     }
 

@@ -20,7 +20,7 @@ pub(crate) struct Arena {
     leaks: AtomicBool,
 }
 
-// SAFETY: plain memory. Who shares an arena accesses it through pointers alone, and says which part
+// SAFETY: plain memory. Users that share an arena access it only through pointers, and specify which part
 // belongs to whom.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
@@ -37,8 +37,7 @@ impl Arena {
         let base = NonNull::new(base.cast::<u8>()).ok_or(std::io::ErrorKind::OutOfMemory)?;
         // SAFETY: the offset is less than one huge page, and the mapping is longer than that.
         let start = unsafe { base.add(base.align_offset(huge)) };
-        // SAFETY: the range lies in this mapping, and the advice changes no content; the kernel may
-        // refuse it.
+        // SAFETY: the range is in this mapping, and the advice changes no content; the kernel may refuse it.
         let _ = unsafe {
             madvise(start.as_ptr().cast(), len.next_multiple_of(huge), Advice::LinuxHugepage)
         };
@@ -53,8 +52,8 @@ impl Arena {
     /// `len` bytes from `at` on. Meanwhile the kernel may write to other parts.
     pub(crate) fn part(&mut self, at: usize, len: usize) -> &mut [u8] {
         assert!(at <= self.len && len <= self.len - at, "a part of the arena");
-        // SAFETY: the bytes lie in the mapping, as checked above, and are initialised; `&mut self`
-        // excludes other references.
+        // SAFETY: the bytes are in the mapping, as checked above, and are initialised; `&mut self` excludes
+        // other references.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(at), len) }
     }
 
@@ -65,7 +64,7 @@ impl Arena {
     /// Address of `len` bytes from `at` on, for those who share the arena.
     pub(crate) fn at(&self, at: usize, len: usize) -> *mut u8 {
         assert!(at <= self.len && len <= self.len - at, "a part of the arena");
-        // SAFETY: the bytes lie in the mapping, as checked above.
+        // SAFETY: the bytes are in the mapping, as checked above.
         unsafe { self.start.as_ptr().add(at) }
     }
 

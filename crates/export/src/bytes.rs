@@ -44,13 +44,13 @@ impl Bytes {
         (offset | len as u64) & mask == 0
     }
 
-    /// How much of a request of `len` bytes at `offset` lies on the device.
+    /// The part of a request of `len` bytes at `offset` that is on the device.
     pub(crate) fn clip(&self, offset: u64, len: usize) -> usize {
         let left = self.size().saturating_sub(offset);
         usize::try_from(left).map_or(len, |left| left.min(len))
     }
 
-    /// Fills `buf` from `offset`; the range must lie on the device.
+    /// Fills `buf` from `offset`; the range must be on the device.
     pub(crate) fn read(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         if buf.is_empty() {
             return Ok(());
@@ -66,8 +66,8 @@ impl Bytes {
         Ok(())
     }
 
-    /// Writes `data` at `offset`; the range must lie on the device. Afterwards the contents of
-    /// `data` are unspecified.
+    /// Writes `data` at `offset`; the range must be on the device. Afterwards the contents of `data` are
+    /// unspecified.
     pub(crate) fn write(&self, offset: u64, data: &mut [u8]) -> io::Result<()> {
         if data.is_empty() {
             return Ok(());
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    /// Memory that counts its writes, raises a stop in the second one, and panics where it is told to.
+    /// Memory that counts its writes, raises a stop in the second one, and panics when told to.
     struct Watched {
         memory: MemoryDevice,
         stop: Arc<Stop>,
@@ -283,7 +283,7 @@ mod tests {
     fn a_flush_that_failed_fails_for_good() {
         let (_, bytes) = watched(u64::MAX);
         assert_eq!(bytes.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
-        // Whoever comes later has written before, too: told as an error of the storage.
+        // Later callers have also written before: reported as an error of the storage.
         assert_eq!(crate::errno::errno(&bytes.flush().unwrap_err()), Errno::IO);
         assert!(bytes.flush_failed());
     }

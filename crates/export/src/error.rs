@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use cryptbench_text::shown;
 
-/// Why a device cannot be served, or a server cannot be ended.
+/// Why a device cannot be served, or a server cannot be stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// `/dev/fuse` cannot be opened.

@@ -7,7 +7,7 @@ use crate::errno::errno;
 use crate::stats::Counters;
 use crate::stop::Stop;
 
-/// A device and what its clients may do with it.
+/// A device and the operations permitted to its clients.
 pub(crate) struct Served {
     pub(crate) bytes: Bytes,
     pub(crate) counters: Counters,
@@ -28,7 +28,7 @@ impl Served {
         Ok(len)
     }
 
-    /// Number of bytes of a write that will be stored: those that lie on the device, as on a disk.
+    /// Number of bytes of a write that will be stored: those that are on the device, as on a disk.
     pub(crate) fn admit_write(&self, offset: u64, len: usize) -> Result<usize, Errno> {
         if self.read_only {
             return Err(Errno::ROFS);
@@ -40,8 +40,7 @@ impl Served {
         Ok(fits)
     }
 
-    /// Writes as much of `data` as lies on the device. Afterwards the contents of `data` are
-    /// unspecified.
+    /// Writes the part of `data` that is on the device. Afterwards the contents of `data` are unspecified.
     pub(crate) fn write(&self, offset: u64, data: &mut [u8], sync: bool) -> Result<usize, Errno> {
         let len = self.admit_write(offset, data.len())?;
         self.counters.write(len);
@@ -58,7 +57,7 @@ impl Served {
         Ok(0)
     }
 
-    /// Lets a range read as zeros, by discarding it if that leaves zeros and `may_discard` is set. Ends
+    /// Makes a range read as zeros, by discarding it if that produces zeros and `may_discard` is set. Returns
     /// soon after `stop` is raised.
     pub(crate) fn zero(
         &self,

@@ -11,11 +11,11 @@ pub struct Stats {
     pub read_bytes: u64,
     /// Write requests.
     pub writes: u64,
-    /// Bytes that they carried.
+    /// Bytes that they transferred.
     pub written_bytes: u64,
     /// Flush requests.
     pub flushes: u64,
-    /// Requests answered with an I/O error.
+    /// Requests that failed with an I/O error.
     pub errors: u64,
 }
 

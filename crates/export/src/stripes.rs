@@ -10,7 +10,7 @@ const STRIPE: u32 = 20;
 /// How a range is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// By writes of whole sectors, any number at once: each replaces all that it touches.
+    /// By writes of whole sectors, any number concurrently: each replaces everything that it touches.
     Shared,
     /// By one request that reads a sector and writes it back.
     Exclusive,

@@ -17,7 +17,7 @@ pub(crate) struct Threads {
 struct Shared {
     stop: Stop,
     running: AtomicUsize,
-    /// What the last thread does.
+    /// The action of the last thread.
     at_end: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -30,7 +30,7 @@ impl Threads {
         Ok(Self { shared, handles: Mutex::default() })
     }
 
-    /// Starts one. `body` ends soon after the flag that it gets is raised.
+    /// Starts one. `body` returns soon after the flag that it gets is raised.
     pub(crate) fn start(
         &self,
         name: String,
@@ -56,11 +56,11 @@ impl Threads {
         self.wait();
     }
 
-    /// Waits until all have ended.
+    /// Waits until all have exited.
     pub(crate) fn wait(&self) {
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in handles.drain(..) {
-            // A panic was already reported, and has ended the others.
+            // A panic was already reported, and has stopped the others.
             let _ = thread.join();
         }
     }
@@ -70,7 +70,7 @@ impl Threads {
     }
 }
 
-/// Waits until so many threads have reported that they serve, or one that it cannot.
+/// Waits until this many threads have reported that they serve, or one that it cannot.
 pub(crate) fn all_serve(reports: &Receiver<io::Result<()>>, threads: usize) -> io::Result<()> {
     let none = |_| Err(io::ErrorKind::BrokenPipe.into());
     (0..threads).try_for_each(|_| reports.recv().unwrap_or_else(none))

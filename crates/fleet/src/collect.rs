@@ -1,4 +1,5 @@
-//! The rows of all records as a dataset: Parquet files in directories that say what their rows have in common.
+//! The rows of all records as a dataset: Parquet files in directories named after the common properties of
+//! their rows.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -23,7 +24,7 @@ const WAITING: usize = 50_000;
 /// The tables, each in a directory of its name.
 const TABLES: [(Rows, &str); 2] = [(Rows::Cells, "cells"), (Rows::Trials, "trials")];
 
-/// What was collected.
+/// The result of collecting.
 #[derive(Clone, Debug, Default)]
 pub struct Collected {
     /// Records whose rows are in the dataset.
@@ -32,7 +33,7 @@ pub struct Collected {
     pub rows: [usize; 2],
     /// Files of the dataset.
     pub files: usize,
-    /// Files that are no records, left out.
+    /// Files that are not records, omitted.
     pub damaged: Vec<Damaged>,
     /// Machines that could not measure.
     pub failures: usize,
@@ -124,7 +125,7 @@ impl Parts {
     }
 }
 
-/// Most bytes of a name in a directory, on every usual file system.
+/// Maximum bytes of a name in a directory, on every usual file system.
 const LONGEST_NAME: usize = 255;
 
 /// The directory of a partition. Of a value that is too long for a name, its beginning and a part of its SHA-256 remain.
@@ -140,7 +141,7 @@ fn partition(name: &str, value: &str) -> String {
     format!("{}-{hash}", &kept[..end])
 }
 
-/// The value of a partition in a path: what is not plain is percent-encoded, as readers undo it.
+/// The value of a partition in a path: special characters are percent-encoded, which readers undo.
 fn encoded(value: &str) -> String {
     if value.is_empty() {
         return "__HIVE_DEFAULT_PARTITION__".to_owned();

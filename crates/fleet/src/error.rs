@@ -32,13 +32,13 @@ pub enum FleetError {
         /// The line and the cause.
         source: toml::de::Error,
     },
-    /// What a plan or a list of nodes says cannot be done.
+    /// Why a plan or a list of nodes is invalid.
     #[error("{0}")]
     Unfit(String),
 }
 
 impl FleetError {
-    /// For `map_err`: what was attempted on which file.
+    /// For `map_err`: the operation that was attempted on a file.
     pub(crate) fn io(
         act: &'static str,
         path: impl Into<PathBuf>,

@@ -14,7 +14,7 @@ pub struct Failure {
     pub schema: String,
     /// Version of the program that tried.
     pub program_version: String,
-    /// The machine, and what it was asked for.
+    /// The machine, and its task.
     pub node: Node,
     /// The error with its causes, in a sentence.
     pub why: String,

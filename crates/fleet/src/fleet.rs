@@ -9,7 +9,7 @@ use cryptbench_stats::Effect;
 use crate::report::{Damaged, Failed, Kind};
 use crate::{Facts, Failure, Found, Observed};
 
-/// What the files of a fleet's directory said, file by file.
+/// The contents of the files in a fleet's directory, file by file.
 #[derive(Debug, Default)]
 pub struct Fleet {
     pub(crate) members: Vec<Member>,
@@ -37,7 +37,7 @@ pub(crate) struct Member {
     pub(crate) facts: Facts,
 }
 
-/// What one record says of one cell.
+/// One record's data on one cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
     /// Number of its member.

@@ -2,10 +2,11 @@
 
 use crate::FleetError;
 
-/// Most machines of one list: a slip of the finger must not fill the memory.
+/// Maximum number of machines in a list, so that a typing error does not exhaust the memory.
 const MOST: usize = 1_000_000;
 
-/// The machines of a list, in its order. A name has one range in brackets at most, whose numbers keep their zeros.
+/// The machines of a list, in its order. A name has at most one range in brackets, whose numbers keep their
+/// leading zeros.
 ///
 /// # Errors
 /// [`FleetError::Unfit`] for brackets that do not close, a range that runs backwards, or a name that is not one.

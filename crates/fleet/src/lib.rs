@@ -1,8 +1,9 @@
 //! A fleet: the records of many machines in one directory, and what encryption costs on the next machine of a kind.
 //!
-//! Each machine runs `cryptbench run --fleet DIR`, however it is started, and leaves one file there ([`Shared`]). Nothing
-//! here talks to a machine. [`stream`] reads the files in their order with bounded memory, [`Fleet`] keeps of each what
-//! pooling needs, and [`Report`] is what it comes to. [`Plan`] writes what Slurm, Kubernetes, Ansible or a shell starts.
+//! Each machine runs `cryptbench run --fleet DIR`, however it is started, and writes one file there
+//! ([`Shared`]). Nothing here connects to a machine. [`stream`] reads the files in their order with bounded
+//! memory, [`Fleet`] keeps the data of each that pooling needs, and [`Report`] is the result. [`Plan`] writes
+//! the scripts for Slurm, Kubernetes, Ansible or a shell.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 

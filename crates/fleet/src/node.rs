@@ -1,4 +1,4 @@
-//! Who a machine of the fleet is: its name, its installation, its boot, and what it was asked for.
+//! The identity of a machine in the fleet: its name, its installation, its boot, and its task.
 
 use std::fmt::Write as _;
 
@@ -6,13 +6,13 @@ use cryptbench_os::machine::{boot_id, host_name, machine_id};
 use cryptbench_record::Node;
 use sha2::{Digest as _, Sha256};
 
-/// Keeps a machine's id to itself: machine-id(5) asks for a hash with a key of the application's own.
+/// Does not reveal a machine's ID: machine-id(5) requires a hash with an application-specific key.
 const KEY: &str = "cryptbench fleet\n";
 
-/// Longest name of a machine in a file's name; a DNS name has at most 253 characters.
+/// Maximum length of a machine's name in a file name; a DNS name has at most 253 characters.
 const LONGEST_NAME: usize = 120;
 
-/// This machine, called `name` or else as its network calls it, and what it was `asked` for, in any fixed form.
+/// This machine, called `name` or by its host name, and its task `asked`, in any fixed form.
 #[must_use]
 pub fn node(name: Option<&str>, asked: &str) -> Node {
     let name = name.map_or_else(host_name, str::to_owned);

@@ -1,4 +1,5 @@
-//! What one file of a fleet's directory says: a machine, the cost of each cell there, or why there is none.
+//! The content of one file in a fleet's directory: a machine, and the cost of each cell there or the reason why
+//! there is none.
 
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FAILURE, Failure};
 
-/// The largest file that is read. Several are in memory at once, so this is less than a record alone may have; the largest
-/// run of a built-in profile, with six arms, has 57 MB.
+/// The largest file that is read. Several are in memory at a time, so this is less than the limit for a single
+/// record; the largest run of a built-in profile, with six arms, has 57 MB.
 const LARGEST: u64 = 64 << 20;
 
 /// One file of a fleet's directory.
@@ -56,7 +57,7 @@ pub fn read(path: &Path) -> Found {
         Ok(record) => Found::Record(Box::new(record)),
         Err(error) => {
             let said = chain(&error);
-            // The report names the file itself.
+            // The report itself gives the file name.
             let named = format!("{} ", shown(path));
             Found::Damaged(said.strip_prefix(&named).unwrap_or(&said).to_owned())
         }
@@ -72,13 +73,13 @@ pub struct Observed {
     pub node: Node,
     /// Start of the run, RFC 3339.
     pub started: String,
-    /// Whether the run was cut short.
+    /// Whether the run was interrupted.
     pub partial: bool,
     /// The machine and its storage.
     pub facts: Facts,
     /// The cost of each workload on each arm that has enough pairs.
     pub cells: Vec<ObservedCell>,
-    /// Cells that a cache answered.
+    /// Cells that were served from a cache.
     pub cached: usize,
     /// Whether something held plain storage to a rate, which hides what encryption costs.
     pub is_rate_limited: bool,
@@ -89,11 +90,11 @@ pub struct Observed {
 pub struct ObservedCell {
     /// Identifier of the workload.
     pub workload: String,
-    /// What users call the workload.
+    /// The workload's name for users.
     pub workload_label: String,
-    /// Identifier of the arm, which says its settings.
+    /// Identifier of the arm, which includes its settings.
     pub arm: String,
-    /// What users call the arm.
+    /// The arm's name for users.
     pub arm_label: String,
     /// The cipher code in use; empty if it is not known.
     pub driver: String,
@@ -101,7 +102,7 @@ pub struct ObservedCell {
     pub effect: Effect,
 }
 
-/// What a record says of the machine and its storage, as far as it may explain a cost.
+/// A record's data on the machine and its storage that may explain a cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Facts {
     /// CPU model.
@@ -124,9 +125,9 @@ pub struct Facts {
     pub engine: String,
     /// Busy fraction of the machine before the run, 0 to 1.
     pub busy_before: f64,
-    /// Mean processor frequency in MHz over the trials that know it.
+    /// Mean CPU frequency in MHz over the trials that have it.
     pub frequency_mhz: Option<f64>,
-    /// Share of the measured time that the hypervisor withheld, of all processors.
+    /// Steal time of all CPUs as a share of the measured time.
     pub stolen_fraction: Option<f64>,
 }
 

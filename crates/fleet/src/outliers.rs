@@ -16,28 +16,28 @@ pub struct Outlier {
     pub node: String,
     /// Identifier of the arm on which it is most unlike.
     pub arm: String,
-    /// What users call that arm.
+    /// The arm's name for users.
     pub arm_label: String,
     /// The workload at which it is most unlike.
     pub workload: String,
-    /// What users call that workload.
+    /// The workload's name for users.
     pub label: String,
     /// Its share of plain speed.
     pub ratio: f64,
-    /// What the others have.
+    /// The value of the others.
     pub usual_ratio: f64,
     /// p-value of "it is like the others", after Holm over all machines and cells of the report.
     pub p_holm: f64,
     /// Number of cells in which it is an outlier.
     pub cells: usize,
-    /// What is different about it, the most telling first; empty if its record does not show anything.
+    /// The differences, the most informative first; empty if its record does not show any.
     pub reasons: Vec<String>,
 }
 
-/// A machine in a cell, to be held against a pool.
+/// A machine in a cell, to be compared with a pool.
 struct Test {
     member: usize,
-    /// Its own kind, and the kind that it is held against: often the same.
+    /// Its own kind, and the kind with which it is compared: often the same.
     kinds: (usize, usize),
     workload: usize,
     value: f64,
@@ -50,8 +50,8 @@ type Pools = [Vec<(usize, Option<Pooled>)>];
 
 /// The outliers over all groups, the most unlike first.
 ///
-/// A machine of a small group is held against the large group from which only its software differs: kernel or cipher
-/// driver. That is where a node that lost its fast driver shows.
+/// A machine of a small group is compared with the large group that differs only in software: kernel or cipher
+/// driver. This detects a node that lost its fast driver.
 pub(crate) fn outliers(fleet: &Fleet, pools: &Pools) -> Vec<Outlier> {
     let mut tests = Vec::new();
     for ((kind, workload), points) in &fleet.points {
@@ -96,8 +96,7 @@ pub(crate) fn outliers(fleet: &Fleet, pools: &Pools) -> Vec<Outlier> {
     found
 }
 
-/// The pool of the machines of a kind that are like each other: one that is not would widen it for all that are held
-/// against it.
+/// The pool of similar machines of a kind: an outlier would widen it for all that are compared with it.
 fn without_outliers(fleet: &Fleet, cell: (usize, usize)) -> Option<Pooled> {
     let all = effects(fleet.points.get(&cell)?);
     let p = cryptbench_stats::outliers(&all)?;
@@ -111,7 +110,7 @@ fn is_kin(a: &Kind, b: &Kind) -> bool {
     what(a) == what(b) && a != b
 }
 
-/// One machine, from the cells in which it is unlike; `usual` keeps what is usual in each kind.
+/// One machine, from the cells in which it is an outlier; `usual` contains the usual values of each kind.
 fn outlier(fleet: &Fleet, tests: &[(&Test, f64)], usual: &mut BTreeMap<usize, Usual>) -> Outlier {
     let distance = |t: &Test| (t.value - t.usual).abs();
     let farthest = |a: &&(&Test, f64), b: &&(&Test, f64)| distance(a.0).total_cmp(&distance(b.0));

@@ -1,4 +1,4 @@
-//! Why a machine may be unlike the others of its kind: what its record says that theirs do not.
+//! Reasons why a machine may differ from the others of its kind: the differences between their records.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::Facts;
 /// How much busier than usual a machine must have been before the run to be worth a word.
 const BUSIER: f64 = 0.05;
 
-/// Below this share of the usual frequency a processor is slow.
+/// Below this share of the usual frequency a CPU is slow.
 const SLOW: f64 = 0.85;
 
 /// From this share of the time withheld by the hypervisor on it may explain a cost.
@@ -23,7 +23,7 @@ pub(crate) struct Usual {
     stolen_fraction: f64,
 }
 
-/// What is compared as text, with its name in a sentence.
+/// Values that are compared as text, with their names in a sentence.
 type Text = (&'static str, fn(&Facts) -> &str);
 
 const TEXTS: [Text; 6] = [
@@ -53,7 +53,7 @@ impl Usual {
     }
 }
 
-/// What is different about a machine with its cipher driver and that of the others, the most telling first.
+/// The differences of a machine with its cipher driver from the others, the most informative first.
 pub(crate) fn reasons(facts: &Facts, (own, others): (&str, &str), usual: &Usual) -> Vec<String> {
     let mut found = Vec::new();
     let lacks = |name: &str| !facts.cpu_features.iter().any(|f| f == name);

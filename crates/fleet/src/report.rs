@@ -13,7 +13,7 @@ use crate::outliers::{Outlier, outliers};
 /// Version of the document that `fleet report --json` prints.
 pub const SCHEMA: &str = "cryptbench.fleet-report/1";
 
-/// What the records of a fleet come to.
+/// The result of a fleet's records.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// [`SCHEMA`].
@@ -24,15 +24,15 @@ pub struct Report {
     pub records: usize,
     /// Machines that these are of.
     pub machines: usize,
-    /// Records of runs that were cut short; their trials are sound but fewer.
+    /// Records of interrupted runs; their trials are sound but fewer.
     pub partial: usize,
     /// Records that newer ones of the same machine replace.
     pub superseded: usize,
-    /// Cells that a cache answered and that are left out.
+    /// Cells that were served from a cache and are omitted.
     pub cached_cells: usize,
     /// Machines whose plain storage something holds to a rate, such as a cloud's quota: it hides what encryption costs.
     pub rate_limited: Vec<String>,
-    /// Files that are no records, left out.
+    /// Files that are not records, omitted.
     pub damaged: Vec<Damaged>,
     /// Machines that could not measure.
     pub failed: Vec<Failed>,
@@ -44,7 +44,7 @@ pub struct Report {
     pub outliers: Vec<Outlier>,
 }
 
-/// What the machines of a group have in common.
+/// The common properties of the machines in a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Kind {
     /// CPU model.
@@ -55,18 +55,18 @@ pub struct Kind {
     pub kernel: String,
     /// Identifier of the arm: system, cipher and settings.
     pub arm: String,
-    /// What users call the arm.
+    /// The arm's name for users.
     pub arm_label: String,
     /// The cipher code in use, such as `xts-aes-vaes-avx2`; empty if it is not known.
     pub driver: String,
-    /// How many machines measured at once, where a plan compares that.
+    /// Number of machines that measured in parallel, if a plan compares that.
     pub at_once: Option<u32>,
 }
 
 /// The machines of one kind with one choice of encryption.
 #[derive(Clone, Debug, Serialize)]
 pub struct Group {
-    /// What they have in common.
+    /// Their common properties.
     #[serde(flatten)]
     pub kind: Kind,
     /// How many they are.
@@ -80,7 +80,7 @@ pub struct Group {
 pub struct Row {
     /// Identifier of the workload.
     pub workload: String,
-    /// What users call the workload.
+    /// The workload's name for users.
     pub label: String,
     /// Number of machines with this workload.
     pub machines: usize,
@@ -132,13 +132,13 @@ fn as_shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S
     serializer.serialize_str(&shown(path))
 }
 
-/// A file that is no record.
+/// A file that is not a record.
 #[derive(Clone, Debug, Serialize)]
 pub struct Damaged {
     /// The file.
     #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Its defect.
     pub why: String,
 }
 

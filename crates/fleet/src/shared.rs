@@ -45,7 +45,7 @@ impl Shared {
         there.is_ok_and(|record| !record.partial && compares(&record))
     }
 
-    /// Writes the record of `node`, which replaces one of a run that was cut short, and takes back its failure.
+    /// Writes the record of `node`, which replaces one of an interrupted run, and removes its failure.
     ///
     /// # Errors
     /// [`FleetError::Io`].

@@ -16,8 +16,9 @@ pub struct Files {
 }
 
 impl Files {
-    /// Lists `directory`. A subdirectory that holds a `record.json` is a run's, of which nothing else is read; any other is
-    /// the machine's whose name it has, into which `fetch_to` of a plan copies its records.
+    /// Lists `directory`. A subdirectory that contains a `record.json` is that of a run, of which nothing else
+    /// is read; any other belongs to the machine with its name, into which `fetch_to` of a plan copies its
+    /// records.
     ///
     /// # Errors
     /// [`FleetError::Io`] if a directory cannot be listed.
@@ -44,7 +45,8 @@ impl Files {
         &self.paths
     }
 
-    /// Reads one of them. A machine cannot speak for another: what is in its directory must have its name.
+    /// Reads one of them. A machine cannot provide records for another: files in its directory must have its
+    /// name.
     #[must_use]
     pub fn read(&self, path: &Path) -> Found {
         let found = read(path);
@@ -86,8 +88,8 @@ fn listed(directory: &Path) -> Result<Vec<(PathBuf, bool)>, FleetError> {
     list().map_err(FleetError::io("list", directory))
 }
 
-/// Calls `read` for each path on `threads` threads and `each` for what it returns, in the order of the paths, until `each`
-/// breaks off. At most two results a thread wait, whatever the number of paths.
+/// Calls `read` for each path on `threads` threads and `each` for its result, in the order of the paths, until
+/// `each` breaks off. At most two results per thread wait, whatever the number of paths.
 ///
 /// # Panics
 /// If `read` does.

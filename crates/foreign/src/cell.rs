@@ -160,7 +160,7 @@ pub struct Cell {
     pub key: Key,
     /// The runs, in the order of reading.
     pub runs: Vec<Run>,
-    /// The record says that a cache answered, so the cell gets no verdict.
+    /// The record says that the data came from a cache, so the cell gets no verdict.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
 }

@@ -1,9 +1,8 @@
 //! Compares two sets cell by cell: the ratio of their means with Welch's interval, and the verdict.
 //!
-//! The runs of the two sets did not take turns. A verdict therefore describes two series of runs,
-//! and does not say why they differ; [`sentences`] state this with every result. Values enter as
-//! ln, so that the ratio of geometric means gets the interval of a difference
-//! ([`cryptbench_stats::unpaired`]).
+//! The runs of the two sets were not interleaved. A verdict therefore describes two series of runs, and does
+//! not say why they differ; [`sentences`] state this with every result. Values enter as ln, so that the ratio
+//! of geometric means gets the interval of a difference ([`cryptbench_stats::unpaired`]).
 
 mod pairing;
 mod percent;
@@ -23,7 +22,7 @@ pub struct Options {
     /// The quantity to compare. By default each cell uses the first of bandwidth, IOPS and latency
     /// that all its runs have.
     pub measure: Option<Measure>,
-    /// An additional figure beside the ratio of geometric means.
+    /// A figure in addition to the ratio of geometric means.
     pub estimator: Option<Estimator>,
     /// Confidence of the intervals, a fraction.
     pub confidence: f64,
@@ -40,7 +39,7 @@ impl Default for Options {
 /// The result of comparing two sets.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// Always true: no arithmetic can pair runs that did not take turns.
+    /// Always true: no arithmetic can pair runs that were not interleaved.
     pub unpaired: bool,
     /// The first set, the baseline.
     pub a: Side,
@@ -79,7 +78,7 @@ pub struct Side {
     pub files: usize,
     /// Number of cells.
     pub cells: usize,
-    /// Fewest and most runs of a cell.
+    /// Minimum and maximum number of runs of a cell.
     pub runs: (usize, usize),
     /// The set's remarks.
     pub remarks: Vec<String>,
@@ -156,10 +155,10 @@ pub enum Verdict {
     NotToldApart,
     /// Fewer than 3 runs on either side: there is only a ratio.
     NoInterval,
-    /// All runs of a side have the same printed value (iozone's short runs take a few of its
-    /// microseconds). The resolution hides the variation, so chance cannot be assessed.
+    /// All runs of a side have the same printed value (iozone's short runs last a few of its microseconds). The
+    /// resolution hides the variation, so chance cannot be assessed.
     TooCoarse,
-    /// The record says that a cache answered.
+    /// The record says that the data came from a cache.
     Cached,
 }
 

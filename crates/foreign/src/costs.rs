@@ -43,8 +43,8 @@ pub struct CostChange {
     pub power: Option<f64>,
 }
 
-/// Compares every arm except plain in every workload for which both records have at least 3 pairs.
-/// Skips cells that a cache answered.
+/// Compares every arm except plain in every workload for which both records have at least 3 pairs. Skips cells
+/// served from a cache.
 pub fn costs(a: &Record, b: &Record, confidence: f64) -> Vec<CostChange> {
     let mut found = Vec::new();
     let mut samples = Vec::new();
@@ -93,7 +93,7 @@ pub fn costs(a: &Record, b: &Record, confidence: f64) -> Vec<CostChange> {
     found
 }
 
-/// The loss that a record was to find, a fraction; 3 % where it does not say.
+/// The minimum detectable loss of a record, a fraction; 3 % if it does not specify one.
 pub(crate) fn margin(record: &Record) -> f64 {
     let margin = record.plan.margin();
     if margin > 0.0 { margin } else { 0.03 }

@@ -38,8 +38,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
         if !is_report(physical) {
             series.hear(physical);
         }
-        // A carriage return goes back to the start of the line: later text overwrote what precedes
-        // it.
+        // A carriage return goes back to the start of the line: later text overwrote what precedes it.
         let parts: Vec<&str> = physical.split('\r').filter(|p| !p.trim().is_empty()).collect();
         for (i, part) in parts.iter().enumerate() {
             if let Some(count) = records(part) {
@@ -73,8 +72,8 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     }
 }
 
-/// Tells copies to plain and to encrypted storage apart, where a log has both: by their names, or as the first and the second
-/// pass of study B's script.
+/// Distinguishes copies to plain and to encrypted storage in a log that has both: by their names, or as the
+/// first and the second pass of study B's script.
 fn halve(found: &mut Found, storages: &[Storage]) {
     let named = |half| storages.contains(&Storage::Named(half));
     let passes = |s: &Storage| if let Storage::Pass(n) = s { *n } else { 0 };
@@ -201,7 +200,7 @@ mod tests {
         let found = parse(log).unwrap().observations;
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].key.block_size, found[0].line), (Some(1 << 20), Some(4)));
-        // The last line alone, as `tail -n 1` leaves it, and over it what the terminal had.
+        // The last line, as printed by `tail -n 1`, over the previous content of the terminal.
         assert_eq!(
             speeds("100 bytes copied, 1 s, 100 B/s\r200 bytes copied, 1 s, 200 B/s"),
             [200.0]
@@ -216,7 +215,7 @@ mod tests {
             "0+0 records in\n0+0 records out\n0 bytes copied, 3e-05 s, 0.0 kB/s",
             "512 bytes copied, 0 s, Infinity B/s",
             "512 bytes copied, 1 s, 512 B/s\nhello\n",
-            // A comma that was taken for a decimal mark and is none.
+            // A comma that was mistaken for a decimal mark.
             "1048576 bytes copied, 1,234 s, 1 MB/s\n1048576 bytes copied, 1.234 s, 10 MB/s",
         ]
         .map(refused);

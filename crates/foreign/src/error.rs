@@ -15,12 +15,12 @@ pub enum ForeignError {
         /// The operating system's error.
         source: std::io::Error,
     },
-    /// The file has none of the known formats, or holds nothing usable.
+    /// The file has none of the known formats, or contains nothing usable.
     #[error("{}: {reason}", shown(path))]
     File {
         /// The file or directory.
         path: PathBuf,
-        /// What was expected.
+        /// The expected content.
         reason: String,
     },
     /// A line of a known format cannot be parsed.
@@ -30,7 +30,7 @@ pub enum ForeignError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What was expected.
+        /// The expected content.
         reason: String,
         /// The start of the line.
         text: String,

@@ -95,7 +95,7 @@ fn unit(text: &str) -> Result<Unit, Fault> {
         .any(|u| lower.contains(&format!("output is in {u}")))
         || !lower.contains("output is in")
     {
-        // A table cut out of its report: KB/s, iozone's default.
+        // An excerpt of a table in its report: KB/s, iozone's default.
         Ok(Unit::KibPerSecond)
     } else {
         let (i, line) = (lower.lines().enumerate())

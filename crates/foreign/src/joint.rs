@@ -1,8 +1,8 @@
-//! One table over several records: devices beside each other, systems and ciphers below, as study D prints them.
+//! One table over several records: devices side by side, systems and ciphers below, as study D prints them.
 //!
-//! Speeds are means of the trials, as in the studies. What they rest on is paired: each arm's share of plain speed and the
-//! advantage of one program over another come from the blocks of their own record, so that a faster device is no
-//! faster system. Nothing is compared between devices.
+//! Speeds are means of the trials, as in the studies. The comparisons are paired: each arm's percentage of
+//! plain speed and the advantage of one program over another come from the blocks of their own record, so that
+//! a faster device does not count as a faster system. Nothing is compared between devices.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub struct Joint {
     pub devices: Vec<Device>,
     /// The workloads that at least two records have.
     pub workloads: Vec<Work>,
-    /// Workloads of one record alone, by name.
+    /// Workloads that only one record has, by name.
     pub of_one_alone: Vec<String>,
     /// Confidence of the intervals.
     pub confidence: f64,
@@ -45,7 +45,7 @@ pub struct Work {
     pub unit: &'static str,
     /// One row for each system and cipher.
     pub rows: Vec<Row>,
-    /// For each cipher that several programs have: which of them is faster.
+    /// For each cipher that several programs have: the faster program.
     pub programs: Vec<Advantage>,
     /// For each program that has several ciphers: which of them is faster.
     pub ciphers: Vec<Advantage>,
@@ -56,7 +56,7 @@ pub struct Work {
 pub struct Row {
     /// Its name in tables.
     pub label: String,
-    /// One for each device; absent where it was not measured.
+    /// One for each device; absent if it was not measured.
     pub cells: Vec<Option<Cell>>,
 }
 
@@ -70,7 +70,7 @@ pub struct Cell {
     /// Share of plain speed, paired.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_plain: Option<Ratio>,
-    /// A cache answered, as the record has it.
+    /// Served from a cache, according to the record.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
 }
@@ -102,7 +102,7 @@ pub struct Fastest {
     pub fastest: String,
     /// The slowest.
     pub slowest: String,
-    /// `100 (fast / slow - 1)` of the means, as the study has it.
+    /// `100 (fast / slow - 1)` of the means, as in the study.
     pub percent: f64,
     /// The same ratio paired, with its interval; absent with fewer than three pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ struct Kind {
     cipher: String,
 }
 
-/// Puts records, each with the name that its user gave it, beside each other.
+/// Combines records, each with the name given by its user, side by side.
 pub fn joint(records: &[(String, Record)], confidence: f64) -> Joint {
     let mut workloads: Vec<(&Workload, usize)> = Vec::new();
     for workload in records.iter().flat_map(|(_, record)| &record.plan.workloads) {

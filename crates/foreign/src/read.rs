@@ -16,7 +16,8 @@ use crate::{dd, dials, diskmark, fio, hdtune, iozone, table};
 /// A larger file is not a benchmark report. fio's JSON with its histograms (json+) has about 100 KB a job.
 const LARGEST: u64 = 64 << 20;
 
-/// Most lines of a report that is not JSON: 60 times the largest, iozone's. Each may give several results.
+/// Maximum number of lines in a report that is not JSON: 60 times the largest, iozone's. Each may give several
+/// results.
 const MOST_LINES: usize = 100_000;
 
 /// What a format's reader found in one file.
@@ -28,7 +29,7 @@ pub(crate) struct Found {
     pub(crate) halves: Halves,
 }
 
-/// How a file tells results of plain and of encrypted storage apart.
+/// How a file distinguishes results of plain and of encrypted storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Halves {
     /// It does not.
@@ -36,7 +37,7 @@ pub(crate) enum Halves {
     One,
     /// It has the same work twice, one after the other.
     Passes,
-    /// It names them.
+    /// It labels them.
     Named,
 }
 

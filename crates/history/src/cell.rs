@@ -19,7 +19,7 @@ pub struct Run {
 /// One workload on one arm, on one target of one machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// CPU, number of processors, hypervisor: properties that software updates do not change.
+    /// CPU, number of CPUs, hypervisor: properties that software updates do not change.
     pub machine: String,
     /// Device, its size, the file system, and whether requests bypassed the page cache.
     pub target: String,
@@ -27,8 +27,8 @@ pub struct Cell {
     pub workload: String,
     /// The workload's name in tables.
     pub workload_label: String,
-    /// The set of arms that the program chose, as [`Plan::arm_set`](cryptbench_record::Plan::arm_set) has it; empty where
-    /// the user named the systems.
+    /// The set of arms that the program chose, as in [`Plan::arm_set`](cryptbench_record::Plan::arm_set); empty
+    /// if the user specified the systems.
     pub arm_set: String,
     /// The arm's identifier.
     pub arm: String,
@@ -42,7 +42,7 @@ pub struct Cell {
     pub ln_speed: f64,
     /// Mean ln of the speed as a share of plain speed, over pairs; absent for plain storage.
     pub ln_kept: Option<f64>,
-    /// A cache answered, so the cell gets no verdict.
+    /// The data came from a cache, so the cell gets no verdict.
     pub cached: bool,
 }
 

@@ -48,12 +48,12 @@ pub struct Check {
     pub cells: Vec<Judged>,
     /// The cells with too few earlier runs.
     pub untold: Vec<Untold>,
-    /// Number of cells that a cache answered.
+    /// Number of cells that were served from a cache.
     pub cached: u32,
     /// The run's set of arms; empty where its user named the systems.
     pub arm_set: String,
-    /// The sets of earlier runs that measured some of these cells beside other arms, each with its number of runs. They
-    /// are kept apart.
+    /// The sets of earlier runs that measured some of these cells together with other arms, each with its
+    /// number of runs. They are kept separate.
     pub other_sets: BTreeMap<String, u32>,
 }
 

@@ -8,7 +8,7 @@ use cryptbench_text::shown;
 /// An error of the history. None of these has changed a file.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// There is no database yet.
+    /// The database does not exist yet.
     #[error(
         "{}: no history is kept there yet; `cryptbench history add RECORD` begins one",
         shown(path)
@@ -22,7 +22,7 @@ pub enum HistoryError {
     NotOurs {
         /// The file.
         path: PathBuf,
-        /// What the file is, as far as known.
+        /// The kind of the file, as far as known.
         what: String,
     },
     /// A newer version of the program wrote the database.

@@ -3,15 +3,15 @@
 //! `PRAGMA application_id` distinguishes the file from other SQLite databases, and `PRAGMA
 //! user_version` is the version. Version 1:
 //!
-//! - `records`: `id`; `digest`, SHA-256 of the document; `run_id`, `started`, `program_version`, `profile`, `machine`,
-//!   `target`, `partial`; `added`, the time of the addition (RFC 3339, UTC); `source`, where the record lay then;
-//!   `document`, the whole record as JSON.
-//! - `cells`: one per workload and arm: `record`, what makes it comparable (`machine`, `target`, `workload`, `arm`), its
-//!   labels, `has_plain`, `trials`, `ln_speed`, `ln_kept`, `cached`.
+//! - `records`: `id`; `digest`, SHA-256 of the document; `run_id`, `started`, `program_version`, `profile`,
+//!   `machine`, `target`, `partial`; `added`, the time of the addition (RFC 3339, UTC); `source`, the location
+//!   of the record at that time; `document`, the whole record as JSON.
+//! - `cells`: one per workload and arm: `record`, its comparison key (`machine`, `target`, `workload`, `arm`),
+//!   its labels, `has_plain`, `trials`, `ln_speed`, `ln_kept`, `cached`.
 //!
-//! Version 2: `cells` have `arm_set`, the set of arms that the program chose for the run, which is comparable with itself
-//! alone; empty where the user named the systems. For records of before it is derived as
-//! [`Plan::arm_set`](cryptbench_record::Plan::arm_set) does.
+//! Version 2: `cells` have `arm_set`, the set of arms that the program chose for the run, which is comparable
+//! only with itself; empty if the user specified the systems. For older records it is derived as in
+//! [`Plan::arm_set`](cryptbench_record::Plan::arm_set).
 //!
 //! Version 3: `records` have `title`, the user's title of the run; empty without one.
 
@@ -160,8 +160,8 @@ fn refuse_irregular(path: &Path, real: &Path) -> Result<(), HistoryError> {
 /// Enables the mode in which readers do not wait for writers. If the file system does not support
 /// it, the mode stays as it was.
 ///
-/// SQLite reads the mode first and then upgrades to writing. If another process is writing, it
-/// fails at once despite the timeout (`sqlite3_busy_handler`, on deadlocks).
+/// SQLite reads the mode first and then upgrades to writing. If another process is writing, it fails
+/// immediately despite the timeout (`sqlite3_busy_handler`, on deadlocks).
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let until = Instant::now() + PATIENCE;
     loop {

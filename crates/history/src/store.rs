@@ -80,9 +80,9 @@ impl History {
         &self.path
     }
 
-    /// Adds a record (its file, or its run's directory) unless it is already present. Two records
-    /// are the same if their content is, regardless of derived results and white space. A record that
-    /// is present takes the title that its run has now.
+    /// Adds a record (its file, or its run's directory) unless it is already present. Two records are the same
+    /// if their content is, regardless of derived results and white space. A record that is already present
+    /// gets its run's current title.
     pub fn add(&mut self, path: &Path) -> Result<Added, HistoryError> {
         let (file, text) = cryptbench_record::read_document(path)?;
         let record = cryptbench_record::parse(&file, &text)?;

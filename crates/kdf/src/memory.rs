@@ -12,16 +12,17 @@ use std::sync::OnceLock;
 
 use crate::error::KdfError;
 
-/// What was looked up for good.
+/// The value that was looked up permanently.
 static KEPT: OnceLock<Option<u64>> = OnceLock::new();
 
-/// KiB that this process can have now; `None` if the operating system does not tell.
+/// KiB that this process can have now; `None` if the operating system does not report it.
 #[must_use]
 pub fn available_kib() -> Option<u64> {
     KEPT.get().copied().unwrap_or_else(|| available_under(Path::new("/")))
 }
 
-/// Looks up for good what [`available_kib`] says, for a process that is about to lose the right to open files.
+/// Stores the result of [`available_kib`] permanently, for a process that is about to lose the right to open
+/// files.
 pub fn keep_available() {
     KEPT.get_or_init(|| available_under(Path::new("/")));
 }
@@ -118,8 +119,8 @@ impl Hierarchy {
             "cgroup" if is_memory(options) => (&V1, group(&is_memory)?),
             _ => return None,
         };
-        // In a container the group can lie outside the mounted part; the topmost visible group then
-        // stands for it.
+        // In a container the group can be outside the mounted part; the topmost visible group is then used
+        // instead.
         let below = Path::new(group).strip_prefix(&within).unwrap_or(Path::new(""));
         let visible =
             below.components().all(|part| matches!(part, std::path::Component::Normal(_)));

@@ -140,8 +140,8 @@ pub fn derivations(volume: VolumeKind, pim: Option<u32>) -> Result<Vec<Derivatio
         .collect()
 }
 
-/// The largest PIM whose derivation takes no longer than `limit`, if a unit of [`Derivation::work`]
-/// takes `seconds`. `None` if even a PIM of 1 takes longer, or if the volume has no PIM.
+/// The largest PIM whose derivation takes no longer than `limit`, if a unit of [`Derivation::work`] takes
+/// `seconds`. `None` if even a PIM of 1 takes longer, or if the volume has no PIM.
 ///
 /// A user who searches for an unknown function and PIM needs this bound: a PIM of 15,000 means 15
 /// million iterations.
@@ -231,7 +231,7 @@ fn truecrypt(prf: &str, system: bool) -> Option<u32> {
     }
 }
 
-/// The PIM of Argon2id that a missing PIM stands for.
+/// The PIM of Argon2id that is used if none is given.
 const ARGON2ID_PIM: u32 = 12;
 
 /// VeraCrypt's cost of Argon2id.

@@ -18,7 +18,7 @@ pub struct ScryptParams {
     pub p: u32,
 }
 
-/// Derives a key of 1 byte or more with scrypt, which takes `128 * r * N` bytes of memory.
+/// Derives a key of at least 1 byte with scrypt, which needs `128 * r * N` bytes of memory.
 ///
 /// It runs on one thread with SSE2, regardless of `effort`, and obeys a stop only before it starts.
 ///
@@ -48,7 +48,7 @@ pub fn scrypt(
     }
     let checked =
         Params::new(params.log_n, params.r, params.p).map_err(|error| refuse(error.to_string()))?;
-    // Without this memory the crate would abort the process, so ask for it first.
+    // Without this memory the crate would abort the process, so allocate it first.
     let blocks = checked.n().checked_add(u64::from(params.p) + 1);
     let bytes = blocks.and_then(|blocks| blocks.checked_mul(128 * u64::from(params.r)));
     let room = bytes.and_then(|bytes| usize::try_from(bytes).ok());

@@ -15,10 +15,9 @@ use crate::threads::join;
 /// provides memory of the wanted key length; the key type must wipe itself. `check` receives the
 /// index in `derivations` and the key.
 ///
-/// Derivations run in the given order, as many at once as `effort` allows threads; where there are more
-/// threads than derivations, each has its share of them. Derivations that need memory run last, one at
-/// a time, with all threads. When a key is found, the running
-/// derivations are stopped.
+/// Derivations run in the given order, as many in parallel as `effort` allows threads; with more threads than
+/// derivations, each gets its share of them. Derivations that need memory run last, one at a time, with all
+/// threads. When a key is found, the running derivations are stopped.
 ///
 /// # Errors
 /// If no key fits: the first error of any derivation, such as [`KdfError::Memory`], after all

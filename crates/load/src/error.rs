@@ -175,7 +175,7 @@ pub enum LoadError {
         /// Bytes of the extent.
         len: u64,
     },
-    /// The buffers of all requests in flight would take more than half of the machine's memory.
+    /// The buffers of all requests in flight would need more than half of the machine's memory.
     #[error(
         "the buffers need {wanted} bytes, more than the {limit} allowed; lower block size, queue depth or \
          threads"
@@ -212,7 +212,7 @@ pub enum LoadError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// A small file does not hold what was written to it.
+    /// A small file does not contain what was written to it.
     #[error("{} does not hold what was written, from byte {offset} on", shown(path))]
     FileContent {
         /// The file.
@@ -220,7 +220,7 @@ pub enum LoadError {
         /// First byte that differs or is missing.
         offset: u64,
     },
-    /// The folder of a set of small files is not the one that this run made; it is left alone.
+    /// The folder of a set of small files is not the one that this run created; it is not touched.
     #[error("{} is not the folder that this run made; it is left alone", shown(path))]
     NotOurs {
         /// The folder.
@@ -236,7 +236,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// [`LoadError::File`] from what the system said.
+    /// [`LoadError::File`] from the system's error.
     pub(crate) fn file(action: &'static str, path: PathBuf, source: io::Error) -> Self {
         Self::File { action, path, source }
     }

@@ -13,7 +13,7 @@ pub(crate) use self::check::{check_fill, check_range};
 /// Largest queue depth.
 pub const MAX_QUEUE_DEPTH: u32 = 1024;
 
-/// Most threads of a job.
+/// Maximum number of threads of a job.
 pub const MAX_THREADS: u32 = 256;
 
 /// Largest block size in bytes (1 GiB, below the kernel's limit of 2 GiB per request).
@@ -174,10 +174,9 @@ pub enum Flush {
         writes: u32,
         /// Use fdatasync(2) instead of fsync(2).
         data_only: bool,
-        /// Wait for all requests of the thread before the flush, and for the flush before its next
-        /// request, like the commit of a database. Otherwise the flush is queued like a request:
-        /// the next request follows at once, and no flush follows the last write. This is what
-        /// fio's `fsync=` does.
+        /// Wait for all requests of the thread before the flush, and for the flush before its next request,
+        /// like the commit of a database. Otherwise the flush is queued like a request: the next request
+        /// follows immediately, and no flush follows the last write. This is what fio's `fsync=` does.
         drained: bool,
     },
     /// Once after the last request, within the measured time. Requires [`Amount::Bytes`].

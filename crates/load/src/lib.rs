@@ -1,5 +1,5 @@
-//! Drives an [`IoTarget`](cryptbench_blockdev::IoTarget) with a workload and returns latencies and
-//! counters. It does not know what lies behind the target.
+//! Drives an [`IoTarget`](cryptbench_blockdev::IoTarget) with a workload and returns latencies and counters. It
+//! does not know what is behind the target.
 //!
 //! - A [`Profile`] is data: the workloads that people quote, read from TOML or from a fio job file.
 //! - A [`FileSet`] is many small files and the actions on them.

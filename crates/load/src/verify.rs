@@ -1,14 +1,13 @@
 //! Verifies that an I/O target holds the data that it acknowledged.
 //!
-//! A map records each write that the storage acknowledged, with the generation of its job. A reader
-//! goes over the extent and compares the verify header of every sector with the map. One generation
-//! is one state of a block: use ascending generations for jobs that must be told apart.
+//! A map records each write that the storage acknowledged, with the generation of its job. A reader scans the
+//! extent and compares the verify header of every sector with the map. One generation is one state of a block:
+//! use ascending generations for jobs that must be distinguished.
 //!
-//! The map knows generation and seed of each job. Where a write was acknowledged, a sector is
-//! correct if it holds what that job wrote there. It is also correct if it holds what a later job
-//! may have written there that was stopped or failed before all its writes were acknowledged.
-//! Elsewhere, the old contents are unknown. They may be anything except a sector that one of the
-//! jobs wrote for another place.
+//! The map contains generation and seed of each job. If a write was acknowledged, a sector is correct if it
+//! holds what that job wrote there. It is also correct if it holds what a later job may have written there that
+//! was stopped or failed before all its writes were acknowledged. Elsewhere, the old contents are unknown. They
+//! may be anything except a sector that one of the jobs wrote for another offset.
 
 mod judge;
 mod map;
@@ -18,7 +17,7 @@ pub use self::map::Acknowledged;
 pub(crate) use self::map::Traced;
 use crate::SectorState;
 
-/// Most findings that a [`Verification`] keeps.
+/// Maximum number of findings that a [`Verification`] keeps.
 const FINDINGS: usize = 16;
 
 cryptbench_catalog::named! {

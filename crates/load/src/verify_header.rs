@@ -33,8 +33,8 @@ pub const MARKER: [u8; 8] = *b"\x89cBench\n";
 /// Bytes of data of which the compressible share is taken.
 const COMPRESSIBLE_UNIT: usize = 4096;
 
-/// Most flipped bits with which a marker still counts as a damaged one. Random bytes are that close
-/// with a probability of 2^-48.
+/// Maximum number of flipped bits with which a marker still counts as a damaged one. Random bytes are that
+/// close with a probability of 2^-48.
 const MARKER_FLIPS: u32 = 3;
 
 /// The state of a sector that was read back.

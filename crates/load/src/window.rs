@@ -69,21 +69,21 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// For a slice of `duration` of a job carried by `threads` threads.
+    /// For a slice of `duration` of a job run by `threads` threads.
     pub(crate) fn of_slice(job: &Job, threads: u32, duration: Duration) -> Self {
         let depth = u64::from(job.queue_depth);
         Self {
             ramp: 0,
             duration: ns(duration),
             lead: depth * u64::from(job.threads),
-            // Threads that carry one request each count few completions.
+            // Threads with one request each count few completions.
             least: if threads == job.threads { 2 * depth } else { 2 },
             whole: false,
             ..Self::new(job, threads)
         }
     }
 
-    /// For a job carried by `threads` threads.
+    /// For a job run by `threads` threads.
     pub(crate) fn new(job: &Job, threads: u32) -> Self {
         let unset = || AtomicU64::new(UNSET);
         let (ramp, duration, whole) = match job.amount {
@@ -114,7 +114,7 @@ impl Gate {
         }
     }
 
-    /// Starts the ramp or the slice. Without either, opens the window at once.
+    /// Starts the ramp or the slice. Without either, opens the window immediately.
     pub(crate) fn begin(&self, now: u64) {
         if self.lead > 0 {
             self.due.store(now + self.duration, Relaxed);

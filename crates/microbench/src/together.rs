@@ -35,7 +35,7 @@ pub(crate) fn together<W: Send, T: Send>(
             started.push((go, handle));
         }
         for (go, _) in &started {
-            // Sending fails only if a thread has ended, and joining it gives the reason.
+            // Sending fails only if a thread has exited, and joining it gives the reason.
             let _ = go.send(());
         }
         let done = started.into_iter().filter_map(|(_, handle)| match handle.join() {

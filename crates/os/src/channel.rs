@@ -23,7 +23,7 @@ impl Channel {
         Ok((Self(ours), theirs.into()))
     }
 
-    /// The end that this process has as its standard input.
+    /// The end that is this process's standard input.
     ///
     /// # Errors
     /// As of [`to_child`](Self::to_child).

@@ -5,16 +5,17 @@ use std::io;
 /// What a confined process is to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// It takes connections on a socket that it was given.
+    /// It accepts connections on a socket that it received.
     pub sockets: bool,
-    /// It uses rings of io_uring that it has already made. No filter sees what a ring is asked for, so each must refuse what
-    /// it is not for.
+    /// It uses io_uring rings that it created before. Filters do not see ring requests, so each ring must
+    /// refuse the operations that it does not need.
     pub rings: bool,
 }
 
-/// Makes this process of root's, which must have a single thread, that of a user whom nobody is and no other process has, so
-/// that no user can signal, stop or trace it. Where no such user can be had, as in some containers, it gives up every
-/// capability but the one to lock memory. Does nothing in a process of another user's.
+/// Changes this root process, which must have a single thread, to an otherwise unused user ID that no other
+/// process has, so that no user can signal, stop or trace it. If there is no such user ID, as in some
+/// containers, it drops every capability except the one to lock memory. Does nothing in a process of another
+/// user.
 ///
 /// # Errors
 /// The operating system's error, if rights remain.
@@ -22,8 +23,9 @@ pub fn give_up_rights() -> io::Result<()> {
     crate::system::confine::give_up_rights()
 }
 
-/// Lets this process, which must have a single thread, gain no rights by executing a program, and open, execute, connect or
-/// trace nothing from now on. What is refused fails with `EPERM`. Later threads are confined, too.
+/// Prevents this process, which must have a single thread, from gaining privileges by executing a program, and
+/// from opening, executing, connecting or tracing anything from now on. Refused calls fail with `EPERM`. Later
+/// threads are confined as well.
 ///
 /// # Errors
 /// The operating system's error; [`io::ErrorKind::Unsupported`] if it has no filters for system calls.

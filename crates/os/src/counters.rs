@@ -50,7 +50,7 @@ impl Counters {
         self.devices[device].is_some()
     }
 
-    /// What the device with this number has counted so far.
+    /// The counters of the device with this number so far.
     ///
     /// # Panics
     /// If no device has this number.
@@ -80,7 +80,7 @@ pub struct Passed {
     pub other_s: f64,
     /// CPU seconds that the hypervisor took from this machine (steal time).
     pub stolen_s: Option<f64>,
-    /// Energy of the processor packages in joules; no baseline is subtracted.
+    /// Energy of the CPU packages in joules; no baseline is subtracted.
     pub energy_j: Option<f64>,
     /// Joules that the whole machine drew from its batteries, by the power at both ends; `None` on mains power.
     pub battery_j: Option<f64>,

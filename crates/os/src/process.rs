@@ -126,7 +126,7 @@ impl Handle {
     /// Asks it to end, as Ctrl-C does.
     ///
     /// # Errors
-    /// The operating system's error, for example if it has ended.
+    /// The operating system's error, for example if it has exited.
     pub fn interrupt(&self) -> io::Result<()> {
         self.0.interrupt()
     }
@@ -139,7 +139,7 @@ impl Handle {
         self.0.terminate()
     }
 
-    /// Ends it, whatever it does.
+    /// Kills it, whatever it does.
     ///
     /// # Errors
     /// Those of [`Self::interrupt`].
@@ -148,7 +148,7 @@ impl Handle {
     }
 }
 
-/// Asks a child to end that has not been waited for.
+/// Asks a child that has not been waited for to exit.
 ///
 /// # Errors
 /// The operating system's error; [`io::ErrorKind::Unsupported`] if a child can only be killed.
@@ -162,7 +162,7 @@ pub fn in_own_group(command: &mut Command) -> &mut Command {
     crate::system::process::in_own_group(command)
 }
 
-/// The signal that ended a child, if one did.
+/// The signal that killed a child, if one did.
 #[must_use]
 pub fn ended_by(status: ExitStatus) -> Option<i32> {
     crate::system::process::ended_by(status)

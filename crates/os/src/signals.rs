@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-/// Calls `tell` on a separate thread each time this process is asked to end (Linux: SIGINT,
-/// SIGTERM, SIGHUP). From now on, these signals no longer end the process by themselves.
+/// Calls `tell` on a separate thread each time this process is asked to exit (Linux: SIGINT, SIGTERM, SIGHUP).
+/// From now on, these signals no longer kill the process.
 ///
 /// # Errors
 /// The operating system's error; [`io::ErrorKind::Unsupported`] if it has no such signals.
@@ -13,7 +13,7 @@ pub fn when_asked_to_end(tell: impl FnMut() + Send + 'static) -> io::Result<()> 
     crate::system::signals::when_asked_to_end(tell)
 }
 
-/// What signals that end a command in good order set, instead of ending the process at once.
+/// The flag that termination signals set for an orderly exit, instead of killing the process.
 #[derive(Clone, Debug, Default)]
 pub struct Raised {
     /// Raised by each of them.
@@ -22,9 +22,9 @@ pub struct Raised {
     pub number: Arc<AtomicUsize>,
 }
 
-/// Has signals set `raised` from now on (Linux: SIGINT, SIGTERM, SIGHUP; Windows: Ctrl-C, Ctrl-Break, the closing of the
-/// console). While `prompting` is set, SIGTERM and SIGHUP end the process as usual. On Linux, what exceeds a limit on
-/// the size of files then fails with an error instead of ending the process.
+/// From now on signals set `raised` (Linux: SIGINT, SIGTERM, SIGHUP; Windows: Ctrl-C, Ctrl-Break, the closing
+/// of the console). While `prompting` is set, SIGTERM and SIGHUP kill the process as usual. On Linux, exceeding
+/// a limit on the size of files then fails with an error instead of killing the process.
 ///
 /// # Errors
 /// The operating system's error.

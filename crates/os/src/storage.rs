@@ -9,7 +9,8 @@ pub use crate::system::storage::*;
 /// A mount in this process's namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mount {
-    /// The kernel's number of the mount, which it gives again once the mount is gone; 0 where there are none.
+    /// The kernel's number of the mount, which it reuses once the mount is gone; 0 on systems without such
+    /// numbers.
     pub id: u64,
     /// Device number of the file system, equal to `st_dev` unless the file system hides it (btrfs).
     pub device: u64,
@@ -28,7 +29,7 @@ pub struct Mount {
 /// Information that the system did not provide.
 #[derive(Debug)]
 pub struct Untold {
-    /// The file, directory or volume that was asked about.
+    /// The file, directory or volume in question.
     pub place: PathBuf,
     /// The operating system's error.
     pub why: io::Error,
@@ -79,7 +80,7 @@ pub fn number_of(path: &Path) -> io::Result<u64> {
     crate::system::storage::number_of(path)
 }
 
-/// Why what `path` names can be no target, if its name alone says so.
+/// Why `path` cannot be a target, judging only by its name.
 #[must_use]
 pub fn refused_by_name(path: &Path) -> Option<&'static str> {
     crate::system::storage::refused_by_name(path)
@@ -104,13 +105,14 @@ pub fn is_encrypted(directory: &Path) -> bool {
     crate::system::storage::is_encrypted(directory)
 }
 
-/// Whether the file system compresses new files in a directory, as its attribute says (chattr(1), `c`).
+/// Whether the file system compresses new files in a directory, according to its attribute (chattr(1), `c`).
 #[must_use]
 pub fn is_compressed(directory: &Path) -> bool {
     crate::system::storage::is_compressed(directory)
 }
 
-/// Whether new files in a directory of btrfs are overwritten in place, as its attribute says (chattr(1), `C`).
+/// Whether new files in a btrfs directory are overwritten in place, according to its attribute (chattr(1),
+/// `C`).
 #[must_use]
 pub fn is_overwritten_in_place(directory: &Path) -> bool {
     crate::system::storage::is_overwritten_in_place(directory)

@@ -35,18 +35,18 @@ pub struct Asker {
     pub user: u32,
     /// Number of the user's group.
     pub group: u32,
-    /// The user's home, where the system tells it.
+    /// The user's home, if the system reports it.
     pub home: Option<PathBuf>,
 }
 
-/// Who asked for root's rights, where this process has them and somebody else did.
+/// The user who acquired root's rights, if this process has them and was started by another user.
 #[must_use]
 pub fn asker() -> Option<Asker> {
     crate::system::user::asker()
 }
 
-/// Lets `command` run with the rights of `asker` and of nobody else, in an environment that holds nothing but the home:
-/// the user can look into that process.
+/// Lets `command` run only with the rights of `asker`, in an environment that contains only the home: the user
+/// can inspect that process.
 pub fn run_as<'a>(command: &'a mut Command, asker: &Asker) -> &'a mut Command {
     command.env_clear();
     if let Some(home) = &asker.home {

@@ -1,4 +1,4 @@
-//! Bytes and texts damaged at random, so that a seed says how.
+//! Bytes and texts damaged at random, reproducible from a seed.
 
 /// A small generator of random numbers ("SplitMix64", Steele, Lea and Flood, 2014): the same for the same seed.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl Random {
     }
 }
 
-/// What parsers stumble over.
+/// Typical causes of parser failures.
 const EXTREMES: [u64; 14] = [
     0,
     1,

@@ -1,5 +1,5 @@
-//! A distribution's kernel in QEMU, which emulates each instruction. All that its script needs lies in its initial file
-//! system, which ends with it; it reaches nothing of the host but the disks that it is given.
+//! A distribution's kernel in QEMU, which emulates each instruction. Everything that its script needs is in its
+//! initial file system, which is discarded with it; it can access nothing of the host except the given disks.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ poweroff -f
 /// The last line of a script that came to its end.
 const PASSED: &str = "the script has passed";
 
-/// What this and the scripts take of busybox, which machines have in several forms.
+/// The busybox applets used here and by the scripts; machines have busybox in several forms.
 const APPLETS: [&str; 12] = [
     "awk",
     "cmp",
@@ -51,7 +51,7 @@ pub struct Guest<'a> {
     pub kernel: &'a Path,
     /// Directory for its files.
     pub work: &'a Path,
-    /// Programs of the host, which lie in its `/bin` with the libraries that they load.
+    /// Programs of the host, which are in its `/bin` with the libraries that they load.
     pub programs: &'a [(&'a str, &'a Path)],
     /// Its disks from `/dev/vda` on, as QEMU's `-drive` takes them: `file=PATH,...`.
     pub disks: &'a [String],
@@ -63,11 +63,11 @@ impl Guest<'_> {
     /// Debian's emulator.
     pub const QEMU: &'static str = "/usr/bin/qemu-system-x86_64";
 
-    /// Programs that this needs, each with the Debian package that has it.
+    /// Programs that this needs, each with its Debian package.
     pub const NEEDS: [(&'static str, &'static str); 3] =
         [(Self::QEMU, "qemu-system-x86"), (BUSYBOX, "busybox-static"), (CPIO, "cpio")];
 
-    /// What this machine lacks of that, if anything.
+    /// The programs that are missing on this machine, if any.
     #[must_use]
     pub fn lacks() -> Option<String> {
         let lacks = |(file, _): &&(&str, &str)| !Path::new(file).exists();
@@ -82,8 +82,8 @@ impl Guest<'_> {
         Some(format!("{BUSYBOX} has no {applet}; apt install busybox-static"))
     }
 
-    /// Boots, runs the script with busybox's shell and `set -eu`, and gives each line of the console to `say`. Whether the
-    /// script came to its end within `limit`.
+    /// Boots, runs the script with busybox's shell and `set -eu`, and passes each line of the console to `say`.
+    /// Returns whether the script finished within `limit`.
     ///
     /// # Errors
     /// The operating system's error; cpio's.
@@ -130,7 +130,7 @@ impl Guest<'_> {
         for directory in ["bin", "proc", "sys", "dev", "run", "mnt", "mnt2"] {
             fs::create_dir_all(root.join(directory))?;
         }
-        // Not every busybox is static: like the others it comes with what it loads.
+        // Not every busybox is static: like the others it is copied with its libraries.
         let busybox = ("busybox", Path::new(BUSYBOX));
         for (name, program) in self.programs.iter().chain([&busybox]) {
             fs::copy(program, root.join("bin").join(name))?;

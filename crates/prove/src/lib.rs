@@ -1,7 +1,7 @@
-//! What tests and `cargo xtask` share: seeds, counts, what is broken on purpose, and a guest under another kernel.
+//! Code shared by tests and `cargo xtask`: seeds, counts, deliberate faults, and a guest with another kernel.
 //!
-//! An ordinary test run takes the first few seeds. Under `cargo xtask prove` a test goes on with new seeds until its time
-//! is over, and prints how much it has survived.
+//! An ordinary test run uses the first few seeds. Under `cargo xtask prove` a test continues with new seeds
+//! until its time is up, and prints how much it has survived.
 #![forbid(unsafe_code)]
 
 mod damage;
@@ -18,15 +18,15 @@ pub use python::python;
 pub use schema::Schema;
 pub use watch::Watch;
 
-/// Variable with the seconds that a test goes on.
+/// Variable with the seconds for which a test continues.
 pub const SECONDS: &str = "CRYPTBENCH_PROVE_SECONDS";
 /// Variable with the first seed.
 pub const SEED: &str = "CRYPTBENCH_PROVE_SEED";
-/// Variable with the name of what is broken on purpose: a check that passes nevertheless checks nothing.
+/// Variable with the name of a deliberate fault: a check that passes nevertheless checks nothing.
 pub const BROKEN: &str = "CRYPTBENCH_PROVE_BROKEN";
 /// Variable with a folder of further volumes, laid out as ../shared/data/volumes.
 pub const IMAGES: &str = "CRYPTBENCH_PROVE_IMAGES";
-/// What a line with a count begins with; the number and what it counts follow.
+/// The prefix of a line with a count; the number and the counted thing follow.
 pub const COUNTED: &str = "COUNTED ";
 
 fn number(variable: &str) -> Option<u64> {
@@ -45,14 +45,14 @@ pub fn is_broken(what: &str) -> bool {
     std::env::var(BROKEN).is_ok_and(|broken| broken == what)
 }
 
-/// Prints that so many of something were survived.
+/// Prints that this many of something were survived.
 pub fn count(number: u64, what: &str) {
     if is_asked() {
         eprintln!("{COUNTED}{number} {what}");
     }
 }
 
-/// The seeds of a test: `usual` of them, or, under `cargo xtask prove`, as many as there is time for, at least one.
+/// The seeds of a test: `usual` of them or, under `cargo xtask prove`, as many as time allows, at least one.
 #[must_use]
 pub fn seeds(usual: u64) -> Seeds {
     let first = number(SEED).unwrap_or(1);

@@ -8,7 +8,7 @@ use std::process::Command;
 /// `package`. `None` where neither works, as without a network.
 #[must_use]
 pub fn python(package: &str, module: &str, place: &Path) -> Option<PathBuf> {
-    // Tests that want the same module fill one environment, one after another; each may be a process of its own.
+    // Tests that need the same module fill one environment, one after another; each may be a separate process.
     let filling = File::create(place.join(format!("python-{module}.lock"))).ok()?;
     filling.lock().ok()?;
     let has = |python: &Path| {
@@ -28,7 +28,7 @@ pub fn python(package: &str, module: &str, place: &Path) -> Option<PathBuf> {
         Command::new(program).args(args).output().is_ok_and(|o| o.status.success())
     };
     let place = venv.display().to_string();
-    // Debian keeps venv in a package of its own, named after the version of Python.
+    // Debian has venv in a separate package, named after the version of Python.
     let made = run("python3", &["-m", "venv", &place])
         || run("/usr/bin/python3", &["-m", "virtualenv", "--clear", &place]);
     let interpreter = inside.display().to_string();

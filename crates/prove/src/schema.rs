@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Keywords that say nothing about which documents are valid.
+/// Keywords that do not affect which documents are valid.
 const ANNOTATIONS: [&str; 8] =
     ["$comment", "$defs", "$id", "$schema", "default", "description", "format", "title"];
 
@@ -21,7 +21,7 @@ impl Schema {
         schema
     }
 
-    /// What is wrong with the document, each with its place; nothing if it is valid.
+    /// The defects of the document, each with its position; empty if it is valid.
     #[must_use]
     pub fn faults(&self, document: &Value) -> Vec<String> {
         let mut faults = Vec::new();

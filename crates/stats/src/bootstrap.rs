@@ -1,9 +1,9 @@
 //! Intervals for figures without a formula: medians, percentiles, ratios of sums.
 //!
-//! The bootstrap draws blocks with replacement and computes the figure anew from each draw. For the
-//! mean of d use [`paired`](crate::paired): with ten pairs a bootstrap interval is too narrow, as
-//! the simulation in `tests/explanation.rs` and docs/methodology.md show. The bootstrap is for
-//! figures without a t interval that are based on many trials.
+//! The bootstrap draws blocks with replacement and recomputes the figure from each draw. For the mean of d use
+//! [`paired`](crate::paired): with ten pairs a bootstrap interval is too narrow, as the simulation in
+//! `tests/explanation.rs` and docs/methodology.md show. The bootstrap is for figures without a t interval that
+//! are based on many trials.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -65,7 +65,7 @@ pub fn bootstrap(
         .sum::<f64>()
         / f64::from(resamples);
     if share == 0.0 || share == 1.0 {
-        // Every draw lies on one side, so there is no interval to correct.
+        // All draws are on one side, so there is no interval to correct.
         return None;
     }
     let bias = normal_quantile(share);

@@ -1,55 +1,55 @@
-//! What holds an arm back: Little's law on the disk below it, and plain storage's own speed with as
-//! many requests in flight.
+//! The bottleneck of an arm: Little's law on its underlying disk, and the speed of plain storage with the same
+//! number of requests in flight.
 //!
-//! A disk that holds `k` requests, each for `W` seconds, completes `k / W` of them in a second (J.
-//! Little, "A proof for the queuing formula L = λW", Operations Research 9, 1961). If each request
-//! of an arm becomes `r` of the disk's, its speed is `k / (r · W)`. So what an arm loses beside
-//! plain storage is the product of three ratios: fewer requests in flight, more requests for each
-//! that was asked for, and a disk that takes longer for each. [`Factors`] are their logarithms.
+//! A disk that holds `k` requests, each for `W` seconds, completes `k / W` of them per second (J. Little, "A
+//! proof for the queuing formula L = λW", Operations Research 9, 1961). If each request of an arm becomes `r`
+//! disk requests, its speed is `k / (r · W)`. So the loss of an arm relative to plain storage is the product of
+//! three ratios: fewer requests in flight, more disk requests per issued request, and a longer disk time for
+//! each. [`Factors`] are their logarithms.
 //!
-//! The first two explain the loss only if the disk is as fast as plain storage finds it with so
-//! many requests of such a size in flight. Without the disk's counts, an arm's own speed with one
-//! request at a time and the processors' work on each request predict a speed, too. [`bottleneck`]
-//! names nothing if the prediction is further than [`TOLERANCE`] from what was measured. A full
-//! thread, full processors and a cache are told by themselves.
+//! The first two explain the loss only if the disk is as fast as it was for plain storage with that many
+//! requests of that size in flight. Without disk counters, an arm's own speed at queue depth 1 and the CPU work
+//! per request also predict a speed. [`bottleneck`] returns no cause if the prediction is further than
+//! [`TOLERANCE`] from the measured speed. A full thread, full CPUs and a cache need no prediction.
 
 /// How far a prediction may be from the measured speed, as a factor.
 pub const TOLERANCE: f64 = 1.15;
 
-/// A thread that works for this share of the time, or more, has its processor full: what it could do in all of it is what was
-/// measured, as near as any prediction has to be.
+/// A thread that works for at least this share of the time fills its CPU. Its maximum speed is then the
+/// measured one, within the tolerance of any prediction.
 pub const FULL: f64 = 1.0 / TOLERANCE;
 
-/// A thread that works for more than this share of the time may be what keeps requests from the disk, without being full: where
-/// others use its processor.
+/// A thread that works for more than this share of the time may be the bottleneck without filling its CPU, if
+/// others use that CPU.
 const MUCH: f64 = 0.5;
 
 /// A loss by less than this factor is not explained.
 pub const LEAST_LOSS: f64 = 1.03;
 
-/// A cause that predicts less than this share of the loss, or more than its inverse, is not what holds an arm back.
+/// A cause that predicts less than this share of the loss, or more than its inverse, is not the bottleneck.
 const LEAST_EXPLAINED: f64 = 0.5;
 
 /// Reads of which the disk does less than this share come from a cache.
 const CACHED: f64 = 0.8;
 
-/// A request that becomes so many is said to become more.
+/// From this number of disk requests per request on, the arm issues more requests.
 pub const MORE: f64 = 1.2;
 
-/// A request that becomes so many of smaller size is cut. Plain storage's, too, are cut now and then, or joined.
+/// From this number of smaller disk requests on, a request counts as split. The kernel sometimes splits or
+/// merges those of plain storage as well.
 const CUT: f64 = 1.5;
 
-/// Plain storage that is so many times as fast with more requests at once gains by them.
+/// Plain storage that is this many times as fast with more requests in flight benefits from them.
 const GAINS: f64 = 1.3;
 
-/// What one arm asked for in one workload, and what reached the disk.
+/// The requests of one arm in one workload, and those that reached the disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flow {
     /// Requests served in a second.
     pub rate: f64,
     /// Mean number of requests in flight at the disk.
     pub in_flight: f64,
-    /// Requests of the disk for each that was asked for.
+    /// Disk requests per issued request.
     pub per_request: f64,
     /// Mean bytes of a request of the disk.
     pub bytes: f64,
@@ -69,7 +69,8 @@ impl Flow {
         Point { in_flight: in_flight / busy, bytes, rate: rate * per_request / busy }
     }
 
-    /// Requests that plain storage would serve in a second with so many at the disk, for as much of the time.
+    /// Requests per second that plain storage would serve with this many at the disk, for the same share of the
+    /// time.
     pub fn on(&self, curve: &Curve) -> Option<f64> {
         let Point { in_flight, bytes, .. } = self.point();
         Some(self.busy * curve.rate(in_flight, bytes)? / self.per_request)
@@ -81,7 +82,7 @@ impl Flow {
 pub struct Factors {
     /// Fewer requests in flight.
     pub in_flight: f64,
-    /// More requests for each that was asked for.
+    /// More disk requests per issued request.
     pub requests: f64,
     /// Longer at the disk.
     pub residence: f64,
@@ -163,7 +164,7 @@ fn at(points: &[Point], in_flight: f64) -> f64 {
     let after = points.iter().position(|p| p.in_flight >= in_flight);
     let (low, high) = match after {
         None => return points.last().map_or(f64::NAN, |p| p.rate),
-        // As few as ever was measured, or fewer.
+        // At most the smallest measured number.
         Some(0) => return points[0].rate * in_flight / points[0].in_flight,
         Some(i) => (&points[i - 1], &points[i]),
     };
@@ -171,10 +172,10 @@ fn at(points: &[Point], in_flight: f64) -> f64 {
     low.rate * (high.rate / low.rate).powf(part)
 }
 
-/// What was asked of an arm, how fast it was, and what its processors did.
+/// The requests issued to an arm, its speed, and its CPU work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Asked {
-    /// Requests in flight that were asked for.
+    /// Requested queue depth.
     pub depth: f64,
     /// Bytes of a request.
     pub bytes: f64,
@@ -184,19 +185,20 @@ pub struct Asked {
     pub rate: f64,
     /// Requests that plain storage served in a second.
     pub plain_rate: f64,
-    /// The same of both when asked for one request at a time: the arm, and plain storage.
+    /// The speeds of the arm and of plain storage at queue depth 1.
     pub alone: Option<(f64, f64)>,
-    /// Seconds that processors work longer on a request than on one of plain storage.
+    /// CPU seconds per request, minus those of plain storage.
     pub work_s: Option<f64>,
-    /// Seconds of them that cannot be shared: those of the busiest thread, or all of them in equal parts on all processors.
+    /// The part of them that cannot run in parallel: the work of the busiest thread, or all of it divided by
+    /// the number of CPUs.
     pub unshared_work_s: Option<f64>,
-    /// What each write reads first.
+    /// The reads that precede each write.
     pub reads_first: Option<ReadsFirst>,
     /// Share of the time in which the arm's busiest thread worked, 0 to 1.
     pub busiest_thread: Option<f64>,
-    /// Share of the time in which all processors together worked on these requests, 0 to 1.
+    /// Share of the time in which all CPUs together worked on these requests, 0 to 1.
     pub processors: Option<f64>,
-    /// Seconds that the cipher takes for a request on one processor.
+    /// CPU seconds of the cipher per request.
     pub cipher_s: Option<f64>,
 }
 
@@ -209,7 +211,7 @@ pub struct ReadsFirst {
     pub bytes: f64,
     /// Seconds that a write's reads take at the disk together.
     pub seconds: f64,
-    /// Seconds of a write of plain storage at the disk, if nobody waits there for those of the arm.
+    /// Disk seconds of a plain write, if nobody waits there for those of the arm.
     pub written_later_s: f64,
 }
 
@@ -224,20 +226,20 @@ pub struct Disk<'a> {
     pub curve: &'a Curve,
 }
 
-/// What holds an arm back.
+/// The bottleneck of an arm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cause {
-    /// So many requests reach the disk at once, of those that were asked for.
+    /// Only this many of the requested number of requests are at the disk at the same time.
     FewerInFlight {
         /// Mean number at the disk.
         in_flight: f64,
     },
-    /// One thread has a processor to itself, and it is full.
+    /// One thread fills its CPU.
     CoreFull {
         /// Share of the time.
         share: f64,
     },
-    /// All processors are full.
+    /// All CPUs are full.
     ProcessorsFull {
         /// Share of their time.
         share: f64,
@@ -248,10 +250,10 @@ pub enum Cause {
         bytes: f64,
         /// Pieces of a request.
         pieces: f64,
-        /// Seconds that processors work on them, if the loss follows from that and not from what the disk does with them.
+        /// CPU seconds spent on them, if the loss follows from that and not from the disk.
         work_s: Option<f64>,
     },
-    /// The disk gets more requests, or more bytes, than were asked for.
+    /// The disk gets more requests, or more bytes, than were requested.
     MoreRequests {
         /// Requests of the disk for each.
         per_request: f64,
@@ -267,7 +269,7 @@ pub enum Cause {
         /// Seconds that a write's reads take.
         seconds: f64,
     },
-    /// It is as fast as when it is asked for one request at a time.
+    /// It is only as fast as at queue depth 1.
     OneAtATime {
         /// Requests in a second, one at a time.
         alone: f64,
@@ -276,7 +278,7 @@ pub enum Cause {
     AddedTime {
         /// Seconds.
         seconds: f64,
-        /// Seconds of them in which a processor works.
+        /// The part of them in which a CPU works.
         work_s: Option<f64>,
     },
     /// The cipher, which takes most of the added time.
@@ -284,7 +286,7 @@ pub enum Cause {
         /// Seconds of each request.
         seconds: f64,
     },
-    /// A cache answers reads, so the disk does not limit them.
+    /// A cache serves reads, so the disk does not limit them.
     Cache {
         /// Bytes at the disk for each byte.
         per_byte: f64,
@@ -294,14 +296,14 @@ pub enum Cause {
 /// A cause, and the speed that follows from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bottleneck {
-    /// What holds the arm back.
+    /// The bottleneck.
     pub cause: Cause,
     /// Requests in a second that the cause allows; a cache allows any number.
     pub predicted: Option<f64>,
 }
 
-/// What holds an arm back. `None` if it loses nothing worth explaining, or if nothing that can be reckoned agrees with what
-/// was measured. Without counts of the disk fewer causes can be told.
+/// The bottleneck of an arm. `None` if it loses nothing worth explaining, or if no computed cause agrees with
+/// the measurement. Without disk counters fewer causes can be found.
 pub fn bottleneck(asked: &Asked, disk: Option<Disk<'_>>) -> Option<Bottleneck> {
     if asked.plain_rate / asked.rate <= LEAST_LOSS {
         return None;
@@ -321,7 +323,7 @@ pub fn bottleneck(asked: &Asked, disk: Option<Disk<'_>>) -> Option<Bottleneck> {
         .or_else(|| reads_first(asked).filter(agreeing))
         .or_else(|| at_the_disk(asked, &disk?, cut, false).filter(agreeing))
         .or_else(|| worked(asked, cut, asked.work_s).filter(agreeing))
-        // Several may work on the pieces, and what cannot be shared is what they wait for.
+        // Several threads may work on the pieces, and they wait for the part that cannot run in parallel.
         .or_else(|| worked(asked, Some(cut?), asked.unshared_work_s).filter(agreeing))
         .or_else(|| one_at_a_time(asked).filter(agreeing))
         .or_else(|| at_the_disk(asked, &disk?, cut, true).filter(agreeing))
@@ -346,7 +348,7 @@ fn full(asked: &Asked) -> Option<Bottleneck> {
     Some(Bottleneck { cause, predicted: Some(asked.rate / share.min(1.0)) })
 }
 
-/// A write takes as long as on plain storage, what it reads first, and the processors' additional work together.
+/// A write takes as long as on plain storage, plus its preceding reads and the additional CPU work.
 fn reads_first(asked: &Asked) -> Option<Bottleneck> {
     let ReadsFirst { per_request, bytes, seconds, written_later_s } = asked.reads_first?;
     let (_, plain_rate) = one_by_one(asked)?;
@@ -355,8 +357,8 @@ fn reads_first(asked: &Asked) -> Option<Bottleneck> {
     (predicted > 0.0).then_some(Bottleneck { cause, predicted: Some(predicted) })
 }
 
-/// One request at a time takes as long as plain storage and the processors' additional work together. If it is cut into
-/// `pieces`, the work is theirs, and several may work on them.
+/// At queue depth 1 a request takes as long as on plain storage, plus the additional CPU work. If it is split
+/// into `pieces`, the work is divided among them, and several threads may do it.
 fn worked(asked: &Asked, pieces: Option<Cause>, work_s: Option<f64>) -> Option<Bottleneck> {
     let (rate, plain_rate) = one_by_one(asked).filter(|_| asked.reads_first.is_none())?;
     let predicted = 1.0 / (1.0 / plain_rate + work_s?);
@@ -367,8 +369,8 @@ fn worked(asked: &Asked, pieces: Option<Cause>, work_s: Option<f64>) -> Option<B
     Some(Bottleneck { cause, predicted: Some(predicted) })
 }
 
-/// The speeds of an arm and of plain storage with one request at a time: as they were asked, or, if more at once help
-/// neither, those with one.
+/// The speeds of an arm and of plain storage at queue depth 1: the measured ones or, if a deeper queue helps
+/// neither, those at the requested depth.
 fn one_by_one(asked: &Asked) -> Option<(f64, f64)> {
     if asked.depth <= 1.0 {
         return Some((asked.rate, asked.plain_rate));
@@ -378,7 +380,7 @@ fn one_by_one(asked: &Asked) -> Option<(f64, f64)> {
     is_serial.then_some((asked.rate, plain_alone))
 }
 
-/// The pieces of a request, if it is cut: more of them, and no more bytes.
+/// The pieces of a request, if it is split: more requests, but not more bytes.
 fn pieces(asked: &Asked, Disk { plain, arm, .. }: &Disk<'_>) -> Option<Cause> {
     let is_cut = arm.per_request / plain.per_request >= CUT
         && !more_bytes(asked, plain, arm)
@@ -401,7 +403,7 @@ fn added(asked: &Asked, rate: f64, plain_rate: f64, work_s: Option<f64>) -> Caus
     }
 }
 
-/// Of many requests at once none is at the disk while a processor does what cannot be shared.
+/// With many requests in flight, none is at the disk while a CPU does work that cannot run in parallel.
 fn by_turns(asked: &Asked) -> Option<Bottleneck> {
     let predicted = 1.0 / (1.0 / asked.plain_rate + asked.unshared_work_s?);
     let cause = added(asked, asked.rate, asked.plain_rate, asked.unshared_work_s);
@@ -409,7 +411,7 @@ fn by_turns(asked: &Asked) -> Option<Bottleneck> {
     may_be.then_some(Bottleneck { cause, predicted: Some(predicted) })
 }
 
-/// More requests at once help plain storage, and not the arm.
+/// A deeper queue helps plain storage, but not the arm.
 fn one_at_a_time(asked: &Asked) -> Option<Bottleneck> {
     let (alone, plain_alone) = asked.alone.filter(|_| asked.depth > 1.0)?;
     let cause = Cause::OneAtATime { alone };
@@ -417,8 +419,8 @@ fn one_at_a_time(asked: &Asked) -> Option<Bottleneck> {
         .then_some(Bottleneck { cause, predicted: Some(alone) })
 }
 
-/// What follows from the requests that reach the disk: more of them, or, where `any` cause is looked for, fewer at once.
-/// `cut`: its pieces, if a request is cut.
+/// The cause found from the disk requests: more of them or, if `any` cause is accepted, fewer in flight. `cut`:
+/// the pieces of a split request.
 fn at_the_disk(
     asked: &Asked,
     disk: &Disk<'_>,
@@ -450,7 +452,7 @@ fn at_the_disk(
 mod tests {
     use super::*;
 
-    /// A disk that serves 8 requests at once, each in 50 µs and 1 ns for each byte.
+    /// A disk that serves 8 requests in parallel, each in 50 µs plus 1 ns per byte.
     fn curve() -> Curve {
         let rate = |k: f64, bytes: f64| k.min(8.0) / (50e-6 + bytes * 1e-9);
         let point = |k: f64, bytes: f64| Point { in_flight: k, bytes, rate: rate(k, bytes) };
@@ -512,7 +514,7 @@ mod tests {
         let found = bottleneck(&Asked { alone, ..asked }, None).unwrap();
         assert_eq!(found.cause, Cause::OneAtATime { alone: 9_600.0 });
         assert_eq!(found.predicted, Some(9_600.0));
-        // Asked for many it is twice as fast as for one, or plain gains nothing either.
+        // It is twice as fast at a high queue depth as at depth 1, or plain storage does not benefit either.
         assert_eq!(bottleneck(&Asked { alone: Some((5_000.0, 18_400.0)), ..asked }, None), None);
         assert_eq!(bottleneck(&Asked { alone: Some((9_600.0, 80_000.0)), ..asked }, None), None);
         let one = Asked { depth: 1.0, rate: 9_570.0, plain_rate: 18_400.0, ..ASKED };
@@ -602,10 +604,10 @@ mod tests {
         let cause = Cause::ReadsFirst { per_request: 2.0, bytes: 4096.0, seconds: 78e-6 };
         assert_eq!(found.cause, cause);
         assert!((found.predicted.unwrap() * 162e-6 - 1.0).abs() < 1e-9, "{found:?}");
-        // Reads that nobody waits for leave it to other causes, of which work alone is none.
+        // Reads that nobody waits for leave other causes possible, but work by itself is not one.
         let beside = Asked { rate: 1.0 / 120e-6, ..asked };
         assert_eq!(bottleneck(&beside, None), None);
-        // Many at once: the disk does not rest while a processor works, as its reads are waited for, too.
+        // At a high queue depth: the disk is not idle while a CPU works, because its reads are also waited for.
         let many = Asked { depth: 8.0, unshared_work_s: Some(68e-6), ..beside };
         assert_eq!(bottleneck(&many, None), None);
         assert!(bottleneck(&Asked { reads_first: None, ..many }, None).is_some());
@@ -639,7 +641,7 @@ mod tests {
         };
         let pieces = Cause::Pieces { bytes: piece, pieces: 8.0, work_s: None };
         assert_eq!(named(large, plain, arm), Some(pieces));
-        // One after another, each with work of its own and more of it than the disk's time: not just added time.
+        // In sequence, each with its own work, which takes longer than the disk: not just added time.
         let alone = Asked { depth: 1.0, work_s: Some(8.0 * 200e-6), ..large };
         let plain_alone = Flow { rate: 1.0 / service(large.bytes), in_flight: 1.0, ..plain };
         let rate = 1.0 / (1.0 / plain_alone.rate + 8.0 * 220e-6);
@@ -652,7 +654,7 @@ mod tests {
         let rate = 0.5 * 4.0 / service(piece) / 8.0;
         let arm = Flow { rate, in_flight: 2.0, per_request: 8.0, bytes: piece, busy: 0.5 };
         assert_eq!(named(large, plain, arm), Some(pieces));
-        // The disk's driver joins fewer of them: nobody cut anything.
+        // The disk driver merges fewer of them: nothing was split.
         let arm = Flow { per_request: 1.3, bytes: large.bytes / 1.3, ..plain };
         let arm = Flow { rate: plain.rate / 1.05, in_flight: 7.6, ..arm };
         assert!(!matches!(named(large, plain, arm), Some(Cause::Pieces { .. })));

@@ -20,7 +20,7 @@ impl Fit {
     ///
     /// `None` unless there are at least three values more than parameters, and all are finite.
     pub fn of(residuals: &[f64], parameters: usize) -> Option<Self> {
-        // The spread of the residuals is estimated, too.
+        // The spread of the residuals is also estimated.
         let (n, k) = (residuals.len() as f64, parameters as f64 + 1.0);
         if n < k + 2.0 || residuals.iter().any(|r| !r.is_finite()) {
             return None;

@@ -183,7 +183,7 @@ pub(crate) fn chi_square_quantile(df: f64, p: f64) -> f64 {
     let mut x = if cube > 0.3 { df * cube.powi(3) } else { small };
     for _ in 0..60 {
         let (below, above) = gamma_areas(df / 2.0, x / 2.0);
-        // By the smaller area, whose digits are all there.
+        // Uses the smaller area, which keeps all its digits.
         let error =
             if p < 0.5 { (below / p).ln() * below } else { ((1.0 - p) / above).ln() * above };
         let density = (df / 2.0 * (x / 2.0).ln() - x / 2.0 - libm::lgamma(df / 2.0)).exp();

@@ -4,10 +4,10 @@ use crate::paired::FEWEST_PAIRS;
 
 /// The 95th percentile ([`quantile`], type 7) of |d| over P-P' pairs, d = ln(P'/P), in log units.
 ///
-/// It describes how much a *single* pair of plain trials differs, and does not shrink with more
-/// pairs. A user could not distinguish a smaller cost from plain storage in a single trial. For
-/// means, use [`noise_of_mean`](crate::noise_of_mean). With fewer than 21 pairs the floor lies
-/// between the two largest |d|, so it varies from run to run.
+/// It describes how much an *individual* pair of plain trials differs, and does not shrink with more pairs. A
+/// user could not distinguish a smaller cost from plain storage in a single trial. For means, use
+/// [`noise_of_mean`](crate::noise_of_mean). With fewer than 21 pairs the floor is between the two largest |d|,
+/// so it varies from run to run.
 ///
 /// `None` below 3 pairs or for a value that is not finite.
 pub fn noise_floor(d: &[f64]) -> Option<f64> {

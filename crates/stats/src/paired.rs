@@ -8,7 +8,7 @@
 
 use crate::{signed_rank, student};
 
-/// Fewest pairs for an estimate.
+/// Minimum number of pairs for an estimate.
 ///
 /// Two pairs do give a t interval, of 12.7 standard errors to each side: formally correct, but
 /// useless.
@@ -66,19 +66,18 @@ pub fn estimate(d: &[f64], confidence: f64) -> Option<PairedEstimate> {
     })
 }
 
-/// Half the width of the t interval alone, in log units: [`PairedEstimate::half_width`] without
-/// computing the rest. `None` if [`estimate`] returns `None`.
+/// Half the width of the t interval, in log units: [`PairedEstimate::half_width`] without computing the rest.
+/// `None` if [`estimate`] returns `None`.
 pub fn half_width(d: &[f64], confidence: f64) -> Option<f64> {
     Spread::of(d)?.half_width(confidence)
 }
 
-/// Whether the mean of `d` is shown to lie within ±`margin` (log units) at level `alpha`.
+/// Whether the mean of `d` is shown to be within ±`margin` (log units) at level `alpha`.
 ///
-/// Two one-sided t tests, each at `alpha` (Schuirmann 1987, J. Pharmacokinet. Biopharm. 15:657).
-/// This is equivalent to checking that the 1 - 2 `alpha` interval lies inside the margin. `false`
-/// means "not shown", never "different". The function also returns `false` for fewer than
-/// [`FEWEST_PAIRS`] pairs, values that are not finite, a margin that is not positive or an `alpha`
-/// outside (0, 0.5).
+/// Two one-sided t tests, each at `alpha` (Schuirmann 1987, J. Pharmacokinet. Biopharm. 15:657). This is
+/// equivalent to checking that the 1 - 2 `alpha` interval is inside the margin. `false` means "not shown",
+/// never "different". The function also returns `false` for fewer than [`FEWEST_PAIRS`] pairs, values that are
+/// not finite, a margin that is not positive or an `alpha` outside (0, 0.5).
 ///
 /// For "within m %" of speed pass `ln(1 + m / 100)`.
 pub fn equivalent_within(d: &[f64], margin: f64, alpha: f64) -> bool {
@@ -138,8 +137,7 @@ impl Spread {
             return None;
         }
         let n = d.len() as f64;
-        // Deviations are taken from the first value, so that equal values have a spread of exactly
-        // 0.
+        // Deviations are computed from the first value, so that equal values have a spread of exactly 0.
         let origin = d[0];
         let shift = d.iter().map(|x| x - origin).sum::<f64>() / n;
         let squares = d.iter().map(|x| (x - origin - shift).powi(2)).sum::<f64>();

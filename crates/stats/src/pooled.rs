@@ -1,23 +1,24 @@
 //! Pools the cost of many machines of one kind: the mean cost, and the cost to expect on the next machine.
 //!
-//! Each machine has an effect y (its mean d = ln(E/P)) with a squared standard error v. The random-effects model says that
-//! y = μ + u + e, where u differs from machine to machine (variance τ²) and e is that of measuring (variance v). τ² is
-//! estimated by restricted maximum likelihood (Viechtbauer 2005, *Journal of Educational and Behavioral Statistics* 30:261),
-//! and where that does not converge by Paule & Mandel (1982). The interval of μ is Hartung & Knapp's (2001), modified so
-//! that it is never narrower than without their correction (Röver, Knapp & Friede 2015). What a person who has one more
-//! machine needs is the prediction interval (Higgins, Thompson & Spiegelhalter 2009); `pooled/next.rs` says which.
+//! Each machine has an effect y (its mean d = ln(E/P)) with a squared standard error v. In the random-effects
+//! model y = μ + u + e, where u varies between machines (variance τ²) and e is the measurement error (variance
+//! v). τ² is estimated by restricted maximum likelihood (Viechtbauer 2005, *Journal of Educational and
+//! Behavioral Statistics* 30:261), or by Paule & Mandel (1982) if that does not converge. The interval of μ is
+//! Hartung & Knapp's (2001), modified so that it is never narrower than without their correction (Röver, Knapp
+//! & Friede 2015). For one more machine the prediction interval applies (Higgins, Thompson & Spiegelhalter
+//! 2009); see `pooled/next.rs`.
 
 mod next;
 
 use crate::{holm, student};
 
-/// Fewest machines that are pooled: with fewer, the variance between machines is anybody's guess.
+/// Minimum number of machines that are pooled: with fewer, the between-machine variance cannot be estimated.
 pub const FEWEST_MACHINES: usize = 5;
 
 /// The least variance of an effect: smaller ones are noise of the arithmetic.
 const LEAST_VARIANCE: f64 = 1e-12;
 
-/// Up to this many machines, each is held against a τ² that was estimated without it.
+/// Up to this many machines, each is compared with a τ² that was estimated without it.
 const REFIT_UP_TO: usize = 100;
 
 /// One machine's effect.
@@ -53,7 +54,7 @@ pub struct Pooled {
     pub high: f64,
     /// Variance between machines, τ².
     pub between: f64,
-    /// How it was estimated.
+    /// The method of estimation.
     pub method: Heterogeneity,
     /// Share of the variance of the effects that is between machines, 0 to 1 (I² of Higgins & Thompson 2002).
     pub share_between: f64,
@@ -95,8 +96,8 @@ fn pooled(effects: &[Effect], confidence: f64, fit: fn(&[Effect]) -> Fit) -> Opt
         between: fit.between,
         method: fit.method,
         share_between: fit.between / (fit.between + typical_variance(&sound)),
-        // Nobody knows the next machine better than the mean of all; where machines do not differ, the modification makes the
-        // interval of the mean the wider one.
+        // The next machine cannot be known better than the mean of all. If machines do not differ, the
+        // modification makes the interval of the mean the wider one.
         next_low: next_low.min(fit.mean - half_width),
         next_high: next_high.max(fit.mean + half_width),
     })
@@ -145,7 +146,7 @@ pub fn residual_p(effects: &[Effect]) -> Option<Vec<f64>> {
     Some((0..sound.len()).map(without).collect())
 }
 
-/// The effects with variances that can be divided by, or nothing if one is no number.
+/// The effects with variances that can be divided by; empty if a value is not finite.
 fn sound(effects: &[Effect]) -> Option<Vec<Effect>> {
     let each = |e: &Effect| {
         let valid = e.value.is_finite() && e.variance.is_finite() && e.variance >= 0.0;
@@ -253,7 +254,8 @@ fn reml(effects: &[Effect]) -> Option<f64> {
     None
 }
 
-/// τ² at which the weighted sum of squares is what chance alone leaves, k - 1; found by bisection, as it falls with τ².
+/// The τ² at which the weighted sum of squares equals its expectation by chance, k - 1. Found by bisection,
+/// because the sum falls with τ².
 fn paule_mandel(effects: &[Effect]) -> f64 {
     let expected = (effects.len() - 1) as f64;
     let above = |between: f64| Sums::of(effects, between).spread > expected;
@@ -275,7 +277,7 @@ fn paule_mandel(effects: &[Effect]) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The variance of the values, whatever they are uncertain by.
+/// The variance of the values, ignoring their uncertainties.
 fn spread_of_values(effects: &[Effect]) -> f64 {
     let n = effects.len() as f64;
     let mean = effects.iter().map(|e| e.value).sum::<f64>() / n;

@@ -7,7 +7,7 @@
 use crate::paired::Spread;
 use crate::student;
 
-/// Fewest earlier values: with 3 the interval would be three times as wide as with many.
+/// Minimum number of earlier values: with 3 the interval would be three times as wide as with many.
 pub const FEWEST_EARLIER: usize = 4;
 
 /// One more value compared with earlier ones, in the values' unit except for the p-value.
@@ -62,9 +62,9 @@ pub fn predict(earlier: &[f64], newest: f64, confidence: f64) -> Option<Predicti
     })
 }
 
-/// How far one more value must lie from the mean of `earlier` ones with this `sd` to be claimed at
-/// a family-wise `level` over `cells`, by the strictest step of [`holm`](fn@crate::holm). `None` as
-/// for [`predict`].
+/// The distance of one more value from the mean of `earlier` ones with this `sd` at which it is claimed at a
+/// family-wise `level` over `cells`, by the strictest step of [`holm`](fn@crate::holm). `None` as for
+/// [`predict`].
 pub fn smallest_change(sd: f64, earlier: usize, cells: usize, level: f64) -> Option<f64> {
     if earlier < FEWEST_EARLIER || cells == 0 || !sd.is_finite() {
         return None;

@@ -32,7 +32,7 @@ pub struct StoppingRule {
     /// Fewest pairs before the workload may stop on precision. 6 is recommended: it is the smallest
     /// number with a 95 % signed-rank interval, and the simulated coverage applies to it.
     pub min_pairs: u32,
-    /// Most pairs.
+    /// Maximum number of pairs.
     pub max_pairs: u32,
     /// Target half-width of the interval as a fraction of plain speed, such as 0.03; it is compared
     /// in log units as ln(1 + target).

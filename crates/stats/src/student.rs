@@ -11,7 +11,7 @@ const EXPAND_FROM: f64 = 2000.0;
 /// Smaller tails are refused, because their areas leave the range of normal numbers.
 const SMALLEST_TAIL: f64 = 1e-100;
 
-/// Quantiles that a thread keeps: a run asks for few, each of them again and again.
+/// Number of quantiles cached per thread: a run requests only a few, repeatedly.
 const KEPT: usize = 4096;
 
 thread_local! {

@@ -1,15 +1,15 @@
-//! The order of the slices of a block: seeded, random, and balanced over time and over what goes before each slice.
+//! The order of the slices of a block: seeded, random, and balanced over time and over the preceding slices.
 //!
 //! What a slice leaves behind (a full cache, a fast clock) is billed to the next one. If every arm follows every arm
 //! equally often, itself included, all are billed alike, and nothing of it is left in their ratios. In a plain shuffle an
 //! arm follows itself less often than it follows the others, so one that leaves much behind would suffer least from it.
 //!
-//! A block is made of groups in which each arm has as many turns as there are arms, so every pair of neighbours occurs
-//! once. A drift that is slower than a group therefore cancels, too. A group is a serially balanced sequence (Finney and
-//! Outhwaite 1956, Proc. R. Soc. B 145:493): a closed walk over a graph with an edge for every pair. The walk is drawn
-//! uniformly, as Kandel, Matias, Unger and Winkler do (1996, Discrete Appl. Math. 71:171): each arm's last exit leads
-//! towards the start, and its other exits come in any order. All groups start with the same arm, so the step from one to
-//! the next is the one that closes the walk.
+//! A block consists of groups in which each arm has as many turns as there are arms, so every pair of
+//! neighbours occurs once. A drift that is slower than a group therefore also cancels. A group is a serially
+//! balanced sequence (Finney and Outhwaite 1956, Proc. R. Soc. B 145:493): a closed walk over a graph with an
+//! edge for every pair. The walk is drawn uniformly, as Kandel, Matias, Unger and Winkler do (1996, Discrete
+//! Appl. Math. 71:171): each arm's last exit leads towards the start, and its other exits come in any order.
+//! All groups start with the same arm, so the step from one to the next is the one that closes the walk.
 
 use std::collections::VecDeque;
 
@@ -31,7 +31,7 @@ pub fn slice_order(seed: u64, workload: u64, block: u32, arms: usize, rounds: us
     let mut order = Vec::with_capacity(arms * rounds);
     let mut left = rounds;
     while left > 0 {
-        // The last group has the turns that are left over, too.
+        // The last group also has the remaining turns.
         let turns = if left < 2 * arms { left } else { arms };
         order.extend(closed_walk(&mut random, arms, turns).into_iter().map(|arm| labels[arm]));
         left -= turns;
@@ -54,8 +54,9 @@ fn closed_walk(random: &mut ChaCha8Rng, arms: usize, turns: usize) -> Vec<usize>
 
 /// For each arm the arms that follow it, in random order.
 ///
-/// Arm `a` is followed by `a + shift` for each of `turns` shifts, of which every one from 0 to `arms` - 1 has the same
-/// share. So as many slices enter an arm as leave it, and a closed walk exists as soon as all arms hang together.
+/// Arm `a` is followed by `a + shift` for each of `turns` shifts, in which every one from 0 to `arms` - 1
+/// occurs equally often. So as many slices enter an arm as leave it, and a closed walk exists as soon as all
+/// arms are connected.
 fn exits(random: &mut ChaCha8Rng, arms: usize, turns: usize) -> Vec<VecDeque<usize>> {
     let shifts = loop {
         let mut shifts: Vec<usize> = (0..turns / arms * arms).map(|turn| turn % arms).collect();
@@ -76,7 +77,7 @@ fn exits(random: &mut ChaCha8Rng, arms: usize, turns: usize) -> Vec<VecDeque<usi
 /// the last time before all exits are used.
 fn leave_last_towards_0(exits: &mut [VecDeque<usize>], random: &mut ChaCha8Rng) {
     let arms = exits.len();
-    // About one draw in `arms` is a tree; drawing it anew as a whole makes all trees equally likely.
+    // About one draw in `arms` is a tree; redrawing it completely makes all trees equally likely.
     let last = loop {
         let last: Vec<usize> =
             exits.iter().map(|of| below(random, of.len() as u64) as usize).collect();

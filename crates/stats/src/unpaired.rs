@@ -1,11 +1,11 @@
 //! Compares two unpaired samples: records of other days, machines or programs.
 //!
-//! If the arms did not take turns there are no blocks. The difference then includes drift and
-//! anything else that changed between the two samples, and no arithmetic removes it, so every such
-//! figure must be labelled "unpaired". Values are the ln of speeds, one per trial, so differences
-//! are log ratios as in [`paired`](crate::paired). The interval is Welch's, which allows the two
-//! samples to differ in spread. The companion that is robust against a few outliers is the
-//! Hodges-Lehmann shift with the interval of the rank-sum test.
+//! If the arms were not interleaved there are no blocks. The difference then includes drift and anything else
+//! that changed between the two samples, and no arithmetic removes it, so every such figure must be labelled
+//! "unpaired". Values are the ln of speeds, one per trial, so differences are log ratios as in
+//! [`paired`](crate::paired). The interval is Welch's, which allows the two samples to differ in spread. The
+//! companion that is robust against a few outliers is the Hodges-Lehmann shift with the interval of the
+//! rank-sum test.
 
 use crate::distribution::{normal_area, normal_quantile};
 use crate::paired::Spread;
@@ -92,8 +92,8 @@ pub fn equivalent_unpaired(baseline: &[f64], arm: &[f64], margin: f64, alpha: f6
         .is_some_and(|t| welch.difference.abs() + t * welch.standard_error < margin)
 }
 
-/// The probability that Welch's two-sided test at `level` tells two means that differ by `size` apart, if samples of so
-/// many values spread as these do. `None` where the estimate is.
+/// The power of Welch's two-sided test at `level` to distinguish two means that differ by `size`, for samples
+/// of these sizes and spreads. `None` if the estimate is.
 ///
 /// The t statistic is then non-central; its upper area by Johnson & Welch 1940, *Applications of the Non-Central
 /// t-Distribution*, Biometrika 31:362, is within 0.02 of simulated ones from 4 degrees of freedom on.

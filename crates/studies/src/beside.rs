@@ -1,9 +1,8 @@
 //! Compares a record of this machine with the most similar published device.
 //!
-//! The most similar device is the one whose plain speeds have the smallest mean of |ln(ours /
-//! theirs)| over the comparable cells: the same operation, sequential, with the same block size.
-//! Whether a cache answered in a study, its queue depth and its computer are unknown, so the comparison
-//! says only which published device resembles this one.
+//! The most similar device is the one whose plain speeds have the smallest mean of |ln(ours / theirs)| over the
+//! comparable cells: the same operation, sequential, with the same block size. A study's caches, queue depth
+//! and computer are unknown, so the comparison only shows which published device resembles this one.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! CPU usage as the studies have it, in percent of all processors, from the scheduler's exact account where trials have it:
-//! the machine's busy time less its baseline before the run is wrong by whatever others did then.
+//! CPU usage as in the studies, in percent of all CPUs, from the scheduler's exact accounting if trials have
+//! it: the machine's busy time minus its baseline before the run includes any change in other activity.
 
 use cryptbench_record::{Record, Trial};
 use cryptbench_stats::estimate;
@@ -7,7 +7,7 @@ use cryptbench_stats::estimate;
 /// Confidence of intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// Percent of all processors that trials of a record used.
+/// Percentage of all CPUs used by the trials of a record.
 pub(crate) struct Usage {
     cpus: f64,
     is_exact: bool,
@@ -28,13 +28,13 @@ impl Usage {
         100.0 * used / (trial.measured.elapsed_s * self.cpus)
     }
 
-    /// What each trial used.
+    /// The usage of each trial.
     pub(crate) fn all(&self, trials: &[(u32, &Trial)]) -> Vec<f64> {
         let all = trials.iter().map(|(_, trial)| self.percent(trial));
         all.filter(|percent| percent.is_finite()).collect()
     }
 
-    /// By how many points each trial used more than that of `base` in its block.
+    /// The mean with its interval, `12.3 ±0.4`; only the mean if too few trials give an interval.
     pub(crate) fn more(&self, trials: &[(u32, &Trial)], base: &[(u32, &Trial)]) -> Vec<f64> {
         let of_block = |(block, trial): &(u32, &Trial)| {
             let (_, base) = base.iter().find(|(other, _)| other == block)?;

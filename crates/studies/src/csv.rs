@@ -84,8 +84,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The line on which the row that starts at `byte` begins. The reader does not count lines within
-/// quotes, and its position may lie before the second half of a line ending.
+/// The line on which the row that starts at `byte` begins. The reader does not count lines within quotes, and
+/// its position may be before the second half of a line ending.
 fn line_at(text: &str, byte: usize) -> usize {
     let rest = &text[byte..];
     let begin = text.len() - rest.trim_start_matches(['\r', '\n']).len();

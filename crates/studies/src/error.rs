@@ -13,7 +13,7 @@ pub enum DataError {
         file: String,
         /// Line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The defect.
         problem: String,
     },
     /// A column is missing.

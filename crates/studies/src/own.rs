@@ -1,7 +1,7 @@
 //! A study's table computed from the user's own records with the study's estimator.
 //!
-//! The tables contain plain and trimmed means, unpaired and without intervals, like those of the
-//! studies, so that both can be compared. CPU usage alone has intervals, and its rise is of pairs. For conclusions use the
+//! The tables contain plain and trimmed means, unpaired and without intervals, like those of the studies, so
+//! that both can be compared. Only CPU usage has intervals, and its increase is paired. For conclusions use the
 //! report of each record, which pairs the trials.
 
 use cryptbench_record::{Arm, ArmRole, Operation, Record, Trial, Workload};
@@ -37,7 +37,7 @@ pub fn own(study: Letter, records: &[Record]) -> Vec<Table> {
     }
 }
 
-/// What a study's own models say of records of its profiles.
+/// A study's own models, applied to records of its profiles.
 pub fn answers(study: Letter, records: &[Record]) -> Vec<Answer> {
     let sweep = records.iter().find(|r| study == Letter::A && r.plan.profile == "atto");
     let answers = sweep.and_then(|record| here::answers(&Files::published(), record).ok());
@@ -109,7 +109,7 @@ fn change(plain: Option<f64>, arm: Option<f64>) -> String {
 enum Quantity {
     Speed,
     Rate,
-    /// Percent of all processors, as HD Tune has it.
+    /// Percentage of all CPUs, as in HD Tune.
     Cpu,
 }
 
@@ -122,8 +122,8 @@ impl Quantity {
         }
     }
 
-    /// The mean of plain storage and of an arm, and the change as study A has it; of the CPU use the points by which it
-    /// rises.
+    /// The mean of plain storage and of an arm, and the change as in study A; for CPU usage the increase in
+    /// points.
     fn cells(self, record: &Record, workload: &Workload, plain: &Arm, arm: &Arm) -> [String; 3] {
         let means = |value: fn(&Trial) -> f64| {
             let mean = |arm| trimmed_mean(&values(record, workload, arm, value), 0);

@@ -37,7 +37,7 @@ pub struct Replay {
 pub struct Replayed {
     /// See [`Conclusion`](crate::Conclusion).
     pub id: &'static str,
-    /// What the study says.
+    /// The study's statement.
     pub text: &'static str,
     /// Source of the statement.
     pub source: &'static str,

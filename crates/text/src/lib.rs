@@ -32,8 +32,8 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
 
 /// A path as one line of a message: [`printable`], with bytes that are not UTF-8 replaced.
 ///
-/// Every name that a message contains passes here, since a line break in it would begin a line of its own, which anyone
-/// could have written.
+/// Every name in a message passes through here, because a line break in it would start a separate line, which
+/// anyone could have written.
 #[must_use]
 pub fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()

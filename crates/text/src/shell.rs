@@ -18,7 +18,7 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.chars().map(inside).collect::<String>())
 }
 
-/// A path as a word of a command that a message shows. What is not printable is written as POSIX.1-2024 has it, `$'\xff'`.
+/// A path as a word of a command in a message. Unprintable bytes are written as in POSIX.1-2024, `$'\xff'`.
 #[must_use]
 pub fn quoted_path(path: &Path) -> String {
     match path.to_str() {

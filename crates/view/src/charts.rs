@@ -1,4 +1,5 @@
-//! Every chart of the page by itself: an SVG that needs no style sheet, and a PNG of it (feature `png`).
+//! Every chart of the page as a separate file: an SVG that needs no style sheet, and a PNG of it (feature
+//! `png`).
 
 use std::collections::HashSet;
 
@@ -12,14 +13,14 @@ use crate::html;
 pub struct Chart {
     /// A name for a file, without extension: `speed-kept-sequential-read-1-mib-qd1`.
     pub name: String,
-    /// What is drawn.
+    /// The content.
     pub drawing: Drawing,
     /// The run that it is of.
     pub run: String,
 }
 
 impl Chart {
-    /// A document of its own, in light colours, with its title and its legend.
+    /// A separate document, in light colours, with its title and its legend.
     pub fn svg(&self) -> String {
         svg(&self.drawing, Ink::File(&self.run)).into_string()
     }
@@ -34,7 +35,7 @@ impl Chart {
 /// The charts of a record in the order of the page, including those that the page of a large record leaves out.
 pub fn charts(report: &Report<'_>) -> Vec<Chart> {
     let mut names = HashSet::new();
-    // By itself, a chart has the answer's names.
+    // A separate chart uses the answer's names.
     let named = Labelled::named(report);
     let report = &named.report();
     html::drawings(report)

@@ -12,13 +12,13 @@ pub(crate) const RULED: TableStyle =
 /// Columns between two columns of a table.
 pub(crate) const GAP: u16 = 2;
 
-/// A table in at most `width` columns; columns from `numbers` on stand to the right.
+/// A table in at most `width` columns; columns from `numbers` on are right-aligned.
 pub fn grid(headings: &[&str], rows: Vec<Vec<String>>, numbers: usize, width: usize) -> String {
     let headings = headings.iter().map(|h| (*h).to_owned()).collect();
     filled(headings, rows, |i| i < numbers, (RULED, GAP), width)
 }
 
-/// A table without rules; the first column and those from `words` on stand to the left.
+/// A table without rules; the first column and those from `words` on are left-aligned.
 pub fn bare(headings: Vec<String>, rows: Vec<Vec<String>>, words: usize, width: usize) -> String {
     filled(headings, rows, |i| i == 0 || i >= words, (TableStyle::new(), GAP + 1), width)
 }

@@ -1,4 +1,4 @@
-//! The answer as JSON, for front ends that draw it themselves.
+//! The answer as JSON, for front ends that draw it.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 /// Percents below which a mean of several workloads has a decimal.
 const FINE_MEAN: f64 = 19.95;
 
-/// Headline, table, what to take and to avoid, what holds a choice back, and what is open. `here` is the directory in which
-/// commands will be typed.
+/// Headline, table, what to use and to avoid, the bottleneck of each choice, and open questions. `here` is the
+/// directory in which commands will be typed.
 #[must_use]
 pub fn render(report: &Report<'_>, here: Option<&Path>) -> Value {
     let Report { record, answer, .. } = report;

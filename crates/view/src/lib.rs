@@ -1,7 +1,8 @@
 //! The answer of a record laid out: on a terminal, as a page, in tables and as drawings.
 //!
-//! [`terminal`] and [`html`] show a record with its results, first of all in the picture that the users of its profile know.
-//! Nothing here decides what is said: that is data of `cryptbench_answer`, the same for every form.
+//! [`terminal`] and [`html`] show a record with its results, starting with the picture that the users of its
+//! profile know. Nothing here decides the content: that is data of `cryptbench_answer`, the same for every
+//! form.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 

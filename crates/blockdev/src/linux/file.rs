@@ -23,15 +23,15 @@ pub(crate) fn is_block_device(kind: FileType) -> bool {
     kind.is_block_device()
 }
 
-/// Sets the mode of an open file and makes its requests wait for completion. For direct I/O the page
-/// cache drops what it has of the file, except what is not written yet.
+/// Sets the mode of an open file and makes its requests wait for completion. For direct I/O the file's clean
+/// pages are dropped from the page cache.
 pub(crate) fn set_mode(file: &File, mode: IoMode) -> io::Result<()> {
     let mut flags = rustix::fs::fcntl_getfl(file)?.difference(OFlags::NONBLOCK);
     flags.set(OFlags::DIRECT, mode == IoMode::Direct);
     rustix::fs::fcntl_setfl(file, flags)?;
     if mode == IoMode::Direct {
-        // A direct write must first remove what the page cache has of its range: io_uring hands
-        // each such write to a worker thread (kiocb_invalidate_pages in the kernel's mm/filemap.c).
+        // A direct write must first remove its range from the page cache: io_uring hands each such write to a
+        // worker thread (kiocb_invalidate_pages in the kernel's mm/filemap.c).
         let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What holds for every algorithm.
+//! Properties of every algorithm.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,6 +1,6 @@
 //! Specifications in the words of Linux's crypto API, `capi:xts(aes)-plain64`, which mean a mode that has a shorter name.
 
-/// A name with what stands in brackets behind it.
+/// A name followed by its arguments in parentheses.
 struct Term<'a> {
     name: &'a str,
     terms: Vec<Term<'a>>,
@@ -9,14 +9,15 @@ struct Term<'a> {
 /// Modes that have one cipher in brackets, or their names in front of it where a driver has both.
 const MODES: [&str; 8] = ["xts", "cbc", "lrw", "ecb", "ctr", "cfb", "ofb", "pcbc"];
 
-/// Templates around a cipher that change how it is computed only.
+/// Templates around a cipher that only change how it is computed.
 const AROUND: [&str; 3] = ["cryptd", "simd", "pcrypt"];
 
 /// Cipher, and mode with IV generator, of a specification in the API's words; `None` of any other.
 pub(super) fn translated(whole: &str) -> Option<(String, String)> {
-    // Linux takes no longer names (CRYPTO_MAX_ALG_NAME); terms may be nested, and each depth takes stack.
+    // Linux does not accept longer names (CRYPTO_MAX_ALG_NAME). Terms may be nested, and each level uses stack
+    // space.
     let text = whole.strip_prefix("capi:").filter(|text| text.len() < 128)?;
-    // As dm-crypt does: what follows the last colon is an option, which may have a dash.
+    // As in dm-crypt: the text after the last colon is an option, which may contain a dash.
     let (text, option) = match text.rsplit_once(':') {
         Some((text, option)) => (text, Some(option)),
         None => (text, None),
@@ -35,7 +36,7 @@ pub(super) fn translated(whole: &str) -> Option<(String, String)> {
 }
 
 impl<'a> Term<'a> {
-    /// The term at the start of `text`, and what follows.
+    /// The term at the start of `text`, and the rest.
     fn parse(text: &'a str) -> Option<(Self, &'a str)> {
         let end = text.find(['(', ')', ',']).unwrap_or(text.len());
         let (name, mut rest) = text.split_at(end);

@@ -1,6 +1,6 @@
 //! The names of modes with their IV generators, `HASH` in place of each hash.
 
-/// A table in which the modes with feedback, which blocks of both lengths have, stand between those before and behind them.
+/// A table in which the feedback modes, which both block lengths support, are between the others.
 macro_rules! with_feedback {
     ($($before:literal),+; $($after:literal),+ $(,)?) => {
         &[

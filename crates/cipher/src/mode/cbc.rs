@@ -7,8 +7,8 @@ use super::iv::Ivs;
 use super::whitening::Whitening;
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Blocks deciphered together, and the most data units enciphered together. Arrays of this size lie
-/// on the stack.
+/// Blocks deciphered together, and the maximum number of data units enciphered together. Arrays of this size
+/// are on the stack.
 const BATCH: usize = 64;
 
 /// A block cipher in CBC.

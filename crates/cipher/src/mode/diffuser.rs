@@ -25,7 +25,7 @@ pub(crate) fn gather(data: &mut [u8], unit: usize) {
     side_by_side(data, unit, gather_words::<8>, gather_words::<1>);
 }
 
-/// Runs eight units at once while there are so many, then one by one.
+/// Processes eight units in parallel while enough remain, then one by one.
 fn side_by_side(data: &mut [u8], unit: usize, eight: fn(&mut [Word<8>]), one: fn(&mut [Word<1>])) {
     let mut words8 = vec![[0; 8]; unit / 4];
     let mut groups = data.chunks_exact_mut(8 * unit);
@@ -137,7 +137,7 @@ mod tests {
             let plain: Vec<u8> = (0..unit * count).map(|i| (i * 7 + i / 256) as u8).collect();
             let mut one = plain.clone();
             diffuse(&mut one, unit);
-            // The units do not touch each other, whatever lanes they are in.
+            // The units are independent, whatever lanes they are in.
             for (index, alone) in plain.chunks_exact(unit).enumerate() {
                 let mut alone = alone.to_vec();
                 diffuse(&mut alone, unit);

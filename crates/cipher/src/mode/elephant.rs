@@ -27,7 +27,7 @@ impl Elephant {
             for (index, pair) in halves.chunks_exact_mut(2).enumerate() {
                 let offset = (run.after(first + index).first as u64).wrapping_mul(SECTOR);
                 pair.fill(u128::from(offset).to_le_bytes());
-                // What tells the second half from the first.
+                // Distinguishes the second half from the first.
                 pair[1][BLOCK - 1] = 0x80;
             }
             self.sector_keys.encrypt(halves);

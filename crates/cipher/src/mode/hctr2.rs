@@ -1,5 +1,5 @@
-//! HCTR2 (Crowley, Huckleberry, Biggers, "Length-preserving encryption with HCTR2", 2021) over any block kernel: each data unit
-//! is one wide block. Linux calls it `hctr2(aes)`, with tweaks of 32 bytes (crypto/hctr2.c).
+//! HCTR2 (Crowley, Huckleberry, Biggers, "Length-preserving encryption with HCTR2", 2021) over any block
+//! kernel: each data unit is one wide block. Linux calls it `hctr2(aes)`, with 32-byte tweaks (crypto/hctr2.c).
 
 use polyval::Polyval;
 use polyval::universal_hash::UniversalHash as _;
@@ -19,7 +19,7 @@ pub(crate) struct Hctr2 {
     tweaks: Ivs<TWEAK>,
     /// The hash with its key, before any block.
     hash: Box<Polyval>,
-    /// Added to what makes the stream.
+    /// Added to the seed of the keystream.
     added: Box<Block>,
 }
 
@@ -32,10 +32,10 @@ impl Hctr2 {
         Self { cipher, tweaks, hash, added: Box::new(keys[1]) }
     }
 
-    /// The hash of a tweak and what follows the first block, which are whole blocks.
+    /// The hash of a tweak and of the data after the first block, which are whole blocks.
     fn hash_of(&self, tweak: &[u8; TWEAK], rest: &[u8]) -> Block {
         let mut hash = (*self.hash).clone();
-        // Twice the tweak's length in bits, and what says that blocks are whole.
+        // Twice the tweak's length in bits, plus a flag that says that the blocks are whole.
         let length = u128::from(2 * 8 * TWEAK as u64 + 2);
         hash.update(&[length.to_le_bytes().into()]);
         hash.update_padded(tweak);

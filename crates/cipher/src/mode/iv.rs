@@ -19,8 +19,8 @@ pub(crate) enum Ivs<const N: usize> {
     Plain64,
     /// The number, big-endian at the end of the block.
     Plain64Be,
-    /// The number of the unit's first cipher block plus one, big-endian in the last eight bytes. The shift makes it of the number
-    /// of a sector.
+    /// The number of the unit's first cipher block plus one, big-endian in the last eight bytes. The shift
+    /// derives it from a sector number.
     Benbi { shift: u32 },
     /// Zeros: equal units at different places show.
     Null,

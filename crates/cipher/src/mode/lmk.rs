@@ -8,7 +8,7 @@ use super::iv::Ivs;
 use super::whitening::Whitening;
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit};
 
-/// Bytes of a data unit: dm-crypt takes no others.
+/// Bytes of a data unit: dm-crypt accepts no other size.
 pub(crate) const UNIT: usize = 512;
 
 /// Bytes at the start of a unit that its IV does not depend on.
@@ -66,7 +66,7 @@ fn iv_of<const N: usize>(unit: &[u8], number: u64) -> [u8; N] {
     let mut blocks = [0; UNIT];
     blocks[..UNIT - LEFT_OUT].copy_from_slice(&unit[LEFT_OUT..]);
     let end = &mut blocks[UNIT - LEFT_OUT..];
-    // 56 bits of the number, a bit that pads it, and a length that no digest has.
+    // 56 bits of the number, a padding bit, and a length that no digest has.
     let number = number & 0x00ff_ffff_ffff_ffff | 1 << 63;
     end[..8].copy_from_slice(&number.to_le_bytes());
     end[8..12].copy_from_slice(&4024_u32.to_le_bytes());

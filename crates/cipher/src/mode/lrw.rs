@@ -13,7 +13,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::iv::{Ivs, SECTOR};
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Blocks masked and enciphered together. Two arrays of this size lie on the stack.
+/// Blocks masked and enciphered together. Two arrays of this size are on the stack.
 const BATCH: usize = 64;
 
 /// A block cipher in LRW. The tweak key has the length of a block.
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::sector::Layout;
 
-    /// Makes zeros of everything, so that what comes out is the masks.
+    /// Sets everything to zero, so that the output is the masks.
     struct Zero;
 
     impl<const N: usize> BlockKernel<N> for Zero {

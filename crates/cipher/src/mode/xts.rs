@@ -2,7 +2,7 @@
 
 use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit};
 
-/// Blocks masked and enciphered together. Two arrays of this size lie on the stack.
+/// Blocks masked and enciphered together. Two arrays of this size are on the stack.
 const BATCH: usize = 64;
 
 /// Data units whose tweaks are enciphered together.
@@ -98,7 +98,8 @@ pub(crate) struct Sequence<E> {
 }
 
 impl<E: Fn(&mut Tweaks, usize)> Sequence<E> {
-    /// The masks of `units` units; `encipher` enciphers the first tweaks, as many as it is told, and may change the others.
+    /// The masks of `units` units; `encipher` enciphers the first tweaks, as many as requested, and may change
+    /// the others.
     pub(crate) fn new(encipher: E, run: Run, units: usize) -> Self {
         Self {
             encipher,

@@ -1,4 +1,4 @@
-//! Bytes side by side: what the byte-sliced kernels of Camellia, Kuznyechik and Twofish do with them.
+//! Vectors of bytes: the operations of the byte-sliced kernels of Camellia, Kuznyechik and Twofish.
 
 use super::Vector;
 
@@ -18,7 +18,7 @@ impl Table {
 /// # Safety
 /// As for [`Vector`].
 pub(crate) trait Bytes: Vector {
-    /// [`Vector::lanes`] of a table that lies there twice.
+    /// [`Vector::lanes`] of a table that is stored there twice.
     unsafe fn table(table: &Table) -> Self;
     /// One byte everywhere.
     unsafe fn splat_byte(byte: u8) -> Self;
@@ -37,7 +37,7 @@ pub(crate) trait Bytes: Vector {
     /// The lesser of each two.
     fn min(self, other: Self) -> Self;
 
-    /// A linear function of each byte: the sum of what the low and the high nibble give.
+    /// A linear function of each byte: the sum of the contributions of the low and the high nibble.
     #[inline(always)]
     fn map(self, low: Self, high: Self) -> Self {
         let nibbles = self.split();
@@ -57,7 +57,7 @@ pub(crate) fn transpose_bytes<V: Vector>(x: [V; 16]) -> [V; 16] {
 #[rustfmt::skip]
 fn step<V: Vector>(x: [V; 16]) -> [V; 16] {
     let [a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7] = x;
-    // Unrolled by hand: the compiler might keep a loop, whose registers would then lie in memory.
+    // Unrolled by hand: the compiler might keep a loop, whose registers would then be in memory.
     [
         a0.interleave_low(b0), a0.interleave_high(b0), a1.interleave_low(b1), a1.interleave_high(b1),
         a2.interleave_low(b2), a2.interleave_high(b2), a3.interleave_low(b3), a3.interleave_high(b3),

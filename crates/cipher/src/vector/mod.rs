@@ -1,4 +1,4 @@
-//! Vectors: what the kernels of several algorithms do with registers of 16, 32 or 64 bytes.
+//! Vectors: the register operations that the kernels of several algorithms share, for 16, 32 or 64 bytes.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod bytes;
@@ -23,7 +23,7 @@ pub(crate) use x86::{V128, V256, V512};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::kernel::{BLOCK, Block};
 
-/// 32-bit words side by side, or one alone.
+/// A vector of 32-bit words, or a single word.
 ///
 /// The operations are safe although most need more than the baseline's instructions: a vector comes only from functions whose
 /// callers guarantee its instruction set, so a value proves it.
@@ -77,14 +77,14 @@ impl Words for u32 {
     }
 }
 
-/// A register of one or more lanes of 16 bytes.
+/// A register of one or more 16-byte lanes.
 ///
 /// # Safety
 /// Every unsafe function may use the whole instruction set of the implementing type. Call it only inside a function that
 /// enables that set by `target_feature`, after a check that the CPU has it.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) trait Vector: Words + Send + Sync + 'static {
-    /// Lanes of 16 bytes.
+    /// 16-byte lanes.
     const LANES: usize;
     /// Bytes of the vector.
     const BYTES: usize = BLOCK * Self::LANES;

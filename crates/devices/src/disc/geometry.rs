@@ -1,5 +1,5 @@
-//! Where a byte lies on the discs: its zone, its angle on the track, and how long the head takes to
-//! reach it.
+//! The position of a byte on the discs: its zone, its angle on the track, and the time until the head reaches
+//! it.
 
 use super::per_second;
 use crate::draw::unit;
@@ -17,12 +17,12 @@ pub(super) struct Geometry {
     track_to_track: f64,
     average: f64,
     full: f64,
-    /// The angle of the discs at time 0, in turns.
+    /// The angle of the discs at time 0, in rotations.
     phase: f64,
 }
 
-/// A head that is late by less than this many turns has not missed its sector, because time has no
-/// finer resolution here.
+/// A head that is late by less than this many rotations has not missed its sector, because time has no finer
+/// resolution here.
 const TOLERANCE: f64 = 1e-6;
 
 impl Geometry {
@@ -54,7 +54,7 @@ impl Geometry {
         (self.rate(offset as f64) * seconds) as u64
     }
 
-    /// Turns of the discs while everything up to `offset` passes: the integral of 1/(rate · turn).
+    /// Rotations of the discs while everything up to `offset` passes: the integral of 1/(rate · rotation).
     fn turns(&self, offset: f64) -> f64 {
         let slope = (self.inner - self.outer) / self.capacity;
         if slope.abs() * self.capacity < 1.0 {

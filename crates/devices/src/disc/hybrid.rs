@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::model::{Hybrid, MIB};
 
-/// Most granules in the table of counts. Beyond it, the counts of all granules that are not kept
+/// Maximum number of granules in the table of counts. Beyond it, the counts of all granules that are not kept
 /// restart.
 const COUNTED: usize = 1 << 20;
 

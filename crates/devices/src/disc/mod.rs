@@ -87,8 +87,7 @@ impl DiscState {
         ready
     }
 
-    /// When the data is available, if it lies in the look-ahead buffer or will pass under the head
-    /// anyway.
+    /// When the data is available, if it is in the look-ahead buffer or will pass under the head anyway.
     fn read_ahead(&mut self, offset: u64, bytes: u64, now: f64) -> Option<f64> {
         let room = self.of.look_ahead_bytes;
         let mut ahead = self.ahead?;

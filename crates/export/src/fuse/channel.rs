@@ -1,5 +1,5 @@
-//! Requests by read(2) and write(2) on `/dev/fuse`. Any number of threads take part; each has its
-//! own clone of the connection and carries out one request at a time.
+//! Requests by read(2) and write(2) on `/dev/fuse`. Any number of threads take part; each has its own clone of
+//! the connection and executes one request at a time.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -129,7 +129,7 @@ pub(super) fn serve(fuse: BorrowedFd<'_>, session: &Session, stop: &Stop) -> io:
 }
 
 impl Buffer {
-    /// Carries out the request of `len` bytes in the buffer and sends the reply.
+    /// Executes the request of `len` bytes in the buffer and sends the reply.
     fn handle(&mut self, fuse: BorrowedFd<'_>, session: &Session, stop: &Stop, len: usize) {
         let request = &self.0.bytes()[REQUEST_AT..REQUEST_AT + len];
         let Some(header) = Header::parse(request).filter(|h| h.len == len) else {
@@ -155,7 +155,7 @@ impl Buffer {
                 session.zeroing(mode).and_then(zero)
             }
             Some(other) => {
-                // The reply may overwrite the request, because only names of it lie in the buffer.
+                // The reply may overwrite the request, because only its names are in the buffer.
                 let mut out = [0; 1024];
                 let answered = session.answer(header.node, &other, &mut out);
                 self.0.bytes()[data][..out.len()].copy_from_slice(&out);

@@ -1,8 +1,8 @@
-//! An entry: memory that the kernel fills with a request, and takes the reply from.
+//! An entry: memory that the kernel fills with a request, and from which it reads the reply.
 //!
-//! Whoever holds an entry answers its request. The kernel accepts the reply on any ring of this
-//! process, and brings the entry's next request to the ring that the reply came from. So an entry
-//! moves from thread to thread together with its requests.
+//! The holder of an entry replies to its request. The kernel accepts the reply on any ring of this process, and
+//! delivers the entry's next request to the ring of the reply. So an entry moves from thread to thread together
+//! with its requests.
 
 use std::sync::Arc;
 
@@ -33,11 +33,11 @@ pub(super) struct Entry {
     /// The queue of the kernel that it belongs to.
     pub(super) queue: u16,
     unique: u64,
-    /// Names the request to the kernel.
+    /// Identifies the request to the kernel.
     pub(super) commit_id: u64,
 }
 
-/// What a request says besides the data that it carries.
+/// The fields of a request other than its data.
 pub(super) struct Copied {
     header: [u8; REQUEST_HEADER],
     names: [u8; 512],
@@ -65,7 +65,7 @@ pub(super) fn entries(queues: &[u16]) -> std::io::Result<Vec<Entry>> {
 }
 
 impl Entry {
-    /// What the kernel must be told of the parts.
+    /// The kernel's description of the parts.
     pub(super) fn vectors(&mut self) -> [Vector; 2] {
         [
             Vector { start: self.header().as_mut_ptr(), len: REQUEST_HEADER },
@@ -73,8 +73,8 @@ impl Entry {
         ]
     }
 
-    /// The request that has arrived, and the node that it is for. `None` if it is not one that the
-    /// kernel sends. `copy` takes what the reply may overwrite.
+    /// The request that has arrived, and its node. `None` if it is not one that the kernel sends. `copy`
+    /// receives what the reply may overwrite.
     pub(super) fn request<'c>(
         &mut self,
         copy: &'c mut Copied,
@@ -85,8 +85,7 @@ impl Entry {
         let header = Header::parse(&copy.header)?;
         self.unique = header.unique;
         let operation = &copy.header[OPERATION_AT..COMMIT_ID_AT - 8];
-        // Of the requests that have more than a structure, reads and writes aside, only names lie
-        // in the payload.
+        // Except for reads and writes, the payload of requests with more than a structure contains only names.
         let names = &mut copy.names[..payload_size.min(512)];
         if abi::arguments_len(header.opcode) == 0 {
             names.copy_from_slice(&self.data()[..names.len()]);
@@ -96,7 +95,7 @@ impl Entry {
         Some((header.node, request))
     }
 
-    /// Writes the reply's header: for so many bytes of the data, or for an error.
+    /// Writes the reply's header: for this many bytes of the data, or for an error.
     pub(super) fn answer(&mut self, result: Result<usize, Errno>) {
         let out = abi::out_header(self.unique, result.map_err(Errno::raw_os_error));
         let payload = result.unwrap_or(0) as u32;
@@ -122,7 +121,7 @@ impl Entry {
     }
 
     fn part(&mut self, at: usize, len: usize) -> &mut [u8] {
-        // SAFETY: the part lies in the arena, as `at` checks, and is this entry's alone.
+        // SAFETY: the part is in the arena, as `at` checks, and belongs only to this entry.
         unsafe { std::slice::from_raw_parts_mut(self.arena.at(at, len), len) }
     }
 }

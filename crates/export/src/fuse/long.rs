@@ -1,12 +1,10 @@
-//! The worker pool for long requests: threads that carry out one request each, from the first byte
-//! to the reply.
+//! The worker pool for long requests: threads that execute one request each, from the first byte to the reply.
 //!
-//! A ring would copy, encipher and decipher the parts of a long transfer one after another. It lends
-//! the entry with such a request to a thread of the pool instead. The reply goes out by that
-//! thread's own ring, so the entry's next request comes to it, too: the kernel gives a request to
-//! the entry that became free last. A long transfer is therefore followed by the next one on the
-//! same threads, with no ring in between. What arrives there and is not long goes back to the ring
-//! that lent the entry.
+//! A ring would copy, encipher and decipher the parts of a long transfer one after another. It lends the entry
+//! with such a request to a thread of the pool instead. The reply is sent through that thread's own ring, so
+//! the entry's next request arrives there as well: the kernel gives a request to the entry that became free
+//! last. A long transfer is therefore followed by the next one on the same threads, with no ring in between. A
+//! short request that arrives there goes back to the ring that lent the entry.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -52,7 +50,7 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives an entry to a free thread, or back if there is none.
+    /// Passes an entry to a free thread, or returns it if there is none.
     pub(super) fn lend(&self, lent: Lent) -> Result<(), Lent> {
         let mut state = self.state();
         if state.over || state.lent.len() >= state.free {
@@ -87,7 +85,7 @@ pub(super) fn is_long(request: &Request<'_>) -> bool {
     (LONG..=MAX_REQUEST).contains(size)
 }
 
-/// Carries out long requests until the worker pool ends or `stop` is raised. Reports once that `ring` works.
+/// Executes long requests until the worker pool ends or `stop` is raised. Reports once that `ring` works.
 pub(super) fn serve(
     ring: Ring,
     served: &Served,
@@ -113,8 +111,8 @@ pub(super) fn serve(
     Ok(())
 }
 
-/// Carries out the requests of an entry while they are long. Returns whether the entry has another
-/// one or the kernel has released it; `None` after a stop.
+/// Executes the requests of an entry while they are long. Returns whether the entry has another one or the
+/// kernel has released it; `None` after a stop.
 fn keep(
     lent: &mut Lent,
     ring: &mut Ring,
@@ -129,7 +127,7 @@ fn keep(
         let mut next = None;
         while next.is_none() {
             ring.wait(&mut completions)?;
-            // At a stop the entry may have the next request, which nobody answers any more.
+            // At a stop the entry may have a next request, which remains without a reply.
             if stop.is_raised() {
                 return Ok(None);
             }
@@ -152,7 +150,7 @@ fn carry_out(entry: &mut Entry, served: &Served) -> Option<Result<usize, Errno>>
     let (_, request) = entry.request(&mut copy)?;
     let request = request.filter(is_long)?;
     let data = entry.data();
-    // As in the slow lane: what is shared handles panics by itself, and nobody looks at the data.
+    // As in the slow lane: shared state handles panics, and nobody looks at the data.
     let work = AssertUnwindSafe(|| match request {
         Request::Read { offset, size } => served.read(offset, &mut data[..size]),
         Request::Write { offset, size, sync } => served.write(offset, &mut data[..size], sync),

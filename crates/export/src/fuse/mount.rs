@@ -57,9 +57,8 @@ impl Mount {
         &self.path
     }
 
-    /// Removes the mount. With `detach` it does so even if the mount is in use, and pending
-    /// requests fail. The function leaves another mount that has since appeared at the same path
-    /// alone.
+    /// Removes the mount. With `detach` it does so even if the mount is in use, and pending requests fail.
+    /// Another mount that has since appeared at the same path is not touched.
     pub(super) fn remove(&self, detach: bool) -> Result<(), ExportError> {
         if self.id.is_some() && mount_id(&self.path) != self.id {
             // Our mount is gone, or another one covers it.
@@ -134,7 +133,7 @@ fn mount_directly(path: &Path, fuse: &OwnedFd, options: &FuseOptions) -> Result<
     if options.allow_other {
         data.push_str(",allow_other");
     }
-    // The server chooses what its names lead to. Kernels before 5.10 follow links all the same.
+    // The server determines what its names refer to. Kernels before 5.10 follow links anyway.
     let mut flags =
         MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::NOSYMFOLLOW;
     if options.read_only {

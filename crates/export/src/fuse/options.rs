@@ -26,9 +26,8 @@ pub struct FuseOptions {
 /// How requests arrive from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// io_uring where the kernel has it and the device is a run of a file, otherwise
-    /// [`Device`](Self::Device). This is the default: many small requests take half of the CPU time
-    /// (docs/benchmarks.md).
+    /// io_uring if the kernel has it and the device is a range of a file, otherwise [`Device`](Self::Device).
+    /// This is the default: many small requests need half of the CPU time (docs/benchmarks.md).
     Auto,
     /// Threads that read `/dev/fuse`.
     Device,

@@ -31,7 +31,7 @@ struct Shared {
     session: Session,
     /// `None` if another process has made it.
     mount: Option<Mount>,
-    /// Set once the mount is gone, so that nobody removes another mount from the same path.
+    /// Set once the mount is gone, so that another mount at the same path is not removed.
     gone: AtomicBool,
 }
 
@@ -134,7 +134,7 @@ pub(super) fn begin(
 }
 
 impl Server {
-    /// Removes the mount and waits until the server has ended.
+    /// Removes the mount and waits until the server has finished.
     ///
     /// # Errors
     /// [`ExportError::Busy`] if the file is open or something is mounted on it; the server then
@@ -162,13 +162,13 @@ impl Server {
         self.threads.wait();
     }
 
-    /// Whether the mount was unmounted, or the server stopped, and every thread has ended.
+    /// Whether the mount was unmounted, or the server stopped, and every thread has finished.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.threads.have_ended()
     }
 
-    /// Path of the file that represents the device; its name alone if another process has made the mount.
+    /// Path of the file that represents the device; only its name if another process has created the mount.
     #[must_use]
     pub fn file(&self) -> std::path::PathBuf {
         let mount = self.shared.mount.as_ref();

@@ -87,8 +87,8 @@ impl Transport for Fuse<'_> {
         };
         let address = self.vectors[slot].as_ptr() as u64;
         let register = Command { address, len: 2, ..command(REGISTER, queue, 0) };
-        // SAFETY: both parts lie in the entry's arena, which outlives the ring. So does `vectors`,
-        // which does not change any more. Nobody accesses the parts before the entry is fetched.
+        // SAFETY: both parts are in the entry's arena, which outlives the ring. So does `vectors`, which no
+        // longer changes. Nobody accesses the parts before the entry is fetched.
         unsafe { requests.ring.fetch(&register, slot) }
     }
 
@@ -157,8 +157,8 @@ impl Fuse<'_> {
     }
 }
 
-/// Writes the reply's header, and asks for the entry's next request: for so many bytes of the data, or
-/// for an error.
+/// Writes the reply's header, for this many bytes of the data or for an error, and requests the entry's next
+/// request.
 pub(super) fn commit(entry: &mut Entry, result: Result<usize, Errno>) -> Command {
     entry.answer(result);
     command(COMMIT_AND_FETCH, entry.queue, entry.commit_id)

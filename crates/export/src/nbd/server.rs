@@ -33,13 +33,12 @@ pub struct NbdOptions {
     pub read_only: bool,
     /// Offers TRIM.
     pub discard: bool,
-    /// Number of requests of one connection that are carried out at once.
+    /// Number of requests of one connection that are executed in parallel.
     pub threads: usize,
-    /// Most simultaneous connections; the server disconnects further clients.
+    /// Maximum number of simultaneous connections; the server disconnects further clients.
     pub connections: usize,
-    /// How long a client may pause during the negotiation, and how long it may leave its replies
-    /// unread when the server ends. In between it may take any time, for example while paused or in
-    /// a debugger.
+    /// How long a client may pause during the negotiation, and how long it may leave its replies unread when
+    /// the server stops. In between there is no time limit, for example while it is paused or in a debugger.
     pub patience: Duration,
 }
 
@@ -104,7 +103,7 @@ impl NbdSocket {
     /// Replaces a socket that a killed server left at `path`.
     ///
     /// # Errors
-    /// [`ExportError::System`], also if something else lies at `path`, or a live server uses it.
+    /// [`ExportError::System`], also if something else exists at `path`, or a running server uses it.
     pub fn new(path: &Path) -> Result<Self, ExportError> {
         let failed = |e: io::Error| ExportError::system(format!("serve at {}", path.display()), e);
         let path = std::path::absolute(path).map_err(failed)?;
@@ -130,7 +129,7 @@ struct Shared {
     stop: Stop,
     options: NbdOptions,
     open: Mutex<HashMap<u64, UnixStream>>,
-    /// Signals that a connection has ended.
+    /// Signals that a connection has closed.
     closed: Condvar,
 }
 
@@ -139,7 +138,7 @@ struct Shared {
 /// Replaces a socket that a killed server left at `path`.
 ///
 /// # Errors
-/// [`ExportError::System`], also if something else lies at `path`, or a live server uses it.
+/// [`ExportError::System`], also if something else exists at `path`, or a running server uses it.
 pub fn serve(
     device: Arc<dyn BlockDevice>,
     path: &Path,
@@ -279,7 +278,7 @@ impl Shared {
             match listener.accept() {
                 Ok((stream, _)) => return Some(stream),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                // Out of file descriptors: wait until a connection ends.
+                // No file descriptors left: wait until a connection closes.
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }

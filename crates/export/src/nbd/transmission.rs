@@ -1,5 +1,5 @@
-//! Requests and replies of one connection. Its threads take turns at reading the socket, and each
-//! carries out the requests that it has read, so that no request moves from one thread to another.
+//! Requests and replies of one connection. Its threads take turns at reading the socket, and each executes the
+//! requests that it has read, so that no request moves from one thread to another.
 
 use std::io::{self, IoSlice, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -13,14 +13,14 @@ use super::server::Export;
 use crate::errno::errno;
 use crate::stop::Stop;
 
-/// Most data of one connection in memory at once: two of the longest requests.
+/// Maximum data of one connection in memory: two of the longest requests.
 const BUDGET: usize = 2 * protocol::MAX_REQUEST as usize;
 
 /// Buffers up to this length are kept for the next request.
 const KEPT: usize = 1 << 20;
 
-/// Carries out requests on `threads` threads until the client leaves or violates the protocol.
-/// Aborts the zeroing of ranges once `stop` is raised.
+/// Executes requests on `threads` threads until the client leaves or violates the protocol. Aborts the zeroing
+/// of ranges once `stop` is raised.
 pub(super) fn serve(stream: &UnixStream, export: &Export, stop: &Stop, threads: usize) {
     let connection = Connection {
         stream,
@@ -126,7 +126,7 @@ impl Connection<'_> {
         Ok(Some(request))
     }
 
-    /// Carries out a request; the data of a READ is then in `buffer`.
+    /// Executes a request; the data of a READ is then in `buffer`.
     fn carry_out(&self, request: &Request, buffer: &mut Buffer) -> Result<(), Errno> {
         let Export { bytes, counters, .. } = self.export;
         let Request { flags, offset, len, .. } = *request;
@@ -212,7 +212,7 @@ impl Connection<'_> {
 }
 
 impl Request {
-    /// Bytes of data that the request carries or asks for.
+    /// Bytes of data that the request contains or requests.
     fn data(&self) -> usize {
         match self.command {
             command::READ | command::WRITE => self.len as usize,

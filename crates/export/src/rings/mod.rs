@@ -1,7 +1,6 @@
-//! Requests over io_uring: a few threads take short requests from the kernel, many at once, drive the
-//! disk and reply.
+//! Requests over io_uring: a few threads receive many short requests from the kernel, drive the disk and reply.
 //!
-//! A [`Transport`] says how requests come and how replies go: [FUSE](crate::fuse) or
+//! A [`Transport`] defines how requests arrive and how replies are sent: [FUSE](crate::fuse) or
 //! [ublk](crate::ublk). Everything between is the same.
 
 mod prepared;
@@ -19,11 +18,10 @@ pub(crate) use worker::{Arrived, Transport, serve};
 
 /// The largest request, which is agreed on with the kernel.
 ///
-/// FUSE would allow 1 MiB, but the kernel splits a transfer that exceeds the agreed size into
-/// requests that it sends all at once. Several cores can therefore encipher a transfer of 1 MiB
-/// while parts of it already go to the disk, at the price of three more requests. `cargo xtask
-/// bench volume` measured 128 KiB to 1 MiB: 256 KiB was the best for writes, and no worse for
-/// reads.
+/// FUSE would allow 1 MiB, but the kernel splits a transfer that exceeds the agreed size into requests that it
+/// sends together. Several cores can therefore encipher a transfer of 1 MiB while parts of it are already being
+/// written, at the price of three more requests. `cargo xtask bench volume` measured 128 KiB to 1 MiB: 256 KiB
+/// was the best for writes, and no worse for reads.
 pub(crate) const MAX_REQUEST: usize = 256 << 10;
 
 /// Data from this size on are worth handing to another thread: copying and enciphering them takes

@@ -8,7 +8,7 @@ use cryptbench_blockdev::{IoTarget, never_waits};
 
 use super::ring::Ring;
 
-/// Events that a ring watches, besides its slots.
+/// Events that a ring watches in addition to its slots.
 const EVENTS: usize = 2;
 
 /// The kernel's queues that a ring takes requests of, each with the number of slots.
@@ -24,7 +24,7 @@ impl Prepared {
         Self(None)
     }
 
-    /// Rings for a server with so many threads, if there are any to be had.
+    /// Rings for a server with this many threads, if they are available.
     #[must_use]
     pub fn rings(threads: usize) -> Self {
         Self(Rings::new(threads))
@@ -39,13 +39,12 @@ impl Prepared {
 
 /// All rings of a server.
 pub(crate) struct Rings {
-    /// As many as CPUs are online. Together they cover every possible CPU, whose queue FUSE puts its
-    /// requests into.
+    /// One per online CPU. Together they cover every possible CPU, whose queue FUSE uses for its requests.
     pub(crate) queues: Vec<(Queues, Ring)>,
-    /// Those of FUSE's worker pool, twice as many as threads: some wait for the next request on one
-    /// CPU while requests arrive on another.
+    /// Those of FUSE's worker pool, twice as many as threads: some wait for the next request on one CPU while
+    /// requests arrive on another.
     pub(crate) pool: Vec<Ring>,
-    /// Bytes of a page, which a confined process cannot ask for either.
+    /// Bytes of a page, which a confined process cannot query either.
     pub(crate) page: usize,
 }
 
@@ -79,17 +78,17 @@ pub(crate) fn cpus(which: &str) -> Option<Vec<usize>> {
     list.ok().map(|list| cpu_list(list.trim())).filter(|cpus| !cpus.is_empty())
 }
 
-/// Most slots of a queue of FUSE's.
+/// Maximum number of slots in a FUSE queue.
 ///
-/// Requests beyond these wait in the kernel, which adds the next one to each reply without waking
-/// anybody. Small requests become faster up to 20, as more of them reach the disk at once. With 22 and
-/// more, large reads measured up to a fifth slower: all that are under way reach the disk at once and
-/// come back at once, so that disk and CPUs work by turns.
+/// Requests beyond these wait in the kernel, which adds the next one to each reply without a wake-up. Small
+/// requests become faster up to 20, because more of them reach the disk concurrently. With 22 and more, large
+/// reads measured up to a fifth slower: all of them reach the disk and return together, so that disk and CPUs
+/// alternate.
 const MOST: usize = 20;
 
-/// With more than two CPUs each queue is shared by two rings, so that one CPU's requests do not all
-/// wait for one thread. With two, the other CPU is busy with whoever sends them, and sharing only
-/// wakes more threads: a request measured 5 to 15 % more CPU time.
+/// With more than two CPUs each queue is shared by two rings, so that one CPU's requests do not all wait for
+/// one thread. With two, the other CPU is busy with the sender, and sharing only wakes more threads: a request
+/// measured 5 to 15 % more CPU time.
 fn share(online: &[usize], possible: &[usize]) -> Vec<Queues> {
     let rings = online.len().max(1);
     let sharers = if rings > 2 { 2 } else { 1 };
@@ -116,7 +115,8 @@ fn cpu_list(list: &str) -> Vec<usize> {
     ranges.flatten().collect()
 }
 
-/// Slots of each of so many queues, at most `most`. Each can take up to [`MAX_REQUEST`](super::MAX_REQUEST) of memory.
+/// Slots of each of this many queues, at most `most`. Each can use up to [`MAX_REQUEST`](super::MAX_REQUEST) of
+/// memory.
 pub(crate) fn depth(queues: usize, most: usize) -> usize {
     (256 / queues).clamp(8, most)
 }

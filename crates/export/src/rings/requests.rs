@@ -14,7 +14,7 @@ use crate::stripes::Hold;
 
 /// Memory for the data of one request at a time.
 pub(crate) trait Buffer {
-    /// The data. Nobody may ask for them while the kernel or another thread works on them.
+    /// The data. It must not be requested while the kernel or another thread works on it.
     fn data(&mut self) -> &mut [u8];
 
     /// Keeps the memory for good: the kernel or another thread may still access it.
@@ -24,9 +24,9 @@ pub(crate) trait Buffer {
 /// What a request has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Success {
-    /// So many bytes of the slot's data are the reply.
+    /// This many bytes of the slot's data are the reply.
     Data(usize),
-    /// So many bytes have been written.
+    /// This many bytes have been written.
     Written(usize),
 }
 
@@ -38,10 +38,10 @@ pub(crate) type Answer = Option<Result<Success, Errno>>;
 enum State {
     Reading,
     Writing,
-    /// The flush that a write asked for.
+    /// The flush that a write requested.
     Syncing,
     Flushing,
-    /// The slow lane, which has a request that is no write.
+    /// The slow lane, which has a request that is not a write.
     Lane,
 }
 
@@ -128,7 +128,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         self.begin_transfer(slot, State::Reading, offset, len)
     }
 
-    /// Begins to write what lies in the slot's data, which must not be longer than a slot.
+    /// Starts writing the slot's data, which must not be longer than a slot.
     pub(crate) fn write(
         &mut self,
         slot: usize,
@@ -179,8 +179,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         let left = &mut self.data(slot)[moved..len];
         let (data, len) = (left.as_mut_ptr(), left.len() as u32);
         let on_disk = self.io_target.extent.offset + offset + moved as u64;
-        // SAFETY: the bytes lie in the slot's data, which nobody touches until the disk has
-        // finished.
+        // SAFETY: the bytes are in the slot's data, which nobody touches until the disk has finished.
         unsafe {
             if state == State::Reading {
                 self.ring.read(data, len, on_disk, Tag::Transfer(slot))?;
@@ -191,7 +190,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         Ok(None)
     }
 
-    /// Goes on with a request whose transfer has ended with `result`.
+    /// Continues a request whose transfer has completed with `result`.
     pub(crate) fn end_transfer(&mut self, slot: usize, result: i32) -> io::Result<Answer> {
         if [Errno::INTR, Errno::AGAIN].iter().any(|e| result == -e.raw_os_error()) {
             return self.transfer(slot);
@@ -206,7 +205,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         self.in_flight -= 1;
         self.give_back(slot);
         if result <= 0 {
-            // Reaching the end of a file that was truncated below is an error, too.
+            // Reaching the end of an underlying file that was truncated is also an error.
             let error = if result < 0 { result } else { -Errno::IO.raw_os_error() };
             return Ok(Some(Err(self.failed(error))));
         }
@@ -239,7 +238,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         Ok(None)
     }
 
-    /// Goes on with a request whose flush has ended with `result`.
+    /// Continues a request whose flush has completed with `result`.
     pub(crate) fn end_flush(&mut self, slot: usize, result: i32) -> Answer {
         self.in_flight -= 1;
         if result < 0 {
@@ -263,7 +262,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         Ok(None)
     }
 
-    /// Goes on with a request that the slow lane has finished.
+    /// Continues a request that the slow lane has finished.
     pub(crate) fn end_slow(&mut self, slot: usize, result: Result<usize, Errno>) -> Answer {
         self.in_flight -= 1;
         let is_write = self.slots[slot].state == State::Writing;
@@ -285,9 +284,9 @@ impl<'a, B: Buffer> Requests<'a, B> {
 }
 
 impl<B: Buffer> Drop for Requests<'_, B> {
-    /// A thread can end before its requests do, because of a ring error or a panic. It then leaves
-    /// their memory to those that still use it: the slow lane, or the kernel, which closes rings
-    /// later on its own. Nobody waits for their ranges any more, because the server is ending.
+    /// A thread can exit before its requests complete, because of a ring error or a panic. It then leaves their
+    /// memory to its remaining users: the slow lane, or the kernel, which closes rings later. Nobody waits for
+    /// their ranges any more, because the server is stopping.
     fn drop(&mut self) {
         if self.in_flight > 0 {
             self.slots.iter().filter_map(|slot| slot.buffer.as_ref()).for_each(Buffer::leak);

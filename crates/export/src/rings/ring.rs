@@ -1,4 +1,4 @@
-//! One io_uring that carries both the kernel's requests and the disk's.
+//! One io_uring for both the kernel's requests and those of the disk.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -69,9 +69,8 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// A ring for up to `entries` simultaneous requests, which begins with
-    /// [`enable`](Self::enable). From then on nobody can make it do anything but what a server does:
-    /// a filter of system calls does not see what a ring is asked for.
+    /// A ring for up to `entries` simultaneous requests, which starts with [`enable`](Self::enable). From then
+    /// on it can only be used for what a server does, because system call filters do not see ring operations.
     pub(crate) fn new(entries: usize) -> io::Result<Self> {
         const FIXED_FILE: u8 = 1;
         let operations = [
@@ -101,15 +100,14 @@ impl Ring {
         self.ring.submitter().register_files(&[io_target.file.as_raw_fd(), kernel.as_raw_fd()])
     }
 
-    /// Pins the memory that all reads and writes use, if this user may pin so much. The kernel then
-    /// need not look its pages up for each request.
+    /// Pins the memory that all reads and writes use, if this user may pin that much. The kernel then need not
+    /// look up its pages for each request.
     ///
     /// # Safety
     /// The memory must stay valid while the ring exists.
     pub(crate) unsafe fn pin(&mut self, start: *mut u8, len: usize) {
         let whole = Vector { start, len };
-        // SAFETY: `Vector` is `struct iovec`. The caller has promised that what it points to stays
-        // valid.
+        // SAFETY: `Vector` is `struct iovec`. The caller has promised that the memory it points to stays valid.
         self.pinned = unsafe {
             let whole = std::slice::from_raw_parts((&raw const whole).cast(), 1);
             self.ring.submitter().register_buffers(whole)
@@ -119,16 +117,16 @@ impl Ring {
 
     /// From now on only the calling thread may use the ring.
     pub(crate) fn enable(&mut self) -> io::Result<()> {
-        // It spares the kernel a look-up for each call; not every kernel has it.
+        // It saves the kernel a look-up per call; not every kernel supports it.
         let _ = self.ring.submitter().register_ring_fd();
         self.ring.submitter().register_enable_rings()
     }
 
-    /// Asks the kernel for a slot's next request, and passes the reply to the last one if there was one.
+    /// Requests a slot's next request from the kernel, and passes the reply to the last one if there was one.
     ///
     /// # Safety
-    /// The memory that the command names must stay valid while the ring exists, and nobody may touch
-    /// it until the slot's [`Tag::Fetch`] has arrived.
+    /// The memory that the command refers to must stay valid while the ring exists, and nobody may touch it
+    /// until the slot's [`Tag::Fetch`] has arrived.
     pub(crate) unsafe fn fetch(&mut self, command: &Command, slot: usize) -> io::Result<()> {
         self.push(command.build(), Tag::Fetch(slot))
     }
@@ -136,8 +134,8 @@ impl Ring {
     /// Starts a read.
     ///
     /// # Safety
-    /// Nobody else may access the `len` bytes at `to` until the completion has arrived. They must lie
-    /// in what was [pinned](Self::pin), if anything was.
+    /// Nobody else may access the `len` bytes at `to` until the completion has arrived. They must be in the
+    /// [pinned](Self::pin) memory, if any was pinned.
     pub(crate) unsafe fn read(
         &mut self,
         to: *mut u8,
@@ -156,8 +154,8 @@ impl Ring {
     /// Starts a write.
     ///
     /// # Safety
-    /// Nobody may write to the `len` bytes at `from` until the completion has arrived. They must lie
-    /// in what was [pinned](Self::pin), if anything was.
+    /// Nobody may write to the `len` bytes at `from` until the completion has arrived. They must be in the
+    /// [pinned](Self::pin) memory, if any was pinned.
     pub(crate) unsafe fn write(
         &mut self,
         from: *const u8,

@@ -1,5 +1,5 @@
-//! The slow lane, for requests that would hold up a ring: requests for parts of sectors, writes that
-//! conflict with one, and long ones that nobody else takes.
+//! The slow lane, for requests that would hold up a ring: requests for parts of sectors, writes that conflict
+//! with one, and long ones for which no other thread is free.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,7 +31,7 @@ pub(crate) enum Work {
     Zero { offset: u64, len: u64, may_discard: bool },
 }
 
-/// What other threads tell a ring of one of its slots.
+/// A message of another thread to a ring about one of its slots.
 pub(crate) enum Outcome<B> {
     /// The job is finished, with this result for the reply.
     Finished(Result<usize, Errno>),
@@ -41,7 +41,7 @@ pub(crate) enum Outcome<B> {
     Released,
 }
 
-/// What other threads have to tell a ring.
+/// Messages of other threads to a ring.
 pub(crate) struct Done<B> {
     list: Mutex<Vec<(usize, Outcome<B>)>>,
     event: OwnedFd,
@@ -77,12 +77,12 @@ pub(crate) fn lane() -> (Sender<Job>, Mutex<Receiver<Job>>) {
     (jobs, Mutex::new(lane))
 }
 
-/// Carries out jobs one after another until the sender is gone.
+/// Executes jobs one after another until the sender is gone.
 ///
 /// If a job panics, its reply is `EIO` and the lane continues. Otherwise its ring would wait for
 /// the reply for ever.
 pub(crate) fn run<B>(served: &Served, stop: &Stop, jobs: &Mutex<Receiver<Job>>, done: &Done<B>) {
-    // Whoever waits for a job holds the lock, but not while it carries one out.
+    // The thread that waits for a job holds the lock, but not while it executes one.
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(job) = next() {
         // SAFETY: `data` has `len` bytes, which belong to this job until it is reported. Their
@@ -93,8 +93,8 @@ pub(crate) fn run<B>(served: &Served, stop: &Stop, jobs: &Mutex<Receiver<Job>>, 
             Work::Write { offset, sync } => served.write(offset, data, sync),
             Work::Zero { offset, len, may_discard } => served.zero(offset, len, may_discard, stop),
         };
-        // The shared state is the device, which handles its own panics; atomics; and stripes, which
-        // are released. Nobody looks at the data of a failed job.
+        // The shared state is the device, which handles its own panics; atomics; and stripes, which are
+        // released. The data of a failed job is not used.
         let result = catch_unwind(AssertUnwindSafe(work));
         done.put(job.slot, Outcome::Finished(result.unwrap_or(Err(Errno::IO))));
     }

@@ -1,5 +1,5 @@
-//! The thread of a ring: it takes requests, drives the disk and replies, until the kernel has released
-//! every slot or it is told to stop.
+//! The thread of a ring: it receives requests, drives the disk and replies, until the kernel has released every
+//! slot or it is told to stop.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -22,7 +22,7 @@ const TOLD: usize = 1;
 pub(crate) trait Transport {
     type Buffer: Buffer + Send;
 
-    /// Asks for the first request of a slot.
+    /// Requests the first request of a slot.
     fn fetch(&mut self, requests: &mut Requests<'_, Self::Buffer>, slot: usize) -> io::Result<()>;
 
     /// Begins the request that has arrived in a slot.
@@ -32,7 +32,7 @@ pub(crate) trait Transport {
         slot: usize,
     ) -> io::Result<Arrived>;
 
-    /// Replies, and asks for the next request.
+    /// Replies, and requests the next request.
     fn reply(
         &mut self,
         requests: &mut Requests<'_, Self::Buffer>,
@@ -49,8 +49,8 @@ pub(crate) enum Arrived {
     Lent,
 }
 
-/// Carries out requests by `ring` until there are none to come or `stop` is raised. Reports once whether
-/// it has started. `lanes` threads take requests that would hold up the ring.
+/// Executes requests from `ring` until no more can arrive or `stop` is raised. Reports once whether it has
+/// started. `lanes` threads execute requests that would hold up the ring.
 pub(crate) fn serve<T: Transport>(
     (served, io_target): (&Served, &IoTarget),
     stop: &Stop,
@@ -71,7 +71,7 @@ pub(crate) fn serve<T: Transport>(
         match worker.begin(stop) {
             Ok(()) => {
                 let _ = report.send(Ok(()));
-                // After an error of the ring itself nobody can be told; the server ends.
+                // After an error of the ring itself nobody can be notified; the server stops.
                 let _ = worker.run();
             }
             Err(e) => drop(report.send(Err(e))),
@@ -150,7 +150,7 @@ impl<T: Transport> Worker<'_, T> {
         }
     }
 
-    /// Goes on after what another thread says of a slot.
+    /// Continues after another thread's message about a slot.
     fn hear(&mut self, slot: usize, outcome: Outcome<T::Buffer>) -> io::Result<()> {
         match outcome {
             Outcome::Finished(result) => {

@@ -41,7 +41,7 @@ pub(super) const PARAMS_LEN: usize = 40;
 /// Length of `struct ublksrv_io_desc`.
 pub(super) const DESCRIPTOR_LEN: usize = 24;
 
-/// `UBLK_MAX_QUEUE_DEPTH`: how far apart the descriptors of two queues lie.
+/// `UBLK_MAX_QUEUE_DEPTH`: the distance between the descriptors of two queues.
 pub(super) const MAX_DEPTH: usize = 4096;
 
 /// Sizes and offsets on a disk count in these.
@@ -59,7 +59,7 @@ pub(super) fn control(number: u32, (address, len): (u64, u16), word: u64) -> [u8
     body
 }
 
-/// `struct ublksrv_ctrl_dev_info` of a disk to make. `mark` is for the program alone.
+/// `struct ublksrv_ctrl_dev_info` of a new disk. `mark` is only for the program.
 pub(super) fn info(number: u32, queues: u16, depth: u16, mark: u64) -> [u8; INFO_LEN] {
     let mut info = [0; INFO_LEN];
     info[..2].copy_from_slice(&queues.to_ne_bytes());
@@ -120,12 +120,12 @@ impl Request {
     }
 }
 
-/// Asks for the first request of a slot, whose data go to or come from `address`.
+/// Requests the first request of a slot, whose data is read from or written to `address`.
 pub(super) fn fetch(queue: u16, slot: usize, address: u64) -> Command {
     io_command(FETCH_REQ, queue, slot, 0, address)
 }
 
-/// Replies with a number of bytes or a negative error number, and asks for the next request.
+/// Replies with a number of bytes or a negative error number, and requests the next request.
 pub(super) fn commit(queue: u16, slot: usize, result: i32, address: u64) -> Command {
     io_command(COMMIT_AND_FETCH_REQ, queue, slot, result, address)
 }

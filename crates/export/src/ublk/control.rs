@@ -27,7 +27,7 @@ impl Control {
     /// Opens it.
     ///
     /// # Errors
-    /// The operating system's error: there is no driver (`ublk_drv`, Linux 6.5), or no right to use it.
+    /// The operating system's error: the driver is missing (`ublk_drv`, Linux 6.5), or permission is denied.
     pub fn open() -> io::Result<Self> {
         let file = File::options().read(true).write(true).open(Self::NODE)?;
         let mut control = Self { ring: IoUring::builder().build(2)?, file };
@@ -42,8 +42,8 @@ impl Control {
         format!("/dev/ublkb{number}").into()
     }
 
-    /// Makes the disk with this number. It appears once it is [started](Self::start); until then somebody must
-    /// [serve](super::serve) it by the connection that this gives.
+    /// Creates the disk with this number. It appears once it is [started](Self::start); before that it must be
+    /// [served](super::serve) through the returned connection.
     ///
     /// # Errors
     /// The operating system's error; [`io::ErrorKind::AlreadyExists`] if there is a disk with this number.
@@ -63,7 +63,7 @@ impl Control {
         connection
     }
 
-    /// Lets the disk appear. Waits until it is served.
+    /// Makes the disk appear. Waits until it is served.
     ///
     /// # Errors
     /// The operating system's error.
@@ -88,7 +88,7 @@ impl Control {
         }
     }
 
-    /// Removes a disk, even if it is in use: what is not yet on it is lost. Its server ends.
+    /// Removes a disk, even if it is in use: unwritten data is lost. Its server stops.
     ///
     /// # Errors
     /// The operating system's error.
@@ -103,7 +103,7 @@ impl Control {
         }
     }
 
-    /// Carries out a command that reads `data`, or fills it.
+    /// Executes a command that reads `data`, or fills it.
     fn fill(&mut self, operation: u32, number: u32, data: &mut [u8]) -> io::Result<()> {
         let place = (data.as_mut_ptr() as u64, data.len() as u16);
         self.command(operation, number, place, 0)

@@ -36,9 +36,8 @@ impl Descriptors {
     /// The request that has arrived in a slot.
     pub(super) fn request(&self, slot: usize) -> Request {
         assert!(slot < self.depth, "a slot of the queue");
-        // SAFETY: the slot's descriptor lies in the mapping, which is aligned to pages. The kernel
-        // wrote it before the slot's completion and writes it again only after the reply; any bytes
-        // are valid.
+        // SAFETY: the slot's descriptor is in the mapping, which is page-aligned. The kernel wrote it before
+        // the slot's completion and writes it again only after the reply; any bytes are valid.
         Request::parse(unsafe { self.start.as_ptr().add(slot).read_volatile() })
     }
 }

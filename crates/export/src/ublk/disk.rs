@@ -1,6 +1,6 @@
-//! What the kernel is told of a disk.
+//! Parameters of a disk for the kernel.
 
-/// What the kernel is told of a disk.
+/// Parameters of a disk for the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Disk {
     /// Bytes; a multiple of 512.
@@ -9,6 +9,6 @@ pub struct Disk {
     pub sector: usize,
     /// Whether the kernel refuses writes.
     pub read_only: bool,
-    /// Any number, which the kernel keeps and gives back.
+    /// Any number, which the kernel stores and returns.
     pub mark: u64,
 }

@@ -16,5 +16,6 @@ pub use control::Control;
 pub use disk::Disk;
 pub use server::{Server, serve};
 
-/// Most slots of a queue. Whoever sends more requests at once waits for a slot, or has a worker of io_uring wait.
+/// Maximum number of slots in a queue. A sender of more concurrent requests waits for a slot, or has an
+/// io_uring worker wait.
 const MOST: usize = 64;

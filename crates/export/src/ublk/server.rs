@@ -35,7 +35,8 @@ pub struct Server {
 /// can be [started](super::Control::start).
 ///
 /// # Errors
-/// [`ExportError::Option`] without rings, or for a device that is no run of a file; [`ExportError::System`].
+/// [`ExportError::Option`] without rings, or for a device that is not a range of a file;
+/// [`ExportError::System`].
 pub fn serve(
     device: Arc<dyn BlockDevice>,
     connection: File,
@@ -71,7 +72,7 @@ pub fn serve(
 }
 
 impl Server {
-    /// Whether the disk was removed, or the server stopped, and every thread has ended.
+    /// Whether the disk was removed, or the server stopped, and every thread has finished.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.threads.have_ended()
@@ -110,7 +111,7 @@ impl Place {
 impl Buffer for Place {
     fn data(&mut self) -> &mut [u8] {
         let start = self.arena.at(self.at, MAX_REQUEST);
-        // SAFETY: the part lies in the arena, as `at` checks, and is this slot's alone.
+        // SAFETY: the part is in the arena, as `at` checks, and belongs only to this slot.
         unsafe { std::slice::from_raw_parts_mut(start, MAX_REQUEST) }
     }
 
@@ -166,7 +167,7 @@ impl Transport for Ublk {
     fn fetch(&mut self, requests: &mut Requests<'_, Place>, slot: usize) -> io::Result<()> {
         let address = requests.buffer(slot).as_ref().map_or(0, Place::address);
         let fetch = abi::fetch(self.queue, slot, address);
-        // SAFETY: the place outlives the ring, and nobody accesses it before the request has arrived.
+        // SAFETY: the memory outlives the ring, and nobody accesses it before the request has arrived.
         unsafe { requests.ring.fetch(&fetch, slot) }
     }
 
@@ -175,7 +176,7 @@ impl Transport for Ublk {
             Request::Read { len, .. } | Request::Write { len, .. } if len > MAX_REQUEST => {
                 Some(Err(Errno::INVAL))
             }
-            // The kernel takes a reply only from the thread that fetched the request.
+            // The kernel accepts a reply only from the thread that fetched the request.
             Request::Read { offset, len } if len >= LONG => {
                 requests.hand_over(slot, Work::Read { offset }, len)?
             }

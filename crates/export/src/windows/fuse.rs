@@ -1,4 +1,4 @@
-//! Windows has no FUSE: its options alone.
+//! Windows has no FUSE: only its options.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ mod options;
 
 pub use options::{FuseOptions, Transport};
 
-/// A connection to the kernel: there is none.
+/// A connection to the kernel: not available.
 pub enum Connection {}
 
 impl Connection {
@@ -23,11 +23,11 @@ impl Connection {
     }
 }
 
-/// A served mount: there is none.
+/// A served mount: not available.
 pub enum Server {}
 
 impl Server {
-    /// Whether it has ended.
+    /// Whether it has finished.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         match *self {}

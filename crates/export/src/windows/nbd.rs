@@ -17,7 +17,7 @@ pub struct NbdOptions {
     pub discard: bool,
 }
 
-/// A server: there is none.
+/// A server: not available.
 pub enum Server {}
 
 impl Server {
@@ -39,7 +39,7 @@ pub fn serve(
     Err(crate::not_here())
 }
 
-/// A socket that listens: there is none.
+/// A listening socket: not available.
 pub enum NbdSocket {}
 
 impl NbdSocket {

@@ -10,7 +10,7 @@ impl Prepared {
         Self
     }
 
-    /// There are no rings.
+    /// Rings are not available.
     #[must_use]
     pub fn rings(_threads: usize) -> Self {
         Self

@@ -1,4 +1,4 @@
-//! Windows has no ublk: what a disk would be alone.
+//! Windows has no ublk: only the parameters of a disk.
 
 use std::fs::File;
 use std::sync::Arc;

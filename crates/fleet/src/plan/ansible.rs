@@ -43,8 +43,8 @@ fn play(plan: &Plan, at_once: usize, command: &[String]) -> String {
     )
 }
 
-/// Tasks that fetch the records. The machine chooses names and contents: only names of its own records are taken, into a
-/// directory of its own.
+/// Tasks that fetch the records. The machine chooses names and contents: only names of its own records are
+/// accepted, into a separate directory.
 fn fetch(fleet: &str, to: &str) -> String {
     format!(
         r#"    - name: Find the records

@@ -1,4 +1,5 @@
-//! A manifest for Kubernetes: one Indexed Job with one pod a node, as the published schema of `batch/v1` has it.
+//! A manifest for Kubernetes: one Indexed Job with one pod per node, following the published schema of
+//! `batch/v1`.
 
 use std::time::Duration;
 
@@ -6,16 +7,16 @@ use serde_json::{Value, json};
 
 use super::{Plan, longest};
 
-/// Label and annotation keys are in a domain of their own.
+/// Label and annotation keys are in a separate domain.
 const LABEL: &str = "app.kubernetes.io/name";
 const HOST: &str = "kubernetes.io/hostname";
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /// The manifest in JSON, which `kubectl apply -f` takes.
 ///
-/// All pods are placed at once, one a node: a pod that ends frees its node, and the next would be placed there again. Where
-/// fewer than all may measure at once, the others wait by their index. Where a plan compares several numbers, each has a job
-/// of its own; all but the first are suspended, since Kubernetes has no order between jobs.
+/// All pods are placed together, one per node: a pod that exits frees its node, and the next would be placed
+/// there again. If fewer may measure in parallel, the others wait by their index. If a plan compares several
+/// numbers, each has a separate job; all but the first are suspended, because Kubernetes cannot order jobs.
 pub(super) fn manifest(plan: &Plan, nodes: &[String], budget: Duration) -> String {
     let rounds = plan.rounds(nodes.len());
     let several = rounds.len() > 1;
@@ -76,7 +77,7 @@ fn job(
                     "tolerations": plan.tolerate.iter().map(tolerate).collect::<Vec<_>>(),
                     "containers": [container(plan, &command(plan, at_once, words, turns, turn), &mounts)],
                     "volumes": volumes,
-                    // It never speaks to the cluster.
+                    // It never connects to the cluster.
                     "automountServiceAccountToken": false,
                 },
             },
@@ -114,7 +115,7 @@ fn container(plan: &Plan, command: &[String], mounts: &[Value]) -> Value {
     })
 }
 
-/// What is measured, and the fleet's directory, with where each is mounted.
+/// The measured directories and the fleet's directory, with their mount points.
 fn volumes(plan: &Plan) -> (Vec<Value>, Vec<Value>) {
     let of_host = |path: &str| ("hostPath", json!({ "path": path, "type": "DirectoryOrCreate" }));
     let (mut volumes, mut mounts) = (Vec::new(), Vec::new());
@@ -148,7 +149,7 @@ fn claim_of(plan: &Plan, class: &str) -> (&'static str, Value) {
     ("ephemeral", json!({ "volumeClaimTemplate": { "spec": spec } }))
 }
 
-/// On the plan's nodes only, and never beside another pod of the same job.
+/// Only on the plan's nodes, and never together with another pod of the same job.
 fn affinity(nodes: &[String], labels: &Value) -> Value {
     let here = json!({ "key": HOST, "operator": "In", "values": nodes });
     let apart = json!({ "labelSelector": { "matchLabels": labels }, "topologyKey": HOST });
@@ -261,7 +262,7 @@ mod tests {
         ];
         assert_eq!(command[..7], expected);
         assert_eq!(pod["containers"][0]["securityContext"]["privileged"], false);
-        // Elsewhere there are no classes.
+        // Other schedulers have no classes.
         assert!(plan.render(For::Ssh, Duration::from_secs(60)).is_err());
     }
 

@@ -1,4 +1,4 @@
-//! One plan for a fleet, and what starts it: Slurm, Kubernetes, Ansible, or a shell with ssh.
+//! One plan for a fleet, and its scripts: Slurm, Kubernetes, Ansible, or a shell with ssh.
 
 mod ansible;
 mod kubernetes;
@@ -17,16 +17,16 @@ use serde::Deserialize;
 
 use crate::{FleetError, expand};
 
-/// Longest plan that is read, in bytes.
+/// Maximum size of a plan, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Most bytes that are fetched from one machine: four of the largest records of a fleet.
+/// Maximum bytes that are fetched from one machine: four of the largest records of a fleet.
 const FETCHED_BYTES: usize = 256 << 20;
 
 /// The one system that needs neither mounts nor devices.
 const UNPRIVILEGED: &str = cryptbench_catalog::BUILTIN.name;
 
-/// What starts the machines.
+/// The launcher of the machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum For {
     /// A script for sbatch.
@@ -51,7 +51,7 @@ pub struct Plan {
     /// The workload profile.
     #[serde(default = "default_profile")]
     pub profile: String,
-    /// The systems to measure; the program never chooses them by itself, as the machines would choose differently.
+    /// The systems to measure; the program does not choose them, because machines would choose differently.
     #[serde(default)]
     pub systems: Vec<String>,
     /// Time for each machine, such as `5m`.
@@ -64,8 +64,8 @@ pub struct Plan {
     pub pair: Vec<String>,
     /// The directory of the fleet, as the machines see it.
     pub fleet: String,
-    /// Most machines that measure at once; absent means all. Several numbers measure the plan with each: how many share
-    /// the storage is then part of what is compared.
+    /// Maximum number of machines that measure in parallel; absent means all. With several numbers, the plan is
+    /// measured with each, and the number of machines that share the storage is part of the comparison.
     pub concurrency: Option<Concurrency>,
     /// Further options of `cryptbench run`.
     #[serde(default)]
@@ -84,7 +84,8 @@ pub struct Plan {
     pub image: Option<String>,
     /// Kubernetes: the claim that holds `fleet`; absent means a path of the hosts.
     pub claim: Option<String>,
-    /// Kubernetes: the storage classes of `pair`, in its order. Each pod gets a claim of each, which ends with it.
+    /// Kubernetes: the storage classes of `pair`, in its order. Each pod gets a claim of each, which is deleted
+    /// with the pod.
     #[serde(default)]
     pub storage_classes: Vec<String>,
     /// Kubernetes: the size of each of these claims.
@@ -95,11 +96,11 @@ pub struct Plan {
     pub tolerate: Vec<String>,
 }
 
-/// How many machines measure at once.
+/// Number of machines that measure in parallel.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "a number of machines, or a list of them such as [1, 16]")]
 pub enum Concurrency {
-    /// At most so many.
+    /// At most this many.
     Most(usize),
     /// With each of these numbers, one after another.
     Each(Vec<usize>),
@@ -125,13 +126,13 @@ impl Plan {
     /// Reads a plan.
     ///
     /// # Errors
-    /// [`FleetError`] if it cannot be read, is not TOML, or says what cannot be done.
+    /// [`FleetError`] if it cannot be read, is not TOML, or is invalid.
     pub fn read(path: &Path) -> Result<Self, FleetError> {
         let text = read_text(path, LONGEST).map_err(FleetError::io("read", path))?;
         Self::parse(&text, path)
     }
 
-    /// The plan of a file's text; errors name the file `origin`.
+    /// The plan of a file's text; errors call the file `origin`.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -156,7 +157,7 @@ impl Plan {
         expand(&self.nodes.join(","))
     }
 
-    /// What starts the plan, as text. `budget` is [`Self::budget`] as a time.
+    /// The script that starts the plan. `budget` is [`Self::budget`] as a time.
     ///
     /// # Errors
     /// [`FleetError::Unfit`] if something is missing that only this needs.
@@ -207,7 +208,7 @@ impl Plan {
         words.into_iter().map(str::to_owned).collect()
     }
 
-    /// Most machines at once, if that is fewer than all.
+    /// Maximum number of machines in parallel, if that is fewer than all.
     fn throttle(&self, nodes: usize) -> Option<usize> {
         match self.concurrency {
             Some(Concurrency::Most(most)) if most < nodes => Some(most),
@@ -215,7 +216,7 @@ impl Plan {
         }
     }
 
-    /// The numbers of machines at once, each of which is measured; empty unless the plan lists some.
+    /// The numbers of machines in parallel, each of which is measured; empty unless the plan lists some.
     fn levels(&self, nodes: usize) -> Vec<usize> {
         let Some(Concurrency::Each(each)) = &self.concurrency else { return Vec::new() };
         let mut levels: Vec<usize> = each.iter().map(|n| *n.min(&nodes)).collect();
@@ -224,7 +225,7 @@ impl Plan {
         levels
     }
 
-    /// What is started one after another: how many machines at once, and the words that the command has besides.
+    /// The sequence of starts: the number of machines in parallel, and the additional words of the command.
     fn rounds(&self, nodes: usize) -> Vec<(usize, Vec<String>)> {
         let levels = self.levels(nodes);
         if levels.is_empty() {
@@ -245,7 +246,7 @@ impl Plan {
     }
 }
 
-/// How long a machine may take in all: preparing, checking what was stored, and taking down come to the budget.
+/// Time limit of a machine: preparation, checks of the stored data and clean-up are added to the budget.
 fn longest(budget: Duration) -> Duration {
     budget.mul_f64(1.5) + Duration::from_secs(600)
 }

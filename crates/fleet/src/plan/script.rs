@@ -15,7 +15,7 @@ impl Script {
         Self(number.to_string())
     }
 
-    /// One word, whatever is in it.
+    /// One word, whatever it contains.
     pub(super) fn word(text: &str) -> Self {
         Self(quoted(text))
     }

@@ -16,8 +16,8 @@ status=0
 @ROUNDS@exit $status
 "#;
 
-/// The machine chooses names and contents. Only names of its own records are taken, into a directory of its own, and no more
-/// bytes than records have; modes and kinds of files are those that this side gives.
+/// The machine chooses names and contents. Only names of its own records are accepted, into a separate
+/// directory, up to the size of records; modes and types of files are set by this side.
 const FETCH: &str = r#"    to=@TO@/$node
     # At most $2 bytes that the node writes for the command $1, into the file $3.
     take() {

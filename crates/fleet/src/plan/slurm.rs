@@ -1,12 +1,12 @@
-//! A script for Slurm: run by hand it submits itself, and each node measures alone on its machine.
+//! A script for Slurm: started by hand it submits itself, and each node has its machine to itself.
 
 use std::time::Duration;
 
 use super::script::Script;
 use super::{Plan, longest};
 
-/// One job for each node, all at once. Elements of an array cannot stand for nodes: Slurm takes them for alike, and where one
-/// has to wait for its node, it starts none of the others.
+/// One job per node, all submitted together. Array elements cannot represent nodes: Slurm treats them as
+/// identical, and if one has to wait for its node, it starts none of the others.
 const EACH: &str = r#"# Start it with: bash FILE [NODES]. It submits one job for each node. Again is harmless: a node that has measured since it
 # was started ends at once.
 if [ "${1-}" = --measure ]; then
@@ -49,8 +49,8 @@ fi
 printf '%s\n' $nodes | xargs -n 1 -P @AT_ONCE@ bash "$0" --one
 "#;
 
-/// On storage that machines share: one job that has all nodes, in which each group is one step, whose tasks Slurm starts
-/// together.
+/// For storage that machines share: one job that has all nodes, in which each group is one step, whose tasks
+/// Slurm starts together.
 const STEPS: &str = r#"# Start it with: bash FILE [NODES]. It submits one job that has all nodes that answer; they measure @LEVELS@ at once. Again is
 # harmless: a node that has measured since it was started ends at once.
 if [ "${1-}" = --measure ]; then
@@ -146,7 +146,7 @@ mod tests {
             let checked = checked.unwrap();
             assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
         }
-        // One by one and all together: four turns.
+        // One by one and all together: four rounds.
         assert!(of("concurrency = [1, 3]").contains("#SBATCH --time=72\n"));
         assert!(!of("concurrency = [1, 3]").contains("--requeue\n"));
     }

@@ -1,10 +1,10 @@
-//! What each value of a plan may hold, so that it means the same in every script.
+//! The permitted content of each value of a plan, so that it means the same in every script.
 
 use cryptbench_text::printable;
 
 use super::{Concurrency, Plan};
 
-/// What is wrong with a plan, and what to write instead; `None` if nothing is.
+/// What is wrong with a plan, and what to write instead; `None` if it is valid.
 pub(super) fn fault(plan: &Plan) -> Option<String> {
     shape(plan).or_else(|| {
         texts(plan).into_iter().find_map(|(key, text, holds)| {
@@ -14,7 +14,7 @@ pub(super) fn fault(plan: &Plan) -> Option<String> {
     })
 }
 
-/// What Kubernetes does not take.
+/// Values that Kubernetes does not accept.
 pub(super) fn fault_in_kubernetes(plan: &Plan) -> Option<String> {
     let target = plan.pair.is_empty().then_some(plan.target.as_str());
     let bad = |path: &&str| path.contains(':') || path.split('/').any(|part| part == "..");
@@ -61,7 +61,7 @@ fn shape(plan: &Plan) -> Option<String> {
 /// What is wrong with a text, as the rest of a sentence.
 type Check = fn(&str) -> Option<&'static str>;
 
-/// Every text of a plan but its nodes, with its key and what it may hold.
+/// Every text of a plan except its nodes, with its key and its permitted content.
 fn texts(plan: &Plan) -> Vec<(&'static str, &str, Check)> {
     let mut found: Vec<(&str, &str, Check)> = vec![
         ("name", &plan.name, label),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Compared, Verdict};
 use crate::cell::{Cell, Measure};
 
-/// The differences of all cells combined, without cells that a cache answered.
+/// The differences of all cells combined, without cells served from a cache.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Percent {
     /// Number of cells included.

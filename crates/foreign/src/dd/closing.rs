@@ -1,11 +1,10 @@
 //! The line with bytes, time and rate, in any language.
 //!
-//! GNU dd, uutils, toybox and BusyBox print `BYTES bytes (SIZE) copied, TIME s, RATE`, the BSDs and
-//! macOS `BYTES bytes transferred in TIME secs (RATE bytes/sec)`. Translations of coreutils 5 to 9
-//! differ in words, separators (`, `, `，`, `、`, ` en `, ` -- `), decimal marks, units (`秒`, `с`, `giây`)
-//! and in what stands before the bytes (`скопировано 1073741824 байта`), but not in the order of time
-//! and rate. So numbers are found by their order: the last two are time and rate, and the largest
-//! whole number before them is the bytes.
+//! GNU dd, uutils, toybox and BusyBox print `BYTES bytes (SIZE) copied, TIME s, RATE`, the BSDs and macOS
+//! `BYTES bytes transferred in TIME secs (RATE bytes/sec)`. Translations of coreutils 5 to 9 differ in words,
+//! separators (`, `, `，`, `、`, ` en `, ` -- `), decimal marks, units (`秒`, `с`, `giây`) and in the text before
+//! the bytes (`скопировано 1073741824 байта`), but not in the order of time and rate. So numbers are found by
+//! their order: the last two are time and rate, and the largest whole number before them is the bytes.
 //!
 //! The speed is bytes divided by time, and the rate is a check on it, because it has only two or
 //! three digits. Where the time is so coarse that the rate is the better figure (uutils before

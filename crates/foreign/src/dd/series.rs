@@ -1,13 +1,14 @@
-//! The lines of study B's script around those of dd: ` *** … *** ` before each series of copies and ` .. round N .. ` before
-//! each copy. Lines such as `===== bench start =====` head a series, too.
+//! The lines of study B's script around those of dd: ` *** … *** ` before each series of copies and ` .. round
+//! N .. ` before each copy. Lines such as `===== bench start =====` also start a series.
 //!
-//! The script writes zeros first, then random data; its author ran it on plain storage, and again on encrypted storage. A
-//! series is of the data that its line or its commands name (`if=/dev/zero`, `test_rand1`). Where nothing names them, the
-//! first is of zeros and the next of random data, in turn. Rounds that begin again at 1 begin a series, too.
+//! The script writes zeros first, then random data; its author ran it on plain storage, and again on encrypted
+//! storage. The data of a series is given by its line or its commands (`if=/dev/zero`, `test_rand1`). If
+//! neither does, the first is of zeros and the next of random data, alternating. Rounds that restart at 1 also
+//! start a series.
 
 use crate::read::Half;
 
-/// What is copied, and to which storage, as far as the lines tell.
+/// The data and the storage of a copy, as far as the lines specify them.
 #[derive(Default)]
 pub(super) struct Series {
     /// Series that began; none before the first such line.
@@ -27,7 +28,7 @@ pub(super) struct Series {
 pub(super) enum Storage {
     /// Outside of any series.
     Unknown,
-    /// A line names it.
+    /// A line specifies it.
     Named(Half),
     /// The pass of the script, from 1.
     Pass(u32),
@@ -59,7 +60,7 @@ impl Series {
         (self.number, self.round, self.data, self.copied) = (self.number + 1, 0, None, false);
     }
 
-    /// A line that may name the data or the storage.
+    /// A line that may specify the data or the storage.
     pub(super) fn hear(&mut self, line: &str) {
         if self.number > 0 {
             self.data = data(line).or(self.data);
@@ -67,8 +68,8 @@ impl Series {
         }
     }
 
-    /// The data and the storage of a copy, `None` before the script's first line; a remark says so where nothing names the
-    /// data.
+    /// The data and the storage of a copy, `None` before the script's first line; a remark says so if nothing
+    /// specifies the data.
     pub(super) fn copy(&mut self, remarks: &mut Vec<String>) -> (Option<String>, Storage) {
         if self.number == 0 {
             return (None, Storage::Unknown);

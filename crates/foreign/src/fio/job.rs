@@ -12,7 +12,7 @@ use crate::read::Observation;
 /// `unified_rw_reporting` all of them are in `mixed`.
 const DIRECTIONS: [(&str, usize); 3] = [("read", 0), ("write", 1), ("trim", 2)];
 
-/// What one object of fio's `jobs` states, or several of the same job.
+/// The data of one object of fio's `jobs`, or of several of the same job.
 pub(super) struct Job {
     results: Vec<Observation>,
     /// Number of objects.
@@ -88,7 +88,7 @@ impl Job {
         }
     }
 
-    /// The results, with the number of processes where it was not stated but is known.
+    /// The results, with the number of processes if it was not stated but is known.
     pub(super) fn results(mut self) -> Vec<Observation> {
         let known = !self.summed && (self.processes > 1 || self.has_options);
         for result in self.results.iter_mut().filter(|_| known) {

@@ -99,14 +99,14 @@ mod tests {
     #[test]
     fn counts_decide_between_sizes() {
         let part = |bytes: u64, requests: u64| json!({"io_bytes": bytes, "io_kbytes": bytes / 1024, "total_ios": requests});
-        // Stated and seen; stated otherwise; 69 started requests of which 68 ended.
+        // Stated and observed; stated differently; 69 started requests of which 68 completed.
         assert_eq!(of_requests(&part(4_096_000, 1000), Some(4096), false), Some(4096));
         assert_eq!(of_requests(&part(4_000_000, 1000), Some(4096), false), Some(4000));
         assert_eq!(of_requests(&part(278_528, 69), Some(4096), false), Some(4096));
-        // 64 requests of 4 KiB and 32 of 8 KiB: 5461.3 bytes each. 6144 is the mean of as many of either.
+        // 64 requests of 4 KiB and 32 of 8 KiB: 5461.3 bytes each. 6144 is the mean for equal numbers of both.
         assert_eq!(of_requests(&part(524_288, 96), Some(8192), false), None);
         assert_eq!(of_requests(&part(6_144_000, 1000), Some(8192), true), None);
-        // fio 2 rounds to KiB: 1,000 requests of 512 bytes are 500 KiB.
+        // fio 2 rounds to KiB: 1,000 512-byte requests are 500 KiB.
         let two = json!({"io_bytes": 500, "bw": 50, "runtime": 10_000, "total_ios": 1000});
         assert_eq!(of_requests(&two, None, false), Some(512));
     }

@@ -36,7 +36,7 @@ pub(super) fn parse(
             half = Some(operation);
             continue;
         }
-        // The columns stand over each half.
+        // The columns are the header of each half.
         if row.fields.iter().map(|f| f.to_lowercase()).eq(columns.iter().cloned()) {
             continue;
         }

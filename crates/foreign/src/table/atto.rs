@@ -1,6 +1,6 @@
-//! ATTO's table: a row for each size of requests, with what was written and read.
+//! ATTO's table: one row per request size, with write and read speeds.
 //!
-//! Its MB are 2^20 bytes: in study A's figures 7.31 MB/s of 512 bytes stand beside 14,960 IO/s.
+//! Its MB are 2^20 bytes: study A's figures show 7.31 MB/s of 512 bytes with 14,960 IO/s.
 
 use cryptbench_catalog::Pattern;
 

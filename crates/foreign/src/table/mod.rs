@@ -1,6 +1,6 @@
 //! Tables of comma-, semicolon- or tab-separated values: our own documented one, and those of ATTO and Anvil.
 //!
-//! The first row that is no comment names the columns, and decides what the table is:
+//! The first row that is not a comment contains the columns, and determines the kind of table:
 //!
 //! | table | columns |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | ATTO Disk Benchmark | `I/O Size`, then `Write` and `Read`, as its window has them, with `MB/s` or `IO/s` in brackets or with each value |
 //! | Anvil's Storage Utilities | `Test`, then any of `Resp. time`, `IOPS` and `MB/s`, as its window has them; a row `Read` or `Write` begins a half |
 //!
-//! ATTO and Anvil save pictures and files of their own, for which no layout is published; what their windows name is public
-//! (study A's and D's figures, the programs' manuals). Any other column is refused.
+//! ATTO and Anvil save pictures and proprietary files without a published layout; the columns of their windows
+//! are public (study A's and D's figures, the programs' manuals). Any other column is refused.
 
 mod anvil;
 mod atto;
@@ -21,7 +21,7 @@ use crate::cell::Format;
 use crate::error::Fault;
 use crate::read::{Found, Observation};
 
-/// A row and the line that it stands in, from 1.
+/// A row and its line number, from 1.
 pub(super) struct Row {
     pub(super) line: usize,
     pub(super) fields: Vec<String>,
@@ -60,7 +60,7 @@ pub(crate) fn kind(text: &str) -> Option<Format> {
 
 pub(crate) fn parse(text: &str, format: Format) -> Result<Found, Fault> {
     let rows = rows(text)?;
-    // Titles stand before the columns, in one field.
+    // Titles precede the columns, in one field.
     let at = rows.iter().position(|row| row.fields.len() > 1);
     let Some((head, body)) = at.and_then(|at| rows[at..].split_first()) else {
         return Err(Fault::file("has no columns"));
@@ -81,7 +81,7 @@ fn columns(row: &Row) -> Vec<String> {
 fn rows(text: &str) -> Result<Vec<Row>, Fault> {
     let first = text.lines().find(|l| !l.trim().is_empty() && !l.starts_with('#'));
     let most = |c: &char| text.lines().map(|l| l.matches(*c).count()).max().unwrap_or(0);
-    // A decimal comma is no separator where there are tabs or semicolons.
+    // A decimal comma is not a separator if there are tabs or semicolons.
     let separators = ['\t', ';', ','];
     let separator = separators.into_iter().find(|c| most(c) > 0);
     let (Some(_), Some(separator)) = (first, separator) else {
@@ -109,7 +109,7 @@ fn rows(text: &str) -> Result<Vec<Row>, Fault> {
     Ok(rows)
 }
 
-/// Bytes per second of `MB/s` and the like. The programs' MB are 2^20 bytes where `binary` says so.
+/// Bytes per second of `MB/s` and similar units. The programs' MB are 2^20 bytes if `binary` is set.
 pub(super) fn unit(text: &str, binary: bool) -> Option<f64> {
     let base: f64 = if binary { 1024.0 } else { 1000.0 };
     let power = match text.trim().to_lowercase().as_str() {

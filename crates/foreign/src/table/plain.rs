@@ -1,4 +1,4 @@
-//! The table of our own, for programs that have no reader: one row for each run of each test.
+//! Our own table format, for programs without a reader: one row for each run of each test.
 
 use cryptbench_catalog::Pattern;
 

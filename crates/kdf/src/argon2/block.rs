@@ -4,7 +4,7 @@ use zeroize::Zeroize;
 
 use crate::cpu::Tier;
 
-/// Words of 64 bits in a block.
+/// 64-bit words in a block.
 pub(super) const WORDS: usize = 128;
 
 /// 1 KiB of the memory.
@@ -42,7 +42,7 @@ impl Block {
 pub(super) enum Compress {
     /// Portable Rust.
     Soft,
-    /// 256-bit vectors. Only [`Self::best`] constructs this, after it has asked the CPU.
+    /// 256-bit vectors. Only [`Self::best`] constructs this, after checking the CPU.
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Present),
 }
@@ -229,7 +229,7 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     fn load(block: &Block, i: usize) -> __m256i {
         let words = &block.0.as_chunks::<LANES>().0[i];
-        // SAFETY: four words are a vector; the load takes any alignment.
+        // SAFETY: a vector is four words; the load accepts any alignment.
         unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
     }
 
@@ -237,7 +237,7 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     fn store(block: &mut Block, i: usize, vector: __m256i) {
         let words = &mut block.0.as_chunks_mut::<LANES>().0[i];
-        // SAFETY: four words are a vector; the store takes any alignment.
+        // SAFETY: a vector is four words; the store accepts any alignment.
         unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), vector) }
     }
 }

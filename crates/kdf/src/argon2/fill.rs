@@ -20,8 +20,8 @@ const BREATH: usize = 256;
 /// A slice of one lane.
 type Segment = Vec<Block>;
 
-/// All blocks, divided into segments. While a slice is filled, each lane writes to its own segment
-/// of that slice and reads the segments of the other three slices, which nobody writes to.
+/// All blocks, divided into segments. While a slice is filled, each lane writes to its own segment of that
+/// slice and reads the segments of the other three slices, to which no thread writes.
 pub(super) struct Matrix {
     /// The segments of every lane, for each slice.
     slices: [Vec<Segment>; SLICES],
@@ -211,7 +211,7 @@ impl Job<'_> {
     }
 }
 
-/// Addresses derived from the position alone, computed one block of addresses at a time.
+/// Addresses derived only from the position, computed one block of addresses at a time.
 struct Addresses {
     input: Block,
     current: Block,

@@ -90,8 +90,7 @@ pub fn argon2_kernel(effort: Effort<'_>) -> &'static str {
     Compress::best(effort.tier()).name()
 }
 
-/// Derives a key of 4 bytes or more with Argon2 version 1.3, with lanes on as many threads as
-/// `effort` allows.
+/// Derives a key of at least 4 bytes with Argon2 version 1.3, with lanes on as many threads as `effort` allows.
 ///
 /// The memory is freed without wiping, except for the blocks from which the key is computed: wiping
 /// a GiB takes a tenth of a second, and the operating system zeroes it before another process gets

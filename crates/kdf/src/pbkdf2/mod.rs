@@ -62,8 +62,7 @@ pub(crate) trait Hash: Sized + 'static {
     fn decode(digest: &[u8]) -> Self::State;
     /// A state as a digest of [`Hash::DIGEST`] bytes.
     fn encode(state: &Self::State, digest: &mut [u8]);
-    /// The kernels that this CPU has, up to `tier`. The first one takes any number of blocks from
-    /// 1.
+    /// The kernels that this CPU has, up to `tier`. The first one accepts any number of blocks from 1.
     fn kernels(tier: Tier) -> Vec<Kernel<Self>>;
 }
 
@@ -93,11 +92,11 @@ pub(crate) struct Blocks<'a, H: Hash> {
     sum: &'a mut [H::State],
 }
 
-/// A kernel that iterates several blocks at once.
+/// A kernel that iterates several blocks in parallel.
 pub(crate) struct Kernel<H: Hash> {
     /// Name for records, such as `avx512vl-x4`.
     pub(crate) name: &'static str,
-    /// Most blocks that it takes.
+    /// Maximum number of blocks that it accepts.
     pub(crate) lanes: usize,
     /// Time of an iteration, however many lanes are used: nanoseconds on a Sapphire Rapids Xeon at
     /// 2.7 GHz. Only the ratios between the kernels of one hash matter.
@@ -290,7 +289,7 @@ mod tests {
                     }
                 }
             }
-            // In turns, so that what else the machine does strikes all of them.
+            // Interleaved, so that other load on the machine affects all of them.
             for _ in 0..300 {
                 for (kernel, least) in &mut kernels {
                     let mut last = vec![H::State::default(); kernel.lanes];

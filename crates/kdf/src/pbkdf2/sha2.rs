@@ -2,7 +2,7 @@
 
 use super::lanes::Lanes;
 
-/// One step, with `V`, `SUM_0` and `SUM_1` of where it is used; the eight variables rotate by renaming.
+/// One step, with the caller's `V`, `SUM_0` and `SUM_1`; the eight variables rotate by renaming.
 macro_rules! step {
     ($a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident, $word:expr, $round:expr) => {
         let s1 = $e.ror(SUM_1[0]).xor3($e.ror(SUM_1[1]), $e.ror(SUM_1[2]));

@@ -1,7 +1,7 @@
 //! Hashes by the CPU's instructions for them: several independent streams, because a single one waits for its own rounds.
 
-/// Defines `iterate`, of the type of a kernel's `run`, for as many streams as its parameter says, by the module's `load`, `store`
-/// and `finish`. States and digests are arrays of vectors.
+/// Defines `iterate`, with the type of a kernel's `run`, for the number of streams in its parameter, using the
+/// module's `load`, `store` and `finish`. States and digests are arrays of vectors.
 macro_rules! streams {
     ($hash:ident, $features:literal, $xor:ident) => {
         /// # Safety

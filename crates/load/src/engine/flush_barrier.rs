@@ -1,4 +1,4 @@
-//! Makes the system threads that carry one thread of a job flush together after every n writes.
+//! Makes the system threads that execute one thread of a job flush together after every n writes.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -26,7 +26,7 @@ pub(super) enum Entry {
     Submit,
     /// Flush, then ask again.
     Flush,
-    /// Leave: the job is over.
+    /// Leave: the job has finished.
     Leave,
 }
 

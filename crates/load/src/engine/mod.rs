@@ -123,8 +123,8 @@ impl Engine {
         }
     }
 
-    /// How the most recent job was carried out, in words: the kernel features that were used and
-    /// those that were denied.
+    /// How the most recent job was executed, in words: the kernel features that were used and those that were
+    /// denied.
     pub fn details(&self) -> String {
         match &self.kind {
             Kind::Queue(u) => u.details(),
@@ -212,7 +212,8 @@ impl Engine {
         Ok(Tally::sum(&gate, sinks.into_iter().map(unwrap).collect(), interrupted))
     }
 
-    /// The job as this engine carries it: a layer that passes on one request at a time does so for all threads together.
+    /// The job as this engine executes it: a layer that passes on one request at a time does so for all threads
+    /// together.
     fn merged(&self, io_target: &IoTarget, job: &Job) -> Job {
         let mut job = job.clone();
         if matches!(self.kind, Kind::Queue(_)) && transfer::passes(io_target).is_serial {
@@ -221,7 +222,7 @@ impl Engine {
         job
     }
 
-    /// Number of threads of this process that carry a job.
+    /// Number of threads of this process that execute a job.
     fn tallies(&self, job: &Job) -> u32 {
         match &self.kind {
             Kind::Queue(_) => job.threads,

@@ -180,7 +180,7 @@ fn fill_block(io_target: &IoTarget, least: u32) -> Result<u32, LoadError> {
 /// Bytes of the step after one that took so long, in whole blocks.
 fn next_step(written: u64, took: Duration, block: u64) -> u64 {
     let fitting = written as f64 * (STEP.as_secs_f64() / took.as_secs_f64());
-    // A device with a cache of its own takes the first ones faster than those that follow.
+    // A device with its own cache accepts the first ones faster than the following ones.
     let most = LONGEST_STEP.min(8 * written);
     ((fitting as u64).min(most) / block).max(1) * block
 }

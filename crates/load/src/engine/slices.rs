@@ -1,4 +1,4 @@
-//! Runs one job on several I/O targets in turns, a slice at a time.
+//! Runs one job on several I/O targets, interleaved in slices.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::offsets::{From, JobOffsets, mix};
 use crate::window::{Gate, Moved, Tally};
 use crate::{Amount, Job, LoadError, Measurement};
 
-/// A job that several I/O targets run in turns.
+/// A job that several I/O targets run interleaved.
 ///
-/// Nothing is in flight between two slices. Each slice of a target continues its offsets. The sum
-/// of its slices is what one long trial would have measured, less the requests that fill the queue
-/// at the beginning of each slice and those that drain it. Targets use different offsets, so none
-/// reads data that another has just read into a cache below both.
+/// Nothing is in flight between two slices. Each slice of a target continues its offsets. The sum of its slices
+/// is what one long trial would have measured, minus the requests that fill the queue at the start of each
+/// slice and those that drain it. Targets use different offsets, so none reads data that another has just read
+/// into a shared cache.
 pub struct Slices {
     turns: Vec<Turn>,
 }
@@ -36,7 +36,7 @@ struct Turn {
     cpu: Duration,
 }
 
-/// What one slice measured.
+/// The measurement of one slice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice {
     /// Time from the completion that ended the first queue's worth of requests to the last one
@@ -50,13 +50,13 @@ pub struct Slice {
     pub total_bytes: u64,
     /// CPU time of this process, user and system, during the measured time.
     pub cpu: Duration,
-    /// True if the stop flag ended the slice early.
+    /// True if the stop flag stopped the slice early.
     pub interrupted: bool,
 }
 
 impl Engine {
-    /// Prepares `job` to run on each of `io_targets` in turns. The job's amount is ignored, because
-    /// each slice has its own length.
+    /// Prepares `job` to run on each of `io_targets`, interleaved. The job's amount is ignored, because each
+    /// slice has its own length.
     ///
     /// # Errors
     /// Those of [`run`](Self::run), for any of the targets.
@@ -85,9 +85,9 @@ impl Engine {
 }
 
 impl Slices {
-    /// Runs the next slice of the target with this `number`. `engine` must be the one that made these
-    /// slices. The slice begins at once and ends at the first completion after `length`. It counts
-    /// at least two queues' worth of requests after the first.
+    /// Runs the next slice of the target with this `number`. `engine` must be the one that created these
+    /// slices. The slice starts immediately and ends at the first completion after `length`. It counts at least
+    /// two queues' worth of requests after the first.
     ///
     /// # Errors
     /// Those of [`Engine::run`].

@@ -39,9 +39,9 @@ pub(super) enum Way {
 /// State shared by the system threads of one thread of a job.
 struct Group {
     next: AtomicU64,
-    /// Flushes after every n writes, if the job asks for it.
+    /// Flushes after every n writes, if the job requests it.
     barrier: Option<FlushBarrier>,
-    /// Held while a request is carried, if the inline layer carries one at a time.
+    /// Held while a request is executed, if the inline layer handles one at a time.
     turn: Option<Arc<Mutex<()>>>,
 }
 
@@ -299,7 +299,7 @@ impl<P: OffsetGenerator> Worker<P> {
         Ok(())
     }
 
-    /// Bytes that the inline layer passes on at once.
+    /// Bytes that the inline layer passes on in one piece.
     fn piece(&self, request: IoRequest) -> usize {
         self.transfer.passes.piece.map_or(request.len, |piece| piece.min(request.len)) as usize
     }

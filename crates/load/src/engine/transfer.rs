@@ -23,15 +23,15 @@ pub(super) struct Task {
     pub(super) depth: u32,
     pub(super) threads: u32,
     pub(super) rate_limit: Option<RateLimit>,
-    /// Requests per thread that wait beside those in flight, because the inline layer carries one at a time.
+    /// Additional requests per thread that wait, because the inline layer handles one at a time.
     pub(super) waiting: u32,
-    /// What those who carry requests hold in turn, if that layer is carried by several threads.
+    /// Lock shared by the threads that use that layer.
     pub(super) turn: Arc<Mutex<()>>,
 }
 
 impl Task {
-    /// The same for an engine that carries the requests of a thread without waiting for each: one of a serial layer is in
-    /// flight, the others wait.
+    /// The same for an engine that executes the requests of a thread without waiting for each: with a serial
+    /// layer one is in flight, the others wait.
     pub(super) fn in_a_queue(&self) -> Self {
         let depth = if self.transfer.passes.is_serial { 1 } else { self.depth };
         Self { depth, waiting: self.depth - depth, ..self.clone() }
@@ -63,7 +63,7 @@ pub(super) struct Transfer {
     pub(super) transform: Option<Arc<dyn SectorTransform>>,
     /// How the inline layer passes requests on.
     pub(super) passes: Passes,
-    /// `None` if written data carries no verify headers.
+    /// `None` if written data has no verify headers.
     pub(super) headers: Option<HeaderWriter>,
     /// Whether each write completes only on stable storage.
     pub(super) dsync: bool,

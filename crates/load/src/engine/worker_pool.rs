@@ -20,7 +20,7 @@ const STACK: usize = 256 << 10;
 /// State shared by the threads of one job.
 pub(super) struct WorkerPool {
     pub(super) clock: Clock,
-    /// Set when the job is over: threads submit no further requests and complete those in flight.
+    /// Set when the job has finished: threads submit no further requests and complete those in flight.
     pub(super) halt: AtomicBool,
     /// Set when the stop flag was seen: requests in flight get a limited time and are then
     /// abandoned.
@@ -122,7 +122,7 @@ impl WorkerPool {
                 _ => LoadError::Panicked,
             };
             self.release(Start::Cancel);
-            // The others end at once and release the file.
+            // The others exit immediately and release the file.
             while told.recv().is_ok() {}
             return Err(failure);
         }

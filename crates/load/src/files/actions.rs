@@ -81,7 +81,7 @@ fn was_there(error: &LoadError) -> bool {
     matches!(error, LoadError::File { source, .. } if source.kind() == ErrorKind::AlreadyExists)
 }
 
-/// Creates every file and flushes. True if `stop` ended it early.
+/// Creates every file and flushes. True if `stop` interrupted it.
 pub(super) fn create(
     tree: &mut Tree,
     open: &Open,
@@ -230,9 +230,9 @@ pub(super) fn rename(
     Ok(false)
 }
 
-/// Renames a file unless the new name exists. Some file systems in user space do not support this.
-/// On those the first file falls back to a plain rename, and later files use it at once, so that no
-/// failed call is measured. [`check_free`] has checked the names before.
+/// Renames a file unless the new name exists. Some file systems in user space do not support this. On those the
+/// first file falls back to a plain rename, which all later files use directly, so that no failed call is
+/// measured. [`check_free`] has checked the names before.
 fn rename_file(
     exclusive: &mut bool,
     folder: &Directory,

@@ -12,8 +12,8 @@ pub(super) fn flush(open: &Open) -> Result<(), LoadError> {
     open.root.sync_file_system().map_err(|source| LoadError::Sync { source })
 }
 
-/// Drops the files' pages if `data` is set, and the kernel's directory and inode caches if this
-/// process may. Returns whether it could drop the latter.
+/// Drops the files' pages if `data` is set, and the kernel's directory and inode caches if this process may.
+/// Returns whether it could drop these caches.
 pub(super) fn drop_caches(tree: &Tree, open: &Open, data: bool) -> Result<bool, LoadError> {
     if data {
         for (index, file) in tree.files.iter().enumerate().filter(|(_, f)| f.exists) {

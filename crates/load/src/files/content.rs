@@ -4,7 +4,7 @@ use crate::SECTOR;
 use crate::offsets::splitmix;
 use crate::verify_header::{HeaderWriter, fill_bodies};
 
-/// Size in bytes of the pool of random bytes from which contents are cut, at whole sectors.
+/// Size in bytes of the pool of random bytes from which contents are taken, at whole sectors.
 const POOL: usize = 1 << 20;
 
 /// Range of verify header offsets per file, in bytes; larger than the largest file.

@@ -1,4 +1,4 @@
-//! Removes the folders of sets whose process ended without removing them.
+//! Removes the folders of sets whose process exited without removing them.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,7 +9,7 @@ use cryptbench_os::{Directory, process};
 use super::tree::{MARKER, PREFIX, marker_of};
 use crate::LoadError;
 
-/// Removes sets of small files in `directory` whose processes have ended, and returns their number.
+/// Removes sets of small files in `directory` whose processes have exited, and returns their number.
 ///
 /// A set is identified by the name of its folder and the marker in it. Only regular files and
 /// folders with names of the set are removed; a folder with any other contents stays.
@@ -36,7 +36,7 @@ pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
     first.map(|()| removed)
 }
 
-/// Removes the marker last but one, because it identifies what is left.
+/// Removes the marker last except for the folder, because it identifies the remaining files.
 fn remove_set(at: &Directory, root: Directory, name: &str, path: &Path) -> Result<(), LoadError> {
     let failed = |path: PathBuf| move |e| LoadError::file("remove", path, e);
     let mut first = Ok(());
@@ -63,7 +63,7 @@ fn remove_folder(root: &Directory, name: &str, path: &Path) -> Result<(), LoadEr
     root.remove_directory(OsStr::new(name)).map_err(failed(path.to_owned()))
 }
 
-/// Whether a folder carries our marker and its process has ended.
+/// Whether a folder contains our marker and its process has exited.
 fn is_dead(root: &Directory) -> bool {
     let marker = marker_of(root).unwrap_or_default();
     let mut words = marker.split_whitespace();

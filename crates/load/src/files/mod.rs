@@ -1,8 +1,7 @@
 //! Many small files: create, stat, read, rename and delete, one file after the other.
 //!
-//! A set of files lies in its own folder below the measured directory, a hundred files to a
-//! subfolder. It stays from trial to trial. [`FileSet::prepare`] sets up what an action needs
-//! before the clock starts:
+//! A set of files is stored in its own folder below the measured directory, a hundred files to a subfolder. It
+//! stays from trial to trial. [`FileSet::prepare`] sets up what an action needs before the clock starts:
 //!
 //! | action | before | measured | order |
 //! |---|---|---|---|
@@ -34,11 +33,11 @@ use content::Contents;
 pub use left_behind::remove_left_behind;
 use tree::Tree;
 
-/// What one action on a set of files measured.
+/// The measurement of one action on a set of files.
 #[derive(Clone, Debug)]
 pub struct FilesMeasurement {
-    /// Sum of the times of all single actions and, for create, of the flush at the end. Preparation
-    /// and verification lie between them and are not counted.
+    /// Sum of the times of all individual actions and, for create, of the flush at the end. Preparation and
+    /// verification take place between them and are not counted.
     pub elapsed: Duration,
     /// Number of files.
     pub files: u64,
@@ -123,8 +122,8 @@ impl FileSet {
     /// above says so. If `stop` is set, it ends between two files.
     ///
     /// # Errors
-    /// Those of [`prepare`](Self::prepare); [`LoadError::FileContent`] if a file does not hold what
-    /// was written.
+    /// Those of [`prepare`](Self::prepare); [`LoadError::FileContent`] if a file does not contain what was
+    /// written.
     pub fn run(
         &mut self,
         directory: &Path,

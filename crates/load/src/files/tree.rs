@@ -17,10 +17,10 @@ use crate::LoadError;
 /// Files per subfolder, unless that would need too many subfolders.
 const PER_FOLDER: u32 = 100;
 
-/// Most subfolders: all are held open while an action runs.
+/// Maximum number of subfolders: all are held open while an action runs.
 const MAX_FOLDERS: u32 = 256;
 
-/// Most names to try for the folder of a set.
+/// Maximum number of names to try for the folder of a set.
 const MAX_NAMES: u32 = 1000;
 
 /// The file that marks a folder as ours.
@@ -174,7 +174,7 @@ impl Tree {
         at.remove_directory(OsStr::new(&self.name)).map_err(failed(self.path()))
     }
 
-    /// Removes the files of one folder, and the folder. It is no error if they are already gone.
+    /// Removes the files of one folder, and the folder. It is not an error if they are already gone.
     fn empty(&mut self, root: &Directory, folder: u32) -> Result<(), LoadError> {
         let (name, path) = (folder_name(folder), self.path().join(folder_name(folder)));
         let open = match root.subdirectory(OsStr::new(&name)) {
@@ -191,7 +191,7 @@ impl Tree {
         removed.map_err(|e| LoadError::file("remove", path, e))
     }
 
-    /// Removes the given files that exist, all in one folder, and goes on after a failure.
+    /// Removes the given files that exist, all in one folder, and continues after a failure.
     pub(super) fn unlink(
         &mut self,
         folder: &Directory,

@@ -285,7 +285,7 @@ mod tests {
         }
     }
 
-    /// Checks the share of the most popular block, and that this block can lie anywhere.
+    /// Checks the share of the most popular block, and that this block can be anywhere.
     #[test]
     fn popularity_is_scattered() {
         let mut tops = std::collections::BTreeSet::new();

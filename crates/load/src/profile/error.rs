@@ -50,7 +50,7 @@ pub enum ProfileError {
         line: usize,
         /// Key of the value.
         field: String,
-        /// What is wrong with it.
+        /// The defect.
         problem: String,
         /// What to do.
         remedy: String,

@@ -12,7 +12,7 @@ fn discarded(work: &Work) -> u64 {
     u64::from(matches!(work, Work::Block(block) if block.amount == WorkAmount::Time))
 }
 
-/// Queues that a timed trial moves besides those of its measured time.
+/// Additional queues' worth of requests of a time-based trial, outside its measured time.
 const QUEUES: f64 = 3.0;
 
 /// Speeds of the storage, measured or assumed.
@@ -68,7 +68,7 @@ pub struct Forecast {
     pub bytes_read: u64,
     /// Seconds, including pauses.
     pub seconds: f64,
-    /// Most bytes occupied on the storage at any time.
+    /// Maximum number of bytes occupied on the storage at any time.
     pub scratch_bytes: u64,
 }
 

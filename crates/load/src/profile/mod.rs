@@ -106,7 +106,7 @@ impl Profile {
         Self::from_toml(text, name)
     }
 
-    /// Parses a profile; `origin` names it in errors.
+    /// Parses a profile; `origin` is its name in errors.
     ///
     /// # Errors
     /// [`ProfileError::Syntax`] or [`ProfileError::Invalid`], with the line.
@@ -114,12 +114,11 @@ impl Profile {
         parse::parse(text, origin)
     }
 
-    /// Parses a fio job file (docs/profiles.md lists the options); `origin` names it in errors and
-    /// gives the profile its name.
+    /// Parses a fio job file (docs/profiles.md lists the options); `origin` is its name in errors and gives the
+    /// profile its name.
     ///
     /// # Errors
-    /// [`ProfileError::Invalid`] with the line, for an option that is not supported or that cannot
-    /// be carried out here.
+    /// [`ProfileError::Invalid`] with the line, for an option that is not supported or cannot be executed here.
     pub fn from_fio(text: &str, origin: &str) -> Result<Self, ProfileError> {
         fio::parse(text, origin)
     }

@@ -11,14 +11,14 @@ use super::size::format_size;
 use super::{Estimator, Presentation, Profile, ProfileError, Work, WorkloadSpec};
 use fields::{Fields, Source, Value};
 
-/// Longest label: tables keep their shape.
+/// Maximum length of a label: tables keep their shape.
 pub(super) const MAX_LABEL: usize = 22;
 
-/// Longest name, identifier and description, in characters.
+/// Maximum length of name, identifier and description, in characters.
 pub(super) const MAX_ID: usize = 48;
 pub(super) const MAX_DESCRIPTION: usize = 400;
 
-/// Most workloads of a profile; iozone has 1,638.
+/// Maximum number of workloads in a profile; iozone has 1,638.
 pub(super) const MAX_WORKLOADS: usize = 5000;
 
 /// A workload and the position of its identifier in the text.

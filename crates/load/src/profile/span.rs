@@ -1,4 +1,4 @@
-//! How much space workloads need, and profiles cut to fit into less.
+//! The space that workloads need, and profiles reduced to fit into less.
 
 use super::{BlockWork, FileSizes, FileUse, Profile, ProfileError, Work, WorkAmount};
 use crate::Pattern;
@@ -58,8 +58,8 @@ impl Work {
 }
 
 impl Profile {
-    /// The same on storage of `bytes` bytes: work over all of it moves its whole blocks, and a sample has as many places as
-    /// fit, which a remark says.
+    /// The same on storage of `bytes` bytes: work on all of it covers its whole blocks, and a sample has as
+    /// many points as fit, which a remark reports.
     #[must_use]
     pub fn over(mut self, bytes: u64) -> Self {
         for workload in &mut self.workloads {

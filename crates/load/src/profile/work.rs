@@ -5,7 +5,7 @@ use crate::{Content, Direction, Flush, Pattern, Rate, Start};
 /// Largest small file in bytes; each is written from memory in one piece.
 pub(crate) const MAX_SMALL_FILE: u64 = 16 << 20;
 
-/// Most requests whose offset and latency are recorded.
+/// Maximum number of requests whose offset and latency are recorded.
 pub(crate) const MAX_SAMPLES: u32 = 100_000;
 
 /// The work of one workload of a profile.

@@ -29,7 +29,7 @@ pub(super) struct Writer {
     pub(super) open: bool,
 }
 
-/// Stands for no acknowledged write.
+/// Means that there is no acknowledged write.
 const NONE: u64 = 0;
 
 /// The acknowledged generations of one unit.

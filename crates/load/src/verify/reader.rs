@@ -18,9 +18,9 @@ impl Acknowledged {
     /// Reads every unit through the I/O target's inline layer and compares it with what was
     /// acknowledged.
     ///
-    /// On a buffered I/O target the kernel is advised to drop the page cache first, but it may
-    /// ignore that; with direct I/O there is no doubt. Calls `progress` with the number of bytes
-    /// read so far.
+    /// On a buffered I/O target the kernel is advised to drop the page cache first, but it may ignore that;
+    /// with direct I/O the data certainly comes from the device. Calls `progress` with the number of bytes read
+    /// so far.
     ///
     /// # Errors
     /// [`LoadError::Io`] and [`LoadError::Short`] if reading fails; [`LoadError::Interrupted`] if

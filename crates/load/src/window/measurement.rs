@@ -38,7 +38,7 @@ pub struct Measurement {
     pub submission: Histogram<u64>,
     /// Time from there to the end.
     pub completion: Histogram<u64>,
-    /// The first counted requests, as many as the job requests, in order of completion.
+    /// The first counted requests, up to the number that the job requests, in order of completion.
     pub samples: Vec<Sample>,
     /// CPU time of this process, user and system, during the measured time.
     pub cpu: Duration,

@@ -21,7 +21,7 @@ pub(crate) struct Tally {
     /// Completion time and sample.
     samples: Vec<(u64, Sample)>,
     wanted_samples: usize,
-    /// Of so many counted requests one is a sample.
+    /// One of this many counted requests is a sample.
     sample_every: u64,
     ios: u64,
     bytes: u64,
@@ -50,7 +50,7 @@ fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds")
 }
 
-/// Of how many requests one is a sample: spread over all that a job is to move, where that is known.
+/// One of how many requests is a sample: spread over all requests of a job, if their number is known.
 fn sample_every(job: &Job) -> u64 {
     match job.amount {
         Amount::Bytes(bytes) => {
@@ -402,7 +402,7 @@ mod tests {
         assert_eq!((m.ios, m.elapsed), (1, Duration::from_nanos(1_000)));
     }
 
-    /// A request in flight when the time is over counts, even if another thread is idle.
+    /// A request in flight when the time is up counts, even if another thread is idle.
     #[test]
     fn an_idle_thread_leaves_the_window_to_a_request_in_flight() {
         let ns = Duration::from_nanos;

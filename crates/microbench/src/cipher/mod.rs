@@ -18,15 +18,15 @@ use std::time::Duration;
 /// The results, with the machine and the parameters.
 #[derive(Clone, Debug)]
 pub struct Speeds {
-    /// CPU model as the kernel names it.
+    /// CPU model as reported by the kernel.
     pub cpu_model: String,
-    /// Processors that this process may use.
+    /// CPUs that this process may use.
     pub cpus: u32,
-    /// CPU features that matter to ciphers, as the kernel names them.
+    /// CPU features that matter to ciphers, as named by the kernel.
     pub cpu_features: Vec<String>,
     /// The highest kernel tier allowed.
     pub tier: cryptbench_cipher::Tier,
-    /// Most bytes per thread.
+    /// Maximum number of bytes per thread.
     pub buffer: usize,
     /// Rounds over all cases.
     pub rounds: u32,

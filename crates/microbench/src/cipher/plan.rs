@@ -21,16 +21,16 @@ pub const BUFFER: u64 = 1 << 20;
 /// Default time for the whole table.
 pub const TIME: Duration = Duration::from_secs(20);
 
-/// Sizes of requests from a sector to what exceeds the caches, for a table by size.
+/// Request sizes from a sector to more than the caches, for a table by size.
 pub const SIZES: [u64; 9] =
     [512, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20];
 
 /// Default data units: VeraCrypt's, and that of LUKS2 on modern disks.
 pub const DATA_UNITS: [u32; 2] = [512, 4096];
 
-/// Fewest rounds: with fewer than five, quartiles mean nothing.
+/// Minimum number of rounds: with fewer than five, quartiles mean nothing.
 const MIN_ROUNDS: u32 = 5;
-/// Most rounds; further time lengthens the samples instead.
+/// Maximum number of rounds; further time lengthens the samples instead.
 const MAX_ROUNDS: u32 = 15;
 /// Shortest sample, both directions together.
 const MIN_SAMPLE: Duration = Duration::from_millis(20);
@@ -44,10 +44,10 @@ pub struct SpeedRequest {
     pub ciphers: Vec<String>,
     /// Data units in bytes; empty means [`DATA_UNITS`].
     pub data_units: Vec<u32>,
-    /// Numbers of threads; 0 means one per processor. An empty list selects one thread and all.
+    /// Numbers of threads; 0 means one per CPU. An empty list selects one thread and all.
     pub threads: Vec<usize>,
-    /// Bytes that each thread hands over at once; each size is measured. One alone must be a multiple of
-    /// every data unit; of several, each goes with the data units of which it is a multiple.
+    /// Bytes that each thread passes in one call; each size is measured. A single size must be a multiple of
+    /// every data unit; of several, each is combined with the data units of which it is a multiple.
     pub buffers: Vec<u64>,
     /// Time for everything together. The minimum length of samples can exceed it.
     pub time: Duration,

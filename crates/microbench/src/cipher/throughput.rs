@@ -34,7 +34,7 @@ pub struct Speed {
     pub data_unit: u32,
     /// Number of simultaneous threads, each with its own buffer.
     pub threads: usize,
-    /// Bytes that each thread handed over at once.
+    /// Bytes that each thread passed in one call.
     pub buffer: usize,
     /// The kernel in use, such as `vaes-avx512`.
     pub kernel: &'static str,

@@ -14,8 +14,8 @@ use super::KdfSpeed;
 pub struct Hardware {
     /// Speed relative to this CPU, for every function that is not in `of`.
     pub multiplier: f64,
-    /// Functions with a factor of their own, by name: functions that need much memory slow down
-    /// hardware with many cores.
+    /// Functions with a separate factor, by name: functions that need much memory slow down hardware with many
+    /// cores.
     pub of: Vec<(&'static str, f64)>,
 }
 

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use cryptbench_kdf::pim::VolumeKind;
 
-/// Bytes of header key derived to open a volume: enough for VeraCrypt's three ciphers, each with a
-/// data and a tweak key of 32 bytes. Only the decrypted header states how many ciphers there are.
+/// Bytes of header key derived to open a volume: enough for VeraCrypt's three ciphers, each with a 32-byte data
+/// key and a 32-byte tweak key. Only the decrypted header states how many ciphers there are.
 pub const HEADER_KEY_BYTES: usize = 192;
 
 /// Bytes of header key derived for a guess: enough for one cipher, and so for testing the most
@@ -32,11 +32,11 @@ const SALT_BYTES: usize = 64;
 /// The results, with the machine and the parameters.
 #[derive(Clone, Debug)]
 pub struct KdfSpeeds {
-    /// CPU model as the kernel names it.
+    /// CPU model as reported by the kernel.
     pub cpu_model: String,
-    /// Processors that this process may use.
+    /// CPUs that this process may use.
     pub cpus: u32,
-    /// CPU features that matter to hashes, as the kernel names them.
+    /// CPU features that matter to hashes, as named by the kernel.
     pub cpu_features: Vec<String>,
     /// The highest kernel tier allowed.
     pub tier: cryptbench_kdf::Tier,

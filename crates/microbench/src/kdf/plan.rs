@@ -13,15 +13,15 @@ use super::sample::{TOGETHER, guesses, header_key};
 use super::{GUESS_KEY_BYTES, Guesses, HEADER_KEY_BYTES, KdfSpeed, KdfSpeeds, Point};
 use crate::MicrobenchError;
 
-/// Fewest rounds: with fewer than five, quartiles mean nothing.
+/// Minimum number of rounds: with fewer than five, quartiles mean nothing.
 const MIN_ROUNDS: u32 = 5;
-/// Most rounds.
+/// Maximum number of rounds.
 const MAX_ROUNDS: u32 = 99;
 /// Shares of a function's time in a round: one each for a header key at the higher cost, for
 /// guesses on one thread, and for guesses on all threads; half a share for the lower cost and
 /// estimation errors.
 const SHARES: f64 = 3.5;
-/// Most shares for a header key of Argon2id, whose costs come in large steps.
+/// Maximum number of shares for a header key of Argon2id, whose costs come in large steps.
 const ARGON2_SHARES: f64 = 4.0;
 /// Shortest share that gives a useful measurement.
 const MIN_SHARE: Duration = Duration::from_millis(10);
@@ -35,7 +35,7 @@ pub struct KdfRequest {
     pub volume: VolumeKind,
     /// PIMs whose costs should be measured if time allows.
     pub pims: Vec<u32>,
-    /// Number of threads for the guesses on all threads; 0 means one per processor.
+    /// Number of threads for the guesses on all threads; 0 means one per CPU.
     pub threads: usize,
     /// Rounds over all functions, 5 to 99.
     pub rounds: u32,
@@ -246,7 +246,7 @@ impl KdfPlan {
         pims.filter_map(|pim| derivation(self.volume, function, pim).ok()).collect()
     }
 
-    /// Low costs that occur in practice, too.
+    /// Including low costs that occur in practice.
     fn small(&self, function: Function) -> Vec<Derivation> {
         let pims = [1, 2, 4, 8, 12, 20, 50, 100, 200].into_iter();
         pims.filter_map(|pim| derivation(self.volume, function, Some(pim)).ok()).collect()

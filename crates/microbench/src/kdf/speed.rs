@@ -40,7 +40,7 @@ impl Point {
 pub struct Guesses {
     /// On one thread.
     pub one: f64,
-    /// On all threads at once.
+    /// On all threads in parallel.
     pub all: f64,
 }
 
@@ -205,7 +205,7 @@ pub(super) mod tests {
         let at = |threads| (all_functions(&rows, threads) * 1e6).round() / 1e6;
         assert_eq!(at(1), 10.0);
         assert_eq!(at(0), 10.0);
-        // Argon2id beside 1 + 2 + 3.
+        // Argon2id in addition to 1 + 2 + 3.
         assert_eq!(at(2), 6.0);
         // 1, then 3; 2; 4.
         assert_eq!(at(3), 4.0);

@@ -29,7 +29,7 @@ use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORY
 use windows_sys::Win32::System::Threading as threading;
 use windows_sys::core::BOOL;
 
-/// Longest path that the calls here are asked for, in units of UTF-16.
+/// Maximum path length for the calls here, in UTF-16 units.
 const PATH: usize = 1024;
 
 fn done(result: BOOL) -> io::Result<()> {
@@ -52,13 +52,13 @@ fn ticks(time: FILETIME) -> u64 {
     u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime)
 }
 
-/// What the file system knows of an open file.
+/// File system information on an open file.
 pub(super) struct Information {
     /// Serial number of its volume.
     pub(super) volume: u64,
     /// Its number there.
     pub(super) index: u64,
-    /// How many names it has there.
+    /// Number of its names there.
     pub(super) names: u64,
     /// Creation time in units of 100 ns since 1601.
     pub(super) created: u64,
@@ -80,7 +80,7 @@ pub(super) fn information(file: &impl AsRawHandle) -> io::Result<Information> {
 /// The path by which an open file is reached now.
 pub(super) fn path_of(file: &File) -> io::Result<PathBuf> {
     let mut buffer = [0; PATH];
-    // SAFETY: the handle is open, and the buffer is as long as told.
+    // SAFETY: the handle is open, and the length of the buffer is correct.
     let len = unsafe {
         fs::GetFinalPathNameByHandleW(file.as_raw_handle(), buffer.as_mut_ptr(), PATH as u32, 0)
     };
@@ -100,7 +100,7 @@ pub(super) fn reopen(file: &File, flags: u32) -> io::Result<File> {
     if handle == INVALID_HANDLE_VALUE {
         return reopen_by_path(file, flags);
     }
-    // SAFETY: the call has just opened it, and nobody else has it.
+    // SAFETY: the call has just opened it, and nothing else owns it.
     Ok(unsafe { File::from_raw_handle(handle) })
 }
 
@@ -125,9 +125,9 @@ pub(super) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
 /// Whether Wine runs this program: its ntdll has a function that Windows' does not.
 pub(super) fn is_wine() -> bool {
     let name = wide("ntdll.dll");
-    // SAFETY: the name ends with a zero; every process has this library loaded, and keeps it.
+    // SAFETY: the name is zero-terminated; every process has this library loaded, and keeps it.
     let library = unsafe { GetModuleHandleW(name.as_ptr()) };
-    // SAFETY: the library is loaded, and the name ends with a zero.
+    // SAFETY: the library is loaded, and the name is zero-terminated.
     unsafe { GetProcAddress(library, c"wine_get_version".as_ptr().cast()) }.is_some()
 }
 
@@ -135,18 +135,18 @@ pub(super) fn is_wine() -> bool {
 pub(super) fn space(path: &Path) -> io::Result<(u64, u64)> {
     let (mut free, mut all) = (0, 0);
     let path = wide(path);
-    // SAFETY: the path ends with a zero, and the numbers are the call's.
+    // SAFETY: the path is zero-terminated, and the numbers are those of the call.
     done(unsafe {
         fs::GetDiskFreeSpaceExW(path.as_ptr(), &raw mut free, &raw mut all, null_mut())
     })?;
     Ok((free, all))
 }
 
-/// The root of the volume that `path` lies in, such as `C:\`.
+/// The root of the volume that contains `path`, such as `C:\`.
 pub(super) fn volume_root(path: &Path) -> io::Result<PathBuf> {
     let mut buffer = [0; PATH];
     let path = wide(path);
-    // SAFETY: the path ends with a zero, and the buffer is as long as told.
+    // SAFETY: the path is zero-terminated, and the length of the buffer is correct.
     done(unsafe { fs::GetVolumePathNameW(path.as_ptr(), buffer.as_mut_ptr(), PATH as u32) })?;
     Ok(text(&buffer).into())
 }
@@ -165,7 +165,8 @@ pub(super) struct Volume {
 pub(super) fn volume(root: &Path) -> io::Result<Volume> {
     let (mut serial, mut flags, mut name) = (0, 0, [0; 64]);
     let root = wide(root);
-    // SAFETY: the path ends with a zero, the buffer is as long as told, the numbers are the call's.
+    // SAFETY: the path is zero-terminated, the length of the buffer is correct, the numbers are those of the
+    // call.
     done(unsafe {
         fs::GetVolumeInformationW(
             root.as_ptr(),
@@ -186,7 +187,7 @@ pub(super) fn volume(root: &Path) -> io::Result<Volume> {
 pub(super) fn volume_name(root: &Path) -> io::Result<PathBuf> {
     let mut buffer = [0; 64];
     let root = wide(root);
-    // SAFETY: the path ends with a zero, and the buffer is as long as told.
+    // SAFETY: the path is zero-terminated, and the length of the buffer is correct.
     done(unsafe {
         fs::GetVolumeNameForVolumeMountPointW(
             root.as_ptr(),
@@ -199,17 +200,17 @@ pub(super) fn volume_name(root: &Path) -> io::Result<PathBuf> {
 
 /// The roots of all volumes with a letter.
 pub(super) fn letters() -> Vec<PathBuf> {
-    // SAFETY: it takes nothing.
+    // SAFETY: it has no arguments.
     let set = unsafe { fs::GetLogicalDrives() };
     let has = |letter: &u8| set >> (letter - b'A') & 1 == 1;
     (b'A'..=b'Z').filter(has).map(|l| PathBuf::from(format!("{}:\\", char::from(l)))).collect()
 }
 
-/// The device that a letter such as `C:` stands for.
+/// The device behind a drive letter such as `C:`.
 pub(super) fn dos_device(letter: &str) -> io::Result<String> {
     let mut buffer = [0; PATH];
     let letter = wide(letter);
-    // SAFETY: the name ends with a zero, and the buffer is as long as told.
+    // SAFETY: the name is zero-terminated, and the length of the buffer is correct.
     let len = unsafe { fs::QueryDosDeviceW(letter.as_ptr(), buffer.as_mut_ptr(), PATH as u32) };
     match len {
         0 => Err(io::Error::last_os_error()),
@@ -222,7 +223,7 @@ pub(super) fn disk_performance(volume: &File) -> io::Result<DISK_PERFORMANCE> {
     // SAFETY: a structure of numbers.
     let mut found: DISK_PERFORMANCE = unsafe { zeroed() };
     let mut len = 0;
-    // SAFETY: the handle is open, the structure is the call's and as long as told.
+    // SAFETY: the handle is open, the structure belongs to the call and its length is correct.
     done(unsafe {
         DeviceIoControl(
             volume.as_raw_handle(),
@@ -238,7 +239,7 @@ pub(super) fn disk_performance(volume: &File) -> io::Result<DISK_PERFORMANCE> {
     Ok(found)
 }
 
-/// Time that processors spent idle and in all, in units of 100 ns, summed over them.
+/// Idle and total time of all CPUs, in units of 100 ns.
 pub(super) fn system_times() -> Option<(u64, u64)> {
     let none = FILETIME { dwLowDateTime: 0, dwHighDateTime: 0 };
     let (mut idle, mut kernel, mut user) = (none, none, none);
@@ -268,24 +269,24 @@ pub(super) fn process_times(process: HANDLE) -> io::Result<(u64, u64)> {
 
 /// CPU time of this process in units of 100 ns.
 pub(super) fn own_time() -> Option<u64> {
-    // SAFETY: it takes nothing; what it gives needs no closing.
+    // SAFETY: it has no arguments; its result need not be closed.
     let this = unsafe { threading::GetCurrentProcess() };
     Some(process_times(this).ok()?.1)
 }
 
-/// A handle on a process, to ask for its times and whether it has ended.
+/// A handle on a process, to query its times and whether it has exited.
 pub(super) fn open_process(process: u32) -> io::Result<OwnedHandle> {
     let access = threading::PROCESS_QUERY_LIMITED_INFORMATION | threading::PROCESS_SYNCHRONIZE;
-    // SAFETY: it takes numbers.
+    // SAFETY: its arguments are numbers.
     let handle = unsafe { threading::OpenProcess(access, 0, process) };
     if handle.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call has just opened it, and nobody else has it.
+    // SAFETY: the call has just opened it, and nothing else owns it.
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-/// Whether the process of a handle has ended.
+/// Whether the process of a handle has exited.
 pub(super) fn has_ended(process: &OwnedHandle) -> bool {
     const SIGNALLED: u32 = 0;
     // SAFETY: the handle is open.
@@ -303,11 +304,11 @@ pub(super) fn is_elevated() -> bool {
     if opened == 0 {
         return false;
     }
-    // SAFETY: the call has just opened it, and nobody else has it.
+    // SAFETY: the call has just opened it, and nothing else owns it.
     let token = unsafe { OwnedHandle::from_raw_handle(token) };
     let mut found = TOKEN_ELEVATION { TokenIsElevated: 0 };
     let mut len = 0;
-    // SAFETY: the handle is open, the structure is the call's and as long as told.
+    // SAFETY: the handle is open, the structure belongs to the call and its length is correct.
     let told = unsafe {
         GetTokenInformation(
             token.as_raw_handle(),
@@ -325,7 +326,7 @@ pub(super) fn memory() -> Option<(u64, u64)> {
     // SAFETY: a structure of numbers.
     let mut found: MEMORYSTATUSEX = unsafe { zeroed() };
     found.dwLength = size_of::<MEMORYSTATUSEX>() as u32;
-    // SAFETY: the structure is the call's and says its length.
+    // SAFETY: the structure belongs to the call and contains its length.
     done(unsafe { GlobalMemoryStatusEx(&raw mut found) }).ok()?;
     Some((found.ullTotalPhys, found.ullAvailPhys))
 }
@@ -348,7 +349,7 @@ pub(super) fn registry_text(key: &str, value: &str) -> Option<String> {
     let (key, value) = (wide(key), wide(value));
     let mut buffer = [0_u16; 256];
     let mut bytes = size_of_val(&buffer) as u32;
-    // SAFETY: both names end with a zero, and the buffer is as long as told.
+    // SAFETY: both names are zero-terminated, and the length of the buffer is correct.
     let failed = unsafe {
         registry::RegGetValueW(
             registry::HKEY_LOCAL_MACHINE,
@@ -368,21 +369,21 @@ pub(super) fn registry_text(key: &str, value: &str) -> Option<String> {
 pub(super) fn console_width() -> Option<u16> {
     // SAFETY: a structure of numbers.
     let mut found: console::CONSOLE_SCREEN_BUFFER_INFO = unsafe { zeroed() };
-    // SAFETY: it takes a number; what it gives needs no closing.
+    // SAFETY: its argument is a number; its result need not be closed.
     let output = unsafe { console::GetStdHandle(console::STD_OUTPUT_HANDLE) };
-    // SAFETY: the structure is the call's; a handle that is no console is refused.
+    // SAFETY: the structure belongs to the call; a handle that is not a console is refused.
     done(unsafe { console::GetConsoleScreenBufferInfo(output, &raw mut found) }).ok()?;
     let columns = i32::from(found.srWindow.Right) - i32::from(found.srWindow.Left) + 1;
     u16::try_from(columns).ok()
 }
 
-/// Turns ANSI sequences on in both consoles; `false` if one is a console without them.
+/// Enables ANSI sequences in both consoles; `false` if one is a console that does not support them.
 pub(super) fn enable_ansi() -> bool {
     let on = |stream| {
-        // SAFETY: it takes a number; what it gives needs no closing.
+        // SAFETY: its argument is a number; its result need not be closed.
         let handle = unsafe { console::GetStdHandle(stream) };
         let mut mode = 0;
-        // SAFETY: the number is the call's; a handle that is no console is refused.
+        // SAFETY: the number belongs to the call; a handle that is not a console is refused.
         if unsafe { console::GetConsoleMode(handle, &raw mut mode) } == 0 {
             return true;
         }
@@ -395,11 +396,11 @@ pub(super) fn enable_ansi() -> bool {
 
 /// Ctrl-Break for the group of the process with this number.
 pub(super) fn press_break(process: u32) -> io::Result<()> {
-    // SAFETY: it takes numbers.
+    // SAFETY: its arguments are numbers.
     done(unsafe { console::GenerateConsoleCtrlEvent(console::CTRL_BREAK_EVENT, process) })
 }
 
-/// Has `handler` called with the number of a console event, on a thread of Windows' own.
+/// Registers `handler`, which Windows calls with the number of a console event, on a separate thread.
 pub(super) fn on_console_event(handler: extern "system" fn(u32) -> BOOL) -> io::Result<()> {
     // SAFETY: the function lives as long as the process.
     done(unsafe { console::SetConsoleCtrlHandler(Some(handler), 1) })

@@ -1,8 +1,8 @@
-//! Counters: processor time of the machine and of this process, and what the disk of a volume counts.
+//! Counters: CPU time of the machine and of this process, and the disk counters of a volume.
 //!
-//! Windows tells the time of this process exactly and that of the machine by its clock interrupts.
-//! What the kernel's own threads do, what drivers do in interrupts, and what serves an encrypted
-//! volume is not told apart: it is in `other`.
+//! Windows reports the time of this process exactly and that of the machine by its clock interrupts. It does
+//! not separate the kernel's threads, drivers in interrupts, and the server of an encrypted volume: they are in
+//! `other`.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::counters::{CountedBy, DeviceCounts, Passed, Reader};
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     at: Instant,
-    /// Idle and all time of the processors.
+    /// Idle and total time of the CPUs.
     machine: Option<(u64, u64)>,
     own: Option<u64>,
     device: Option<DeviceCounts>,
@@ -68,7 +68,8 @@ fn counts(found: &DISK_PERFORMANCE) -> DeviceCounts {
 }
 
 impl Counters {
-    /// `device` is the volume under the target; it gets number 0. Threads have no names to be told apart by.
+    /// `device` is the volume under the target; it gets number 0. Threads have no names that could distinguish
+    /// them.
     #[must_use]
     pub fn new(device: Option<CountedBy>, _serving: &[&str]) -> Self {
         Self { devices: vec![device.and_then(reader)], ..Self::default() }
@@ -107,7 +108,7 @@ impl Counters {
         self.lap(before).0
     }
 
-    /// The difference between now and a snapshot, and a new snapshot for a span that follows at once.
+    /// The difference between now and a snapshot, and a new snapshot for a span that follows immediately.
     #[must_use]
     pub fn lap(&self, before: &Snapshot) -> (Passed, Snapshot) {
         let now = self.snapshot();

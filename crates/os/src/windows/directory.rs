@@ -18,7 +18,7 @@ use crate::{Entry, FileIdentity};
 /// 1970 in units of 100 ns since 1601.
 const EPOCH: i64 = 116_444_736_000_000_000;
 
-/// Opens a file or directory for what it is, without its contents.
+/// Opens a file or directory for its attributes, without its contents.
 fn look(path: &Path, follows: bool) -> io::Result<File> {
     let mut flags = FILE_FLAG_BACKUP_SEMANTICS;
     if !follows {
@@ -73,8 +73,8 @@ impl FileIdentity {
     }
 }
 
-/// A directory. The calls of Windows take paths, so whoever may rename it redirects operations in
-/// it; its identity is that of what was opened.
+/// A directory. The calls of Windows use paths, so anyone who can rename it redirects operations in it; its
+/// identity is that of the opened directory.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -191,7 +191,7 @@ impl Directory {
         File::open(self.join(name)?)
     }
 
-    /// Empties the cache of a file that nobody has open, which opening it past the cache does.
+    /// Drops the cached pages of a file that nobody has open, by opening it without buffering.
     ///
     /// # Errors
     /// The operating system's error.
@@ -375,8 +375,8 @@ impl Directory {
         FileIdentity::of(&self.held)
     }
 
-    /// The number that all owners have, and the rights of a directory that is its owner's alone: what Windows' access
-    /// lists say is inherited.
+    /// The user number of all owners, and the mode of a private directory: in Windows, access lists are
+    /// inherited.
     ///
     /// # Errors
     /// Never fails here.

@@ -23,7 +23,7 @@ pub(crate) fn may_write(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| !found.permissions().readonly() || found.is_dir())
 }
 
-/// A path as people write it, without the `\\?\` of long ones, if it names the same file so.
+/// A path in its usual form, without the `\\?\` of long ones, if that form denotes the same file.
 pub(crate) fn plain(path: &Path) -> PathBuf {
     const LONGEST: usize = 240;
     let mut parts = path.components();

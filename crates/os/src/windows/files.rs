@@ -36,7 +36,7 @@ pub(crate) fn open(how: Opening, path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Opens a volume for its counters and what it is, without reading it.
+/// Opens a volume for its counters and properties, without reading it.
 pub(super) fn open_volume(path: &Path) -> io::Result<File> {
     File::options().access_mode(0).open(path)
 }
@@ -79,13 +79,13 @@ pub fn reopen_overlapped(file: &File, direct: bool) -> io::Result<File> {
     call::reopen(file, fs::FILE_FLAG_OVERLAPPED | if direct { DIRECT } else { 0 })
 }
 
-/// Bytes of which requests past the cache must be multiples; `None` if Windows does not say.
+/// Bytes of which unbuffered requests must be multiples; `None` if Windows does not report it.
 #[must_use]
 pub fn direct_unit(file: &File) -> Option<u64> {
     device::sectors(file).ok().map(|found| u64::from(found.logical))
 }
 
-/// Opens nothing: what is written there is gone.
+/// Opens nothing: written data is discarded.
 pub(crate) fn nowhere() -> io::Result<File> {
     File::open("NUL")
 }
@@ -136,7 +136,7 @@ pub(crate) fn write_all_at(file: &File, mut data: &[u8], mut offset: u64) -> io:
     Ok(())
 }
 
-/// Windows takes no advice on single files; a handle past the cache empties it as it reads.
+/// Windows accepts no advice on individual files; reading through an unbuffered handle drops the cache.
 pub(crate) fn forget(_file: &File) {}
 
 pub(crate) fn forget_range(_file: &File, _offset: u64, _len: u64) {}
@@ -158,8 +158,8 @@ pub(super) fn flush_volume(path: &Path) -> io::Result<()> {
     File::options().write(true).open(device)?.sync_all()
 }
 
-/// Windows takes room as it extends a file, and tells if there is not enough. What was not written
-/// reads as zeros without the disk, so whoever measures fills the file first.
+/// Windows allocates space when it extends a file, and reports if there is not enough. Unwritten parts read as
+/// zeros without the disk, so the file must be filled before a measurement.
 pub(crate) fn allocate(file: &File, size: u64) -> io::Result<()> {
     allocate_or_extend(file, size)
 }

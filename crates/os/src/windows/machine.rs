@@ -1,4 +1,4 @@
-//! Describes the machine from the registry and what the calls of Windows tell.
+//! Describes the machine from the registry and Windows calls.
 
 use std::thread::available_parallelism;
 
@@ -8,7 +8,7 @@ use crate::machine::{Machine, Power};
 const PROCESSOR: &str = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0";
 const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
 
-/// Where the name of the power plan in use stands.
+/// Registry location of the name of the active power plan.
 const PLANS: &str = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes";
 
 pub(crate) fn describe() -> Machine {

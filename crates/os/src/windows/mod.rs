@@ -1,4 +1,4 @@
-//! Windows: what the standard library and the calls in `call.rs` tell.
+//! Windows: information from the standard library and the calls in `call.rs`.
 #![expect(
     clippy::disallowed_methods,
     reason = "the one place that opens and makes files on Windows"
@@ -44,7 +44,7 @@ pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
     File::options().write(true).open(path).map(Some)
 }
 
-/// The details that the standard library knows. What tells one file from another is [`crate::FileIdentity`].
+/// The details that the standard library knows. [`crate::FileIdentity`] distinguishes files.
 pub(crate) fn details(found: &Metadata) -> Details {
     let since = found.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let since = since.unwrap_or_default();
@@ -74,12 +74,12 @@ fn file_type(kind: std::fs::FileType) -> FileType {
 pub enum Writers {
     /// Only its owner.
     Owner,
-    /// Its group, too.
+    /// Including its group.
     Group,
 }
 
-/// Nobody: who may rename in a directory stands in access lists, which are not looked at. A run here
-/// makes nothing that another program opens by its path.
+/// Nobody: rename permission in a directory is in access lists, which are not read. A run here creates nothing
+/// that another program opens by its path.
 ///
 /// # Errors
 /// Never fails here.
@@ -96,7 +96,7 @@ pub(crate) mod clock {
 }
 
 pub(crate) mod lock {
-    //! Windows has one kind of locks, and none turns into another one.
+    //! Windows has only one kind of locks.
 
     use std::fs::File;
 

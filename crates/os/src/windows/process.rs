@@ -1,4 +1,4 @@
-//! Processes: their times, whether they have ended, and how children are started.
+//! Processes: their times, whether they have exited, and how children are started.
 
 use std::fs::File;
 use std::io;
@@ -28,8 +28,8 @@ pub(crate) fn cpu_s(process: u32) -> Option<f64> {
     Some(call::process_times(handle.as_raw_handle()).ok()?.1 as f64 / 1e7)
 }
 
-/// Windows says `InvalidInput` of a number that no process has. One that has ended can be opened as long as anybody has
-/// a handle on it.
+/// Windows returns `InvalidInput` for a number that no process has. A process that has exited can be opened as
+/// long as a handle on it exists.
 pub(crate) fn exists(process: u32) -> bool {
     match call::open_process(process) {
         Ok(held) => !call::has_ended(&held),
@@ -37,7 +37,7 @@ pub(crate) fn exists(process: u32) -> bool {
     }
 }
 
-/// A process that was started in a group of its own ([`in_own_group`]), on the same console.
+/// A process that was started in a separate group ([`in_own_group`]), on the same console.
 #[derive(Debug)]
 pub(crate) struct Handle {
     number: u32,
@@ -53,7 +53,7 @@ impl Handle {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// As Ctrl-Break does: Windows takes Ctrl-C from the members of such a group.
+    /// Like Ctrl-Break: Windows disables Ctrl-C for the members of such a group.
     pub(crate) fn interrupt(&self) -> io::Result<()> {
         match call::has_ended(&self.held) {
             true => Err(io::ErrorKind::NotFound.into()),
@@ -112,15 +112,15 @@ pub(crate) fn leave_terminal() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Windows writes no dumps of processes unless an administrator asks for them.
-/// Windows passes on what it is told to, and nothing else.
+/// Windows does not write process dumps unless an administrator requests them. It passes on only the handles it
+/// is told to.
 pub(crate) fn pass_nothing_on() -> io::Result<()> {
     Ok(())
 }
 
 pub(crate) fn keep_from_dumps() {}
 
-/// Single pages are locked where secrets lie; Windows locks no whole process.
+/// Individual pages with secrets are locked; Windows cannot lock a whole process.
 pub(crate) fn keep_from_swap() {}
 
 #[cfg(test)]

@@ -12,10 +12,10 @@ use windows_sys::core::BOOL;
 use super::call;
 use crate::signals::Raised;
 
-/// The number of Ctrl-C's signal on Linux, by which a shell tells how a program ended.
+/// The number of Ctrl-C's signal on Linux, by which a shell reports how a program ended.
 const INTERRUPTED: usize = 2;
 
-/// Wakes the thread that tells.
+/// Wakes the thread that reports.
 static ASKED: OnceLock<Sender<()>> = OnceLock::new();
 
 /// Windows ends the process when this returns for anything but the two keys, and after five seconds

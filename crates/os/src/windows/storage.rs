@@ -49,7 +49,7 @@ pub(crate) fn number_in_words(number: u64) -> String {
     format!("{:04X}-{:04X}", number >> 16, number & 0xffff)
 }
 
-/// Windows' names of devices are no paths of files.
+/// Windows device names are not file paths.
 pub(crate) fn refused_by_name(path: &Path) -> Option<&'static str> {
     match path.components().next() {
         Some(Component::Prefix(prefix)) if matches!(prefix.kind(), Prefix::DeviceNS(_)) => Some(
@@ -63,14 +63,14 @@ pub(crate) fn serving(_file_system: u64) -> Vec<u32> {
     Vec::new()
 }
 
-/// Whether EFS encrypts what is made there.
+/// Whether EFS encrypts new files there.
 pub(crate) fn is_encrypted(directory: &Path) -> bool {
     use std::os::windows::fs::MetadataExt as _;
     const ENCRYPTED: u32 = 0x4000;
     directory.metadata().is_ok_and(|found| found.file_attributes() & ENCRYPTED != 0)
 }
 
-/// Whether NTFS compresses what is made there.
+/// Whether NTFS compresses new files there.
 pub(crate) fn is_compressed(directory: &Path) -> bool {
     use std::os::windows::fs::MetadataExt as _;
     const COMPRESSED: u32 = 0x800;
@@ -86,7 +86,7 @@ pub(crate) fn untold(place: &Path) -> String {
     format!("Windows does not say what {} is", place.display())
 }
 
-/// A volume with a letter: its root. What lies below it, Windows tells to administrators alone.
+/// A volume with a letter: its root. Windows reports its underlying devices only to administrators.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node(PathBuf);
 
@@ -109,13 +109,13 @@ impl Node {
         self.device_path()
     }
 
-    /// Whether a path names it.
+    /// Whether a path denotes it.
     #[must_use]
     pub fn is_named(&self, path: &Path) -> bool {
         path == self.device_path() || path == self.0
     }
 
-    /// What the disk below says of itself, by the names that Linux has for it.
+    /// Properties reported by the underlying disk, under their Linux names.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<String> {
         let disk = || super::files::open_volume(&self.device_path()).ok();
@@ -147,7 +147,7 @@ impl Node {
         None
     }
 
-    /// A volume is none.
+    /// A volume is not one.
     #[must_use]
     pub fn is_partition(&self) -> bool {
         false
@@ -177,7 +177,7 @@ impl Node {
         PathBuf::from(format!(r"\\.\{}", self.name()))
     }
 
-    /// The size of its file system; what lies behind that, Windows tells administrators alone.
+    /// The size of its file system; Windows reports the size of the volume only to administrators.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         call::space(&self.0).ok().map(|(_, all)| all)
@@ -201,15 +201,15 @@ impl Node {
         None
     }
 
-    /// What shows the volume decrypted, by the name of its device. BitLocker has none of its own: Windows tells its
-    /// state to administrators alone.
+    /// The product that decrypts the volume, by its device name. BitLocker has no device name: Windows reports
+    /// its state only to administrators.
     #[must_use]
     pub fn encryption(&self) -> Option<&'static str> {
         of_device(&call::dos_device(&self.name()).ok()?)
     }
 }
 
-/// By the device that a letter stands for: `\Device\VeraCryptVolumeV`.
+/// By the device behind a drive letter: `\Device\VeraCryptVolumeV`.
 fn of_device(device: &str) -> Option<&'static str> {
     const DEVICES: [(&str, &str); 2] =
         [("VeraCryptVolume", "VeraCrypt"), ("TrueCryptVolume", "TrueCrypt")];
@@ -236,7 +236,7 @@ impl Tree {
         Ok(vec![node.0.clone()])
     }
 
-    /// Files that Windows pages to: nobody else can open them, so none needs to be named.
+    /// Page files: nobody else can open them, so none needs to be listed.
     ///
     /// # Errors
     /// Never fails here.
@@ -247,7 +247,7 @@ impl Tree {
     /// The volume that Windows runs from.
     ///
     /// # Errors
-    /// If the environment does not say it.
+    /// If the environment does not specify it.
     pub fn root_device(&self) -> Result<Option<Node>, Untold> {
         let Some(drive) = std::env::var_os("SystemDrive") else {
             let why = io::ErrorKind::NotFound.into();
@@ -330,7 +330,7 @@ impl Tree {
         Ok(Vec::new())
     }
 
-    /// Never: a volume has a file system of its own.
+    /// Never: a volume has its own file system.
     #[must_use]
     pub fn shares_file_system(&self, _node: &Node) -> bool {
         false

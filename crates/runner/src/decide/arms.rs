@@ -146,7 +146,7 @@ impl Arms {
         let tier = tiers.ciphers;
         match self {
             Self::Systems(arms) => {
-                // Other systems tell once they are up.
+                // Other systems report it once they are set up.
                 let kernel = |system: &System, arm: &_| system.own_kernel(arm, tier);
                 arms.iter().map(|arm| recorded(arm, arms, kernel)).collect()
             }
@@ -175,7 +175,7 @@ fn check_files(arms: &[ArmSpec], workloads: &[WorkloadSpec]) -> Result<(), RunEr
     }
 }
 
-/// `arm` of `arms` in the form of the record; `kernel` tells what runs its cipher.
+/// `arm` of `arms` in the form of the record; `kernel` states what runs its cipher.
 fn recorded(
     arm: &ArmSpec,
     arms: &[ArmSpec],

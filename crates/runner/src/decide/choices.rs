@@ -1,5 +1,5 @@
-//! What a run measures where its user names no system: AES-256 alone, and two systems that a person can take on this
-//! machine.
+//! The choices of a run whose user specifies no system: AES-256 alone, and two systems that are available on
+//! this machine.
 
 use std::time::Duration;
 
@@ -13,10 +13,11 @@ use super::sizes::makes_files;
 use crate::RunError;
 use crate::request::Request;
 
-/// Systems that a run chooses: with plain storage twice and AES-256 alone as many measurements as its budget has room for.
+/// Number of systems that a run chooses: together with plain storage twice and AES-256 alone they fill its
+/// budget.
 const PLACES: usize = 2;
 
-/// Most bytes of the active range where each system fills one of its own, which takes time from the trials.
+/// Maximum size of the active range if each system fills its own, which takes time from the trials.
 pub(crate) const RANGE: u64 = 512 << 20;
 
 /// Time that a system may take in any case, as long as setting up has any.
@@ -27,7 +28,7 @@ pub(crate) const SET_UP_EACH: Duration = Duration::from_secs(15);
 pub(crate) struct Choices {
     /// Those that it measures.
     taken: Vec<Candidate>,
-    /// Those that take the place of one that cannot be set up, the first first.
+    /// The substitutes for one that cannot be set up, in order.
     reserve: Vec<Candidate>,
     left_out: Vec<LeftOut>,
     /// Every system that was considered, in order.
@@ -62,7 +63,7 @@ pub(super) fn set(
     })
 }
 
-/// The systems that people ask for first and that cannot run here, where all that can were asked for.
+/// The preferred systems that cannot run here, if all available ones were requested.
 ///
 /// # Errors
 /// [`RunError::System`].
@@ -76,7 +77,7 @@ fn missed(selection: &Selection, abilities: &Abilities) -> Result<Vec<LeftOut>, 
         let remedy = remedy.to_string();
         Some(LeftOut { system: c.system.to_owned(), reason, remedy, enough_s: None })
     });
-    // Its own mount is nobody's question.
+    // Nobody asks for its own mount.
     Ok(lacking.filter(|out| encrypts(&out.system) != Some(Encrypts::Own)).collect())
 }
 
@@ -84,7 +85,7 @@ impl Choices {
     /// Chooses for a run of `workloads`.
     ///
     /// # Errors
-    /// [`RunError::System`] if only systems with files can do the work, and there is none.
+    /// [`RunError::System`] if only systems with files can do the work, and none is available.
     pub(super) fn new(
         selection: &Selection,
         workloads: &[WorkloadSpec],
@@ -111,7 +112,7 @@ impl Choices {
             }
         }
         if !has_floor && choices.taken.is_empty() {
-            // Says what it lacks.
+            // States what is missing.
             let systems = vec![BUILTIN_MOUNTED.name.to_owned()];
             system::arms(&Selection { systems, ..Selection::default() }, abilities)?;
         }
@@ -135,7 +136,7 @@ impl Choices {
         Ok(all)
     }
 
-    /// The arms, in the order of tables; where no system is left, AES-256 alone in both sector sizes.
+    /// The arms, in the order of tables; if no system is left, AES-256 alone in both sector sizes.
     ///
     /// # Errors
     /// [`RunError::System`].
@@ -145,7 +146,7 @@ impl Choices {
         Ok(arms)
     }
 
-    /// Plain storage, and AES-256 alone as far as it is measured beside the systems that are left.
+    /// Plain storage, and AES-256 alone as far as it is measured together with the remaining systems.
     ///
     /// # Errors
     /// [`RunError::System`].
@@ -160,7 +161,7 @@ impl Choices {
         &self.taken
     }
 
-    /// Leaves out one of the systems, as `out` says; gives the one that takes its place, if there is one.
+    /// Drops one of the systems, as `out` says; returns its substitute, if there is one.
     pub(crate) fn replace(&mut self, system: &str, out: LeftOut) -> Option<&Candidate> {
         let at = self.taken.iter().position(|candidate| candidate.system == system)?;
         self.taken.remove(at);
@@ -183,7 +184,7 @@ impl Choices {
         };
         let remedy = format!("when that is settled: cryptbench run --system {}", last.system);
         self.leave_out(last.system, cryptbench_text::chain(why), remedy);
-        // What another would need is no less.
+        // A substitute would need at least as much.
         for candidate in std::mem::take(&mut self.reserve) {
             self.leave_out_for_time(candidate.system);
         }

@@ -1,5 +1,5 @@
-//! Fits what a run sets up to the speed of disk and cipher. What takes too long becomes smaller, or is left out with the
-//! budget that has time for it.
+//! Fits the set-up of a run to the speed of disk and cipher. What takes too long becomes smaller, or is dropped
+//! with a note on the budget that would suffice.
 
 use cryptbench_load::{FileUse, Rates, Work, WorkloadSpec};
 use cryptbench_system::{ArmSpec, System, find};
@@ -9,7 +9,7 @@ use super::sizes::least_scratch;
 
 const MIB: u64 = 1 << 20;
 
-/// The smallest file that is measured, and the one below which a note says what that hides.
+/// The smallest file that is measured, and the size below which a note warns about caches.
 pub(crate) const LEAST: u64 = 8 * MIB;
 pub(crate) const SMALL: u64 = 64 * MIB;
 
@@ -23,7 +23,7 @@ const REQUESTS: f64 = 30.0;
 /// How often the bytes of a file pass the cipher until they are stored, where a system is half as fast as this program.
 const PASSES: f64 = 2.0;
 
-/// How fast storage and processor are; unknown is as fast as can be.
+/// Speed of storage and CPU; unknown means as fast as possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pace {
     /// Bytes per second of large writes and reads.
@@ -86,7 +86,8 @@ pub(crate) fn system_s(arms: &[ArmSpec], len: u64, (files, free): (u64, u64), pa
     systems.map(each).sum()
 }
 
-/// The most bytes from `least` to `most`, whole MiB, for which `takes` is at most `seconds`; `least` if there are none.
+/// The largest number of bytes from `least` to `most`, whole MiB, for which `takes` is at most `seconds`;
+/// `least` if there is none.
 pub(crate) fn size(least: u64, most: u64, seconds: f64, takes: impl Fn(u64) -> f64) -> u64 {
     if takes(most) <= seconds {
         return most;
@@ -180,7 +181,7 @@ mod tests {
         assert!(takes < FIRST_PLANNED * 120.0 / 2.0, "{takes}");
     }
 
-    /// What is filled is what setting up fills: a container keeps room for files that nobody asked for.
+    /// Set-up fills the whole container, which reserves space for files even if none was requested.
     #[test]
     fn new_files_take_the_room_that_their_container_has() {
         let disk = disk(5.0, 500.0);

@@ -1,4 +1,4 @@
-//! The choices of another run's plan, as far as this machine has them, and what differs from that plan.
+//! The choices of another run's plan, as far as this machine has them, and the differences from that plan.
 
 use cryptbench_catalog::{PAIRED, PLAIN};
 use cryptbench_record::{self as record, LeftOut};
@@ -13,7 +13,7 @@ use crate::RunError;
 pub(super) fn arms(plan: &record::Plan, abilities: &Abilities) -> Result<Vec<ArmSpec>, RunError> {
     let mut found: Vec<ArmSpec> = Vec::new();
     let mut add = |selection: &Selection| {
-        // A selection that the system does not have is one that made none of the arms.
+        // A selection that the system does not have created none of the arms.
         for arm in system::arms(selection, abilities).unwrap_or_default() {
             let is_asked = plan.arms.iter().any(|asked| asked.id == arm.id);
             if is_asked && !found.iter().any(|has| has.id == arm.id) {
@@ -47,7 +47,7 @@ fn names(plan: &record::Plan) -> Vec<&str> {
     names
 }
 
-/// What may have been asked for, so that a system has those arms: nothing, its settings, its ciphers and data units, or all.
+/// The possible requests that give a system those arms: none, its settings, its ciphers and data units, or all.
 fn selections(name: &str, plan: &record::Plan) -> Vec<Selection> {
     let own: Vec<&record::Arm> = plan.arms.iter().filter(|arm| arm.system == name).collect();
     let plain = Selection { systems: vec![name.to_owned()], split: true, ..Selection::default() };

@@ -26,8 +26,8 @@ const USUAL_ARMS: f64 = 5.0;
 /// disk that never finishes.
 const UNBOUNDED: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Fewest pairs before a workload may end on precision. With fewer, the interval says more about
-/// luck than about the disk (docs/methodology.md).
+/// Minimum number of pairs before a workload may end on precision. With fewer, the interval depends more on
+/// luck than on the disk (docs/methodology.md).
 pub(crate) const MIN_PAIRS: u32 = 6;
 
 /// Confidence level of every interval.
@@ -41,10 +41,10 @@ const SLICED_PAIRS_WITHIN_BUDGET: f64 = 20.0;
 /// Seconds of a slice; slow requests make it longer.
 pub(crate) const SLICE_S: f64 = 0.005;
 
-/// Fewest slices of a trial: fewer would not lie closer together than trials.
+/// Minimum number of slices in a trial: fewer would not be closer together than trials.
 pub(crate) const LEAST_SLICES: u32 = 2;
 
-/// Whether a trial of the requested length, if any, can be cut into slices.
+/// Whether a trial of the requested length, if any, can be split into slices.
 fn can_be_cut(request: &Request) -> bool {
     let asked = request.trial.map(|trial| trial.as_secs_f64()).or(request.profile.trial_s);
     asked.is_none_or(|trial_s| trial_s >= f64::from(LEAST_SLICES) * SLICE_S)

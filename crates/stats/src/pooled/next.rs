@@ -1,4 +1,4 @@
-//! Where the next machine's true effect lies: the prediction interval from the confidence distribution of τ².
+//! The prediction interval for the true effect of the next machine, from the confidence distribution of τ².
 //!
 //! Inserting an estimate of τ² makes the interval too narrow where measuring is as noisy as machines differ and machines are
 //! few: the simulation in `tests/integration/pooled.rs` fails then. So τ² is not inserted but averaged over, in the way of

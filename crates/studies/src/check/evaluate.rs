@@ -5,7 +5,7 @@ use crate::check::{Band, Check, Denominator, Finding, Rank, Share, Verdict, roun
 use crate::number::Rederived;
 use crate::observation::{Dimension, Observation, Select};
 
-/// Most exceptions listed by name; further ones are only counted.
+/// Maximum number of exceptions listed by name; further ones are only counted.
 const NAMED: usize = 6;
 
 /// A selection without any published number, in words.
@@ -270,7 +270,7 @@ fn against_noise(cells: &[Pair<'_>], noise: f64, called: &str, beyond: bool) -> 
     Ok(finding(holds, numbers.collect()))
 }
 
-/// Counts the cells in which a statement holds, and names the exceptions.
+/// Counts the cells in which a statement holds, and lists the exceptions.
 fn counted(about: &str, cells: &[(String, bool)], share: Share) -> Finding {
     let n = cells.len();
     let holds = cells.iter().filter(|(_, holds)| *holds).count();

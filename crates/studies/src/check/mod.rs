@@ -27,8 +27,8 @@ pub struct Conclusion {
     pub check: Check,
 }
 
-/// What numbers must show so that they support a conclusion. A check without any published numbers
-/// yields [`Verdict::CannotBeChecked`].
+/// The numbers that support a conclusion. A check without any published numbers yields
+/// [`Verdict::CannotBeChecked`].
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
     /// From `base` to `other`, numbers fall by the stated percentage, averaged over all cells that
@@ -121,7 +121,7 @@ pub enum Check {
         /// The dimension in which the numbers of a cell differ.
         along: Dimension,
     },
-    /// The smallest of `more` is at least so many times the largest of `less`.
+    /// The smallest of `more` is at least this many times the largest of `less`.
     Exceeds {
         /// The larger numbers.
         more: Select,
@@ -153,9 +153,8 @@ pub enum Check {
     },
     /// Every number that the study derived follows from its printed numbers.
     Rederives,
-    /// Such numbers were published at all. Used for conclusions about unpublished numbers: when
-    /// somebody adds the numbers to the file, this check reports it, and the conclusion needs a
-    /// proper check.
+    /// Such numbers were published at all. Used for conclusions about unpublished numbers: if the numbers are
+    /// added to the file, this check reports it, and the conclusion needs a proper check.
     Published(Select),
     /// All of these checks. A disagreement decides, otherwise a check that cannot be evaluated.
     All(&'static [Check]),
@@ -248,7 +247,7 @@ impl fmt::Display for Verdict {
 pub struct Finding {
     /// The verdict.
     pub verdict: Verdict,
-    /// The numbers, or what is missing; one sentence each.
+    /// The numbers, or the missing numbers; one sentence each.
     pub numbers: Vec<String>,
 }
 

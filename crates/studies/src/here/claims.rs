@@ -1,4 +1,4 @@
-//! The conclusions, each as a figure of a record and the range in which the study has it.
+//! The conclusions, each as a figure of a record and the range stated by the study.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::figures::{Device, Figure, View, kept, part};
 use super::{Part, Told};
 use crate::study::Letter;
 
-/// A conclusion and its test; no parts where a record cannot carry it.
+/// A conclusion and its test; no parts if a record does not contain the data.
 pub(super) struct Claim {
     pub(super) study: Letter,
     pub(super) id: &'static str,
@@ -300,7 +300,7 @@ fn programs(v: &View<'_>, workload: &str) -> Vec<Part> {
     parts
 }
 
-/// AES against the fastest other cipher in RAM. Their spread stands in for an interval.
+/// AES compared with the fastest other cipher in RAM. Their spread is used as the interval.
 fn fastest_cipher(v: &View<'_>) -> Vec<Part> {
     let Some(ram) = &v.record.in_ram else { return Vec::new() };
     let is_aes = |name: &str| name == "aes-256-xts";

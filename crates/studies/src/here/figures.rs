@@ -27,7 +27,7 @@ impl Figure {
         estimate(pairs, CONFIDENCE).map(|e| Self { mean: e.mean, half_width: e.half_width })
     }
 
-    /// The mean of several. They are of trials of their own, and so their errors add in squares.
+    /// The mean of several figures. They come from separate trials, so their errors add in squares.
     pub(super) fn mean_of(all: &[Self]) -> Option<Self> {
         let n = all.len() as f64;
         (!all.is_empty()).then(|| Self {
@@ -45,7 +45,7 @@ impl Figure {
         (self.mean - self.half_width, self.mean + self.half_width)
     }
 
-    /// Whether it lies in `range`, as far as its interval tells.
+    /// Whether it is in `range`, as far as its interval shows.
     pub(super) fn lies_in(self, range: &Range<f64>) -> Told {
         let (low, high) = self.ends();
         if range.start <= low && high <= range.end {
@@ -57,7 +57,7 @@ impl Figure {
         }
     }
 
-    /// `12 % (11 to 13)` of ln of a share of plain speed, as what is lost.
+    /// `12 % (11 to 13)` from the ln of a fraction of plain speed, as a loss.
     pub(super) fn as_loss(self) -> String {
         let lost = |ln: f64| rounded(100.0 * (1.0 - ln.exp()));
         let (low, high) = self.ends();
@@ -84,12 +84,12 @@ fn rounded(value: f64) -> String {
     format!("{:.digits$}", value + 0.0).replace("-0.0", "0.0")
 }
 
-/// ln of what is kept if a loss of `low` to `high` percent was stated.
+/// The ln of the remaining fraction for a stated loss of `low` to `high` percent.
 pub(super) fn kept(low: f64, high: f64) -> Range<f64> {
     (1.0 - high / 100.0).ln()..(1.0 - low / 100.0).ln()
 }
 
-/// What a device is, as far as studies tell devices apart.
+/// The kind of a device, as distinguished by the studies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Device {
     Flash,
@@ -98,13 +98,13 @@ pub(super) enum Device {
     Hdd,
 }
 
-/// A record, and what conclusions ask of it.
+/// A record, and the figures that conclusions need.
 pub(super) struct View<'a> {
     pub(super) record: &'a Record,
     plain: Option<&'a Arm>,
     /// The trials by workload: a record may have tens of thousands.
     trials: HashMap<&'a str, Vec<&'a Trial>>,
-    /// Workloads and arms for which a cache answered.
+    /// Workloads and arms that were served from a cache.
     cached: HashSet<(&'a str, &'a str)>,
 }
 
@@ -160,7 +160,7 @@ impl<'a> View<'a> {
         self.record.plan.workloads.iter().filter(move |w| which(w))
     }
 
-    /// ln of the speed of `arm` over that of `base` in one workload; nothing where a cache answered.
+    /// ln of the speed of `arm` over that of `base` in one workload; nothing if it was served from a cache.
     pub(super) fn against(&self, workload: &Workload, arm: &Arm, base: &Arm) -> Option<Figure> {
         let base = match base.role {
             ArmRole::Plain => self.record.plan.baseline(arm),
@@ -180,7 +180,7 @@ impl<'a> View<'a> {
         Figure::mean_of(&all)
     }
 
-    /// One part for each encrypted arm of which `figure` gives one.
+    /// One part for each encrypted arm that has a `figure`.
     pub(super) fn each(
         &self,
         range: &Range<f64>,
@@ -191,7 +191,7 @@ impl<'a> View<'a> {
         self.systems().filter_map(part).collect()
     }
 
-    /// Percent of all processors that `arm` takes more than plain storage, block by block.
+    /// Percentage of all CPUs that `arm` uses more than plain storage, block by block.
     pub(super) fn more_cpu(&self, arm: &Arm, which: impl Fn(&Workload) -> bool) -> Option<Figure> {
         let usage = Usage::of(self.record);
         let plain = self.plain?;

@@ -1,9 +1,10 @@
 //! The studies' conclusions, tested on the user's own records.
 //!
-//! A conclusion is a range for one figure: a loss of 40 % with the 3 points that the study's rounding leaves, or "above
-//! none". It holds on this machine if the figure's interval lies in that range, does not hold if the interval lies outside,
-//! and cannot be told otherwise. Figures come from pairs of trials, so that the drift of the disk cancels out; the intervals
-//! are not corrected for their number. What takes several devices, or numbers that the record lacks, is not tested.
+//! A conclusion is a range for one figure: a loss of 40 % with the 3 points left by the study's rounding, or
+//! "above none". It holds on this machine if the figure's interval is in that range, does not hold if the
+//! interval is outside, and otherwise cannot be told. Figures come from pairs of trials, so that the drift of
+//! the disk cancels out; the intervals are not corrected for their number. Conclusions that need several
+//! devices, or numbers that the record lacks, are not tested.
 
 mod claims;
 mod figures;
@@ -18,9 +19,9 @@ use figures::View;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Told {
-    /// The interval lies where the conclusion has it.
+    /// The interval is in the range of the conclusion.
     Holds,
-    /// The interval lies elsewhere.
+    /// The interval is outside it.
     DoesNotHold,
     /// It holds for some systems, and not for others.
     HoldsForSome,
@@ -46,7 +47,7 @@ pub struct Tested {
     pub study: Letter,
     /// The conclusion's identifier; mostly that of the [replay](crate::Replayed).
     pub id: &'static str,
-    /// What the study says, in our words.
+    /// The study's statement, in our words.
     pub text: &'static str,
     /// Whether it holds here.
     pub told: Told,
@@ -65,8 +66,8 @@ pub struct Part {
     pub figure: String,
 }
 
-/// Tests every conclusion that the records, each with its cells, can carry, of one study or of all. Records of one machine and device belong
-/// together, as `run --study` makes them.
+/// Tests every conclusion, of one study or of all, for which the records, each with its cells, have the data.
+/// Records of one machine and device belong together, as `run --study` creates them.
 pub fn conclusions(study: Option<Letter>, records: &[(&Record, &[Cell])]) -> Vec<Tested> {
     let views: Vec<View<'_>> =
         records.iter().map(|(record, cells)| View::of(record, cells)).collect();
@@ -75,7 +76,7 @@ pub fn conclusions(study: Option<Letter>, records: &[(&Record, &[Cell])]) -> Vec
         .filter_map(|claim| {
             let mut parts: Vec<Part> = Vec::new();
             for part in views.iter().flat_map(|view| (claim.test)(view)) {
-                // What was measured in RAM stands in each record.
+                // Each record contains the measurements in RAM.
                 if !parts.contains(&part) {
                     parts.push(part);
                 }

@@ -16,7 +16,7 @@ use crate::number::Rederived;
 use crate::observation::Observation;
 use crate::table::Table;
 
-/// A study's letter, which users name it by.
+/// A study's letter, by which users select it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Letter {
     /// VeraCrypt on a flash drive, an SSD and a hard disk.
@@ -58,7 +58,7 @@ pub struct About {
     pub estimator: &'static str,
 }
 
-/// The numbers that a study printed, and what follows from them.
+/// The numbers published by a study, and the results derived from them.
 #[derive(Default)]
 pub(crate) struct Numbers {
     pub observations: Vec<Observation>,

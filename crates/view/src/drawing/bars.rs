@@ -7,7 +7,7 @@ use super::{Anchor, Drawing, LABEL, Role, WIDTH, look, shortened};
 pub(super) const ROW: f64 = 42.0;
 pub(super) const AXIS: f64 = 20.0;
 
-/// Where the bar lies within a row, as fractions of its height.
+/// The position of the bar within a row, as fractions of its height.
 const BAR: [f64; 2] = [0.52, 0.80];
 
 /// One bar. Values that are not finite are drawn as nothing; the text remains.
@@ -16,7 +16,7 @@ pub(crate) struct Bar {
     pub(crate) label: String,
     /// Number on the right, above the bar.
     pub(crate) value_text: String,
-    /// What is read off besides; may be empty.
+    /// Additional readings; may be empty.
     pub(crate) more: String,
     /// Where it begins: 0, except for the steps of a waterfall.
     pub(crate) from: f64,
@@ -53,7 +53,7 @@ impl Bar {
 
 /// A chart of bars.
 pub(crate) struct Bars<'a> {
-    /// What it shows.
+    /// Its content.
     pub(crate) title: String,
     /// The bars from top to bottom.
     pub(crate) rows: Vec<Bar>,
@@ -68,8 +68,8 @@ pub(crate) struct Bars<'a> {
 }
 
 impl Bars<'_> {
-    /// An axis end that shows every value and whisker, with `at_least` in any case. Whiskers may
-    /// leave the axis where they reach beyond three times the longest bar.
+    /// An axis end that includes every value and whisker, and always `at_least`. Whiskers may leave the axis if
+    /// they extend beyond three times the longest bar.
     pub(crate) fn end_for<'a>(rows: impl IntoIterator<Item = &'a Bar>, at_least: f64) -> f64 {
         let mut bars = at_least;
         let mut whiskers = at_least;
@@ -93,7 +93,7 @@ impl Bars<'_> {
             [0.0, bottom],
             x.ticks(6).into_iter().map(|v| (v, (self.tick)(v))),
         );
-        // Band and reference lie only behind and across the bars, so that labels stay legible.
+        // Band and reference are only behind and across the bars, so that labels stay legible.
         let strips: Vec<[f64; 2]> = (0..self.rows.len())
             .map(|i| [(i as f64 + BAR[0] - 0.07) * ROW, (i as f64 + BAR[1] + 0.07) * ROW])
             .collect();
@@ -137,7 +137,7 @@ impl Bars<'_> {
     }
 }
 
-/// Name and value of a row, above what it shows.
+/// Name and value of a row, above its bar.
 pub(super) fn heading(drawing: &mut Drawing, row: usize, label: &str, value: &str) {
     let y = (row as f64 + 0.27) * ROW;
     let room = WIDTH - 12.0 - value.chars().count() as f64 * LABEL * 0.56;

@@ -23,7 +23,7 @@ pub(crate) struct Number {
 
 /// A chart of one arm.
 pub(crate) struct Cells {
-    /// What it shows.
+    /// Its content.
     pub(crate) title: String,
     /// Headings of the columns.
     pub(crate) columns: Vec<String>,

@@ -29,11 +29,11 @@ pub(crate) struct Cell {
 
 /// A chart of requests per second by number in flight, both on logarithmic scales.
 pub(crate) struct Depth {
-    /// What it shows.
+    /// Its content.
     pub(crate) title: String,
     /// Plain storage: number in flight and requests per second, by number.
     pub(crate) plain: Vec<(f64, f64)>,
-    /// The cells beside it.
+    /// The cells next to it.
     pub(crate) cells: Vec<Cell>,
 }
 

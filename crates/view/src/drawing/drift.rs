@@ -21,7 +21,7 @@ pub(crate) struct Series {
 
 /// A chart of trials over time.
 pub(crate) struct Drift {
-    /// What it shows.
+    /// Its content.
     pub(crate) title: String,
     /// One series per arm.
     pub(crate) series: Vec<Series>,

@@ -14,7 +14,7 @@ const HEAD: f64 = 16.0;
 const CELL: f64 = 9.5;
 const SIZE: f64 = 8.5;
 
-/// The shades, each up to this percent difference, and what a legend says of it.
+/// The shades, each up to this difference in percent, and their text in the legend.
 pub(crate) const SHADES: [(f64, &str); Role::SHADES] = [
     (-50.0, "-50 or less"),
     (-25.0, "-25"),

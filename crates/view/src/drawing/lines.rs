@@ -10,7 +10,7 @@ const HEIGHT: f64 = 220.0;
 const ACROSS: [f64; 2] = [34.0, WIDTH - 22.0];
 const DOWN: [f64; 2] = [8.0, HEIGHT - 20.0];
 
-/// Names of places that fit beside each other.
+/// Labels that fit side by side.
 const MOST_TICKS: usize = 6;
 
 /// One point of a curve.
@@ -36,7 +36,7 @@ pub(crate) struct Curve {
 
 /// A chart of curves.
 pub(crate) struct Lines {
-    /// What it shows.
+    /// Its content.
     pub(crate) title: String,
     /// Names of the places.
     pub(crate) places: Vec<String>,
@@ -59,7 +59,7 @@ impl Lines {
         Some(whiskers.min(2.0 * highest) * 1.04).filter(|end| *end > 0.0)
     }
 
-    /// The chart, or nothing where there is no point.
+    /// The chart, or nothing if there is no point.
     pub(crate) fn draw(&self) -> Option<Drawing> {
         let mut drawing = Drawing::new(&self.title, HEIGHT);
         let last = self.places.len().saturating_sub(1).max(1) as f64;

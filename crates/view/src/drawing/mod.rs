@@ -47,15 +47,15 @@ pub type Point = (f64, f64);
 /// A picture: everything that a page, an SVG file or a PNG file shows of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
-    /// What it shows.
+    /// Its content.
     pub title: String,
     /// The part of the plane that is shown.
     pub area: Area,
     /// The description for readers who cannot see it; if there is none, the readings are.
     pub told: Vec<String>,
-    /// What can be read off it by pointing or stepping, in the order of stepping.
+    /// The readings for pointing or stepping, in the order of stepping.
     pub readings: Vec<Reading>,
-    /// What its colours and marks stand for.
+    /// The meaning of its colours and marks.
     pub legend: Vec<Entry>,
     /// The shapes, later ones on top.
     pub shapes: Vec<Shape>,
@@ -105,12 +105,12 @@ pub enum Mark {
     Triangle,
     /// A cross.
     Cross,
-    /// A square, which stands for a line or an area.
+    /// A square, which represents a line or an area.
     Square,
 }
 
 impl Mark {
-    /// The character that stands for it in text.
+    /// The character that represents it in text.
     pub fn glyph(self) -> char {
         match self {
             Self::Ring => '○',
@@ -212,7 +212,7 @@ impl Area {
     }
 }
 
-/// Whatever is not finite is not drawn, so that no number of a record can spoil a file.
+/// Values that are not finite are not drawn, so that no number in a record can corrupt a file.
 fn is_finite(point: &Point) -> bool {
     point.0.is_finite() && point.1.is_finite()
 }
@@ -254,7 +254,7 @@ impl Drawing {
         }
     }
 
-    /// What is read when an area is pointed at.
+    /// The reading for an area when the pointer is on it.
     fn reading(&mut self, area: Area, words: String) {
         self.readings.push(Reading { area, words });
     }
@@ -307,7 +307,7 @@ impl Drawing {
     }
 }
 
-/// Shortens a label to about so many CSS pixels, judging by the average width of letters.
+/// Shortens a label to about this many CSS pixels, judging by the average width of letters.
 fn shortened(label: &str, pixels: f64) -> String {
     let most = (pixels / (LABEL * 0.54)).floor().max(4.0) as usize;
     if label.chars().count() <= most {

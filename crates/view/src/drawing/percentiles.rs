@@ -33,7 +33,7 @@ impl Ladder {
 
 /// A chart of the percentiles of arms, from top to bottom.
 pub(crate) struct Percentiles {
-    /// What it shows.
+    /// Its content.
     pub(crate) title: String,
     /// The arms from top to bottom.
     pub(crate) rows: Vec<Ladder>,

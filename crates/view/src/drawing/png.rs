@@ -1,4 +1,4 @@
-//! A drawing as pixels, with a font that the program carries, so that it looks the same everywhere.
+//! A drawing as pixels, with a font contained in the program, so that it looks the same everywhere.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ const FONT: &[u8] = include_bytes!("../../vendor/dejavu/DejaVuSans-subset.ttf");
 /// Pixels of the picture per CSS pixel of the drawing.
 const DENSITY: f64 = 3.0;
 
-/// Straight lines that stand for a circle, and for each curve of a letter.
+/// Number of line segments for a circle, and for each curve of a letter.
 const OF_A_CIRCLE: usize = 32;
 const OF_A_CURVE: usize = 6;
 
@@ -65,7 +65,7 @@ impl Canvas {
         self
     }
 
-    /// Lays the colour over what the outlines enclose, by the part of each pixel that they cover.
+    /// Blends the colour over the area enclosed by the outlines, by the covered part of each pixel.
     fn fill(&mut self, role: Role, outlines: &[Outline]) {
         let place =
             |(x, y): &Point| ((x - self.area.left) * DENSITY, (y - self.area.top) * DENSITY);

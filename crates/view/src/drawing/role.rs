@@ -1,11 +1,11 @@
-//! Colours by what they stand for, each with a value in the light and in the dark scheme.
+//! Colours by their meaning, each with a value in the light and in the dark scheme.
 
 use std::fmt::Write as _;
 
 use cryptbench_record::{Arm, ArmRole};
 use maud::{Markup, PreEscaped};
 
-/// What a colour stands for.
+/// The meaning of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The ground.
@@ -78,7 +78,7 @@ impl Role {
         }
     }
 
-    /// The name of its style: the property that has its colour, and what classes end in.
+    /// The name of its style: the property that holds its colour, and the suffix of its classes.
     pub(crate) fn name(self) -> &'static str {
         self.colour().0
     }

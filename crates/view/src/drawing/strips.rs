@@ -3,7 +3,7 @@
 use super::scale::Scale;
 use super::{Area, Point, Reading};
 
-/// Most strips of a picture: a finger or a pointer does not tell narrower ones apart.
+/// Maximum number of strips in a picture: a finger or a pointer cannot hit narrower ones.
 const MOST: usize = 40;
 
 /// The points of one series, and how its values are written.
@@ -11,11 +11,11 @@ pub(super) struct Trace<'a> {
     pub(super) name: String,
     pub(super) points: &'a [Point],
     pub(super) value: &'a dyn Fn(f64) -> String,
-    /// What follows a value or a range.
+    /// The suffix of a value or a range.
     pub(super) unit: &'static str,
 }
 
-/// A reading for each strip of the scale that has points. `place` writes where it is.
+/// A reading for each strip of the scale that has points. `place` writes its position.
 pub(super) fn strips(
     x: &Scale,
     height: f64,

@@ -1,4 +1,4 @@
-//! Speed over the surface as lines, access times as dots on an axis of their own.
+//! Speed over the surface as lines, access times as dots on a separate axis.
 
 use cryptbench_answer::quantity::{digits, latency, thousands};
 
@@ -24,7 +24,7 @@ pub(crate) struct Trace {
 
 /// A chart of a few arms over one surface.
 pub(crate) struct Surface {
-    /// What it shows.
+    /// Its content.
     pub(crate) title: String,
     /// The arms, the last one on top.
     pub(crate) traces: Vec<Trace>,

@@ -7,7 +7,7 @@ const BAR: f64 = 11.0;
 const BETWEEN: f64 = 7.0;
 const HEAD: f64 = 20.0;
 
-/// Widths in CSS pixels: of the block size in the middle, and of the number beside a bar.
+/// Widths in CSS pixels: of the block size in the middle, and of the number next to a bar.
 const MIDDLE: f64 = 62.0;
 const NUMBER: f64 = 40.0;
 
@@ -41,9 +41,9 @@ impl Block {
     }
 }
 
-/// A chart of one arm beside plain.
+/// A chart of one arm and plain storage.
 pub(crate) struct TwoSided {
-    /// What it shows.
+    /// Its content.
     pub(crate) title: String,
     /// From top to bottom.
     pub(crate) blocks: Vec<Block>,

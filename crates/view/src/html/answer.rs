@@ -1,4 +1,4 @@
-//! The answer: headline, one chart that is also a table, what to take, and what is open.
+//! The answer: headline, one chart that is also a table, what to use, and open questions.
 
 use cryptbench_answer::answer::{Answer, Open};
 use cryptbench_answer::figure::{Columns, Figure, Ladder, Mark, Rung, Unranked, Value};
@@ -20,7 +20,7 @@ const TICKS: [f64; 4] = [0.0, 25.0, 50.0, 75.0];
 /// Percents below which a mean has a decimal.
 const FINE_MEAN: f64 = 19.95;
 
-/// Shapes tell columns apart without colour.
+/// Shapes distinguish columns without colour.
 const SHAPES: [char; 4] = ['○', '◇', '□', '△'];
 const FILLED: [char; 4] = ['●', '◆', '■', '▲'];
 
@@ -56,7 +56,7 @@ fn list(id: &str, heading: &str, answer: &Answer<'_>) -> Markup {
     }
 }
 
-/// What may come after the figure on a phone: why it costs that, and what is open.
+/// Sections that may follow the figure on a phone: the reasons for the cost, and open questions.
 fn after(Answer { why, open, .. }: &Answer<'_>) -> Markup {
     html! {
         @if !(why.is_empty() && open.is_empty()) {
@@ -81,7 +81,7 @@ fn open_item(item: &Open) -> Markup {
     }
 }
 
-/// A command, which lines break between its words alone.
+/// A command, in which lines break only between words.
 fn typed(command: &str) -> Markup {
     html! {
         code {
@@ -93,7 +93,7 @@ fn typed(command: &str) -> Markup {
     }
 }
 
-/// Longest word that is kept together, characters; a path may be longer than the narrowest screen.
+/// Maximum length of a word that is kept together, characters; a path may be longer than the narrowest screen.
 const LONGEST_WHOLE: usize = 24;
 
 /// As [`unbroken`], and words with hyphens, such as `75-77`, `hdd-7200` and `dm-crypt`, in one piece.

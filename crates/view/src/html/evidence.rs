@@ -1,4 +1,5 @@
-//! What lies on the disk: whether data came back, whether it is encrypted, and what is visible all the same.
+//! What is stored on the disk: whether data was read back intact, whether it is encrypted, and what is visible
+//! nevertheless.
 
 use cryptbench_answer::evidence::{Row, method, rows};
 use cryptbench_record::Record;

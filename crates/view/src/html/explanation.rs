@@ -20,13 +20,13 @@ use super::picture::{folded, numbers};
 use super::{Figure, Part, Section, View, scrolling};
 use crate::drawing::{Bar, Bars, Curve, Drawing, Lines, Place, arm_role};
 
-/// Sweeps with a table of their own.
+/// Sweeps with a separate table.
 const MOST_SWEEPS: usize = 16;
 
 /// Arms in one chart of a sweep.
 const MOST_CURVES: usize = 8;
 
-/// Chains with charts of their own.
+/// Chains with separate charts.
 const MOST_CHAINS: usize = 4;
 
 pub(super) fn sections(view: &View<'_>) -> impl Iterator<Item = Section> {
@@ -60,7 +60,7 @@ fn added(view: &View<'_>) -> Option<Section> {
     Some(Section::new("added", "What is added to a request", finding, content))
 }
 
-/// What is added to the requests of one sweep, in sentences and as a table.
+/// The time added to the requests of one sweep, in sentences and as a table.
 fn of_sweep(sweep: &Sweep<'_>, arms: &[Added<'_>]) -> Markup {
     let headings = ["Choice", "Per request", "Per byte", "Equal at", "Farthest from the line"];
     let rows: Vec<_> = arms.iter().map(|a| (a.arm.label.clone(), fields(a))).collect();

@@ -184,8 +184,8 @@ struct Amount {
     interval: Option<(f64, f64)>,
 }
 
-/// A chart for each workload with a scale of its own, and in it a bar for each arm that has an amount. `title` names the
-/// amount to those who do not see the chart.
+/// A chart for each workload with a separate scale, and in it a bar for each arm that has an amount. `title`
+/// describes the amount to readers who do not see the chart.
 fn own_scales(
     view: &View<'_>,
     (id, heading, finding): (&'static str, &str, &str),
@@ -245,7 +245,7 @@ fn latency(view: &View<'_>) -> Option<Section> {
     )
 }
 
-/// Most marks of an arm in a chart over time; beyond that, only whole trials are drawn.
+/// Maximum number of marks of an arm in a chart over time; beyond that, only whole trials are drawn.
 const MOST_MARKS: usize = 600;
 
 fn over_time(view: &View<'_>) -> Option<Section> {

@@ -66,8 +66,8 @@ fn by_arm(view: &View<'_>, arms: &[&Arm]) -> Markup {
     table("Choice", view.workloads().iter().map(|w| w.label.as_str()), &rows)
 }
 
-/// Narrow screens show each row as a list with the column names beside the values. The roles are
-/// written out because a table that is laid out as something else loses them in some browsers.
+/// Narrow screens show each row as a list of column names and values. The roles are written out because a table
+/// that is laid out as something else loses them in some browsers.
 fn table<'a>(first: &str, columns: impl Iterator<Item = &'a str>, rows: &Markup) -> Markup {
     html! {
         table.glance role="table" {

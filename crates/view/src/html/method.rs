@@ -73,7 +73,7 @@ pub(super) fn section(view: &View<'_>) -> Section {
     Section::text("method", "How it was measured", finding, content)
 }
 
-/// How long a trial measures, and what rests there are.
+/// How long a trial measures, and the pauses.
 fn length(view: &View<'_>) -> String {
     let plan = &view.record.plan;
     let ends = |w: &Workload| {
@@ -95,7 +95,7 @@ fn length(view: &View<'_>) -> String {
     rests.fold(length, |words, (s, what)| format!("{words}, {what} {}", duration(s)))
 }
 
-/// How trials are cut into slices, and the effect of a slice on the next one.
+/// How trials are split into slices, and the effect of a slice on the next one.
 fn slices(view: &View<'_>) -> String {
     let plan = &view.record.plan;
     let Some(slice) = plan.slice_s else { return String::new() };
@@ -208,7 +208,7 @@ fn settings(arm: &Arm) -> String {
     if all.is_empty() { "–".to_owned() } else { all.join(", ") }
 }
 
-/// What each workload does; if there are very many, only the first of each series.
+/// The work of each workload; if there are very many, only the first of each series.
 fn workloads(view: &View<'_>) -> Markup {
     let rows: Vec<(String, String)> = match view.workloads().len() > MOST_LISTED {
         false => view.workloads().iter().map(|w| (w.label.clone(), workload_words(w))).collect(),
@@ -266,7 +266,7 @@ fn found(plan: &Plan) -> String {
     }
 }
 
-/// Why many workloads ended, counted.
+/// The reasons why many workloads ended, counted.
 fn stop_counts(view: &View<'_>) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for stop in &view.record.stops {

@@ -35,10 +35,10 @@ use crate::drawing::{Drawing, rules};
 
 const STYLE: &str = include_str!("page.css");
 
-/// What makes the page interactive. The page is complete without it.
+/// The script that makes the page interactive. The page is complete without it.
 const SCRIPT: &str = include_str!("page.js");
 
-/// Most bytes of a page: mails and tickets accept that, and phones open it.
+/// Maximum size of a page in bytes: mail and ticket systems accept it, and phones open it.
 pub const MOST_BYTES: usize = 1_000_000;
 
 /// How much a page shows; each step leaves out more, for records that are too large for the previous one.
@@ -57,7 +57,7 @@ enum Detail {
 impl Detail {
     const ALL: [Self; 4] = [Self::Whole, Self::FewCharts, Self::NoCharts, Self::Least];
 
-    /// What is left out, to follow "leaves out".
+    /// The omitted parts, to follow "leaves out".
     fn left_out(self) -> Option<&'static str> {
         match self {
             Self::Whole => None,
@@ -87,10 +87,10 @@ pub fn page(report: &Report<'_>) -> String {
     unreachable!("the least of a page is always returned")
 }
 
-/// Bytes that the section of trials takes besides the record in it.
+/// Bytes of the section of trials in addition to the record in it.
 const SECTION_BYTES: usize = 2_000;
 
-/// Every chart, whatever the page itself leaves out.
+/// Every chart, whatever the page itself omits.
 pub(super) fn drawings(report: &Report<'_>) -> Vec<Drawing> {
     sections(&View::new(report)).into_iter().flat_map(Section::drawings).collect()
 }
@@ -212,7 +212,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The figures in sentences, besides the answer.
+/// The figures in sentences, without the answer.
 fn verdict(view: &View<'_>) -> Section {
     let observed = observations(view.lookup);
     let content = html! {
@@ -229,7 +229,7 @@ fn verdict(view: &View<'_>) -> Section {
     Section::text("verdict", "Verdict in sentences", finding, content)
 }
 
-/// What was measured on what.
+/// The machine, the target and the plan.
 fn surrounding(record: &Record) -> Section {
     let machine = &record.machine;
     let release = machine.kernel.split(' ').take(2).collect::<Vec<_>>().join(" ");

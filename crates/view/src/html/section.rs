@@ -5,12 +5,12 @@ use maud::{Markup, Render, html};
 
 use crate::drawing::{Drawing, Entry, Ink, svg};
 
-/// A section whose heading remains when it is folded, with its finding beside it.
+/// A section whose heading and finding remain visible when it is folded.
 pub(super) struct Section {
     /// Unique in the page.
     pub(super) id: &'static str,
     pub(super) title: String,
-    /// What it found, in a few words; may be empty.
+    /// Its finding, in a few words; may be empty.
     pub(super) finding: String,
     pub(super) content: Vec<Part>,
 }
@@ -82,7 +82,7 @@ impl Render for Section {
     }
 }
 
-/// Charts beside each other, with one legend if they share it.
+/// Charts side by side, with one legend if they share it.
 fn multiples(section: &str, before: usize, figures: &[Figure]) -> Markup {
     let shared = figures
         .split_first()

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Section, View};
 
-/// How much of the record the page carries.
+/// How much of the record the page contains.
 struct Carried {
     json: String,
     whole: bool,

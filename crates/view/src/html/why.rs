@@ -1,4 +1,5 @@
-//! What holds each choice back: what reached the disk, the cause, and plain storage's speed by number in flight.
+//! The bottleneck of each choice: requests that reached the disk, the cause, and plain storage's speed by queue
+//! depth.
 
 use cryptbench_answer::quantity::{NONE, binary_bytes, latency, percent, requests};
 use cryptbench_answer::why::{cause, change};

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::pages::Frame;
 
-/// Style of this page alone.
+/// Style used only by this page.
 const MORE_STYLE: &str = "
 .forest { margin: 0; padding: 12px 0; border-bottom: 1px solid var(--line); }
 .forest > p, .forest > summary > span { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 24px; margin: 0; }
@@ -18,7 +18,8 @@ const MORE_STYLE: &str = "
 .machines li { display: flex; justify-content: space-between; gap: 12px; overflow-wrap: anywhere; }
 ";
 
-/// Most machines that a row unfolds to, half of them the slowest: a page stays below the size that mails take.
+/// Maximum number of machines in an unfolded row, half of them the slowest: a page stays below the size that
+/// mail systems accept.
 const MOST_MACHINES: usize = 60;
 
 /// Everything that the page shows.
@@ -26,7 +27,7 @@ const MOST_MACHINES: usize = 60;
 pub struct ForestPage {
     /// Version of the program.
     pub program_version: String,
-    /// What the page is of, in a sentence.
+    /// The subject of the page, in a sentence.
     pub about: String,
     /// Machines unlike the others, and those that are not there; a paragraph each.
     pub remarks: Vec<String>,
@@ -34,14 +35,14 @@ pub struct ForestPage {
     pub kinds: Vec<(String, String)>,
     /// One plot for each kind of work.
     pub plots: Vec<ForestPlot>,
-    /// How it was reckoned.
+    /// How it was calculated.
     pub method: String,
 }
 
 /// A kind of work.
 #[derive(Clone, Debug)]
 pub struct ForestPlot {
-    /// What users call it.
+    /// Its name for users.
     pub title: String,
     /// One a group.
     pub rows: Vec<ForestRow>,
@@ -54,7 +55,7 @@ pub struct ForestRow {
     pub label: String,
     /// In words: the next machine, the mean, how many.
     pub words: String,
-    /// Where the next machine lies.
+    /// The prediction interval for the next machine.
     pub next: Option<(f64, f64)>,
     /// The mean with the ends of its interval.
     pub mean: Option<(f64, f64, f64)>,
@@ -84,7 +85,7 @@ pub fn forest_page(page: &ForestPage) -> String {
     .page()
 }
 
-/// What a plot's axis begins and ends with.
+/// The ends of a plot's axis.
 #[derive(Clone, Copy)]
 struct Axis {
     low: f64,
@@ -92,7 +93,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// Round ends that hold the intervals and the plain speed.
+    /// Round ends that include the intervals and the plain speed.
     fn of(plot: &ForestPlot) -> Self {
         let ends = plot.rows.iter().flat_map(|row| {
             let next = row.next.into_iter().flat_map(|(low, high)| [low, high]);

@@ -6,7 +6,7 @@ use crate::drawing::{Bar, Bars, Role};
 use crate::html::compact;
 use crate::pages::{Frame, of_chart, pairs};
 
-/// Style of this page alone.
+/// Style used only by this page.
 const MORE_STYLE: &str = "
 .rests { max-width: 74ch; padding-left: 20px; color: var(--muted); font-size: 15px; }
 .rests li { margin-top: 6px; }
@@ -21,13 +21,13 @@ pub struct KdfPage {
     pub method: String,
     /// Names and words about the machine.
     pub facts: Vec<(String, String)>,
-    /// The meaning of the figures, in sentences; the first stands at the top.
+    /// The meaning of the figures, in sentences; the first is at the top.
     pub meaning: Vec<String>,
     /// Bars.
     pub charts: Vec<KdfChart>,
     /// The figures.
     pub tables: Vec<KdfTable>,
-    /// What the figures are based on, in sentences.
+    /// The basis of the figures, in sentences.
     pub assumptions: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ pub struct KdfBar {
 pub struct KdfTable {
     /// Heading.
     pub title: String,
-    /// What it is about; may be empty.
+    /// Its subject; may be empty.
     pub about: String,
     /// Names of the columns.
     pub heading: Vec<String>,

@@ -1,4 +1,4 @@
-//! What the self-contained pages beside the report have in common: head, style, heading and facts.
+//! The common parts of the self-contained pages other than the report: head, style, heading and facts.
 
 pub mod forest;
 pub mod kdf;
@@ -19,9 +19,9 @@ pub(super) struct Frame<'a> {
     /// What a browser shows as the name of the page.
     pub(super) title: &'a str,
     pub(super) heading: &'a str,
-    /// Style of this page alone.
+    /// Style used only by this page.
     pub(super) style: PreEscaped<&'static str>,
-    /// What follows the heading.
+    /// The content after the heading.
     pub(super) opening: Markup,
     /// Names and words.
     pub(super) facts: Vec<(&'a str, &'a str)>,

@@ -1,4 +1,4 @@
-//! Comma-separated values (RFC 4180, with line feeds alone): a header row, then one row per trial or cell.
+//! Comma-separated values (RFC 4180, but only line feeds): a header row, then one row per trial or cell.
 //!
 //! Numbers are written in full with a decimal point; unknown values are empty.
 

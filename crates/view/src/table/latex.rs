@@ -1,5 +1,5 @@
-//! Tables for LaTeX, with the rules of `booktabs` and the columns of `siunitx`: units and ± are in the headings, so that
-//! fields are numbers alone.
+//! Tables for LaTeX, with the rules of `booktabs` and the columns of `siunitx`: units and ± are in the
+//! headings, so that fields contain only numbers.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use cryptbench_record::{Arm, Cell, Workload};
 pub const PREAMBLE: &str =
     "% Needs \\usepackage{booktabs,longtable,siunitx} and \\sisetup{separate-uncertainty=true}.\n";
 
-/// Columns of choices beside each other; more have a table of their own.
+/// Maximum number of choices as columns; more get a separate table.
 const BESIDE: usize = 4;
 
 /// Rows of a table that is not divided over pages.
@@ -137,7 +137,7 @@ fn latencies<'t>(report: &Report<'_>, arms: &[&Arm]) -> Plain<'t> {
     table_of(report, "Latency of a request", (both("plain").into(), columns), fields, "")
 }
 
-/// `86.0 ± 3.0`; nothing where there is no figure.
+/// `86.0 ± 3.0`; nothing if there is no figure.
 fn kept(cell: Option<&Cell>) -> String {
     let Some(estimate) = cell.filter(|cell| !cell.cached).and_then(|cell| cell.kept.as_ref())
     else {
@@ -200,7 +200,7 @@ impl Plain<'_> {
 /// What a column holds.
 enum Column {
     Text,
-    /// Digits before and after the point, of the value and of what follows ±; the unit of all fields.
+    /// Digits before and after the point, of the value and of the part after ±; the unit of all fields.
     Numbers {
         whole: usize,
         places: usize,
@@ -234,7 +234,7 @@ impl Column {
             }
         }
         match units[..] {
-            // The first column names what the rows are of.
+            // The first column lists the rows.
             [unit] if at > 0 => {
                 Self::Numbers { whole, places, spread, is_signed, unit: unit.to_owned() }
             }
@@ -297,7 +297,7 @@ impl<'t> Number<'t> {
     }
 }
 
-/// A decimal number at the beginning, and what follows it.
+/// A decimal number at the start, and the rest.
 fn digits_of(text: &str) -> Option<(&str, &str)> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());

@@ -65,7 +65,7 @@ fn summary(answer: &Answer<'_>) -> String {
     out
 }
 
-/// Heading and rows of the one table, and what its fields are.
+/// Heading and rows of the one table, and the meaning of its fields.
 fn table(report: &Report<'_>) -> (Vec<Vec<String>>, String) {
     let lookup = &report.lookup;
     let workloads: Vec<&Workload> = lookup.workloads().iter().collect();
@@ -156,7 +156,7 @@ fn judged(cell: Option<&Cell>) -> String {
     }
 }
 
-/// What the fields are and what the marks among them mean.
+/// The meaning of the fields and their marks.
 fn about(lookup: &Lookup<'_>, condensed: bool) -> String {
     let verdicts = lookup.cells.iter().filter_map(|c| c.verdict.as_ref());
     let used: BTreeSet<char> = verdicts.map(verdict_mark).collect();

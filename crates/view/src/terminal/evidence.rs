@@ -1,4 +1,4 @@
-//! What lies on the disk: a line for each arm, and below it what it reveals.
+//! What is stored on the disk: a line for each arm, and below it what it reveals.
 
 use cryptbench_answer::evidence::{Row, method, rows};
 use cryptbench_record::Record;

@@ -11,10 +11,10 @@ use cryptbench_estimate::sweep::{Added, most_added, sweeps};
 use super::layout::{add, clean, empty, fitted};
 use super::wrap;
 
-/// Sweeps with a table of their own; a run of iozone has a hundred.
+/// Sweeps with a separate table; a run of iozone has a hundred.
 const MOST_SWEEPS: usize = 4;
 
-/// Workloads of a chain with a row of their own.
+/// Workloads of a chain with a separate row.
 const MOST_ROWS: usize = 12;
 
 pub(super) fn section(lookup: &Lookup<'_>, width: usize) -> Option<String> {
@@ -23,7 +23,7 @@ pub(super) fn section(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// What each arm adds to the requests of the sweeps, and what follows from the first of them.
+/// The time that each arm adds to the requests of the sweeps, and the conclusions from the first of them.
 fn added(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     let sweeps = sweeps(lookup);
     let found: Vec<_> =

@@ -1,4 +1,4 @@
-//! What was measured on what, above the table.
+//! The machine, the target and the plan, above the table.
 
 use cryptbench_answer::surroundings::{occasion, surroundings};
 use cryptbench_record::Record;

@@ -54,7 +54,7 @@ fn caption(map: &Map) -> Vec<String> {
     vec![format!("{}{common}", clean(&map.operation)), range]
 }
 
-/// A column's heading stands over its digits, not over its mark.
+/// A column's heading is aligned with its digits, not with its mark.
 fn size(bytes: u64) -> String {
     format!("{} ", right(&short_bytes(bytes), CELL - 1))
 }

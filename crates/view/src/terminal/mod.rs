@@ -46,21 +46,21 @@ use cryptbench_text::clean;
 /// More workloads than this are condensed by series in the table.
 const MOST_ROWS: usize = 24;
 
-/// Columns from which on two sections stand side by side.
+/// Columns from which on two sections are placed side by side.
 const LEAST_BESIDE: usize = 160;
 
-/// Most workloads named one by one if only some ended for a reason, or are special in some way.
+/// Maximum number of workloads listed individually if only some ended for a reason, or are special in some way.
 const MOST_NAMED: usize = 8;
 
 /// Widest text, in columns, that the eye can follow; only tables and pictures are wider.
 const MOST_PROSE: usize = 120;
 
-/// How to lay text out.
+/// How to lay out text.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     /// Columns that a line may take; fewer than 40 are treated as 40, more than 200 as 200.
     pub width: usize,
-    /// Whether to emphasise with ANSI colours; nothing is expressed by colour alone.
+    /// Whether to emphasise with ANSI colours; no meaning is expressed only by colour.
     pub colour: bool,
 }
 

@@ -8,7 +8,7 @@ use cryptbench_estimate::lookup::Lookup;
 
 use super::{bars, copies, curve, files, grid, heatmap, unlock, wrap};
 
-/// The picture in at most `width` columns; nothing if the record asks for none, or contains too little.
+/// The picture in at most `width` columns; nothing if the record requests none, or contains too little.
 pub(super) fn picture(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     let (text, left_out) = match lookup.record.plan.form() {
         Presentation::Table | Presentation::Server => return None,

@@ -1,4 +1,4 @@
-//! Sparklines: a row of block characters, one for each value or for several beside each other.
+//! Sparklines: a row of block characters, one for each value or for several adjacent values.
 
 /// Eighths of a line, from the bottom.
 const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -6,8 +6,8 @@ const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 /// Placeholder for a missing value.
 const GAP: char = ' ';
 
-/// `values` in at most `columns` characters; more values than that are averaged in runs of equal length. The lowest
-/// block is `range.0`, the highest `range.1`; where both are the same, everything stands in the middle.
+/// `values` in at most `columns` characters; more values than that are averaged in runs of equal length. The
+/// lowest block is `range.0`, the highest `range.1`; if both are the same, everything is in the middle.
 pub(super) fn sparkline(values: &[Option<f64>], range: (f64, f64), columns: usize) -> String {
     let columns = columns.clamp(1, values.len().max(1));
     (0..columns)

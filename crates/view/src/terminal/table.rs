@@ -177,7 +177,7 @@ fn detailed(view: &View<'_, '_>, workloads: &[&Workload], width: usize) -> Optio
     if bare > width {
         return None;
     }
-    // Two columns stand between two columns of a table.
+    // Number of spaces between two columns of a table.
     let room = (width - bare).saturating_sub(2).min(SPARK);
     let spark = (room >= LEAST_SPARK).then_some(room);
     Some(text(&all_figures(view, workloads, spark)))

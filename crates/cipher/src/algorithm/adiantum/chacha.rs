@@ -1,7 +1,8 @@
-//! ChaCha12 and ChaCha20 with Bernstein's counter of 64 bits, and HChaCha, over vectors of words: several blocks side by side.
+//! ChaCha12 and ChaCha20 with Bernstein's 64-bit counter, and HChaCha, over vectors of words: several blocks in
+//! parallel.
 //!
-//! XChaCha (Bernstein, "Extending the Salsa20 nonce", 2011) takes the first 16 bytes of a nonce to make a key, and the last 8
-//! with that key. Adiantum's nonce is a block, then a 1, then zeros.
+//! XChaCha (Bernstein, "Extending the Salsa20 nonce", 2011) derives a key from the first 16 bytes of a nonce,
+//! and uses the last 8 as the nonce with that key. Adiantum's nonce is a block, then a 1, then zeros.
 
 use super::BATCH;
 use crate::kernel::{BLOCK, Block};
@@ -9,7 +10,7 @@ use crate::vector::Words;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::vector::{V128, Vector};
 
-/// A key of 256 bits, in words, and the rounds that it is used with.
+/// A 256-bit key, in words, and the number of rounds.
 #[derive(Clone, Copy, zeroize::Zeroize)]
 pub(super) struct Key {
     words: [u32; 8],
@@ -30,7 +31,7 @@ const STREAM_BLOCK: usize = 64;
 /// "expand 32-byte k".
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
-/// The lower half of what is left of an extended nonce: a 1. The upper half is zero.
+/// The lower half of the remaining extended nonce: a 1. The upper half is zero.
 const NONCE_END: u32 = 1;
 
 /// A 32-bit word of several blocks side by side.
@@ -44,11 +45,12 @@ pub(super) trait Stream: Words {
 
     /// The same word in each lane.
     unsafe fn word(word: u32) -> Self;
-    /// Adds the blocks, whose words are `words`, to [`Self::BLOCKS`] blocks of 64 bytes at `from` and writes them to `to`.
+    /// XORs the keystream of the blocks, whose words are `words`, with [`Self::BLOCKS`] 64-byte blocks at
+    /// `from` and writes them to `to`.
     unsafe fn xor_blocks(words: [Self; 16], from: *const u8, to: *mut u8);
 }
 
-/// The words of a key of 32 bytes, for that many rounds.
+/// The words of a 32-byte key, for that many rounds.
 pub(super) fn words(key: &[u8], rounds: u32) -> Key {
     let words = key.as_chunks::<4>().0;
     let words = std::array::from_fn(|i| u32::from_le_bytes(words[i]));
@@ -91,7 +93,7 @@ unsafe fn add_stream<W: Stream>(
 ) {
     let mut first = 0;
     let group = W::BLOCKS * STREAM_BLOCK;
-    // SAFETY: the instruction set and the memory are the caller's promise; no step takes more than `len`. What is left over
+    // SAFETY: the caller guarantees the instruction set and the memory; no step uses more than `len`. The rest
     // passes through a buffer of one group.
     unsafe {
         while len >= group {
@@ -243,7 +245,7 @@ impl Stream for V128 {
             let columns = [0, 1, 2, 3].map(|i| words[4 * quarter + i]);
             for (block, row) in Self::transpose(columns).into_iter().enumerate() {
                 let at = 64 * block + 16 * quarter;
-                // SAFETY: the trait's contract: both pointers are valid for four blocks of 64 bytes.
+                // SAFETY: the trait's contract: both pointers are valid for four 64-byte blocks.
                 unsafe { (Self::load(from.add(at)) ^ row).store(to.add(at)) };
             }
         }

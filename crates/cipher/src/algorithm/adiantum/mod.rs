@@ -1,11 +1,11 @@
 //! Adiantum with XChaCha12 or XChaCha20, and AES-256 (Crowley and Biggers, "Adiantum: length-preserving encryption for entry-level
 //! processors", ToSC 2018): each data unit is one wide block.
 //!
-//! A data unit is its last block and everything before, the bulk. AES enciphers only the last block, after the hash of the bulk
-//! and the tweak was added to it. What comes out is the nonce of the stream that enciphers the bulk, and with the hash of that
-//! ciphertext taken off it is the last block of the ciphertext. So nearly all the time goes into ChaCha and NH, which need no
-//! instructions of their own. Linux calls it `adiantum(xchacha12,aes)`, with tweaks of 32 bytes (crypto/adiantum.c), which an IV
-//! generator makes of the data unit's number.
+//! A data unit consists of its last block and the bulk before it. AES enciphers only the last block, after the
+//! hash of the bulk and the tweak was added to it. The result is the nonce of the keystream for the bulk; minus
+//! the hash of that ciphertext it is the last block of the ciphertext. So nearly all the time is spent in
+//! ChaCha and NH, which need no special instructions. Linux calls it `adiantum(xchacha12,aes)`, with 32-byte
+//! tweaks (crypto/adiantum.c), which an IV generator derives from the data unit's number.
 
 #[cfg(target_arch = "aarch64")]
 mod arm;
@@ -253,7 +253,7 @@ mod tests {
         (K::NAME, [encrypted, decrypted])
     }
 
-    /// What each kernel of this CPU makes of a text.
+    /// The output of each kernel of this CPU for a text.
     fn on_all(key: &Key, tweak: &[u8], text: &[u8]) -> Vec<(&'static str, [Vec<u8>; 2])> {
         let best = Tier::available().pop().unwrap();
         let mut all = vec![batch(soft::Soft, key, Tier::Soft, tweak, text)];

@@ -1,14 +1,14 @@
 //! NH with four passes (RFC 4418, 5.2.2, with pairs of words two apart): sums of products of 32-bit words, each with a word of
 //! the key added first.
 //!
-//! A pass over a piece of 16 bytes adds two products, of words 0 and 2 and of words 1 and 3. Each pass begins one piece later
-//! in the key.
+//! A pass over a 16-byte piece adds two products, of words 0 and 2 and of words 1 and 3. Each pass begins one
+//! piece later in the key.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::kernel::{BLOCK, Block};
 
-/// Passes, each of which gives a number of 64 bits.
+/// Passes, each of which produces a 64-bit number.
 pub(super) const PASSES: usize = 4;
 
 /// The longest message in bytes.
@@ -24,7 +24,7 @@ pub(super) const KEY_BYTES: usize = PIECES * BLOCK;
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct NhKey {
     pub(super) words: [[u32; 4]; PIECES],
-    /// Words 0 and 1 of each piece in lanes of 64 bits, as the products of x86 take them.
+    /// Words 0 and 1 of each piece in 64-bit lanes, as needed by the multiplications of x86.
     #[cfg(target_arch = "x86_64")]
     pub(super) first: [[u64; 2]; PIECES],
     /// Words 2 and 3 of each piece.
@@ -63,8 +63,8 @@ fn words(piece: &Block) -> [u32; 4] {
     std::array::from_fn(|i| u32::from_le_bytes(words[i]))
 }
 
-/// Adds what comes after the first `done` pieces of a message to the sums, in portable Rust. The last piece is filled up with
-/// zeros.
+/// Adds the part after the first `done` pieces of a message to the sums, in portable Rust. The last piece is
+/// padded with zeros.
 #[inline(always)]
 pub(super) fn rest(
     key: &NhKey,

@@ -1,4 +1,4 @@
-//! Poly1305 without its mask (Bernstein, 2005): a polynomial over blocks of 16 bytes, modulo 2^130 - 5.
+//! Poly1305 without its mask (Bernstein, 2005): a polynomial over 16-byte blocks, modulo 2^130 - 5.
 //!
 //! No more than three blocks come with a tweak and two with each KiB of data. A crate that prepares powers of its key for every
 //! message would spend more on that than on the message.
@@ -29,13 +29,13 @@ impl Poly1305 {
 pub(super) struct Sum([u64; 3]);
 
 impl Sum {
-    /// Takes a block of 16 bytes, given as two little-endian numbers.
+    /// Processes a 16-byte block, given as two little-endian numbers.
     #[inline]
     pub(super) fn block(&mut self, key: &Poly1305, low: u64, high: u64) {
         self.number(key, low, high, 1);
     }
 
-    /// Takes any number of bytes, of which the last block may be short.
+    /// Processes any number of bytes; the last block may be short.
     pub(super) fn bytes(&mut self, key: &Poly1305, bytes: &[u8]) {
         for part in bytes.chunks(16) {
             let mut block = [0; 17];
@@ -56,12 +56,12 @@ impl Sum {
         let h1 = u128::from(self.0[1]) + u128::from(high) + u128::from(carry);
         let h2 = self.0[2] + top + (h1 >> 64) as u64;
         let h1 = h1 as u64;
-        // Products of the upper halves are multiples of 2^130, as r1 is one of 4. r has 124 bits and h2 at most 3, so none of
-        // the sums overflows.
+        // Products of the upper halves are multiples of 2^130, because r1 is a multiple of 4. r has 124 bits
+        // and h2 at most 3, so none of the sums overflows.
         let d0 = wide(h0, r0) + wide(h1, key.folded);
         let d1 = wide(h0, r1) + wide(h1, r0) + wide(h2, key.folded) + (d0 >> 64);
         let d2 = h2 * r0 + (d1 >> 64) as u64;
-        // What is above 2^130 counts five times.
+        // The part above 2^130 counts five times.
         let above = (d2 >> 2) + (d2 & !3);
         let low = u128::from(d0 as u64) + u128::from(above);
         let middle = u128::from(d1 as u64) + (low >> 64);
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use crate::hex::hex;
 
-    /// RFC 8439, 2.5.2: what it makes before it adds the mask `s`.
+    /// RFC 8439, 2.5.2: the result before the mask `s` is added.
     #[test]
     fn rfc_8439() {
         let mut key = Poly1305::default();

@@ -48,7 +48,7 @@ impl Stream for V256 {
             let [a, b, c, d, e, f, g, h] = *words[8 * half..].first_chunk().expect("eight words");
             let (first, second) = (Self::transpose([a, b, c, d]), Self::transpose([e, f, g, h]));
             for i in 0..4 {
-                // SAFETY: the trait's contract: both pointers are valid for eight blocks of 64 bytes.
+                // SAFETY: the trait's contract: both pointers are valid for eight 64-byte blocks.
                 unsafe {
                     let (a, b) = (first[i].0, second[i].0);
                     let (low, high) = (64 * i + 32 * half, 64 * (4 + i) + 32 * half);
@@ -62,10 +62,10 @@ impl Stream for V256 {
     }
 }
 
-/// Lanes of 64 bits, two for each piece of a message.
+/// 64-bit lanes, two for each piece of a message.
 pub(super) trait Pieces: Vector {
-    /// Words 0 and 1 of each piece of a message, each in the lower half of a lane, and words 2 and 3. What the upper halves hold is
-    /// of no account.
+    /// Words 0 and 1 of each piece of a message, each in the lower half of a lane, and words 2 and 3. The upper
+    /// halves are ignored.
     fn halves(self) -> (Self, Self);
     /// The products of the lower halves of lanes.
     fn product(self, other: Self) -> Self;

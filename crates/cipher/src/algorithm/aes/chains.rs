@@ -1,5 +1,4 @@
-//! CBC encryption fused with the cipher: the chains of several data units run at once, each in a
-//! register.
+//! CBC encryption fused with the cipher: the chains of several data units run in parallel, each in a register.
 
 use super::keys::RoundKeys;
 use super::wide::Cipher;

@@ -1,4 +1,4 @@
-//! The AES S-box as a boolean circuit: constant time on any word, many bytes at once.
+//! The AES S-box as a boolean circuit: constant time on any word, many bytes in parallel.
 
 use std::ops::{BitAnd, BitXor, Not};
 

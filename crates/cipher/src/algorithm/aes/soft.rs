@@ -1,4 +1,4 @@
-//! Bitsliced AES in portable Rust: constant time, no tables, several blocks at once.
+//! Bitsliced AES in portable Rust: constant time, no tables, several blocks in parallel.
 //!
 //! The state consists of eight bit planes. A 64-bit word of a plane holds one bit of each byte of
 //! four blocks: bit `16 row + 4 column + block` belongs to the state byte in that row and column
@@ -202,7 +202,7 @@ fn transpose(mut q: State) -> State {
     q
 }
 
-/// Swaps the bits of plane `low` that lie `SHIFT` above `mask` with the bits of `high` in `mask`.
+/// Swaps the bits of plane `low` that are `SHIFT` above `mask` with the bits of `high` in `mask`.
 #[inline(always)]
 fn swap<const SHIFT: i32>(q: &mut State, low: usize, high: usize, mask: u64) {
     let moved = (q[low].shift_right::<SHIFT>() ^ q[high]) & Plane::splat(mask);

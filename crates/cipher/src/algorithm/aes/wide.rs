@@ -40,7 +40,7 @@ pub(super) trait Cipher: Vector {
         x: [Self; N],
     ) -> [Self; N];
 
-    /// Enciphers or deciphers `blocks < LANES` blocks where they lie; `at` must be valid for them.
+    /// Enciphers or deciphers `blocks < LANES` blocks in place; `at` must be valid for them.
     unsafe fn cipher_part<const R: usize, const ENCRYPT: bool>(
         keys: &RoundKeys,
         at: *mut u8,

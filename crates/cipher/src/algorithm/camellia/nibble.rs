@@ -4,10 +4,10 @@
 //! register holds one byte position of all blocks, and the last round of AES with a zero key inverts all its
 //! bytes. This kernel differs in two ways:
 //!
-//! - The left half stays in the basis in which the S-box of AES needs no map before it. The right
-//!   half stays in the basis of the inverse S-box of AES, and the last round of decryption serves the rounds from
-//!   right to left. Only s4 therefore has a map before it, for its rotation. ShiftRows in one round
-//!   is undone in the next, so the right half lies in the order that ShiftRows produces.
+//! - The left half stays in the basis in which the S-box of AES needs no map before it. The right half stays in
+//!   the basis of the inverse S-box of AES, and the last round of decryption serves the rounds from right to
+//!   left. Only s4 therefore has a map before it, for its rotation. ShiftRows in one round is undone in the
+//!   next, so the right half is in the order that ShiftRows produces.
 //! - The tables of the maps after the S-boxes contain the round keys (see [`super::offsets`]).
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -188,7 +188,7 @@ impl<I: Instructions> Kernel for I {
     unsafe fn transform(keys: &Keys, from: *const u8, masks: *const u8, to: *mut u8) {
         align_frame();
         for at in (0..CHUNK * BLOCK).step_by(16 * I::Vector::BYTES) {
-            // SAFETY: the trait's contract; every part lies in the blocks.
+            // SAFETY: the trait's contract; every part is inside the blocks.
             unsafe { transform::<I>(keys, from.add(at), masks.add(at), to.add(at)) }
         }
     }
@@ -266,8 +266,8 @@ unsafe fn round<I: Instructions, const HALF: usize>(
 ) -> Half<I::Vector> {
     // SAFETY: the contract is passed on.
     unsafe {
-        // Unrolled by hand: the compiler might keep a loop, whose registers would then lie in
-        // memory. Those of s4 come first, because they take longest.
+        // Unrolled by hand: the compiler might keep a loop, whose registers would then be in memory. Those of
+        // s4 come first, because they take longest.
         let z3 = s_box::<I, HALF, 3>(from, tables);
         let z6 = s_box::<I, HALF, 6>(from, tables);
         let z0 = s_box::<I, HALF, 0>(from, tables);

@@ -4,7 +4,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::function::f;
 
-/// Rounds with keys of 192 and 256 bits; keys of 128 bits use 18.
+/// Rounds with 192- and 256-bit keys; 128-bit keys use 18.
 pub(super) const MAX_ROUNDS: usize = 24;
 
 /// Rounds from one FL layer to the next.

@@ -10,7 +10,7 @@ use crate::mode::xts::{Sequence, Tweaks};
 /// Masks that a kernel makes from one, 512 bytes in all: the usual data unit.
 pub(super) const CHUNK: usize = 32;
 
-/// Most blocks that a kernel transforms at once.
+/// Maximum number of blocks that a kernel transforms in one call.
 const MAX_BLOCKS: usize = 64;
 
 /// Camellia on an instruction set.
@@ -21,7 +21,7 @@ pub(super) trait Kernel: Isa {
     /// Name of the kernel, as stored in records.
     const NAME: &'static str;
 
-    /// Number of blocks that it transforms at once: [`CHUNK`] or [`MAX_BLOCKS`].
+    /// Number of blocks that it transforms in one call: [`CHUNK`] or [`MAX_BLOCKS`].
     const BLOCKS: usize;
 
     /// The expanded key of one direction.
@@ -37,7 +37,7 @@ pub(super) trait Kernel: Isa {
     unsafe fn masks(first: u128, masks: &mut [Block; CHUNK]);
 }
 
-/// [`Kernel::transform`] in a function of its own.
+/// [`Kernel::transform`] in a separate function.
 ///
 /// # Safety
 /// As there, of the memory.

@@ -35,8 +35,8 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Expands a key of 32 bytes for kernels that represent a state byte `x` as `encrypt(x)` in
-    /// encryption and as `decrypt(x)` in decryption.
+    /// Expands a 32-byte key for kernels that represent a state byte `x` as `encrypt(x)` in encryption and as
+    /// `decrypt(x)` in decryption.
     pub(super) fn new(key: &[u8], encrypt: &Linear, decrypt: &Linear) -> Self {
         let schedule = Schedule::new(key);
         let empty = || RoundKeys { steps: [[0; BLOCK]; ROUNDS], plain: schedule.keys[0] };

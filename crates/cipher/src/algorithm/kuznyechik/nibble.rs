@@ -9,7 +9,7 @@ use super::slices::{load, store};
 use crate::kernel::BLOCK;
 use crate::vector::{Bytes, Table};
 
-/// Expands a key of 32 bytes.
+/// Expands a 32-byte key.
 pub(super) fn keys(key: &[u8]) -> Keys {
     Keys::new(key, &ENCRYPT_LINEAR, &DECRYPT_LINEAR)
 }
@@ -35,8 +35,8 @@ pub(super) unsafe fn transform<V: Bytes, const ENCRYPT: bool>(
     }
 }
 
-/// One slice for each byte of a block, or 32 elements of the recurrence. Both exceed the number of
-/// registers, so the sequence lies in memory and instructions read it as an operand.
+/// One slice for each byte of a block, or 32 elements of the recurrence. Both exceed the number of registers,
+/// so the sequence is in memory and instructions read it as an operand.
 type Sequence<V> = [V; 2 * BLOCK];
 
 /// # Safety

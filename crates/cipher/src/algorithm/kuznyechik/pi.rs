@@ -47,7 +47,7 @@ pub(super) const DECRYPT_LINEAR: Linear = images(&OMEGA_INVERSE);
 
 /// Into the representation of encryption.
 pub(super) static ENCRYPT_IN: Change = Change(halves(&ALPHA_MAP));
-/// Out of the representation of encryption.
+/// From the representation of encryption.
 pub(super) static ENCRYPT_OUT: Change = Change(halves(&ALPHA_INVERSE));
 /// Into the representation of decryption; no table is needed to leave it.
 pub(super) static DECRYPT_IN: Change = Change(halves(&OMEGA_INVERSE));

@@ -16,7 +16,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Expands a key of 32 bytes.
+    /// Expands a 32-byte key.
     pub(super) fn new(key: &[u8]) -> Self {
         let (halves, rest) = key.as_chunks::<BLOCK>();
         assert!(halves.len() == 2 && rest.is_empty(), "Kuznyechik key length");

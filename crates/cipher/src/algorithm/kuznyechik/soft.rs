@@ -48,7 +48,7 @@ pub(super) struct Soft {
 }
 
 impl Soft {
-    /// Expands a key of 32 bytes.
+    /// Expands a 32-byte key.
     pub(super) fn new(key: &[u8]) -> Self {
         let schedule = Schedule::new(key);
         let mut keys = Self { encrypt: [[0; 2]; ROUND_KEYS], decrypt: [[0; 2]; ROUND_KEYS] };

@@ -18,7 +18,7 @@ pub(super) struct KuznyechikXts<K> {
 }
 
 impl<K: Kernel> KuznyechikXts<K> {
-    /// Expands two keys of 32 bytes.
+    /// Expands two 32-byte keys.
     pub(super) fn new(kernel: K, data_key: &[u8], tweak_key: &[u8]) -> Self {
         let [data, tweak] = [data_key, tweak_key].map(|key| Box::new(K::keys(key)));
         Self { kernel, data, tweak }

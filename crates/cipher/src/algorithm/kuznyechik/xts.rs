@@ -29,7 +29,7 @@ pub(super) trait Kernel: Isa {
     /// Blocks of a batch: a multiple of [`GROUP`] that divides [`MOST`].
     const BLOCKS: usize;
 
-    /// Expands a key of 32 bytes.
+    /// Expands a 32-byte key.
     fn keys(key: &[u8]) -> Keys;
 
     /// Transforms [`Self::BLOCKS`] blocks from `src` to `dst` and adds `masks` before and after.
@@ -47,7 +47,7 @@ pub(super) trait Kernel: Isa {
     unsafe fn fill(first: u128, masks: &mut [u128]);
 }
 
-/// [`Kernel::transform`] in a function of its own.
+/// [`Kernel::transform`] in a separate function.
 ///
 /// # Safety
 /// As there, of the memory.

@@ -9,7 +9,7 @@ use crate::mode::xts::double;
 use crate::vector::{V128, Vector};
 
 impl Word for V128 {
-    /// A plain load, where one word to all lanes would take a vector instruction too.
+    /// A plain load, because broadcasting one word would also need a vector instruction.
     type Key = WideKey;
 
     #[inline(always)]
@@ -26,7 +26,7 @@ impl Kernel for Neon {
 
     #[inline(always)]
     unsafe fn masks(tweak: u128) -> Masks<V128> {
-        // Integer instructions, which the rounds leave alone.
+        // Integer instructions, which the rounds do not use.
         let mut next = tweak;
         // SAFETY: the caller's promise.
         unsafe {

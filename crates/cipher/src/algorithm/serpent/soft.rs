@@ -33,7 +33,8 @@ impl Soft {
                     word[lane] = u32::from_le_bytes(*bytes);
                 }
             }
-            // SAFETY: both are as many bytes, of which none has an invalid value; the vectors are those of the baseline.
+            // SAFETY: both have the same number of bytes, and every byte value is valid; the vectors are those
+            // of the baseline.
             let mut group: Group<Lanes> = unsafe { std::mem::transmute(words) };
             cipher(&mut group);
             // SAFETY: as above.

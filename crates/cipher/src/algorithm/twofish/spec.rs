@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn q_is_the_paper_s_permutation() {
-        // The first entries of the tables that the submission's code carries for q0 and q1.
+        // The first entries of the q0 and q1 tables in the submission's code.
         let first = |which| [0, 1, 2, 3, 4, 5, 6, 7].map(|x| q(which, x));
         assert_eq!(first(0), [0xA9, 0x67, 0xB3, 0xE8, 0x04, 0xFD, 0xA3, 0x76]);
         assert_eq!(first(1), [0x75, 0xF3, 0xC6, 0xF4, 0xDB, 0x7B, 0xFB, 0xC8]);

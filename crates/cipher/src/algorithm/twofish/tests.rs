@@ -16,7 +16,7 @@ fn lines(text: &str) -> impl Iterator<Item = Vec<&str>> {
     lines.map(|line| line.split(' ').collect())
 }
 
-/// `plain` with its block alone in a unit whose mask is taken off again: the block cipher itself.
+/// `plain` with its block as the only one in a unit whose mask is removed again: the block cipher itself.
 fn through_xts(kernel: &dyn UnitKernel, mask: u128, plain: Block, encrypt: bool) -> Block {
     let masked = |block: Block| (u128::from_le_bytes(block) ^ mask).to_le_bytes();
     let mut block = masked(plain);

@@ -14,7 +14,7 @@ use crate::vector::{Vector, Words};
 /// Masks of a group: for each of its four parts, the four words.
 type GroupMasks<V> = [[V; 4]; 4];
 
-/// Most blocks of a group, and the number of tweaks that are enciphered together.
+/// Maximum number of blocks in a group, and the number of tweaks that are enciphered together.
 const MOST: usize = 64;
 
 /// Blocks in a group.
@@ -99,7 +99,7 @@ pub(super) fn transform<K: Kernel, const ENCRYPT: bool>(
     );
 }
 
-/// Applies all rounds, in a function of its own, because every other one calls it.
+/// Applies all rounds, in a separate function, because every other one calls it.
 #[inline(always)]
 fn rounds_apart<K: Kernel, const N: usize, const ENCRYPT: bool>(
     kernel: K,
@@ -129,8 +129,8 @@ unsafe fn groups<K: Kernel, const N: usize, const ENCRYPT: bool>(
     let k = &keys.words;
     // Rounds work on words a, b, c, d; the omitted swap of halves leaves the output as c, d, a, b.
     let (input, output) = if ENCRYPT { (0, 2) } else { (2, 0) };
-    // SAFETY: the caller guarantees the instruction set and the memory: parts and their quarters
-    // lie inside the groups.
+    // SAFETY: the caller guarantees the instruction set and the memory: parts and their quarters are inside the
+    // groups.
     unsafe {
         let mut states: [State<K::Vector>; N] = [[[K::Vector::splat(0); 4]; 4]; N];
         for (j, masks) in masks.as_flattened().iter().enumerate() {

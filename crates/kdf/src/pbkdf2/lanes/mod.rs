@@ -50,7 +50,7 @@ pub(crate) trait Lanes: Copy {
     unsafe fn pin(self) -> Self;
 }
 
-/// One word alone, in portable Rust.
+/// One word, in portable Rust.
 macro_rules! scalar {
     ($word:ty) => {
         impl Lanes for $word {

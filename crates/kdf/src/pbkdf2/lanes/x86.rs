@@ -5,22 +5,22 @@ use std::arch::x86_64::*;
 
 use super::{Lanes, MOST};
 
-/// 8 words of 32 bits with AVX2.
+/// 8 32-bit words with AVX2.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2x8(__m256i);
-/// 4 words of 64 bits with AVX2.
+/// 4 64-bit words with AVX2.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2x4(__m256i);
-/// 8 words of 32 bits with AVX-512F and VL, for their rotations and three-way logic.
+/// 8 32-bit words with AVX-512F and VL, for their rotations and three-way logic.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512x8(__m256i);
-/// 4 words of 64 bits with AVX-512F and VL.
+/// 4 64-bit words with AVX-512F and VL.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512x4(__m256i);
-/// 16 words of 32 bits with AVX-512F.
+/// 16 32-bit words with AVX-512F.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512x16(__m512i);
-/// 8 words of 64 bits with AVX-512F.
+/// 8 64-bit words with AVX-512F.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512Wide(__m512i);
 
@@ -59,12 +59,12 @@ macro_rules! moves {
         #[inline(always)]
         unsafe fn load(words: &[$word; MOST]) -> Self {
             const { assert!($lanes <= MOST) };
-            // SAFETY: as above; the array has at least LANES words and the load takes any alignment.
+            // SAFETY: as above; the array has at least LANES words and the load accepts any alignment.
             Self(unsafe { $load(words.as_ptr().cast()) })
         }
         #[inline(always)]
         unsafe fn store(self, words: &mut [$word; MOST]) {
-            // SAFETY: as above; the array has at least LANES words and the store takes any alignment.
+            // SAFETY: as above; the array has at least LANES words and the store accepts any alignment.
             unsafe { $store(words.as_mut_ptr().cast(), self.0) }
         }
         #[inline(always)]

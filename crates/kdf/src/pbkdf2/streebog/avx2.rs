@@ -80,7 +80,7 @@ fn schedule(mid: &Mid) -> [Pair; SCHEDULE] {
     schedule.map(|key| up(key))
 }
 
-/// The compression whose keys are known.
+/// The compression with known keys.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn first(schedule: &[Pair; SCHEDULE], message: Pair) -> Pair {
@@ -98,7 +98,7 @@ fn first(schedule: &[Pair; SCHEDULE], message: Pair) -> Pair {
 fn compress(h: Pair, key: Pair, message: Pair) -> Pair {
     let mut both = xor(low(lps(key)), up(message));
     for known in rolled(&CONSTANTS) {
-        // The block takes the key, and then the key its constant.
+        // XORs the key into the block, and then the constant into the key.
         both = lps(xor(xor(both, up(both)), constant(known)));
     }
     xor(xor(down(both), low(both)), xor(h, message))
@@ -197,7 +197,7 @@ fn xor(a: Pair, b: Pair) -> Pair {
     std::array::from_fn(|i| _mm256_xor_si256(a[i], b[i]))
 }
 
-/// The low bytes alone.
+/// Only the low bytes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn low(x: Pair) -> Pair {

@@ -130,10 +130,8 @@ fn compress<const L: usize>(
 
 /// S, P and L.
 ///
-/// After P, word `j` of the substituted state holds byte `j` of every word. The products of a
-/// diagonal, moved up by its distance, are the same bytes of every image, and a final transposition
-/// turns them into words.
-/// its distance, are then the same bytes of every image, and a last transposition makes them words.
+/// After P, word `j` of the substituted state holds byte `j` of every word. The products of a diagonal, moved
+/// up by its distance, are the same bytes of every image, and a final transposition turns them into words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 fn lps(layers: Layers, x: __m512i) -> __m512i {

@@ -73,7 +73,7 @@ const ALPHA_INVERSE: [u8; 256] = {
 
 /// Into the representation, as the sum of two look-ups, by the low and the high nibble.
 pub(super) static INTO: [Table; 2] = nibbles(&ALPHA_MAP);
-/// Out of it, likewise.
+/// Back from it, in the same way.
 pub(super) static OUT: [Table; 2] = nibbles(&ALPHA_INVERSE);
 
 const fn nibbles(map: &[u8; 256]) -> [Table; 2] {

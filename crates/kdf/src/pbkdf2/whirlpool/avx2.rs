@@ -1,8 +1,8 @@
 //! Whirlpool on AVX2: the substitution by its mini-boxes, 16 bytes a shuffle, and the states of key
 //! schedule and block in the two halves of the same registers.
 //!
-//! A state lies there by columns, two to a half: the cyclic shift of a column then stays within its
-//! eight bytes, and a row's diffusion takes whole columns from other registers.
+//! A state is stored by columns, two per half: the cyclic shift of a column then stays within its eight bytes,
+//! and a row's diffusion uses whole columns from other registers.
 
 use std::arch::x86_64::*;
 
@@ -17,7 +17,7 @@ pub(super) fn kernel() -> Kernel<Whirlpool> {
     Kernel { name: "avx2-x1", lanes: 1, cost: 530, run: iterate }
 }
 
-/// What the high (`shift` 4) or low (0) half of a substituted byte adds to its multiple.
+/// The contribution of the high (`shift` 4) or low (0) half of a substituted byte to its multiple.
 const fn times(table: [u8; 16], shift: u32, coefficient: u8) -> [u8; 16] {
     let mut products = [0; 16];
     let mut i = 0;
@@ -106,7 +106,7 @@ fn compress(layers: &Layers, state: Columns, message: Columns) -> Columns {
         both = round(layers, both);
         for i in 0..4 {
             let constant = _mm_set_epi64x(constants[2 * i + 1] as i64, constants[2 * i] as i64);
-            // The block takes the new key, and with it the constant.
+            // XORs the new key, and thereby the constant, into the block.
             let key = _mm256_permute2x128_si256::<0x08>(both[i], both[i]);
             both[i] = _mm256_xor_si256(both[i], _mm256_broadcastsi128_si256(constant));
             both[i] = _mm256_xor_si256(both[i], key);

@@ -8,7 +8,7 @@ pub(super) use self::port::Queue;
 use super::transfer::Transfer;
 use crate::LoadError;
 
-/// A stream of the C library; which one of Windows' several would be measured, no profile says.
+/// A stream of the C library; Windows has several, and no profile specifies which one to measure.
 pub(super) enum Stream {}
 
 impl Stream {

@@ -1,7 +1,7 @@
-//! The engine of Windows: overlapped reads and writes, whose completions a port collects.
+//! The engine for Windows: overlapped reads and writes, whose completions are collected by a port.
 //!
-//! Each thread of a job has a port and a handle of its own on the file, since a handle that was
-//! opened for waiting carries one request at a time.
+//! Each thread of a job has its own port and file handle, because a handle that was opened for waiting handles
+//! one request at a time.
 
 use std::fs::File;
 use std::io;
@@ -31,7 +31,7 @@ use crate::offsets::{IoRequest, OffsetGenerator, Share};
 use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
-/// Completions that are taken from the port at once.
+/// Maximum number of completions taken from the port in one call.
 const BATCH: usize = 64;
 
 pub(in crate::engine) struct Queue {
@@ -148,7 +148,7 @@ fn new_port() -> io::Result<OwnedHandle> {
     if handle.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call has just made it, and nobody else has it.
+    // SAFETY: the call has just created it, and nothing else owns it.
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
@@ -160,7 +160,7 @@ struct Slot {
     started: u64,
 }
 
-/// What Windows refers to while requests are in flight.
+/// Memory that Windows refers to while requests are in flight.
 struct Memory {
     /// One for each request in flight; they never move.
     slots: Box<[Slot]>,
@@ -177,7 +177,7 @@ struct Port {
     memory: Option<Memory>,
     in_flight: usize,
     block: usize,
-    /// Distance in bytes from a slot's source to where its sealed data lie, and to where it reads.
+    /// Distance in bytes from a slot's source to its sealed data, and to its read buffer.
     sealed_at: usize,
     read_at: usize,
 }
@@ -228,7 +228,7 @@ impl Port {
         self.memory.as_mut().expect("it is abandoned only when the port is dropped")
     }
 
-    /// Waits at most `patience` for completions and takes them: the slots, and how each ended.
+    /// Waits at most `patience` for completions and returns them: the slots, and how each ended.
     fn wait(
         &mut self,
         patience: Duration,
@@ -237,7 +237,7 @@ impl Port {
         let mut entries = [OVERLAPPED_ENTRY::default(); BATCH];
         let mut count = 0;
         let patience = u32::try_from(patience.as_micros().div_ceil(1000)).unwrap_or(u32::MAX - 1);
-        // SAFETY: the port is open, and the entries are as many as told.
+        // SAFETY: the port is open, and the number of entries is correct.
         let told = unsafe {
             GetQueuedCompletionStatusEx(
                 self.port.as_raw_handle(),
@@ -259,7 +259,7 @@ impl Port {
             let slot = (entry.lpOverlapped as usize - first) / size_of::<Slot>();
             let status = memory.slots[slot].overlapped.Internal as u32;
             let result = match status.cast_signed() {
-                // SAFETY: it takes a number.
+                // SAFETY: the argument is a number.
                 ..0 => Err(io::Error::from_raw_os_error(
                     unsafe { RtlNtStatusToDosError(status.cast_signed()) }.cast_signed(),
                 )),
@@ -439,8 +439,8 @@ impl<'a, P: OffsetGenerator> Driver<'a, P> {
         failure.map_or(Ok(stopped.is_some()), Err)
     }
 
-    /// Whether and why the next request must wait. Windows has no flush that others could overtake,
-    /// so each one waits for those before it. One in the queue stands before a write: none follows the last one.
+    /// Whether and why the next request must wait. Windows has no flush that other requests could overtake, so
+    /// each flush waits for those before it. A queued flush precedes a write: none follows the last write.
     fn hold(&self, now: u64) -> Hold {
         let is_due =
             |every: FlushEvery| self.writes >= every.writes && (every.drained || !self.ended);
@@ -494,8 +494,8 @@ impl<'a, P: OffsetGenerator> Driver<'a, P> {
         let (file, overlapped) = (memory.file.as_raw_handle(), &raw mut chosen.overlapped);
         // SAFETY: in the buffers, as just asserted.
         let data = unsafe { memory.buffers.as_mut_ptr().add(from) };
-        // SAFETY: the buffer and the slot are this request's until its completion was taken from the
-        // port; the port keeps them, and the file open, as long as anything is in flight.
+        // SAFETY: the buffer and the slot belong to this request until its completion is taken from the port.
+        // The port keeps them, and the file open, as long as anything is in flight.
         let begun = unsafe {
             match operation {
                 Operation::Read => ReadFile(file, data, len, null_mut(), overlapped),

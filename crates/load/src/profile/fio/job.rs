@@ -182,8 +182,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The unmeasured lead-in, which requires a timed job: of a size, fio measures what the ramp
-    /// leaves, possibly nothing.
+    /// The unmeasured ramp, which requires a time-based job: for a size, fio measures what remains after the
+    /// ramp, possibly nothing.
     fn ramp(&self, timed: bool) -> Read<f64> {
         let ramp = self.seconds("ramp_time")?;
         if timed || ramp.is_none_or(|s| s == 0.0) {
@@ -293,7 +293,7 @@ impl Reader<'_> {
         Ok(last.unwrap_or(false))
     }
 
-    /// Refuses paths, because the command line names the storage; a bare file name does no harm.
+    /// Refuses paths, because the command line specifies the storage; a bare file name is harmless.
     fn place(&self, remarks: &mut Remarks) -> Result<(), ProfileError> {
         let remedy = "remove the line: the storage is the TARGET of the command line";
         if let Some(directory) = self.text("directory")? {

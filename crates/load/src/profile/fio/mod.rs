@@ -1,8 +1,8 @@
 //! Reads fio job files as profiles: the common options with fio's meaning, and an error for any
 //! other.
 //!
-//! Options, units and defaults follow fio's manual (HOWTO, fio 3.33). Options that cannot be
-//! carried out exactly are refused; the profile's remarks list what is carried out differently.
+//! Options, units and defaults follow fio's manual (HOWTO, fio 3.33). Options that cannot be executed exactly
+//! are refused; the profile's remarks list what is executed differently.
 
 mod ini;
 mod job;
@@ -168,8 +168,7 @@ fn profile_name(origin: &str) -> String {
     identifier(stem.unwrap_or(origin), MAX_ID, "fio")
 }
 
-/// The lower-case letters, digits and hyphens of `text`, at most `longest`; `otherwise` if none is
-/// left.
+/// The lower-case letters, digits and hyphens of `text`, at most `longest`; `otherwise` if none remain.
 fn identifier(text: &str, longest: usize, otherwise: &str) -> String {
     let mut id = String::new();
     for c in text.chars().map(|c| c.to_ascii_lowercase()) {

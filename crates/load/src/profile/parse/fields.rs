@@ -1,4 +1,4 @@
-//! The keys of a TOML table, each taken once, with errors that name the line of the defect.
+//! The keys of a TOML table, each used once, with errors that give the line of the defect.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

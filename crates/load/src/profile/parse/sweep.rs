@@ -12,7 +12,7 @@ use super::template::{Binding, Template};
 use super::workload;
 use super::{MAX_ID, MAX_LABEL, MAX_WORKLOADS, Made};
 
-/// A key and the values that it takes in turn.
+/// A key and its successive values.
 struct Dimension {
     key: At<String>,
     values: Vec<At<Value>>,

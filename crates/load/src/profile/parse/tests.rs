@@ -218,7 +218,7 @@ fn every_key_of_a_profile_is_read() {
     }
 }
 
-/// Additional keys of the workload from line 12 on; each alone is invalid.
+/// Additional keys of the workload from line 12 on; each of them is invalid.
 #[test]
 fn keys_that_make_no_sense_are_refused() {
     let mut said = String::new();

@@ -85,13 +85,13 @@ fn block(fields: &mut Fields<'_>) -> Result<BlockWork, ProfileError> {
     Ok(work)
 }
 
-/// A thread for each processor, up to as many as a disk needs to be busy.
+/// One thread per CPU, up to the number needed to keep a disk busy.
 fn cpus() -> u32 {
     const MOST: usize = 16;
     std::thread::available_parallelism().map_or(1, usize::from).min(MOST) as u32
 }
 
-/// The reason why a stdio buffer cannot carry this work, if any.
+/// The reason why a stdio buffer cannot handle this work, if any.
 fn no_stdio(work: &BlockWork) -> Option<&'static str> {
     if (work.queue_depth, work.threads) != (1, 1) {
         Some("cannot queue requests")

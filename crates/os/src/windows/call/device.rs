@@ -1,4 +1,4 @@
-//! What a volume and the disk below it say of themselves: sectors, maker, seeks, cache, length.
+//! Properties reported by a volume and its underlying disk: sectors, vendor, seeks, cache, length.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +18,7 @@ use super::{done, wide};
 pub(crate) struct Sectors {
     /// The unit of requests past the cache.
     pub(crate) logical: u32,
-    /// The unit that the drive itself writes; `None` if it does not say.
+    /// The unit in which the drive writes; `None` if it does not report it.
     pub(crate) physical: Option<u32>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Sectors {
 pub(crate) fn sectors(file: &File) -> io::Result<Sectors> {
     // SAFETY: a structure of numbers.
     let mut found: fs::FILE_STORAGE_INFO = unsafe { zeroed() };
-    // SAFETY: the handle is open, the structure is the call's and as long as told.
+    // SAFETY: the handle is open, the structure belongs to the call and its length is correct.
     done(unsafe {
         fs::GetFileInformationByHandleEx(
             file.as_raw_handle(),
@@ -46,7 +46,7 @@ pub(crate) fn sectors(file: &File) -> io::Result<Sectors> {
 pub(crate) fn sector_of_volume(root: &Path) -> io::Result<u32> {
     let (mut per_cluster, mut sector, mut free, mut all) = (0, 0, 0, 0);
     let root = wide(root);
-    // SAFETY: the path ends with a zero, and the numbers are the call's.
+    // SAFETY: the path is zero-terminated, and the numbers are those of the call.
     done(unsafe {
         fs::GetDiskFreeSpaceW(
             root.as_ptr(),
@@ -63,7 +63,7 @@ pub(crate) fn sector_of_volume(root: &Path) -> io::Result<u32> {
 fn asked(device: &File, code: u32, question: &[u8], answer: &mut [u8]) -> io::Result<usize> {
     let mut len = 0;
     let from = if question.is_empty() { null() } else { question.as_ptr().cast() };
-    // SAFETY: the handle is open, both buffers are as long as told, and the number is the call's.
+    // SAFETY: the handle is open, the lengths of both buffers are correct, and the number belongs to the call.
     done(unsafe {
         DeviceIoControl(
             device.as_raw_handle(),
@@ -95,7 +95,7 @@ pub(crate) fn model(device: &File) -> Option<String> {
     named(&property(device, ioctl::StorageDeviceProperty).ok()?)
 }
 
-/// Vendor and product of a `STORAGE_DEVICE_DESCRIPTOR`, whose offsets of both lie at 12 and 16.
+/// Vendor and product of a `STORAGE_DEVICE_DESCRIPTOR`, whose offsets are at 12 and 16.
 fn named(descriptor: &[u8]) -> Option<String> {
     let text = |at: usize| {
         let offset = u32::from_le_bytes(descriptor.get(at..at + 4)?.try_into().ok()?) as usize;
@@ -109,7 +109,7 @@ fn named(descriptor: &[u8]) -> Option<String> {
     }
 }
 
-/// Whether seeking takes the disk time, as a rotating one's does.
+/// Whether the disk has a seek penalty, as a rotating one does.
 pub(crate) fn seeks(device: &File) -> Option<bool> {
     // DEVICE_SEEK_PENALTY_DESCRIPTOR: version, size, the answer.
     let found = property(device, ioctl::StorageDeviceSeekPenaltyProperty).ok()?;

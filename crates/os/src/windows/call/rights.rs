@@ -1,4 +1,4 @@
-//! Access lists: who may write to a file or directory, and directories for one user alone.
+//! Access lists: who may write to a file or directory, and directories for a single user.
 
 use std::fs::File;
 use std::io;
@@ -25,7 +25,7 @@ const CHANGES: u32 = fs::FILE_WRITE_DATA
     | 0x1000_0000 // GENERIC_ALL
     | 0x4000_0000; // GENERIC_WRITE
 
-/// The system, administrators, whoever makes an entry, and the owner.
+/// The system, administrators, the creator of an entry, and the owner.
 const TRUSTED: [&str; 4] = ["S-1-5-18", "S-1-5-32-544", "S-1-3-0", "S-1-3-4"];
 
 /// Who may change something.
@@ -51,7 +51,7 @@ struct Local(*mut std::ffi::c_void);
 
 impl Drop for Local {
     fn drop(&mut self) {
-        // SAFETY: a call allocated it, and nobody else frees it.
+        // SAFETY: a call allocated it, and nothing else frees it.
         unsafe { LocalFree(self.0) };
     }
 }
@@ -67,7 +67,7 @@ unsafe fn named(sid: security::PSID) -> io::Result<String> {
     let _freed = Local(words.cast());
     // SAFETY: the call ends the text with a zero.
     let len = (0..).take_while(|&at| unsafe { *words.add(at) } != 0).count();
-    // SAFETY: so many units lie before the zero.
+    // SAFETY: this many units precede the zero.
     let units = unsafe { std::slice::from_raw_parts(words, len) };
     Ok(text(units).to_string_lossy().into_owned())
 }
@@ -80,12 +80,12 @@ pub(crate) fn user() -> io::Result<String> {
         let this = threading::GetCurrentProcess();
         threading::OpenProcessToken(this, security::TOKEN_QUERY, &raw mut token)
     })?;
-    // SAFETY: the call has just opened it, and nobody else has it.
+    // SAFETY: the call has just opened it, and nothing else owns it.
     let token = unsafe { OwnedHandle::from_raw_handle(token) };
     // A user of the longest name takes less; of `u64`, so that the structure is aligned.
     let mut found = [0_u64; 32];
     let mut len = 0;
-    // SAFETY: the handle is open, and the buffer is as long as told.
+    // SAFETY: the handle is open, and the length of the buffer is correct.
     done(unsafe {
         security::GetTokenInformation(
             token.as_raw_handle(),
@@ -95,8 +95,8 @@ pub(crate) fn user() -> io::Result<String> {
             &raw mut len,
         )
     })?;
-    // SAFETY: the call has put the structure at the beginning of the buffer, which is aligned for it; what it points
-    // to lies in the buffer.
+    // SAFETY: the call has put the structure at the start of the buffer, which is aligned for it; its pointers
+    // refer to the buffer.
     unsafe {
         let user = &*found.as_ptr().cast::<security::TOKEN_USER>();
         named(user.User.Sid)
@@ -123,7 +123,7 @@ pub(crate) fn rights(file: &File) -> io::Result<Rights> {
         return Err(io::Error::from_raw_os_error(failed.cast_signed()));
     }
     let _freed = Local(all);
-    // SAFETY: the owner and the list lie in what was allocated, which lives until the end of this function.
+    // SAFETY: the owner and the list are in the allocation, which lives until the end of this function.
     unsafe { Ok(Rights { owner: named(owner)?, changed_by: changed_by(list)? }) }
 }
 
@@ -149,7 +149,7 @@ unsafe fn changed_by(list: *const security::ACL) -> io::Result<Option<Vec<String
         let header = unsafe { (*entry).Header };
         match header.AceType {
             DENIES => continue,
-            // It holds for what is made in a directory, and not for the directory.
+            // It applies to new entries of a directory, not to the directory itself.
             _ if u32::from(header.AceFlags) & security::INHERIT_ONLY_ACE != 0 => continue,
             ALLOWS => {}
             _ => return Ok(None),
@@ -164,7 +164,8 @@ unsafe fn changed_by(list: *const security::ACL) -> io::Result<Option<Vec<String
     Ok(Some(all))
 }
 
-/// Makes a directory that this user, administrators and the system alone can use, with all that will be made in it.
+/// Creates a directory that only this user, administrators and the system can use, including everything created
+/// in it.
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     let user = user()?;
     make_with(path, &format!("O:{user}D:P(A;OICI;FA;;;{user})(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"))
@@ -174,7 +175,7 @@ pub(crate) fn make_private(path: &Path) -> io::Result<()> {
 pub(crate) fn make_with(path: &Path, rights: &str) -> io::Result<()> {
     let words = wide(rights);
     let mut descriptor = null_mut();
-    // SAFETY: the text ends with a zero, and the pointer is the call's.
+    // SAFETY: the text is zero-terminated, and the pointer belongs to the call.
     done(unsafe {
         authorization::ConvertStringSecurityDescriptorToSecurityDescriptorW(
             words.as_ptr(),
@@ -190,7 +191,7 @@ pub(crate) fn make_with(path: &Path, rights: &str) -> io::Result<()> {
         bInheritHandle: 0,
     };
     let path = wide(path);
-    // SAFETY: the path ends with a zero, and the descriptor lives until the end of this function.
+    // SAFETY: the path is zero-terminated, and the descriptor lives until the end of this function.
     done(unsafe { fs::CreateDirectoryW(path.as_ptr(), &raw const attributes) })
 }
 

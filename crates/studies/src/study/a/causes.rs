@@ -40,7 +40,7 @@ impl Series {
         Some((size(first.bytes as u64), size(last.bytes as u64)))
     }
 
-    /// MiB/s of the largest requests: plain, encrypted, and as a model says.
+    /// MiB/s of the largest requests: plain, encrypted, and predicted by a model.
     fn largest(&self, model: &Fitted) -> Option<(f64, f64, f64)> {
         let cell = self.cells.iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes))?;
         let rate = |us: f64| cell.bytes / MIB / us * 1e6;
@@ -63,7 +63,7 @@ pub(super) fn answers(files: &Files) -> Result<(Vec<Answer>, Table), DataError> 
     Ok((answers.into_iter().filter(|a| !a.lines.is_empty()).collect(), table(&all)))
 }
 
-/// The cells whose figures agree with each other, by size, and how many others there are.
+/// The cells whose figures agree with each other, by size, and the number of other cells.
 pub(super) fn cells(csv: &Csv, device: &str, op: &str) -> Result<(Vec<Cell>, usize), DataError> {
     let mut cells: Vec<Cell> = Vec::new();
     let mut dropped = Vec::new();
@@ -257,7 +257,7 @@ fn contradicted(all: &[Series]) -> Answer {
     Answer { question: "What do the numbers contradict?", lines }
 }
 
-/// Every model beside every series.
+/// Every model with every series.
 fn table(all: &[Series]) -> Table {
     let row = |one: &Series, fitted: &Fitted, best: f64| {
         let number = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.1}"));

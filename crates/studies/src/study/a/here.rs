@@ -35,7 +35,7 @@ pub(crate) fn answers(files: &Files, record: &Record) -> Result<Vec<Answer>, Dat
         .collect())
 }
 
-/// An emulated device whose requests come this often late is too slow for what is asked here, or on too busy a machine.
+/// An emulated device with this share of late requests is too slow for the test, or the machine is too busy.
 const LATE: f64 = 0.05;
 
 fn late(record: &Record) -> Option<String> {
@@ -49,7 +49,7 @@ fn late(record: &Record) -> Option<String> {
     ))
 }
 
-/// One arm in one direction, beside the study's device that is most like this one.
+/// One arm in one direction, with the study's most similar device.
 fn line(
     files: &Files,
     record: &Record,
@@ -86,7 +86,7 @@ fn line(
     Ok(Some(line))
 }
 
-/// Median times of plain storage and of an arm, by size: a mean of a few trials is that of the worst one.
+/// Median times of plain storage and of an arm, by size: a mean of a few trials depends on the worst one.
 fn measured(record: &Record, arm: &Arm, read: bool) -> Vec<Cell> {
     let operation = if read { Operation::Read } else { Operation::Write };
     let Some(plain) = plain(record) else { return Vec::new() };

@@ -4,8 +4,8 @@ use cryptbench_stats::criterion::{Fit, least};
 
 pub(super) const MIB: f64 = 1_048_576.0;
 
-/// Bytes that VeraCrypt's driver for Windows hands on at once (`TC_ENC_IO_QUEUE_MAX_FRAGMENT_SIZE`
-/// in its `EncryptedIoQueue.h`).
+/// Bytes that VeraCrypt's Windows driver passes on in one piece (`TC_ENC_IO_QUEUE_MAX_FRAGMENT_SIZE` in its
+/// `EncryptedIoQueue.h`).
 pub(super) const PIECE: f64 = 262_144.0;
 
 /// Where an added time is looked for, microseconds.
@@ -22,7 +22,7 @@ pub(super) struct Cell {
     pub encrypted_us: f64,
 }
 
-/// What may make an encrypted request take longer.
+/// Reasons for a longer encrypted request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Model {
     /// The cipher, after the transfer; nothing else.
@@ -35,7 +35,7 @@ pub(super) enum Model {
     InSeriesWithCipher,
     /// The same for each piece of [`PIECE`] bytes of a request.
     InPieces,
-    /// Another place on the device, where it is slower.
+    /// A slower region of the device.
     Elsewhere,
     /// Pieces in series with the cipher, in such a place.
     InPiecesElsewhere,
@@ -102,7 +102,7 @@ pub(super) struct Fitted {
 }
 
 impl Fitted {
-    /// Microseconds of the encrypted request that the model says.
+    /// Microseconds of the encrypted request predicted by the model.
     pub fn us(&self, cell: &Cell, cipher: f64) -> f64 {
         let none = f64::INFINITY;
         self.model.us(cell, cipher, self.added_us.unwrap_or(0.0), self.rate.unwrap_or(none))
@@ -144,7 +144,7 @@ fn fit(model: Model, cells: &[Cell], cipher: f64) -> Option<Fitted> {
 mod tests {
     use super::*;
 
-    /// Cells of a device of 500 MiB/s and 20 µs, encrypted as `model` says, up to 3 % off in turn.
+    /// Cells of a device of 500 MiB/s and 20 µs, encrypted according to `model`, alternately up to 3 % off.
     fn made(model: Model, added: f64, rate: f64) -> Vec<Cell> {
         let plain = |bytes: f64| 20.0 + bytes / MIB / 500.0 * 1e6;
         let sizes = (9..=26).map(|bits| f64::from(1 << bits));

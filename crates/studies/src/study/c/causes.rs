@@ -1,4 +1,4 @@
-//! Why identical series of study C differ: what its five figures say of chance, of the system and of time.
+//! Why identical series of study C differ: what its five figures show about chance, the system and time.
 
 use cryptbench_stats::criterion::Fit;
 
@@ -58,15 +58,15 @@ pub(super) fn answers(files: &Files) -> Result<Vec<Answer>, DataError> {
     Ok(vec![Answer { question: "Why do identical series differ by up to 5 %?", lines }])
 }
 
-/// How well differences follow what is expected of so many series, but for one factor.
+/// How well the differences match the expectation for this many series, except for one factor.
 fn fitted(all: &[Series], expected: fn(f64) -> f64) -> Option<Fit> {
     let logs: Vec<f64> = all.iter().map(|s| (s.percent / expected(s.count)).ln()).collect();
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
     Fit::of(&logs.iter().map(|log| log - mean).collect::<Vec<_>>(), 1)
 }
 
-/// Mean ranges of so many normal values, in standard deviations (L. Tippett, "On the extreme individuals and the range of
-/// samples taken from a normal population", Biometrika 17, 1925).
+/// Mean ranges of this many normal values, in standard deviations (L. Tippett, "On the extreme individuals and
+/// the range of samples taken from a normal population", Biometrika 17, 1925).
 const RANGES: [(f64, f64); 5] =
     [(5.0, 2.326), (8.0, 2.847), (9.0, 2.970), (14.0, 3.407), (22.0, 3.819)];
 

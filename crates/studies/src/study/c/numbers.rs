@@ -8,7 +8,7 @@ use crate::observation::{Dimension, Observation};
 use crate::study::Numbers;
 use crate::table::Table;
 
-/// Megabytes that dd wrote: 128,000 blocks of 4 KiB.
+/// Megabytes written by dd: 128,000 blocks of 4 KiB.
 const AMOUNT: f64 = 524.288;
 
 pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
@@ -17,7 +17,7 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
     let mut plain = None;
     for row in csv.rows() {
         let system = row.text("system")?;
-        // `directory (files), FUSE` is a directory, too.
+        // `directory (files), FUSE` is also a directory.
         let kind = row.text("volume_kind")?;
         let place = kind.split([' ', ',']).next().filter(|k| *k == "directory").unwrap_or(kind);
         let state = if system.starts_with("none") { "plain" } else { "encrypted" };

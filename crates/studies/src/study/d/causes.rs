@@ -1,4 +1,5 @@
-//! Why study D's hybrid disk swings most: what its own numbers say of a cipher, a cache and the place on the disk.
+//! Why study D's hybrid disk varies most: what its own numbers show about a cipher, a cache and the position on
+//! the disk.
 
 use crate::error::DataError;
 use crate::files::Files;

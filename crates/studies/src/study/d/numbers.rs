@@ -78,7 +78,7 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
     Ok(Numbers { observations, rederived, tables, answers: causes::answers(files)? })
 }
 
-/// The program with which all three ciphers do better, as the study has it, for each device.
+/// The program with which all three ciphers are faster, according to the study, for each device.
 const STATED: [(&str, &str); 3] =
     [("hdd", "TrueCrypt"), ("sshd", "BestCrypt"), ("ssd", "BestCrypt")];
 

@@ -23,7 +23,7 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     })
 }
 
-/// The shades and what they stand for.
+/// The shades and their meaning.
 fn legend() -> Markup {
     html! {
         @for (i, (_, words)) in SHADES.iter().enumerate() {

@@ -17,7 +17,7 @@ use maud::{Markup, html};
 
 use super::{Figure, Part, Section, View, scrolling};
 
-/// The picture, if the record asks for one and contains enough, and the profile's own estimator.
+/// The picture, if the record requests one and contains enough data, and the profile's own estimator.
 pub(super) fn sections(view: &View<'_>) -> impl Iterator<Item = Section> {
     let form = view.record.plan.form();
     let picture = match form {
@@ -84,7 +84,7 @@ pub(super) fn numbers(headings: &[String], rows: &[(String, Vec<String>)]) -> Ma
     }
 }
 
-/// What is kept of plain with its mark: `86 ▼`; empty for plain itself.
+/// The percentage of plain speed with its mark: `86 ▼`; empty for plain itself.
 fn kept(reading: Option<&Reading>) -> String {
     let Some(r) = reading else { return String::new() };
     let number = r.ratio.map(|ratio| percent_digits(ratio * 100.0));

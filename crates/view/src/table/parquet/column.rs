@@ -17,7 +17,7 @@ const SNAPPY: i32 = 1;
 pub(super) fn types(kind: Kind) -> (i32, Option<i32>) {
     match kind {
         Kind::Text => (6, Some(0)),
-        // The bits of an unsigned number, as its annotation says.
+        // The bits of an unsigned number, as in its annotation.
         Kind::Integer => (2, Some(14)),
         Kind::Real => (5, None),
         Kind::Truth => (0, None),
@@ -85,7 +85,7 @@ pub(super) fn write<'a>(
     (Struct::default().i64(2, start).structure(3, meta), [plain_bytes, end - start])
 }
 
-/// A field in the encoding `PLAIN`, of a truth value one byte; `None` where there is none.
+/// A field in the encoding `PLAIN`, one byte for a Boolean; `None` if there is none.
 fn plain(value: &Value) -> Option<Vec<u8>> {
     match value {
         Value::None => None,

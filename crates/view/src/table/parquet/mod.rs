@@ -10,7 +10,7 @@ use thrift::Struct;
 
 use super::tidy::{Kind, Rows, Table, Value, table};
 
-/// What a file begins and ends with.
+/// The first and last bytes of a file.
 const MAGIC: &[u8; 4] = b"PAR1";
 
 /// A table of the record as the bytes of a file.
@@ -19,7 +19,7 @@ pub fn render(report: &Report<'_>, rows: Rows) -> Vec<u8> {
     file(&table(stored, &lookup.cells, rows), rows, &stored.program_version)
 }
 
-/// Rows of many records, for one file: those of [`render`], behind columns of text that say whose they are.
+/// Rows of many records, for one file: those of [`render`], after text columns that identify the record.
 pub struct Gathered {
     rows: Rows,
     table: Table,
@@ -57,7 +57,7 @@ impl Gathered {
         self.table.rows.len()
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.table.rows.is_empty()

@@ -1,4 +1,4 @@
-//! One row for each workload and arm: what the trials come to.
+//! One row per workload and arm: the results of the trials.
 
 use cryptbench_record::{Cell, CpuCost, Estimate, Latency, Record, Verdict};
 

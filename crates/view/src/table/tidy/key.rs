@@ -6,7 +6,7 @@ use cryptbench_record::{Arm, ArmRole, Record, Workload};
 
 use super::Fields;
 
-/// What the plan says of workloads and arms, by identifier.
+/// The plan's data on workloads and arms, by identifier.
 pub(super) struct Keys<'a> {
     run_id: &'a str,
     workloads: HashMap<&'a str, &'a Workload>,

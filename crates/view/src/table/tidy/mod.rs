@@ -17,7 +17,7 @@ pub enum Rows {
     Cells,
 }
 
-/// What the fields of a column are.
+/// The type of the fields of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// UTF-8.
@@ -74,7 +74,7 @@ impl Fields {
         self.push(name, Kind::Integer, value.map(|v| Value::Integer(v.into())));
     }
 
-    /// Values that are not finite are left empty, because other programs may not accept them.
+    /// Values that are not finite stay empty, because other programs may not accept them.
     fn real(&mut self, name: Name, value: Option<f64>) {
         self.push(name, Kind::Real, value.filter(|v| v.is_finite()).map(Value::Real));
     }

@@ -11,10 +11,10 @@ use super::super::layout::{
 };
 use super::wrap;
 
-/// Longest name of a choice on one line, in columns.
+/// Maximum length of a choice's name on one line, in columns.
 const HEADING: usize = 13;
 
-/// The columns beside the choices that have room.
+/// The additional columns for which there is room.
 #[derive(Clone, Copy)]
 struct Shown<'c> {
     before: &'c [Beside],
@@ -42,7 +42,7 @@ pub(super) fn text(columns: &Columns, record: &Record, width: usize) -> String {
     format!("{table}\n{}", legend(columns, record, width))
 }
 
-/// What all columns of figures have in common; where each has a name of its own, the corner says what they are.
+/// The common unit of all columns of figures; if each has its own name, the corner states it.
 fn title(columns: &Columns) -> Option<String> {
     columns.title.as_ref().map(|title| format!("{}, % of plain", clean(title)))
 }

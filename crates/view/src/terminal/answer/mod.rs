@@ -1,4 +1,5 @@
-//! The answer on one screen: headline, figures, what to take and to avoid, what is open, and where more is.
+//! The answer on one screen: headline, figures, what to use and to avoid, open questions, and where to find
+//! more.
 
 mod columns;
 mod ladder;
@@ -24,7 +25,7 @@ const SECTION: usize = 7;
 pub struct Outlook<'a> {
     /// The directory in which commands will be typed.
     pub here: Option<&'a Path>,
-    /// What prints all figures.
+    /// The command that prints all figures.
     pub full: &'a str,
     /// Where the page is.
     pub page: Option<&'a str>,
@@ -70,7 +71,7 @@ fn headline(answer: &Answer<'_>, width: usize) -> String {
     wrap(&answer.headline.join(" "), "", "", width)
 }
 
-/// One line of a section, wrapped; the section's name stands before its first.
+/// One line of a section, wrapped; the section's name precedes its first line.
 fn entry(section: &str, text: &str, is_first: bool, width: usize) -> String {
     let name = if is_first { section } else { "" };
     wrap(text, &format!("{name:SECTION$}"), &" ".repeat(SECTION), width)
@@ -79,7 +80,7 @@ fn entry(section: &str, text: &str, is_first: bool, width: usize) -> String {
 /// The sections in the lines that are left.
 struct Sections {
     text: String,
-    /// Entries that there was no room for.
+    /// Entries for which there was no room.
     left_out: usize,
 }
 

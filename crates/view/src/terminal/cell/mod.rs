@@ -1,4 +1,4 @@
-//! Everything about one cell: its trials, its estimate, why the verdict is what it is, and what would settle it.
+//! Everything about one cell: its trials, its estimate, the reason for the verdict, and what would settle it.
 
 mod query;
 mod reason;
@@ -157,7 +157,7 @@ fn latencies(lookup: &Lookup<'_>, workload: &Workload, arms: &[&Arm], width: usi
     format!("{}\n{}", wrap(title, "", "  ", width), fitted(table, width))
 }
 
-/// Rates, CPU time and what the device moved.
+/// Rates, CPU time and the bytes transferred by the device.
 fn costs(lookup: &Lookup<'_>, workload: &Workload, arms: &[&Arm], width: usize) -> String {
     let headings = [
         "",

@@ -17,7 +17,7 @@ pub(super) struct Evidence {
     tests: usize,
 }
 
-/// What the estimate of a cell is based on; nothing for plain itself and for too few pairs.
+/// The basis of a cell's estimate; nothing for plain itself and for too few pairs.
 pub(super) fn evidence(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -118,7 +118,7 @@ fn p_words(p: f64) -> String {
     }
 }
 
-/// Whether the file system compressed what was written in a cell.
+/// Whether the file system compressed the written data of a cell.
 fn is_compressed(lookup: &Lookup<'_>, cell: &Cell) -> bool {
     let record = lookup.record;
     let workload = record.plan.workloads.iter().find(|w| w.id == cell.workload);

@@ -10,11 +10,11 @@ use super::super::layout::{add, clean, cut, empty, fitted, heading, left, right,
 use super::super::spark::{range, sparkline};
 use super::wrap;
 
-/// Widest sparkline, and the narrowest beside which the numbers still stand.
+/// Maximum width of a sparkline, and the minimum width that still leaves room for the numbers.
 const MOST_COLUMNS: usize = 100;
 const LEAST_COLUMNS: usize = 8;
 
-/// Most rows of the list.
+/// Maximum number of rows in the list.
 const MOST_BLOCKS: usize = 200;
 
 /// The trials of one arm by block.
@@ -22,7 +22,7 @@ type Blocks = BTreeMap<u32, Point>;
 
 #[derive(Clone, Copy)]
 struct Point {
-    /// Requests per second: what is compared.
+    /// Requests per second: the compared quantity.
     rate: f64,
     /// The figure that people quote, which may be a time.
     headline: f64,
@@ -113,7 +113,7 @@ pub(super) fn list(
         table
     };
     let with_speeds = table(true);
-    // Broken into letters nobody can read them.
+    // Broken into letters it would be unreadable.
     let (title, table) = match widest(&text(&with_speeds)) <= width {
         true => {
             ("Every measured trial, and its % of the plain trials of the same repeat:", with_speeds)

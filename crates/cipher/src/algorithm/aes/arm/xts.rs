@@ -1,7 +1,8 @@
 //! XTS fused with the cipher: masks stay in registers, and each group makes those of the next between its rounds.
 //!
-//! The tweaks of up to [`UNITS`] data units are enciphered together, as one at a time would cost the latency of a whole AES. The
-//! first masks of a unit come from integer instructions, which the rounds leave alone, and do not wait for one another.
+//! The tweaks of up to [`UNITS`] data units are enciphered together, because one at a time would cost the
+//! latency of a whole AES each. The first masks of a unit come from integer instructions, which the rounds do
+//! not use, and do not wait for one another.
 
 use std::arch::aarch64::*;
 
@@ -56,8 +57,8 @@ unsafe fn one_unit<const R: usize, const ENCRYPT: bool>(
     mut dst: *mut u8,
     mut blocks: usize,
 ) {
-    // SAFETY: the instruction set and the memory are the caller's promise: whole groups as long as enough blocks are left, then
-    // single blocks, of which there are fewer than masks.
+    // SAFETY: the caller guarantees the instruction set and the memory: whole groups as long as enough blocks
+    // remain, then single blocks, of which there are fewer than masks.
     unsafe {
         let last = key(keys, R);
         let mut masks = first_masks(tweak);
@@ -117,7 +118,7 @@ unsafe fn next_group(V128(mask): V128) -> V128 {
     // SAFETY: the instruction set is the caller's promise.
     unsafe {
         let zero = vdupq_n_u8(0);
-        // The top byte alone, times x^7 + x^2 + x + 1; products of the zeros beside it are zeros.
+        // Only the top byte, times x^7 + x^2 + x + 1; the products of the adjacent zeros are zeros.
         let top = vget_low_u8(vextq_u8::<15>(mask, zero));
         let reduced = vmull_p8(vreinterpret_p8_u8(top), vdup_n_p8(0x87));
         V128(veorq_u8(vextq_u8::<15>(zero, mask), vreinterpretq_u8_p16(reduced)))

@@ -1,11 +1,11 @@
 //! XTS on 256-bit vectors with masks made ahead of the rounds: sectors of 512 bytes and whole KiB.
 //!
-//! Two rounds a cycle with a latency of four keep eight vectors busy at every moment; with eleven in
-//! flight a stall hides behind the others. Eleven vectors, a round key and what makes masks fill the
-//! sixteen registers, so the masks lie in memory. While one piece of a KiB goes through the rounds,
-//! shifts and additions, which use other ports than the AES rounds, make the masks of the next.
-//! Carry-less multiplications, which use the same ports, only move from piece to piece. Two blocks that
-//! lie half a piece apart share a vector, as each doubling then serves both.
+//! Two rounds per cycle with a latency of four keep eight vectors busy; with eleven in flight a stall is hidden
+//! behind the others. Eleven vectors, a round key and the registers for masks fill the sixteen registers, so
+//! the masks are in memory. While one piece of a KiB goes through the rounds, shifts and additions, which use
+//! other ports than the AES rounds, compute the masks of the next. Carry-less multiplications, which use the
+//! same ports, are only needed from piece to piece. Two blocks half a piece apart share a vector, so that each
+//! doubling serves both.
 
 use std::arch::asm;
 
@@ -15,7 +15,7 @@ use super::xts::{Tweaks, UNITS, encrypt_tweaks};
 use crate::kernel::{BLOCK, Buffer, Run};
 use crate::vector::{V256, Vector, Words};
 
-/// Bytes whose masks are made together: two sectors, or a KiB of a longer unit.
+/// Bytes whose masks are computed together: two sectors, or a KiB of a longer unit.
 const PIECE: usize = 1024;
 
 /// Bytes of a data unit of which two make a piece.
@@ -31,7 +31,7 @@ const VECTORS: usize = PIECE / BYTES;
 #[repr(C, align(64))]
 struct Masks([u8; PIECE]);
 
-/// Whether [`pieces`] takes `bytes` of data in units of `unit` bytes. One sector alone is not worth it.
+/// Whether [`pieces`] handles `bytes` of data in units of `unit` bytes. It does not pay for a single sector.
 pub(super) fn takes(unit: usize, bytes: usize) -> bool {
     bytes >= PIECE && (unit == SECTOR || unit.is_multiple_of(PIECE))
 }
@@ -157,8 +157,8 @@ impl<'a, const R: usize> Starts<'a, R> {
     }
 }
 
-/// Makes the masks of a piece at once: four sequences side by side, as one would take the latency of
-/// 32 doublings. Returns what follows the last.
+/// Computes the masks of a piece together: four sequences in parallel, because one would have the latency of 32
+/// doublings. Returns the mask after the last.
 ///
 /// # Safety
 /// As for [`pieces`]; `masks` must be valid for a piece.
@@ -179,8 +179,8 @@ unsafe fn all_masks(start: V256, last: V256, masks: *mut u8) -> V256 {
     }
 }
 
-/// The masks that the next doublings begin with, of the first and the second quarter; and as many blocks
-/// later, in the other lane, of the third and the fourth. One sequence alone would make each doubling
+/// The masks with which the next doublings start: those of the first and second quarter and, the same number of
+/// blocks later in the other lane, those of the third and fourth. With a single sequence each doubling would
 /// wait for the one before.
 type Chains = [V256; 2];
 

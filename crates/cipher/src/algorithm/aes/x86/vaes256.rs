@@ -65,7 +65,8 @@ macro_rules! times_x_bits {
     };
 }
 
-/// What masks made ahead need; each may use the whole instruction set, as the methods of [`Vector`].
+/// The operations for masks computed ahead; each may use the whole instruction set, like the methods of
+/// [`Vector`].
 impl V256 {
     /// Multiplies both blocks by `x`, without a carry-less multiplication.
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! The compression function of AVX2 beside the portable one, and the examples of RFC 6986 through both.
+//! The AVX2 compression function compared with the portable one, and the examples of RFC 6986 through both.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

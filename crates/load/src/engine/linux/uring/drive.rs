@@ -30,8 +30,8 @@ pub(super) struct Ends<'a> {
     pub(super) stop: &'a AtomicBool,
 }
 
-/// Runs requests until the sink has enough, no requests remain, one fails or a flag of `ends` is
-/// set. Then waits for the requests in flight. Returns whether the stop flag ended the job.
+/// Runs requests until the sink has enough, no requests remain, one fails or a flag of `ends` is set. Then
+/// waits for the requests in flight. Returns whether the stop flag stopped the job.
 ///
 /// Afterwards `session.in_flight` is zero unless the device hung.
 pub(super) fn drive<P: OffsetGenerator, S: Sink>(
@@ -44,7 +44,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
 ) -> Result<bool, LoadError> {
     let transfer = &task.transfer;
     let mut pipe = Pipe::new(session);
-    // Saves the kernel a look-up per call. Works without it, too.
+    // Saves the kernel a look-up per call. Optional.
     let fixed_ring = pipe.submitter.register_ring_fd().is_ok();
 
     let mut failure = None;
@@ -126,7 +126,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
             let slot = completion.user_data() as usize;
             let request = submitter.slots[slot];
             let (operation, offset, len) = (request.operation, request.offset, request.len);
-            // Device mapper may refuse where the kernel cannot hand the request to a worker by itself any more.
+            // Device mapper may refuse if the kernel can no longer pass the request to a worker.
             if completion.result() == -libc::EAGAIN
                 && operation == Operation::Read
                 && len > 0
@@ -176,8 +176,8 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
                 idle.push(slot);
             }
         }
-        // Tells the kernel which entries were reaped; otherwise it counts them as unseen and ends
-        // the wait at once.
+        // Tells the kernel which entries were reaped; otherwise it counts them as unseen and ends the wait
+        // immediately.
         pipe.cq.sync();
         if *pipe.in_flight > 0
             && stopped.is_some_and(|at| now - at > STOP_PATIENCE.as_nanos() as u64)
@@ -199,7 +199,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
     failure.map_or(Ok(stopped.is_some()), Err)
 }
 
-/// Flushes the file while nothing else is in flight. `false` if the stop flag ended it.
+/// Flushes the file while nothing else is in flight. `false` if the stop flag interrupted it.
 fn flush<P: OffsetGenerator>(
     pipe: &mut Pipe<'_>,
     submitter: &Submitter<'_, P>,

@@ -1,9 +1,9 @@
 //! The io_uring engine: registered file, registered buffers, batched submission.
 //!
-//! A job of one thread runs in the calling thread, which keeps its ring for the next job. A job of
-//! several threads has a ring in each of them, because a ring belongs to the thread that made it. A
-//! polled job always gets threads of its own: a thread that polls a hung device is stuck in the
-//! kernel, so another thread must watch the stop flag.
+//! A job of one thread runs in the calling thread, which keeps its ring for the next job. A job of several
+//! threads has a ring in each of them, because a ring belongs to the thread that created it. A polled job
+//! always gets separate threads: a thread that polls a hung device is stuck in the kernel, so another thread
+//! must watch the stop flag.
 
 mod arena;
 mod drive;
@@ -34,14 +34,14 @@ use crate::memory::buffers_len;
 use crate::offsets::{OffsetGenerator, Share};
 use crate::window::Sink;
 
-/// Fewest entries of a ring, so that jobs of low queue depths share one.
+/// Minimum number of entries in a ring, so that jobs of low queue depths share one.
 const MIN_ENTRIES: u32 = 64;
 
 pub(in crate::engine) struct Uring {
     session: Option<Session>,
     /// Whether the engine polls for completions.
     polled: bool,
-    /// How the latest job was carried out, in words.
+    /// How the latest job was executed, in words.
     how: String,
 }
 
@@ -106,7 +106,7 @@ impl Uring {
         stop: &AtomicBool,
         tick: &mut dyn FnMut(),
     ) -> Result<(Vec<S>, bool), LoadError> {
-        // These rings cannot use that session's memory, which would stay locked beside theirs.
+        // These rings cannot use that session's memory, which would stay locked together with theirs.
         self.session = None;
         let (pool, polled) = (WorkerPool::new(), self.polled);
         let workers = (0..task.threads).map(|number| {

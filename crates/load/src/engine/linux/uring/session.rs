@@ -16,7 +16,7 @@ use crate::engine::transfer::Filling;
 pub(super) struct Session {
     pub(super) ring: ManuallyDrop<IoUring>,
     arena: ManuallyDrop<Option<Arena>>,
-    /// Requests in the submission queue or in flight whose completions have not been seen.
+    /// Requests in the submission queue or in flight whose completions have not been reaped.
     pub(super) in_flight: usize,
     /// Whether a timer is running or its completion is queued. It outlives jobs, refers to no
     /// memory of ours, and ends with the ring.
@@ -50,7 +50,7 @@ impl Session {
         })
     }
 
-    /// Whether this session can carry `depth` requests of the calling thread.
+    /// Whether this session can run `depth` requests of the calling thread.
     pub(super) fn serves(&self, depth: u32) -> bool {
         // A ring made with IORING_SETUP_SINGLE_ISSUER belongs to the thread that made it.
         self.in_flight == 0
@@ -99,9 +99,9 @@ impl Drop for Session {
         if self.in_flight > 0 {
             return;
         }
-        // The kernel releases the buffers of a closed ring only later, so they would stay locked
-        // beside those of the next session. From another thread the kernel refuses to unregister
-        // them; then they are released later.
+        // The kernel releases the buffers of a closed ring only later, so they would stay locked together with
+        // those of the next session. From another thread the kernel refuses to unregister them; then they are
+        // released later.
         if self.arena.is_some() && self.unregistered.is_none() {
             let _ = self.ring.submitter().unregister_buffers();
         }

@@ -30,7 +30,8 @@ pub(super) struct Slot {
     pub(super) started: u64,
     /// When the kernel had accepted it; 0 if that was not timed.
     pub(super) taken: u64,
-    /// Bytes of it that have been moved, and those that are in flight: all of them at once, unless the layer passes pieces.
+    /// Bytes of it that have been transferred, and those in flight: all of them, unless the layer passes
+    /// pieces.
     pub(super) moved: u32,
     pub(super) piece: u32,
     /// Whether this piece is written once more.
@@ -104,11 +105,11 @@ pub(super) struct Submitter<'a, P> {
     began: u64,
     /// Writes since the last flush.
     writes: u32,
-    /// The most bytes that the layer passes on at once.
+    /// Maximum number of bytes that the layer passes on in one piece.
     piece: u32,
     /// Whether it writes each piece twice.
     writes_twice: bool,
-    /// Whether requests wait for others, how many, and when each of these was asked for.
+    /// Whether requests wait for others, how many, and when each of these was issued.
     waits: bool,
     waiting: usize,
     asked: VecDeque<u64>,
@@ -148,7 +149,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
             writes: 0,
             piece: transfer.passes.piece.unwrap_or(u32::MAX),
             writes_twice: transfer.passes.writes_twice,
-            // A rate limit says by itself when a request is due.
+            // A rate limit already determines when a request is due.
             waits: task.waiting > 0 && task.rate_limit.is_none(),
             waiting: task.waiting as usize,
             asked: VecDeque::new(),
@@ -162,7 +163,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Takes a clock reading that only bookkeeping has followed.
+    /// Uses an earlier clock reading after which only bookkeeping was done.
     #[inline]
     pub(super) fn at(&mut self, now: u64) {
         (self.now, self.stale) = (now, false);
@@ -217,7 +218,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         true
     }
 
-    /// Passes on the next piece of a request: what is left of it, if the layer passes whole requests.
+    /// Passes on the next piece of a request: the rest of it, if the layer passes whole requests.
     #[inline]
     fn pass(&mut self, queue: &mut SubmissionQueue<'_>, request: Slot, slot: usize) {
         let Slot { operation, moved, piece: len, .. } = request;
@@ -232,8 +233,9 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
             }
             Operation::Write => opcode::Write::new(fd, ptr, len).offset(at).rw_flags(flags).build(),
         };
-        // SAFETY: the buffer belongs to this slot and is not touched before the completion; the piece lies within the
-        // request, and so within the buffer. Until then the session keeps the buffer and the transfer keeps the file open.
+        // SAFETY: the buffer belongs to this slot and is not touched before the completion; the piece is inside
+        // the request, and so inside the buffer. Until then the session keeps the buffer and the transfer keeps
+        // the file open.
         unsafe { self.push(queue, request, slot, entry) };
     }
 
@@ -260,7 +262,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         self.writes_twice && operation == Operation::Write
     }
 
-    /// A request has completed: whoever asked for it asks for the next, which waits if the layer carries another.
+    /// A request has completed: its issuer issues the next one, which waits if the layer is executing another.
     #[inline]
     pub(super) fn asks_again(&mut self, now: u64) {
         if self.waits {
@@ -268,7 +270,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Puts a read back that the kernel could not carry without waiting, for a worker that may wait.
+    /// Resubmits a read that the kernel could not execute without waiting, for a worker that may wait.
     #[cold]
     pub(super) fn read_again(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) {
         let request = self.slots[slot];
@@ -419,7 +421,7 @@ mod tests {
     use super::*;
     use crate::{Job, Pattern};
 
-    /// Remembers when the latest seal ended.
+    /// Stores when the latest seal ended.
     struct Sealed(Clock, AtomicU64);
 
     impl SectorTransform for Sealed {

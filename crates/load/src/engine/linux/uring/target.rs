@@ -9,7 +9,7 @@ use crate::engine::transfer::Transfer;
 /// An offset beyond the end of any file, and a multiple of any sector size.
 const NOWHERE: u64 = 1 << 62;
 
-/// How the kernel carries out requests to a file.
+/// How the kernel executes requests to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carriage {
     /// Copied in the submitting thread.
@@ -23,8 +23,7 @@ pub(super) enum Carriage {
 }
 
 impl Carriage {
-    /// Finds out how requests to a transfer's file are carried out. Marks the file as non-blocking
-    /// if that helps.
+    /// Finds out how requests to a transfer's file are executed. Marks the file as non-blocking if that helps.
     pub(super) fn of(transfer: &Transfer) -> Self {
         if never_waits(&transfer.file) {
             return Self::AtOnce;
