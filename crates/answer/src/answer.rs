@@ -1,4 +1,4 @@
-//! The answer of a run as data: what it costs, what to take, what to avoid, and what is still open. The terminal and the
+//! The answer of a run as data: the cost, what to use, what to avoid, and open questions. The terminal and the
 //! page draw this one model.
 
 use std::path::Path;
@@ -19,25 +19,25 @@ pub(crate) const MOST_ADVICE: usize = 5;
 
 /// The answer.
 pub struct Answer<'a> {
-    /// The answer in a sentence or two, with what it holds for.
+    /// The answer in a sentence or two, with its scope.
     pub headline: Vec<String>,
     /// The figures behind it.
     pub figure: Figure<'a>,
-    /// What to do, each line with its figure; what the machine itself does wrong comes first.
+    /// Recommendations, each line with its figure; faults of the machine itself come first.
     pub take: Vec<String>,
     /// What not to use, and why.
     pub avoid: Vec<String>,
-    /// What holds each system back, with its figure.
+    /// The bottleneck of each system, with its figure.
     pub why: Vec<String>,
-    /// What is undecided, unmeasured or was disturbed, the most important first.
+    /// Undecided, unmeasured or disturbed results, the most important first.
     pub open: Vec<Open>,
 }
 
 /// One open question.
 pub struct Open {
-    /// What is open, and why.
+    /// The open question and its reason.
     pub text: String,
-    /// What settles it.
+    /// The command that settles it.
     pub command: Option<Command>,
 }
 
@@ -62,7 +62,7 @@ impl Answer<'_> {
     }
 }
 
-/// The answer of a run whose cells are judged.
+/// The answer of a run whose cells have verdicts.
 pub(crate) fn answer<'a>(lookup: &Lookup<'a>, names: &Names, bindings: &[Bound<'a>]) -> Answer<'a> {
     if lookup.record.plan.form() == Presentation::Unlock {
         return opening::answer(lookup);
@@ -82,7 +82,7 @@ pub(crate) fn answer<'a>(lookup: &Lookup<'a>, names: &Names, bindings: &[Bound<'
     }
 }
 
-/// What the parts of an answer look at.
+/// The input for the parts of an answer.
 pub(crate) struct View<'a, 'l> {
     pub(crate) lookup: &'l Lookup<'a>,
     pub(crate) names: &'l Names,
@@ -101,7 +101,7 @@ impl View<'_, '_> {
         self.cast.ranked().map(|row| row.arm).find(is_taken)
     }
 
-    /// What was measured: the name of the disk, or of the model that stood for one.
+    /// What was measured: the name of the disk, or of the model used instead of one.
     pub(crate) fn place(&self) -> String {
         let target = &self.lookup.record.target;
         match (&target.emulated, &target.device) {

@@ -1,4 +1,4 @@
-//! What nobody should take, however fast it is, and where that is known from.
+//! Systems to avoid, however fast they are, and the source of that advice.
 
 use cryptbench_catalog::{SYSTEMS, System};
 use cryptbench_estimate::soundness::{has_known_weakness, is_unsound};

@@ -1,5 +1,5 @@
-//! At how much work the processors are full, with and without encryption: the question of servers. And where a processor,
-//! not the disk, held plain storage back.
+//! The load at which all CPUs are busy, with and without encryption: the question for servers. Also whether a
+//! CPU, not the disk, limited plain storage.
 
 use cryptbench_catalog::Presentation;
 use cryptbench_estimate::arms::plain_arm;
@@ -20,7 +20,7 @@ const LARGE: u64 = 64 << 10;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// The sentence, if the profile asks for it and something was measured.
+/// The sentence, if the profile requests it and something was measured.
 pub(crate) fn said(view: &View<'_, '_>) -> Option<String> {
     let record = view.lookup.record;
     if record.plan.form() != Presentation::Server {
@@ -77,7 +77,7 @@ pub(crate) fn asking(view: &View<'_, '_>) -> Option<Open> {
     })
 }
 
-/// Requests of one size in a second at which an arm would fill the processors.
+/// Requests per second of one size at which an arm would use all CPUs fully.
 fn full_at(view: &View<'_, '_>, arm: &Arm, size: u64) -> Option<f64> {
     let workloads = view.lookup.workloads().iter();
     let members: Vec<&Workload> = workloads.filter(|w| w.block_size == size).collect();

@@ -1,5 +1,5 @@
-//! What one system, or the engine, costs, size by size. Each part of the sentence covers the figures that it names and no
-//! others: a size as a whole only where most of it has a percentage, and then the exceptions are counted.
+//! The cost of one system, or of the engine, by request size. Each part of the sentence covers only the figures
+//! that it lists: a size as a whole only if most of it has a percentage, and then the exceptions are counted.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::wording::list;
 /// Tied systems that are named one by one.
 pub(crate) const MOST_NAMED: usize = 2;
 
-/// What is said of one figure.
+/// The statement about one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Told {
     /// It is within the percentages of its size.
@@ -29,12 +29,12 @@ enum Told {
     Unmeasured,
 }
 
-/// What is counted beside the percentages, in this order.
+/// The figures counted in addition to the percentages, in this order.
 const BESIDE: [Told; 5] =
     [Told::NoLoss, Told::Undecided, Told::Cached, Told::Compressed, Told::Unmeasured];
 
 impl Told {
-    /// `percentages`: whether decided figures of this size are told as such, since one is a loss.
+    /// `percentages`: whether decided figures of this size are printed as percentages, because one is a loss.
     fn of(mark: Mark, percentages: bool) -> Self {
         match mark {
             Mark::Slower | Mark::Faster | Mark::Same if percentages => Self::Percent,
@@ -46,7 +46,7 @@ impl Told {
         }
     }
 
-    /// Of so many: `shows no loss`, `show no loss`.
+    /// For this number: `shows no loss`, `show no loss`.
     fn words(self, n: usize) -> &'static str {
         let [one, many] = match self {
             Self::Percent => ["runs at", "run at"],
@@ -68,13 +68,13 @@ struct Outcome {
     what: String,
     /// `large ones`.
     short: String,
-    /// Whether its workloads have several figures, or are no requests, so that `figures for` them are spoken of.
+    /// Whether its workloads have several figures, or are not requests, so that the text says `figures for`.
     has_figures: bool,
-    /// What is said of each of its figures.
+    /// The statements about its figures.
     told: Vec<Told>,
     /// The percentages of plain speed, where there are some.
     percent: Option<String>,
-    /// The workload that has them, where it is one and has no other figures.
+    /// Its workload, if it has only one without other figures.
     only: Option<String>,
 }
 
@@ -109,7 +109,7 @@ impl Outcome {
         })
     }
 
-    /// What its figures are called where only some are spoken of: `large ones`, `figures for large ones`.
+    /// The name of its figures if only some are mentioned: `large ones`, `figures for large ones`.
     fn parts(&self, of: &str) -> String {
         if self.has_figures { format!("figures for {of}") } else { of.to_owned() }
     }
@@ -118,12 +118,12 @@ impl Outcome {
         self.told.iter().filter(|of| **of == told).count()
     }
 
-    /// What is said of all its figures alike.
+    /// The common statement about all its figures.
     fn whole(&self) -> Option<Told> {
         self.told.first().copied().filter(|first| self.count(*first) == self.told.len())
     }
 
-    /// What the percentages are of, and what it does; `leads` the sentence, or follows what does.
+    /// What the percentages refer to, and the operation; `leads` the sentence, or follows its subject.
     fn subject(&self, leads: bool) -> (String, &'static str) {
         let (n, all) = (self.count(Told::Percent), self.told.len());
         let whole = if leads { &self.what } else { &self.short };
@@ -215,18 +215,18 @@ pub(crate) fn by_class(view: &View<'_, '_>, arms: &[&Arm]) -> String {
     }
 }
 
-/// What is said besides the percentages: `small ones show no loss`, `3 of 4 large ones are undecided`.
+/// The statements in addition to the percentages: `small ones show no loss`, `3 of 4 large ones are undecided`.
 fn beside(outcomes: &[Outcome], is_rest: bool) -> Vec<String> {
     let in_part =
         |told: Told| outcomes.iter().filter(|o| o.count(told) > 0 && o.whole().is_none()).count();
-    // What is so in part is counted in one where several sizes have something undecided.
+    // Partial statements are counted together if several sizes have something undecided.
     let is_summed = |told: Told| in_part(Told::Undecided) > 1 && in_part(told) > 0;
     let mut said = Vec::new();
     let mut whole: Vec<Told> = outcomes.iter().filter_map(Outcome::whole).collect();
     let mut seen = BTreeSet::new();
     whole.retain(|told| *told != Told::Percent && !is_summed(*told) && seen.insert(*told));
     for told in whole {
-        // What is so for several sizes is said once.
+        // Statements that apply to several sizes are made once.
         let of = outcomes.iter().filter(|o| o.whole() == Some(told)).enumerate();
         let subjects: Vec<&str> =
             of.map(|(i, o)| if is_rest || i > 0 { &o.short[..] } else { &o.what }).collect();

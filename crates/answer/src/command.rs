@@ -1,4 +1,4 @@
-//! The command that decides what is undecided.
+//! The command that settles undecided results.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use cryptbench_estimate::budget::{Need, rounded};
 use cryptbench_record::{Arm, ArmRole, BUILTIN_ONLY, Plan, Record, budget_option, longer_budget};
 use cryptbench_text::{quoted, quoted_path};
 
-/// Longest budget that is suggested, seconds, unless the run itself took a good part of it.
+/// Maximum suggested budget, seconds, unless the run itself took a good part of it.
 const LONGEST_S: f64 = 3600.0;
 
-/// So many times as long as it took is not too long.
+/// A budget of up to this many times the run's duration is acceptable.
 const NOT_TOO_LONG: f64 = 3.0;
 
 /// Share of a budget that is left for trials on a slow disk.
@@ -19,8 +19,8 @@ const MEASURING: f64 = 0.6;
 /// More systems than this are not named in a command.
 const MOST_SYSTEMS: usize = 4;
 
-/// What follows `cryptbench run` for the repeats that are needed: a longer budget, or more trials where their number is
-/// fixed. Nothing where an hour is not enough, or nothing is needed.
+/// The options of `cryptbench run` for the repeats that are needed: a longer budget, or more trials if their
+/// number is fixed. `None` if an hour is not enough, or nothing is needed.
 pub(crate) fn options(record: &Record, needs: &[Need]) -> Option<String> {
     let most = needs.iter().copied().max_by(|a, b| a.factor().total_cmp(&b.factor()))?;
     let plan = &record.plan;
@@ -55,11 +55,11 @@ pub fn budget_for_all(record: &Record) -> Option<String> {
     Some(budget_option(longer_budget(wanted, record.plan.budget_s)))
 }
 
-/// A command that somebody can type.
+/// A command that can be typed.
 pub struct Command {
     /// The words before the directory.
     before: String,
-    /// The directory that is measured; it needs no word of its own for who is in it.
+    /// The measured directory; it is omitted if the user is in it.
     directory: Option<PathBuf>,
     /// The words behind it.
     after: String,
@@ -80,8 +80,8 @@ impl Command {
     }
 }
 
-/// `cryptbench run` as this run was asked for, of the arms that are named or of all; nothing where a command could not say
-/// it, or would overwrite something.
+/// `cryptbench run` as this run was started, with the given arms or all; `None` if a command cannot express it,
+/// or would overwrite something.
 pub(crate) fn command(record: &Record, arms: &[&Arm], options: &str) -> Option<Command> {
     let target = &record.target;
     // The device in use is all that such a run measures.
@@ -90,7 +90,7 @@ pub(crate) fn command(record: &Record, arms: &[&Arm], options: &str) -> Option<C
         return Some(Command::new(format!("sudo cryptbench run --existing {device} {options}")));
     }
     let is_directory = target.kind.as_deref().is_none_or(|kind| kind == "directory");
-    // Where a profile's file lies is not known, nor what a place of the user's stands for.
+    // The location of a profile's file is unknown, as is the content of a user's location.
     if !is_directory || target.paired.is_some() || record.plan.profile != "quick" {
         return None;
     }

@@ -1,4 +1,5 @@
-//! What lies on the disk, in words: whether data came back, whether plaintext was found, and what is visible of files.
+//! What is stored on the disk, in words: whether data was read back intact, whether plaintext was found, and
+//! what is visible of files.
 
 use cryptbench_record::{
     Arm, ArmRole, Evidence, Names, Randomness, ReadBack, Record, Rest, Reveals, Sizes,
@@ -137,7 +138,7 @@ fn shown(reveals: &Reveals) -> Vec<String> {
     .collect()
 }
 
-/// How the data lay at rest, and how much was searched, in sentences: the basis of the table.
+/// How the data was closed, and how much was searched, in sentences: the basis of the table.
 pub fn method(record: &Record) -> Vec<String> {
     let evidence = &record.evidence;
     let ways: Vec<&str> = [

@@ -9,7 +9,7 @@ use cryptbench_stats::{Coefficient, CostModel, Step};
 
 use crate::quantity::{binary_bytes, digits, latency, percent, percent_digits};
 
-/// A device this many times slower per request shows what the same addition would cost there.
+/// Factor of a device that is slower per request, to show the effect of the same added time there.
 const SLOWER: f64 = 100.0;
 
 /// What an arm adds to the requests of a sweep: `AES adds 2.1 µs [1.9, 2.3] to each request of ...`.

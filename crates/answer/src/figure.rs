@@ -21,13 +21,13 @@ const MOST_COLUMNS: usize = 3;
 /// More workloads than this are shown by kind.
 const MOST_ROWS: usize = 10;
 
-/// Longest name that the heading of the CPU time has.
+/// Maximum length of a name under the heading of the CPU time.
 const LONGEST_CPU: usize = 10;
 
 /// Kinds of work that a row of choices has room for.
 const MOST_KINDS: usize = 4;
 
-/// What is drawn.
+/// The content.
 pub enum Figure<'a> {
     /// For few choices.
     Columns(Columns),
@@ -35,7 +35,7 @@ pub enum Figure<'a> {
     Ladder(Ladder<'a>),
     /// For a run that opens volumes.
     Openings(Vec<OpeningRow>),
-    /// Plain storage alone, or nothing.
+    /// Only plain storage, or nothing.
     Nothing,
 }
 
@@ -45,19 +45,19 @@ pub struct Columns {
     pub columns: Vec<Column>,
     /// In the order of [`in_order`].
     pub rows: Vec<Row>,
-    /// What is common to all columns: `AES-256 alone`; nothing where they are systems.
+    /// The common part of all columns: `AES-256 alone`; empty if they are systems.
     pub title: Option<String>,
     /// Columns of words before the choices, the most important first.
     pub before: Vec<Beside>,
-    /// Those behind them; the last is the first to give way.
+    /// The columns after them; the last is dropped first.
     pub behind: Vec<Beside>,
 }
 
-/// A column beside the choices.
+/// A column in addition to the choices.
 pub struct Beside {
     /// Its heading, in lines.
     pub heading: String,
-    /// One for each row; empty where it has none.
+    /// One for each row; empty if it has none.
     pub fields: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ pub struct Column {
     pub name: String,
     /// Of the engine in this process its cipher, which is all that it is.
     pub cipher: Option<String>,
-    /// Whether it is the engine in this process, which nobody can install.
+    /// Whether it is the engine in this process, which cannot be installed.
     pub is_engine: bool,
     /// Whether no system was faster than it.
     pub is_floor: bool,
@@ -90,11 +90,11 @@ pub struct Row {
 pub struct Value {
     /// The share, where there is one.
     pub kept: Option<Mean>,
-    /// What may be said of it.
+    /// Its verdict.
     pub mark: Mark,
 }
 
-/// What may be said of a share of plain speed. No mark denies what its interval shows.
+/// The verdict on a percentage of plain speed. No mark contradicts its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Slower than plain.
@@ -107,7 +107,7 @@ pub enum Mark {
     NoLoss,
     /// The interval is too wide, or shows something that is not proven.
     Undecided,
-    /// A cache answered.
+    /// The data came from a cache.
     Cached,
     /// The file system compressed the data, so that the disk got less than was written.
     Compressed,
@@ -139,7 +139,7 @@ impl Mark {
         }
     }
 
-    /// What it means; nothing where the figure itself says so.
+    /// Its meaning; empty if the figure itself shows it.
     pub fn words(self, margin: f64) -> String {
         match self {
             Self::Slower => "slower".to_owned(),
@@ -176,15 +176,15 @@ pub struct Rung<'a> {
     pub arm: &'a Arm,
     /// What people call it.
     pub name: String,
-    /// None where it is not ranked, for `unranked`.
+    /// Empty if it is not ranked, because of `unranked`.
     pub place: Option<usize>,
     /// Of its system.
     pub family: Family,
-    /// Whether nobody should take it.
+    /// Whether it should be avoided.
     pub avoid: bool,
     /// Mean over the workloads of the ranking.
     pub all: Option<Mean>,
-    /// Means over the kinds of work; one that a cache answered has none.
+    /// Means over the kinds of work; one that was served from a cache has none.
     pub kinds: Vec<Value>,
     /// CPU seconds per GiB, the mean over workloads that move bytes.
     pub cpu: Option<f64>,
@@ -195,7 +195,7 @@ pub struct Rung<'a> {
 /// Why a choice has no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unranked {
-    /// A cache answered it.
+    /// It was served from a cache.
     Cached,
     /// It failed a check of its data.
     Failed,
@@ -235,7 +235,7 @@ pub(crate) fn figure<'a>(view: &View<'a, '_>) -> Figure<'a> {
 fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
     let lookup = view.lookup;
     let only_engines = view.cast.choices.is_empty();
-    // Sizes of sectors alone where all columns are of one cipher.
+    // Only the sector sizes if all columns have one cipher.
     let ciphers: Vec<Option<String>> = arms.iter().map(|a| cipher(a)).collect();
     let common = only_engines && ciphers.windows(2).all(|pair| pair[0] == pair[1]);
     let title = match (common, ciphers.first()) {
@@ -264,7 +264,7 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
         lookup.arms().iter().any(|arm| lookup.cell(w, arm).is_some_and(|c| c.trials > 0))
     };
     let workloads: Vec<&Workload> = lookup.workloads().iter().filter(measured).collect();
-    // By size, then by what is done, in the order in which the profile has each first.
+    // By size, then by operation, in the order in which the profile first has each.
     let workloads: Vec<&Workload> =
         sizes(&workloads).into_iter().flat_map(|(_, members)| members).collect();
     let is_by_kind = workloads.len() > MOST_ROWS;
@@ -381,7 +381,7 @@ fn sizes<'a>(workloads: &[&'a Workload]) -> Vec<(String, Vec<&'a Workload>)> {
     kinds
 }
 
-/// What one workload shows of an arm.
+/// The result of an arm in one workload.
 pub(crate) fn value(view: &View<'_, '_>, workload: &Workload, arm: &Arm) -> Value {
     let cell = view.lookup.cell(workload, arm);
     let kept = cell.filter(|c| !c.cached).and_then(|c| c.kept);

@@ -1,4 +1,4 @@
-//! The first sentences: what it costs and where, or what is worse than any cost.
+//! The first sentences: the cost and its scope, or any finding that is worse than a cost.
 
 use cryptbench_estimate::ranking::{Ranked, level};
 use cryptbench_estimate::soundness::is_unsound;
@@ -14,7 +14,7 @@ use crate::place;
 use crate::quantity::percent_digits;
 use crate::wording::list;
 
-/// From this factor on, a lead is told as a factor.
+/// From this factor on, a lead is printed as a factor.
 const TELLING_FACTOR: f64 = 1.5;
 
 pub(crate) fn headline(view: &View<'_, '_>) -> Vec<String> {
@@ -39,7 +39,7 @@ pub(crate) fn headline(view: &View<'_, '_>) -> Vec<String> {
         ));
         return said;
     }
-    // What readers must avoid is praised nowhere, however fast it is.
+    // Systems to avoid are never praised, however fast they are.
     let ranked: Vec<&Ranked<'_>> = view.cast.ranked().collect();
     let usable: Vec<&Ranked<'_>> =
         ranked.iter().copied().filter(|row| !is_avoided(view, row.arm)).collect();
@@ -48,7 +48,7 @@ pub(crate) fn headline(view: &View<'_, '_>) -> Vec<String> {
         [only] => vec![only.arm],
         _ => sound(view, spoken),
     };
-    // Of several in one place none is what the first sentence speaks of.
+    // With several on one rank, the first sentence does not single out one.
     let (sentence, alone) = match usable[..] {
         [first, ref rest @ ..] if !rest.is_empty() => {
             let of = Ranks::of(view, first, rest);
@@ -77,13 +77,13 @@ pub(crate) fn headline(view: &View<'_, '_>) -> Vec<String> {
     said
 }
 
-/// The arms that are not to be avoided, or all where those are none.
+/// The arms that are not to be avoided, or all if there are none.
 fn sound<'a>(view: &View<'_, '_>, spoken: &[&'a Arm]) -> Vec<&'a Arm> {
     let sound: Vec<&Arm> = spoken.iter().copied().filter(|arm| !is_avoided(view, arm)).collect();
     if sound.is_empty() { spoken.to_vec() } else { sound }
 }
 
-/// What makes every figure of a system pointless.
+/// Findings that invalidate every figure of a system.
 fn failures(view: &View<'_, '_>) -> Vec<String> {
     let record = view.lookup.record;
     let failed = view.lookup.arms().iter().filter(|arm| is_unsound(record, arm));
@@ -104,7 +104,7 @@ fn failures(view: &View<'_, '_>) -> Vec<String> {
         .collect()
 }
 
-/// Several systems that somebody can take, the fastest first.
+/// Several installable systems, the fastest first.
 struct Ranks<'r, 'a> {
     first: &'r Ranked<'a>,
     /// Those without a proven difference to the first.
@@ -116,7 +116,7 @@ struct Ranks<'r, 'a> {
 impl<'r, 'a> Ranks<'r, 'a> {
     fn of(view: &View<'a, '_>, first: &'r Ranked<'a>, rest: &[&'r Ranked<'a>]) -> Self {
         let over = view.cast.ranking.as_ref().map_or(&[][..], |ranking| &ranking.over);
-        // The first of their place may be one to be avoided: it does not stand for the first of these.
+        // The first of their rank may be one to avoid, which does not represent them.
         let ties = |row: &&&Ranked<'_>| {
             row.place == first.place && level(view.lookup, row.arm, first.arm, over)
         };

@@ -5,7 +5,7 @@ use cryptbench_record::{Operation, Pattern, Workload};
 
 use crate::quantity::binary_bytes;
 
-/// `large`, to stand before what is done.
+/// `large`, to precede the operation.
 pub fn size_word(class: Class) -> &'static str {
     match class {
         Class::Large => "large",
@@ -15,7 +15,7 @@ pub fn size_word(class: Class) -> &'static str {
     }
 }
 
-/// What is done: `reads`, `writes`, `creating files`.
+/// The operation: `reads`, `writes`, `creating files`.
 pub fn action(w: &Workload) -> &'static str {
     let of_files = w.pattern == Pattern::Files;
     match w.operation {

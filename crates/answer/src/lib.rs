@@ -1,7 +1,7 @@
-//! What the estimates of a record say: words without layout.
+//! The estimates of a record in words, without layout.
 //!
-//! A [`Report`] is made once of a record, and every form draws it. Its [`answer`] says what a run found; [`picture`] is what
-//! its charts and tables show, as data.
+//! A [`Report`] is created once from a record, and every form draws it. Its [`answer`] contains the results of
+//! a run; [`picture`] is the content of its charts and tables, as data.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 

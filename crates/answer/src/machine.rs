@@ -1,4 +1,4 @@
-//! What is wrong with the machine itself, which costs more than any choice between systems.
+//! Faults of the machine itself, which cost more than any choice between systems.
 
 use cryptbench_catalog::{Encrypts, PAIRED, encrypts};
 use cryptbench_estimate::rate_limit::{Limit, is_rate_limited, limits};
@@ -63,7 +63,7 @@ pub(crate) fn remedies(view: &View<'_, '_>) -> Vec<String> {
     found
 }
 
-/// The rates to which something holds the disk, and what that hides.
+/// The rates to which the disk is limited, and the consequences.
 pub(crate) fn held(view: &View<'_, '_>) -> Vec<String> {
     let hides = |limit| match limit {
         Limit::Requests(per_s) => (format!("{} requests", thousands(per_s.round())), "small"),
@@ -78,7 +78,7 @@ pub(crate) fn held(view: &View<'_, '_>) -> Vec<String> {
     limits(view.lookup).into_iter().map(hides).map(said).collect()
 }
 
-/// What is larger than a cache. The size of a device that is read, or overwritten as a whole, is its own.
+/// Data larger than a cache. A device that is read, or overwritten as a whole, has its own size.
 fn larger(target: &Target) -> &'static str {
     let has_more = |device: &Device| device.size_bytes > 2 * target.scratch.size_bytes;
     match target.kind.as_deref() {
@@ -98,7 +98,7 @@ pub(crate) fn slow_aes(view: &View<'_, '_>) -> Option<SlowAes> {
 
 /// What to do where the machine saves power instead of running as fast as it can.
 fn saves_power(power: &Power) -> Option<String> {
-    // These drivers let the processor choose, and take a governor of this name as a hint.
+    // These drivers let the CPU choose, and treat a governor of this name as a hint.
     let chooses = ["intel_pstate", "amd-pstate-epp"];
     let is = |value: &Option<String>, wanted: &str| value.as_deref() == Some(wanted);
     let left_to_it = chooses.iter().any(|driver| is(&power.driver, driver));
@@ -124,14 +124,14 @@ pub(crate) struct SlowDriver<'a> {
     pub(crate) arm: &'a Arm,
     /// The driver, such as `xts(ecb(aes-generic))`.
     pub(crate) driver: &'a str,
-    /// What it leaves unused: `the CPU's AES instructions`.
+    /// The unused feature: `the CPU's AES instructions`.
     pub(crate) what: &'static str,
     /// The module of a driver that uses it.
     module: &'static str,
 }
 
-/// Ciphers of Linux for x86-64: a name in their drivers, the feature of the CPU that a faster driver takes, what that is in
-/// words, and its module (arch/x86/crypto/Kconfig).
+/// Linux ciphers for x86-64: a name in their drivers, the CPU feature that a faster driver needs, its
+/// description, and its module (arch/x86/crypto/Kconfig).
 const FAST: [(&str, &str, &str, &str); 4] = [
     ("aes", "aes", "the CPU's AES instructions", "aesni_intel"),
     ("serpent", "avx2", "the CPU's AVX2", "serpent_avx2"),
@@ -139,7 +139,7 @@ const FAST: [(&str, &str, &str, &str); 4] = [
     ("camellia", "avx2", "the CPU's AVX2", "camellia_aesni_avx2"),
 ];
 
-/// Whether it is a place of the user's that ZFS encrypts, with code of its own in the kernel.
+/// Whether it is a user's location encrypted by ZFS, with separate code in the kernel.
 fn is_zfs(arm: &Arm) -> bool {
     arm.system == PAIRED.name && arm.kernel_tier.is_some()
 }
@@ -149,7 +149,7 @@ pub fn is_kernels(arm: &Arm) -> bool {
     is_zfs(arm) || encrypts(&arm.system) == Some(Encrypts::Kernel)
 }
 
-/// The encrypted arms whose driver is written for any CPU, although there is a driver for what this one has.
+/// The encrypted arms with a generic driver, although there is a driver for this CPU's instructions.
 pub(crate) fn slow_drivers<'a>(view: &View<'a, '_>) -> Vec<SlowDriver<'a>> {
     let record = view.lookup.record;
     let has = |feature: &str| record.machine.cpu_features.iter().any(|f| f == feature);

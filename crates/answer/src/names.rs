@@ -15,7 +15,7 @@ pub fn family(arm: &Arm) -> Family {
     catalog::find(&arm.system).map_or(Family::Volume, |system| system.family)
 }
 
-/// The names in one plan: short, and each of one workload or arm alone.
+/// The names in one plan: short, and unique to one workload or arm.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     by_id: BTreeMap<String, String>,
@@ -43,7 +43,7 @@ impl Names {
     }
 }
 
-/// Each workload by what it does, with enough detail to distinguish it from the others; otherwise its label.
+/// Each workload by its operation, with enough detail to distinguish it from the others; otherwise its label.
 fn workloads(all: &[Workload]) -> impl Iterator<Item = (String, String)> {
     let ways = [false, true].map(|with_size| {
         let names: Vec<String> = all.iter().map(|w| in_words(w, with_size)).collect();
@@ -110,7 +110,7 @@ fn base(arm: &Arm) -> String {
         ArmRole::Plain => return "plain".to_owned(),
         ArmRole::PlainAgain => return "plain, repeated".to_owned(),
         ArmRole::NullLayer if arm.system == BUILTIN.name => return "pass-through".to_owned(),
-        // By itself it is nothing else.
+        // By itself it is unambiguous.
         ArmRole::NullLayer if arm.system == BINDFS.name => return system(arm),
         ArmRole::NullLayer => return format!("pass-through of {}", system(arm)),
         ArmRole::Encrypted => {}
@@ -146,7 +146,7 @@ fn told_apart(base: &str, arm: &Arm, alike: &[&Arm]) -> String {
     parts.extend(differs(&|a| a.data_unit.map(|unit| format!("{unit} B"))));
     let settings: BTreeSet<&String> = alike.iter().flat_map(|a| a.settings.keys()).collect();
     for name in settings {
-        // These two are told above.
+        // These two are handled above.
         if !matches!(name.as_str(), "cipher" | "sector-size") {
             let value = differs(&|a| a.settings.get(name).cloned());
             let name = match name.as_str() {
@@ -159,7 +159,7 @@ fn told_apart(base: &str, arm: &Arm, alike: &[&Arm]) -> String {
     parts.join(", ")
 }
 
-/// A cipher as people write it, without the mode that all disks have: `aes-256-xts` is `AES-256`.
+/// A cipher in its usual form, without the mode that all disks use: `aes-256-xts` is `AES-256`.
 pub fn cipher(arm: &Arm) -> Option<String> {
     let name = arm.cipher.as_deref()?;
     let name = name.strip_suffix("-xts").unwrap_or(name);
@@ -200,7 +200,7 @@ pub fn capitalised(text: &str) -> String {
     }
 }
 
-/// With a small first letter, to stand within a sentence.
+/// With a lower-case first letter, for use within a sentence.
 pub(crate) fn lowered(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())

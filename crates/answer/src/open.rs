@@ -1,4 +1,4 @@
-//! What is undecided, unmeasured or was disturbed, with the command that settles it.
+//! Undecided, unmeasured or disturbed results, with the command that settles them.
 
 use cryptbench_estimate::budget::{Need, repeats, rounded, to_part};
 use cryptbench_estimate::disturbance::{Crowd, Disturbance};
@@ -18,7 +18,7 @@ use crate::names::{capitalised, lowered, of_system};
 use crate::quantity::{duration, fraction, thousands};
 use crate::wording::list;
 
-/// Share of the trials from which on it is told that they were disturbed.
+/// Share of disturbed trials from which it is reported.
 const OFTEN: f64 = 0.05;
 
 /// Workloads that are named one by one.
@@ -42,8 +42,8 @@ pub(crate) fn open(view: &View<'_, '_>) -> Vec<Open> {
     found
 }
 
-/// What an hour decides with the run that decides it, and what disturbed this run: two entries, so that one of them fits
-/// where there is no room for both.
+/// What an hour decides with its command, and what disturbed this run: two entries, so that one of them fits if
+/// there is no room for both.
 fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Vec<Open> {
     let disturbed = disturbed(view);
     let (text, also) = match undecided.within.is_empty() {
@@ -63,10 +63,10 @@ fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Vec<Open> {
     text.map(with_command).into_iter().chain(also.map(Open::new)).collect()
 }
 
-/// A run that can go on: something ended it, or its budget ended before the number of repeats that was asked for.
+/// A run that can be resumed: it was interrupted, or its budget ended before the requested number of repeats.
 fn interrupted(view: &View<'_, '_>) -> Option<Open> {
     let record = view.lookup.record;
-    // A killed run has not come to say why its workloads ended.
+    // A killed run has not recorded why its workloads ended.
     let ended = |stop: &WorkloadStop| stop.reason != StopReason::Interrupted;
     let by_itself = !record.stops.is_empty() && record.stops.iter().all(ended);
     let so_far = match record.plan.fixed_trials() {
@@ -108,7 +108,7 @@ fn no_system(view: &View<'_, '_>) -> Option<Open> {
     })
 }
 
-/// What a device in use does not tell.
+/// Facts that a device in use does not provide.
 fn only_read(view: &View<'_, '_>) -> Option<Open> {
     let size = view.in_use()?.sector_size;
     Some(Open {
@@ -120,20 +120,20 @@ fn only_read(view: &View<'_, '_>) -> Option<Open> {
     })
 }
 
-/// The systems that people ask for first and that the program could not choose.
+/// The preferred systems that the program could not choose.
 fn left_out(view: &View<'_, '_>) -> Vec<Open> {
     let one = |out: &LeftOut| {
-        // What the system looked at to find that out is for those who ask for all.
+        // The evidence behind that is only for readers of the full report.
         let reason = out.reason.split(" (").next().unwrap_or(&out.reason);
         Open::new(format!("{}, not measured: {reason}.", of_system(&out.system)))
     };
-    // What a longer run measures comes before what this machine lacks.
+    // What a longer run measures comes before what is missing on this machine.
     let (late, lacking): (Vec<_>, Vec<_>) =
         view.lookup.record.plan.left_out.iter().partition(|out| out.enough_s.is_some());
     late.into_iter().chain(lacking).take(MOST_NAMED).map(one).collect()
 }
 
-/// The workloads that the budget had no time for, and the budget that has it.
+/// The workloads that the budget had no time for, and the budget that would suffice.
 fn without_time(view: &View<'_, '_>) -> Option<Open> {
     let record = view.lookup.record;
     let option = budget_for_all(record)?;
@@ -153,7 +153,7 @@ fn without_time(view: &View<'_, '_>) -> Option<Open> {
     })
 }
 
-/// Systems that a cache answered where the disk answered plain.
+/// Systems served from a cache where plain storage used the disk.
 fn cached(view: &View<'_, '_>) -> Vec<Open> {
     let Some(ranking) = &view.cast.ranking else { return Vec::new() };
     let names: Vec<&str> = ranking.cached.iter().map(|arm| view.names.arm(arm)).collect();
@@ -214,7 +214,7 @@ fn too_few(view: &View<'_, '_>) -> Option<Open> {
     };
     let arms: Vec<&Arm> = view.cast.spoken().iter().filter(without).copied().collect();
     let names: Vec<&str> = arms.iter().map(|arm| view.names.arm(arm)).collect();
-    // What the budget had no time for is told with the budget that has it.
+    // Results that the budget had no time for are listed with the budget that would suffice.
     if names.is_empty() || budget_for_all(view.lookup.record).is_some() && !any_pair(view) {
         return None;
     }
@@ -230,10 +230,10 @@ fn too_few(view: &View<'_, '_>) -> Option<Open> {
     let text = format!("{names}: {}, and a figure takes at least {fewest}.", repeats_ran(ran));
     let record = view.lookup.record;
     if record.plan.fixed_trials().is_some() && ran < record.plan.max_pairs {
-        // The budget was what lacked, and a run that goes on has another.
+        // Only the budget was too short, and a resumed run has another.
         return Some(Open::new(text));
     }
-    // What is repeated is the whole run, or those of its systems.
+    // The whole run is repeated, or only its systems.
     let asked = if arms.len() < view.cast.spoken().len() { &arms[..] } else { &[] };
     let need = record.plan.min_pairs.max(fewest);
     let Some(options) = options(record, &[Need { ran, need }]) else {
@@ -245,19 +245,19 @@ fn too_few(view: &View<'_, '_>) -> Option<Open> {
     })
 }
 
-/// What is undecided.
+/// The undecided results.
 #[derive(Default)]
 struct Undecided<'a> {
-    /// What an hour decides, in sentences, and what it needs.
+    /// The results that an hour decides, in sentences, and the required time.
     within: Vec<String>,
     needs: Vec<Need>,
-    /// The systems that it is about, where it is not about all.
+    /// The systems concerned, if not all.
     arms: Vec<&'a Arm>,
-    /// What no hour decides.
+    /// The results that an hour does not decide.
     beyond: Vec<String>,
 }
 
-/// Systems at the top that cannot be told apart, then workloads whose figures are undecided.
+/// Systems at the top that cannot be distinguished, then workloads whose figures are undecided.
 fn undecided<'a>(view: &View<'a, '_>) -> Undecided<'a> {
     let mut found = Undecided::default();
     let is_within = |need: Need| options(view.lookup.record, &[need]).is_some();
@@ -270,7 +270,7 @@ fn undecided<'a>(view: &View<'a, '_>) -> Undecided<'a> {
             found.beyond.push(format!("{who}: {}{TOO_NOISY}.", words(need)));
         }
     }
-    // What lies far down a ranking is nobody's question.
+    // Nobody needs the order far down a ranking.
     let asked: Vec<&Arm> = match view.cast.choices.len() > 3 {
         true => Vec::new(),
         false => view.cast.spoken().to_vec(),
@@ -297,7 +297,7 @@ fn undecided<'a>(view: &View<'a, '_>) -> Undecided<'a> {
     found
 }
 
-/// What is said of repeats that take more than an hour.
+/// The text for repeats that take more than an hour.
 const TOO_NOISY: &str = ", but not within an hour: this disk is too noisy";
 
 /// The workloads, the one that needs most first.
@@ -328,7 +328,7 @@ fn repeats_ran(ran: u32) -> String {
 /// The first two of a ranking, where no difference was found between them.
 fn tie<'a>(view: &View<'a, '_>) -> Option<(String, Need, Vec<&'a Arm>)> {
     let ranking = view.cast.ranking.as_ref()?;
-    // Whether one to be avoided is as fast is nobody's question.
+    // Nobody needs to know whether a system to avoid is as fast.
     let mut usable = view.cast.ranked().filter(|row| !is_avoided(view, row.arm));
     let (first, second) = (usable.next()?, usable.next()?);
     let is_level = level(view.lookup, second.arm, first.arm, &ranking.over);
@@ -373,7 +373,7 @@ fn disturbed(view: &View<'_, '_>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// Gains that disturbed repeats alone show.
+/// Gains that only disturbed repeats show.
 fn gains_of_others(view: &View<'_, '_>) -> usize {
     let of = |arm: &Arm| {
         let doubt = |w: &&Workload| view.lookup.doubt(w, arm) == Some(Doubt::Disturbed);

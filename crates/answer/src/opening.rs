@@ -9,7 +9,7 @@ use crate::answer::{Answer, MOST_ADVICE, Open};
 use crate::figure::Figure;
 use crate::quantity::{duration, fraction, seconds};
 
-/// One volume and how long it takes to open.
+/// One volume and its unlock time.
 pub struct OpeningRow {
     /// The volume.
     pub name: String,

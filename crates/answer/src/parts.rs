@@ -21,7 +21,7 @@ pub(crate) fn costlier(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
         .iter()
         .filter(|w| judged(lookup, w, arm) && judged(lookup, w, layer))
         .collect();
-    // A mean over few of the workloads, or of undecided figures, stands for nothing.
+    // A mean over few of the workloads, or of undecided figures, represents nothing.
     let is_told = |arm: &Arm| is_mostly_decided(lookup, arm);
     if !is_most(&over, lookup) || !is_told(arm) || !is_told(layer) {
         return None;
@@ -36,7 +36,7 @@ pub(crate) fn costlier(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
         .map(|w| {
             let rates = lookup.trials.matched(&w.id, &arms, Trial::iops, geometric_mean);
             let [plain, layer, whole] = &rates[..] else { return None };
-            // What the path takes beyond the cipher, in log units of speed.
+            // The cost of the path beyond the cipher, in log units of speed.
             let beyond: Vec<f64> = plain
                 .iter()
                 .zip(layer)

@@ -11,7 +11,8 @@ pub(crate) fn said(record: &Record) -> Vec<String> {
     said
 }
 
-/// The kinds of a record's target; what records of earlier versions lack is told by the file system's type.
+/// The special properties of a record's target; for records of earlier versions derived from the file system's
+/// type.
 fn kinds(target: &Target) -> Vec<PlaceKind> {
     match (target.place.is_empty(), target.filesystem.as_str()) {
         (true, "tmpfs" | "ramfs") => vec![PlaceKind::Memory],
@@ -80,7 +81,7 @@ pub fn about(filesystem: &str, kinds: &[PlaceKind]) -> Vec<String> {
     said
 }
 
-/// What a container may use, and how long it waited in a run of `elapsed_s`; nothing without a limit on processors.
+/// The resources of a container, and how long it waited in a run of `elapsed_s`; `None` without a CPU limit.
 #[must_use]
 pub fn granted(limits: &Limits, elapsed_s: Option<f64>) -> Option<String> {
     let cpus = limits.cpus?;

@@ -65,7 +65,7 @@ pub fn kept_spread(ratio: f64, low: f64, high: f64, fine_below: f64) -> (String,
     (written(value), format!("±{}", written(spread)))
 }
 
-/// A share of plain speed with its interval, as tables have it: `58 ±2`.
+/// A percentage of plain speed with its interval, in the form of tables: `58 ±2`.
 #[must_use]
 pub fn share_words(ratio: f64, low: f64, high: f64) -> String {
     let (value, spread) = kept_spread(ratio, low, high, FINE_BELOW);
@@ -75,8 +75,8 @@ pub fn share_words(ratio: f64, low: f64, high: f64) -> String {
 /// Percents below which [`kept`] shows a decimal.
 pub const FINE_BELOW: f64 = 9.95;
 
-/// Ratio, low and high in percent with the same number of decimals: none, unless all three would read
-/// alike, as if there were no interval, or where whole percents are coarse.
+/// Ratio, low and high in percent with the same number of decimals: none, unless all three would look the same,
+/// as if there were no interval, or whole percents are too coarse.
 fn kept_numbers(e: &Estimate) -> [String; 3] {
     let values = [e.ratio, e.low, e.high].map(|v| v * 100.0);
     let decimals = decimals(values, FINE_BELOW);
@@ -140,7 +140,7 @@ pub fn seconds(seconds: f64) -> String {
     latency(seconds * 1e6)
 }
 
-/// A file or record size as iozone's tables have it: `512`, `4K`, `16M`.
+/// A file or record size in the form of iozone's tables: `512`, `4K`, `16M`.
 pub fn short_bytes(bytes: u64) -> String {
     let (number, unit) = scaled(bytes, 1024.0, ["", "K", "M", "G", "T"]);
     format!("{number}{unit}")
@@ -251,7 +251,7 @@ fn scaled(bytes: u64, base: f64, units: [&'static str; 5]) -> (String, &'static 
     (trim_zero(number), units[unit])
 }
 
-/// Seconds as people say them: `45 s`, `12 min`, `1 h 20 min`.
+/// Seconds in a readable form: `45 s`, `12 min`, `1 h 20 min`.
 pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return NONE.to_owned();

@@ -15,7 +15,7 @@ pub struct Reading {
     /// Speed as a multiple of plain's: the paired estimate, and where a cache or too few pairs forbid
     /// one the ratio of the medians. `None` for plain itself.
     pub ratio: Option<f64>,
-    /// The verdict's sign; `None` for plain, unless a cache answered.
+    /// The verdict's sign; `None` for plain, unless it was served from a cache.
     pub mark: Option<Sign>,
 }
 

@@ -14,7 +14,8 @@ const MOST_NAMED: usize = 8;
 /// The parts of [`Split::seconds`](cryptbench_estimate::accounting::Split::seconds).
 pub const PARTS: [&str; 4] = ["load generator", "helper programs", "kernel threads", "other"];
 
-/// Energy in the order of `Split::joules_per_gib`: of the processor packages (RAPL), and of the whole machine from its batteries.
+/// Energy in the order of `Split::joules_per_gib`: of the CPU packages (RAPL), and of the whole machine from
+/// its batteries.
 pub const ENERGY: [&str; 2] = ["J/GiB", "battery J/GiB"];
 
 /// Conditions of the machine that could have changed the results, in sentences; usually none.
@@ -70,11 +71,11 @@ pub fn remarks(record: &Record) -> Vec<String> {
     remarks
 }
 
-/// Whose reads pay for memory that the machine's host took back.
+/// The arms whose reads are slowed because the host reclaimed memory.
 fn memory(record: &Record) -> Option<String> {
     let cost = record.why.as_ref()?.memory?;
     let seconds = cost.taken_back()?;
-    // Where memory is short, free memory is dear, too: to find some takes time.
+    // If memory is short, free memory is also slow to get, because it must be found first.
     record.machine.virtualisation.as_deref().filter(|what| what.contains("virtual machine"))?;
     let reads = record.plan.workloads.iter().any(|w| w.operation != Operation::Write);
     // Only writes show that an arm has a page cache below it; who encrypts file by file always has.
@@ -97,7 +98,7 @@ fn memory(record: &Record) -> Option<String> {
     ))
 }
 
-/// Whose writes ended in a cache below them, and what that means for their speed.
+/// The arms whose writes went to a cache below them, and the effect on their speed.
 fn flushes(record: &Record) -> Option<String> {
     let arms: Vec<&str> = flushed_late(record).iter().map(|a| a.label.as_str()).collect();
     let (whose, them) = match arms[..] {

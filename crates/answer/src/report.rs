@@ -32,7 +32,7 @@ impl<'r> Labelled<'r> {
         Self { stored: report.stored, shown: Cow::Owned(shown) }
     }
 
-    /// What follows from its trials. The same trials give the same report.
+    /// The results of its trials. The same trials give the same report.
     pub fn report(&self) -> Report<'_> {
         let record = &*self.shown;
         let lookup = Lookup::of(record);
@@ -44,7 +44,7 @@ impl<'r> Labelled<'r> {
     }
 }
 
-/// A record, its cells, and what is said of them: every form shows this.
+/// A record, its cells, and the statements about them: every form shows this.
 pub struct Report<'r> {
     /// The record as it is stored, for programs.
     pub stored: &'r Record,
@@ -54,21 +54,21 @@ pub struct Report<'r> {
     pub lookup: Lookup<'r>,
     /// What people call its workloads and arms.
     pub names: Names,
-    /// What holds its arms back.
+    /// The bottlenecks of its arms.
     pub bindings: Vec<Bound<'r>>,
     /// The answer.
     pub answer: Answer<'r>,
-    /// The verdict in sentences: what it costs, then how far to trust that.
+    /// The verdict in sentences: the cost, then its reliability.
     pub sentences: Vec<String>,
 }
 
 impl Report<'_> {
-    /// The record with what follows from it, as it is stored.
+    /// The record with its results, as it is stored.
     pub fn document(&self) -> Record {
         Record { results: Some(self.results()), ..self.stored.clone() }
     }
 
-    /// What is stored with the record, for readers of the JSON.
+    /// The results that are stored with the record, for readers of the JSON.
     pub fn results(&self) -> Results {
         Results {
             cells: self.lookup.cells.clone(),

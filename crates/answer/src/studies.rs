@@ -4,12 +4,12 @@ use cryptbench_estimate::lookup::Lookup;
 use cryptbench_studies::here::{Part, Tested, Told, conclusions};
 use cryptbench_text::clean;
 
-/// The conclusions that a record can carry.
+/// The conclusions for which a record has the data.
 pub fn tested(lookup: &Lookup<'_>) -> Vec<Tested> {
     conclusions(None, &[(lookup.record, &lookup.cells)])
 }
 
-/// How many hold, and what the verdicts mean, in a sentence.
+/// How many hold, and the meaning of the verdicts, in a sentence.
 pub fn summary(tested: &[Tested]) -> String {
     let count = |told| tested.iter().filter(|t| t.told == told).count();
     let counts = [Told::Holds, Told::HoldsForSome, Told::DoesNotHold, Told::CannotBeTold]

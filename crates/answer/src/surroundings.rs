@@ -23,15 +23,15 @@ cryptbench_catalog::named! {
     /// What a line about the surroundings is about.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum About {
-        /// Processor and memory.
+        /// CPU and memory.
         Machine = "machine",
         /// The code that encrypted.
         Ciphers = "cipher code",
         /// The operating system.
         System = "system",
-        /// The disk, or the model that stood for one.
+        /// The disk, or the model used instead of one.
         Disk = "disk",
-        /// Where the files lay.
+        /// The location of the files.
         FileSystem = "file system",
         /// Places that were compared with plain storage.
         Beside = "beside it",
@@ -42,7 +42,7 @@ cryptbench_catalog::named! {
     }
 }
 
-/// What was measured on what, in reading order.
+/// The machine, the target and the plan, in reading order.
 pub fn surroundings(record: &Record) -> Vec<(About, String)> {
     let mut facts = vec![
         (About::Machine, machine(record)),
@@ -74,7 +74,7 @@ pub fn occasion(record: &Record) -> String {
     )
 }
 
-/// Above the answer: what was measured, on what and when.
+/// Above the answer: machine, target and date.
 pub fn meta(record: &Record) -> String {
     let target = &record.target;
     let disk = match (&target.emulated, &target.device) {

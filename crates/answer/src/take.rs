@@ -1,4 +1,5 @@
-//! What to take: only what somebody can install or set, each with the figure that speaks for it.
+//! What to use: only systems that can be installed or settings that can be changed, each with its supporting
+//! figure.
 
 use cryptbench_catalog::{BUILTIN_MOUNTED, BUILTIN_RAW, Family};
 use cryptbench_estimate::comparison::compare;
@@ -36,7 +37,7 @@ pub(crate) fn take(view: &View<'_, '_>) -> Vec<String> {
     lines
 }
 
-/// The only choice, where too little is decided for a mean, but one figure may say what to expect.
+/// The only choice, if too little is decided for a mean, but one figure shows what to expect.
 fn unranked<'a>(view: &View<'a, '_>) -> Option<&'a Arm> {
     let [only] = view.cast.choices[..] else { return None };
     let left_out = |arm: &&Arm| arm.id == only.id;
@@ -79,7 +80,7 @@ fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// `43 % (38-49)`: the headline says that it is the mean over the workloads, of plain speed.
+/// `43 % (38-49)`: the headline states that it is the mean over the workloads, of plain speed.
 fn of_plain(mean: &Mean) -> String {
     let of = [mean.ratio, mean.low, mean.high].map(|r| 100.0 * r);
     let [ratio, low, high] = apart(of);
@@ -106,7 +107,7 @@ fn opens_in(arm: &Arm) -> Option<&'static str> {
     })
 }
 
-/// One system alone: what to expect of it. Nothing where a figure that might show a loss is missing or undecided.
+/// A single system: what to expect of it. `None` if a figure that might show a loss is missing or undecided.
 fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     let name = view.names.arm(arm);
     let slower: Vec<(&Workload, Mean)> = view
@@ -164,10 +165,11 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
     if compared.iter().any(|c| matches!(c.verdict, Verdict::Costs { .. })) {
         return None;
     }
-    // A cache that answered plain, too, is a property of the workload.
+    // A cache that also served plain storage is a property of the workload.
     let cached = |w: &&&Workload| view.lookup.plain(w).is_some_and(|c| c.cached);
     let uncached = |of: &[&Workload]| of.len() - of.iter().filter(cached).count();
-    // The best of several kinds is no news by itself: one of its workloads gains after correction for all of them.
+    // The best of several kinds is not worth mentioning by itself: one of its workloads must gain after
+    // correction for all of them.
     let gains_in = |members: &[&Workload]| {
         let of = |w: &&Workload| compared.iter().find(|c| c.workload == w.id);
         members.iter().filter_map(of).any(|c| matches!(c.verdict, Verdict::Gains { .. }))

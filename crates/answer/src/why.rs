@@ -1,4 +1,4 @@
-//! What holds a system back, in words, and what would change it.
+//! The bottleneck of a system, in words, and its remedy.
 
 use cryptbench_estimate::binding::{AtDisk, Binding, Bound};
 use cryptbench_record::{Arm, Workload};
@@ -9,10 +9,10 @@ use crate::kinds::kind;
 use crate::names::capitalised;
 use crate::quantity::{binary_bytes, latency, percent, requests};
 
-/// Systems of which the answer says what holds them back.
+/// Number of systems whose bottleneck is in the answer.
 const MOST: usize = 3;
 
-/// What holds each system of the answer back where it loses most, a line each.
+/// The bottleneck of each system in the answer, for the largest loss, one line each.
 pub(crate) fn lines(view: &View<'_, '_>, bindings: &[Bound<'_>]) -> Vec<String> {
     let of = |arm: &Arm| {
         let own = bindings.iter().filter(|(_, a, _)| a.id == arm.id);
@@ -37,7 +37,7 @@ fn asked(workload: &Workload) -> String {
     }
 }
 
-/// The cause with its figures, to stand behind a colon.
+/// The cause with its figures, to follow a colon.
 #[must_use]
 pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
     let depth = binding.asked.depth;
@@ -96,7 +96,7 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
     }
 }
 
-/// What its user can do about a cause. What the run did not try is said to be not measured.
+/// The user's remedy for a cause. If the run did not try it, the text says that it was not measured.
 #[must_use]
 pub fn change(cause: &Cause) -> &'static str {
     match cause {
@@ -132,7 +132,7 @@ pub fn change(cause: &Cause) -> &'static str {
     }
 }
 
-/// How a cell's speed comes about, step by step, with what the cause predicts.
+/// How a cell's speed arises, step by step, with the prediction of the cause.
 #[must_use]
 pub fn chain(binding: &Binding) -> Vec<String> {
     let Binding { asked, disk, bottleneck, .. } = binding;

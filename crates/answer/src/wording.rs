@@ -50,7 +50,7 @@ pub enum Sign {
     WithinNoise,
     /// Undecided.
     Inconclusive,
-    /// A cache answered.
+    /// The data came from a cache.
     Cached,
     /// Too few repeats.
     TooFewPairs,
@@ -87,7 +87,7 @@ impl Sign {
         }
     }
 
-    /// Whether it tells cells apart where many stand close together.
+    /// Whether it distinguishes cells if many are close together.
     pub fn is_telling(self) -> bool {
         matches!(self, Self::Costs | Self::Gains | Self::Cached)
     }
@@ -98,7 +98,7 @@ pub fn verdict_mark(verdict: &Verdict) -> char {
     Sign::of(verdict).char()
 }
 
-/// The marks of [`verdict_mark`] and what they mean, in the order in which a legend lists them.
+/// The marks of [`verdict_mark`] and their meaning, in the order of a legend.
 pub const LEGEND: [(char, &str); 9] = [
     ('▼', "slower"),
     ('▲', "faster"),
@@ -166,8 +166,8 @@ pub fn list(names: &[&str], most: usize) -> String {
     }
 }
 
-/// Special properties of a workload besides direction, pattern, size and depth: files, flushes, content
-/// and caches; empty for most.
+/// Special properties of a workload other than direction, pattern, size and depth: files, flushes, content and
+/// caches; empty for most.
 pub fn particulars(w: &Workload) -> String {
     let mut parts: Vec<String> = Vec::new();
     if let Some(files) = w.files {

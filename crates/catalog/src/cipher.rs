@@ -11,8 +11,8 @@ pub struct Cipher {
     pub specification: &'static str,
     /// Size of the whole key in bits; XTS has two keys.
     pub key_bits: u32,
-    /// Argument of cryptsetup's `--integrity` if the cipher authenticates by itself. Only LUKS2 with `integrity = aead` has
-    /// space for the tags.
+    /// Argument of cryptsetup's `--integrity` if the cipher authenticates. Only LUKS2 with `integrity = aead`
+    /// has space for the tags.
     pub authenticates: Option<&'static str>,
     /// Its name in `/proc/crypto`.
     pub kernel_name: &'static str,
@@ -48,10 +48,10 @@ pub static AES_128_CBC: Cipher =
 /// BitLocker's before XTS.
 pub static AES_256_CBC: Cipher =
     disk("aes-256-cbc", "AES-256-CBC", "aes-cbc-eboiv", 256, "cbc(aes)");
-/// BitLocker's first, with a diffuser that has a key of its own.
+/// BitLocker's first, with a diffuser that has a separate key.
 pub static AES_128_CBC_ELEPHANT: Cipher =
     disk("aes-128-cbc-elephant", "AES-128-CBC-Elephant", "aes-cbc-elephant", 256, "cbc(aes)");
-/// BitLocker's first, with a diffuser that has a key of its own.
+/// BitLocker's first, with a diffuser that has a separate key.
 pub static AES_256_CBC_ELEPHANT: Cipher =
     disk("aes-256-cbc-elephant", "AES-256-CBC-Elephant", "aes-cbc-elephant", 512, "cbc(aes)");
 

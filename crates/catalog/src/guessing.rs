@@ -3,9 +3,9 @@
 /// One published rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guessing {
-    /// The function of the key derivation, as this program names it.
+    /// The function of the key derivation, by its name in this program.
     pub function: &'static str,
-    /// What was guessed, as the program that guessed names it.
+    /// The guessed target, by its name in the guessing program.
     pub mode: &'static str,
     /// Iterations of PBKDF2 that a guess took.
     pub iterations: u32,
@@ -25,8 +25,8 @@ pub const PROGRAM: &str = "hashcat 6.1.1-83";
 /// Where [`GUESSING`] was published; the page was last changed on 26 April 2024, and gives no day of the measurement.
 pub const SOURCE: &str = "gist.github.com/Chick3nman/e4fcee00cb6d82874dace72106d73fef";
 
-/// Header keys of 64 bytes, as AES-256 in XTS needs. The source counts one iteration less than the volume has, as the first is
-/// not in its loop.
+/// 64-byte header keys, as AES-256 in XTS needs. The source counts one iteration less than the volume has,
+/// because the first is not in its loop.
 pub const GUESSING: &[Guessing] = &[
     rate("sha-512", "13721 VeraCrypt SHA512 + XTS 512 bit", 500_000, 2_837.0),
     rate("sha-256", "13751 VeraCrypt SHA256 + XTS 512 bit", 500_000, 3_985.0),
@@ -44,14 +44,14 @@ const fn rate(
     Guessing { function, mode, iterations, per_second }
 }
 
-/// The published rate of a function; `None` where none is known.
+/// The published rate of a function; `None` if none is known.
 #[must_use]
 pub fn guessing(function: &str) -> Option<&'static Guessing> {
     GUESSING.iter().find(|rate| rate.function == function)
 }
 
 impl Guessing {
-    /// Guesses in a second where each takes so many iterations: time is proportional to them.
+    /// Guesses per second with this many iterations each: time is proportional to them.
     #[must_use]
     pub fn at(&self, iterations: u64) -> f64 {
         self.per_second * f64::from(self.iterations) / iterations as f64

@@ -1,7 +1,8 @@
-//! What is known of encryption systems, as data: their names, ciphers, packages, traces and weaknesses, each in one place.
+//! Known facts about encryption systems, as data: their names, ciphers, packages, traces and weaknesses, each
+//! stored once.
 //!
-//! A record names systems by texts, among which those of later versions may be: [`find`] knows what this version knows, and
-//! everything else is shown as the record has it.
+//! A record refers to systems by texts, which may come from later versions: [`find`] knows those of this
+//! version, and everything else is shown as in the record.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 

@@ -1,6 +1,6 @@
 //! Kinds that profiles and records call by a word.
 
-/// An enum whose kinds have words: all of them in `ALL`, the word of each from `as_str`, and back from `of`.
+/// An enum whose variants have words: all of them in `ALL`, the word of each from `as_str`, and back from `of`.
 #[macro_export]
 macro_rules! named {
     ($(#[$about:meta])* $visible:vis enum $kinds:ident {

@@ -1,9 +1,9 @@
 //! Packages by their names in each distribution, and the programs that they hold.
 //!
-//! Debian's names were looked up with apt-cache (12), Alpine's in aports; those of Fedora, Arch and openSUSE in public package
-//! lists and install scripts of 2026. Where no source was found, Fedora and openSUSE install by the path of a program
-//! (`dnf install /usr/bin/qemu-storage-daemon` finds whichever package has it), and users of Arch are told to search: one
-//! unknown name makes pacman refuse the whole command.
+//! Debian's names were looked up with apt-cache (12), Alpine's in aports; those of Fedora, Arch and openSUSE in
+//! public package lists and install scripts of 2026. If no source was found, Fedora and openSUSE install by the
+//! path of a program (`dnf install /usr/bin/qemu-storage-daemon` finds whichever package has it), and users of
+//! Arch are told to search: one unknown name makes pacman refuse the whole command.
 
 use crate::systems::SYSTEMS;
 
@@ -71,7 +71,7 @@ pub(crate) const fn everywhere(name: &'static str) -> Package {
     }
 }
 
-/// A package of which Debian's name alone is known.
+/// A package of which only Debian's name is known.
 pub(crate) const fn debians(debian: &'static str, programs: &'static [&'static str]) -> Package {
     Package { programs, looked_up: false, ..everywhere(debian) }
 }

@@ -48,7 +48,7 @@ impl Remedy {
         self
     }
 
-    /// The packages that it asks for and that are known in several distributions.
+    /// The packages that it requires and that are known in several distributions.
     pub fn packages(&self) -> impl Iterator<Item = &'static Package> {
         let asked = self.0.iter().flat_map(|part| match part {
             Part::Say(_) => &[][..],

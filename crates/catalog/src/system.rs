@@ -1,9 +1,9 @@
-//! What one system is, whoever asks.
+//! The properties of one system, for all callers.
 
 use crate::Package;
 use crate::systems::SYSTEMS;
 
-/// An encryption system, or what a run measures beside one.
+/// An encryption system, or something that a run measures together with one.
 pub struct System {
     /// Name on the command line and in records.
     pub name: &'static str,
@@ -13,7 +13,7 @@ pub struct System {
     pub named: Named,
     /// What a user gets.
     pub family: Family,
-    /// What does the encryption.
+    /// What encrypts.
     pub encrypts: Encrypts,
     /// Parts of the kernel that it cannot do without, and what of it needs them.
     pub needs: &'static [(Facility, &'static str)],
@@ -25,7 +25,7 @@ pub struct System {
     pub files: &'static [&'static str],
     /// How device mapper's devices of it begin, where they have no UUID.
     pub devices: Option<&'static str>,
-    /// Why nobody should take it, however fast it is.
+    /// Why it should be avoided, however fast it is.
     pub weakness: Option<Weakness>,
 }
 
@@ -38,8 +38,8 @@ pub enum Named {
     Title(&'static str),
     /// By a title with the arm's layout in parentheses: `cryptbench mount (LUKS2)`.
     WithLayout(&'static str),
-    /// By the arm's layout with the system in parentheses, `LUKS2 (dm-crypt)`, or by the first layout alone; the second is
-    /// the usual one.
+    /// By the arm's layout with the system in parentheses, `LUKS2 (dm-crypt)`, or only by the first layout; the
+    /// second is the usual one.
     ByLayout(&'static str, [&'static str; 2]),
     /// By a title and the value of a setting.
     WithValue(&'static str, &'static str),
@@ -54,7 +54,7 @@ pub enum Family {
     Volume,
     /// Each file for itself.
     Files,
-    /// Neither is known: a place that somebody prepared.
+    /// Neither is known: a location prepared by a user.
     Place,
 }
 
@@ -71,7 +71,7 @@ pub enum Encrypts {
     Program,
     /// The drive.
     Drive,
-    /// What its user prepared.
+    /// A location prepared by its user.
     Prepared,
 }
 
@@ -82,7 +82,7 @@ pub enum Facility {
     Fuse,
     /// Loop devices: files as disks, and mounting them.
     LoopDevices,
-    /// The kernel's device mapper, on which dm-crypt stands.
+    /// The kernel's device mapper, on which dm-crypt is built.
     DeviceMapper,
 }
 
@@ -90,7 +90,7 @@ impl Facility {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Fuse, Self::LoopDevices, Self::DeviceMapper];
 
-    /// What needs it, in words.
+    /// The user of it, in words.
     #[must_use]
     pub fn needed_for(self) -> String {
         let needs = SYSTEMS.iter().flat_map(|system| system.needs);
@@ -99,7 +99,7 @@ impl Facility {
     }
 }
 
-/// Why nobody should take a system.
+/// Why a system should be avoided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weakness {
     /// In the answer.
@@ -114,14 +114,14 @@ pub fn find(name: &str) -> Option<&'static System> {
     SYSTEMS.iter().copied().find(|system| system.name == name)
 }
 
-/// What encrypts in an arm of the system with that name, if the name is known.
+/// The encrypting component of an arm of the system with that name, if the name is known.
 #[must_use]
 pub fn encrypts(name: &str) -> Option<Encrypts> {
     find(name).map(|system| system.encrypts)
 }
 
 impl System {
-    /// What people call an arm with this layout and these settings; `None` where that is its label.
+    /// The usual name of an arm with this layout and these settings; `None` if that is its label.
     pub fn title<'a>(
         &self,
         layout: Option<&str>,
@@ -155,7 +155,7 @@ impl System {
         self.title(layout, |_| None).unwrap_or_else(|| self.name.to_owned())
     }
 
-    /// What it is called in a list.
+    /// Its name in a list.
     #[must_use]
     pub fn brand(&self) -> &'static str {
         match self.named {

@@ -207,7 +207,7 @@ pub static DELAY: System = System {
     )
 };
 
-/// A driver that carries one request at a time.
+/// A driver that handles one request at a time.
 pub static SERIAL: System = System {
     family: Family::Place,
     ..volume(
@@ -375,7 +375,7 @@ pub static OPAL: System = volume(
     Encrypts::Drive,
 );
 
-/// What its user encrypted in any way.
+/// Encrypted by its user in any way.
 pub static PAIRED: System = System {
     family: Family::Place,
     ..volume(

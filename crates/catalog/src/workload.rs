@@ -1,7 +1,7 @@
 //! The words by which records, profiles and results of other programs name work.
 
 crate::named! {
-    /// How the requests of a workload follow each other, or what it does instead of requests.
+    /// The order of a workload's requests, or what it does instead of requests.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Pattern {
         /// Block after block.
@@ -34,7 +34,7 @@ crate::named! {
         /// One row per workload.
         #[default]
         Table = "table",
-        /// Two-sided bars per block size, plain beside encrypted (ATTO).
+        /// Two-sided bars per block size, plain next to encrypted (ATTO).
         Bars = "bars",
         /// Speed over the I/O target with access times as dots (HD Tune).
         Curve = "curve",
@@ -54,7 +54,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// How a published study condensed its trials. Shown beside our estimate; never part of a verdict.
+    /// The estimator of a published study. Shown next to our estimate; never part of a verdict.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Estimator {
         /// Arithmetic mean of all trials.

@@ -1,4 +1,4 @@
-//! Budgets that are advised where one was too short.
+//! Budgets that are suggested if one was too short.
 
 /// Budgets that people type, in seconds.
 const BUDGETS: [f64; 15] = [
@@ -6,7 +6,7 @@ const BUDGETS: [f64; 15] = [
     28800.0, 43200.0,
 ];
 
-/// An advised budget is so many times as long as the one that was too short, or longer.
+/// A suggested budget is at least this many times as long as the one that was too short.
 const LONGER: f64 = 1.2;
 
 /// The budget to advise, in seconds, where at least `seconds` are needed and `budget_s` was too short; above the longest that

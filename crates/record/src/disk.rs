@@ -1,11 +1,12 @@
-//! What reached the disk during a trial, what other programs asked of it meanwhile, and why it is not known.
+//! The requests that reached the disk during a trial, the activity of other programs, and the reason if it is
+//! unknown.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{ArmRole, Record, Trial, Workload};
 
-/// What the device below counted in a span of time, as it counted it: not scaled to the measured time of a trial. Counts that
-/// the system does not keep are absent.
+/// The counters of the underlying device in a span of time, unchanged: not scaled to the measured time of a
+/// trial. Counts that the system does not keep are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DiskCounts {
@@ -101,15 +102,17 @@ impl DiskCounts {
         self.read_bytes + self.written_bytes
     }
 
-    /// The same over the time in which so many requests come at the rate of the measured time. The span of slices also has the
-    /// time in which queues fill and drain and counters are read: half of it, where requests are small and many.
+    /// The same over the time that this many requests take at the measured rate. The span of slices also
+    /// contains the time in which queues fill and drain and counters are read: half of it if requests are small
+    /// and many.
     #[must_use]
     pub fn at_rate(&self, requests_per_s: f64) -> Self {
         let span_s = ratio(self.asked as f64, requests_per_s).filter(|span_s| span_s.is_finite());
         Self { span_s: span_s.unwrap_or(self.span_s), ..*self }
     }
 
-    /// The same without what `others` asked of the device at the same rate as in their own span; never less than nothing.
+    /// The same without what `others` requested from the device at the same rate as in their own span; never
+    /// negative.
     #[must_use]
     pub fn without(&self, others: &Self) -> Self {
         let Some(part) = ratio(self.span_s, others.span_s) else { return *self };
@@ -133,12 +136,12 @@ fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// Why it is not known what reaches the disk below a target.
+/// Why the requests that reach the disk below a target are unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Uncounted {
-    /// An overlay of several file systems, which tells none of their devices.
+    /// An overlay of several file systems, which does not reveal their devices.
     Overlay,
     /// The disk is in another machine, or in this virtual machine's host.
     Network,
@@ -146,9 +149,10 @@ pub enum Uncounted {
     Memory,
     /// A program serves the file system.
     Program,
-    /// The file system spreads over several devices of its own.
+    /// The file system spans several devices.
     SeveralDevices,
-    /// A page cache lies between the file system and the disk, and the device above it counts what the cache answers, too.
+    /// A page cache is between the file system and the disk, and the device above it also counts requests
+    /// served from the cache.
     Cached,
     /// The device does not count, or not for this user.
     Off,
@@ -157,21 +161,22 @@ pub enum Uncounted {
     Unknown,
 }
 
-/// Bytes that plain storage's device may move for each byte asked before other programs must have moved them.
+/// Bytes per requested byte that plain storage's device may transfer before other programs must have caused the
+/// rest.
 const MOST_OF_PLAIN: f64 = 1.2;
 
-/// What shows that other programs used the disk while a workload was measured.
+/// Evidence that other programs used the disk while a workload was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Disturbed {
-    /// The disk moved so many bytes for each that was asked of plain storage, which adds none itself.
+    /// The disk transferred this many bytes per byte requested by plain storage, which adds none itself.
     PlainMoved(f64),
-    /// The disk served others with so many bytes for each that was asked, before the run.
+    /// Before the run, the disk served others with this many bytes per requested byte.
     Before(f64),
 }
 
 impl Record {
-    /// What shows that other programs used the disk in the trials of `workload` on `arm`, if anything does: too much to
-    /// believe the counts of the disk, although [`DiskCounts::without`] takes off what they asked for before the run.
+    /// Evidence that other programs used the disk in the trials of `workload` on `arm`, if any: too much to
+    /// believe the disk counters, although [`DiskCounts::without`] subtracts their activity before the run.
     #[must_use]
     pub fn disk_disturbed(&self, workload: &str, arm: &str) -> Option<Disturbed> {
         let workload_of = self.plan.workloads.iter().find(|w| w.id == workload)?;
@@ -190,14 +195,14 @@ impl Record {
         (moved > MOST_OF_PLAIN - 1.0).then_some(Disturbed::Before(moved))
     }
 
-    /// Whether requests of plain storage reach the disk as they are asked for: a page cache joins them and reads ahead, and
-    /// files have directories.
+    /// Whether requests of plain storage reach the disk unchanged: a page cache merges them and reads ahead,
+    /// and files have directories.
     #[must_use]
     pub fn reaches_the_disk(&self, workload: &Workload) -> bool {
         self.target.engine.direct && workload.is_of_requests() && !workload.stdio
     }
 
-    /// What the disk of an arm did before the run, while nothing of the run was there.
+    /// The activity of an arm's disk before the run, while nothing of the run was there.
     #[must_use]
     pub fn idle_disk_of(&self, arm: &str) -> Option<&DiskCounts> {
         let place = self.target.places().find(|place| place.arm == arm);
@@ -205,7 +210,7 @@ impl Record {
     }
 }
 
-/// What the disk counted in all these trials together.
+/// The sum of the disk counters of all these trials.
 fn sum<'a>(trials: impl Iterator<Item = &'a Trial>) -> DiskCounts {
     trials.filter_map(|t| t.measured.disk).sum()
 }
@@ -241,7 +246,7 @@ mod tests {
     use super::*;
     use crate::{Arm, Engine, Machine, Observation, PairedTarget, Plan, Target};
 
-    /// 32 requests of 4 KiB, of which the disk makes 40 of 8 KiB in half a second, in flight for 0.3 s each.
+    /// 32 requests of 4 KiB, which become 40 disk requests of 8 KiB in half a second, in flight for 0.3 s each.
     fn counts() -> DiskCounts {
         DiskCounts {
             span_s: 0.5,
@@ -275,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_edges_of_slices_make_no_queue_shorter() {
-        // The 32 requests took a quarter of a second; in the rest of the span nothing was asked for.
+        // The 32 requests took a quarter of a second; in the rest of the span nothing was requested.
         let found = counts().at_rate(128.0);
         assert_eq!((found.in_flight(), found.idle_share()), (Some(48.0), Some(0.0)));
         assert_eq!(found.per_request(), counts().per_request());

@@ -1,5 +1,5 @@
-//! What happens in a run: the only vocabulary for it, from the runner to the log, the display, the
-//! lines of JSON and the local page.
+//! The events of a run: the only vocabulary for them, from the runner to the log, the display, the lines of
+//! JSON and the local page.
 
 use std::ffi::OsString;
 
@@ -10,7 +10,7 @@ use crate::{
     ArmId, EmulatedDevice, Evidence, Plan, Record, Target, Trial, Why, WorkloadId, WorkloadStop,
 };
 
-/// One event of a run. As JSON it is an object whose field `event` names it.
+/// One event of a run. As JSON it is an object whose field `event` contains its name.
 ///
 /// [Kept](Event::is_kept) events are the lines of a run's log, and add up to its
 /// [record](crate::Fold). Front ends get the others, and notes.
@@ -41,7 +41,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
     },
-    /// What costs are explained from was measured.
+    /// The measurements that explain costs are complete.
     Why(Box<Why>),
     /// A trial is complete.
     Measured(Box<Trial>),
@@ -66,7 +66,7 @@ pub enum Event {
     Note {
         /// A sentence.
         text: String,
-        /// Whether only the record has it, and nothing shows it during the run.
+        /// Whether only the record has it, and it is not shown during the run.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         aside: bool,
     },
@@ -78,7 +78,7 @@ pub enum Event {
         partial: bool,
         /// How well an emulated device kept its times.
         emulated: Option<EmulatedDevice>,
-        /// Seconds in which a limit on processor time held the run back, since it began or was resumed.
+        /// Seconds in which a limit on CPU time held the run back, since it began or was resumed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         throttled_s: Option<f64>,
     },
@@ -125,7 +125,7 @@ pub enum Event {
         /// The workload.
         #[serde(rename = "workload_id")]
         workload: WorkloadId,
-        /// The arm; all arms that take turns.
+        /// The arm; all arms that are interleaved.
         #[serde(rename = "arm_ids")]
         arms: Vec<ArmId>,
         /// Block number from 0; absent for a discarded trial.
@@ -217,7 +217,7 @@ impl Event {
     /// Parses a line of a log, also of an earlier version.
     ///
     /// # Errors
-    /// If it is no event.
+    /// If it is not an event.
     pub fn parse(line: &str) -> serde_json::Result<Self> {
         serde_json::from_str(line).or_else(|error| of_earlier_version(line).ok_or(error))
     }

@@ -1,5 +1,5 @@
-//! Evidence from the storage itself after a run: whether data came back intact after lying at rest,
-//! and what the storage reveals to somebody without the key.
+//! Evidence from the storage itself after a run: whether data was read back intact after the arm was closed,
+//! and what the storage reveals to someone without the key.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct Evidence {
     pub rest: Rest,
     /// Bytes of the pattern written through the arm.
     pub written_bytes: u64,
-    /// Bytes of the pattern that were read back intact through the arm after lying at rest.
+    /// Bytes of the pattern that were read back intact through the arm after it was closed.
     pub verified_bytes: u64,
     /// The result of searching the backing storage; absent if it could not be searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,7 +21,7 @@ pub struct Evidence {
     /// Why the storage was not searched, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_scanned: Option<String>,
-    /// What the storage reveals besides content; absent if that is unknown.
+    /// What the storage reveals in addition to content; absent if that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reveals: Option<Reveals>,
     /// Why the pattern could not be read back, in words, if it is lost as a whole or the system
@@ -81,7 +81,7 @@ pub enum Rest {
     /// Written back and dropped from the page cache; there is nothing to unmount.
     #[default]
     CacheDropped,
-    /// Unmounted; the serving process has ended, and mappings and keys are removed.
+    /// Unmounted; the server process has exited, and mappings and keys are removed.
     Unmounted,
     /// The kernel dropped the key and with it all decrypted data.
     KeyRemoved,
@@ -97,7 +97,7 @@ pub struct Scan {
     pub scanned_bytes: u64,
     /// Number of places with a marker of the plaintext, at any alignment.
     pub markers: u64,
-    /// The first such place: the file, as the arm's storage names it, and the byte offset.
+    /// The first such position: the file, as the arm's storage calls it, and the byte offset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_marker: Option<(String, u64)>,
     /// Entropy of whole blocks of [`Entropy::BLOCK`] bytes; absent if there was no whole block.
@@ -123,9 +123,9 @@ pub enum Randomness {
     /// No conclusion: the system stores unencrypted structures among its data, or encrypts nothing.
     #[default]
     Untold,
-    /// Random. If everything must be ciphertext or random filling, no block is below
-    /// [`Entropy::THRESHOLD`]; if the system stores structures beside its ciphertext, fewer such
-    /// blocks exist than half of the written data takes.
+    /// Random. If everything must be ciphertext or random filling, no block is below [`Entropy::THRESHOLD`]; if
+    /// the system stores structures together with its ciphertext, fewer such blocks exist than half of the
+    /// written data fills.
     Random,
     /// The blocks below the threshold amount to half of the written data or more, so the data may
     /// be stored in another form.
@@ -159,10 +159,9 @@ impl Entropy {
 
     /// Lower limit, in bits per byte, for a block of ciphertext.
     ///
-    /// `2 n ln 2 (8 - H)` of `n` uniformly random bytes follows a chi-square distribution with 255
-    /// degrees of freedom (the G-test): mean 255, standard deviation 22.6. For a block of 4096
-    /// bytes, 7.9 bits correspond to 568, fourteen standard deviations from the mean: a probability
-    /// of about 10^-26.
+    /// `2 n ln 2 (8 - H)` of `n` uniformly random bytes follows a chi-square distribution with 255 degrees of
+    /// freedom (the G-test): mean 255, standard deviation 22.6. For a 4096-byte block, 7.9 bits correspond to
+    /// 568, fourteen standard deviations from the mean: a probability of about 10^-26.
     pub const THRESHOLD: f64 = 7.9;
 
     /// Share of blocks below the threshold, 0 to 1.

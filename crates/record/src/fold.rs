@@ -16,8 +16,7 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// Starts with what is known before the measurement, or with the record of a run that is
-    /// resumed.
+    /// Starts with what is known before the measurement, or with the record of a run that is resumed.
     #[must_use]
     pub fn begin(record: Record) -> Self {
         let pairs_of = |w: &Workload| complete_blocks(&record.trials, &w.id);
@@ -25,8 +24,8 @@ impl Fold {
         Self { pairs, ended: false, record }
     }
 
-    /// Drops what was recorded at the end of the run, the trials of incomplete blocks, and the notes,
-    /// which come again. A resumed run repeats these blocks, and no pair spans two parts of a run.
+    /// Drops the data recorded at the end of the run, the trials of incomplete blocks, and the notes, which are
+    /// added again. A resumed run repeats these blocks, and no pair spans two parts of a run.
     fn resume(&mut self) {
         let Self { record, pairs, ended } = self;
         let plan = &record.plan;

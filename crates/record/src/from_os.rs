@@ -16,7 +16,7 @@ impl From<DeviceCounts> for DeviceMoved {
 }
 
 impl DiskCounts {
-    /// What a device counted while a load of `asked` requests with `asked_bytes` ran.
+    /// The counters of a device while a load of `asked` requests with `asked_bytes` ran.
     #[must_use]
     pub fn of(counts: &DeviceCounts, asked: u64, asked_bytes: u64) -> Self {
         let seconds = |ns: u64| ns as f64 / 1e9;
@@ -77,7 +77,8 @@ impl From<cryptbench_os::machine::Power> for Power {
 }
 
 impl Threads {
-    /// The busiest threads of a span in which so many requests were `asked`; `None` where the system tells none.
+    /// The busiest threads of a span with this many `asked` requests; `None` if the system does not report
+    /// threads.
     #[must_use]
     pub fn of(passed: &Passed, asked: u64) -> Option<Self> {
         let busy = |threads: &[ThreadTime]| {

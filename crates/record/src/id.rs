@@ -1,4 +1,5 @@
-//! Identifiers of arms and workloads, so that one is never taken for the other or for a label.
+//! Identifiers of arms and workloads, as separate types so that they cannot be confused with each other or with
+//! a label.
 
 use std::borrow::Borrow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What was measured in RAM beside a run, as study A did.
+//! Measurements in RAM during a run, as in study A.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct InRam {
     /// Bytes that each thread encrypts.
     pub buffer_bytes: u64,
-    /// Threads at work at once, each with its own buffer.
+    /// Threads working in parallel, each with its own buffer.
     pub threads: u32,
     /// The ciphers, the fastest first.
     pub ciphers: Vec<CipherInRam>,
@@ -52,7 +52,7 @@ pub struct DerivationInRam {
     pub us_per_iteration: Option<f64>,
     /// Interquartile range of the longest time measured, in percent.
     pub spread_percent: f64,
-    /// Seconds with each PIM asked for.
+    /// Seconds for each requested PIM.
     pub pims: Vec<PimInRam>,
 }
 

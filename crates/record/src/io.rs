@@ -46,7 +46,7 @@ pub enum RecordError {
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// What exceeds which limit.
+        /// The excess and its limit.
         what: String,
     },
 }
@@ -70,14 +70,14 @@ struct Header {
     schema: String,
 }
 
-/// Size in bytes of the largest record that is read, and of the largest log: about ten times the largest run of a built-in
-/// profile. What it may hold: [`limits::RECORD`].
+/// Size in bytes of the largest record that is read, and of the largest log: about ten times the largest run of
+/// a built-in profile. The limits on its content: [`limits::RECORD`].
 pub const LARGEST: u64 = 512 << 20;
 
 /// Reads a record. For a directory, reads its `record.json`. If the run ended before it could write
 /// or update that file, reconstructs the record from the log.
 ///
-/// Takes the run's title from beside the record.
+/// Reads the run's title from the record's directory.
 ///
 /// # Errors
 /// Any [`RecordError`].
@@ -117,14 +117,14 @@ fn read_untitled(path: &Path) -> Result<Record, RecordError> {
     Ok(logged.ok().filter(|logged| logged.trials.len() > written.trials.len()).unwrap_or(written))
 }
 
-/// The file that `path` stands for, and its contents.
+/// The file that `path` denotes, and its contents.
 pub fn read_document(path: &Path) -> Result<(PathBuf, String), RecordError> {
     let file = if path.is_dir() { path.join("record.json") } else { path.to_owned() };
     let text = cryptbench_os::read_text(&file, LARGEST).map_err(RecordError::read(&file))?;
     Ok((file, text))
 }
 
-/// Parses a record and makes its strings printable; errors name the file `origin`.
+/// Parses a record and makes its strings printable; errors call the file `origin`.
 pub fn parse(origin: &Path, text: &str) -> Result<Record, RecordError> {
     let malformed = |source| RecordError::Malformed { path: origin.to_owned(), source };
     limits::Counter::new(limits::RECORD)

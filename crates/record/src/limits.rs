@@ -1,7 +1,7 @@
 //! How much a document may hold, so that a file of moderate size cannot fill the memory.
 //!
-//! In memory, a value takes more than in its file: an empty string takes 3 bytes there and 24 here, and reports copy
-//! strings. A limit on the size of a file is therefore not enough.
+//! In memory, a value needs more space than in its file: an empty string takes 3 bytes there and 24 here, and
+//! reports copy strings. A limit on the size of a file is therefore not enough.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ pub const RECORD: Limits = Limits {
     free_maps: &["parts", "settings"],
 };
 
-/// Counts what the documents of one file hold.
+/// Counts the contents of the documents in one file.
 #[derive(Debug)]
 pub struct Counter {
     limits: Limits,
@@ -66,7 +66,7 @@ impl Counter {
     /// Counts the JSON value at the start of `json`, without keeping any of it. Invalid JSON is left to the parser to report.
     ///
     /// # Errors
-    /// What exceeds which limit, as a clause.
+    /// The excess and its limit, as a clause.
     pub fn add(&mut self, json: &str) -> Result<(), String> {
         self.name.clear();
         let mut deserializer = serde_json::Deserializer::from_str(json);

@@ -17,7 +17,7 @@ use crate::printable::printable_document;
 /// Name of the log in a run's directory.
 pub const LOG: &str = "trials.jsonl";
 
-/// Most lines of a log: one for each trial, and one for each block.
+/// Maximum number of lines in a log: one for each trial, and one for each block.
 const MOST_LINES: usize = 1_000_000;
 
 /// How long to wait for whoever only looks whether the log is being written.
@@ -62,8 +62,7 @@ impl TrialLog {
     /// Appends an event. After the end of a block, all lines so far are on the disk.
     ///
     /// # Errors
-    /// The operating system's error; the log then ends where it ended before, or in an incomplete
-    /// line.
+    /// The operating system's error; the log then keeps its previous end, or ends in an incomplete line.
     pub fn append(&mut self, event: &Event) -> io::Result<()> {
         let mut text = serde_json::to_vec(event)?;
         text.push(b'\n');
@@ -79,7 +78,7 @@ impl TrialLog {
 #[must_use]
 pub fn is_being_written(directory: &Directory) -> bool {
     let held = directory.open_file(LOG.as_ref()).and_then(|file| {
-        // Shared, so that two who ask at once do not mistake each other for a run.
+        // Shared, so that two simultaneous queries do not mistake each other for a run.
         lock_within(&file, Lock::Shared, Duration::ZERO)
     });
     held.is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)

@@ -1,17 +1,17 @@
-//! What kind of place a target is, where that changes what its figures mean, and what limits a container has.
+//! The kind of a target, if that changes the meaning of its figures, and the limits of a container.
 
 use serde::{Deserialize, Serialize};
 
-/// Something about a place that a disk with a file system of its own does not have.
+/// A property of a target that a disk with a simple file system does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum PlaceKind {
     /// It is kept in memory.
     Memory,
-    /// The file system compresses what is written.
+    /// The file system compresses written data.
     Compresses {
-        /// What says so, such as `compress-force=zstd:3`.
+        /// The evidence, such as `compress-force=zstd:3`.
         how: String,
     },
     /// The file system writes changed data to another place.
@@ -20,7 +20,7 @@ pub enum PlaceKind {
     Network,
     /// The host of this virtual machine has the file system.
     Host,
-    /// Layers of directories, which tell none of their disks.
+    /// Layers of directories, which do not reveal their disks.
     Layers,
     /// It has no direct I/O, although that was to be used: requests go through the page cache.
     NoDirectIo,
@@ -43,10 +43,10 @@ pub struct Limits {
     /// Bytes of memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Processors: seconds of processor time a second.
+    /// CPUs: seconds of CPU time per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
-    /// Seconds of the run in which the group's processes had to wait, because they had used up their processor time.
+    /// Seconds of the run in which the group's processes had to wait, because they had used up their CPU time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_s: Option<f64>,
 }

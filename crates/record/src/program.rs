@@ -1,4 +1,4 @@
-//! Program and cipher of an encrypted arm, as study D tells them apart.
+//! Program and cipher of an encrypted arm, as distinguished in study D.
 
 use crate::{Arm, ArmRole};
 

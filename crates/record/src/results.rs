@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 pub struct Results {
     /// One cell per workload and arm, plain included, in plan order.
     pub cells: Vec<Cell>,
-    /// The answer in a sentence or two, with what it holds for; records of earlier versions lack it.
+    /// The answer in a sentence or two, with its scope; records of earlier versions lack it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headline: Vec<String>,
-    /// The verdict in sentences: what it costs, then how far to trust that.
+    /// The verdict in sentences: the cost, then its reliability.
     pub sentences: Vec<String>,
     /// Advice: which system and settings to choose, what each is suited for, and known risks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -65,8 +65,8 @@ pub struct Cell {
     /// Median bytes moved by the device per requested byte; `None` if the device does not count
     /// them.
     pub device_ratio: Option<f64>,
-    /// Whether far fewer bytes reached the device than were requested: a cache answered, so the
-    /// cell gets no verdict.
+    /// Whether far fewer bytes reached the device than were requested: the data came from a cache, so the cell
+    /// gets no verdict.
     pub cached: bool,
     /// How much two plain *trials* differ: the 95th percentile of |ln(P'/P)| over this workload's
     /// pairs, as a loss of speed (a fraction below 1).
@@ -121,12 +121,12 @@ pub enum Verdict {
         /// Gain of speed.
         percent: f64,
     },
-    /// Slower than plain by its own interval, though not beyond what chance does among so many cells.
+    /// Slower than plain by its own interval, though not beyond chance among all cells.
     LikelyCosts {
         /// Loss of speed.
         percent: f64,
     },
-    /// Faster than plain by its own interval, though not beyond what chance does among so many cells.
+    /// Faster than plain by its own interval, though not beyond chance among all cells.
     LikelyGains {
         /// Gain of speed.
         percent: f64,
@@ -146,7 +146,7 @@ pub enum Verdict {
         /// Total number of pairs that a verdict needs, given the spread so far.
         more_pairs: u32,
     },
-    /// The bytes did not reach the device, because a cache answered.
+    /// The bytes did not reach the device, because they came from a cache.
     Cached,
     /// Too few pairs for an interval.
     TooFewPairs,
@@ -196,12 +196,12 @@ pub struct CpuCost {
     pub attributed_s_per_gib: Option<f64>,
     /// Busy share of the whole machine in percent, less its idle baseline.
     pub machine_percent: f64,
-    /// Share of all processors in percent that the load generator, the system's daemons and the kernel's threads used;
-    /// absent if the trials do not separate them.
+    /// Share of all CPUs in percent that the load generator, the system's daemons and the kernel's threads
+    /// used; absent if the trials do not separate them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributed_percent: Option<f64>,
-    /// Joules of the processor packages per GiB moved, without subtracting any baseline; absent if a
-    /// trial has no energy counter.
+    /// Joules of the CPU packages per GiB transferred, without subtracting any baseline; absent if a trial has
+    /// no energy counter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joules_per_gib: Option<f64>,
     /// Joules that the whole machine drew from its batteries per GiB moved; absent if it was on mains

@@ -1,4 +1,4 @@
-//! The plan and the surroundings of a run, and why it ended.
+//! The plan and the environment of a run, and why it ended.
 
 use std::collections::BTreeMap;
 
@@ -47,8 +47,8 @@ pub struct Record {
     /// Ciphers and key derivation in RAM, if they were measured with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_ram: Option<InRam>,
-    /// What costs are explained from besides the trials; absent in older records, and where `--no-why` or too little time
-    /// left it out.
+    /// The data that explains costs, in addition to the trials; absent in older records, with `--no-why`, and
+    /// if there was too little time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
     /// Estimates and verdicts derived from `trials`; absent until they are computed.
@@ -57,24 +57,25 @@ pub struct Record {
     /// The machine's name and the plan's, if the run was one of a fleet's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Node>,
-    /// The user's [title](crate::title), which lies beside the document and is no part of it.
+    /// The user's [title](crate::title), which is stored next to the document and is not part of it.
     #[serde(skip)]
     pub title: Option<String>,
 }
 
-/// Which machine of a fleet a run is of, and which of the fleet's plans. Together the four fields name the run.
+/// The machine of a fleet that a run belongs to, and the fleet's plan. Together the four fields identify the
+/// run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Node {
     /// Name of the machine in its cluster.
     pub name: String,
-    /// 16 hexadecimal digits from its machine id, which cannot be told from them; empty if it has none.
+    /// 16 hexadecimal digits of a hash from which the machine ID cannot be derived; empty if it has none.
     pub machine: String,
     /// The first 8 hexadecimal digits of its boot id; empty if it has none.
     pub boot: String,
-    /// 16 hexadecimal digits of the SHA-256 of what was asked for.
+    /// 16 hexadecimal digits of the SHA-256 of the task.
     pub plan: String,
-    /// How many machines measured at once, where a plan compares that.
+    /// Number of machines that measured in parallel, if a plan compares that.
     #[serde(default)]
     pub at_once: Option<u32>,
 }
@@ -91,13 +92,13 @@ pub struct Plan {
     pub arms: Vec<Arm>,
     /// Seed of the schedule; the same seed gives the same order.
     pub seed: u64,
-    /// Longest duration of the run, wall-clock seconds.
+    /// Maximum duration of the run, wall-clock seconds.
     pub budget_s: f64,
     /// Measured seconds of one trial.
     pub trial_s: f64,
-    /// Fewest pairs per workload before it may stop on precision.
+    /// Minimum number of pairs per workload before it may stop on precision.
     pub min_pairs: u32,
-    /// Most pairs per workload.
+    /// Maximum number of pairs per workload.
     pub max_pairs: u32,
     /// Half-width of the intervals at which a workload stops, as a fraction (0.013 means 1.3 %).
     pub target_half_width: f64,
@@ -125,8 +126,8 @@ pub struct Plan {
     /// Unmeasured seconds before each time-based trial.
     #[serde(default)]
     pub ramp_s: f64,
-    /// Seconds of a slice, where the arms of a block take turns: the shortest that is used. Absent where each trial is
-    /// measured in one piece.
+    /// Seconds of a slice, if the arms of a block are interleaved: the shortest that is used. Absent if trials
+    /// are not sliced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_s: Option<f64>,
     /// The set of arms that the program chose, where the user named no system: `builtin-only`, or
@@ -163,8 +164,8 @@ const BUILTIN_ONLY_ARMS: [&str; 5] =
     ["plain", "plain-again", "builtin/null", "builtin/aes-256-xts/512", "builtin/aes-256-xts/4096"];
 
 impl Plan {
-    /// The set of arms for comparisons between runs, which never mix sets: [`Plan::set`], or for
-    /// older records what the arms show. `None` where the user named the systems.
+    /// The set of arms for comparisons between runs, which never mix sets: [`Plan::set`], or for older records
+    /// the set derived from the arms. `None` if the user specified the systems.
     pub fn arm_set(&self) -> Option<&str> {
         let is_builtin_only = || self.arms.iter().map(|arm| arm.id.as_str()).eq(BUILTIN_ONLY_ARMS);
         self.set.as_deref().or_else(|| is_builtin_only().then_some(BUILTIN_ONLY))
@@ -202,8 +203,8 @@ impl Plan {
         (self.min_pairs == self.max_pairs).then(|| self.workloads.iter().map(of).sum())
     }
 
-    /// Whether `arm` takes part in `workload`: requests must be whole data units, and small files
-    /// need a file system above the arm's system.
+    /// Whether `arm` takes part in `workload`: requests must be whole data units, and small files need a file
+    /// system above the arm's system.
     pub fn includes(&self, workload: &Workload, arm: &Arm) -> bool {
         match workload.pattern {
             Pattern::Unlock => true,
@@ -267,7 +268,7 @@ pub struct Workload {
     /// Number of files, for small files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u32>,
-    /// Why its trials are not cut into slices in a run that slices, in words.
+    /// Why its trials are not sliced in a run with slices, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsliced: Option<String>,
 }
@@ -351,9 +352,9 @@ pub struct Arm {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Machine {
-    /// CPU model as the kernel names it.
+    /// CPU model as reported by the kernel.
     pub cpu_model: String,
-    /// Processors that this process may use.
+    /// CPUs that this process may use.
     pub cpus: u32,
     /// CPU features that matter to ciphers and can be used here.
     pub cpu_features: Vec<String>,
@@ -373,7 +374,7 @@ pub struct Machine {
     pub idle_baseline: f64,
     /// One-minute load average at the start.
     pub load_average: f64,
-    /// What decided on the processors' clock rate at the start; records of earlier versions lack it.
+    /// The governors of the CPU clock rate at the start; records of earlier versions lack it.
     #[serde(default, skip_serializing_if = "Power::is_unknown")]
     pub power: Power,
     /// What a container may use of the machine; records of earlier versions lack it.
@@ -385,13 +386,13 @@ pub struct Machine {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Power {
-    /// The policies that choose the processors' clock rates, such as `powersave`.
+    /// The policies that choose the CPU clock rates, such as `powersave`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
     /// The driver that sets the rates, such as `intel_pstate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// What the processor itself should prefer, such as `balance_performance`.
+    /// The preference given to the CPU, such as `balance_performance`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preference: Option<String>,
     /// Whether the machine ran on a battery; absent if it has none.
@@ -431,20 +432,21 @@ pub struct Target {
     pub mount_options: String,
     /// The mounted source (a device path or a name).
     pub source: String,
-    /// What kind of place it is besides a file system on a disk; records of earlier versions lack it.
+    /// Special properties of the target other than a file system on a disk; records of earlier versions lack
+    /// it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub place: Vec<PlaceKind>,
     /// The underlying block device, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
-    /// What its disk did before the run, while nothing of the run was there; absent where that is not counted.
+    /// The activity of its disk before the run, while nothing of the run was there; absent if it is not
+    /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_disk: Option<DiskCounts>,
-    /// Why it is not known what reaches its disk, if it is not; in older records always absent.
+    /// Why the requests that reach its disk are unknown, if they are; always absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncounted: Option<Uncounted>,
-    /// What encrypts the target already, if anything was found to: what is called plain is then not
-    /// plain.
+    /// Existing encryption of the target, if any was detected: "plain" is then encrypted as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encrypted_by: Option<EncryptedBy>,
     /// The scratch file.
@@ -457,8 +459,8 @@ pub struct Target {
     /// Further such targets of the same run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_paired: Vec<PairedTarget>,
-    /// The device model, if the device is emulated; absent means hardware, or what the machine
-    /// presents as hardware.
+    /// The device model, if the device is emulated; absent means hardware, or what the machine presents as
+    /// hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulated: Option<EmulatedDevice>,
 }
@@ -469,7 +471,7 @@ impl Target {
         self.paired.iter().chain(&self.also_paired)
     }
 
-    /// What says that the file system compresses; in older records its mount options alone.
+    /// The evidence that the file system compresses; in older records only its mount options.
     pub fn compression(&self) -> Option<&str> {
         let found = self.place.iter().find_map(|kind| match kind {
             PlaceKind::Compresses { how } => Some(how.as_str()),
@@ -504,9 +506,9 @@ pub fn compression_option<'a>(file_system: &str, options: &'a str) -> Option<&'a
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EncryptedBy {
-    /// What it is, such as `LUKS2`, `VeraCrypt`, `fscrypt`.
+    /// Its kind, such as `LUKS2`, `VeraCrypt`, `fscrypt`.
     pub system: String,
-    /// Where it is: the device that decrypts, or the file system.
+    /// Its location: the device that decrypts, or the file system.
     pub at: String,
 }
 
@@ -527,8 +529,8 @@ pub struct EmulatedDevice {
     /// Whether these bytes represented the whole device; otherwise a file at its start.
     #[serde(default, skip_serializing_if = "is_false")]
     pub whole_surface: bool,
-    /// Microseconds that a read of 4 KiB took through the same layers without delays; subtracted
-    /// from the waits.
+    /// Microseconds that a read of 4 KiB took through the same layers without delays; subtracted from the
+    /// waits.
     pub transport_us: f64,
     /// MiB per second of 1 MiB reads through the same layers without delays; the emulation cannot
     /// show higher rates.
@@ -562,7 +564,8 @@ pub struct PairedTarget {
     /// The block device whose counters apply to this arm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
-    /// Whether it is on another disk than the plain target, so that what plain storage's does says nothing of it.
+    /// Whether it is on another disk than the plain target, so that the data of plain storage's disk does not
+    /// apply.
     #[serde(default, skip_serializing_if = "is_false")]
     pub on_another_disk: bool,
     /// As in [`Target::idle_disk`].
@@ -588,7 +591,7 @@ pub struct PairedTarget {
 pub struct InUse {
     /// What opened it: `LUKS2`, `VeraCrypt`, and so on.
     pub system: String,
-    /// Cipher and mode as the kernel names them, such as `aes-xts-plain64`.
+    /// Cipher and mode as the kernel calls them, such as `aes-xts-plain64`.
     pub cipher: String,
     /// Bits of the key, both halves of XTS counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -666,7 +669,7 @@ pub enum StopReason {
     PairCap,
     /// The time budget was used up.
     Budget,
-    /// A signal ended the run.
+    /// A signal stopped the run.
     Interrupted,
 }
 
@@ -680,7 +683,7 @@ pub struct WorkloadStop {
     pub reason: StopReason,
     /// Number of complete blocks (pairs per arm).
     pub pairs: u32,
-    /// Seconds that the fewest repeats would have taken of which there are none, as the budget had no time for them.
+    /// Seconds that the minimum number of repeats would have taken, if the budget had no time for any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_s: Option<f64>,
 }

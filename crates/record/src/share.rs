@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use crate::Record;
 
-/// What stands for a path, and for a number that names one thing in the world.
+/// Placeholders for a path, and for a number that identifies something outside the record.
 const PATH: &str = "PATH";
 const NUMBER: &str = "ID";
 
-/// The record with its figures, models and versions, and without what names its owner: the node and the title are left
-/// out, and in every text absolute paths, network shares, UUIDs and the node's name are replaced. The seconds of its start
-/// and its identifier, which is made of them, are gone too.
+/// The record with its figures, models and versions, without anything that identifies its owner: the node and
+/// the title are removed, and in every text absolute paths, network shares, UUIDs and the node's name are
+/// replaced. The seconds of its start and its identifier, which is derived from them, are also removed.
 ///
 /// # Panics
 /// Never: a record is plain data.
@@ -28,7 +28,8 @@ pub fn to_share(record: &Record) -> Record {
         .chain(record.target.also_paired.iter_mut().map(|paired| &mut paired.directory));
     places.for_each(|directory| PATH.clone_into(directory));
     record.target.backing_file = record.target.backing_file.take().map(|_| PATH.to_owned());
-    // As text, in which records are read and written anyway: another form would need code of its own for each type.
+    // As text, in which records are read and written anyway: another form would need separate code for each
+    // type.
     let text = serde_json::to_string(&record).expect("plain data");
     let mut value = serde_json::from_str(&text).expect("JSON");
     scrub(&mut value, &names);
@@ -64,7 +65,7 @@ fn scrubbed(text: &str, names: &[String]) -> String {
         let end =
             word.char_indices().next_back().filter(|(_, c)| !c.is_alphanumeric() && *c != '/');
         let (body, after) = word.split_at(end.map_or(word.len(), |(at, _)| at));
-        // A lone slash stands between two words.
+        // A slash by itself is a separator between two words.
         let is_path = (body.starts_with('/') && body.len() > 1)
             || body.starts_with("~/")
             || body.contains(":/")

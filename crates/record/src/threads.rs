@@ -1,4 +1,5 @@
-//! What single threads did during a trial: one that has a processor to itself limits the speed, however idle the others are.
+//! The activity of individual threads during a trial: one that fills its CPU limits the speed, however idle the
+//! others are.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +17,10 @@ pub struct Threads {
     /// The busiest of the system's own threads: of its helper programs, or serving it in this process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub helper: Option<BusyThread>,
-    /// The busiest kernel thread, whose name says what a worker works on.
+    /// The busiest kernel thread, whose name shows what a worker works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<BusyThread>,
-    /// How often the system's own threads left a processor to wait: each time they are woken again.
+    /// Number of context switches of the system's own threads to wait: each requires a wake-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voluntary_switches: Option<u64>,
     /// How often they left it because it was another task's turn.

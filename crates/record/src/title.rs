@@ -1,5 +1,4 @@
-//! The title that a user gives a run: one line in a file beside the record, which it leaves
-//! unchanged.
+//! The title that a user gives a run: one line in a file next to the record, which is not changed.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -11,10 +10,10 @@ use cryptbench_text::printable;
 /// Name of the file in a run's directory.
 pub const TITLE: &str = "title.txt";
 
-/// Longest title, in characters.
+/// Maximum length of a title, in characters.
 pub const LONGEST_TITLE: usize = 100;
 
-/// Most bytes of the file that are read: four for each character, and a line break.
+/// Maximum number of bytes read from the file: four for each character, and a line break.
 const LONGEST_FILE: u64 = 4 * LONGEST_TITLE as u64 + 2;
 
 /// Why a run was not given a title.
@@ -109,7 +108,7 @@ mod tests {
         fs::remove_file(&file).unwrap();
         symlink(&secret, &file).unwrap();
         assert_eq!(title(dir.path()), None);
-        // Neither is what it points at replaced.
+        // The file that it points to is not replaced either.
         let held = Directory::open(dir.path()).unwrap();
         assert!(matches!(set_title(&held, "new"), Err(TitleError::Io(_))));
         assert_eq!(fs::read(&secret).unwrap(), b"secret");

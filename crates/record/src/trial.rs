@@ -28,7 +28,7 @@ pub struct Trial {
     pub arm: String,
     /// Start of the trial, in seconds since the start of the run.
     pub at_s: f64,
-    /// What the trial measured.
+    /// The measurements of the trial.
     #[serde(flatten)]
     pub measured: Observation,
 }
@@ -56,7 +56,7 @@ pub struct Observation {
     /// What reached the disk, as its device counted it, if it counts; in older records always absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskCounts>,
-    /// The busiest threads, if the system tells them; in older records always absent.
+    /// The busiest threads, if the system reports them; always absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<Threads>,
     /// Whose CPU time the trial used, and the state of the machine during it.
@@ -68,7 +68,7 @@ pub struct Observation {
     /// Parts of the time by name, in seconds, if the workload has parts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, f64>,
-    /// The slices that make up the trial, where the arms of its block took turns.
+    /// The slices that make up the trial, if the arms of its block were interleaved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slices: Option<Slices>,
 }
@@ -104,20 +104,20 @@ pub struct Accounting {
     /// Share of the file in the page cache at the start of the trial, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_before: Option<f64>,
-    /// Energy used by the processor packages in joules, without subtracting any baseline.
+    /// Energy used by the CPU packages in joules, without subtracting any baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
     /// Energy that the whole machine drew from its batteries in joules, its screen included: the
     /// mean of the power at both ends times the duration. Absent on mains power.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery_j: Option<f64>,
-    /// Highest processor temperature at the end, in degrees Celsius.
+    /// Highest CPU temperature at the end, in degrees Celsius.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<f64>,
-    /// Mean processor frequency at the end, in MHz.
+    /// Mean CPU frequency at the end, in MHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_mhz: Option<f64>,
-    /// Share of the time in which a task waited for a processor (PSI), 0 to 1.
+    /// Share of the time in which a task waited for a CPU (PSI), 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_pressure: Option<f64>,
     /// Share of the time in which a task waited for I/O (PSI), 0 to 1.
@@ -190,8 +190,8 @@ impl Observation {
         Some(self.disk?.at_rate(self.ios as f64 / self.elapsed_s))
     }
 
-    /// CPU seconds of the load, the system and the kernel's threads by the scheduler's account of each, which other
-    /// programs do not change; `None` in records that do not have it.
+    /// CPU seconds of the load, the system and the kernel's threads by the scheduler's accounting of each,
+    /// which other programs do not affect; `None` in records that do not have it.
     pub fn cpu_attributed_s(&self) -> Option<f64> {
         self.accounting.as_ref().map(|a| a.generator_s + a.daemons_s + a.kernel_s)
     }
@@ -208,8 +208,8 @@ impl Trial {
         self.measured.ios as f64 / self.measured.elapsed_s
     }
 
-    /// When each of its slices began, in seconds since the start of the run, and its requests per second; the trial itself
-    /// where it has none.
+    /// When each of its slices began, in seconds since the start of the run, and its requests per second; the
+    /// trial itself if it has none.
     pub fn course(&self) -> Vec<(f64, f64)> {
         match &self.measured.slices {
             None => vec![(self.at_s, self.iops())],

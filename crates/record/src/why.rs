@@ -1,5 +1,5 @@
-//! What costs are explained from besides the trials: what plain storage does with so many requests of a size in flight, and
-//! how fast the ciphers are in RAM.
+//! The data that explains costs, in addition to the trials: plain storage by queue depth and request size, and
+//! the speed of the ciphers in RAM.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub struct Why {
 pub struct MemoryCost {
     /// CPU seconds for a MiB that is read into memory that was free.
     pub free_s_per_mib: f64,
-    /// The same of memory that the page cache has just given back.
+    /// The same for memory that the page cache has just released.
     pub reused_s_per_mib: f64,
 }
 
@@ -68,7 +68,7 @@ pub struct CurvePoint {
     pub disk: Option<DiskCounts>,
 }
 
-/// The speed of a cipher on data in a processor's cache: a floor of its time.
+/// The speed of a cipher on data in a CPU's cache: a lower bound of its time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CipherSpeed {

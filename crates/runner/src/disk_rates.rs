@@ -8,7 +8,7 @@ use cryptbench_stats::median;
 
 use crate::look::Ground;
 
-/// Most records to search, newest first: reading all of them could take long.
+/// Maximum number of records to search, newest first: reading all of them could take long.
 const LOOK_BACK: usize = 20;
 
 /// Plain sequential rates of a disk.

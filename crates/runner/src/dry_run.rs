@@ -28,9 +28,9 @@ pub struct DryRun {
     pub directory: String,
     /// File system and device, in words.
     pub storage: String,
-    /// What kind of place that is besides a file system on a disk.
+    /// The kind of the target, other than a file system on a disk.
     pub place: Vec<record::PlaceKind>,
-    /// Bytes that direct requests must be multiples of; 1 where that is not known.
+    /// Alignment of direct requests in bytes; 1 if it is unknown.
     pub sector: u64,
     /// Directory and storage of each target that the user encrypted.
     pub paired: Vec<(String, String)>,
@@ -229,7 +229,7 @@ fn with_evidence(forecast: Forecast, plan: &record::Plan, own: u32, scratch: u64
     }
 }
 
-/// A run ends with its budget: scales what it moves to that time.
+/// A run ends with its budget: scales the bytes that it transfers to that time.
 fn within_budget(forecast: Forecast, budget_s: f64) -> Forecast {
     if forecast.seconds <= budget_s {
         return forecast;

@@ -18,7 +18,7 @@ pub enum RunError {
         /// The problem and its remedy.
         problem: String,
     },
-    /// A system could not be set up or taken down.
+    /// A system could not be set up or removed.
     #[error(transparent)]
     System(#[from] cryptbench_system::SystemError),
     /// The storage failed under load.
@@ -81,8 +81,7 @@ pub enum RunError {
         /// The problem.
         problem: String,
     },
-    /// The run has completed, but a resource that it set up still exists; the record's notes say
-    /// which.
+    /// The run has completed, but a resource that it set up still exists; the record's notes list it.
     #[error(
         "the run could not take down everything that it set up (see the notes); try cryptbench cleanup"
     )]
@@ -94,7 +93,7 @@ pub enum RunError {
     NoTime {
         /// The budget in seconds.
         budget_s: f64,
-        /// What takes too long.
+        /// The step that takes too long.
         what: String,
         /// The option with a budget that is enough.
         enough: String,

@@ -1,4 +1,4 @@
-//! What ends a stage of a run early.
+//! Reasons to stop a stage of a run early.
 
 use cryptbench_load::LoadError;
 use cryptbench_system::SystemError;
@@ -9,7 +9,7 @@ use crate::RunError;
 /// Why a stage ended early.
 #[derive(Debug)]
 pub enum Halt {
-    /// The run was asked to end.
+    /// The run was asked to stop.
     Interrupted,
     /// Something failed.
     Failed(RunError),

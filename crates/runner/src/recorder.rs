@@ -75,7 +75,7 @@ impl<'a> Recorder<'a> {
         Ok(recorder)
     }
 
-    /// Adds a note for readers and reports it at once.
+    /// Adds a note for readers and reports it immediately.
     pub(crate) fn tell(&mut self, text: String) {
         self.take(&Event::Note { text, aside: false });
     }
@@ -117,7 +117,7 @@ impl Sink for Recorder<'_> {
     }
 }
 
-/// Tells an event to whoever follows the program step by step.
+/// Passes an event to the observer that follows the program step by step.
 fn tell(event: &Event) {
     match event {
         Event::Preparing { what, number, of, .. } => info!("arm {number} of {of}: {what}"),

@@ -26,7 +26,7 @@ pub(crate) enum Refusal {
         consent(signatures)
     )]
     Signature { signatures: Vec<Held> },
-    /// One of its signatures lies outside the part that would be overwritten.
+    /// One of its signatures is outside the part that would be overwritten.
     #[error(
         "holds {held} at byte {offset}, beyond the first {} that would be overwritten: it would survive and make the rest look \
          like damaged data; `wipefs --all --types {} {}` first",
@@ -35,7 +35,7 @@ pub(crate) enum Refusal {
         quoted_path(device)
     )]
     Survives { held: Held, device: PathBuf, offset: u64, len: u64 },
-    /// It has other names, too.
+    /// It has other names.
     #[error(
         "has {names} names (hard links), and would be overwritten under all of them: copy it first, or name another file"
     )]

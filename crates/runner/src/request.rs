@@ -11,10 +11,10 @@ use cryptbench_system::Selection;
 use crate::decide::volumes::UnlockSelection;
 use crate::look::InUse;
 
-/// Most pairs of a workload, unless the user says otherwise.
+/// Maximum number of pairs of a workload, unless the user specifies it.
 const MAX_PAIRS: u32 = 200;
 
-/// What the user has permitted to destroy.
+/// The storage that the user has permitted to destroy.
 #[derive(Clone, Debug, Default)]
 pub struct Consent {
     /// Files and devices, each named a second time.
@@ -43,7 +43,7 @@ pub struct TargetRequest {
     pub buffered: Option<bool>,
 }
 
-/// An encrypted target beside the plain one.
+/// An encrypted target in addition to the plain one.
 #[derive(Clone, Debug)]
 pub struct PairRequest {
     /// Its path; of the same kind as the plain target.
@@ -52,7 +52,7 @@ pub struct PairRequest {
     pub name: Option<String>,
     /// Set if the two are a device in use and the device below it, which are only read.
     pub in_use: Option<InUse>,
-    /// What identifies its arm in records; `None` if there is no other such target.
+    /// Identifier of its arm in records; `None` if there is no other such target.
     pub id: Option<String>,
 }
 
@@ -80,25 +80,26 @@ pub struct Request {
     /// proportionally more for more arms than by default, or as long as a profile with a fixed
     /// number of trials takes.
     pub budget: Option<Duration>,
-    /// Trials per workload and arm instead of as many as the precision needs; `None` leaves it to
-    /// the profile.
+    /// Trials per workload and arm, instead of as many as the precision needs; `None` uses the profile's
+    /// number.
     pub trials: Option<u32>,
     /// Measured time of one trial; `None` chooses it from the budget.
     pub trial: Option<Duration>,
     /// Seed of the schedule; `None` draws one.
     pub seed: Option<u64>,
-    /// Loss to be found, as a fraction. `None` means [`DEFAULT_PRECISION`](crate::DEFAULT_PRECISION) in trials that fill the
-    /// budget; otherwise trials are short, so that a workload ends soon after it is precise.
+    /// Minimum detectable loss, as a fraction. `None` means [`DEFAULT_PRECISION`](crate::DEFAULT_PRECISION) in
+    /// trials that fill the budget; otherwise trials are short, so that a workload ends soon after it is
+    /// precise.
     pub precision: Option<f64>,
-    /// Most pairs per workload.
+    /// Maximum number of pairs per workload.
     pub max_pairs: u32,
     /// The requested engine.
     pub engine: EngineChoice,
-    /// Whether trials are cut into slices if possible.
+    /// Whether trials are sliced if possible.
     pub slices: bool,
     /// Whether plain storage is measured by depth and size before the first trial, to explain costs.
     pub why: bool,
-    /// Verify after each trial what it wrote.
+    /// After each trial, verify the data that it wrote.
     pub verify: bool,
     /// How often the filled scratch file is rewritten in random order before the first trial.
     pub precondition: u32,

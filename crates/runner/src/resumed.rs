@@ -7,7 +7,7 @@ use crate::RunError;
 /// Refuses to continue `earlier` if this program would not measure the same on the same storage.
 ///
 /// # Errors
-/// [`RunError::Usage`] that names the differences.
+/// [`RunError::Usage`] that lists the differences.
 pub(crate) fn check(
     earlier: &Record,
     plan: &Plan,
@@ -45,7 +45,7 @@ fn text(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("plain data")
 }
 
-/// Identifies arms by what they are, without what the kernel reports once they are set up.
+/// Identifies arms by their properties, except those that the kernel reports once they are set up.
 fn arms(arms: &[Arm]) -> Vec<(&str, &str)> {
     arms.iter().map(|arm| (arm.id.as_str(), arm.label.as_str())).collect()
 }

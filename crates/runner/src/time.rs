@@ -1,7 +1,9 @@
-//! The time of a run: a flag ends what is going on when the user asks for it, or when its part of the budget is over.
+//! The time of a run: a flag stops the current stage at the user's request, or when its part of the budget is
+//! used up.
 //!
-//! The thread that sets it also notices that the process did not run for a while: stopped (Ctrl-Z), paused with its container
-//! or its virtual machine, or without a processor. A trial in which that happens measures nothing of the storage.
+//! The thread that sets it also notices that the process did not run for a while: stopped (Ctrl-Z), paused with
+//! its container or its virtual machine, or without a CPU. A trial in which that happens says nothing about the
+//! storage.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,7 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-/// How often the thread looks at the user's flag and the clock. It does so during trials as well, so it must do it seldom.
+/// A gap between two ticks from which the process counts as stopped: even a busy machine schedules a sleeping
+/// thread sooner.
 const TICK: Duration = Duration::from_millis(100);
 
 /// A gap between two ticks from which on the process is said to have been stopped: a busy machine gives a thread that slept
@@ -19,7 +22,7 @@ const GAP: Duration = Duration::from_millis(500);
 /// The clock of a run, and the flag that ends its parts.
 pub(crate) struct RunTime<'a> {
     pub(crate) started: Instant,
-    /// Set when the user asks for the end.
+    /// Set when the user asks to stop.
     stop: &'a AtomicBool,
     /// Set when either has come.
     ended: AtomicBool,
@@ -45,7 +48,7 @@ impl Seen {
 }
 
 impl<'a> RunTime<'a> {
-    /// Begins now; the run has no end but that of `stop` until it is given one.
+    /// Starts now; only `stop` ends the run until it is given a time limit.
     pub(crate) fn begin(stop: &'a AtomicBool) -> Self {
         let ended = AtomicBool::new(stop.load(Ordering::Relaxed));
         let started = Instant::now();
@@ -87,17 +90,17 @@ impl<'a> RunTime<'a> {
         }
     }
 
-    /// The flag that ends what is going on.
+    /// The flag that stops the current stage.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.ended
     }
 
-    /// Whether the user asked for the end.
+    /// Whether the user asked to stop.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether the time for the current part is over, and nobody asked for the end.
+    /// Whether the time for the current part is up, without a request to stop.
     pub(crate) fn is_over(&self) -> bool {
         self.ended.load(Ordering::Relaxed) && !self.is_stopped()
     }
@@ -117,7 +120,7 @@ fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does something that ends when the flag that it is given is set: after `limit`, or once `stop` is set.
+/// Runs a function that stops when its flag is set: after `limit`, or once `stop` is set.
 pub(crate) fn within<T>(
     limit: Duration,
     stop: &AtomicBool,

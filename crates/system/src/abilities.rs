@@ -1,4 +1,5 @@
-//! What a machine can do for systems, asked once: which of them can run there, and what their arms depend on.
+//! The abilities of a machine for systems, queried once: which of them can run there, and the facts on which
+//! their arms depend.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,20 +11,20 @@ use crate::adapter::ORDER;
 use crate::machine::Machine;
 use crate::{ALL, Availability, Selection, System, systems};
 
-/// Systems that a run may turn to although nobody named them: what small files need, and what is compared with.
+/// Systems that a run may use without being specified: for small files, and for comparisons.
 const ALWAYS: [&str; 3] = [PLAIN.name, BUILTIN.name, BUILTIN_MOUNTED.name];
 
-/// Which systems can run on a machine. Stored, it stands for that machine.
+/// Which systems can run on a machine. Stored abilities represent that machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Abilities {
-    /// The systems that were asked, by their names.
+    /// The systems that were queried, by their names.
     systems: BTreeMap<String, Availability>,
     /// What their settings need.
     pub(crate) features: Features,
 }
 
-/// What settings of systems need. It takes no program to find out.
+/// The requirements of systems' settings. Determined without running a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Features {
@@ -62,7 +63,7 @@ impl Abilities {
         Self::of(|_| true)
     }
 
-    /// Asks the systems that a run of `selection` may turn to; others may take time.
+    /// Queries the systems that a run of `selection` may use; others may take time.
     #[must_use]
     pub fn look_for(selection: &Selection) -> Self {
         let is_named = |name: &str| selection.systems.iter().any(|named| named == name);

@@ -7,7 +7,7 @@ use crate::registry::{find, with_null_layers};
 use crate::system::{ArmSpec, Availability, Role, System};
 use crate::{Abilities, Selection, SystemError};
 
-/// The sector size of this program's engine where one is measured: LUKS2's larger one, which is the faster.
+/// The sector size of this program's engine if only one is measured: LUKS2's larger one, which is faster.
 const DATA_UNIT: u32 = 4096;
 
 /// A system that a run can choose.
@@ -15,14 +15,14 @@ const DATA_UNIT: u32 = 4096;
 pub struct Candidate {
     /// Its name.
     pub system: &'static str,
-    /// Its arms: one that encrypts as the system does by default, behind its null layers if those were asked for.
+    /// Its arms: one that encrypts with the system's defaults, after its null layers if those were requested.
     pub arms: Vec<ArmSpec>,
-    /// Why it cannot run here and what would mend that, if it cannot; then it has no arms.
+    /// Why it cannot run here and the remedy, if it cannot; then it has no arms.
     pub lacks: Option<(String, Remedy)>,
 }
 
-/// The systems to choose from, the first to be preferred; `files` says whether workloads make files. Systems that cannot
-/// run there are among them if people would miss them.
+/// The systems to choose from, in order of preference; `files` says whether workloads create files. Systems
+/// that cannot run there are included if users would miss them.
 ///
 /// # Errors
 /// [`SystemError`] for settings that no system has.
@@ -67,8 +67,8 @@ fn candidate(
     Ok(Candidate { system: system.name, arms, lacks: None })
 }
 
-/// Plain storage twice and AES-256 alone in this process: in LUKS2's sectors, or where nothing else is measured
-/// (`alone`) in those of both formats.
+/// Plain storage twice and AES-256 alone in this process: in LUKS2's sectors, or in those of both formats if
+/// nothing else is measured (`alone`).
 ///
 /// # Errors
 /// [`SystemError`].

@@ -152,7 +152,7 @@ impl Invocation {
         Ok(Running { program: self.program, child, output: Tail::of(output) })
     }
 
-    /// The command line, for people. What goes to standard input is not in it.
+    /// The command line, for display. It does not contain standard input.
     fn shown(&self) -> String {
         let words = self.arguments.iter().map(|word| format!(" {}", shown(word.as_ref())));
         let input = if self.input.is_some() { " < (a pipe)" } else { "" };
@@ -165,7 +165,7 @@ impl Invocation {
         let missing = || failed(format!("it is not installed; {}", Remedy::program(self.program)));
         let mut command = Command::new(machine.program(self.program).ok_or_else(missing)?);
         command
-            // It begins what many programs say.
+            // Prefix of many programs' messages.
             .arg0(self.program)
             .args(&self.arguments)
             // A variable set by the user must not change the measurement.
@@ -222,7 +222,7 @@ impl Running {
         SystemError::Program { program: self.program, reason: format!("{reason}{last}") }
     }
 
-    /// The error for a program that ended although it should serve.
+    /// The error for a program that exited although it should serve.
     pub(crate) fn ended(&self, status: ExitStatus) -> SystemError {
         let reason = format!("it ended: {}", why(&self.output.text(), status));
         SystemError::Program { program: self.program, reason }
@@ -266,7 +266,7 @@ impl Tail {
         Self { kept, ended }
     }
 
-    /// The output of the program, complete if it has ended.
+    /// The output of the program, complete if it has exited.
     fn text(&self) -> String {
         // A child of the program may keep the pipe open.
         let _ = self.ended.recv_timeout(Duration::from_secs(1));
@@ -275,8 +275,8 @@ impl Tail {
     }
 }
 
-/// The line that says why a program failed: the last, or where advice follows it (ntfs-3g) the line `Failed to ...`. mount(8)
-/// points to dmesg(1) behind it.
+/// The line with the reason of a program's failure: the last, or the line `Failed to ...` if advice follows it
+/// (ntfs-3g). mount(8) refers to dmesg(1) after it.
 fn last_line(said: &str) -> Option<&str> {
     let is_advice = |line: &str| line.starts_with("dmesg(1) may have more");
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty() && !is_advice(line));

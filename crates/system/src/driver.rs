@@ -1,5 +1,5 @@
-//! A driver that carries one request at a time, in pieces, in series with its cipher: what study A's figures show of
-//! VeraCrypt's for Windows (`cryptbench studies A`).
+//! A driver that handles one request at a time, in pieces, in series with its cipher: as study A's figures show
+//! for VeraCrypt's Windows driver (`cryptbench studies A`).
 
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) const SETTING: Setting = Setting {
 /// Bytes of a piece (`TC_ENC_IO_QUEUE_MAX_FRAGMENT_SIZE` in VeraCrypt's `EncryptedIoQueue.h`).
 const PIECE: u32 = 256 << 10;
 
-/// Time of a piece besides its cipher: by how much the access time of study A's SSD grew.
+/// Time per piece in addition to its cipher: the increase of the access time of study A's SSD.
 const EACH: Duration = Duration::from_micros(16);
 
 /// An arm with the driver of a choice in front of its cipher. The usual one is not in its settings, as it was there before
@@ -52,7 +52,7 @@ pub(crate) fn driven(arm: &ArmSpec, cipher: Arc<dyn SectorTransform>) -> Arc<dyn
 struct InSeries(Arc<dyn SectorTransform>);
 
 impl InSeries {
-    /// Works on `len` bytes, and takes the driver's time for them.
+    /// Processes `len` bytes, and spends the driver's time for them.
     fn work(len: usize, act: impl FnOnce()) {
         act();
         let began = Instant::now();

@@ -32,10 +32,10 @@ pub enum SystemError {
     NothingSelected {
         /// The cipher, data unit or setting.
         what: String,
-        /// What they offer instead.
+        /// The supported alternatives.
         hint: String,
     },
-    /// The target cannot carry a scratch file.
+    /// The target does not support a scratch file.
     #[error("{}: {problem}", shown(path))]
     Target {
         /// The directory or file that the user named.
@@ -61,7 +61,7 @@ pub enum SystemError {
         /// Its reason.
         reason: String,
     },
-    /// A resource cannot be taken down because it is still in use.
+    /// A resource cannot be removed because it is still in use.
     #[error("{} is in use; close what is open there and try again", shown(path))]
     Busy {
         /// The resource.

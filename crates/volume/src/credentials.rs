@@ -1,4 +1,4 @@
-//! What a user knows and has: passphrase, key files, PIM, recovery password and startup key.
+//! A user's credentials: passphrase, key files, PIM, recovery password and startup key.
 
 use cryptbench_blockdev::LockedBytes;
 use zeroize::Zeroize as _;
@@ -38,7 +38,7 @@ impl std::fmt::Debug for Secret {
 /// The secrets that unlock a volume.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
-    /// The passphrase; empty if key files alone unlock the volume.
+    /// The passphrase; empty if key files are sufficient to unlock the volume.
     pub passphrase: Secret,
     /// Contents of the key files, in the order given. The order does not affect VeraCrypt's result,
     /// and VeraCrypt reads at most the first MiB of each. LUKS takes exactly one key file, in place

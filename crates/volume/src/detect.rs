@@ -20,7 +20,7 @@ pub use randomness::Randomness;
 /// The result of [`detect`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Detection {
-    /// What the device holds.
+    /// The content of the device.
     pub kind: Kind,
     /// Sampled byte ranges that the device failed to read, each with the system's error message.
     pub unreadable: Vec<(Range<u64>, String)>,
@@ -43,7 +43,7 @@ pub enum Kind {
         label: String,
         /// Only the secondary header is valid.
         secondary_only: bool,
-        /// What is wrong with the header; `None` if it is valid.
+        /// The defect of the header; `None` if it is valid.
         problem: Option<String>,
     },
     /// BitLocker.
@@ -91,7 +91,7 @@ impl Kind {
     }
 }
 
-/// The command that unpacks files that are told as this.
+/// The command that unpacks files of this kind.
 pub(crate) fn unpacked_by(name: &str) -> Option<String> {
     let packed = [
         ("gzip file", "gzip -d FILE"),
@@ -112,7 +112,7 @@ pub(crate) fn unpacked_by(name: &str) -> Option<String> {
     command.map(str::to_owned).or_else(converted)
 }
 
-/// What `qemu-img convert` calls the format of disk images that are told as this.
+/// The name of this disk image format for `qemu-img convert`.
 fn image_format(name: &str) -> Option<&'static str> {
     let format = name.strip_suffix(" disk image")?;
     [
@@ -168,8 +168,8 @@ const START: u64 = 68 << 10;
 /// Number of samples of [`PIECE`] bytes, spread evenly over the device.
 const SAMPLES: u64 = 64;
 
-/// Identifies the contents of `device` from the places of all known magics, the possible places of
-/// LUKS2's secondary header, and 64 samples of 4 KiB.
+/// Identifies the contents of `device` from the offsets of all known magics, the possible offsets of LUKS2's
+/// secondary header, and 64 samples of 4 KiB.
 ///
 /// A magic at the end of the device, such as that of the backup of a partition table, decides only if
 /// nothing is known to begin the device and it does not look random: an older owner of the device can
@@ -268,7 +268,7 @@ fn luks(device: &dyn BlockDevice, reader: &mut Reader<'_>) -> Option<Kind> {
     }
 }
 
-/// Its header must be right as a whole: the marker alone is in one of 2^32 blocks of random data.
+/// Its whole header must be valid: random data has the marker itself in one of 2^32 blocks.
 fn is_ecryptfs(reader: &mut Reader<'_>) -> bool {
     reader
         .bytes::<{ ecryptfs::START }>(0)

@@ -8,8 +8,8 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum VolumeError {
-    /// The passphrase, key file or PIM is wrong. Formats that cannot tell this from "no such
-    /// volume" report both with this error.
+    /// The passphrase, key file or PIM is wrong. Formats that cannot distinguish this from "no such volume"
+    /// report both with this error.
     #[error("no key fits: {0}")]
     NoKeyFits(String),
     /// The device holds no volume of the requested format.
@@ -17,7 +17,7 @@ pub enum VolumeError {
     NotThisFormat {
         /// Name of the format.
         format: &'static str,
-        /// What was found instead.
+        /// The content that was found instead.
         reason: String,
     },
     /// The header violates its own format.
@@ -25,33 +25,33 @@ pub enum VolumeError {
     Damaged {
         /// Name of the format.
         format: &'static str,
-        /// What is wrong, and where.
+        /// The defect, and its location.
         reason: String,
     },
     /// The volume was recognised but is not supported.
     #[error("{what} is not supported{}", hint.as_deref().map(|h| format!("; {h}")).unwrap_or_default())]
     Unsupported {
-        /// What was found.
+        /// The content that was found.
         what: String,
-        /// What the user can do.
+        /// The user's options.
         hint: Option<String>,
     },
     /// A volume, or a part of it, was recognised and cannot be opened here.
     #[error("{what} cannot be opened: {why}; {with}")]
     CannotOpen {
-        /// What it is, by its whole name in the header.
+        /// Its full name in the header.
         what: String,
         /// Why not.
         why: String,
-        /// What opens it.
+        /// A program that opens it.
         with: String,
     },
     /// A write would destroy something else on the device. Nothing was written.
     #[error("it holds {holds}; nothing was written ({remedy})")]
     Occupied {
-        /// What is there.
+        /// The existing content.
         holds: String,
-        /// What the user can do.
+        /// The user's options.
         remedy: &'static str,
     },
     /// The request makes no sense for this format.

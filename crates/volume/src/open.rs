@@ -72,7 +72,7 @@ impl OpenOptions<'_> {
 pub(crate) type Open =
     fn(Arc<dyn BlockDevice>, &Credentials, &OpenOptions<'_>) -> Result<Volume, VolumeError>;
 
-/// The formats by name. `tcrypt` stands for TrueCrypt or VeraCrypt, and `luks` for LUKS1 or LUKS2.
+/// The formats by name. `tcrypt` means TrueCrypt or VeraCrypt, and `luks` LUKS1 or LUKS2.
 static FORMATS: &[(&str, Open)] = &[
     (Product::VeraCrypt.format(), format::tcrypt::open),
     (Product::TrueCrypt.format(), format::tcrypt::open),
@@ -92,10 +92,9 @@ pub fn formats() -> impl Iterator<Item = &'static str> {
 
 /// Opens the volume on `device`.
 ///
-/// If no format is given, it is detected. VeraCrypt and TrueCrypt volumes look random, so the
-/// function tries anything it does not recognise as one of them. It also tries what looks like a
-/// file system if an option asks for something that only these formats have, because a quick format
-/// leaves their backup headers intact.
+/// If no format is given, it is detected. VeraCrypt and TrueCrypt volumes look random, so the function tries
+/// anything it does not recognise as one of them. It also tries an apparent file system if an option is
+/// specific to these formats, because a quick format leaves their backup headers intact.
 ///
 /// # Errors
 /// Any [`VolumeError`]; the device is unchanged.

@@ -12,18 +12,18 @@ use crate::detect::{Kind, Signature, signatures};
 pub(crate) struct Overwrite<'a> {
     /// The parts of the device that belong to the header and its keyslots. Nothing else may be there.
     pub(crate) parts: &'a [Extent],
-    /// What shows that the volume on the device is the header's.
+    /// Evidence that the volume on the device belongs to the header.
     pub(crate) proof: Proof<'a>,
-    /// The parts that have to be zeros if nothing shows it: what is written there then loses nothing.
+    /// The parts that must be zeros without such evidence: writing there then loses nothing.
     pub(crate) blank: &'a [Extent],
-    /// Where keyslots can have survived, and what will be written there. If nothing else shows it, they have to be zeros, or
-    /// one piece of them has to be the same: it is random, so no other volume has it.
+    /// The areas in which keyslots may have survived, and their new content. Without other evidence they must
+    /// be zeros, or one piece of them must be the same: it is random, so no other volume has it.
     pub(crate) keyslots: Option<(Extent, &'a dyn BlockDevice)>,
-    /// What the user can do about a refusal.
+    /// The user's options after a refusal.
     pub(crate) remedy: &'static str,
 }
 
-/// What shows that a header belongs to the volume on a device.
+/// Evidence that a header belongs to the volume on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Proof<'a> {
     /// A key opened the header that is there, or the data.
@@ -37,7 +37,7 @@ pub(crate) enum Proof<'a> {
 /// What `header-restore` can do about a refusal.
 pub(crate) const FORCE: &str = "--force writes over it";
 
-/// What commands without that option can do.
+/// The remedy for commands without that option.
 pub(crate) const MEND: &str =
     "if the volume is what you want, restore its header first (header-restore --force)";
 
@@ -50,7 +50,7 @@ pub(crate) const MEND: &str =
 /// bytes, and refuses it.
 ///
 /// # Errors
-/// [`VolumeError::Occupied`] says what is there.
+/// [`VolumeError::Occupied`] states the existing content.
 pub(crate) fn check(device: &dyn BlockDevice, write: &Overwrite<'_>) -> Result<(), VolumeError> {
     let occupied = |holds: String| Err(VolumeError::Occupied { holds, remedy: write.remedy });
     let (headers, others): (Vec<_>, Vec<_>) =
@@ -116,7 +116,7 @@ fn unreadable(error: &io::Error) -> String {
     format!("something that cannot be read ({error})")
 }
 
-/// Bytes that are compared at once.
+/// Bytes compared in one step.
 const PIECE: usize = 4096;
 
 /// Random bytes of which no two volumes have the same.
@@ -125,8 +125,8 @@ const LEAST: usize = 512;
 const UNKNOWN: &str = "something that nothing shows to be the volume of this header; it could be \
                        another encrypted volume, which looks like random data";
 
-/// [`check`] for a header that a key opens: whatever else has a known magic within `parts` refuses the
-/// write. Asked before the key is derived, it refuses at once what no key can permit.
+/// [`check`] for a header that a key opens: any other known magic within `parts` refuses the write. If called
+/// before the key is derived, it refuses early what no key can permit.
 ///
 /// # Errors
 /// As for [`check`].

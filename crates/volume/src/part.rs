@@ -1,4 +1,4 @@
-//! A part of a device as a device of its own: a partition, or what follows an offset.
+//! A part of a device as a separate device: a partition, or the part after an offset.
 
 use std::io;
 use std::sync::Arc;

@@ -18,16 +18,16 @@ pub struct Partition {
 /// Sectors that partition tables count in.
 const SECTORS: [u64; 2] = [512, 4096];
 
-/// Most entries of a GPT that are read; 128 are usual.
+/// Maximum number of GPT entries that are read; 128 are usual.
 const MOST_ENTRIES: u32 = 1024;
 
 /// The number of the first logical partition.
 const FIRST_LOGICAL: u32 = 5;
 
-/// Most logical partitions that are followed.
+/// Maximum number of logical partitions that are followed.
 const MOST_LOGICAL: u32 = 128;
 
-/// The kind of the entry in a master boot record that stands for a GPT.
+/// The type of the master boot record entry that represents a GPT.
 const PROTECTIVE: u8 = 0xee;
 
 /// The partitions on `device`, by their numbers; none if it has no partition table.
@@ -46,7 +46,7 @@ pub fn partitions(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeErro
 /// The bytes of partition `number`.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`], which lists the partitions, if there is none of that number.
+/// [`VolumeError::Invalid`], which lists the partitions, if none has that number.
 pub fn partition(device: &dyn BlockDevice, number: u32) -> Result<Extent, VolumeError> {
     let all = partitions(device)?;
     let found = all.iter().find(|partition| partition.number == number);
@@ -175,7 +175,7 @@ fn entries(record: &[u8]) -> [Option<Entry>; 4] {
     })
 }
 
-/// The partition, cut at the end of the device as a copy of a disk can be; `None` if it begins beyond.
+/// The partition, truncated at the end of the device, as in a copy of a disk; `None` if it begins after it.
 fn within(
     device: &dyn BlockDevice,
     number: u32,
@@ -233,7 +233,7 @@ mod tests {
     fn logical_partitions_are_counted_one_by_one_over_all_extended_ones() {
         let device = MemoryDevice::new(vec![0; 1 << 20]);
         record(&device, 0, &[entry(0x05, 100, 300), entry(0x0f, 500, 300)]);
-        // Two in one record; a chain that begins with a link alone, leads backwards, and back to where it was.
+        // Two in one record; a chain that begins with only a link, leads backwards, and back to its start.
         let beyond = entry(0x83, 4, 900);
         record(&device, 100, &[entry(0x83, 2, 10), entry(0x07, 20, 10), beyond]);
         record(&device, 500, &[entry(0x05, 200, 60)]);
@@ -249,7 +249,7 @@ mod tests {
         write_bytes(&device, 512, &gpt_header()).unwrap();
         record(&device, 0, &[entry(0x83, 8, 16)]);
         assert_eq!(found(&device), [(1, 8, 16)]);
-        // One entry of several is enough, but it begins where the GPT does.
+        // One of several entries is enough, but it begins at the same sector as the GPT.
         record(&device, 0, &[entry(0x83, 8, 16), entry(0xee, 9, 7)]);
         assert_eq!(found(&device), [(1, 8, 16), (2, 9, 7)]);
         record(&device, 0, &[entry(0x83, 8, 16), entry(0xee, 1, 7)]);

@@ -1,8 +1,7 @@
 //! Plaintext that is put together from pieces: encrypted here, as it is there, elsewhere nothing.
 //!
-//! BitLocker's plaintext is not one run of encrypted bytes: its first sectors lie elsewhere, its
-//! metadata reads as zeros, and of a volume that is only being encrypted a part is still plain. CoreStorage's can have several
-//! runs.
+//! BitLocker's plaintext is not one run of encrypted bytes: its first sectors are relocated, its metadata reads
+//! as zeros, and during encryption a part of the volume is still plain. CoreStorage's can have several runs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,8 +40,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Adds a piece that begins at `start`, where the one before ends. What continues it is joined
-    /// to it.
+    /// Adds a piece that begins at `start`, the end of the one before. Contiguous pieces are merged.
     pub(crate) fn push(&mut self, start: u64, source: Source) {
         let joined = self.pieces.last().is_some_and(|(before, last)| {
             let passed = start - before;

@@ -1,4 +1,4 @@
-//! Puts a saved header back, or the copy within the volume, whatever the format.
+//! Restores a header backup, or the backup header within the volume, whatever the format.
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 

@@ -20,8 +20,8 @@ pub enum Access {
     ReadWrite,
 }
 
-/// The part of a data area that is there: a copy of a volume can have ended early. Of such a volume only whole sectors are
-/// read, and nothing is written. The second value is a warning, if some of it is missing.
+/// The existing part of a data area: a copy of a volume may be truncated. Of such a volume only whole sectors
+/// are read, and nothing is written. The second value is a warning, if some of it is missing.
 ///
 /// # Errors
 /// [`VolumeError::CannotOpen`](crate::VolumeError::CannotOpen) if it is to be written to, or if nothing is there.
@@ -52,8 +52,7 @@ pub(crate) fn there(
     Ok((Extent { len, ..data }, Some(what)))
 }
 
-/// Where the plaintext lies and which cipher encrypts it. The header of every format reduces to
-/// this.
+/// The location of the plaintext and its cipher. The header of every format reduces to this.
 pub struct Mapping {
     /// The encrypted bytes on the device.
     pub data: Extent,
@@ -73,7 +72,7 @@ pub struct Mapping {
 pub struct VolumeInfo {
     /// Format, such as `veracrypt`, `luks2`.
     pub format: &'static str,
-    /// Cipher as the format names it, such as `AES(Twofish)` or `aes-xts-plain64`.
+    /// Cipher by the format's name, such as `AES(Twofish)` or `aes-xts-plain64`.
     pub cipher: String,
     /// Kernel in use, such as `vaes-avx2`.
     pub kernel: &'static str,
@@ -91,12 +90,12 @@ pub struct VolumeInfo {
     pub details: Vec<(&'static str, String)>,
 }
 
-/// Name of a detail that the user has to be told of when the volume opens.
+/// Name of a detail that must be reported to the user when the volume opens.
 pub(crate) const WARNING: &str = "warning";
 
 impl VolumeInfo {
-    /// What the user has to be told of when the volume opens, such as that its protection is
-    /// suspended. They are among the details, too.
+    /// Details that must be reported to the user when the volume opens, such as that its protection is
+    /// suspended. They are also among the details.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         self.details.iter().filter(|(name, _)| *name == WARNING).map(|(_, text)| text.as_str())
     }
@@ -124,8 +123,8 @@ impl Volume {
     /// The plaintext of `mapping` on `device`. A read-only device gives a read-only volume.
     ///
     /// # Errors
-    /// [`VolumeError::Damaged`](crate::VolumeError::Damaged) if the data area is empty, is not a
-    /// whole number of data units, or does not lie on the device.
+    /// [`VolumeError::Damaged`](crate::VolumeError::Damaged) if the data area is empty, is not a whole number
+    /// of data units, or is not on the device.
     pub fn new(
         device: Arc<dyn BlockDevice>,
         mapping: Mapping,
@@ -202,7 +201,7 @@ impl Volume {
         Ok(self)
     }
 
-    /// The same volume, cut to its first `len` bytes.
+    /// The same volume, limited to its first `len` bytes.
     ///
     /// # Errors
     /// [`VolumeError::Invalid`](crate::VolumeError::Invalid) unless these are whole sectors of it.
@@ -238,7 +237,7 @@ impl Volume {
         self.frozen.load(Ordering::Acquire)
     }
 
-    /// Reads what lies at `at` of the data area, and decrypts it under the tweaks of the place `tweaks`.
+    /// Reads the bytes at `at` of the data area, and decrypts them with the tweaks of the offset `tweaks`.
     fn read_encrypted(&self, at: u64, tweaks: u64, buf: &mut [u8]) -> io::Result<()> {
         self.device.read_at(self.mapping.data.offset + at, buf)?;
         self.mapping.open(tweaks, buf);
@@ -251,7 +250,7 @@ impl Volume {
         self.device.write_scratch(self.mapping.data.offset + at, data)
     }
 
-    /// Writes `data` to where its pieces lie, or nothing if one of them takes no writes.
+    /// Writes `data` to its pieces, or nothing if one of them is read-only.
     fn write_pieces(&self, offset: u64, data: &mut [u8]) -> io::Result<()> {
         let Some(pieces) = &self.pieces else { return self.write_encrypted(offset, offset, data) };
         let fixed = |stored: &Stored<'_>| matches!(stored, Stored::Given(..) | Stored::Zeros);
@@ -391,8 +390,8 @@ impl BlockDevice for Volume {
     }
 
     fn io_target(&self) -> Option<IoTarget> {
-        // Every write must be checked against a protected hidden volume, pieces are no pure
-        // transform, and a cipher over a cipher has its own path.
+        // Every write must be checked against a protected hidden volume, pieces are not a pure transform, and a
+        // cipher over a cipher has its own path.
         let below = self.device.io_target()?;
         if self.mapping.protected.is_some() || self.pieces.is_some() || below.transform.is_some() {
             return None;

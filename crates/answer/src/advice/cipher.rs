@@ -1,4 +1,4 @@
-//! Which cipher is the fastest on this processor, by the CPU time that it adds to its layer.
+//! The fastest cipher on this CPU, by the CPU time that it adds to its layer.
 
 use cryptbench_estimate::chain::{Chain, chains};
 use cryptbench_estimate::lookup::Lookup;
@@ -7,7 +7,7 @@ use cryptbench_record::{Arm, Operation};
 use crate::quantity::digits;
 use crate::wording::list;
 
-/// Ciphers that are named beside the fastest.
+/// Number of ciphers listed in addition to the fastest.
 const MOST_NAMED: usize = 5;
 
 /// CPU time of a cipher per byte, nanoseconds, with its interval.
@@ -31,7 +31,7 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
         .iter()
         .map(|row| row.workload)
         .filter(|w| w.is_of_requests())
-        // Reads: a layer may copy written data, which its cipher then finds in the processor's cache.
+        // Reads: a layer may copy written data, which its cipher then finds in the CPU's cache.
         .max_by_key(|w| {
             (w.block_size, std::cmp::Reverse(w.in_flight()), w.operation == Operation::Read)
         })?;

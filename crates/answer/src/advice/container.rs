@@ -10,11 +10,11 @@ use super::settings::difference;
 /// The setting that chooses the place, and its values for a container file.
 const PLACE: (&str, [&str; 2]) = ("on", ["container", "container-in-partition"]);
 
-/// The settings that say where something lies or where requests go: none of them is one to change for speed. `surface` is
-/// what older records call `io-target`.
+/// The settings that determine locations of data or requests: none of them is one to change for speed. Older
+/// records call `io-target` `surface`.
 pub const PLACES: [&str; 4] = [PLACE.0, "io-target", "surface", "file-system"];
 
-/// One sentence for each system whose arms differ only in the place.
+/// One sentence for each system whose arms differ only in location.
 pub fn places(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
     let mut told: Vec<&str> = Vec::new();
     let mut sentences = Vec::new();

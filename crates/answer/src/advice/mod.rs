@@ -1,5 +1,6 @@
-//! What the figures show besides the answer: where the time goes, which cipher is fast, what each system suits, and known
-//! risks. Each sentence has the figure and the interval that support it, and is left out if the data do not.
+//! Results in addition to the answer: where the time goes, which cipher is fast, the uses that each system
+//! suits, and known risks. Each sentence has the figure and the interval that support it, and is omitted if the
+//! data does not.
 
 mod bottleneck;
 mod cipher;
@@ -28,7 +29,7 @@ pub fn observations(lookup: &Lookup<'_>) -> Vec<String> {
     let mut found = Vec::new();
     found.extend(cipher::fastest(lookup, &arms));
     found.extend(bottleneck::bottleneck(lookup));
-    // What nobody should take is suited for nothing.
+    // A system to avoid is not suited for anything.
     let usable: Vec<&Arm> =
         choices.iter().copied().filter(|arm| !has_known_weakness(arm)).collect();
     found.extend(suitability::uses(lookup, &usable));

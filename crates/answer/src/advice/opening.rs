@@ -13,11 +13,11 @@ const LIMIT_S: f64 = 1.0;
 /// Volumes that are named for each answer.
 const MOST_NAMED: usize = 4;
 
-/// Most volumes whose PIM is named.
+/// Maximum number of volumes whose PIM is listed.
 const MOST_PIMS: usize = 4;
 
-/// What opens within the limit, then the largest PIM within it, for the first way of opening: the right
-/// passphrase.
+/// The volumes that open within the limit, then the largest PIM within it, for the first way of opening: the
+/// right passphrase.
 pub fn openings(lookup: &Lookup<'_>) -> Vec<String> {
     let parts = ["derivation".to_owned(), "rest".to_owned()];
     let way = lookup.workloads().iter().find(|w| w.operation == Operation::Unlock);

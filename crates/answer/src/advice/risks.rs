@@ -3,7 +3,7 @@
 use cryptbench_catalog::{SYSTEMS, System};
 use cryptbench_record::Arm;
 
-/// A weakness of arms of any system, those that have it, and its source.
+/// A weakness of a system's arms, the affected arms, and its source.
 type Risk = (fn(&Arm) -> bool, &'static str);
 
 const RISKS: [Risk; 2] = [

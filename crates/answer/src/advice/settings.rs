@@ -13,7 +13,7 @@ use crate::quantity::{percent, percent_digits};
 /// The name of an arm's data unit among its settings.
 const SECTOR_SIZE: &str = "sector size";
 
-/// Most sentences.
+/// Maximum number of sentences.
 const MOST: usize = 3;
 
 /// One setting in which two arms of a system differ.

@@ -7,7 +7,7 @@ use cryptbench_record::{Arm, Verdict, Workload};
 
 /// The workloads of one series.
 pub struct Series<'a> {
-    /// What the labels have in common.
+    /// The common part of the labels.
     pub name: String,
     /// In the order of the profile.
     pub workloads: Vec<&'a Workload>,
@@ -15,7 +15,7 @@ pub struct Series<'a> {
     pub arms: Vec<Tally<'a>>,
 }
 
-/// What one arm does in a series.
+/// The result of one arm in a series.
 pub struct Tally<'a> {
     /// The arm.
     pub arm: &'a Arm,
@@ -31,11 +31,11 @@ pub struct Tally<'a> {
     pub likely_costs: usize,
     /// Cells that likely gain speed.
     pub likely_gains: usize,
-    /// Cells that cannot be told from plain.
+    /// Cells that do not differ from plain.
     pub alike: usize,
     /// Cells without an answer yet.
     pub open: usize,
-    /// Cells that a cache answered.
+    /// Cells that were served from a cache.
     pub cached: usize,
 }
 

@@ -1,4 +1,4 @@
-//! HD Tune's picture: speed over the surface with access times as dots, and the figures beside it.
+//! HD Tune's picture: speed over the surface with access times as dots, and the figures next to it.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::quantity::{NONE, headline, megabytes, percent};
 use crate::reading::reading;
 use crate::wording::Sign;
 
-/// Encrypted arms that are drawn beside plain.
+/// Maximum number of encrypted arms that are drawn with plain.
 const MOST_ARMS: usize = 4;
 
 /// Points of a curve whose samples touch each other everywhere.
@@ -34,7 +34,7 @@ pub struct Curve<'a> {
     pub arms: Vec<ArmCurve<'a>>,
     /// Arms that found no room.
     pub left_out: usize,
-    /// Bytes from the start of the surface to the end of what was read.
+    /// Bytes from the start of the surface to the end of the read data.
     pub extent: u64,
     /// The largest speed of all arms in bytes per second, above 0.
     pub fastest: f64,
@@ -116,7 +116,7 @@ impl Places {
             }
             next = Some(offset.saturating_add(workload.block_size));
         }
-        // Samples of a read of all of it lie apart, and belong to the points between which they lie.
+        // Samples of a complete read are spread out, and belong to the points on either side.
         let first = *starts.first()?;
         if starts.len() == 1 || workload.pattern == Pattern::Sequential {
             let step = ((end - first) / EVEN_POINTS).max(1);

@@ -1,4 +1,4 @@
-//! The picture of small files: files per second by action and arm, and one big file beside them.
+//! The picture of small files: files per second by action and arm, and one big file for comparison.
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Operation, Workload};
@@ -6,7 +6,7 @@ use cryptbench_record::{Arm, Operation, Workload};
 use super::{Chosen, chosen};
 use crate::reading::{Reading, reading};
 
-/// Encrypted arms that stand beside plain.
+/// Maximum number of encrypted arms with plain.
 const MOST_ARMS: usize = 5;
 
 /// The table.
@@ -21,9 +21,9 @@ pub struct Files<'a> {
 
 /// One action.
 pub struct FileRow<'a> {
-    /// What is done.
+    /// The action.
     pub workload: &'a Workload,
-    /// What each arm does.
+    /// The result of each arm.
     pub readings: Vec<Option<Reading>>,
 }
 

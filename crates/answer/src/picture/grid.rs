@@ -1,4 +1,4 @@
-//! CrystalDiskMark's and Anvil's picture: one row per test, reads and writes beside each other.
+//! CrystalDiskMark's and Anvil's picture: one row per test, reads and writes side by side.
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Operation, Workload};
@@ -7,7 +7,7 @@ use cryptbench_stats::median;
 use super::{Chosen, chosen};
 use crate::reading::{Reading, reading};
 
-/// Encrypted arms that stand beside plain.
+/// Maximum number of encrypted arms with plain.
 const MOST_ARMS: usize = 5;
 
 /// The grids of all arms.
@@ -30,7 +30,7 @@ pub struct Test {
     pub cells: Vec<Vec<Option<GridCell>>>,
 }
 
-/// What a test says of one arm and direction.
+/// The result of one arm and direction in a test.
 #[derive(Clone, Copy)]
 pub struct GridCell {
     /// The speed.
@@ -51,7 +51,7 @@ pub fn grid<'a>(lookup: &Lookup<'a>) -> Option<Grid<'a>> {
             continue;
         }
         let name = test_name(workload);
-        // The same direction twice is another test, whatever it is called.
+        // The same direction again is another test, whatever its name.
         let free = |group: &[&Workload]| {
             group.iter().all(|w| w.operation != workload.operation && alike(w, workload))
         };

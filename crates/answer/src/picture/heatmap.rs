@@ -30,7 +30,7 @@ pub struct ArmMaps<'a> {
 
 /// One operation.
 pub struct Map {
-    /// What the labels have in common.
+    /// The common part of the labels.
     pub operation: String,
     /// Ascending, bytes: the rows.
     pub files: Vec<u64>,
@@ -63,7 +63,7 @@ impl Map {
         Some([least, mean(&all)?, best(&all)?])
     }
 
-    /// The mark that every cell carries: it is said once, and not in the cells.
+    /// The mark that every cell has: it is printed once, and not in the cells.
     pub fn common_mark(&self) -> Option<Sign> {
         let mut marks = self.cells.iter().flatten().map(|d| d.mark);
         let first = marks.next()??;

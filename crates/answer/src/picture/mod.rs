@@ -1,5 +1,5 @@
-//! The familiar picture of a profile, as data: one function each from the record to what is drawn,
-//! shared by all formats.
+//! The familiar picture of a profile, as data: one function each from the record to the content, shared by all
+//! formats.
 
 pub mod bars;
 pub mod condensed;
@@ -30,8 +30,8 @@ pub struct Chosen<'a> {
     pub left_out: usize,
 }
 
-/// Plain and at most `most` arms beside it: all of them, else the fastest and the slowest encrypted arms
-/// by the mean over all workloads.
+/// Plain and at most `most` other arms: all of them, or otherwise the fastest and the slowest encrypted arms by
+/// the mean over all workloads.
 pub fn chosen<'a>(lookup: &Lookup<'a>, most: usize) -> Chosen<'a> {
     let all = compared(lookup.arms());
     let mut picked = all.clone();
@@ -58,7 +58,7 @@ fn extremes<'a>(lookup: &Lookup<'a>, arms: Vec<&'a Arm>, most: usize) -> Vec<&'a
     arms.into_iter().filter(|a| keep(&a.id)).collect()
 }
 
-/// What a picture says about arms that it leaves out; nothing if it shows all.
+/// A picture's note about omitted arms; empty if it shows all.
 pub fn left_out_words(left_out: usize) -> Option<String> {
     (left_out > 0).then(|| {
         format!(

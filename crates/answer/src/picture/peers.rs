@@ -1,4 +1,4 @@
-//! The compatibility estimators of a profile: what its users would have printed, beside our estimate.
+//! The compatibility estimators of a profile: the figures that its users would have printed, with our estimate.
 
 use cryptbench_catalog::Estimator;
 use cryptbench_estimate::compatibility::{best, cellwise_percent, mean, trimmed};
@@ -8,7 +8,7 @@ use cryptbench_record::{Arm, Record, Workload};
 use super::{MOST_LISTED, chosen};
 use crate::quantity::{headline_value, is_time};
 
-/// Encrypted arms that stand beside plain.
+/// Maximum number of encrypted arms with plain.
 const MOST_ARMS: usize = 5;
 
 /// How the users of a record's profile condense trials, if this version knows it.
@@ -51,7 +51,7 @@ pub struct Peers<'a> {
     pub cellwise: Vec<(&'a Arm, f64, f64)>,
 }
 
-/// The figures, where the record names an estimator that this version knows.
+/// The figures, if the record specifies an estimator that this version knows.
 pub fn peers<'a>(lookup: &Lookup<'a>) -> Option<Peers<'a>> {
     let estimator = estimator(lookup.record)?;
     let arms = chosen(lookup, MOST_ARMS).arms;

@@ -9,7 +9,7 @@ use cryptbench_record::{Arm, ArmRole, Operation, Workload};
 
 /// The table.
 pub struct Unlock<'a> {
-    /// The ways of opening, in the order of the profile: right passphrase, wrong one, PRF not told.
+    /// The ways of opening, in the order of the profile: right passphrase, wrong one, PRF unspecified.
     pub workloads: Vec<&'a Workload>,
     /// Names of the parts of the time, key derivation first.
     pub parts: Vec<String>,

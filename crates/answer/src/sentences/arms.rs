@@ -1,4 +1,4 @@
-//! What each encrypted arm costs against plain storage.
+//! The cost of each encrypted arm relative to plain storage.
 
 use cryptbench_estimate::verdict::{HOPELESS_PERCENT, TELLING_MARGIN_PERCENT, is_alike, is_open};
 use cryptbench_record::{Arm, Cell, Verdict};
@@ -60,7 +60,7 @@ fn cost(view: &View<'_>, arm: &Arm) -> String {
     }
 }
 
-/// Little is decided: says whether noise is why, in so many workloads.
+/// Few workloads are decided: states whether noise is the reason, and in how many.
 fn unsettled(view: &View<'_>, arm: &Arm, noisy: usize) -> String {
     match noisy {
         0 => format!(
@@ -174,7 +174,7 @@ fn indistinct(view: &View<'_>, arm: &Arm, alike: &[&Cell]) -> String {
     )
 }
 
-/// Workloads in which encrypted storage was faster, which encryption by itself cannot cause.
+/// Workloads in which encrypted storage was faster, which encryption cannot cause.
 pub(super) fn gains(view: &View<'_>) -> Option<Sentence> {
     let mut faster: Vec<(&Arm, &Cell)> = Vec::new();
     for arm in view.encrypted() {

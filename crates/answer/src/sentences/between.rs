@@ -72,7 +72,8 @@ fn one_sided(
     format!("{winner} is faster than {loser} in {place}{by}{rest}.")
 }
 
-/// For three or more: the fastest, and which others are equally good choices. What nobody should take is not among them.
+/// For three or more: the fastest, and which others are equally good choices. Systems to avoid are not
+/// included.
 fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
     let arms: Vec<&Arm> = arms.iter().copied().filter(|arm| !has_known_weakness(arm)).collect();
     let best = arms
@@ -120,7 +121,7 @@ fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
 
 /// Where the loss arises: in the path without the cipher, or in the cipher.
 ///
-/// Speaks of the worst cost of any encrypted arm whose system has a null layer.
+/// Describes the worst cost of any encrypted arm whose system has a null layer.
 pub(super) fn layer_and_cipher(view: &View<'_>) -> Option<Sentence> {
     let nulls = view.record.plan.arms.iter().filter(|a| a.role == ArmRole::NullLayer);
     let text = nulls
@@ -162,7 +163,7 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     Some((ratio, text))
 }
 
-/// No encrypted arm costs anything: says the same of the layer, or that only the layer does.
+/// No encrypted arm costs anything: states the same for the layer, or that only the layer does.
 fn layer_alone(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     let cells = view.cells(null);
     let costly: Vec<&str> = cells

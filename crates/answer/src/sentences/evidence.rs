@@ -28,7 +28,7 @@ fn is_encrypted(arm: &Arm) -> bool {
     arm.role == ArmRole::Encrypted
 }
 
-/// What is wrong with an arm.
+/// The fault of an arm.
 fn wrong(arm: &Arm, found: &Evidence) -> Vec<Sentence> {
     let label = &arm.label;
     let mut said = Vec::new();
@@ -68,7 +68,7 @@ fn unchecked(arm: &Arm, found: &Evidence) -> Option<Sentence> {
     ))
 }
 
-/// What was found to be in order, and for how many arms.
+/// The checks that passed, and for how many arms.
 fn all_well(arms: &[Arm], found: &[(&Arm, &Evidence)]) -> Option<Sentence> {
     let proofs = found.iter().filter(|(_, e)| e.shows_plaintext() == Some(true)).count();
     let clean: Vec<&Evidence> = found

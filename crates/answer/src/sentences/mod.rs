@@ -1,5 +1,4 @@
-//! The verdict in sentences for a person who must act on it: what it costs first, then how far to
-//! trust that.
+//! The verdict in sentences for a person who must act on it: first the cost, then its reliability.
 
 mod arms;
 mod between;
@@ -14,7 +13,7 @@ use cryptbench_record::{Arm, ArmRole, Cell, Operation, Record, Workload};
 
 use crate::quantity::thousands;
 
-/// Most sentences of a run; the least urgent ones are dropped.
+/// Maximum number of sentences of a run; the least urgent ones are dropped.
 const MOST_SENTENCES: usize = 8;
 
 /// Up to this many encrypted arms are described one by one.
@@ -36,7 +35,7 @@ impl Sentence {
 pub fn sentences(lookup: &Lookup<'_>) -> Vec<String> {
     let view = View { record: lookup.record, cells: &lookup.cells, lookup };
     if view.workloads().iter().any(|w| w.operation == Operation::Unlock) {
-        // There is no share of plain speed: plain storage has nothing to open.
+        // There is no percentage of plain speed: plain storage has nothing to unlock.
         return unlock::openings(&view);
     }
     let mut found = evidence::proof(&view);
@@ -60,13 +59,13 @@ pub fn sentences(lookup: &Lookup<'_>) -> Vec<String> {
     found.into_iter().map(|s| s.text).collect()
 }
 
-/// What the figures rest on, and whether the systems encrypted.
+/// The basis of the figures, and whether the systems encrypted.
 pub fn basis(lookup: &Lookup<'_>) -> Vec<String> {
     let view = View { record: lookup.record, cells: &lookup.cells, lookup };
     trust::basis(&view).into_iter().chain(evidence::proof(&view)).map(|s| s.text).collect()
 }
 
-/// What the sentences look at.
+/// The input for the sentences.
 struct View<'a> {
     record: &'a Record,
     cells: &'a [Cell],
@@ -94,7 +93,7 @@ impl<'a> View<'a> {
         self.workloads().iter().find(|w| w.id == id).map_or("an unknown workload", |w| &w.label)
     }
 
-    /// Geometric mean of an arm's share of plain speed over the workloads in which it was estimated.
+    /// Geometric mean of an arm's percentage of plain speed over the workloads in which it was estimated.
     fn mean_kept(&self, arm: &'a Arm) -> Option<f64> {
         let logs: Vec<f64> =
             self.cells(arm).iter().filter_map(|c| Some(c.kept?.ratio.ln())).collect();

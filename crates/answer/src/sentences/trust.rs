@@ -1,4 +1,4 @@
-//! How far to trust the verdicts: caches, open questions, noise, and why the run ended.
+//! The reliability of the verdicts: caches, open questions, noise, and why the run ended.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::wording::list;
 /// More workloads than this are counted, not named.
 const MOST_NAMED: usize = 12;
 
-/// Workloads in which a cache answered instead of the disk.
+/// Workloads that were served from a cache instead of the disk.
 pub(super) fn cached(view: &View<'_>) -> Option<Sentence> {
     let ids = workloads_where(view, |c| c.cached);
     if ids.is_empty() {
@@ -87,7 +87,7 @@ pub(super) fn inconclusive(view: &View<'_>) -> Option<Sentence> {
     Some(Sentence::new(6, text))
 }
 
-/// Differences that their own interval shows, but that chance among so many workloads could show, too.
+/// Differences that their own interval shows, but that chance among this many workloads could also cause.
 pub(super) fn leaning(view: &View<'_>) -> Option<Sentence> {
     let leaning = workloads_where(view, |c| {
         matches!(c.verdict, Some(Verdict::LikelyCosts { .. }))

@@ -77,18 +77,19 @@ pub(crate) const FIRST_PLANNED: f64 = 0.6;
 pub(super) const SECOND_WITHIN: f64 = 0.3;
 pub(super) const FIRST_WITHIN: f64 = 0.7;
 
-/// Shares of the budget at which a run ends its parts wherever they are: setting up while no system is up, and with one;
-/// measuring, and inspecting what is stored. What follows takes down what was set up.
+/// Shares of the budget at which a run stops its stages, whatever their state: set-up while no system is set
+/// up, and with one; measuring, and inspecting the stored data. The rest is for clean-up.
 pub(crate) const SET_UP_WITHIN: f64 = 0.75;
 pub(crate) const OTHERS_UP_WITHIN: f64 = 0.6;
 pub(crate) const MEASURED_WITHIN: f64 = 1.02;
 pub(crate) const INSPECTED_WITHIN: f64 = 1.07;
 
-/// Share of the budget that inspecting may take, and the one at which it should have ended.
+/// Share of the budget that the inspection may use, and the one at which it should have finished.
 const INSPECTING: f64 = 0.12;
 pub(crate) const INSPECTED: f64 = 1.05;
 
-/// Seconds that must be left of the budget after the last trial for an inspection that takes so long where nobody hurries.
+/// Seconds of the budget to reserve after the last trial for an inspection of this duration without time
+/// pressure.
 pub(crate) fn reserve(budget_s: f64, inspecting_s: f64) -> f64 {
     let inspecting_s = inspecting_s.min(INSPECTING * budget_s);
     (inspecting_s - (INSPECTED - 1.0) * budget_s).max(0.0)
@@ -109,8 +110,8 @@ struct Limits {
 }
 
 impl Limits {
-    /// Takes the limits of `request` and chooses missing ones for `arms` arms, for a run with or
-    /// without slices.
+    /// Reads the limits of `request` and chooses missing ones for `arms` arms, for a run with or without
+    /// slices.
     fn choose(request: &Request, arms: usize, is_sliced: bool) -> Self {
         let (aim, least) = aims(is_sliced);
         let profile = &request.profile;

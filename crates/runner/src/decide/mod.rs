@@ -1,5 +1,5 @@
-//! Decides how to carry out a request, from what was seen of the machine and the target. Asks nothing, reads no file and no
-//! clock: the same request and facts always give the same plan.
+//! Decides how to execute a request, from the facts about the machine and the target. Queries nothing, and
+//! reads no file and no clock: the same request and facts always give the same plan.
 
 pub(crate) mod arms;
 pub(crate) mod choices;
@@ -58,13 +58,13 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Most bytes that the new files of workloads take at any time.
+    /// Maximum number of bytes that the new files of workloads occupy at any time.
     pub(crate) fn file_space(&self) -> u64 {
         sizes::file_space(&self.workloads)
     }
 }
 
-/// Decides how to carry out `request` where these are the `facts`.
+/// Decides how to execute `request` with these `facts`.
 ///
 /// # Errors
 /// [`RunError`] for a request that is contradictory, unavailable or not permitted, with a remedy.
@@ -75,7 +75,7 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
     let named = arms.recorded(&request.target.pair, storage.encrypted(), tiers)?;
     let buffered = Buffered::choose(request);
     let profile = sectors::whole(request.profile.clone(), &storage, buffered)?;
-    // Work over all of the storage is work on so many bytes from here on.
+    // Work over all of the storage covers this many bytes from here on.
     let request = &Request { profile: profile.over(storage.whole()), ..request.clone() };
     let (draft, trial_is_asked) = limits::schedule(request, named, facts.drawn.seed)?;
     let (set, left_out) = choices::set(choices.as_ref(), request, &draft, &facts.abilities)?;
@@ -97,7 +97,7 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
         storage,
         buffered,
         precondition: request.precondition,
-        // A run that goes on has it from its first part.
+        // A resumed run has it from its first part.
         why: request.why && request.resume.is_none(),
         verify: request.verify,
         trial_is_asked,
@@ -107,7 +107,7 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
     })
 }
 
-/// The tiers of a processor. A stored one of another architecture is no limit here.
+/// The tiers of a CPU. A stored tier of another architecture is not a limit here.
 #[derive(Clone, Copy)]
 pub(crate) struct Tiers {
     pub(crate) ciphers: Tier,
@@ -206,7 +206,7 @@ mod tests {
         let again = planned(&like);
         assert_eq!(ids(&again.recorded), ids(&first));
         assert!(again.recorded.left_out.is_empty() && again.remarks.is_empty(), "{again:?}");
-        // Of the default set, which is not a cross product, as well; what is not here is named.
+        // Including the default set, which is not a cross product; missing arms are listed.
         let open = Request { selection: Selection::default(), like: None, ..like.clone() };
         let mut open = planned(&open).recorded;
         like.like = Some(Box::new(open.clone()));

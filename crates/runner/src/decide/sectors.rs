@@ -1,4 +1,4 @@
-//! Leaves out work whose requests are no whole sectors: direct I/O refuses them.
+//! Omits work whose requests are not whole sectors: direct I/O refuses them.
 
 use cryptbench_load::{Profile, Work, WorkloadSpec};
 use cryptbench_text::human;
@@ -6,7 +6,8 @@ use cryptbench_text::human;
 use super::storage::{Buffered, Storage};
 use crate::RunError;
 
-/// `profile` without requests smaller than a sector of the storage, or than its multiples; says so in a remark.
+/// `profile` without requests smaller than a sector of the storage, or not a multiple of it; says so in a
+/// remark.
 ///
 /// # Errors
 /// [`RunError::Usage`] if nothing is left.

@@ -1,4 +1,4 @@
-//! Sizes in bytes: what workloads need, and what a run creates in addition to the active range.
+//! Sizes in bytes: the needs of workloads, and what a run creates in addition to the active range.
 
 use cryptbench_load::{BlockWork, FileUse, Pattern, Work, WorkloadSpec};
 use cryptbench_system::{ArmSpec, find};
@@ -23,7 +23,7 @@ pub(crate) fn least_scratch(workloads: &[WorkloadSpec]) -> u64 {
     workloads.iter().map(|w| need(&w.work)).max().unwrap_or(0)
 }
 
-/// Most bytes that the new files of these workloads take at any time, in addition to the scratch
+/// Maximum number of bytes that the new files of these workloads occupy at any time, in addition to the scratch
 /// file.
 pub(crate) fn file_space(workloads: &[WorkloadSpec]) -> u64 {
     let mut fresh = 0;
@@ -32,8 +32,7 @@ pub(crate) fn file_space(workloads: &[WorkloadSpec]) -> u64 {
         match &workload.work {
             Work::Block(BlockWork { file: FileUse::Fresh(bytes), .. }) => fresh = fresh.max(*bytes),
             Work::Files(files) => {
-                // Blocks of 4 KiB and an inode for each file, and twice the mean because sizes
-                // vary.
+                // 4 KiB blocks and an inode for each file, and twice the mean because sizes vary.
                 let set = (files.count, 2 * files.sizes.mean() + 8192);
                 if !sets.contains(&set) {
                     sets.push(set);

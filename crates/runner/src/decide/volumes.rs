@@ -12,7 +12,7 @@ use cryptbench_volume::format::tcrypt::Product;
 use super::Tiers;
 use crate::RunError;
 
-/// The cipher of all volumes; the measurement covers what comes before it.
+/// The cipher of all volumes; only the time before its use is measured.
 const CIPHER: &str = "aes-256-xts";
 
 /// Bytes of LUKS's volume key, and of the header key that VeraCrypt and TrueCrypt derive for the
@@ -71,7 +71,7 @@ impl UnlockFormat {
     /// The functions available for new volumes.
     fn functions(self) -> Vec<Function> {
         let Some(kind) = self.kind() else {
-            // What the format's own program offers for new keys (cryptsetup 2.6, `--hash`).
+            // The hashes that the format's own program offers for new keys (cryptsetup 2.6, `--hash`).
             let names = ["argon2id", "sha-256", "sha-512", "whirlpool", "ripemd-160", "sha-1"];
             let argon2 = self == Self::Luks2;
             return names[usize::from(!argon2)..]
@@ -82,8 +82,8 @@ impl UnlockFormat {
         Function::all().filter(|&function| kind.makes_new(function)).collect()
     }
 
-    /// Whether a function is measured by default: all of VeraCrypt and TrueCrypt, whose users
-    /// choose among them; for LUKS the default of its program, and PBKDF2 beside Argon2id.
+    /// Whether a function is measured by default: all of VeraCrypt and TrueCrypt, whose users choose among
+    /// them; for LUKS the default of its program, and PBKDF2 in addition to Argon2id.
     fn by_default(self, function: Function) -> bool {
         self.kind().is_some() || matches!(function.name(), "argon2id" | "sha-256")
     }
@@ -125,7 +125,7 @@ pub struct UnlockArm {
     pub label: String,
     /// Role in comparisons.
     pub role: ArmRole,
-    /// What it opens.
+    /// The volume that it opens.
     pub kind: UnlockKind,
 }
 

@@ -20,7 +20,7 @@ pub(super) fn record_workload(w: &WorkloadSpec, request: &Request) -> record::Wo
     }
 }
 
-/// Why the trials of a workload are not cut into slices, if they are not.
+/// Why the trials of a workload are not sliced, if they are not.
 fn whole_trials(work: &Work, request: &Request) -> Option<&'static str> {
     let block = match work {
         Work::Block(block) => block,

@@ -1,4 +1,4 @@
-//! Takes down the resources of a run and completes its record.
+//! Removes the resources of a run and completes its record.
 
 pub(crate) mod notes;
 
@@ -22,7 +22,7 @@ pub(crate) struct Finished {
 }
 
 impl Verified<'_> {
-    /// Takes everything down in reverse order of set-up and completes the record.
+    /// Removes everything in reverse order of set-up and completes the record.
     pub(crate) fn finish(self, recorder: &mut Recorder<'_>) -> Finished {
         let Self { found, measured: Measured { files, prepared, .. } } = self;
         let Prepared { up, halt, claimed, .. } = prepared;
@@ -32,8 +32,8 @@ impl Verified<'_> {
         let Up { volumes, arms, left_over: mut left } = up;
         let Claimed { plan, time, clock, reserve, encrypted, plain, emulation, throttled, .. } =
             claimed;
-        // The files are in file systems that the arms take down, and containers that no arm took are
-        // in directories that the targets take down.
+        // The files are in file systems that are removed with the arms, and unused containers are in
+        // directories that are removed with the targets.
         drop((files, volumes, reserve));
         left.extend(take_down(arms));
         left.extend(encrypted.into_iter().rev().flat_map(PreparedTarget::take_down));
@@ -67,7 +67,7 @@ impl Verified<'_> {
     }
 }
 
-/// Takes the arms down, last one first; returns a sentence for each failure.
+/// Removes the arms in reverse order; returns a sentence for each failure.
 pub(crate) fn take_down(arms: Vec<Arm>) -> Vec<String> {
     let down = |arm: Arm| arm.prepared.destroy().err();
     let remains = |error| {

@@ -1,4 +1,4 @@
-//! The block device that a target lies on, and what that is made of.
+//! The block device of a target, and its underlying devices.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Number;
 
-/// A block device, with all that lies below it.
+/// A block device, with all its underlying devices.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Below {
@@ -74,7 +74,8 @@ pub(super) const REMOTE: [&str; 13] = [
     "smb3",
 ];
 
-/// Why it is not known what reaches the disk of a file system, or of a device without one; `None` if it can be counted.
+/// Why the requests that reach the disk of a file system, or of a device without one, are unknown; `None` if
+/// they can be counted.
 pub(super) fn uncounted(file_system: &str, below: Option<&Below>) -> Option<Uncounted> {
     match (file_system, below) {
         (_, Some(below)) if below.counters.is_some() => None,

@@ -1,5 +1,5 @@
-//! Whether a target is encrypted already, by something that this program did not set up: what is called plain is then not
-//! plain.
+//! Whether a target is already encrypted by something that this program did not set up: "plain" is then
+//! encrypted as well.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,8 @@ use cryptbench_system::provision::zfs_encryption;
 /// The type of the mounts of `cryptbench volume mount`.
 const OWN_MOUNT: &str = "fuse.cryptbench";
 
-/// What encrypts `path`, which lies on `node` in a file system of the type `file_system` that was mounted from `source`.
+/// The encryption of `path`, which is on `node` in a file system of the type `file_system` that was mounted
+/// from `source`.
 pub(super) fn below(
     path: &Path,
     (file_system, source): (&str, &str),
@@ -44,8 +45,8 @@ fn of_file_system(file_system: &str) -> Option<&'static str> {
     shown.next().map(|system| system.brand())
 }
 
-/// By the device itself, or for a loop device by the file system that its file lies in: VeraCrypt and others show a
-/// volume's plaintext as a file in a mount of their own.
+/// By the device itself or, for a loop device, by the file system that contains its file: VeraCrypt and others
+/// present a volume's plaintext as a file in a separate mount.
 fn of_device(node: &Node) -> Option<&'static str> {
     node.encryption().or_else(|| {
         let file = node.backing_file()?;

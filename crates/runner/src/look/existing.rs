@@ -1,5 +1,5 @@
-//! A file or block device that could be overwritten: what it is, what it holds, and who uses it. Looked at when a run is
-//! planned, and again before the first byte is written.
+//! A file or block device that could be overwritten: its kind, its content, and its users. Examined when a run
+//! is planned, and again before the first byte is written.
 #![expect(clippy::disallowed_methods, reason = "targets, with checks of their own")]
 
 use std::fmt;
@@ -84,7 +84,7 @@ pub(crate) struct Identity {
     pub(crate) sequence: Option<String>,
 }
 
-/// What is to be overwritten of a file without having room yet.
+/// The part of a file to overwrite whose space is not yet allocated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Holes {
     /// Bytes of the file in holes.
@@ -93,17 +93,17 @@ pub(crate) struct Holes {
     pub(crate) free: Option<u64>,
 }
 
-/// An existing file or block device. What could not be found out is a reason not to overwrite it.
+/// An existing file or block device. Anything that could not be determined is a reason not to overwrite it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Found {
     /// Absolute path.
     pub(crate) path: PathBuf,
     pub(crate) kind: Kind,
     pub(crate) uses: Result<Vec<Holder>, Refusal>,
-    /// How many names a file has.
+    /// Number of names of a file.
     pub(crate) names: Result<u64, Refusal>,
     pub(crate) is_read_only: bool,
-    /// Whether it could be opened alone and locked.
+    /// Whether it could be opened exclusively and locked.
     pub(crate) is_free: Result<(), Refusal>,
     pub(crate) identity: Result<Identity, Refusal>,
     /// The signatures on it, and on the partitions that overlap with it.
@@ -113,7 +113,7 @@ pub(crate) struct Found {
     pub(crate) maker: String,
     /// The file below a loop device.
     pub(crate) backing_file: Option<String>,
-    /// What it lies on.
+    /// Its underlying device.
     pub(crate) ground: Asked<Ground>,
 }
 
@@ -128,7 +128,7 @@ impl Found {
         let number = Details::of(&found).device;
         let node = Tree::this().of_number(number).filter(|_| kind != Kind::File);
         let uses = users(path, kind, number);
-        // What others use is not locked, not even for a moment.
+        // Storage that others use is not locked, not even briefly.
         let is_used = uses.as_ref().is_ok_and(|uses| !uses.is_empty());
         Ok(Self {
             path: path.to_owned(),
@@ -155,7 +155,7 @@ impl Found {
     }
 }
 
-/// Takes the lock that keeps udev and other runs away.
+/// Acquires the lock that keeps udev and other runs away.
 pub(crate) fn lock(file: &File) -> Result<(), Refusal> {
     match lock_within(file, Lock::Exclusive, PATIENCE) {
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(Refusal::Locked),
@@ -181,14 +181,14 @@ pub(crate) fn users(path: &Path, kind: Kind, number: u64) -> Result<Vec<Holder>,
     }
 }
 
-/// How many names a file has.
+/// Number of names of a file.
 pub(crate) fn names(file: &File) -> Result<u64, Refusal> {
     names_of(file).map_err(Refusal::io("look at it"))
 }
 
 /// All signatures on it and on the partitions that overlap with it.
 pub(crate) fn held(path: &Path, kind: Kind) -> Result<Vec<Held>, Refusal> {
-    // A file is whatever its user says; but others may rely on the contents of a disk.
+    // The content of a file is its user's responsibility; but others may rely on the contents of a disk.
     if kind == Kind::File {
         return Ok(Vec::new());
     }
@@ -256,7 +256,7 @@ fn kind(found: &fs::Metadata) -> Result<Kind, Refusal> {
     Ok(if node.is_some_and(|n| n.is_partition()) { Kind::Partition } else { Kind::Device })
 }
 
-/// Tells open storage from other storage.
+/// Distinguishes open storage from other storage.
 pub(crate) fn number(file: &File, kind: Kind) -> io::Result<Number> {
     match kind {
         Kind::File => FileIdentity::of(file).map(|found| (found.device, found.inode)),

@@ -1,4 +1,4 @@
-//! What a target lies on: a file system and its device, or a device alone.
+//! The storage under a target: a file system and its device, or only a device.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::below::uncounted;
 use super::{Asked, Below, Number, encryption, kinds};
 
-/// What lies below a target.
+/// The storage under a target.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Ground {
@@ -25,20 +25,20 @@ pub(crate) struct Ground {
     pub(crate) source: String,
     /// Device number of the file system, or of the device itself.
     pub(crate) number: u64,
-    /// Tells it from others with another path.
+    /// Identifies it if it has another path.
     pub(crate) identity: Option<Number>,
     /// Free bytes.
     pub(crate) free: u64,
-    /// What kind of place it is besides a file system on a disk.
+    /// Its kind, other than a file system on a disk.
     pub(crate) kinds: Vec<PlaceKind>,
     /// Bytes in all; 0 if the file system does not count them.
     pub(crate) size: u64,
     pub(crate) below: Option<Below>,
-    /// Why it is not known what reaches the disk, if it is not.
+    /// Why the requests that reach the disk are unknown, if they are.
     pub(crate) uncounted: Option<Uncounted>,
-    /// Whether the file system encrypts by a policy of its own.
+    /// Whether the file system encrypts by its own policy.
     pub(crate) is_encrypted: bool,
-    /// What encrypts it already, if anything does. What this run serves itself is a model, whose bytes nobody encrypts.
+    /// Its existing encryption, if any. A model served by this run is never encrypted.
     pub(crate) encrypted_by: Option<EncryptedBy>,
     /// Whether it is a file system that this program mounted itself.
     pub(crate) is_our_own: bool,
@@ -50,7 +50,7 @@ impl Ground {
         Self::within(directory, None)
     }
 
-    /// Looks at what the file `path` lies on.
+    /// Examines the storage of the file `path`.
     pub(super) fn of_file(path: &Path) -> Asked<Self> {
         Self::within(super::parent(path), Some(path))
     }

@@ -60,15 +60,15 @@ impl fmt::Display for Holder {
 /// loop devices, which the kernel does not protect.
 ///
 /// # Errors
-/// [`Refusal::Unknown`] if the kernel does not report the uses, [`Refusal::Claimed`] for a claim
-/// without further information.
+/// [`Refusal::Unknown`] if the kernel does not report the uses, [`Refusal::Claimed`] for a claim without
+/// further information.
 pub(super) fn uses(tree: &Tree, number: u64) -> Result<Vec<Holder>, Refusal> {
     let node = tree.of_number(number).ok_or_else(|| {
         let device = number_in_words(number);
         Refusal::Unknown { what: format!("/sys has no device {device}") }
     })?;
     let mut all = uses_from(tree, &node)?;
-    // The file below a loop device does not know about it, and has users of its own.
+    // The file of a loop device does not show that use, and may have other users.
     for node in tree.directly(&node) {
         if let Some(file) = node.backing_file() {
             let mut below = uses_below(tree, &file)?;

@@ -1,5 +1,5 @@
-//! A dm-crypt device that is in use, and the device below it: found from its name, from a directory that lies on it, or as
-//! the only one that is open. Only looks.
+//! A dm-crypt device that is in use, and its underlying device: found by its name, by a directory on it, or as
+//! the only one that is open. Read-only.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub struct InUse {
     pub mapped: PathBuf,
     /// Path of the device below.
     pub below: PathBuf,
-    /// What it is, how it encrypts, and where its payload lies.
+    /// The device, its encryption, and the location of its payload.
     pub facts: record::InUse,
 }
 
@@ -29,10 +29,12 @@ pub struct InUse {
 type Tables<'a> = &'a dyn Fn(&str) -> Result<CryptTable, SystemError>;
 
 impl InUse {
-    /// The device at `asked`, or the one that the directory `asked` lies on; without it the only one that is open.
+    /// The device at `asked`, or the one that holds the directory `asked`; without it the only one that is
+    /// open.
     ///
     /// # Errors
-    /// [`RunError::Target`] if there is none, if there are several, or if what lies below cannot be read beside it.
+    /// [`RunError::Target`] if there is none, if there are several, or if the underlying device cannot be read
+    /// at the same time.
     pub fn find(asked: Option<&Path>) -> Result<Self, RunError> {
         let tables = |name: &str| match user::is_root() {
             true => crypt_table(name),
@@ -115,7 +117,7 @@ fn names(nodes: &[Node]) -> String {
     nodes.iter().map(each).collect::<Vec<_>>().join(", ")
 }
 
-/// `/dev/mapper/NAME`, which says more than `/dev/dm-0`.
+/// `/dev/mapper/NAME`, which is more informative than `/dev/dm-0`.
 fn path_of(node: &Node) -> PathBuf {
     match node.attribute("dm/name") {
         Some(name) => Path::new("/dev/mapper").join(name),
@@ -123,7 +125,7 @@ fn path_of(node: &Node) -> PathBuf {
     }
 }
 
-/// The block device at `path`, or the one that the file system there lies on.
+/// The block device at `path`, or the one that holds the file system there.
 fn node_of(tree: &Tree, path: &Path) -> Result<Option<Node>, String> {
     let path = fs::canonicalize(path).map_err(|e| e.to_string())?;
     let details = Details::of(&fs::metadata(&path).map_err(|e| e.to_string())?);
@@ -134,7 +136,8 @@ fn node_of(tree: &Tree, path: &Path) -> Result<Option<Node>, String> {
     Ok(tree.of_mount(details.file_system, &mount.source))
 }
 
-/// What lies below `top`: the first device that is none of dm-crypt's, since a cascade is one device on another.
+/// The storage under `top`: the first device that does not belong to dm-crypt, because a cascade is one device
+/// on another.
 fn below(tree: &Tree, top: &Node, tables: Tables<'_>) -> Result<InUse, String> {
     let (mut node, mut systems, mut ciphers) = (top.clone(), Vec::new(), Vec::new());
     let mut offset = 0_u64;
@@ -260,7 +263,7 @@ mod tests {
         let mut m = Machine::new();
         insta::assert_snapshot!(m.find(None).unwrap_err(), @"/dev/mapper: no dm-crypt device is open (LUKS, VeraCrypt, BitLocker by cryptsetup), so there is nothing in use to measure; to measure what encryption would cost: cryptbench run DIRECTORY");
         m.open("root", "CRYPT-LUKS2-00-root", 10, &[("zda2", 2)]);
-        // A volume of LVM on it is not encrypted by itself.
+        // An LVM volume on it does not encrypt.
         m.open("vg-home", "LVM-abc", 11, &[("dm-10", 10)]);
         let found = m.find(None).unwrap();
         assert_eq!(found.mapped, Path::new("/dev/mapper/root"));
@@ -304,7 +307,7 @@ mod tests {
                 symlink(&lower, m.root().join("sys/devices/dm-10/slaves/zda1")).unwrap();
             }),
         ];
-        // A directory of this machine lies on nothing of the other one.
+        // A directory of this machine is not stored on the other one.
         let dir = tempfile::tempdir().unwrap();
         let mut m = Machine::new();
         m.open("root", "CRYPT-LUKS2-00-root", 10, &[("zda2", 2)]);

@@ -1,4 +1,4 @@
-//! What kind of place a target is besides a file system on a disk.
+//! The kind of a target, other than a file system on a disk.
 
 use std::path::Path;
 
@@ -51,7 +51,7 @@ fn of_mount(mount: &Mount, path: &Path) -> Vec<PlaceKind> {
     kinds
 }
 
-/// Whether what is written to an overlay goes to memory, as in a live system.
+/// Whether an overlay writes to memory, as in a live system.
 fn is_in_memory(overlay: &Mount) -> bool {
     let upper = overlay.options.split(',').find_map(|option| option.strip_prefix("upperdir="));
     let Some(upper) = upper.map(Path::new) else { return false };
@@ -59,7 +59,7 @@ fn is_in_memory(overlay: &Mount) -> bool {
     mount.is_some_and(|mount| of_file_system(&mount.file_system, "").contains(&PlaceKind::Memory))
 }
 
-/// What the type and the options of a mount tell.
+/// Properties from the type and the options of a mount.
 fn of_file_system(file_system: &str, options: &str) -> Vec<PlaceKind> {
     let mut kinds = Vec::new();
     kinds.extend(
@@ -101,7 +101,7 @@ mod tests {
             ("nfs4", "rw", vec![Network]),
             ("virtiofs", "rw", vec![Host]),
             ("overlay", "rw,lowerdir=/a", vec![Layers]),
-            // A program's own option of that name is none.
+            // A program's own option with that name does not count.
             ("fuse.x", "rw,compress=zstd", vec![]),
         ] {
             assert_eq!(of_file_system(file_system, options), kinds, "{file_system} {options}");

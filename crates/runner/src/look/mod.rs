@@ -27,33 +27,34 @@ pub use self::in_use::InUse;
 pub(crate) use self::place::{Place, There, parent};
 use crate::request::{EmulateRequest, Request, TargetRequest};
 
-/// An answer, or in words why there is none.
+/// An answer, or the reason why there is none, in words.
 pub(crate) type Asked<T> = Result<T, String>;
 
-/// Device number of a block device; of a file that of its file system, and its own there.
+/// Device number of a block device; for a file that of its file system, and its inode number.
 pub(crate) type Number = (u64, u64);
 
-/// All that a run decides by besides its request. Stored, it stands for a machine.
+/// Everything on which a run's decisions depend except its request. Stored facts represent a machine.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
-    /// What systems can do there.
+    /// The abilities of systems there.
     pub abilities: Abilities,
     pub(crate) drawn: Drawn,
     pub(crate) processor: Processor,
     /// Whether root runs this.
     pub(crate) is_root: bool,
-    /// Free bytes for the data of an emulated device, if one is asked for.
+    /// Free bytes for the data of an emulated device, if one is requested.
     pub(crate) room_to_emulate: Option<Asked<u64>>,
     /// The plain target, unless a device is emulated instead.
     pub(crate) plain: Option<Place>,
     /// The targets that their user encrypted.
     pub(crate) encrypted: Vec<Place>,
-    /// What may be overwritten: each path that the user named again, and the number of what is there.
+    /// The storage that may be overwritten: each path that the user repeated, and the number of the file or
+    /// device there.
     pub(crate) consented: Vec<(PathBuf, Option<Number>)>,
 }
 
-/// What no machine decides.
+/// Settings that do not depend on the machine.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Drawn {
     /// `20261121-203000-1a2b3c`: sorts by time, and is unique even within a second.
@@ -64,7 +65,7 @@ pub(crate) struct Drawn {
     pub(crate) seed: u32,
 }
 
-/// What ciphers run on.
+/// The hardware on which ciphers run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Processor {
@@ -82,7 +83,7 @@ impl Default for Processor {
 /// Looks at all that a run of `request` depends on.
 #[must_use]
 pub fn look(request: &Request) -> Facts {
-    // No system is set up for a pair alone, nor for volumes.
+    // No system is set up for a pair or for volumes.
     let opens = request.profile.workloads.iter().all(|w| matches!(w.work, Work::Unlock(_)));
     let none = Selection { systems: vec!["plain".to_owned()], ..Selection::default() };
     let sets_none_up = request.selection.is_open() && (opens || !request.target.pair.is_empty());
@@ -90,7 +91,7 @@ pub fn look(request: &Request) -> Facts {
     look_with(request, Abilities::look_for(selection))
 }
 
-/// The same where the systems have been asked already.
+/// The same if the systems have already been queried.
 #[must_use]
 pub fn look_with(request: &Request, abilities: Abilities) -> Facts {
     let target = &request.target;
@@ -107,7 +108,7 @@ pub fn look_with(request: &Request, abilities: Abilities) -> Facts {
     }
 }
 
-/// What is at the paths that may be overwritten.
+/// The files or devices at the paths that may be overwritten.
 pub(crate) fn consented(destroy: &[PathBuf]) -> Vec<(PathBuf, Option<Number>)> {
     destroy.iter().map(|path| (path.clone(), numbered(path))).collect()
 }

@@ -1,4 +1,4 @@
-//! A path that a request names, and what is there.
+//! A path in a request, and the file or device there.
 #![expect(clippy::disallowed_methods, reason = "targets, with checks of their own")]
 
 use std::fs;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::existing::Found;
 use super::{Asked, Ground};
 
-/// A path, and what is there.
+/// A path, and the file or device there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Place {
     /// As the user named it.
@@ -23,7 +23,7 @@ pub(crate) struct Place {
     pub(crate) there: There,
 }
 
-/// What is at a path.
+/// The file or device at a path.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum There {
@@ -37,10 +37,10 @@ pub(crate) enum There {
     Nothing {
         /// Whether the name is taken by a broken symbolic link.
         is_link: bool,
-        /// The directory where it would be; `None` if that is none.
+        /// The directory that would contain it; `None` if there is none.
         around: Option<Asked<Ground>>,
     },
-    /// What can be no target by its name alone.
+    /// A path that cannot be a target, judging only by its name.
     Refused(String),
     /// What cannot be seen.
     Unseen(String),

@@ -13,7 +13,7 @@ use cryptbench_system::PreparedArm;
 /// Drops the stored files of a stacked system from the page cache below its mount, which neither
 /// direct I/O nor advice on the mount reaches.
 pub(super) fn drop_below(arm: &PreparedArm) {
-    // From the top down: what is written back above lands below.
+    // From the top down: writing back an upper layer dirties the lower one.
     arm.cached_above.iter().chain(&arm.stored).for_each(|path| forget(path));
 }
 
@@ -34,13 +34,13 @@ pub(crate) fn forget(path: &Path) {
     });
 }
 
-/// Most files that are flushed one by one.
+/// Maximum number of files that are flushed individually.
 const FEW: usize = 64;
 
 /// Writes all files at or below `path` back to the device.
 ///
-/// Flushes the files one by one if they are few, because a flush of the whole file system waits for
-/// the data of others. If there are many, opens only as many as it takes to know.
+/// Flushes the files individually if they are few, because a flush of the whole file system waits for the data
+/// of others. If there are many, opens only as many as needed to find that out.
 pub(crate) fn write_back(path: &Path) -> io::Result<()> {
     match few_files(path) {
         Some(files) => files.iter().try_for_each(files::write_back),

@@ -35,14 +35,15 @@ const STOP_POLL: Duration = Duration::from_millis(50);
 pub(crate) struct Measured<'a> {
     /// Number of the latest job, which is part of the verify headers of its data.
     generation: u64,
-    /// The sets of small files of each arm, as far as they have been needed. They lie in file systems of the arms.
+    /// The sets of small files of each arm, as far as they have been needed. They are in file systems of the
+    /// arms.
     pub(crate) files: BTreeMap<usize, FileSet>,
     pub(crate) prepared: Prepared<'a>,
 }
 
 impl<'a> Prepared<'a> {
-    /// Measures block by block up to the plan's limits, and records why each workload ended; nothing where preparing was
-    /// halted. After a halt, the trials before it are valid.
+    /// Measures block by block up to the plan's limits, and records why each workload ended; does nothing if
+    /// preparation was halted. After a halt, the trials before it are valid.
     pub(crate) fn measure(self, recorder: &mut Recorder<'_>) -> Measured<'a> {
         let mut measured = Measured { generation: 0, files: BTreeMap::new(), prepared: self };
         if measured.prepared.halt.is_none() {
@@ -65,7 +66,7 @@ impl<'a> Measured<'a> {
         self.prepared.claimed.stop
     }
 
-    /// What has passed since a snapshot.
+    /// The time and counters since a snapshot.
     fn passed(&self, before: &Snapshot) -> Passed {
         self.prepared.claimed.counters.passed(before)
     }

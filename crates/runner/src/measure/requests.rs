@@ -45,8 +45,8 @@ impl Measured<'_> {
             settle_below(prepared);
         }
         if work.cache == Cache::Cold {
-            // A mounted system may put requests into a page cache although they ask to bypass it.
-            // What others have cached of a device in use is theirs.
+            // A mounted system may put requests into a page cache although they bypass the upper one. The
+            // cached data of other users of a device stays.
             if fresh.is_none() && !is_only_read {
                 drop_cache(&io_target);
             }
@@ -66,7 +66,7 @@ impl Measured<'_> {
         } else {
             engine.run(&io_target, &job, stop)?
         };
-        // CPU time covers the measured time and its ramp, not what follows.
+        // CPU time covers the measured time and its ramp, not the time after it.
         let passed = self.passed(&before);
         if measured.interrupted {
             return Err(Halt::Interrupted);
@@ -87,8 +87,8 @@ impl Measured<'_> {
                 // Data in the page cache counts for this trial.
                 passed.device = self.passed(&before).device;
             } else if (prepared.cached_below || self.counts_flush(work)) && !work.stdio {
-                // Direct writes may lie in the device's own cache or one below; they count once
-                // they are on the device.
+                // Direct writes may be in the device's cache or one below; they count once they are on the
+                // device.
                 let (rest, then) = late(settled, || self.passed(&before))?;
                 passed = then;
                 later = rest.mul_f64(of_all(measured.bytes, measured.total_bytes));
@@ -190,7 +190,7 @@ pub(super) fn asked(work: &BlockWork, measured: &Measurement) -> u64 {
     measured.total_bytes.div_ceil(work.block_size.max(1))
 }
 
-/// Whether written data carries verify headers.
+/// Whether written data has verify headers.
 fn stamps(work: &BlockWork) -> bool {
     work.direction.writes() && work.content != Content::Zeros && !work.stdio
 }

@@ -16,10 +16,11 @@ use crate::decide::limits::stopping_rule;
 /// Attempts at trials in which this process is stopped.
 const MOST_ATTEMPTS: u32 = 3;
 
-/// A need that nothing can be told of, as the work does not fit at all.
+/// A need that cannot be determined, because the work does not fit at all.
 const ENDLESS_S: f64 = 1e9;
 
-/// What a block may take of the time for measuring: one that takes longer than expected is completed if it ends soon after.
+/// Share of the measuring time that a block may use: one that takes longer than expected is completed if it
+/// ends soon after.
 const LATE: f64 = 1.01;
 
 /// What a schedule drives: the real storage, or a simulated one in tests.
@@ -30,11 +31,11 @@ pub trait Bench {
     /// # Errors
     /// [`Halt`]; the trial is then invalid.
     fn trial(&mut self, workload: usize, arm: usize, offsets: u64) -> Result<Observation, Halt>;
-    /// Whether an arm's trials of a workload can be cut into slices: switching to it needs no new
-    /// set-up, and what it leaves behind does not burden other arms.
+    /// Whether an arm's trials of a workload can be sliced: switching to it needs no new set-up, and its
+    /// after-effects do not affect other arms.
     fn takes_turns(&self, workload: usize, arm: usize) -> bool;
-    /// Runs workload `workload` on the arms of `turns`, a slice at a time. Returns what
-    /// each arm measured, in the order of `turns.arms`.
+    /// Runs workload `workload` on the arms of `turns`, a slice at a time. Returns the measurement of each arm,
+    /// in the order of `turns.arms`.
     ///
     /// # Errors
     /// [`Halt`]; the slices are then invalid.
@@ -52,13 +53,13 @@ pub trait Bench {
     fn stopped(&mut self) -> Duration {
         Duration::ZERO
     }
-    /// Whether the run has been asked to end.
+    /// Whether the run has been asked to stop.
     fn interrupted(&self) -> bool;
-    /// Whether it was the end of its time that interrupted a trial, and nobody's request.
+    /// Whether a trial was interrupted because the time was up, and not by a request.
     fn out_of_time(&self) -> bool {
         false
     }
-    /// Time that must be left of the budget when the last trial has ended.
+    /// Time of the budget to reserve after the last trial.
     fn reserve(&self) -> Duration {
         Duration::ZERO
     }
@@ -225,8 +226,8 @@ impl Driver<'_> {
         self.plan.arms.iter().filter(|arm| self.plan.includes(workload, arm)).count() as u32
     }
 
-    /// Where there is no time for `min_pairs` of all workloads, leaves out the longest of those that have no trial that counts.
-    /// Where those of none fit, the shortest one stays with as many as do.
+    /// If there is no time for `min_pairs` of all workloads, drops the longest workloads without a measured
+    /// trial. If not even one fits, the shortest stays with as many pairs as do.
     fn leave_out(&mut self) {
         let limit = self.limit();
         let left = limit.saturating_sub(self.bench.elapsed());
@@ -274,7 +275,7 @@ impl Driver<'_> {
                 return Ok(false);
             }
             match &turns {
-                // All arms that take turns do so in the position of plain.
+                // All interleaved arms run in the position of plain.
                 Some(turns) if arm == 0 => self.take_turns(workload, block, turns, offsets)?,
                 Some(turns) if turns.arms.contains(&arm) => {}
                 _ => self.trial(workload, block, arm, offsets)?,
@@ -308,7 +309,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Runs the trials of all arms that take turns.
+    /// Runs the trials of all interleaved arms.
     fn take_turns(
         &mut self,
         workload: usize,
@@ -325,8 +326,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Runs trials of `arms`, again if this process was stopped meanwhile. Returns their start in seconds and what they
-    /// measured.
+    /// Runs trials of `arms`, and repeats them if this process was stopped meanwhile. Returns their start in
+    /// seconds and their measurements.
     fn undisturbed<T>(
         &mut self,
         workload: usize,
@@ -396,8 +397,8 @@ impl Driver<'_> {
         }
     }
 
-    /// How to cut the next block of a workload, according to the recent speeds of its arms. Uses
-    /// medians, so that a single stall does not make all slices of a run long.
+    /// How to slice the next block of a workload, according to the recent speeds of its arms. Uses medians, so
+    /// that a single stall does not make all slices of a run long.
     fn slicing(&self, workload: usize) -> Result<Option<Slicing>, String> {
         let speed = |arm: &usize| self.speeds[workload][*arm].usual();
         let slowest = self.takers(workload).iter().map(speed).fold(f64::INFINITY, f64::min);
@@ -413,7 +414,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Arms that can take turns; none unless plain is one of them.
+    /// Arms that can be interleaved; none unless plain is one of them.
     fn takers(&self, workload: usize) -> Vec<usize> {
         let takes = |arm: &usize| {
             self.plan.includes(&self.plan.workloads[workload], &self.plan.arms[*arm])
@@ -423,7 +424,7 @@ impl Driver<'_> {
         if takers.first() == Some(&0) && takers.len() > 1 { takers } else { Vec::new() }
     }
 
-    /// The arms that take turns in a block, and their order.
+    /// The interleaved arms of a block, and their order.
     fn turns(&self, workload: usize, block: u32) -> Option<Turns> {
         let slicing = self.slicing(workload).ok().flatten()?;
         let arms = self.takers(workload);
@@ -455,7 +456,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Reports why each workload ended; those that were not decided by themselves for `last`.
+    /// Reports why each workload ended; those without their own reason get `last`.
     fn tell_stops(&mut self, last: StopReason) {
         let needs_s = |w: usize| {
             let needs_s = self.needs(w, true).as_secs_f64();

@@ -1,4 +1,4 @@
-//! Cuts a block into slices, and orders the turns of its arms.
+//! Splits a block into slices, and orders the turns of its arms.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -30,7 +30,7 @@ const LONG_S: f64 = 0.015;
 /// Number of trials whose median is the speed of an arm.
 const LATEST: usize = 9;
 
-/// How to cut the blocks of a workload.
+/// How to slice the blocks of a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Slicing {
     /// Length of each slice.
@@ -39,7 +39,7 @@ pub(super) struct Slicing {
     rounds: u32,
 }
 
-/// The arms of a block that take turns.
+/// The interleaved arms of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turns {
     /// Plan indices of the arms; plain is the first.
@@ -58,7 +58,7 @@ pub(super) struct Speed {
 }
 
 impl Speed {
-    /// Enters the rate of a trial.
+    /// Records the rate of a trial.
     pub(super) fn enter(&mut self, rate: f64) {
         if self.latest.len() == LATEST {
             self.latest.pop_front();
@@ -74,18 +74,18 @@ impl Speed {
     }
 }
 
-/// How to cut the blocks of `workload` if the slowest arm that takes turns completes `slowest`
-/// requests per second. `None` if the plan does not cut them.
+/// How to slice the blocks of `workload` if the slowest interleaved arm completes `slowest` requests per
+/// second. `None` if the plan does not slice them.
 ///
 /// # Errors
-/// In words, why they stay whole although the plan would cut them.
+/// In words, why they are not sliced although the plan would slice them.
 pub(super) fn slicing(
     plan: &Plan,
     workload: &Workload,
     slowest: f64,
 ) -> Result<Option<Slicing>, String> {
     let (Some(least), None) = (plan.slice_s, &workload.unsliced) else { return Ok(None) };
-    // No arm takes turns, or one completed nothing.
+    // No arm can be interleaved, or one completed nothing.
     if !slowest.is_normal() {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! Block workloads whose arms take turns: one engine session, a slice at a time.
+//! Block workloads with interleaved arms: one engine session, a slice at a time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,8 +26,8 @@ struct Sum {
 }
 
 impl Measured<'_> {
-    /// Whether an arm can take turns: its requests bypass the page cache, both above and below the
-    /// arm, and no arm has parameters of the kernel, which hold for all.
+    /// Whether an arm can be interleaved: its requests bypass the page cache, both above and below the arm, and
+    /// no arm has kernel parameters, which apply to all.
     pub(super) fn can_take_turns(&self, arm: usize) -> bool {
         let prepared = self.arm(arm);
         let alike = self.arms().iter().all(|arm| arm.prepared.parameters.is_empty());
@@ -132,7 +132,7 @@ impl Sum {
         self.passed.add(passed);
     }
 
-    /// The observation of the slices, in which so many requests were `asked`; includes the flush if it `counts`.
+    /// The observation of the slices, with this many `asked` requests; includes the flush if it `counts`.
     fn observed(self, measured: &Measurement, asked: u64, counts: bool) -> Observation {
         let share = share(measured.elapsed.as_secs_f64(), &self.passed);
         let flush = self.flush.mul_f64(of_all(measured.bytes, measured.total_bytes));

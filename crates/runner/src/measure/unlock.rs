@@ -76,7 +76,7 @@ impl Unlocker {
         let read = |device: &dyn BlockDevice, block: &mut AlignedBuf| {
             device.read_at(0, block).map_err(storage("read the first block"))
         };
-        // Whatever is opened is closed after the clock has stopped.
+        // Anything opened is closed after the clock has stopped.
         let opened = match credentials {
             None => {
                 read(&file, &mut block)?;

@@ -37,9 +37,9 @@ pub(crate) struct OnlyRead {
 }
 
 impl ActiveRange {
-    /// Claims `len` bytes of `target` without filling them; creates the scratch file, if any, in
-    /// `inside`, to be compared with the file `beside`, without allocating it. Checks storage to be
-    /// overwritten once more, but does not write to it.
+    /// Claims `len` bytes of `target` without filling them; creates the scratch file, if any, in `inside`, to
+    /// be compared with the file `beside`, without allocating it. Checks storage to be overwritten again, but
+    /// does not write to it.
     ///
     /// # Errors
     /// [`RunError::Target`] if it may no longer be used; [`RunError::System`] if the file cannot be
@@ -107,8 +107,8 @@ impl ActiveRange {
         }
     }
 
-    /// Size below which it must not be cut, in bytes: a signature in the middle must go with the
-    /// data that it describes.
+    /// Minimum size in bytes: a signature in the middle must be overwritten together with the data that it
+    /// describes.
     pub(crate) fn least(&self) -> u64 {
         match self {
             Self::Made(_) | Self::Read(_) => 0,
@@ -146,7 +146,7 @@ impl ActiveRange {
     }
 }
 
-/// Opens what is only read, and never for writing.
+/// Opens storage that is only read, and never for writing.
 fn open_to_read(target: &Target) -> Result<File, RunError> {
     let refuse = |problem: String| RunError::Target { path: target.path.clone(), problem };
     let opened = Opening::to_read().direct(true).open(&target.path);

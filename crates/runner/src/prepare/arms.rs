@@ -24,7 +24,7 @@ use crate::{Halt, RunError};
 const SLACK: f64 = 3.0;
 
 impl<'a> Claimed<'a> {
-    /// Sets up `arms`, several at once if they belong to several systems with storage of their own.
+    /// Sets up `arms`, several in parallel if they belong to several systems with separate storage.
     ///
     /// # Errors
     /// [`Halt`]; arms that are already set up stay until the run is finished.
@@ -52,7 +52,7 @@ impl<'a> Claimed<'a> {
         up: &mut Up,
         recorder: &mut Recorder<'_>,
     ) -> Result<(), Halt> {
-        // What is up needs time to be measured.
+        // Systems that are set up need time to be measured.
         let others_s = self.plan.recorded.budget_s * OTHERS_UP_WITHIN;
         let others = Duration::try_from_secs_f64(others_s).ok();
         let is_up = |arm: &ArmSpec| {
@@ -75,11 +75,11 @@ impl<'a> Claimed<'a> {
         }
     }
 
-    /// Brings up what the program chose. A system that cannot be set up, or not in time, gives its place to the next. Returns
-    /// the name of the set, and all that is not in it.
+    /// Sets up the systems that the program chose. A system that cannot be set up, or not in time, is replaced
+    /// by the next. Returns the name of the set, and everything that is not in it.
     ///
     /// # Errors
-    /// [`Halt`], of plain storage and AES-256 alone; those before stay up until the run is finished.
+    /// [`Halt`] of plain storage and AES-256 alone; those before stay set up until the run is finished.
     pub(super) fn bring_choices_up(
         &mut self,
         mut choices: Choices,
@@ -111,8 +111,8 @@ impl<'a> Claimed<'a> {
         floor.map(|()| choices.recorded())
     }
 
-    /// How long the arms of a system may take, of which none is up if it is the `first`: that one may take more than its
-    /// share, so that one is measured at all.
+    /// Time limit for setting up the arms of a system. The `first` system may use more than its share, so that
+    /// at least one is measured.
     ///
     /// # Errors
     /// Why it is not even tried.
@@ -127,7 +127,7 @@ impl<'a> Claimed<'a> {
         }
     }
 
-    /// A system that there was no time to set up, with the budget that has it.
+    /// A system that there was no time to set up, with the budget that would suffice.
     fn late(&self, arms: &[ArmSpec]) -> record::LeftOut {
         let plan = self.plan;
         let least = least_for_any(&plan.workloads);
@@ -145,7 +145,7 @@ impl<'a> Claimed<'a> {
         }
     }
 
-    /// Those of `arms` that are not up, as their time is over.
+    /// The `arms` that are not set up because their time is up.
     ///
     /// # Errors
     /// [`RunError::NoTime`] if nothing is left to be compared.
@@ -179,7 +179,7 @@ impl<'a> Claimed<'a> {
         Ok(out)
     }
 
-    /// Brings up all arms of a system within `limit`, or none: then why, and what would mend that.
+    /// Sets up all arms of a system within `limit`, or none: then returns the reason and the remedy.
     ///
     /// # Errors
     /// [`Halt::Interrupted`] if the run is to end.
@@ -241,7 +241,7 @@ impl<'a> Claimed<'a> {
         Ok(self.on_target(arm, made))
     }
 
-    /// The arm as it turned out, with what its target lets it share.
+    /// The resulting arm, with what its target allows it to share.
     fn on_target(&self, arm: &ArmSpec, mut made: PreparedArm) -> Arm {
         self.target_of(Some(arm)).share(&mut made);
         Arm { spec: made.turned_out.take().unwrap_or_else(|| arm.clone()), prepared: made }
@@ -259,7 +259,7 @@ impl<'a> Claimed<'a> {
     }
 }
 
-/// Why setting up did not come to its end. An error of what was cut short is none of the system's.
+/// Why set-up did not finish. The error of an interrupted set-up is not the system's fault.
 fn halted(error: SystemError, stop: &AtomicBool) -> Halt {
     let of_stop = matches!(error, SystemError::Fill(_) | SystemError::Stopped);
     match of_stop && stop.load(Ordering::Relaxed) {

@@ -26,11 +26,11 @@ use crate::{Halt, RunError, machine};
 /// How long to observe the machine while this program sleeps.
 const BASELINE: Duration = Duration::from_millis(500);
 
-/// Storage that is claimed; nothing is written to it but empty files. Dropping it takes down what still exists, from the
-/// first field to the last.
+/// Claimed storage; nothing is written to it except empty files. Dropping it removes what still exists, from
+/// the first field to the last.
 pub(crate) struct Claimed<'a> {
     pub(crate) plan: &'a Plan,
-    /// Ends what is going on: the user asked for it, or its time is over.
+    /// Stops the current stage: at the user's request, or because its time is up.
     pub(crate) stop: &'a AtomicBool,
     pub(crate) time: &'a RunTime<'a>,
     pub(crate) clock: Clock,
@@ -51,7 +51,7 @@ pub(crate) struct Claimed<'a> {
     in_use: Option<InUse>,
     pub(crate) plain: PreparedTarget,
     pub(crate) emulation: Option<Emulation>,
-    /// How long a limit on processor time had held this process's control groups back.
+    /// How long a limit on CPU time has held back this process's control groups.
     pub(crate) throttled: Option<Duration>,
     /// Everything that is set up is recorded here first.
     pub(super) journal: Journal,
@@ -203,7 +203,7 @@ impl<'a> Claimed<'a> {
         kinds
     }
 
-    /// The target that an arm is measured on; volumes lie on the plain one.
+    /// The target of an arm; volumes are on the plain one.
     pub(crate) fn target_of(&self, arm: Option<&ArmSpec>) -> &PreparedTarget {
         match arm.map(|arm| arm.target) {
             Some(Place::Encrypted(number)) => &self.encrypted[number],
@@ -242,7 +242,7 @@ impl<'a> Claimed<'a> {
     }
 }
 
-/// The machine and the devices 0 to `last`, with what they do while this program sleeps.
+/// The machine and the devices 0 to `last`, with their activity while this program sleeps.
 fn idle(counters: &mut Counters, last: usize) -> (record::Machine, Vec<Option<DiskCounts>>) {
     let counted = |counters: &Counters| -> Vec<_> {
         (0..=last).map(|device| counters.counted(device)).collect()

@@ -36,7 +36,7 @@ const PROBE: usize = 4096;
 /// Number of large requests that measure its rate.
 const LARGE_PROBES: u64 = 24;
 
-/// A device that is being served. Dropping it takes it down.
+/// A device that is being served. Dropping it removes it.
 pub(crate) struct Emulation {
     served: ServedVolume,
     device: Arc<EmulatedDevice<Backing>>,
@@ -76,8 +76,8 @@ impl Emulation {
             let disk = served.attach(false)?;
             let probed = probe(&disk, *size)?;
             filesystem::make_settled(&disk)?;
-            // A fixed name for the scratch file, because cleanup looks for generated names in other
-            // mounts, too.
+            // A fixed name for the scratch file, because cleanup also looks for generated names in other
+            // mounts.
             (served.mount_in_own_directory(&disk)?.join("device.scratch"), probed)
         } else {
             consent.destroy.push(served.file().to_owned());
@@ -112,7 +112,7 @@ impl Emulation {
         &self.notes
     }
 
-    /// What it counts itself.
+    /// Its own counters.
     pub(crate) fn counts(&self) -> CountedBy {
         let device = Arc::clone(&self.device);
         CountedBy::Itself(Arc::new(move || device.counts()))
@@ -129,7 +129,7 @@ impl Emulation {
         }
     }
 
-    /// Takes it down without waiting for data that the file system still writes back.
+    /// Removes it without waiting for data that the file system still writes back.
     ///
     /// # Errors
     /// The error of taking it down; it can be tried again.
@@ -154,9 +154,9 @@ fn model_file(name: &str) -> String {
 
 /// The cost of the path to the device itself.
 struct Probed {
-    /// Median of reads of 4 KiB, one at a time.
+    /// Median of reads of 4 KiB at queue depth 1.
     round_trip: Duration,
-    /// Rate of reads of 1 MiB, one at a time.
+    /// Rate of reads of 1 MiB at queue depth 1.
     mib_s: f64,
 }
 

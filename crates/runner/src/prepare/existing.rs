@@ -91,7 +91,7 @@ impl Overwritten {
         self.len
     }
 
-    /// Size below which it must not be cut, in bytes.
+    /// Minimum size in bytes.
     pub(crate) fn least(&self) -> u64 {
         self.least
     }

@@ -97,7 +97,7 @@ impl Claimed<'_> {
         self.plain.range.as_mut().expect("systems are under a load")
     }
 
-    /// Cuts the plain range to `len` bytes, and says what that hides.
+    /// Reduces the plain range to `len` bytes, and notes the consequence.
     fn shrink(&mut self, len: u64, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
         let planned = human(self.plain_range().len());
         self.plain_range().shrink(len)?;

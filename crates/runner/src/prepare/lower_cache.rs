@@ -12,10 +12,10 @@ use cryptbench_system::resource::loop_device;
 
 use crate::decide::storage::Target;
 
-/// Most files of a store that is walked completely between trials.
+/// Maximum number of files in a store that is walked completely between trials.
 const FEW: usize = 2_000;
 
-/// Most files of a store that is searched once.
+/// Maximum number of files in a store that is searched once.
 const MANY: usize = 100_000;
 
 /// The storage below a target.
@@ -30,8 +30,8 @@ pub(super) enum Below {
 
 /// Finds where `target` stores the file of `len` bytes that was written to it since `began`.
 pub(super) fn look_below(target: &Target, began: SystemTime, len: u64) -> Below {
-    // A mount on a loop device, or on a mapping over one, as for containers: the page cache holds
-    // the file's data, too.
+    // A mount on a loop device, or on a mapping over one, as for containers: the page cache also holds the
+    // file's data.
     if let Some(file) = target.kept_in() {
         return match file.is_file() {
             true => Below::Stored(file),

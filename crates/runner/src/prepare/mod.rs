@@ -33,23 +33,23 @@ use crate::{Halt, RunError, resumed};
 
 /// An arm that is up.
 pub(crate) struct Arm {
-    /// As its system has it, once it is up.
+    /// As reported by its system once it is set up.
     pub(crate) spec: ArmSpec,
     pub(crate) prepared: PreparedArm,
 }
 
-/// What was brought up on claimed storage, from the first field to be taken down to the last.
+/// The arms set up on claimed storage, removed from the first field to the last.
 #[derive(Default)]
 pub(crate) struct Up {
     /// The volumes, if the work is opening them.
     pub(crate) volumes: Option<Unlocker>,
     /// The systems, if they are under load.
     pub(crate) arms: Vec<Arm>,
-    /// What could not be taken down of systems that were left out, in sentences.
+    /// What could not be removed of dropped systems, in sentences.
     pub(crate) left_over: Vec<String>,
 }
 
-/// Claimed storage with everything up on it, or with as much as was up when the run was halted.
+/// Claimed storage with everything set up on it, or as far as set-up got when the run was halted.
 pub(crate) struct Prepared<'a> {
     pub(crate) up: Up,
     /// The plan in the form of the record, with what became known while arms were set up; it has the arms in the same order.
@@ -59,7 +59,7 @@ pub(crate) struct Prepared<'a> {
 }
 
 impl<'a> Claimed<'a> {
-    /// Fills the storage and sets up the arms. Where that is halted, what is up so far is kept to be taken down.
+    /// Fills the storage and sets up the arms. If that is halted, the existing parts are kept for removal.
     pub(crate) fn prepare(mut self, recorder: &mut Recorder<'_>) -> Prepared<'a> {
         let mut up = Up::default();
         self.end_within(limits::SET_UP_WITHIN);
@@ -73,13 +73,13 @@ impl<'a> Claimed<'a> {
         Prepared { up, recorded, halt, claimed: self }
     }
 
-    /// Ends what goes on now at this share of the budget. A run that goes on has taken its time before.
+    /// Stops the current stage at this share of the budget. A resumed run has already used its time.
     pub(crate) fn end_within(&self, share: f64) {
         let budget = Duration::try_from_secs_f64(self.plan.recorded.budget_s * share);
         self.time.end_after(budget.ok().filter(|_| self.plan.earlier.is_none()));
     }
 
-    /// The error of a run whose time is over before anything was measured.
+    /// The error of a run whose time was up before anything was measured.
     fn too_late(&self) -> RunError {
         let budget_s = self.plan.recorded.budget_s;
         let what = "setting up takes longer".to_owned();
@@ -112,9 +112,9 @@ impl<'a> Claimed<'a> {
                         other => other?,
                     },
                 }
-                // What is up is measured, however long that took.
+                // Systems that are set up are measured, however long that took.
                 self.end_within(limits::MEASURED_WITHIN);
-                // Systems choose settings that nobody asked for, and the kernel names its drivers once they are in use.
+                // Systems choose unspecified settings, and the kernel reports its drivers once they are in use.
                 recorded.arms = recorded_up(&up.specs(), plan.tier)?;
             }
             Arms::Volumes(arms) => {
@@ -159,7 +159,7 @@ impl<'a> Claimed<'a> {
         Ok(recorded)
     }
 
-    /// The target with what is up on it, in the form of the record.
+    /// The target with everything set up on it, in the form of the record.
     fn describe_up(&self, up: &Up, recorded: &record::Plan) -> record::Target {
         let target = self.describe(recorded);
         let volumes = up.volumes.as_ref().is_some_and(|u| u.mode() == IoMode::Direct);
@@ -172,7 +172,7 @@ impl<'a> Claimed<'a> {
     }
 }
 
-/// Notes systems that were planned, and that there was no time to set up. What is measured is no set any more.
+/// Notes planned systems that there was no time to set up. The measured arms then no longer form a set.
 fn note_late(plan: &mut record::Plan, late: Vec<record::LeftOut>) {
     if !late.is_empty() {
         plan.set = None;

@@ -1,4 +1,4 @@
-//! How fast storage and processor are, from a look at what was filled.
+//! Speed of storage and CPU, measured on the filled storage.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ impl Claimed<'_> {
             self.pace.read = ios.max(1) as f64 * LARGE as f64 / elapsed_s;
             self.pace.read_s = self.request_s(Operation::Read, Flush::Never)?;
         } else {
-            // A cache would answer reads, and take writes until they must be durable.
+            // A cache would serve reads, and absorb writes until they must be durable.
             self.pace.read = self.pace.write;
         }
         if !writes {
@@ -76,7 +76,7 @@ impl Claimed<'_> {
         }
     }
 
-    /// Seconds of a small request. The first ones may wait for what was written before.
+    /// Seconds per small request. The first ones may wait for earlier writes.
     fn request_s(&mut self, operation: Operation, flush: Flush) -> Result<f64, Halt> {
         self.look(operation, SMALL, flush)?;
         let (elapsed_s, ios) = self.look(operation, SMALL, flush)?;

@@ -1,4 +1,4 @@
-//! Where files lie on the disk: those that are compared have their share of every place.
+//! The placement of files on the disk: compared files are spread over the same regions.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use super::active_range::ActiveRange;
 use crate::RunError;
 use crate::decide::Plan;
 
-/// Takes the blocks of the scratch files from the device, in turn with those of the containers that arms are set up in and,
-/// on one file system, with each other. `size` is that of the active range in bytes.
+/// Allocates the scratch files on the device alternately with the containers of the arms and, on one file
+/// system, with each other. `size` is that of the active range in bytes.
 ///
 /// # Errors
 /// [`RunError::System`] if there is not enough room.
@@ -48,7 +48,7 @@ pub(super) fn allocate(
     Ok(reserve)
 }
 
-/// Note for readers on arms whose data lie elsewhere than those of plain storage.
+/// Note for readers on arms whose data is in a different region than that of plain storage.
 pub(super) fn note(
     arms: &[ArmSpec],
     plain: &PreparedTarget,

@@ -8,9 +8,9 @@ use cryptbench_text::{chain, shown};
 use crate::RunError;
 use crate::decide::storage::Target;
 
-/// A private directory on `target`, where no one else can rename the files of a run, if someone
-/// could in the target itself. `names` says whether the run creates anything that is opened again
-/// by path, such as a container. `None` if no such directory is needed.
+/// A private directory on `target`, where no one else can rename the files of a run, if someone could in the
+/// target itself. `names` says whether the run creates anything that is opened again by path, such as a
+/// container. `None` if no such directory is needed.
 ///
 /// This requires root and the right to mount. Without them, a run that creates only the scratch
 /// file continues, because that file is opened once and removed from the directory in which it was

@@ -1,4 +1,4 @@
-//! Setting arms up, one at a time or several systems at once.
+//! Sets up arms, one at a time or several systems in parallel.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -23,7 +23,7 @@ use crate::recorder::Recorder;
 /// How often it is seen whether the run is to end while others set systems up.
 const STOP_POLL: Duration = Duration::from_millis(20);
 
-/// Systems that are set up at once at most: more would wait for the same disk.
+/// Maximum number of systems set up in parallel: more would wait for the same disk.
 const AT_ONCE: usize = 4;
 
 /// All that arms are set up from.
@@ -53,16 +53,17 @@ impl Site {
     }
 }
 
-/// What those who set systems up tell.
+/// Messages of the threads that set up systems.
 enum Told {
     Begun(usize),
-    /// So many bytes of an arm's own storage are filled.
+    /// This many bytes of an arm's own storage are filled.
     Filled(usize, u64),
     Made(usize, Box<Result<PreparedArm, SystemError>>),
 }
 
 impl SetUp<'_> {
-    /// Sets `arm` up until `stop` is set; `filled` is told how many bytes of its own storage are filled.
+    /// Sets up `arm` until `stop` is set; `filled` is called with the number of filled bytes of its own
+    /// storage.
     ///
     /// # Errors
     /// Any [`SystemError`]; nothing is left.
@@ -96,11 +97,11 @@ impl SetUp<'_> {
         system::find(arm.system)?.prepare(arm, &mut context)
     }
 
-    /// Sets all `arms` up, several systems at once: many work on one processor and wait for themselves. The arms of a system
-    /// come one after the other, as two calls of one program may meet.
+    /// Sets up all `arms`, several systems in parallel: many use one CPU and wait for themselves. The arms of a
+    /// system are set up one after the other, because two calls of one program may conflict.
     ///
-    /// Tells `up` of each that is up. Gives those that are in the order of `arms`; with the first error, if there was one or
-    /// `stop` was set, after which no more are begun.
+    /// Calls `up` for each arm that is set up. Returns those arms in the order of `arms`; with the first error,
+    /// if there was one or `stop` was set, after which no more are started.
     pub(super) fn together(
         &self,
         arms: &[ArmSpec],
@@ -156,7 +157,7 @@ impl SetUp<'_> {
         (made, failed)
     }
 
-    /// Sets up one system after the other until there are no more.
+    /// Sets up one system after the other until none remain.
     fn work(
         &self,
         arms: &[ArmSpec],
@@ -164,7 +165,7 @@ impl SetUp<'_> {
         ended: &AtomicBool,
         tell: &Sender<Told>,
     ) {
-        // Whoever listens stays until all have ended.
+        // The receiver stays until all have finished.
         let say = |what| drop(tell.send(what));
         loop {
             let next = systems.lock().unwrap_or_else(PoisonError::into_inner).pop_front();

@@ -1,5 +1,4 @@
-//! A target claimed for a run: where requests and new files go, and where the data below it is
-//! cached.
+//! A target claimed for a run: the location of requests and new files, and the cache below it.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -21,7 +20,7 @@ use crate::decide::arms::{Arms, makes_a_disk};
 use crate::decide::sizes::makes_files;
 use crate::decide::storage::{Buffered, Range, Target};
 
-/// A target in use. Its fields are taken down from the first to the last.
+/// A target in use. Its fields are removed from the first to the last.
 pub(crate) struct PreparedTarget {
     /// The directory for the data of systems.
     pub(crate) inside: PathBuf,
@@ -36,11 +35,11 @@ pub(crate) struct PreparedTarget {
     pub(crate) private: Option<PrivateDirectory>,
     /// Number of its device in the counters.
     pub(crate) counted_by: usize,
-    /// What its disk did before the run.
+    /// The activity of its disk before the run.
     pub(super) idle_disk: Option<DiskCounts>,
-    /// Why it is not known what reaches its disk, if it is not.
+    /// Why the requests that reach its disk are unknown, if they are.
     pub(super) uncounted: Option<Uncounted>,
-    /// The file or directory whose pages hold its data a second time, if any.
+    /// The file or directory whose pages are a second copy of its data, if any.
     stored: Option<PathBuf>,
     /// Whether direct writes end in that cache.
     is_cached_below: bool,
@@ -145,8 +144,8 @@ impl PreparedTarget {
         }
     }
 
-    /// Marks an arm on this target: its data is cached below in the page cache, too, whichever
-    /// system stored it.
+    /// Marks an arm on this target: its data is also cached in the page cache below, whichever system stored
+    /// it.
     pub(super) fn share(&self, arm: &mut PreparedArm) {
         arm.cached_below |= self.is_cached_below;
         if let Some(stored) = &self.stored {
@@ -214,8 +213,7 @@ fn work_directory(
     unique: &str,
     journal: &Journal,
 ) -> Result<WorkDirectory, RunError> {
-    // In one of our own mounts it disappears with the mount, and cleanup must not wait for it to
-    // come back.
+    // In one of our own mounts it disappears with the mount, and cleanup must not wait for it to reappear.
     let name = match target.ground.is_our_own {
         true => "work".to_owned(),
         false => format!("cryptbench-{run_id}.work"),

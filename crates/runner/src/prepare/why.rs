@@ -1,5 +1,5 @@
-//! Measures, before the first trial, what costs are explained from: plain storage by depth and size, ciphers in RAM, and the
-//! page cache's memory.
+//! Measures, before the first trial, the data that explains costs: plain storage by depth and size, ciphers in
+//! RAM, and the page cache's memory.
 
 use std::time::{Duration, Instant};
 
@@ -19,25 +19,25 @@ use crate::{Halt, RunError};
 /// Share of a run's time that all points together may take.
 const SHARE: f64 = 0.04;
 
-/// Most and least time of one point.
+/// Maximum and minimum time of one point.
 const MOST: Duration = Duration::from_millis(75);
 const LEAST: Duration = Duration::from_millis(10);
 
-/// A point whose queue takes so many times as long as a point should is left out.
+/// A point whose queue takes this many times as long as a point should is omitted.
 const LONG: f64 = 10.0;
 
 /// How often each point is measured.
 const PASSES: u32 = 2;
 
-/// Time for each direction of a cipher, and bytes at once: what a second-level cache holds.
+/// Time for each direction of a cipher, and bytes per call: the size of a second-level cache.
 const CIPHER: Duration = Duration::from_millis(5);
 const CIPHER_BYTES: usize = 64 << 10;
 
-/// Most ciphers: a run may compare dozens, and all of them may take a third of a second.
+/// Maximum number of ciphers: a run may compare dozens, and all of them may use a third of a second.
 const MOST_CIPHERS: usize = 30;
 
-/// Reads into the page cache, to see what its memory costs: bytes of each, the most and the fewest of them, how many are read
-/// once more, and the time that the first ones take.
+/// Reads into the page cache, to measure the cost of its memory: bytes of each, their maximum and minimum
+/// number, how many are repeated, and the time of the first ones.
 const INTO_CACHE: u64 = 4 << 20;
 const MOST_READS: u64 = 64;
 const FEWEST_READS: u64 = 4;
@@ -51,26 +51,27 @@ const DEAR: f64 = 0.75;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Point(bool, u64, u32);
 
-/// Sequential requests by their size, one at a time; random ones of 4 KiB by their number in flight; sequential ones, several
-/// at once. A slow disk has no time for all, and what takes least of it comes first: where sizes came last, it had none.
+/// Sequential requests by size, at queue depth 1; random ones of 4 KiB by queue depth; sequential ones at
+/// higher depths. A slow disk has no time for all, so the fastest come first: when sizes came last, they had no
+/// time.
 fn points() -> Vec<Point> {
     let by_depth = [1, 2, 4, 8, 16, 32].map(|depth| Point(true, 4 << 10, depth));
     let by_size = |depth| [16, 64, 128, 256, 1024].map(|kib: u64| Point(false, kib << 10, depth));
     by_size(1).into_iter().chain(by_depth).chain(by_size(8)).collect()
 }
 
-/// How long a point of a run takes and how long all of them may; `None` if that is too little to tell anything.
+/// Time limits for a point and for all points of a run; `None` if that is too little for a result.
 fn lengths(plan: &record::Plan, points: usize) -> Option<(Duration, Duration)> {
     let trials = plan.fixed_trials().map(|trials| f64::from(trials) * plan.trial_s);
     let whole = Duration::from_secs_f64(trials.unwrap_or(plan.budget_s).min(plan.budget_s) * SHARE);
     let each = whole.checked_div(points as u32 * PASSES)?.min(MOST);
-    // What lies between two points takes time, too.
+    // The time between two points also counts.
     let each = each.mul_f64(0.8);
     (each >= LEAST).then_some((each, whole))
 }
 
 impl Claimed<'_> {
-    /// Measures what costs are explained from, if the plan has it and its time suffices.
+    /// Measures the data that explains costs, if the plan includes it and its time suffices.
     ///
     /// # Errors
     /// [`Halt`].
@@ -86,8 +87,8 @@ impl Claimed<'_> {
         Ok(curve.map(|curve| Why { curve, ciphers, memory }))
     }
 
-    /// What memory costs that the page cache takes: memory that was free, then the same pages just given back. `None` on a
-    /// slow disk or in a small file.
+    /// The cost of memory for the page cache: memory that was free, then the same pages just released. `None`
+    /// on a slow disk or in a small file.
     fn memory(&mut self) -> Result<Option<MemoryCost>, Halt> {
         let direct = self.plain.io_target();
         let Some(reads) = reads_into_cache(self.pace.read, direct.extent.len) else {
@@ -262,7 +263,7 @@ fn speed(name: &str, data_unit: u32, tier: Tier) -> Option<CipherSpeed> {
     let mut data = vec![0; CIPHER_BYTES.next_multiple_of(data_unit as usize)];
     let len = data.len() as f64;
     let mut rate = |act: &dyn Fn(&mut [u8])| {
-        // The best of a few looks, as whatever interrupts one makes it longer.
+        // The best of a few measurements, because interruptions only make them longer.
         let (began, mut best) = (Instant::now(), f64::INFINITY);
         while best.is_infinite() || began.elapsed() < CIPHER {
             let at = Instant::now();
@@ -402,7 +403,7 @@ headline = "iops"
             assert!((each * PASSES * n as u32) < whole, "{budget_s}: {each:?} of {whole:?}");
         }
         assert_eq!(lengths(&plan(10.0, None), n), None, "too short to tell anything");
-        // Trials of a fixed number: what they take counts, not how long they may.
+        // A fixed number of trials: their own time counts, not a limit.
         assert_eq!(lengths(&plan(1e6, Some((3, 0.02))), n), None);
         assert!(lengths(&plan(1e6, Some((30, 2.0))), n).is_some());
     }

@@ -19,7 +19,7 @@ use super::tree::Tree;
 use super::{leaks, read_back, signature, write};
 use crate::measure::lower_cache::{forget, write_back};
 
-/// What is inspected.
+/// The arms to inspect.
 pub(crate) trait Subject {
     /// The target of requests; unusable while the subject is closed.
     fn io_target(&self) -> &IoTarget;
@@ -29,7 +29,7 @@ pub(crate) trait Subject {
     fn backing(&self) -> Option<&Backing>;
     /// Closes it: only its data at rest is left.
     fn close(&mut self) -> Result<system::Closed, SystemError>;
-    /// Opens it again over the same data.
+    /// It could not be closed or reopened, or exited while it was read.
     fn reopen(&mut self) -> Result<(), SystemError>;
 }
 
@@ -136,7 +136,7 @@ fn all_of(
             Ok(())
         }
     };
-    // Do not reopen an arm after a stop only to take it down.
+    // Do not reopen an arm after a stop only to remove it.
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Stopped);
     }
@@ -152,13 +152,13 @@ fn all_of(
     searched
 }
 
-/// What was written.
+/// The written data.
 struct Written<'a> {
     before: &'a [Tree],
     pattern: &'a Pattern,
     region: u64,
     known: Option<&'a Known>,
-    /// Bytes to search however long it takes.
+    /// Minimum number of bytes to search, whatever the time.
     least: u64,
 }
 
@@ -263,14 +263,14 @@ fn drop_from_cache(backing: &Backing) -> io::Result<()> {
     Ok(())
 }
 
-/// What is revealed about files if no stored file corresponds to one of the user's: everything is
-/// in a container, or there are no files.
+/// What is revealed about files if no stored file corresponds to one of the user's: everything is in a
+/// container, or there are no files.
 fn reveals(backing: &Backing, known: Option<&Known>, names: u64) -> Option<Reveals> {
     let container =
         backing.tree.is_none() && backing.content.iter().all(|c| matches!(c, Content::Path(_)));
     match known {
         Some(_) if container && names > 0 => {
-            // Anyone who can read the names can read the rest of the file system, too.
+            // Anyone who can read the names can also read the rest of the file system.
             Some(Reveals { names: Some(Names::Plain), ..Reveals::default() })
         }
         Some(_) if container => Some(leaks::nothing()),

@@ -1,5 +1,4 @@
-//! Files with known names, sizes and times: what can be found of them on the storage is what a
-//! system reveals.
+//! Files with known names, sizes and times: whatever the storage shows of them is revealed by the system.
 
 use std::path::{Path, PathBuf};
 

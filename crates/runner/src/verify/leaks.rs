@@ -166,8 +166,7 @@ mod tests {
         assert_eq!(reveals(&known, &all), expected);
     }
 
-    /// gocryptfs: names in base 64 of multiples of 16 bytes, 18 bytes per file and 32 per block of
-    /// 4 KiB.
+    /// gocryptfs: names in base 64 of multiples of 16 bytes, 18 bytes per file and 32 per 4 KiB block.
     #[test]
     fn encrypted_names_and_sizes_are_recovered_from_what_is_stored() {
         let known = known();
@@ -182,7 +181,7 @@ mod tests {
         assert_eq!((exact.names, exact.times), (Some(Names::Length), Some(false)));
     }
 
-    /// eCryptfs: a header of 8 KiB and pages of 4 KiB.
+    /// eCryptfs: an 8 KiB header and 4 KiB pages.
     #[test]
     fn sizes_in_whole_pages_are_rounded() {
         let known = known();

@@ -1,9 +1,9 @@
 //! Checks after the trials that data written through each arm comes back after closing and
 //! reopening it, and that its data at rest contains no plaintext.
 //!
-//! Writes a marked pattern to the arm's I/O target and, if the arm has files, to files with known
-//! names, sizes and times. Closes the arm, searches its stored data, reopens it, and reads the
-//! pattern back. Arms that do not encrypt prove that the search finds what is there.
+//! Writes a marked pattern to the arm's I/O target and, if the arm has files, to files with known names, sizes
+//! and times. Closes the arm, searches its stored data, reopens it, and reads the pattern back. Arms that do
+//! not encrypt prove that the search works.
 
 mod findings;
 mod inspect;
@@ -31,7 +31,7 @@ use crate::measure::Measured;
 use crate::prepare::Prepared;
 use crate::recorder::Recorder;
 
-/// What was measured, with what its data at rest proved.
+/// The measurements, with the results of the inspection.
 pub(crate) struct Verified<'a> {
     /// The gravest violation.
     pub(crate) found: Option<RunError>,
@@ -39,9 +39,9 @@ pub(crate) struct Verified<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// Inspects the stored data of every arm and records the findings. Inspects nothing of storage that is only read, as
-    /// proof takes writing, nothing after a halt, as storage that failed under load may hang when it is closed, so it is
-    /// only taken down, and nothing where nothing was measured.
+    /// Inspects the stored data of every arm and records the findings. Skips storage that is only read, because
+    /// the proof requires writing. Skips everything after a halt, because storage that failed under load may
+    /// hang when it is closed, so it is only removed. Skips runs without measurements.
     pub(crate) fn verify(mut self, recorder: &mut Recorder<'_>) -> Verified<'a> {
         let Prepared { up, recorded, halt, claimed } = &mut self.prepared;
         let counts = |trial: &Trial| trial.block.is_some();
@@ -85,14 +85,14 @@ const REQUESTS: f64 = 40.0;
 pub(crate) struct Effort {
     /// Bytes that are written to the I/O target and read back, if it is that large.
     region: u64,
-    /// Bytes to search however long it takes.
+    /// Minimum number of bytes to search, whatever the time.
     search: u64,
 }
 
 impl Effort {
     pub(crate) const FULL: Self = Self { region: write::REGION, search: scan::LEAST };
 
-    /// What can be done in so many seconds for each choice.
+    /// Bytes that can be processed in this many seconds per choice.
     fn within(seconds: f64, pace: &Pace) -> Self {
         let left = (seconds - REOPEN_S - REQUESTS * pace.request_s).max(0.0);
         let region = left / 2.0 / (1.0 / pace.write + 2.0 / pace.read);
@@ -111,7 +111,7 @@ impl Effort {
     }
 }
 
-/// Seconds to inspect all choices where nobody hurries.
+/// Seconds to inspect all choices without time pressure.
 pub(crate) fn usual_s(prepared: &Prepared<'_>) -> f64 {
     if prepared.claimed.plan.storage.is_only_read() {
         return 0.0;
@@ -121,8 +121,8 @@ pub(crate) fn usual_s(prepared: &Prepared<'_>) -> f64 {
     arms.map(|arm| Effort::FULL.seconds(makes_a_disk(&arm.spec), pace)).sum()
 }
 
-/// Most bytes that the inspection writes and reads, for `arms` arms of which `own` store their
-/// data, about `each` bytes, in a place of their own.
+/// Maximum number of bytes that the inspection writes and reads, for `arms` arms of which `own` store their
+/// data, about `each` bytes, separately.
 pub(crate) fn traffic(arms: u64, own: u64, each: u64) -> (u64, u64) {
     let written = arms * (write::REGION + known_plaintext::BYTES);
     // Read back and searched: all of an own place, or the written data.

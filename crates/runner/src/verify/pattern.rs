@@ -3,7 +3,7 @@
 /// Bytes of a marker. It appears by chance somewhere in a TiB with a probability of 2^-35.
 pub(super) const MARKER: usize = 16;
 
-/// Bytes of a line. Data cut into pieces of at least two lines has a whole marker in each.
+/// Bytes of a line. Data split into pieces of at least two lines has a whole marker in each.
 pub(super) const LINE: usize = 64;
 
 /// A pattern with its own marker. It is text, so that unencrypted data is far from eight bits of

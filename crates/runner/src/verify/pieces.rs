@@ -13,7 +13,7 @@ use cryptbench_system::{Backing, Content};
 
 use super::tree::{Entry, Tree};
 
-/// Bytes searched at once.
+/// Bytes searched in one step.
 pub(super) const PIECE: u64 = 1 << 20;
 
 /// Bytes at the beginning of a changed file that are searched first. The pattern is at the

@@ -17,10 +17,10 @@ use super::pattern::Pattern;
 use super::pieces::{PIECE, Pieces, Reader};
 use super::tree::Tree;
 
-/// Most bytes to search.
+/// Maximum number of bytes to search.
 pub(super) const MOST: u64 = 1 << 30;
 
-/// Bytes to search however long it takes, unless the run has no time for them.
+/// Minimum number of bytes to search, whatever the time, unless the run has no time for them.
 pub(super) const LEAST: u64 = 64 << 20;
 
 /// If a disk needs more than this time to search [`MOST`] bytes, less of its stored data is
@@ -30,7 +30,7 @@ const TIME: Duration = Duration::from_millis(1500);
 /// Bytes whose entropy is measured, spread evenly over those that are searched.
 const MEASURED: u64 = 64 << 20;
 
-/// Bytes read beyond a piece, to find what crosses its end.
+/// Additional bytes read after a piece, to find matches across its end.
 const BEYOND: usize = 4096;
 
 /// The result of a search.
@@ -44,8 +44,8 @@ pub(super) struct Found {
 
 /// Searches the data in `backing`.
 ///
-/// Looks for two markers: that of the pattern just written, and that of all data written before by
-/// workloads and filling. Searches `least` bytes however long it takes.
+/// Searches for two markers: that of the pattern just written, and that of all data written before by workloads
+/// and filling. Searches at least `least` bytes, whatever the time.
 ///
 /// # Errors
 /// Errors of reading; [`io::ErrorKind::Interrupted`] if `stop` was set.
@@ -97,10 +97,9 @@ pub(super) fn search(
 
 /// Judges the entropy of a place with `weak` blocks that must be random.
 ///
-/// If a system keeps plain structures beside its ciphertext, these are accepted up to half of the
-/// written amount. The pattern in any form that keeps its redundancy (another alphabet, a repeated
-/// key) is larger. Headers of files and lists of names are much smaller: eCryptfs has 48 KiB of
-/// them here.
+/// If a system stores plain structures together with its ciphertext, these are accepted up to half of the
+/// written amount. The pattern in any form that keeps its redundancy (another alphabet, a repeated key) is
+/// larger. Headers of files and lists of names are much smaller: eCryptfs has 48 KiB of them here.
 pub(super) fn randomness(random: Random, scan: &Scan, weak: u64, written: u64) -> Randomness {
     let Some(entropy) = scan.entropy else { return Randomness::Untold };
     let low_bytes = entropy.low_share() * scan.scanned_bytes as f64;

@@ -11,13 +11,13 @@ use cryptbench_system::{Backing, Content};
 use cryptbench_volume::detect::{Kind, detect};
 use cryptbench_volume::format::ecryptfs;
 
-/// Most directories to search for such a file.
+/// Maximum number of directories to search for such a file.
 const MOST_DIRECTORIES: usize = 64;
 
-/// Most files to inspect for a header.
+/// Maximum number of files to inspect for a header.
 const MOST_FILES: usize = 16;
 
-/// What is recognised in the data at rest, a few words each.
+/// The recognised parts of the stored data, a few words each.
 pub(super) fn of(backing: &Backing) -> Vec<String> {
     let mut found = Vec::new();
     for content in &backing.content {

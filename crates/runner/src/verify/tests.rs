@@ -243,7 +243,7 @@ fn what_is_not_as_random_as_ciphertext_fails_where_it_should_be() {
     let proof = proof_of(ArmRole::NullLayer, &mut [Fake::new(Under::OneByte(0x5a))]);
     assert!(proof.error.is_none());
     assert_eq!(proof.evidence[0].randomness(), Randomness::Untold);
-    // A system with plain structures of its own is doubtful, but does not fail.
+    // A system with its own plain structures is doubtful, but does not fail.
     let mut directory = Fake::new(Under::OneByte(0x5a));
     directory.backing.random = Random::Mostly;
     let proof = alone(directory);
@@ -281,7 +281,7 @@ fn nothing_of_what_rests_is_in_memory_when_it_is_brought_up_again() {
         }
         Ok(())
     });
-    // Dirty pages, as left by a program that was asked to end.
+    // Dirty pages, as left by a program that was asked to exit.
     let fake = fake.rests(|io_target, _| {
         let mut data = vec![0; SIZE as usize];
         io_target.file.read_exact_at(&mut data, 0).unwrap();

@@ -14,8 +14,7 @@ use super::inspect::go_on;
 use super::known_plaintext::{CHANGED, Known};
 use super::pattern::Pattern;
 
-/// Bytes written to the I/O target, if it is that large; takes up to a second on the slowest
-/// systems.
+/// Bytes written to the I/O target, if it is large enough; takes up to a second on the slowest systems.
 pub(super) const REGION: u64 = 8 << 20;
 
 /// The fewest where there is little time.
@@ -81,7 +80,7 @@ pub(super) fn files(
         made.sync_all()?;
         // After the flush, because some file systems treat a later write-back as another change.
         let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(CHANGED);
-        // Both at once, because libfuse 2 ignores a single one.
+        // Both together, because libfuse 2 ignores one of them without the other.
         made.set_times(FileTimes::new().set_accessed(changed).set_modified(changed))?;
         made.sync_all()?;
     }

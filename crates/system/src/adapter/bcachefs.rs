@@ -1,4 +1,4 @@
-//! bcachefs with encryption: a kernel file system that encrypts and authenticates by itself.
+//! bcachefs with encryption: a kernel file system with its own authenticated encryption.
 
 use cryptbench_catalog::{self as catalog, Remedy};
 

@@ -1,10 +1,10 @@
 //! The built-in engine: encryption in the process that does the I/O, the lower bound of its cost.
 //!
-//! Sectors use the layout of a real format (tweak origin and step), so the work per byte is that of
-//! the format. No header is written: the scratch file stands for the data area.
+//! Sectors use the layout of a real format (tweak origin and step), so the work per byte is that of the format.
+//! No header is written: the scratch file represents the data area.
 //!
-//! BitLocker's ciphers are this program's own code on BitLocker's layout, and FileVault's is on CoreStorage's. What
-//! Windows' and Apple's drivers add or save is not in them.
+//! BitLocker's ciphers are this program's own code on BitLocker's layout, and FileVault's on CoreStorage's.
+//! Costs and savings of Windows' and Apple's drivers are not included.
 
 use std::sync::Arc;
 
@@ -65,10 +65,9 @@ impl SectorLayout {
     }
 }
 
-/// VeraCrypt counts 512-byte units from the start of the container. Its header area of 128 KiB
-/// makes the first data unit number 256 (VeraCrypt Volume Format Specification). LUKS2 counts in
-/// 512-byte steps from 0 even for sectors of 4096 bytes (LUKS2 On-Disk Format, section 3.4,
-/// `iv_tweak`; dm-crypt without `iv_large_sectors`).
+/// VeraCrypt counts 512-byte units from the start of the container. Its 128 KiB header area makes the first
+/// data unit number 256 (VeraCrypt Volume Format Specification). LUKS2 counts in 512-byte steps from 0 even for
+/// 4096-byte sectors (LUKS2 On-Disk Format, section 3.4, `iv_tweak`; dm-crypt without `iv_large_sectors`).
 const LAYOUTS: &[SectorLayout; 2] = &[
     SectorLayout { format: "VeraCrypt", data_unit: 512, first_tweak: 256, tweak_step: 1 },
     SectorLayout { format: "LUKS2", data_unit: 4096, first_tweak: 0, tweak_step: 8 },
@@ -116,7 +115,7 @@ pub(crate) fn has(cipher: &str) -> bool {
 /// A cipher of this engine.
 #[derive(Clone, Copy)]
 enum Ours {
-    /// Of the registry, on the layouts of VeraCrypt and LUKS2; the wide ones on LUKS2's alone.
+    /// Those of the registry, on the layouts of VeraCrypt and LUKS2; the wide ones only on that of LUKS2.
     Registered(&'static CipherInfo),
     /// Of BitLocker, on its own layout.
     BitLocker(&'static str, Method),
@@ -168,7 +167,7 @@ impl Ours {
         }
     }
 
-    /// As tables call it. Those of BitLocker and FileVault say whose code it is.
+    /// Its name in tables. Those of BitLocker and FileVault say whose code it is.
     fn label(self) -> String {
         match self {
             Self::Registered(info) => info.label.to_owned(),

@@ -55,7 +55,7 @@ fn arms(
     features: &Features,
 ) -> Result<Vec<ArmSpec>, SystemError> {
     let mut arms = Vec::new();
-    // What nobody asked for is not worth a word.
+    // Defaults are not mentioned.
     let is_asked = system.settings.iter().any(|s| selection.settings.contains_key(s.name));
     for values in choices(system, selection) {
         check_file_system(system.name, &values, features)?;
@@ -96,7 +96,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     }
 }
 
-/// The same as a file, with no file system on it: it takes neither root nor a loop device.
+/// The same as a file without a file system: it needs neither root nor a loop device.
 pub(crate) static BUILTIN_RAW: System = System {
     has_our_ciphers: true,
     // With root, `builtin-mounted` is the same with a file system, which people use.

@@ -63,7 +63,7 @@ pub(crate) static CRYFS: System = System {
     )
 };
 
-/// What scrypt takes in each of its threads, of which OpenMP starts one for each processor.
+/// Memory of scrypt in each of its threads, of which OpenMP starts one per CPU.
 const MEMORY_OF_A_THREAD: u64 = 512 << 20;
 
 fn serve(dirs: &StackedDirs<'_>) -> Invocation {
@@ -86,8 +86,8 @@ fn serve(dirs: &StackedDirs<'_>) -> Invocation {
         .input(dirs.passphrase())
 }
 
-/// As many threads as fit into half of the memory, if a thread for each processor does not: beyond it, the kernel would end
-/// a process of the user's.
+/// As many threads as fit into half of the memory, if one per CPU does not: beyond it, the kernel would kill
+/// one of the user's processes.
 fn threads(cpus: u64, memory: u64) -> Option<u64> {
     let fit = (memory / 2 / MEMORY_OF_A_THREAD).max(1);
     (fit < cpus).then_some(fit)

@@ -1,4 +1,4 @@
-//! eCryptfs: a stacked file system of the kernel that encrypts each file in extents of 4096 bytes.
+//! eCryptfs: a stacked file system of the kernel that encrypts each file in 4096-byte extents.
 //!
 //! The program ecryptfs-add-passphrase reads the passphrase from its standard input and puts the
 //! key derived from it into the user's keyring. The mount refers to the key only by its signature.

@@ -1,7 +1,7 @@
 //! fscrypt: the kernel's own directory encryption in ext4, f2fs and other file systems.
 //!
-//! Policies are set with xfs_io(8), which supports every such file system and keeps no state of its
-//! own, unlike the program fscrypt(8). The key reaches the kernel through a pipe (Linux,
+//! Policies are set with xfs_io(8), which supports every such file system and does not keep state, unlike the
+//! program fscrypt(8). The key reaches the kernel through a pipe (Linux,
 //! Documentation/filesystems/fscrypt.rst).
 #![expect(clippy::disallowed_methods, reason = "files of a run, for now")]
 

@@ -1,4 +1,4 @@
-//! gocryptfs: encrypts each file in blocks of 4096 bytes with authentication tags.
+//! gocryptfs: encrypts each file in 4096-byte blocks with authentication tags.
 
 use cryptbench_catalog as catalog;
 

@@ -57,7 +57,7 @@ pub(crate) static SYSTEMS: &[&System] = &[
     &paired::PAIRED,
 ];
 
-/// Who is asked first, and whether its users would miss it: the others are tried only where places stay empty.
+/// Default order; `true`: report it if it is unavailable. The others are tried only if there are free places.
 ///
 /// The kernel's own first, then what people install, then this program's mounts, which every machine with FUSE has.
 pub(crate) static ORDER: &[(&System, bool)] = &[

@@ -93,7 +93,7 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     }
     let (file, daemon) = daemon::serve_file(stack, DAEMON, |at| {
         let invocation = Invocation::new(DAEMON).args([at]).args(serve(cipher.is_some()));
-        // nbdkit may take a path for a parameter, but not after `file=`.
+        // nbdkit may mistake a path for a parameter, but not after `file=`.
         let mut named = std::ffi::OsString::from("file=");
         named.push(container);
         let invocation = invocation.args([named]).args(["]"]);
@@ -106,9 +106,8 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     Ok(Disk { file: Some(file), daemons: vec![daemon], ..Disk::by_kernel(device) })
 }
 
-/// The arguments with which nbdfuse starts the server, up to the name of the container. The
-/// passphrase comes through standard input, which is a pipe. The server ends when its client is
-/// gone.
+/// The arguments with which nbdfuse starts the server, up to the name of the container. The passphrase comes
+/// through standard input, which is a pipe. The server exits when its client is gone.
 fn serve(luks: bool) -> Vec<&'static str> {
     let mut words = vec!["[", "nbdkit", "--exit-with-parent"];
     if luks {

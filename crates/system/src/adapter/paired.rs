@@ -1,5 +1,4 @@
-//! Any encryption prepared by the user: an encrypted place beside a plain one, each measured as it
-//! is.
+//! Any encryption prepared by the user: an encrypted location and a plain one, each measured unchanged.
 //!
 //! BestCrypt, FreeOTFE, a self-encrypting drive, a phone's storage over a cable: cryptbench needs
 //! only a path.
@@ -20,7 +19,7 @@ pub(crate) static PAIRED: System = System {
             "cryptbench run --pair PLAIN ENCRYPTED..., all directories or all devices",
         )
     },
-    // ZFS alone tells what it encrypts with; the settings are those of the place.
+    // Only ZFS reports its encryption; the settings are those of the location.
     kernel_tier: |arm, _| {
         let of = |name: &str| arm.settings.get(name).map(String::as_str);
         of("source").filter(|_| of("filesystem") == Some("zfs")).and_then(zfs_driver)
@@ -28,8 +27,8 @@ pub(crate) static PAIRED: System = System {
     ..System::new(&catalog::PAIRED, Kind::InPlace(Attachment::Mounted))
 };
 
-/// The arm for encrypted place `number` at `path`; its label is `name`. `id` tells it from other places of the run; without
-/// it, there is no other.
+/// The arm for encrypted location `number` at `path`; its label is `name`. `id` distinguishes it from other
+/// locations of the run; without it, there is no other.
 #[must_use]
 pub fn paired_arm(number: usize, id: Option<&str>, name: &str, path: &str) -> ArmSpec {
     let id = id.map_or_else(|| PAIRED.name.to_owned(), |id| format!("{}/{id}", PAIRED.name));

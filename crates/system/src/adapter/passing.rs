@@ -1,5 +1,6 @@
-//! Layers that pass requests on as another driver might: one at a time, in pieces, or with two writes for one. They encrypt
-//! nothing, so what they cost is what such a driver costs on this disk, and a guess at how a closed program works can be tried.
+//! Layers that pass on requests as another driver might: one at a time, in pieces, or with two writes for one.
+//! They do not encrypt, so their cost is that of such a driver on this disk, which tests a hypothesis about a
+//! closed program.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -116,7 +117,7 @@ impl SectorTransform for Unchanged {
 /// A device that passes requests on to another.
 struct Passing<D> {
     below: D,
-    /// Held for a request, if one is carried at a time.
+    /// Held for a request, if one is handled at a time.
     turn: Option<Mutex<()>>,
     piece: Option<usize>,
     writes: u32,
@@ -140,7 +141,7 @@ impl<D: BlockDevice> Passing<D> {
         Self { below, turn, piece: piece.map(|bytes| bytes as usize), writes }
     }
 
-    /// Carries a request, of which `act` moves the bytes of a range.
+    /// Executes a request, of which `act` transfers the bytes of a range.
     fn carry(
         &self,
         len: usize,
@@ -189,7 +190,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts how many requests it has at once, and how long each is.
+    /// Counts its concurrent requests, and their lengths.
     #[derive(Default)]
     struct Watched {
         now: AtomicUsize,

@@ -89,9 +89,9 @@ fn format(cipher: &str, volume: &Volume<'_>, stack: &mut ResourceStack) -> Resul
     stack.destroy_last()
 }
 
-/// Calls `make`, and again if qemu-img could not time its key derivation. qemu-img refuses if the
-/// kernel counted no CPU time for a short trial (`qcrypto_pbkdf2_count_iters()`, `crypto/pbkdf.c`),
-/// which happens in virtual machines that share their processors. Each attempt has the same chance.
+/// Calls `make`, and again if qemu-img could not time its key derivation. qemu-img refuses if the kernel
+/// counted no CPU time for a short trial (`qcrypto_pbkdf2_count_iters()`, `crypto/pbkdf.c`), which happens in
+/// virtual machines that share their CPUs. Each attempt has the same chance.
 fn until_timed(mut make: impl FnMut() -> Result<(), SystemError>) -> Result<(), SystemError> {
     const UNTIMED: &str = "Unable to get accurate CPU usage";
     const TRIES: usize = 20;

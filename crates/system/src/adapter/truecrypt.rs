@@ -1,8 +1,7 @@
 //! TrueCrypt's format on the kernel's dm-crypt, mapped with tcplay(8).
 //!
-//! cryptbench writes the headers itself, bit for bit like TrueCrypt: when tcplay creates a volume,
-//! it asks for passphrases and consent on a terminal, with the same result. tcplay opens the
-//! volumes, as for its users.
+//! cryptbench writes the headers itself, bit for bit like TrueCrypt: when tcplay creates a volume, it prompts
+//! for passphrases and consent on a terminal, with the same result. tcplay opens the volumes, as for its users.
 
 use std::path::Path;
 use std::time::Duration;

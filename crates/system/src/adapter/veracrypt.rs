@@ -25,7 +25,7 @@ const NAME: &str = catalog::VERACRYPT.name;
 /// Creating a volume fills it with random data, at the speed of the disk.
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// The setting that says who encrypts.
+/// The setting that determines who encrypts.
 const WHO: &str = "kernel-crypto";
 
 const SETTINGS: &[Setting] = &[
@@ -75,7 +75,7 @@ pub(crate) static VERACRYPT: System = System {
     settings: SETTINGS,
     availability,
     arms,
-    // Its own process does not tell.
+    // Its own process does not report it.
     kernel_tier: |arm, _| {
         arm.cipher.filter(|_| arm.is_set(WHO, "yes")).and_then(kernel_crypto::of_xts)
     },
@@ -86,7 +86,7 @@ pub(crate) static VERACRYPT: System = System {
             // The program's loop device has no direct I/O, and its own process uses the page cache.
             cached: true,
             turned_out,
-            // Two groups of headers of 128 KiB each.
+            // Two header groups of 128 KiB each.
             ..Mapped::new(open, |_, _| 1 << 20)
         }),
     )
@@ -113,7 +113,8 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     })
 }
 
-/// Who encrypts with these values, `yes` or `no` as in [`WHO`]; or why they cannot be, and what can.
+/// Who encrypts with these values, `yes` or `no` as in [`WHO`]; or why they are impossible, and what is
+/// possible.
 fn who(
     values: &Choice,
     lacking: Option<&(String, Remedy)>,
@@ -190,8 +191,8 @@ fn arm(system: &System, values: &Choice) -> Result<ArmSpec, SystemError> {
     Ok(ArmSpec { settings: crate::settings::in_words(values), ..arm })
 }
 
-/// The arm as it is where the program took another way than it was asked to, which the device shows: `/dev/mapper/...`
-/// where the kernel encrypts, a loop device over its own process otherwise.
+/// The actual arm if the program used another path than requested, as the device shows: `/dev/mapper/...` if
+/// the kernel encrypts, otherwise a loop device over its own process.
 fn turned_out(arm: &ArmSpec, device: &Path) -> Option<ArmSpec> {
     let own = if device.starts_with("/dev/mapper") { "yes" } else { "no" };
     if arm.is_set(WHO, own) {
@@ -238,7 +239,7 @@ fn says(words: Vec<OsString>, secret: Zeroizing<Vec<u8>>) -> Invocation {
     veracrypt_volume::program().args(words).input(secret)
 }
 
-/// The value of a setting of an arm; its default if the arm does not tell.
+/// The value of a setting of an arm; its default if the arm does not specify it.
 fn value<'a>(arm: &'a ArmSpec, setting: &str) -> &'a str {
     let known = || SETTINGS.iter().find(|s| s.name == setting).map_or("", |s| s.values[0]);
     arm.settings.get(setting).map_or_else(known, String::as_str)
@@ -251,7 +252,7 @@ fn create(arm: &ArmSpec, size: u64, container: &Path) -> Vec<OsString> {
         ["--text", "--non-interactive", "--stdin", "--create", "--volume-type=normal"]
             .map(Into::into)
             .into();
-    // It takes all of a device.
+    // It uses all of a device.
     if !is_device(container) {
         words.push(format!("--size={size}").into());
     }
@@ -354,7 +355,7 @@ mod tests {
         assert_eq!(by_itself.id, "veracrypt/aes-256-xts/kernel-crypto=no");
         assert_eq!(by_itself.label, "VeraCrypt AES-256-XTS, own process");
         assert_eq!(by_itself.settings[WHO], "no");
-        // The same, whether it was asked for or found.
+        // The same, whether it was requested or detected.
         assert_eq!(one(&[(WHO, &["no"])], false), by_itself);
         assert_eq!(one(&[(WHO, &["auto", "no"])], true), by_itself);
         assert_eq!(one(&[(WHO, &["auto", "yes", "no"])], true), by_itself, "swept");
@@ -399,7 +400,7 @@ mod tests {
             let limit = Duration::from_secs(60);
             says(create(&arm, size, &path), secret()).run(&Machine::this(), limit)
         };
-        // Four headers of 64 KiB, and nine sectors of 4096 bytes (Tcdefs.h, Volumes.h: TC_MIN_VOLUME_SIZE).
+        // Four 64 KiB headers, and nine 4096-byte sectors (Tcdefs.h, Volumes.h: TC_MIN_VOLUME_SIZE).
         let error = creates(4 * 65536 + 8 * 4096).unwrap_err().to_string();
         assert!(error.contains("Incorrect volume size"), "{error}");
         creates(4 * 65536 + 9 * 4096).unwrap();

@@ -1,4 +1,4 @@
-//! Targets measured as they are: plain storage, and a target that its user has encrypted.
+//! Targets measured unchanged: plain storage, and a target encrypted by its user.
 
 use crate::system::Target;
 use crate::{ArmContext, ArmSpec, PreparedArm};
@@ -9,7 +9,7 @@ pub(crate) fn prepare(arm: &ArmSpec, context: &ArmContext<'_>) -> PreparedArm {
     let on = |files| PreparedArm::on_scratch(context.scratch.clone(), context.work, files);
     match arm.target {
         Target::Plain => on(true),
-        // A device has no files: those of `work` lie elsewhere.
+        // A device has no files: those of `work` are elsewhere.
         Target::Encrypted(_) => on(context.directory.is_dir()).of_unknown_storage(),
     }
 }

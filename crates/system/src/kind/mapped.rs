@@ -45,7 +45,7 @@ pub(crate) const IO_TARGET: Setting = Setting {
     values: &["file", "device"],
 };
 
-/// The setting that chooses what lies on the disk.
+/// The setting that chooses the content of the disk.
 pub(crate) const FILE_SYSTEM: Setting = Setting {
     name: "file-system",
     about: "what lies on the system's disk; ntfs where mkfs.ntfs is, and the kernel's ntfs3 or ntfs-3g mounts it",
@@ -71,8 +71,9 @@ pub(crate) fn check_file_system(
     }
 }
 
-/// Minimum space in bytes for an I/O target of `len` bytes, in addition to the new files of workloads. Who asks for a small
-/// target waits for no large container: the least has room for a journal of 4 MiB and the files of the proof.
+/// Minimum space in bytes for an I/O target of `len` bytes, in addition to the new files of workloads. Small
+/// targets should not wait for large containers: the minimum has room for a 4 MiB journal and the files of the
+/// proof.
 fn least_room(len: u64) -> u64 {
     (len / 2 / MIB * MIB).clamp(24 * MIB, 160 * MIB)
 }
@@ -119,7 +120,7 @@ pub(crate) struct Mapped {
     pub(crate) cached: bool,
     /// Parameters of the kernel for the trials of an arm: files in sysfs, and values.
     pub(crate) parameters: fn(&ArmSpec) -> Vec<(PathBuf, String)>,
-    /// The arm as it turned out on that device, where the system chose a setting that nobody had asked for.
+    /// The actual arm on that device, if the system chose an unspecified setting.
     pub(crate) turned_out: fn(&ArmSpec, &Path) -> Option<ArmSpec>,
     /// Creates the device; if the container is new, formats it first.
     pub(crate) open: fn(&Volume<'_>, &mut ResourceStack) -> Result<Disk, SystemError>,
@@ -143,7 +144,7 @@ impl Mapped {
         }
     }
 
-    /// Space of the file system beside an I/O target of `len` bytes, for `files` bytes of new files.
+    /// Space of the file system in addition to an I/O target of `len` bytes, for `files` bytes of new files.
     fn room(&self, len: u64, files: u64, free: u64) -> u64 {
         // Where no workload makes files, room for them would be filled for nothing.
         let spare = if files == 0 { 0 } else { (self.spare)(free) };
@@ -250,7 +251,7 @@ pub(crate) fn prepare(
     makes.run_until(context.stop, &Machine::this(), MKFS_LIMIT)?;
     context.go_on()?;
     let random = match made.unreadable || place == Place::ContainerInPartition {
-        // Tags and a journal lie among the data, or the tables of a file system around it.
+        // Tags and a journal are among the data, or the tables of a file system around it.
         true => Random::Untold,
         // After the headers, which may contain zeros, everything is ciphertext or the original
         // random data.

@@ -1,5 +1,5 @@
-//! Where the disk of an arm lies: in a container file on the measured storage, in a real partition, or in a container file
-//! on such a partition.
+//! The location of an arm's disk: a container file on the measured storage, a real partition, or a container
+//! file on such a partition.
 //!
 //! The partition is that of a disk image on the measured storage, with a partition table, behind a loop device. The
 //! container file on it has the same below, and one file system and one loop device more: the difference is what a container
@@ -32,7 +32,7 @@ pub(crate) const ON: Setting = Setting {
     values: &["container", "partition", "container-in-partition"],
 };
 
-/// Where the disk of an arm lies.
+/// The location of an arm's disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Container,
@@ -60,8 +60,8 @@ impl Place {
     }
 }
 
-/// Brings up what the system gets: `image` itself, or what is made in it the first time, with `len` bytes and filled with
-/// random data until `stop` is set.
+/// Sets up the system's storage: `image` itself, or the disk created in it the first time, with `len` bytes and
+/// filled with random data until `stop` is set.
 pub(crate) fn bring_up(
     stack: &mut ResourceStack,
     place: Place,
@@ -99,11 +99,11 @@ fn write_table(image: &Container) -> Result<(), SystemError> {
     file.sync_data().map_err(failed())
 }
 
-/// A master boot record with one partition of `sectors` sectors of type 83 (Linux), in sector addresses alone.
+/// A master boot record with one partition of `sectors` sectors of type 83 (Linux), with only sector addresses.
 fn table(sectors: u64) -> [u8; 512] {
     let (first, sectors) = ((FIRST / 512) as u32, u32::try_from(sectors).unwrap_or(u32::MAX));
     let mut record = [0; 512];
-    // Cylinders, heads and sectors as where they are too large to be told.
+    // Cylinders, heads and sectors with the values for "too large".
     let entry = [0, 0xfe, 0xff, 0xff, 0x83, 0xfe, 0xff, 0xff];
     record[446..454].copy_from_slice(&entry);
     record[454..458].copy_from_slice(&first.to_le_bytes());

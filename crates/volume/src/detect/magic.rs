@@ -1,4 +1,4 @@
-//! The table of magics: fixed byte sequences that identify contents, and where each of them is.
+//! The table of magics: fixed byte sequences that identify contents, and their offsets.
 
 use super::Kind;
 use super::reader::Reader;
@@ -6,9 +6,9 @@ use super::reader::Reader;
 /// Something with a known magic on a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
-    /// What the magic identifies.
+    /// The content that the magic identifies.
     pub kind: Kind,
-    /// Its type as libblkid names it, such as `ext4`; for disk images, as QEMU does.
+    /// Its type, such as `ext4`, by its name in libblkid; for disk images, in QEMU.
     pub name: &'static str,
     /// Byte offset of the magic.
     pub offset: u64,
@@ -16,14 +16,14 @@ pub struct Signature {
     pub at_end: bool,
 }
 
-/// Bytes at a place, and what they identify.
+/// Bytes at an offset, and the content that they identify.
 struct Magic {
     kind: Kind,
     name: &'static str,
     places: &'static [Place],
     /// Any of these.
     bytes: &'static [&'static [u8]],
-    /// Checks what surrounds a magic of two bytes, which random data has once in 65,536 devices.
+    /// Checks the surroundings of a two-byte magic, which random data contains once in 65,536 devices.
     plausible: Option<fn(&mut Reader<'_>, u64) -> bool>,
 }
 
@@ -49,7 +49,7 @@ impl Place {
     }
 }
 
-/// A place in sectors of 512 bytes before the end.
+/// An offset in 512-byte sectors before the end.
 const fn sectors_before_end(sectors: u64) -> Place {
     End { unit: 512, back: 512 * sectors, forward: 0 }
 }
@@ -136,11 +136,11 @@ fn gzip(reader: &mut Reader<'_>, at: u64) -> bool {
 
 /// Ordered: encrypted formats come first because BitLocker To Go poses as FAT.
 ///
-/// The values are those of libblkid (util-linux 2.41, libblkid/src/superblocks and partitions), for
-/// BitLocker those of libbde's format document, and for disk images those of QEMU (block/*.c).
-/// LUKS, FileVault 2 and the MBR need more than a magic and are found elsewhere. Left out is what
-/// libblkid knows only by a checksum behind a short magic: RAID of JMicron, Silicon Image and VIA,
-/// System V, external logs of XFS, and what only disks with zones have.
+/// The values are those of libblkid (util-linux 2.41, libblkid/src/superblocks and partitions), for BitLocker
+/// those of libbde's format document, and for disk images those of QEMU (block/*.c). LUKS, FileVault 2 and the
+/// MBR need more than a magic and are found elsewhere. Omitted are formats that libblkid identifies only by a
+/// checksum after a short magic (RAID of JMicron, Silicon Image and VIA, System V, external logs of XFS), and
+/// those that only occur on disks with zones.
 static MAGICS: &[Magic] = &[
     bit_locker(&[Start(3)], &[b"-FVE-FS-"], false),
     // The GUID 4967d63b-2e29-4ad8-8399-f6a339e3d001 in the boot sector of BitLocker To Go, and
@@ -370,8 +370,8 @@ static MAGICS: &[Magic] = &[
     table("Sun", "sun", &[Start(508)], &[b"\xda\xbe"]).only_if(is_sun_label),
 ];
 
-/// Everything with a known magic, LUKS excepted: first what begins the device, then the rest, each in
-/// the table's order.
+/// Everything with a known magic except LUKS: first contents identified at the start of the device, then the
+/// rest, each in the table's order.
 pub(super) fn find(reader: &mut Reader<'_>) -> Vec<Signature> {
     let mut found = Vec::new();
     if is_core_storage(reader) {
@@ -391,7 +391,7 @@ pub(super) fn find(reader: &mut Reader<'_>) -> Vec<Signature> {
                 }
             }
         }
-        // Last of what begins it, as boot sectors of file systems have the same mark.
+        // Last of those at the start, because boot sectors of file systems have the same mark.
         if !at_end && is_mbr(reader) {
             let kind = Kind::PartitionTable { name: "MBR" };
             found.push(Signature { kind, name: "dos", offset: 510, at_end });
@@ -406,8 +406,8 @@ fn is_core_storage(reader: &mut Reader<'_>) -> bool {
     reader.has(8, &[1, 0, 0x10, 0]) && reader.has(88, b"CS")
 }
 
-/// Whether this is a master boot record with at least one partition and only valid entries. The
-/// signature alone would mistake one random volume in 65,536 for a partition table.
+/// Whether this is a master boot record with at least one partition and only valid entries. With only the
+/// signature, one random volume in 65,536 would be mistaken for a partition table.
 fn is_mbr(reader: &mut Reader<'_>) -> bool {
     let Some(entries) = reader.bytes::<66>(446) else { return false };
     if entries[64..] != [0x55, 0xaa] {
@@ -449,7 +449,7 @@ fn is_nilfs(reader: &mut Reader<'_>, magic: u64) -> bool {
     reader.bytes(magic - 6).is_some_and(|bytes| matches!(u32::from_le_bytes(bytes), 1 | 2))
 }
 
-/// Zones of one block, and a state that there is; some inodes.
+/// Zones of one block, and a valid state; some inodes.
 fn is_minix(reader: &mut Reader<'_>, magic: u64) -> bool {
     let state = reader
         .bytes(magic + 2)

@@ -54,8 +54,8 @@ impl Counts {
 }
 
 impl Randomness {
-    /// Whether the sample is plausible for random bytes: chi-square lies within 5 standard
-    /// deviations of its mean, by the normal approximation for 255 degrees of freedom.
+    /// Whether the sample is plausible for random bytes: chi-square is within 5 standard deviations of its
+    /// mean, by the normal approximation for 255 degrees of freedom.
     ///
     /// Random data falls outside about once in 100,000 samples, because the upper tail is heavier
     /// than the normal one. Compressed data often falls inside too.

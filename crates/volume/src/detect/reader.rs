@@ -1,4 +1,4 @@
-//! Reads a device in pieces, each once, and remembers what could not be read.
+//! Reads a device in pieces, each once, and remembers which could not be read.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! FreeOTFE's and LibreCrypt's own volumes, read-only: a block of 512 bytes that has no signature, then the data.
+//! FreeOTFE's and LibreCrypt's own volumes, read-only: a 512-byte block without a signature, then the data.
 //!
 //! Source: LibreCrypt, `docs/technical_details__FreeOTFE_CDB_layout_format_3.md` and `_4.md`. The block names neither hash nor
 //! cipher: all are tried, with the length of the salt and the iterations that the program proposes.
@@ -15,7 +15,7 @@ use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, Volu
 /// Name of the format in errors and records.
 const FORMAT: &str = "freeotfe";
 
-/// Bytes of the critical data block, of its salt, and of what it has before the details: the MAC and its padding.
+/// Bytes of the critical data block, of its salt, and of the part before the details: the MAC and its padding.
 const BLOCK: u64 = 512;
 const SALT: usize = 32;
 const MAC: usize = 64;
@@ -62,7 +62,7 @@ pub fn tried() -> (impl Iterator<Item = String>, impl Iterator<Item = &'static s
     )
 }
 
-/// What the block says of the data.
+/// The block's information about the data.
 struct Details {
     cipher: &'static str,
     mode: &'static str,
@@ -72,7 +72,7 @@ struct Details {
     from_file: bool,
     len: u64,
     key: LockedBytes,
-    /// What is added to the IV of each sector, if anything.
+    /// The value added to the IV of each sector, if any.
     iv: Vec<u8>,
     /// How IVs are made.
     generator: u8,
@@ -155,7 +155,7 @@ fn unlock(
     Err(VolumeError::NoKeyFits(reason.to_owned()))
 }
 
-/// HMAC (RFC 2104) with a hash whose blocks have this many bytes.
+/// HMAC (RFC 2104) with a hash of this block size.
 fn hmac(prf: &Prf, block: usize, key: &[u8], data: &[u8]) -> Vec<u8> {
     // No key is longer than a block.
     let padded = |with: u8| {
@@ -202,7 +202,7 @@ impl Found {
 }
 
 impl Details {
-    /// The mode of the data, with what makes its IVs.
+    /// The mode of the data, with its IV generator.
     fn data_mode(&self) -> Result<String, VolumeError> {
         match (self.mode, self.generator) {
             ("cbc-null", 0) => Ok("cbc-null".to_owned()),
@@ -235,7 +235,7 @@ impl Details {
     }
 }
 
-/// CBC whose IVs are each combined with one more.
+/// CBC whose IVs are each combined with an additional one.
 struct WithIv {
     inner: Box<dyn SectorCipher>,
     iv: Vec<u8>,

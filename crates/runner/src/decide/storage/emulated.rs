@@ -31,8 +31,8 @@ pub(crate) struct EmulatedStorage {
 }
 
 impl EmulatedStorage {
-    /// Computes the size of the device for `arms` and `workloads`, with a scratch file of `asked`
-    /// bytes if given.
+    /// Computes the size of the device for `arms` and `workloads`, with a requested scratch file size of
+    /// `asked` bytes, if any.
     ///
     /// # Errors
     /// [`RunError::Usage`] if it does not fit into the available space.

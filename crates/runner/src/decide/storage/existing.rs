@@ -23,7 +23,7 @@ pub(crate) struct Existing {
 }
 
 impl Existing {
-    /// Admits what was `found`, or refuses it. `consented` has the numbers of what `consent` names.
+    /// Accepts the `found` storage, or refuses it. `consented` has the numbers of the paths in `consent`.
     pub(crate) fn admit(
         found: &Found,
         consent: &Consent,
@@ -89,7 +89,7 @@ impl Existing {
         }
     }
 
-    /// Fewest bytes to overwrite so that no signature outlives the data that it describes.
+    /// Minimum number of bytes to overwrite so that no signature outlives the data that it describes.
     pub(crate) fn least(&self, len: u64) -> u64 {
         let ends = self.held.iter().filter(|held| held.start < len);
         ends.map(|held| held.start + held.offset + 1).max().unwrap_or(0)
@@ -104,7 +104,7 @@ impl Existing {
     }
 }
 
-/// What else has another name would be overwritten under that, too.
+/// Its other names would be overwritten as well.
 pub(crate) fn refuse_links(names: u64) -> Result<(), Refusal> {
     match names {
         ..=1 => Ok(()),

@@ -31,8 +31,8 @@ pub(crate) enum Storage {
 }
 
 impl Storage {
-    /// The storage of a run of `arms`. Where that does not fit, `choices` give way: systems that the user did not name are
-    /// left out.
+    /// The storage of a run of `arms`. If they do not fit, `choices` are reduced: systems that the user did not
+    /// specify are dropped.
     pub(super) fn choose(
         request: &Request,
         facts: &Facts,
@@ -90,7 +90,7 @@ impl Storage {
         }
     }
 
-    /// Bytes that direct requests must be multiples of; 1 where that is not known.
+    /// Alignment of direct requests in bytes; 1 if it is unknown.
     pub(crate) fn sector(&self) -> u64 {
         let Self::Present(present) = self else { return 1 };
         let targets = &present.targets;

@@ -11,7 +11,7 @@ use crate::RunError;
 use crate::decide::arms::Arms;
 use crate::look::InUse;
 
-/// `profile` without all that writes or makes files, for `option`; says so in a remark.
+/// `profile` without anything that writes or creates files, for `option`; says so in a remark.
 ///
 /// # Errors
 /// [`RunError::Usage`] if nothing is left.
@@ -34,7 +34,7 @@ pub fn only_reads(mut profile: Profile, option: &str) -> Result<Profile, RunErro
     Ok(profile)
 }
 
-/// Whether it only reads what is there.
+/// Whether it only reads existing data.
 pub(crate) fn reads(work: &Work) -> bool {
     let reads = |work: &BlockWork| {
         !work.direction.writes() && !work.stdio && matches!(work.file, FileUse::Scratch(_))

@@ -1,5 +1,5 @@
-//! Checks the targets that a user prepared: whether they are separate, and what distinguishes them
-//! besides encryption.
+//! Checks the targets that a user prepared: whether they are separate, and their differences other than
+//! encryption.
 
 use std::collections::BTreeSet;
 

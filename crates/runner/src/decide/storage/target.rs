@@ -15,8 +15,8 @@ use crate::request::Consent;
 /// The smallest scratch file that still spreads random requests.
 const SMALLEST: u64 = 64 * MIB;
 
-/// The target of a run and what lies below it: a directory for a scratch file, or existing storage
-/// that will be overwritten.
+/// The target of a run and its underlying storage: a directory for a scratch file, or existing storage that
+/// will be overwritten.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     /// Absolute path of the directory, or of the storage to be overwritten.
@@ -27,12 +27,12 @@ pub(crate) struct Target {
     pub(crate) existing: Option<Existing>,
     /// The part of a device in use that is read instead of a scratch file.
     pub(crate) only_read: Option<Extent>,
-    /// What lies below.
+    /// The underlying storage.
     pub(crate) ground: Ground,
 }
 
 impl Target {
-    /// Admits what is at `place`: an existing directory, the path of a new file with an extension, or a
+    /// Accepts the storage at `place`: an existing directory, the path of a new file with an extension, or a
     /// file or device that `consent` permits to overwrite.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl Target {
     /// Admits a device of which `part`, or all, is only read.
     ///
     /// # Errors
-    /// [`RunError::Target`] if it is none, or if this user may not read it.
+    /// [`RunError::Target`] if it is not a target, or if this user may not read it.
     pub(super) fn to_read(place: &Place, part: Option<Extent>) -> Result<Self, RunError> {
         let refuse = |problem: &str| RunError::Target {
             path: place.path.clone(),
@@ -219,12 +219,12 @@ impl Target {
         }
     }
 
-    /// The device that its counters are of, or that it lies on.
+    /// The device of its counters, or the one that it is stored on.
     pub(crate) fn device(&self) -> Option<&Device> {
         self.ground.below.as_ref()?.device.as_ref()
     }
 
-    /// Bytes of a logical sector of what it lies on; 1 where that is not known.
+    /// Bytes of a logical sector of its underlying storage; 1 if that is unknown.
     pub(crate) fn sector(&self) -> u64 {
         let Some(below) = &self.ground.below else { return 1 };
         let counted = below.device.as_ref().map_or(1, |device| device.logical_block_size);
@@ -236,7 +236,7 @@ impl Target {
         self.ground.below.as_ref()?.counters.clone()
     }
 
-    /// Why it is not known what reaches its disk, as far as the look at it tells.
+    /// Why the requests that reach its disk are unknown, as far as the examination shows.
     pub(crate) fn uncounted(&self) -> Option<Uncounted> {
         self.ground.uncounted
     }
@@ -260,8 +260,8 @@ impl Target {
         self.ground.free
     }
 
-    /// Refuses a run whose files do not fit: `plain` bytes on plain storage, `mounted` bytes in the
-    /// containers of mounted systems.
+    /// Refuses a run whose files do not fit: `plain` bytes on plain storage, `mounted` bytes in the containers
+    /// of mounted systems.
     pub(crate) fn holds(&self, plain: u64, mounted: u64) -> Result<(), RunError> {
         let all = plain.saturating_add(mounted);
         if self.existing.is_some() || all <= self.ground.free / 20 * 19 {
@@ -279,8 +279,8 @@ impl Target {
         })
     }
 
-    /// Chooses the size of the scratch file, or checks the requested one, which comes with its
-    /// reason. `least` is what the workloads need.
+    /// Chooses the size of the scratch file, or checks the requested one, which comes with its reason. `least`
+    /// is the minimum for the workloads.
     ///
     /// Returns the size in bytes and the reason in words.
     pub(super) fn size(

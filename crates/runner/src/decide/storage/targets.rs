@@ -48,12 +48,12 @@ pub(crate) struct Present {
 }
 
 impl Present {
-    /// Admits the storage that `target` names, and chooses the part of it for requests: of an asked size with its reason,
-    /// or without one at most so many bytes.
+    /// Accepts the storage that `target` specifies, and chooses the part of it for requests: of a requested
+    /// size with its reason, or otherwise of at most this many bytes.
     ///
     /// # Errors
-    /// [`RunError::Usage`] if the targets cannot carry the arms or workloads, [`RunError::Target`]
-    /// if they must not be used, or if the files of a run do not fit.
+    /// [`RunError::Usage`] if the targets do not support the arms or workloads, [`RunError::Target`] if they
+    /// must not be used, or if the files of a run do not fit.
     pub(super) fn admit(
         target: &TargetRequest,
         facts: &Facts,
@@ -156,7 +156,7 @@ impl Targets {
         Ok(())
     }
 
-    /// Refuses workloads and arms that the targets cannot carry.
+    /// Refuses workloads and arms that the targets do not support.
     ///
     /// # Errors
     /// [`RunError::Usage`].
@@ -197,8 +197,8 @@ impl Targets {
         Ok(())
     }
 
-    /// The part over which the requests of all arms are spread. `asked` is a requested size with
-    /// its reason; without it, the part has at most `most` bytes.
+    /// The part over which the requests of all arms are spread. `asked` is a requested size with its reason;
+    /// without it, the part has at most `most` bytes.
     ///
     /// # Errors
     /// [`RunError::Target`] if it does not fit together with everything else that a run creates.
@@ -281,14 +281,14 @@ impl Targets {
         1 + others.filter(|other| pair::share_room(target, other)).count() as u64
     }
 
-    /// Bytes of each file if more than two targets share the space of a file system and nobody `asked` for a size.
+    /// Bytes of each file if more than two targets share the space of a file system and no size was requested.
     fn shared(&self, asked: bool, least: u64) -> Option<u64> {
         let crowded = self.each().map(|target| (self.sharing(target), target.free()));
         let each = |(files, free): (u64, u64)| (free / (2 * files)).max(least) / MIB * MIB;
         crowded.filter(|(files, _)| *files > 2 && !asked).map(each).min()
     }
 
-    /// What a reader must know first: that plain storage is none.
+    /// The most important warning: that plain storage is encrypted.
     fn encryption_note(&self) -> Option<String> {
         let by = self.plain.ground.encrypted_by.as_ref()?;
         Some(format!(

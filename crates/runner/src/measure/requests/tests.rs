@@ -1,4 +1,4 @@
-//! Tests what counts for a trial of an arm with a cache below it, on this machine's disk.
+//! Tests the figures of a trial of an arm with a cache below it, on this machine's disk.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -51,8 +51,7 @@ fn request(place: &Path) -> Request {
     Request { engine: EngineChoice::Threads, slices: false, ..request }
 }
 
-/// The least that the device wrote in a trial of 1 MiB, over a few attempts, because others use it
-/// as well.
+/// The minimum that the device wrote in a trial of 1 MiB, over a few attempts, because others use it as well.
 fn written_beside_others(cached_below: bool) -> Option<(u64, bool)> {
     let place = tempfile::tempdir().unwrap();
     counters(place.path())?;

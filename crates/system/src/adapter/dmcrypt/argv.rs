@@ -104,7 +104,7 @@ pub(super) fn inline_table(
         // Larger sectors count in their own size.
         sector => format!("3 keytype:raw sector_size:{sector} iv_large_sectors"),
     };
-    // As long as it can be at once: what grows leaves copies behind.
+    // Allocated at its maximum length: growth would leave copies behind.
     let device = device.display().to_string();
     let mut table = Zeroizing::new(Vec::with_capacity(2 * key.len() + device.len() + 200));
     table.extend(format!("0 {sectors} inlinecrypt aes-xts-plain64 ").into_bytes());

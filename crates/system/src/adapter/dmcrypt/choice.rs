@@ -71,7 +71,7 @@ const SIZES: &[&str] = &["default", "16384", "65536", "262144", "1048576"];
 pub(super) const PARAMETERS: [(&str, &str); 2] =
     [("max-read-size", "max_read_size"), ("max-write-size", "max_write_size")];
 
-/// What the identifier of dm-crypt without a cipher has.
+/// The part of the identifier of dm-crypt without a cipher.
 const CIPHER_NULL: &str = "cipher-null";
 
 /// The cipher, or what replaces it in a null layer.
@@ -97,10 +97,10 @@ pub(super) struct Choice {
     pub(super) journal: &'static str,
     /// In the order of [`PARAMETERS`].
     pub(super) sizes: [&'static str; 2],
-    /// Whether dm-inlinecrypt stands in dm-crypt's place.
+    /// Whether dm-inlinecrypt is used instead of dm-crypt.
     pub(super) inline: bool,
     pub(super) on_device: bool,
-    /// Where its disk lies, as in [`ON`].
+    /// The location of its disk, as in [`ON`].
     pub(super) on: &'static str,
 }
 
@@ -113,13 +113,14 @@ impl Choice {
             && (self.integrity == "none" || self.format == "luks2")
             && authenticates == (self.integrity == "aead")
             && (self.journal == "data" || self.integrity != "none")
-            // A bitmap tells what to calculate anew, and dm-integrity cannot calculate dm-crypt's tags (dm-integrity.rst).
+            // A bitmap marks the tags to recalculate, and dm-integrity cannot calculate those of dm-crypt
+            // (dm-integrity.rst).
             && (self.journal != "bitmap" || self.integrity == "crc32c")
             && (!self.inline || self.can_be_inline())
     }
 
-    /// Whether dm-inlinecrypt has it: one cipher, without dm-crypt's queues, and no program writes a header for it
-    /// (Documentation/admin-guide/device-mapper/dm-inlinecrypt.rst).
+    /// Whether dm-inlinecrypt supports it: one cipher, without dm-crypt's queues, and no program writes a
+    /// header for it (Documentation/admin-guide/device-mapper/dm-inlinecrypt.rst).
     fn can_be_inline(&self) -> bool {
         let is_aes = |target: &Target| matches!(target, Target::Crypt(c) if **c == AES_256_XTS);
         self.format == "plain"
@@ -239,14 +240,14 @@ fn null(
     let (id, own) = (identifier(system, &values), system.name);
     let id = id.replacen(own, &format!("{own}/{name}"), 1);
     ArmSpec {
-        // Without encryption, too, requests cannot be smaller than a sector.
+        // Even without encryption, requests cannot be smaller than a sector.
         data_unit: choice.sector.filter(|_| target == Target::CipherNull),
         settings: in_words(&values),
         ..system.arm(id, format!("{label}{}", words(&choice)), Role::NullLayer)
     }
 }
 
-/// What tables call dm-crypt without a cipher.
+/// The name of dm-crypt without a cipher in tables.
 fn no_cipher(system: &System) -> String {
     format!("{} without a cipher", system.name)
 }
@@ -340,7 +341,7 @@ pub(super) fn arms(
     Ok(nulls)
 }
 
-/// The arm with the sector size that cryptsetup chose, the same as if it had been asked for; `None` where it was.
+/// The arm with the sector size that cryptsetup chose, the same as if it had been specified; `None` if it was.
 pub(super) fn with_sector(system: &System, arm: &ArmSpec, sector: u32) -> Option<ArmSpec> {
     let choice = Choice::of(arm);
     if choice.sector.is_some() || choice.target == Target::Linear {

@@ -47,7 +47,7 @@ pub(crate) static DM_CRYPT: System = System {
     // The kernel's driver of the cipher; known only after the cipher has been used since boot.
     kernel_tier: |arm, _| {
         let Target::Crypt(cipher) = Choice::of(arm).target else { return None };
-        // Whether the device encrypts or the block layer's fallback, nobody tells.
+        // It cannot be determined whether the device encrypts or the block layer's fallback.
         if Choice::of(arm).inline {
             return None;
         }
@@ -115,7 +115,7 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     };
     let device = place::device(stack, path, blocks)?;
     if let (None, Target::CipherNull) = (choice.sector, choice.target) {
-        // The same as cryptsetup chooses for the cipher that it stands for (cryptsetup(8), --sector-size).
+        // The same choice as cryptsetup's for the cipher that it represents (cryptsetup(8), --sector-size).
         choice.sector = attribute(&device, "physical_block_size");
     }
     let cryptsetup = |words| {
@@ -131,7 +131,7 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     {
         cryptsetup(words)?;
     }
-    // dm-integrity lies below dm-crypt, under a name chosen by cryptsetup.
+    // dm-integrity is below dm-crypt, under a name chosen by cryptsetup.
     let has_tags = !matches!(choice.integrity, "none" | "crc32c");
     let below = has_tags.then(|| format!("{name}_dif"));
     let names: Vec<_> = below.into_iter().chain([name.to_owned()]).collect();
@@ -146,7 +146,7 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     Ok(Disk { unreadable: choice.integrity != "none", ..Disk::by_kernel(device) })
 }
 
-/// The device of dm-integrity with checksums on `device`, for LUKS2 to stand on.
+/// The dm-integrity device with checksums on `device`, for LUKS2 on top of it.
 fn checksums(
     volume: &Volume<'_>,
     choice: &Choice,
@@ -166,19 +166,19 @@ fn checksums(
     })
 }
 
-/// A number that the kernel tells of the queue of a block device.
+/// A number that the kernel reports for the queue of a block device.
 fn attribute(device: &Path, name: &str) -> Option<u32> {
     let number = Details::of(&fs::metadata(device).ok()?).device;
     Tree::this().of_number(number)?.disk().attribute(&format!("queue/{name}"))?.parse().ok()
 }
 
-/// Bytes of a physical block of the disk that `file` lies on, if they are more than a sector's 512.
+/// Bytes of a physical block of the disk that holds `file`, if they are more than the 512 of a sector.
 fn disk_blocks(file: &Path) -> Option<u32> {
     let number = Details::of(&fs::metadata(file).ok()?).file_system;
     let mount = storage::mount_of(number, file)?;
     let disk = Tree::this().of_mount(number, &mount.source)?.disk();
     let bytes: u32 = disk.attribute("queue/physical_block_size")?.parse().ok()?;
-    // Loop devices have blocks of a page at most, and LUKS2 has sectors of 4096 bytes at most.
+    // Loop devices have blocks of at most a page, and LUKS2 has sectors of at most 4096 bytes.
     (bytes > 512 && bytes.is_power_of_two()).then_some(bytes.min(4096))
 }
 

@@ -1,4 +1,4 @@
-//! The boot sector: which layout it is, and where the metadata lie.
+//! The boot sector: the layout, and the location of the metadata.
 
 use super::guid::Guid;
 use super::{COPIES, FORMAT, SIGNATURE};
@@ -20,26 +20,26 @@ pub(super) enum Layout {
         /// First byte of the last sector, in which NTFS keeps a copy of the boot sector.
         last_sector: u64,
     },
-    /// Windows 7 and later: a boot sector of its own.
+    /// Windows 7 and later: a separate boot sector.
     Seven {
         /// First bytes of the copies of the metadata.
         metadata: [u64; COPIES],
-        /// First bytes of the two descriptions of what is encrypted, if only a part is.
+        /// First bytes of the two descriptions of the encrypted regions, if only a part is encrypted.
         on_write: Option<[u64; 2]>,
         /// A FAT volume with files for systems without BitLocker.
         to_go: bool,
     },
 }
 
-/// What the boot sector says.
+/// The contents of the boot sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Boot {
     pub layout: Layout,
-    /// Bytes of a sector; `None` if it does not say, as in front of exFAT.
+    /// Bytes of a sector; `None` if it is not specified, as in front of exFAT.
     pub sector: Option<u32>,
 }
 
-/// Where the identifier lies, followed by the offsets of the metadata.
+/// The location of the identifier, which is followed by the offsets of the metadata.
 const IDENTIFIER: usize = 160;
 /// The same in BitLocker To Go.
 const IDENTIFIER_TO_GO: usize = 424;

@@ -1,9 +1,9 @@
 //! Creates volumes in the layout of Windows 7 and later, protected by a password, a recovery
 //! password, or both.
 //!
-//! The metadata and the first sectors lie behind the part that a file system may use. Windows puts
-//! them among the files, in clusters that it reserves; a file system that is made by another program
-//! knows nothing of such clusters, so it gets the bytes before them ([`Created::usable`]).
+//! The metadata and the relocated first sectors are stored after the part that a file system may use. Windows
+//! puts them among the files, in reserved clusters; a file system created by another program does not reserve
+//! such clusters, so it gets only the bytes before them ([`Created::usable`]).
 
 use cryptbench_blockdev::{BlockDevice, LockedBytes, write_bytes};
 use cryptbench_cipher::Tier;
@@ -22,18 +22,18 @@ use super::{COPIES, METADATA_BYTES, SIGNATURE, metadata, time};
 use crate::crc32::crc32;
 use crate::{Credentials, VolumeError};
 
-/// Bytes of the file system that lie elsewhere, as Windows moves them.
+/// Bytes of the file system that are relocated, as in Windows.
 const FIRST: u64 = 8192;
 /// Bytes behind the usable part: the copies of the metadata, and the first sectors.
 const BEHIND: u64 = (COPIES as u64 + 1) * METADATA_BYTES;
-/// Bytes at the start in which what lay there before is overwritten, so that nothing is taken for it.
+/// Bytes at the start in which old data is overwritten, so that it is not mistaken for something else.
 const WIPED: u64 = 1 << 20;
-/// Fewest bytes of a volume.
+/// Minimum size of a volume in bytes.
 const SMALLEST: u64 = WIPED + BEHIND;
 /// Characters of a password, as Windows allows them.
 const PASSWORD: std::ops::RangeInclusive<usize> = 8..=256;
 
-/// Numbers that say what a sealed key is for.
+/// Numbers that state the use of a sealed key.
 mod purpose {
     /// The 16 bytes of a recovery password.
     pub const RECOVERY: u16 = 0x1000;
@@ -49,7 +49,7 @@ mod purpose {
     pub const FROM_RECOVERY: u16 = 0x2008;
 }
 
-/// Roles of the keys that lie beside the salt of a recovery password.
+/// Roles of the keys that are stored with the salt of a recovery password.
 const RECOVERY_ROLES: (u16, u16) = (0x0012, 0x0013);
 
 /// How to create a volume.
@@ -61,7 +61,7 @@ pub struct CreateOptions<'a> {
     pub sector: u32,
     /// A recovery password that opens the volume as well as the password.
     pub recovery: Option<&'a RecoveryPassword>,
-    /// Text for whoever is asked for a password.
+    /// Text shown with the password prompt.
     pub description: &'a str,
     /// Instruction sets of the cipher.
     pub tier: Tier,
@@ -91,9 +91,9 @@ pub struct Created {
     pub usable: u64,
 }
 
-/// Creates a volume on the whole of `device`. What lay there is lost; it is not overwritten.
+/// Creates a volume on the whole of `device`. Existing data is lost, but not overwritten.
 ///
-/// The boot sector is written last: until then there is no volume.
+/// The boot sector is written last: until then the volume does not exist.
 ///
 /// # Errors
 /// [`VolumeError::Invalid`] for too small a device, a sector size that it does not have, a password
@@ -131,7 +131,7 @@ pub fn create(
     Ok(Created { usable })
 }
 
-/// Where everything lies.
+/// The layout of the volume.
 struct Place {
     usable: u64,
     size: u64,
@@ -149,7 +149,7 @@ impl Place {
     }
 }
 
-/// The keys of a new volume, and the count of what was sealed with them.
+/// The keys of a new volume, and the counter of sealing operations.
 struct Keys {
     id: Guid,
     master: LockedBytes,
@@ -253,7 +253,7 @@ fn block(
     put(72, &48_u32.to_le_bytes());
     put(76, &dataset_len.to_le_bytes());
     put(80, &keys.id.0);
-    // Whoever seals more counts on from here; the digest below takes the next number.
+    // Later sealing continues from here; the digest below uses the next number.
     put(96, &(keys.sealed + 2).to_le_bytes());
     put(100, &options.method.number().to_le_bytes());
     put(102, &options.method.number().to_le_bytes());
@@ -324,7 +324,7 @@ fn salt() -> Result<[u8; 16], VolumeError> {
     Ok(salt)
 }
 
-/// Makes zeros of the start of the plaintext, so that nothing that lay there is found again.
+/// Sets the start of the plaintext to zeros, so that old data is not found again.
 fn write_data(
     device: &dyn BlockDevice,
     place: &Place,
@@ -355,7 +355,7 @@ fn boot_sector(place: &Place) -> [u8; BOOT_BYTES] {
     put(0, &[0xeb, 0x58, 0x90]);
     put(3, &SIGNATURE);
     put(11, &(place.sector as u16).to_le_bytes());
-    // Clusters of 4096 bytes.
+    // 4096-byte clusters.
     put(13, &[(4096 / place.sector) as u8]);
     put(21, &[0xf8]);
     put(24, &63_u16.to_le_bytes());
@@ -373,7 +373,7 @@ fn boot_sector(place: &Place) -> [u8; BOOT_BYTES] {
     boot
 }
 
-/// Checks that the device returns what was written, before anybody trusts it.
+/// Checks that the device returns the written data, before the volume is used.
 fn read_back(device: &dyn BlockDevice, keys: &Keys) -> Result<(), VolumeError> {
     let (_, boot) = metadata::boot(device)?;
     let metadata = metadata::read(device, &boot)?;

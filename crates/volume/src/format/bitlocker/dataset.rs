@@ -17,7 +17,7 @@ pub(super) mod role {
     pub const STARTUP_KEY: u16 = 0x0006;
     /// Computer, drive and date.
     pub const DESCRIPTION: u16 = 0x0007;
-    /// Where the first sectors of the file system lie.
+    /// The location of the file system's first sectors.
     pub const FIRST_SECTORS: u16 = 0x000f;
 }
 
@@ -47,10 +47,10 @@ pub(super) struct Entry<'a> {
     pub data: &'a [u8],
 }
 
-/// The entries in `bytes`, up to one of no length, or to what is too short for another.
+/// The entries in `bytes`, up to one of length zero, or to a remainder too short for another.
 ///
 /// # Errors
-/// A message: an entry is shorter than its header or longer than what contains it.
+/// A message: an entry is shorter than its header or longer than its container.
 pub(super) fn entries(mut bytes: &[u8]) -> Result<Vec<Entry<'_>>, String> {
     let mut entries = Vec::new();
     while let (Some(len), Some(role), Some(kind)) =

@@ -1,8 +1,7 @@
-//! Maps of what is encrypted, on a volume that is being encrypted while it is in use: "encrypt on
-//! write".
+//! Maps of the encrypted chunks, on a volume that is being encrypted while it is in use: "encrypt on write".
 //!
-//! Two equal descriptions name regions, and each region has a map with two records, of which the one
-//! with the higher sequence number counts. A bit stands for a chunk, and is set if it is encrypted.
+//! Two equal descriptions list regions, and each region has a map with two records, of which the one with the
+//! higher sequence number is valid. A bit represents a chunk, and is set if it is encrypted.
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 
@@ -17,16 +16,16 @@ const RECORD: &[u8] = b"FVE-EOWBR\0";
 /// Bytes of the headers of a description, a map and a record.
 const HEADERS: (usize, usize, usize) = (56, 60, 36);
 
-/// Most bytes of a map. Windows' have 1536.
+/// Maximum size of a map in bytes. Windows' have 1536.
 const MOST_MAP: usize = 1 << 20;
 
-/// Most bytes of all maps together.
+/// Maximum size of all maps together, in bytes.
 const MOST_MAPS: u64 = 64 << 20;
 
-/// Most chunks of all maps together: 128 TiB in Windows' chunks of 8 MiB.
+/// Maximum number of chunks of all maps together: 128 TiB in Windows' 8 MiB chunks.
 const MOST_CHUNKS: u64 = 1 << 24;
 
-/// What the maps say.
+/// The content of the maps.
 #[derive(Debug, Default)]
 pub(super) struct Maps {
     /// Where the encrypted parts begin and end, ascending.
@@ -38,14 +37,14 @@ pub(super) struct Maps {
 /// Reads the first description of `places` that is valid, and its maps.
 ///
 /// # Errors
-/// [`VolumeError::Unsupported`] if no description and maps are valid: what is encrypted cannot be
-/// told then.
+/// [`VolumeError::Unsupported`] if no description and maps are valid: it is then unknown which parts are
+/// encrypted.
 pub(super) fn read(device: &dyn BlockDevice, places: [u64; 2]) -> Result<Maps, VolumeError> {
     let mut why = Vec::new();
     for at in places {
         match description(device, at) {
             Ok(mut maps) => {
-                // The other description reads as zeros, too, whether it is valid or not.
+                // The other description also reads as zeros, whether it is valid or not.
                 let len = maps.reserved.first().map_or(0, |(_, len)| *len);
                 maps.reserved.extend(places.into_iter().filter(|at| *at != 0).map(|at| (at, len)));
                 return Ok(maps);
@@ -68,7 +67,7 @@ fn bytes(device: &dyn BlockDevice, at: u64, len: usize) -> Result<Vec<u8>, Strin
     read_bytes(device, at..end).map_err(|error| error.to_string())
 }
 
-/// Checks the checksum at `field`, which counts as zeros itself. Zero stands for none.
+/// Checks the checksum at `field`, which itself counts as zeros. Zero means no checksum.
 fn check(bytes: &[u8], field: usize) -> Result<(), String> {
     let mut copy = bytes.to_vec();
     let stored = u32_at(bytes, field).ok_or("it is cut off")?;
@@ -172,7 +171,7 @@ fn map(device: &dyn BlockDevice, at: u64) -> Result<Region, String> {
     let whole = bytes(device, at, len)?;
     let records = [44, 48].map(|field| u32_at(&whole, field).unwrap_or_default() as usize);
     let record_len = u32_at(&whole, 52).ok_or_else(cut)? as usize;
-    // The checksum covers what is before the first record.
+    // The checksum covers the part before the first record.
     let head = whole.get(..records[0]).filter(|head| head.len() >= HEADERS.1).ok_or_else(cut)?;
     check(head, 56)?;
     let mut newest: Option<(u64, u32, Vec<u8>)> = None;

@@ -10,7 +10,7 @@ impl Guid {
     /// Marks a volume all of which is encrypted: 4967d63b-2e29-4ad8-8399-f6a339e3d001.
     pub(super) const WHOLE: Self =
         Self(*b"\x3b\xd6\x67\x49\x29\x2e\xd8\x4a\x83\x99\xf6\xa3\x39\xe3\xd0\x01");
-    /// Marks a volume with maps of what is encrypted: 92a84d3b-dd80-4d0e-9e4e-b1e3284eaed8.
+    /// Identifies a volume with maps of its encrypted chunks: 92a84d3b-dd80-4d0e-9e4e-b1e3284eaed8.
     pub(super) const ON_WRITE: Self =
         Self(*b"\x3b\x4d\xa8\x92\x80\xdd\x0e\x4d\x9e\x4e\xb1\xe3\x28\x4e\xae\xd8");
 

@@ -1,4 +1,4 @@
-//! What the metadata reveal without a key.
+//! The information that the metadata reveals without a key.
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_text::chain;
@@ -32,15 +32,15 @@ pub struct Info {
     pub method_number: u16,
     /// Bytes of a sector.
     pub sector: Option<u64>,
-    /// What is encrypted, and what is about to change.
+    /// The encryption state, and the pending change.
     pub state: String,
-    /// Bytes that are encrypted, if that can be told.
+    /// Number of encrypted bytes, if known.
     pub encrypted_bytes: Option<u64>,
-    /// Where the first sectors of the file system lie: first byte and length.
+    /// The location of the file system's first sectors: first byte and length.
     pub first_sectors: Option<(u64, u64)>,
-    /// First byte of each copy of the metadata, and what is wrong with it.
+    /// First byte of each copy of the metadata, and its defect.
     pub copies: Vec<(u64, Option<String>)>,
-    /// What opens the volume.
+    /// The protectors that open the volume.
     pub protectors: Vec<ProtectorInfo>,
     /// Opens without credentials: the protection is suspended, or nothing is encrypted.
     pub open_to_all: bool,
@@ -53,7 +53,7 @@ pub struct Info {
 pub struct ProtectorInfo {
     /// Its identifier, which the name of a startup key file repeats.
     pub id: Guid,
-    /// What opens it, such as `password`.
+    /// The credential, such as `password`.
     pub opens_with: String,
     /// Name that Windows gave it.
     pub name: Option<String>,

@@ -1,4 +1,4 @@
-//! The metadata: three copies of a block that says what is encrypted, and with which key.
+//! The metadata: three copies of a block that describes the encrypted parts and their key.
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 use sha2::{Digest, Sha256};
@@ -32,7 +32,7 @@ pub(super) enum Version {
     Seven,
 }
 
-/// How far the volume is encrypted, and what is about to change.
+/// The progress of encryption, and the pending change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State {
     pub now: u16,
@@ -76,20 +76,20 @@ pub(super) enum Integrity {
     None,
 }
 
-/// What a valid copy of the metadata says.
+/// The content of a valid copy of the metadata.
 #[derive(Debug)]
 pub(super) struct Metadata {
     pub version: Version,
     pub state: State,
     /// Bytes from the start that are encrypted; 0 in Windows Vista, which encrypts everything.
     pub encrypted: u64,
-    /// Sectors that lie elsewhere, by the block's header.
+    /// Relocated sectors, according to the block's header.
     pub first_sectors: u32,
     /// First bytes of the three copies.
     pub offsets: [u64; COPIES],
-    /// Where the first sectors lie; in Windows Vista a number that belongs into the boot sector.
+    /// The location of the first sectors; in Windows Vista a number that belongs in the boot sector.
     pub moved_to: u64,
-    /// Offset and length of the first sectors, if an entry tells them.
+    /// Offset and length of the first sectors, if an entry contains them.
     pub moved: Option<(u64, u64)>,
     pub id: Guid,
     /// FILETIME of its creation.
@@ -102,7 +102,7 @@ pub(super) struct Metadata {
     pub integrity: Integrity,
     /// SHA-256 of the block.
     pub digest: [u8; 32],
-    /// State of each copy, in their order: what is wrong, if something is.
+    /// State of each copy, in order: its defect, if any.
     pub copies: Vec<Result<(), String>>,
 }
 
@@ -124,8 +124,9 @@ pub(super) fn boot(device: &dyn BlockDevice) -> Result<([u8; BOOT_BYTES], Boot),
     Ok((bytes, Boot::parse(&bytes)?))
 }
 
-/// Finds the metadata of a volume whose boot sector is lost, and what a boot sector would say of them. Nothing says then
-/// whether it was BitLocker To Go, which does not matter, or whether its encryption was under way.
+/// Finds the metadata of a volume whose boot sector is lost, and the contents of that boot sector. Two facts
+/// are then unknown: whether it was BitLocker To Go, which does not matter, and whether encryption was in
+/// progress.
 ///
 /// # Errors
 /// [`VolumeError::NotThisFormat`] if no copy is valid; [`VolumeError::Io`].
@@ -169,7 +170,7 @@ pub(super) fn read(device: &dyn BlockDevice, boot: &Boot) -> Result<Metadata, Vo
                 place => Err(format!("it says that it lies at byte {place}")),
             });
         let read = read.map(|copy| {
-            // The boot sector of Windows Vista names the first copy, and that one the others.
+            // The boot sector of Windows Vista refers to the first copy, which refers to the others.
             if boot.is_vista() && offsets.len() == 1 {
                 offsets = copy.offsets.to_vec();
             }
@@ -206,10 +207,10 @@ fn read_copy(device: &dyn BlockDevice, vista: bool, at: u64) -> Result<Metadata,
     parse(&bytes, vista)
 }
 
-/// A copy of the metadata, whose checks follow its block.
+/// A copy of the metadata, with checks after its block.
 ///
 /// # Errors
-/// A message that says why it is not valid.
+/// A message with the reason why it is not valid.
 pub(super) fn parse(bytes: &[u8], vista: bool) -> Result<Metadata, String> {
     let cut = || "it is cut off".to_owned();
     if !bytes.starts_with(&SIGNATURE) {

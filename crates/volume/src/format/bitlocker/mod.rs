@@ -1,9 +1,9 @@
 //! BitLocker volumes: opening those of Windows Vista to 11, and creating ones that other programs
 //! open.
 //!
-//! Sources: libyal/libbde, "BitLocker Drive Encryption (BDE) format"; N. Ferguson, "AES-CBC +
-//! Elephant diffuser", 2006. What they leave open was read in cryptsetup's `lib/bitlk`, dislocker
-//! and dissect.fve, and tried on volumes that Windows made.
+//! Sources: libyal/libbde, "BitLocker Drive Encryption (BDE) format"; N. Ferguson, "AES-CBC + Elephant
+//! diffuser", 2006. Details that they omit were read in cryptsetup's `lib/bitlk`, dislocker and dissect.fve,
+//! and tested on volumes created by Windows.
 
 mod boot;
 mod create;

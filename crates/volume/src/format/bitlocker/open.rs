@@ -15,16 +15,16 @@ use super::{FORMAT, SIGNATURE, damaged, time};
 use crate::volume::{WARNING, there};
 use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
-/// Said of a volume without a boot sector.
+/// Warning for a volume without a boot sector.
 const LOST: &str = "its boot sector is lost; it was found by its metadata, and nothing is written";
 
 /// Opens the BitLocker volume on `device`. If the format is named, metadata without a boot sector will do.
 ///
 /// # Errors
-/// [`VolumeError::NoKeyFits`]; [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] for boot
-/// sector and metadata; [`VolumeError::Unsupported`] for a volume whose state does not say what is
-/// encrypted, and for writing to one that is not wholly encrypted or of Windows Vista;
-/// [`VolumeError::Invalid`]; [`VolumeError::Stopped`]; [`VolumeError::Io`].
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] for boot sector and
+/// metadata; [`VolumeError::Unsupported`] for a volume whose state does not determine what is encrypted, and
+/// for writing to one that is not fully encrypted or of Windows Vista; [`VolumeError::Invalid`];
+/// [`VolumeError::Stopped`]; [`VolumeError::Io`].
 pub fn open(
     device: Arc<dyn BlockDevice>,
     credentials: &Credentials,
@@ -94,8 +94,8 @@ pub fn open(
     Volume::new(device, mapping, access, info)?.with_pieces(pieces)
 }
 
-/// Bytes of a sector. A boot sector in front of exFAT does not say it, and the metadata say it in a
-/// roundabout way: in how many sectors how many bytes are moved.
+/// Bytes of a sector. A boot sector in front of exFAT does not specify it, and the metadata does so only
+/// indirectly: by the number of relocated sectors and bytes.
 pub(super) fn sector(
     boot: &Boot,
     metadata: &Metadata,
@@ -113,7 +113,7 @@ pub(super) fn sector(
     }
 }
 
-/// The maps of what is encrypted, if the boot sector says that there are maps.
+/// The maps of encrypted chunks, if the boot sector indicates maps.
 pub(super) fn maps(device: &dyn BlockDevice, boot: &Boot) -> Result<Option<Maps>, VolumeError> {
     match boot.layout {
         Layout::Seven { on_write: Some(places), .. } => eow::read(device, places).map(Some),
@@ -140,7 +140,7 @@ fn boot_copy(
     Ok((bytes.get(3..11) == Some(&SIGNATURE)).then_some(last_sector))
 }
 
-/// Refuses to write where Windows has to take part in every write.
+/// Refuses to write if Windows has to take part in every write.
 fn writable(boot: &Boot, metadata: &Metadata, maps: Option<&Maps>) -> Result<(), VolumeError> {
     let state = metadata.state;
     let what = if boot.is_vista() {
@@ -166,7 +166,7 @@ fn check_clear_digest(metadata: &Metadata) -> Result<(), VolumeError> {
     }
 }
 
-/// The cipher of an opened volume, and what is told of it.
+/// The cipher of an opened volume, and its details for the user.
 struct Opened {
     cipher: Box<dyn SectorCipher>,
     tweak_step: u64,

@@ -1,5 +1,5 @@
-//! How the plaintext is put together: what is encrypted, what is plain, what reads as zeros, and
-//! where the first sectors lie.
+//! The composition of the plaintext: encrypted and plain parts, parts that read as zeros, and the relocated
+//! first sectors.
 
 use super::boot::{BOOT_BYTES, Boot, Layout};
 use super::damaged;
@@ -11,7 +11,7 @@ use crate::pieces::{Pieces, Source};
 /// Bytes at the start of a volume of Windows Vista that are not encrypted.
 const VISTA_PLAIN: u64 = 8192;
 
-/// Most pieces of a plaintext, as many as a stranger's maps may make.
+/// Maximum number of pieces of a plaintext, which limits untrusted maps.
 const MOST_PIECES: usize = 1 << 18;
 
 /// What of the volume is encrypted.
@@ -27,7 +27,7 @@ impl Encrypted {
     /// By the metadata and the maps, if the volume has maps.
     ///
     /// # Errors
-    /// [`VolumeError::Unsupported`] for a state in which parts of the plaintext lie in a log.
+    /// [`VolumeError::Unsupported`] for a state in which parts of the plaintext are in a log.
     pub(super) fn new(
         metadata: &Metadata,
         maps: Option<&Maps>,
@@ -38,7 +38,7 @@ impl Encrypted {
         }
         match metadata.state.now {
             State::DECRYPTED => Ok(Self::UpTo(0)),
-            // Windows Vista does not say how much it encrypted, but only ever all of it.
+            // Windows Vista does not record how much it encrypted, but always encrypts everything.
             State::ENCRYPTED | State::PAUSED | State::SWITCHING => match metadata.encrypted {
                 0 if metadata.version == Version::Vista
                     && metadata.state.now != State::ENCRYPTED =>
@@ -90,10 +90,10 @@ fn unclear(metadata: &Metadata) -> VolumeError {
     }
 }
 
-/// Where the first sectors of the file system lie: first byte and length.
+/// The location of the file system's first sectors: first byte and length.
 ///
 /// # Errors
-/// [`VolumeError::Damaged`] if they cannot lie there.
+/// [`VolumeError::Damaged`] if they cannot be there.
 pub(super) fn first_sectors(
     boot: &Boot,
     metadata: &Metadata,
@@ -143,7 +143,7 @@ pub(super) fn pieces(known: &Known<'_>) -> Result<Pieces, VolumeError> {
     zeros.extend(reserved.map(|(at, len)| (*at, at.saturating_add(*len))));
     let zeros = joined(zeros, size);
 
-    // The start of the plaintext is a rule of its own.
+    // The start of the plaintext has a separate rule.
     let mut pieces = Pieces::default();
     let start = match (moved, &boot.layout) {
         (Some((at, len)), _) => {

@@ -14,11 +14,11 @@ const STRETCHED_HEADER: usize = 20;
 /// Flag of a stretched key: by PBKDF2 instead of BitLocker's own chain.
 const PBKDF2: u16 = 0x40;
 
-/// What opens a protector, from the high byte of its type.
+/// The credential for a protector, from the high byte of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Opener {
-    /// A key that lies beside it: the protection is suspended.
+    /// A key stored with it: the protection is suspended.
     ClearKey,
     /// A password.
     Password,
@@ -53,9 +53,9 @@ pub(super) struct Protector {
     pub salt: Option<[u8; 16]>,
     /// The volume master key.
     pub master: Option<Sealed>,
-    /// The key beside it, if it has one.
+    /// The clear key, if it has one.
     pub clear: Option<LockedBytes>,
-    /// Why it cannot be used, if its contents do not say everything.
+    /// Why it cannot be used, if its contents are incomplete.
     pub problem: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Protector {
     /// The contents of an entry of kind [`kind::PROTECTOR`].
     ///
     /// # Errors
-    /// A message if it is too short to say what it is.
+    /// A message if it is too short to contain its type.
     pub(super) fn parse(data: &[u8]) -> Result<Self, String> {
         let fields = (array_at(data, 0), u64_at(data, 16), u16_at(data, 26), data.get(HEADER..));
         let (Some(id), Some(modified), Some(number), Some(properties)) = fields else {
@@ -104,7 +104,7 @@ impl Protector {
                     }
                     self.salt = array_at(data, 4);
                 }
-                // What is sealed under this protector's key is the master key.
+                // This protector's key seals the volume master key.
                 kind::SEALED if property.role == role::PROPERTY && self.master.is_none() => {
                     self.master = Some(Sealed::parse(data).ok_or("its sealed key is cut off")?);
                 }
@@ -128,7 +128,7 @@ impl Protector {
         lacks(self.master.is_some(), "sealed master key")
     }
 
-    /// What opens it, in words.
+    /// The credential, in words.
     pub(super) fn describe(&self) -> String {
         let parts = PARTS.iter().filter(|(bit, _)| self.number & bit != 0);
         let parts: Vec<&str> = parts.map(|(_, name)| *name).collect();

@@ -8,7 +8,7 @@ use crate::VolumeError;
 const GROUPS: usize = 8;
 /// Digits of a group.
 const DIGITS: usize = 6;
-/// What each group is a multiple of, so that a slip shows.
+/// The divisor of each group, which reveals typing errors.
 const FACTOR: u32 = 11;
 
 /// Characters of it as it is written down.
@@ -54,7 +54,7 @@ fn narrow_utf8(text: &[u8]) -> LockedBytes {
     narrow
 }
 
-/// The 16 bytes that a recovery password stands for.
+/// The 16 bytes encoded by a recovery password.
 #[derive(Debug)]
 pub struct RecoveryPassword(LockedBytes);
 
@@ -103,7 +103,7 @@ impl RecoveryPassword {
     /// Reads what a user typed: groups may be apart by hyphens, spaces or line breaks, or follow each other.
     ///
     /// # Errors
-    /// [`VolumeError::Invalid`], which says what is wrong without saying what was typed.
+    /// [`VolumeError::Invalid`], which states the defect without repeating the input.
     pub fn parse(text: &[u8]) -> Result<Self, VolumeError> {
         let invalid = |what: &str| {
             Err(VolumeError::Invalid(format!(

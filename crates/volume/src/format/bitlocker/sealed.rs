@@ -6,10 +6,10 @@ use cryptbench_cipher::{AesCcm, Tier};
 use crate::VolumeError;
 use crate::bytes::{array_at, u16_at};
 
-/// Bytes before the key in what is unsealed: an entry's header and the number of its use.
+/// Bytes before the key in unsealed data: an entry's header and the number of its use.
 const KEY_HEADER: usize = 12;
 
-/// Most bytes of a sealed key; the longest has 76.
+/// Maximum size of a sealed key in bytes; the longest has 76.
 const MOST: usize = 1024;
 
 /// A sealed key.
@@ -22,7 +22,7 @@ pub(super) struct Sealed {
 
 /// An unsealed key.
 pub(super) struct Key {
-    /// What it is for: the number of a cipher or of a kind of key.
+    /// Its use: the number of a cipher or of a kind of key.
     pub number: u16,
     pub bytes: LockedBytes,
 }

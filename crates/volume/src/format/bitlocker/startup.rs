@@ -1,4 +1,4 @@
-//! Startup keys: files with the extension `.BEK`, whose one entry holds a key.
+//! Startup keys: files with the extension `.BEK`, whose only entry contains a key.
 
 use cryptbench_blockdev::LockedBytes;
 

@@ -14,7 +14,8 @@ use super::recovery::RecoveryPassword;
 use super::startup::StartupKey;
 use crate::{Credentials, VolumeError};
 
-/// Most protectors for which a password is stretched, a third of a second each. Windows makes two.
+/// Maximum number of protectors for which a password is stretched, a third of a second each. Windows creates
+/// two.
 const MOST_STRETCHED: usize = 32;
 
 /// The key of the data.
@@ -24,21 +25,20 @@ pub(super) struct Unlocked {
     pub key: LockedBytes,
     /// What opened it.
     pub opened_with: String,
-    /// What the user should know of that.
+    /// Warning for the user about that.
     pub warning: Option<&'static str>,
 }
 
-/// Said where the credentials did not matter.
+/// Warning if the credentials did not matter.
 const SUSPENDED: &str = "what was given fits no protector; the volume opened with the clear key in its \
                          metadata, as its protection is suspended: anyone can open it";
 
-/// Opens a protector with `credentials`, or with the key that lies beside it if the protection is
-/// suspended, and with it the key of the data.
+/// Opens a protector with `credentials`, or with the clear key if the protection is suspended, and thereby the
+/// full volume encryption key.
 ///
 /// # Errors
-/// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if the metadata are not what they were when
-/// they were sealed; [`VolumeError::Invalid`] for credentials that BitLocker does not have;
-/// [`VolumeError::Stopped`].
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if the metadata changed since it was sealed;
+/// [`VolumeError::Invalid`] for credentials that BitLocker does not have; [`VolumeError::Stopped`].
 pub(super) fn unlock(
     metadata: &Metadata,
     credentials: &Credentials,
@@ -80,7 +80,7 @@ pub(super) fn unknown(number: u16) -> VolumeError {
 fn check_integrity(metadata: &Metadata, master: &[u8], tier: Tier) -> Result<(), VolumeError> {
     let stored = match (&metadata.integrity, metadata.version) {
         (Integrity::Sealed(sealed), _) => sealed.open(master, tier)?.map(|key| key.bytes),
-        // Without it, somebody may have changed what the key does not protect.
+        // Without it, the parts that the key does not protect may have been modified.
         (_, Version::Seven) => return Err(damaged("the metadata have no sealed digest")),
         (_, Version::Vista) => return Ok(()),
     };
@@ -90,7 +90,7 @@ fn check_integrity(metadata: &Metadata, master: &[u8], tier: Tier) -> Result<(),
     }
 }
 
-/// What the user gave, in the form that protectors take.
+/// The user's credentials, in the form that protectors use.
 struct Given {
     password: Option<Zeroizing<[u8; 32]>>,
     recovery: Option<RecoveryPassword>,
@@ -109,7 +109,7 @@ impl Given {
         let passphrase = credentials.passphrase.bytes();
         let recovery = match &credentials.recovery_password {
             Some(typed) => Some(RecoveryPassword::parse(typed.bytes())?),
-            // Windows asks for either in one place, and so may whoever types it here.
+            // Windows has one prompt for both, so users may type either here.
             None => RecoveryPassword::parse(passphrase).ok(),
         };
         let password = match std::str::from_utf8(passphrase) {
@@ -161,7 +161,7 @@ struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// Tries what the user gave, the cheapest first, and says what opened.
+    /// Tries the user's credentials, the cheapest first, and reports which one opened the volume.
     fn with(&mut self, given: &Given) -> Result<Option<String>, VolumeError> {
         if let Some(startup) = &given.startup {
             for protector in self.of(Opener::StartupKey) {
@@ -220,7 +220,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Why nothing opened: what was given, and what the volume has.
+/// Why nothing opened: the given credentials, and those of the volume.
 fn reason(metadata: &Metadata, given: &Given) -> String {
     let has: Vec<String> = metadata
         .protectors
@@ -272,7 +272,7 @@ mod tests {
             unlock(metadata, credentials, tier, effort).map(|unlocked| unlocked.warning)
         };
         assert!(warning(&metadata, &typed("another one")).is_err());
-        // As Windows does it to suspend the protection: the master key under a key beside it.
+        // As in Windows to suspend the protection: the volume master key sealed with a clear key.
         let mut attempt = Attempt { metadata: &metadata, tier, effort, stretched: 0, master: None };
         attempt.with(&Given::new(&typed("the password")).unwrap()).unwrap().unwrap();
         let (master, clear) = (attempt.master.unwrap(), LockedBytes::copy_of(&[7; 32]));

@@ -6,7 +6,7 @@ use cryptbench_cipher::{Layout, SectorCipher, Tier, dm_crypt, dm_crypt_key_bytes
 use super::{damaged, header};
 use crate::VolumeError;
 
-/// A cipher as a packet names it.
+/// A cipher by its number in a packet.
 #[derive(Clone, Copy)]
 pub(super) struct Cipher {
     code: u8,
@@ -14,7 +14,7 @@ pub(super) struct Cipher {
     pub name: &'static str,
     /// Bytes of a block.
     pub block: usize,
-    /// Bytes of its key, where the number tells them.
+    /// Bytes of its key, if the number determines them.
     pub key_bytes: Option<usize>,
 }
 
@@ -30,7 +30,7 @@ static CIPHERS: [Cipher; 8] = [
     Cipher { code: 11, name: "cast6", block: 16, key_bytes: None },
 ];
 
-/// The ciphers whose files are read.
+/// The ciphers of readable files.
 pub fn ciphers() -> impl Iterator<Item = &'static str> {
     CIPHERS[2..].iter().map(|cipher| cipher.name)
 }
@@ -55,7 +55,7 @@ impl Cipher {
         }
     }
 
-    /// Decrypts whole blocks, each by itself.
+    /// Decrypts whole blocks, independently of each other.
     pub fn each_block(self, key: &[u8], data: &mut [u8], tier: Tier) -> Result<(), VolumeError> {
         if !data.len().is_multiple_of(self.block) {
             return Err(damaged(format!("{} bytes are no whole blocks", data.len())));

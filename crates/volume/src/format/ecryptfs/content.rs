@@ -1,4 +1,4 @@
-//! The content of a lower file: extents, each in CBC under an IV of its own.
+//! The content of a lower file: extents, each in CBC with a separate IV.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +11,8 @@ use crate::VolumeError;
 /// Extents per read.
 const AT_ONCE: usize = 64;
 
-/// Writes the content of a lower file of `len` bytes, read by `read` at an offset. Returns what is missing: the rest of a
-/// file that is cut short, and extents of zeros, which no cipher makes and which are left as zeros.
+/// Writes the content of a lower file of `len` bytes, read by `read` at an offset. Returns the missing parts:
+/// the rest of a truncated file, and extents of zeros, which no cipher produces and which are left as zeros.
 ///
 /// # Errors
 /// As of opening the header; those of `write`, as [`VolumeError::Io`]; [`VolumeError::Stopped`].

@@ -8,16 +8,16 @@ use super::packet::{array, packet};
 use super::{FORMAT, damaged};
 use crate::VolumeError;
 
-/// Bytes of an extent, which is encrypted by itself.
+/// Bytes of an extent, which is encrypted independently.
 pub(super) const EXTENT: usize = 4096;
 
 /// Bytes of the start of a lower file that [`Header::parse`] takes: the shortest header.
 pub const START: usize = 8192;
 
-/// Where the marker of a lower file is, and how long it is.
+/// Offset and length of the marker of a lower file.
 pub const MARKED: std::ops::Range<usize> = 8..16;
 
-/// What the two halves of the marker differ by (`MAGIC_ECRYPTFS_MARKER`).
+/// The difference between the two halves of the marker (`MAGIC_ECRYPTFS_MARKER`).
 const MARKER: u32 = 0x3c81_b7f5;
 
 /// The newest version of the format, and the flag of an encrypted file.
@@ -29,8 +29,8 @@ const UNDER_PASSPHRASE: u8 = 0x8c;
 const LITERAL: u8 = 0xed;
 const UNDER_PUBLIC_KEY: u8 = 1;
 
-/// Most bytes of an encrypted key (`ECRYPTFS_MAX_ENCRYPTED_KEY_BYTES`), and most keys that one file is believed to have: the
-/// kernel writes one or two.
+/// Maximum size of an encrypted key (`ECRYPTFS_MAX_ENCRYPTED_KEY_BYTES`), and maximum number of keys accepted
+/// in one file: the kernel writes one or two.
 const MOST_KEY: usize = 512;
 const MOST_WRAPS: usize = 32;
 
@@ -99,7 +99,8 @@ impl Header {
         Ok(Self { size, data, wraps: wraps(rest)? })
     }
 
-    /// What encrypts it: the cipher's number, the bytes of its key, and the signature of the first key that opens it.
+    /// Its encryption: the cipher's number, the bytes of its key, and the signature of the first key that opens
+    /// it.
     #[must_use]
     pub fn encryption(&self) -> (u8, usize, Signature) {
         let wrap = &self.wraps[0];
@@ -153,7 +154,7 @@ impl Wrap {
         fits.then_some(Self { code, salt, signature, encrypted })
     }
 
-    /// Bytes of the key: those of AES with 24 are followed by eight zeros, which are encrypted, too.
+    /// Bytes of the key: a 24-byte AES key is followed by eight zeros, which are encrypted as well.
     fn key_bytes(&self) -> usize {
         let known = Cipher::of_code(self.code).ok().and_then(|cipher| cipher.key_bytes);
         let is_padded = |bytes: &usize| *bytes == 24 && self.encrypted.len() == 32;

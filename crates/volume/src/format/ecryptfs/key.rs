@@ -10,26 +10,27 @@ use super::damaged;
 use super::packet::array;
 use crate::{Credentials, Secret, VolumeError};
 
-/// The salts of a passphrase for contents and for names, where a mount names no other (`ECRYPTFS_DEFAULT_SALT_HEX`,
-/// `ECRYPTFS_DEFAULT_SALT_FNEK_HEX`). The programs use the first digits of the second one as they are written.
+/// The salts of a passphrase for contents and for names, if a mount does not specify others
+/// (`ECRYPTFS_DEFAULT_SALT_HEX`, `ECRYPTFS_DEFAULT_SALT_FNEK_HEX`). The programs use the first digits of the
+/// second one as text.
 const SALT: Salt = [0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77];
 const SALT_OF_NAMES: Salt = *b"99887766";
 
 /// `ECRYPTFS_DEFAULT_NUM_HASH_ITERATIONS`.
 const ITERATIONS: u32 = 65_536;
 
-/// Bytes of a key; a cipher uses as many of the first as it takes.
+/// Bytes of a key; a cipher uses the number of leading bytes that it needs.
 const KEY_BYTES: usize = 64;
 
 /// Other salts that are tried: each costs what opening costs, and a directory has one of each kind.
 const MOST_SALTS: usize = 16;
 
-/// Most bytes of a passphrase (`ECRYPTFS_MAX_PASSPHRASE_BYTES`).
+/// Maximum size of a passphrase in bytes (`ECRYPTFS_MAX_PASSPHRASE_BYTES`).
 const MOST_PASSPHRASE: usize = 64;
 
 pub(super) type Salt = [u8; 8];
 
-/// What names a key: the first bytes of its hash.
+/// The identifier of a key: the first bytes of its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Signature(pub [u8; 8]);
 
@@ -90,7 +91,7 @@ impl Keys {
         self.keys.iter().map(|key| key.signature).collect()
     }
 
-    /// The key with this signature. The passphrase of a file may have had a `salt` of its own.
+    /// The key with this signature. The passphrase of a file may have had a separate `salt`.
     pub(super) fn find(
         &mut self,
         signature: Signature,
@@ -117,7 +118,7 @@ pub fn signature_of(passphrase: &[u8]) -> Result<Signature, VolumeError> {
     Ok(Key::of(passphrase, SALT)?.signature)
 }
 
-/// The passphrase in `wrapped` (version 1, or 2 with a salt of its own), which `login` opens.
+/// The passphrase in `wrapped` (version 1, or 2 with its own salt), which `login` opens.
 fn unwrap(wrapped: &[u8], login: &[u8], tier: Tier) -> Result<Secret, VolumeError> {
     let cut = || damaged("the wrapped passphrase is cut short");
     let (salt, mut rest) = match wrapped {

@@ -1,7 +1,7 @@
 //! Lower directories of eCryptfs, the kernel's stacked file system: their names and files, read without the kernel.
 //!
-//! Source: Linux, `fs/ecryptfs` (`crypto.c`, `keystore.c`); of passphrases ecryptfs-utils, `src/libecryptfs`. Nothing in the
-//! format tells a changed byte from a right one: it has no checksum.
+//! Source: Linux, `fs/ecryptfs` (`crypto.c`, `keystore.c`); for passphrases ecryptfs-utils, `src/libecryptfs`.
+//! The format cannot detect a changed byte: it has no checksum.
 
 mod cipher;
 mod content;

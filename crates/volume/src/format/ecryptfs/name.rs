@@ -1,4 +1,4 @@
-//! Names of files and targets of links, encrypted with a key of their own.
+//! Names of files and targets of links, encrypted with a separate key.
 
 use cryptbench_cipher::Tier;
 
@@ -16,7 +16,7 @@ const LETTERS: &[u8] = b"-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq
 /// The number of the packet that such a name is.
 const PACKET: u8 = 70;
 
-/// What replaces a zero in what comes before a name (`ECRYPTFS_NON_NULL`).
+/// The replacement of a zero in the bytes before a name (`ECRYPTFS_NON_NULL`).
 const NOT_ZERO: u8 = 0x42;
 
 /// The signature of the key of an encrypted name; `None` of a plain one.
@@ -30,8 +30,8 @@ pub fn signature(name: &[u8]) -> Result<Option<Signature>, VolumeError> {
 /// The name of a file as its user sees it: one component of a path.
 ///
 /// # Errors
-/// [`VolumeError::Damaged`], also where it would lead out of its directory; [`VolumeError::NoKeyFits`];
-/// [`VolumeError::CannotOpen`] for a cipher that is not there.
+/// [`VolumeError::Damaged`], also if it would lead out of its directory; [`VolumeError::NoKeyFits`];
+/// [`VolumeError::CannotOpen`] for an unsupported cipher.
 pub fn plain_name(name: &[u8], keys: &mut Keys) -> Result<Vec<u8>, VolumeError> {
     let plain = link_target(name, keys)?;
     if matches!(&plain[..], b"." | b"..") || plain.contains(&b'/') {
@@ -78,8 +78,8 @@ impl Encrypted {
         Ok(Some(parsed.ok_or_else(|| damaged("its name is cut short"))?))
     }
 
-    /// Of some ciphers the packet does not tell the length of the key: the right one gives what the kernel puts first, a hash
-    /// of the key.
+    /// For some ciphers the packet does not determine the length of the key: the right one decrypts to the
+    /// prefix that the kernel writes, a hash of the key.
     fn open(&self, key: &Key, tier: Tier) -> Result<Vec<u8>, VolumeError> {
         let cipher = Cipher::of_code(self.code)?;
         let before = md5(&[&key.bytes])?.map(|byte| if byte == 0 { NOT_ZERO } else { byte });
@@ -87,7 +87,7 @@ impl Encrypted {
             let mut plain = self.blocks.clone();
             cipher.each_block(&key.bytes[..bytes], &mut plain, tier)?;
             let Some(after) = plain.strip_prefix(&before[..]) else { continue };
-            // More of these bytes fill the blocks up, and none is zero.
+            // More of these bytes pad the blocks, and none is zero.
             if let Some(end) = after.iter().position(|byte| *byte == 0) {
                 return Ok(after[end + 1..].to_vec());
             }

@@ -4,7 +4,7 @@ use super::plist::Plist;
 use super::wrap::WRAPPED;
 use crate::bytes::{array_at, u32_at};
 
-/// Most users and keys that are looked at; macOS has one for each user of the Mac.
+/// Maximum number of users and keys that are examined; macOS has one for each user of the Mac.
 const MOST: usize = 256;
 
 /// Who opens a volume.
@@ -38,7 +38,7 @@ pub(super) struct User {
 }
 
 impl User {
-    /// What opens it, in words.
+    /// The credential, in words.
     pub(super) fn describe(&self) -> String {
         let what = match self.opener {
             Opener::Password => "password",
@@ -52,7 +52,7 @@ impl User {
     }
 }
 
-/// What the property list says.
+/// The content of the property list.
 #[derive(Debug)]
 pub(super) struct Context {
     pub users: Vec<User>,

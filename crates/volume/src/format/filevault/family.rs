@@ -15,7 +15,7 @@ const MOST: usize = 8 << 20;
 /// Prefix of the names.
 const PREFIX: &str = "com.apple.corestorage.lvf.";
 
-/// What the object says.
+/// The content of the object.
 #[derive(Debug, Default)]
 pub(super) struct Family {
     /// The keys, unless they are elsewhere.
@@ -61,7 +61,7 @@ fn text(object: &Object, objects: &Objects) -> Result<Vec<u8>, VolumeError> {
     if stored == len {
         return Ok(bytes);
     }
-    // Each length is rounded up, so that what is unpacked can be shorter.
+    // Each length is rounded up, so the unpacked data can be shorter.
     decompress_to_vec_zlib_with_limit(&bytes, len)
         .map_err(|_| damaged("the names and values of a family cannot be unpacked"))
 }

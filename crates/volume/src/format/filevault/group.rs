@@ -1,4 +1,5 @@
-//! All that the metadata tell: header, unencrypted and encrypted metadata, and the one logical volume.
+//! The complete content of the metadata: header, unencrypted and encrypted metadata, and the one logical
+//! volume.
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_cipher::Tier;
@@ -114,7 +115,7 @@ impl Group {
     }
 }
 
-/// An error for a volume that is not encrypted, which another program reads where it is.
+/// An error for an unencrypted volume, which another program reads directly.
 fn unencrypted(what: String, data: &[Segment]) -> VolumeError {
     let with = match data {
         [Segment { physical, len, .. }] => {
@@ -126,7 +127,7 @@ fn unencrypted(what: String, data: &[Segment]) -> VolumeError {
 }
 
 impl Volume {
-    /// Reads the copy of the encrypted metadata at `at`, and says how many of its blocks are damaged.
+    /// Reads the copy of the encrypted metadata at `at`, and returns how many of its blocks are damaged.
     fn read(
         device: &dyn BlockDevice,
         header: &Header,

@@ -11,17 +11,17 @@ use crate::bytes::{array_at, u16_at, u32_at, u64_at};
 /// Bytes of the header.
 pub(super) const BYTES: u64 = 512;
 
-/// Blocks and metadata larger than these are not believed; macOS makes them of 4 KiB and 4 MiB.
+/// Blocks and metadata larger than these are rejected; macOS uses 4 KiB and 4 MiB.
 const MOST_BLOCK: u32 = 1 << 20;
 const MOST_METADATA: u32 = 64 << 20;
 
-/// Most copies of the metadata: as many have a place in the header.
+/// Maximum number of copies of the metadata: the header has room for this many.
 const MOST_COPIES: usize = 8;
 
-/// What the header says.
+/// The content of the header.
 #[derive(Debug)]
 pub(super) struct Header {
-    /// Bytes of the physical volume, of which a cut copy has fewer.
+    /// Bytes of the physical volume; a truncated copy has fewer.
     pub size: u64,
     /// Bytes of a block.
     pub block: u64,
@@ -33,7 +33,7 @@ pub(super) struct Header {
     pub key: [u8; KEY],
     pub id: Uuid,
     pub group: Uuid,
-    /// What is wrong with the first of the two headers, if something is.
+    /// The defect of the first of the two headers, if any.
     pub problem: Option<String>,
 }
 
@@ -120,7 +120,7 @@ fn signed(bytes: &[u8]) -> bool {
     bytes.get(8..12) == Some(&[1, 0, 0x10, 0]) && bytes.get(88..90) == Some(b"CS")
 }
 
-/// Why these bytes are no header.
+/// Why these bytes are not a header.
 fn problem(bytes: &[u8]) -> Option<&'static str> {
     if !signed(bytes) {
         return Some("the signature is wrong");

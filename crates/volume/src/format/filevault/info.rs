@@ -1,4 +1,4 @@
-//! What the metadata reveal without a password.
+//! The information that the metadata reveals without a password.
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_cipher::Tier;
@@ -17,7 +17,7 @@ pub struct Info {
     pub physical_volume: Uuid,
     /// Identifier of the group.
     pub group: Uuid,
-    /// Its name, if the metadata have it.
+    /// Its name, if the metadata contains one.
     pub group_name: Option<String>,
     /// Identifier of the logical volume.
     pub id: Option<Uuid>,
@@ -25,19 +25,19 @@ pub struct Info {
     pub name: Option<String>,
     /// Identifier of its family, from which the keys of the tweaks follow.
     pub family: Uuid,
-    /// What it is said to hold, such as `Apple_HFS`.
+    /// Its stated content, such as `Apple_HFS`.
     pub contents: Option<String>,
     /// Bytes of the plaintext.
     pub size: u64,
     /// Bytes of a block.
     pub block: u64,
-    /// Where its data are: first byte and length of each run.
+    /// The location of its data: first byte and length of each run.
     pub segments: Vec<(u64, u64)>,
     /// Whether it is encrypted, as macOS calls that.
     pub state: Option<String>,
-    /// What is wrong with the header at the start, in place of which that at the end was used.
+    /// The defect of the header at the start, if the one at the end was used instead.
     pub header_problem: Option<String>,
-    /// First byte of each copy of the unencrypted metadata, and what is wrong with it.
+    /// First byte of each copy of the unencrypted metadata, and its defect.
     pub copies: Vec<(u64, Option<String>)>,
     /// The same of the encrypted metadata, as far as they were looked at.
     pub encrypted_copies: Vec<(u64, Option<String>)>,
@@ -50,7 +50,7 @@ pub struct Info {
 /// A user.
 #[derive(Clone, Debug, Serialize)]
 pub struct UserInfo {
-    /// What opens it, such as `recovery password`.
+    /// The credential, such as `recovery password`.
     pub opens_with: String,
     /// Identifier.
     pub id: Option<String>,
@@ -62,7 +62,7 @@ pub struct UserInfo {
     pub problem: Option<String>,
 }
 
-/// The instruction sets with which metadata are decrypted where nobody has chosen any.
+/// The instruction sets for decrypting metadata if none was chosen.
 pub(super) fn tier() -> Tier {
     cryptbench_cipher::tier().unwrap_or(Tier::Soft)
 }

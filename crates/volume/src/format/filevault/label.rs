@@ -1,5 +1,5 @@
-//! The unencrypted metadata, of which there are up to eight copies: where the encrypted metadata are, and what the group of
-//! volumes is called.
+//! The unencrypted metadata, of which there are up to eight copies: the location of the encrypted metadata, and
+//! the name of the volume group.
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 
@@ -17,10 +17,10 @@ const KIND: u16 = 0x11;
 const DATA: usize = 64;
 /// Bytes of the descriptor of the group.
 const DESCRIPTOR: u64 = 48;
-/// Most bytes of the list of names and values of the group.
+/// Maximum size of the group's list of names and values, in bytes.
 const MOST_PLIST: u64 = 1 << 20;
 
-/// What a valid copy says.
+/// The content of a valid copy.
 #[derive(Debug)]
 pub(super) struct Label {
     /// Counts the changes.
@@ -35,7 +35,7 @@ pub(super) struct Label {
     pub physical_volumes: usize,
 }
 
-/// The copies, by their first bytes, each with what is wrong with it.
+/// The copies, by their first bytes, each with its defect.
 pub(super) type Copies = Vec<(u64, Option<String>)>;
 
 /// Reads the newest valid copy, and looks at the others.

@@ -21,7 +21,7 @@ pub(super) struct Segment {
     pub volume: u16,
 }
 
-/// What the object says.
+/// The content of the object.
 #[derive(Debug)]
 pub(super) struct Logical {
     pub id: Option<Uuid>,
@@ -32,9 +32,9 @@ pub(super) struct Logical {
     pub name: Option<String>,
     /// Bytes.
     pub size: u64,
-    /// What it is said to hold, such as `Apple_HFS`.
+    /// Its stated content, such as `Apple_HFS`.
     pub contents: Option<String>,
-    /// The objects that say where its data are: segments, and from where they count.
+    /// The objects that describe the location of its data: segments, and their origin.
     segments: u64,
     bases: [u64; 2],
 }
@@ -116,7 +116,7 @@ impl Logical {
     fn base(&self, objects: &Objects) -> Result<u64, VolumeError> {
         let named = self.bases.iter().find_map(|id| objects.get(*id, kind::BASE));
         let Some(object) = named.or_else(|| objects.get_or_only(0, kind::BASE)) else {
-            // What is lost is not taken for what never was.
+            // Lost objects are not mistaken for ones that never existed.
             return match (objects.damaged, objects.of(kind::BASE).next()) {
                 (0, None) => Ok(0),
                 _ => Err(damaged("from where its data count is lost")),
@@ -133,7 +133,7 @@ impl Logical {
     }
 }
 
-/// Refuses data on this physical volume that are also others, or lie on one of these runs of metadata.
+/// Refuses data on this physical volume that overlaps other data or one of these runs of metadata.
 pub(super) fn check_apart(data: &[Segment], metadata: &[(u64, u64)]) -> Result<(), VolumeError> {
     let mut here: Vec<_> = data.iter().filter(|segment| segment.volume == 0).collect();
     here.sort_by_key(|segment| segment.physical);

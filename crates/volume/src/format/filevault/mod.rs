@@ -1,7 +1,7 @@
 //! FileVault 2: encrypted CoreStorage volumes of Mac OS X 10.7 to macOS 10.15, opened and never made.
 //!
-//! Source: libyal/libfvde, "FileVault Drive Encryption (FVDE)" 0.0.17. What it leaves open was read in libfvde and in
-//! cryptsetup's `lib/fvault2`, and tried on a volume that macOS made.
+//! Source: libyal/libfvde, "FileVault Drive Encryption (FVDE)" 0.0.17. Details that it omits were read in
+//! libfvde and in cryptsetup's `lib/fvault2`, and tested on a volume created by macOS.
 
 mod bytes;
 mod context;
@@ -37,14 +37,14 @@ const CIPHER: (&str, &str) = ("aes", "xts-plain64");
 /// The name of the cipher on the command line and in lists.
 pub const CIPHER_NAME: &str = cryptbench_catalog::AES_128_XTS.name;
 
-/// Bytes of a sector of the data, which has a tweak of its own.
+/// Bytes of a data sector, which has its own tweak.
 const SECTOR: u64 = 512;
 
 /// Bytes of AES keys here.
 const KEY: usize = 16;
 
-/// The keyed cipher of the data, whose tweaks count sectors of 512 bytes from the start of the logical volume. The key is that
-/// of the data and that of the tweaks, 16 bytes each.
+/// The keyed cipher of the data, whose tweaks count 512-byte sectors from the start of the logical volume. The
+/// key consists of the data key and the tweak key, 16 bytes each.
 ///
 /// # Errors
 /// [`CipherError`] for a key of another length.
@@ -58,7 +58,7 @@ fn damaged(reason: impl Into<String>) -> VolumeError {
     VolumeError::Damaged { format: FORMAT, reason: reason.into() }
 }
 
-/// What is wrong with a copy of the metadata, of which there are others.
+/// The defect of a copy of the metadata, of which there are others.
 fn reason(error: &VolumeError) -> String {
     match error {
         VolumeError::Damaged { reason, .. } => reason.clone(),
@@ -80,5 +80,5 @@ fn cannot_open(what: impl Into<String>, why: impl Into<String>, with: &str) -> V
     VolumeError::CannotOpen { what: what.into(), why: why.into(), with: with.to_owned() }
 }
 
-/// What opens whatever CoreStorage can hold.
+/// The credentials for any CoreStorage volume.
 const MACOS: &str = "macOS 10.7 to 10.15 opens it";

@@ -1,4 +1,4 @@
-//! The encrypted metadata: blocks of 8 KiB, each an object in the state after a transaction.
+//! The encrypted metadata: 8 KiB blocks, each an object in its state after a transaction.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::bytes::{u16_at, u64_at};
 pub(super) const BLOCK: u64 = 8192;
 /// First byte of a block behind its header.
 const DATA: usize = 64;
-/// Blocks that are read at once.
+/// Number of blocks read per request.
 const BATCH: u64 = 64;
 /// More is not believed; macOS has 24 MiB.
 const MOST: u64 = 64 << 20;
-/// Begins a block whose contents were wiped.
+/// The start of a block whose contents were wiped.
 const WIPED: &[u8] = b"LVFwiped";
 
 /// Kinds of objects.
@@ -28,7 +28,7 @@ pub(super) mod kind {
     pub const FAMILY: u16 = 0x19;
     /// A logical volume.
     pub const LOGICAL: u16 = 0x1a;
-    /// What continues another object.
+    /// The continuation of another object.
     pub const MORE: u16 = 0x24;
     /// The families in use.
     pub const FAMILIES: u16 = 0x105;
@@ -46,7 +46,8 @@ const KEPT: [u16; 6] =
 pub(super) struct Object {
     pub kind: u16,
     transaction: u64,
-    /// Its contents, of [`BLOCK`] bytes with those of the header, which are left out; nothing of the kinds that nobody reads.
+    /// Its contents, [`BLOCK`] bytes including those of the header, which are omitted; empty for kinds that are
+    /// not used.
     pub data: Vec<u8>,
 }
 
@@ -62,7 +63,7 @@ impl Object {
 #[derive(Debug)]
 pub(super) struct Objects {
     all: BTreeMap<u64, Object>,
-    /// Blocks whose checksum is wrong, or that are behind the end of a cut device.
+    /// Blocks with a wrong checksum, or after the end of a truncated device.
     pub damaged: usize,
 }
 
@@ -70,7 +71,7 @@ impl Objects {
     /// Reads `len` bytes at `at`, up to the first block of zeros.
     ///
     /// # Errors
-    /// [`VolumeError::Damaged`] if they are too many or lie outside; [`VolumeError::Io`].
+    /// [`VolumeError::Damaged`] if there are too many or they are outside; [`VolumeError::Io`].
     pub(super) fn read(
         device: &dyn BlockDevice,
         header: &Header,
@@ -88,7 +89,7 @@ impl Objects {
         for first in (0..last).step_by(BATCH as usize) {
             let count = BATCH.min(last - first);
             let from = at + first * BLOCK;
-            // Of a copy that is cut short, as much as there is.
+            // Of a truncated copy, the existing part.
             let there = count.min(device.size().saturating_sub(from) / BLOCK);
             let mut bytes = read_bytes(device, from..from + there * BLOCK)
                 .map_err(VolumeError::io("reading the encrypted metadata"))?;

@@ -13,7 +13,8 @@ use crate::pieces::{Pieces, Source};
 use crate::volume::{WARNING, there};
 use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
-/// Said where every copy of the encrypted metadata has a damaged block: what it said may have been newer than what is left.
+/// Warning if every copy of the encrypted metadata has a damaged block: its content may have been newer than
+/// the rest.
 const LOST: &str =
     "no copy of the encrypted metadata is whole: its places may be old, and nothing is written";
 
@@ -24,8 +25,9 @@ const LOST: &str =
 ///
 /// # Errors
 /// [`VolumeError::NoKeyFits`]; [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] for the metadata;
-/// [`VolumeError::CannotOpen`] for what is not encrypted, is being encrypted, or is on several physical volumes;
-/// [`VolumeError::Unsupported`]; [`VolumeError::Invalid`]; [`VolumeError::Stopped`]; [`VolumeError::Io`].
+/// [`VolumeError::CannotOpen`] for a volume that is not encrypted, is being encrypted, or is on several
+/// physical volumes; [`VolumeError::Unsupported`]; [`VolumeError::Invalid`]; [`VolumeError::Stopped`];
+/// [`VolumeError::Io`].
 pub fn open(
     device: Arc<dyn BlockDevice>,
     credentials: &Credentials,
@@ -94,7 +96,7 @@ fn available(data: &[Segment], size: u64) -> u64 {
             break;
         }
     }
-    // `there` takes one run, which cannot be longer than the device.
+    // `there` contains one run, which cannot be longer than the device.
     left.min(size)
 }
 

@@ -8,8 +8,8 @@ use base64ct::{Base64, Encoding as _};
 /// Containers within containers; macOS has five.
 const MOST_DEPTH: usize = 16;
 
-/// Bytes of a text that is copied, or of base 64 that is decoded: as many values as there are can refer to one text. The longest
-/// that is needed here stands for 284 bytes.
+/// Maximum bytes of a text that is copied, or of base 64 that is decoded: all values could refer to one text.
+/// The longest one needed here has 284 bytes.
 const MOST_TEXT: usize = 4096;
 
 /// A value.
@@ -26,7 +26,7 @@ impl Plist {
     /// Reads a property list, which zeros may follow.
     ///
     /// # Errors
-    /// A message that says what it is not.
+    /// A message that states what is wrong.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let len = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let text = std::str::from_utf8(&bytes[..len])
@@ -77,7 +77,7 @@ impl Plist {
         }
     }
 
-    /// The bytes for which base 64 stands, if it is no longer than any that is needed.
+    /// The decoded bytes of base 64 text, if it is no longer than any that is needed.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         let text = self.text().filter(|text| text.len() <= MOST_TEXT)?;
         let text: String = text.split_ascii_whitespace().collect();

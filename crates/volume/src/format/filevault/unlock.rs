@@ -28,11 +28,12 @@ pub(super) struct Unlocked {
     pub key: LockedBytes,
     /// What opened it.
     pub opened_with: String,
-    /// Nothing tells whether the key is right but what it decrypts.
+    /// Only the decrypted data shows whether the key is right.
     pub unproved: bool,
 }
 
-/// What derives the keys of each password in the metadata, and their bytes; `None` if the metadata cannot be read.
+/// The derivation parameters of each password in the metadata, and their bytes; `None` if the metadata cannot
+/// be read.
 #[must_use]
 pub fn derivations(device: &dyn BlockDevice) -> Option<Vec<(Derivation, usize)>> {
     let group = Group::read(device, info::tier()).ok()?;
@@ -77,10 +78,10 @@ pub(super) enum KeyFile {
 }
 
 impl KeyFile {
-    /// Tells what the only key file is.
+    /// Identifies the kind of the only key file.
     ///
     /// # Errors
-    /// [`VolumeError::Invalid`] for several, or for what is none.
+    /// [`VolumeError::Invalid`] for several, or for an unknown kind.
     pub(super) fn of(
         credentials: &Credentials,
         header: &Header,
@@ -180,7 +181,7 @@ fn attempts<'a>(
             let what = "a recovery password of FileVault has six groups of four letters and digits";
             VolumeError::Invalid(what.to_owned())
         })?),
-        // macOS asks for either in one place, and so may whoever types it here.
+        // macOS has one prompt for both, so users may type either here.
         None => recovery_password(typed),
     };
     let mut all = Vec::new();
@@ -198,7 +199,7 @@ fn attempts<'a>(
     Ok(all.into_iter().map(|(_, user, sealed, password)| (user, sealed, password)).collect())
 }
 
-/// Why nothing opened: what the volume has.
+/// Why nothing opened: the credentials of the volume.
 fn reason(context: &Context) -> String {
     let all: Vec<String> = context
         .users

@@ -1,4 +1,4 @@
-//! `EncryptedRoot.plist.wipekey`: the encryption context of a Mac's system, in a file of its own.
+//! `EncryptedRoot.plist.wipekey`: the encryption context of a Mac's system volume, in a separate file.
 
 use cryptbench_cipher::{CipherError, Layout, Tier, dm_crypt};
 
@@ -14,7 +14,7 @@ const BLOCK: usize = 16;
 /// The context in the file, encrypted as on the partition or already decrypted.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] if it is none of this volume.
+/// [`VolumeError::Invalid`] if it does not belong to this volume.
 pub(super) fn context(file: &[u8], header: &Header, tier: Tier) -> Result<Context, VolumeError> {
     let invalid = |why: String| {
         let what =

@@ -28,7 +28,7 @@ pub fn backup_header(device: &dyn BlockDevice, out: &mut dyn Write) -> Result<u6
     let bytes = header.metadata().header_bytes;
     let unused = header.unused();
     let write = |offset: u64, data: &mut [u8]| {
-        // A backup must not carry data that lay there before the volume was created.
+        // A backup must not contain data from before the volume was created.
         for part in &unused {
             let within = |at: u64| at.saturating_sub(offset).min(data.len() as u64) as usize;
             let (start, end) = (within(part.start), within(part.end));
@@ -80,7 +80,7 @@ pub fn restore_header(
     }
     if !force {
         let heads = saved.heads_bytes.min(bytes);
-        // What pads the last one is nobody's.
+        // The padding after the last one has no owner.
         let padding = header.unused().into_iter().find(|gap| gap.end == bytes);
         let end = padding.map_or(bytes, |gap| gap.start.max(heads));
         let keyslots = Extent { offset: heads, len: end - heads };
@@ -118,9 +118,9 @@ pub fn restore_header(
     Ok(())
 }
 
-/// The same volume can have been encrypted anew since the backup, or have moved.
+/// The same volume may have been re-encrypted since the backup, or have been moved.
 fn refuse_other_outline(device: &dyn BlockDevice, saved: &Metadata) -> Result<(), VolumeError> {
-    // What cannot be read is what the backup is for.
+    // Unreadable parts are the purpose of the backup.
     let Ok(there) = store::read(device, Which::Newest) else { return Ok(()) };
     let outline = |metadata: &Metadata| {
         let segments = metadata.segments.iter();

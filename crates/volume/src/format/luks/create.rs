@@ -50,8 +50,8 @@ pub struct CreateOptions<'a> {
     pub data_offset: Option<u64>,
     /// LUKS2: bytes of each copy of the header, a power of two from 16 KiB to 4 MiB.
     pub metadata_size: u64,
-    /// The header lies on a separate device. Data starts at [`data_offset`](Self::data_offset) of
-    /// the data device, 0 by default.
+    /// The header is on a separate device. Data starts at [`data_offset`](Self::data_offset) of the data
+    /// device, 0 by default.
     pub detached: bool,
     /// The machine's resources that may be used.
     pub resources: Resources<'a>,
@@ -98,8 +98,8 @@ pub(super) fn most_argon2_memory_kib() -> u32 {
     cryptbench_kdf::memory::available_kib().map_or(1 << 20, |all| (all / 2).min(1 << 20) as u32)
 }
 
-/// Creates a volume whose first keyslot opens with `credentials`. This destroys what lies where the
-/// header goes and leaves the data area unchanged.
+/// Creates a volume whose first keyslot opens with `credentials`. This destroys existing data in the header
+/// area and does not change the data area.
 ///
 /// # Errors
 /// [`VolumeError::Invalid`] for inconsistent options, before anything is written;
@@ -113,7 +113,7 @@ pub fn create(
     let plan = Plan::new(device, options)?;
     let mut key = LockedBytes::zeroed(options.key_bytes);
     random(&mut key)?;
-    // Fails if the cipher does not exist or does not take a key of this size.
+    // Fails if the cipher does not exist or does not accept a key of this size.
     plan.encryption.keyed(&key, options.sector_size, options.resources.tier)?;
 
     let mut header = plan.header(&key, options)?;

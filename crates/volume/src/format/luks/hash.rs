@@ -80,7 +80,7 @@ impl Hash {
     /// The hash called `name`; case does not matter, as in cryptsetup.
     ///
     /// # Errors
-    /// A message that names the missing hash.
+    /// A message that contains the missing hash.
     pub(super) fn find(name: &str) -> Result<&'static Self, String> {
         HASHES
             .iter()

@@ -47,7 +47,7 @@ pub struct CopyInfo {
     pub role: &'static str,
     /// Its sequence number, if it is valid.
     pub seqid: Option<u64>,
-    /// What is wrong with it, if it is not.
+    /// Its defect, if it is not valid.
     pub problem: Option<String>,
 }
 

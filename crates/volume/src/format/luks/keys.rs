@@ -17,11 +17,11 @@ use crate::{Credentials, VolumeError};
 /// How to store a new key.
 #[derive(Clone, Debug)]
 pub struct KeyOptions<'a> {
-    /// The keyslot to use; `None` takes the first free one, or that of the key which is replaced.
+    /// The keyslot to use; `None` uses the first free one, or that of the replaced key.
     pub keyslot: Option<u32>,
     /// Tries only this keyslot with the existing credentials; `None` tries all.
     pub existing: Option<u32>,
-    /// [`change_key`] writes over the old key where there is no room beside it. An interruption can then lose both.
+    /// [`change_key`] overwrites the old key if there is no space for both. An interruption can then lose both.
     pub in_place: bool,
     /// KDF and cost of the passphrase. LUKS1 accepts only PBKDF2 with the hash in its header.
     pub derivation: Derivation,
@@ -239,7 +239,7 @@ fn new_slot(
         area,
         encryption,
         area_key_bytes: key.key.len(),
-        // What it replaces, if anything.
+        // The replaced content, if any.
         priority: match metadata.keyslots.get(&id) {
             Some(Slot::Usable(slot)) => slot.priority,
             _ => Priority::Normal,

@@ -9,9 +9,9 @@ use crate::VolumeError;
 
 /// The highest costs of one opening, summed over the keyslots tried.
 ///
-/// The header itself states what its keys cost, so a stranger's header can demand days of work. The
-/// defaults lie far above what cryptsetup writes (2 s, at most 4 GiB, at most 32 keyslots) and
-/// below what would look like a hang: about two minutes on a desktop of 2025.
+/// The header itself states the cost of its keys, so a malicious header can demand days of work. The defaults
+/// are far above what cryptsetup writes (2 s, at most 4 GiB, at most 32 keyslots) and below what would look
+/// like a hang: about two minutes on a desktop of 2025.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Iterations of PBKDF2, keyslots and digests together. A key longer than the PRF's output
@@ -65,7 +65,7 @@ impl Budget {
     /// Deducts the cost of `derivation` for a key of `key_bytes`, before it runs.
     ///
     /// # Errors
-    /// [`VolumeError::Unsupported`] if the cost exceeds what is left.
+    /// [`VolumeError::Unsupported`] if the cost exceeds the rest.
     pub(crate) fn spend(
         &self,
         derivation: &Derivation,

@@ -9,8 +9,8 @@ use super::model::Keyslot;
 use super::store::{io, random};
 use crate::VolumeError;
 
-/// The volume key that `passphrase` yields in this keyslot. A wrong passphrase yields a wrong key;
-/// only the digest can tell.
+/// The volume key that `passphrase` yields in this keyslot. A wrong passphrase yields a wrong key; only the
+/// digest reveals that.
 ///
 /// # Errors
 /// A cost beyond the budget, an unsupported cipher, or a read error.

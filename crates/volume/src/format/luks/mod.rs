@@ -64,7 +64,7 @@ pub fn hashes() -> impl Iterator<Item = &'static str> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Version {
-    /// One header of 592 bytes, eight keyslots, PBKDF2 only.
+    /// One 592-byte header, eight keyslots, PBKDF2 only.
     Luks1,
     /// Two copies of a header with JSON metadata, Argon2.
     Luks2,

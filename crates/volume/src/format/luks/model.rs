@@ -11,11 +11,11 @@ use super::spec::{Spec, WITH};
 use super::unlock::cannot_use;
 use crate::VolumeError;
 
-/// Longest key of a volume or keyslot that is accepted, in bytes. The longest in use has 64 bytes,
-/// or 128 with integrity.
+/// Maximum accepted length of a volume key or keyslot key, in bytes. The longest in use has 64 bytes, or 128
+/// with integrity.
 pub(super) const MOST_KEY: usize = 512;
 
-/// Most stripes accepted; every known implementation writes 4000.
+/// Maximum number of stripes accepted; every known implementation writes 4000.
 pub(super) const MOST_STRIPES: u32 = 8192;
 
 /// The parsed and checked metadata.
@@ -88,7 +88,7 @@ impl Keyslot {
     /// Checks the sizes.
     ///
     /// # Errors
-    /// A message that names the invalid size.
+    /// A message that contains the invalid size.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.key_bytes == 0 || self.key_bytes > MOST_KEY {
             return Err(format!("a volume key cannot have {} bytes", self.key_bytes));
@@ -113,7 +113,7 @@ impl Keyslot {
 pub(super) enum Priority {
     Prefer,
     Normal,
-    /// Tried only if the caller names the keyslot.
+    /// Tried only if the caller specifies the keyslot.
     Ignore,
 }
 
@@ -165,7 +165,7 @@ impl Metadata {
     /// The only segment, if this program can open it.
     ///
     /// # Errors
-    /// [`VolumeError::CannotOpen`], which names the obstacle.
+    /// [`VolumeError::CannotOpen`], which states the obstacle.
     pub(super) fn segment(&self) -> Result<&Segment, VolumeError> {
         let format = match self.version {
             Version::Luks1 => "LUKS1",
@@ -265,7 +265,7 @@ impl Metadata {
     /// Checks that no two keyslots share bytes.
     ///
     /// # Errors
-    /// A message that names two keyslots whose areas overlap.
+    /// A message that lists two keyslots whose areas overlap.
     pub(super) fn check_overlaps(&self) -> Result<(), String> {
         let areas = self.keyslots.iter().filter_map(|(id, slot)| Some((slot.area()?, id)));
         let mut areas: Vec<_> = areas.collect();

@@ -74,7 +74,7 @@ pub fn open_with(
     open_volume(None, device, credentials, options)
 }
 
-/// Opens a volume whose header lies elsewhere: on a separate device or in a backup file.
+/// Opens a volume with a detached header: on a separate device or in a backup file.
 ///
 /// # Errors
 /// As for [`open_with`].
@@ -182,7 +182,7 @@ fn open_volume(
 /// Checks that the cipher takes at least one of the keys.
 ///
 /// # Errors
-/// Why the data cipher takes none of the keys in the keyslots.
+/// Why the data cipher accepts none of the keys in the keyslots.
 fn check_keys(spec: &Spec, metadata: &Metadata, keyslots: &[u32]) -> Result<(), VolumeError> {
     let mut checked = Ok(());
     for id in keyslots {

@@ -1,4 +1,4 @@
-//! Headers by their magic and UUID alone: whose they are, even if nothing else in them is understood.
+//! Headers by only their magic and UUID: identifies the volume, even if nothing else in them is understood.
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 

@@ -6,7 +6,7 @@ use cryptbench_cipher::{CipherError, Layout, SectorCipher, Tier};
 
 use crate::VolumeError;
 
-/// A cipher, its chaining mode and IV generator, as LUKS headers name them.
+/// A cipher, its chaining mode and IV generator, as LUKS headers specify them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spec {
     /// Cipher, such as `aes`.
@@ -23,7 +23,7 @@ impl Spec {
             .then(|| Self { cipher: cipher.to_owned(), mode: mode.to_owned() })
     }
 
-    /// Checks that the cipher exists and takes a key of `key_bytes`.
+    /// Checks that the cipher exists and accepts a key of `key_bytes`.
     ///
     /// # Errors
     /// [`VolumeError::CannotOpen`].
@@ -44,7 +44,7 @@ impl Spec {
     /// The cipher under `key` for sectors of `sector` bytes, whose tweaks count 512-byte sectors.
     ///
     /// # Errors
-    /// [`VolumeError::CannotOpen`] if the cipher does not exist or takes no key of this length.
+    /// [`VolumeError::CannotOpen`] if the cipher does not exist or does not accept a key of this length.
     pub(super) fn with_key(
         &self,
         key: &[u8],
@@ -71,7 +71,7 @@ impl Spec {
     /// [`with_key`](Self::with_key) for a cipher that a user named.
     ///
     /// # Errors
-    /// What is wrong with the name or the key.
+    /// The defect of the name or the key.
     pub(super) fn keyed(
         &self,
         key: &[u8],
@@ -111,7 +111,7 @@ impl Spec {
     }
 }
 
-/// What opens a volume whose cipher is missing here.
+/// A program that opens a volume whose cipher is missing here.
 pub(super) const WITH: &str = "cryptsetup opens it where the kernel has what it needs";
 
 impl fmt::Display for Spec {

@@ -1,4 +1,4 @@
-//! How metadata lies on a device: separates what LUKS1 and LUKS2 share from what differs.
+//! The layout of metadata on a device: separates the common parts of LUKS1 and LUKS2 from the differences.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(super) trait Header {
     /// The header's contents.
     fn metadata(&self) -> &Metadata;
 
-    /// The state of both copies: which one was read, and what is wrong with the other.
+    /// The state of both copies: which one was read, and the defect of the other.
     fn copies(&self) -> Vec<super::CopyInfo> {
         Vec::new()
     }
@@ -33,12 +33,12 @@ pub(super) trait Header {
     /// Free space for `bytes` of key material, in which a changed key keeps its number; `None` if each keyslot has its own.
     ///
     /// # Errors
-    /// [`VolumeError::Invalid`] if there is none.
+    /// [`VolumeError::Invalid`] if it does not exist.
     fn other_area(&self, _bytes: u64) -> Option<Result<Extent, VolumeError>> {
         None
     }
 
-    /// Has the tokens of one keyslot unlock another one, too.
+    /// Makes the tokens of one keyslot also unlock another one.
     ///
     /// # Errors
     /// [`VolumeError::Damaged`].

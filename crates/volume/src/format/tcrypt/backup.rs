@@ -23,9 +23,9 @@ pub enum HeaderSource<'a> {
     File(&'a [u8]),
 }
 
-/// The contents of a header backup file, in VeraCrypt's format: two areas of 64 KiB (before
-/// TrueCrypt 6: of 512 bytes). The first holds the normal header. The second holds the hidden
-/// volume's header, or random bytes if there is no hidden volume.
+/// The contents of a header backup file, in VeraCrypt's format: two 64 KiB areas (before TrueCrypt 6: 512
+/// bytes). The first holds the normal header. The second holds the hidden volume's header, or random bytes if
+/// there is no hidden volume.
 ///
 /// Both headers get new salts. `options.prf` is tried for both.
 ///
@@ -137,8 +137,8 @@ fn refuse_another_volume(
 /// Bytes of data that are decrypted to see whether they are those of a volume.
 const LOOK: u64 = 1 << 20;
 
-/// Whether the header's keys give something on `device` that does not look random: then these are the
-/// keys of what is there, even if its passphrase has changed since.
+/// Whether the header's keys decrypt `device` to something that does not look random: then these are the keys
+/// of the existing data, even if its passphrase has changed since.
 fn decrypts(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,

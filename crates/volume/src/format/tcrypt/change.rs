@@ -49,7 +49,7 @@ impl<'a> HeaderOptions<'a> {
     }
 }
 
-/// Gives a volume new credentials: passphrase, key files, PIM, and another PRF if `prf` names one.
+/// Changes a volume's credentials: passphrase, key files, PIM, and the PRF if `prf` specifies another.
 ///
 /// The backup header is written and flushed before the primary one, so one of them opens at every
 /// moment: with the old credentials until the primary header is written, with the new ones
@@ -119,11 +119,11 @@ pub(super) fn reseal(
     write_header(device, slot, &header)
 }
 
-/// Where the backup of this primary header lies; `None` if the layout has none.
+/// The location of the backup of this primary header; `None` if the layout has none.
 ///
 /// # Errors
-/// [`VolumeError::Damaged`] if data lies there, which means that the device has changed size since
-/// the volume was created.
+/// [`VolumeError::Damaged`] if data is there, which means that the size of the device has changed since the
+/// volume was created.
 fn backup_slot(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,

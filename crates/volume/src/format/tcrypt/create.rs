@@ -53,7 +53,7 @@ pub struct CreateOptions<'a> {
 }
 
 impl<'a> CreateOptions<'a> {
-    /// VeraCrypt with AES and SHA-512, filled with random data, with sectors of 512 bytes.
+    /// VeraCrypt with AES and SHA-512, filled with random data, with 512-byte sectors.
     #[must_use]
     pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
         Self {
@@ -75,7 +75,7 @@ pub struct HiddenPlace<'a> {
     /// Bytes that the hidden volume takes from the end of the outer volume's data area. Its
     /// plaintext is 4 KiB smaller, or 128 KiB from 2 MiB on.
     pub size: u64,
-    /// What opens the outer volume.
+    /// The credentials of the outer volume.
     pub outer: &'a Credentials,
     /// The outer volume's PRF; `None` tries all.
     pub outer_prf: Option<&'a str>,
@@ -135,8 +135,8 @@ pub fn create(
 /// Creates a hidden volume at the end of the outer volume on `device` and destroys the data there.
 /// The rest of the outer volume stays unchanged, and nothing in it reveals the hidden one.
 ///
-/// The sector size is that of the outer volume; the product must match it, too. The backup header
-/// is written and flushed before the primary one.
+/// The sector size is that of the outer volume; the product must also match it. The backup header is written
+/// and flushed before the primary one.
 ///
 /// # Errors
 /// As for [`create`]; [`VolumeError::NoKeyFits`] for the outer volume; [`VolumeError::Occupied`] if

@@ -1,5 +1,4 @@
-//! The header of 512 bytes: a salt in plain text, then 448 encrypted bytes of sizes, checksums and
-//! keys.
+//! The 512-byte header: a salt in plain text, then 448 encrypted bytes of sizes, checksums and keys.
 //!
 //! All numbers are big-endian. Offsets in this module count from the start of the encrypted part,
 //! so they are 64 less than in the "VeraCrypt Volume Format Specification".

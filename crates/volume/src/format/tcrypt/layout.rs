@@ -1,4 +1,4 @@
-//! Where headers and data lie on the host device.
+//! The location of headers and data on the host device.
 
 use cryptbench_blockdev::Extent;
 
@@ -6,17 +6,17 @@ use super::header::{DATA_UNIT, HEADER_BYTES, Header};
 use crate::volume::there;
 use crate::{Access, VolumeError};
 
-/// Bytes reserved for one header, which takes the first 512; the rest is random.
+/// Bytes reserved for one header, which uses the first 512; the rest is random.
 pub(super) const AREA: u64 = 64 * 1024;
-/// Bytes of a header group: one area for the normal header and one for the hidden volume's. The
-/// host begins with one group and ends with another, the backup.
+/// Bytes of a header group: one area for the normal header and one for the hidden volume's. The host begins
+/// with one group and ends with another, the backup.
 pub(super) const GROUP: u64 = 2 * AREA;
 /// Distance of the hidden header from the end, before TrueCrypt 6.
 const HIDDEN_LEGACY: u64 = 3 * 512;
 /// Offset of an encrypted system's header: the last sector but one of the first track.
 const SYSTEM: u64 = 62 * 512;
 
-/// Bytes of the boot loader's track. What follows is encrypted where a whole disk is.
+/// Bytes of the boot loader's track. The rest is encrypted if a whole disk is.
 pub(super) const FIRST_TRACK: u64 = 63 * 512;
 
 /// A location of a header.
@@ -34,7 +34,7 @@ pub(super) enum Slot {
     HiddenLegacy,
     /// An encrypted system's, in sector 62 of the disk.
     System,
-    /// An encrypted system's, in a file of its own or on the disk from which a partition was copied.
+    /// That of system encryption, in a separate file or on the disk from which a partition was copied.
     Elsewhere,
 }
 
@@ -73,7 +73,7 @@ impl Slot {
             Self::HiddenBackup => size.checked_sub(AREA)?,
             Self::HiddenLegacy => size.checked_sub(HIDDEN_LEGACY)?,
             Self::System => SYSTEM,
-            // A saved header is a sector alone.
+            // A header backup is a single sector.
             Self::Elsewhere => SYSTEM * u64::from(size > SYSTEM),
         };
         (offset + HEADER_BYTES as u64 <= size).then_some(offset)
@@ -101,8 +101,8 @@ impl Slot {
         Extent { offset: offset.unwrap_or(0), len: offset.map_or(0, |_| HEADER_BYTES as u64) }
     }
 
-    /// The parts of a host that belong to headers: the group with this slot, and for header versions
-    /// from 4 on the other group, too. An encrypted system leaves the first track to boot loaders.
+    /// The parts of a host that belong to headers: the group with this slot, and for header versions from 4 on
+    /// also the other group. System encryption leaves the first track to boot loaders.
     pub(super) fn parts(self, size: u64, version: u16) -> Vec<Extent> {
         if matches!(self, Self::System | Self::Elsewhere) {
             return vec![self.sector(size)];
@@ -129,7 +129,7 @@ impl Slot {
 /// As [`extent`], of a host that has all of it.
 ///
 /// # Errors
-/// As for [`extent`]; [`VolumeError::CannotOpen`] if the host is cut short.
+/// As for [`extent`]; [`VolumeError::CannotOpen`] if the host is truncated.
 pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, VolumeError> {
     let data = extent(header, slot, size)?;
     there(data, size, DATA_UNIT, Access::ReadWrite).map(|(data, _)| data)
@@ -138,8 +138,8 @@ pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, Vol
 /// The encrypted area that a header in `slot` describes, on a host of `size` bytes.
 ///
 /// # Errors
-/// [`VolumeError::Damaged`] if the area is empty or is not aligned to 512-byte units. It may reach
-/// beyond the end of a host that is cut short; [`VolumeError::Unsupported`] if an in-place encryption is unfinished.
+/// [`VolumeError::Damaged`] if the area is empty or is not aligned to 512-byte units. It may extend beyond the
+/// end of a truncated host; [`VolumeError::Unsupported`] if an in-place encryption is unfinished.
 pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, VolumeError> {
     let damaged = |reason: String| VolumeError::Damaged { format: header.product.format(), reason };
     let Extent { offset, len } = match (slot, header.version) {
@@ -166,8 +166,7 @@ pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, V
     if offset.checked_add(len).is_none() {
         return Err(damaged(format!("{len} bytes of data at {offset}")));
     }
-    // An encrypted system's header lies before its data but within the range that the data's offset
-    // counts.
+    // The header of system encryption is before its data but within the range that the data's offset counts.
     if offset < HEADER_BYTES as u64 {
         return Err(damaged(format!("data at {offset} would lie over the header")));
     }

@@ -11,7 +11,7 @@ use super::unlock::{Request, Unlocked, unlock};
 use crate::volume::{WARNING, there};
 use crate::{Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
-/// Opens the VeraCrypt or TrueCrypt volume on `device`; `options.format` may name one of the two.
+/// Opens the VeraCrypt or TrueCrypt volume on `device`; `options.format` may specify one of the two.
 ///
 /// # Errors
 /// Any [`VolumeError`]; the device is unchanged.

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn one_byte_adds_the_register_after_it() {
-        // CRC-32 of "a" is 0xE8B7BE43; the pool takes the register before the final inversion.
+        // CRC-32 of "a" is 0xE8B7BE43; the pool uses the register before the final inversion.
         let pool = password(&credentials(&[1, 2], &[b"a"])).unwrap();
         let register = (!0xE8B7_BE43_u32).to_be_bytes();
         let expected =

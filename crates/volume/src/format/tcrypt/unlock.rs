@@ -39,7 +39,7 @@ pub(super) struct Request<'a> {
     pub(super) effort: Effort<'a>,
 }
 
-/// The product and layout as the key derivation crate names them.
+/// The product and layout by their names in the key derivation crate.
 pub(super) fn kind(product: Product, system: bool) -> VolumeKind {
     match product {
         Product::TrueCrypt => VolumeKind::TrueCrypt { system },

@@ -216,9 +216,8 @@ impl crate::format::luks::store::Header for Header {
         self.change(raw)
     }
 
-    /// Writes the header in one piece. The write is not atomic on a disk of 512-byte sectors,
-    /// because a sector boundary cuts through keyslot 6. A change affects only one keyslot, so all
-    /// others stay valid.
+    /// Writes the header in one piece. The write is not atomic on a disk with 512-byte sectors, because a
+    /// sector boundary is inside keyslot 6. A change affects only one keyslot, so all others stay valid.
     fn write(&mut self, device: &dyn BlockDevice) -> Result<(), VolumeError> {
         write_bytes(device, 0, &self.raw).map_err(io("writing the header"))?;
         device.flush().map_err(io("writing the header"))

@@ -59,8 +59,8 @@ impl Copy {
 }
 
 impl Header {
-    /// Reads both copies. The primary copy names the place of the secondary one; if the primary is
-    /// damaged, all possible places are searched.
+    /// Reads both copies. The primary copy contains the offset of the secondary one; if the primary is damaged,
+    /// all possible offsets are searched.
     pub(in crate::format::luks) fn read(
         device: &dyn BlockDevice,
         which: Which,

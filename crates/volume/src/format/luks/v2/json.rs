@@ -13,14 +13,14 @@ use crate::format::luks::model::{Digest, Keyslot, Metadata, Priority, Segment, S
 use crate::format::luks::spec::Spec;
 use crate::format::luks::{ALIGNMENT, Version};
 
-/// Most keyslots of a header, and most of any other numbered object (cryptsetup's
-/// `LUKS2_KEYSLOTS_MAX`, `LUKS2_TOKENS_MAX`).
+/// Maximum number of keyslots of a header, and of any other numbered object (cryptsetup's `LUKS2_KEYSLOTS_MAX`,
+/// `LUKS2_TOKENS_MAX`).
 pub(super) const MOST_KEYSLOTS: u32 = 32;
 
 /// Largest keyslots area, in bytes (cryptsetup's `LUKS2_MAX_KEYSLOTS_SIZE`).
 pub(in crate::format::luks) const MOST_KEYSLOTS_BYTES: u64 = 128 << 20;
 
-/// Longest accepted salt, in bytes; 32 are usual.
+/// Maximum accepted length of a salt, in bytes; 32 are usual.
 const MOST_SALT: usize = 128;
 
 /// Deepest accepted nesting of metadata. The specification needs 5, and cryptsetup's parser allows
@@ -66,7 +66,7 @@ fn check_depth(text: &[u8]) -> Result<(), String> {
 /// Parses and checks the metadata of a header.
 ///
 /// # Errors
-/// A message that says what is wrong. A keyslot that merely uses an unknown feature is no error.
+/// A message that says what is wrong. A keyslot that merely uses an unknown feature is not an error.
 pub(super) fn parse(text: &[u8], binary: &Binary) -> Result<Metadata, String> {
     let root: Root = serde_json::from_slice(text).map_err(|error| format!("metadata: {error}"))?;
     let keyslots_size = root.config.keyslots_size.0;
@@ -211,7 +211,7 @@ fn segment(id: u32, raw: RawSegment, header_end: u64) -> Result<Segment, String>
         text => Some(decimal(text).ok_or_else(|| format!("{text:?} is not a size"))?),
     };
     let offset = raw.offset.0;
-    // An offset of 0 means that the data lies on another device.
+    // An offset of 0 means that the data is on another device.
     if offset != 0 && offset < header_end {
         return Err(format!(
             "its data at {offset} overlaps the header, which ends at {header_end}"
