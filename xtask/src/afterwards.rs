@@ -1,10 +1,10 @@
-//! What is undone when this process ends, in whichever way: a shell of its own waits for that.
+//! Actions to undo when this process exits, in any way: a separate shell waits for that.
 
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context as _;
 
-/// A script that runs once this is dropped or its process has ended.
+/// A script that runs once this is dropped or its process has exited.
 pub struct Afterwards(Child);
 
 impl Afterwards {
@@ -13,7 +13,7 @@ impl Afterwards {
     /// # Errors
     /// It cannot be started.
     pub fn run(script: &str, arguments: &[&str]) -> anyhow::Result<Self> {
-        // Ctrl-C reaches every process of a terminal. The end of its input tells that this process has ended.
+        // Ctrl-C reaches every process of a terminal. The end of its input shows that this process has exited.
         let waits = format!("trap '' INT TERM HUP; read -r _\n{script}");
         let shell = Command::new("sh")
             .args(["-c", &waits, "sh"])

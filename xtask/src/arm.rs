@@ -11,24 +11,25 @@ use crate::audit::Step;
 use crate::cross::{STATIC, System, cargo, prepared};
 use crate::packages::{Need, ensure};
 
-/// The emulator of 64-bit ARM's processors, for programs that ask this machine's kernel.
+/// The emulator for 64-bit ARM CPUs, for programs that use this machine's kernel.
 pub const QEMU: &str = "/usr/bin/qemu-aarch64";
 
 /// The crates with kernels for ARM, and the one whose volumes need them all. They are built once for all runs.
 const TESTED: [&str; 4] =
     ["cryptbench-cpu", "cryptbench-cipher", "cryptbench-kdf", "cryptbench-volume"];
 
-/// Processors with SHA-512 among their instructions and without it, and what is left out on each: volumes that other
-/// programs made need all kernels and take the longest, so they are opened once.
+/// CPUs with and without SHA-512 instructions, and the tests omitted on each: volumes created by other programs
+/// need all kernels and take the longest, so they are opened once.
 const PROCESSORS: [(&str, &[&str]); 2] =
     [("max,sve=off,sme=off", &["images::"]), ("neoverse-n1", &[])];
 
-/// Tests that are not for an emulated processor: one starts its own program once more, which this machine's kernel cannot
-/// do with another processor's; one tries every derivation of two products, each of which another test has by name.
+/// Tests that cannot run on an emulated CPU: one starts its own program again, which this machine's kernel
+/// cannot do for another CPU; one tries every derivation of two products, each of which is covered by another
+/// test.
 const NOT_EMULATED: [&str; 2] =
     ["the_environment_masks_the_tier", "an_unknown_product_and_derivation"];
 
-/// Runs the tests of ciphers, key derivation and volumes; what was skipped, and why.
+/// Runs the tests of ciphers, key derivation and volumes; returns the skipped ones and the reasons.
 ///
 /// # Errors
 /// If the code does not build or a test fails.
@@ -42,7 +43,7 @@ pub fn emulate(filter: Option<&str>) -> anyhow::Result<Vec<String>> {
         let mut command = build("test", &format!("{QEMU} -cpu {processor}"));
         command.args(TESTED.map(|name| format!("--package={name}")));
         command.args(["--lib", "--tests", "--"]).args(filter);
-        // What a test says while it passes would be lost.
+        // The output of a passing test would be lost.
         command.arg("--nocapture").stderr(Stdio::piped());
         command.args(NOT_EMULATED.iter().chain(left_out).flat_map(|name| ["--skip", name]));
         let mut child = command.spawn().context("cannot start Debian's cargo")?;
@@ -75,7 +76,7 @@ pub fn missing() -> anyhow::Result<Option<String>> {
     Ok(Some(format!("{}: {}", System::Aarch64.triple(), missing.join("; "))))
 }
 
-/// A command of Debian's cargo whose programs need no library, and run in this way.
+/// A command of Debian's cargo that produces static programs and runs them in this way.
 pub fn build(what: &str, runner: &str) -> Command {
     let mut command = cargo(what, System::Aarch64);
     command.arg("--offline");

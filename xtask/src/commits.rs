@@ -1,4 +1,4 @@
-//! `cargo xtask commits`: checks that new commits say what they change, and why (CONTRIBUTING.md).
+//! `cargo xtask commits`: checks that new commits state what they change, and why (CONTRIBUTING.md).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,13 +13,13 @@ const BEFORE: &str = "f342c817fd30ce7856345a254ce11e87261877de";
 /// Newer than that, but not than this check: its subject has a column too many.
 const LANDED: &[&str] = &["2be35a786ff03f5e6136becb9c553f0a25585a21"];
 
-/// Longest subject, in columns.
+/// Maximum length of a subject, in columns.
 const SUBJECT: usize = 72;
 
 /// A commit that changes more lines than this has a body.
 const LINES: u64 = 20;
 
-/// What git tells of a commit.
+/// Git's data on a commit.
 struct Commit {
     hash: String,
     message: String,
@@ -30,7 +30,7 @@ struct Commit {
 /// Checks the commits that are in this clone and newer than the rule.
 ///
 /// # Errors
-/// What is wrong with them, or git's error.
+/// Their faults, or git's error.
 pub fn run() -> anyhow::Result<()> {
     if git(&["rev-parse", "--verify", "--quiet", "HEAD"]).is_err() {
         println!("SKIPPED: there is no history here");
@@ -55,7 +55,8 @@ pub fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What `git log` takes: all since the rule; in a clone without its history, what is not on the main branch.
+/// The range for `git log`: everything since the rule; in a clone without its history, everything that is not
+/// on the main branch.
 fn range() -> Vec<String> {
     let known = |commit: &str| git(&["cat-file", "-e", &format!("{commit}^{{commit}}")]).is_ok();
     if known(BEFORE) {
@@ -113,7 +114,7 @@ impl Commit {
     }
 }
 
-/// Whether it begins with what is changed, as in `cli: ` or `docs, xtask: `.
+/// Whether it begins with the changed component, as in `cli: ` or `docs, xtask: `.
 fn has_component(subject: &str) -> bool {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-./, ".contains(c);
     subject.split_once(": ").is_some_and(|(component, what)| {

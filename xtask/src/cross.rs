@@ -1,6 +1,6 @@
-//! `cargo xtask cross check`: type-checks the program for Windows, and everything for
-//! 64-bit ARM. `cargo xtask cross aarch64` runs the tests of what has kernels for ARM under QEMU, `cargo xtask cross windows`
-//! the program and the portable crates' tests under Wine (`cross/windows.rs`).
+//! `cargo xtask cross check`: type-checks the program for Windows, and everything for 64-bit ARM. `cargo xtask
+//! cross aarch64` runs the tests of the crates with ARM kernels under QEMU, `cargo xtask cross windows` the
+//! program and the portable crates' tests under Wine (`cross/windows.rs`).
 //!
 //! The project's toolchain has the standard library of this machine only, and the others come from
 //! a server outside Debian. This uses Debian's own compiler instead, `rustc-web`, which is kept as
@@ -23,7 +23,7 @@ use crate::packages::{Need, ensure};
 /// Another system to build for
 #[derive(clap::Subcommand)]
 pub enum Cross {
-    /// Type-check for another system; what is missing here is skipped with the reason
+    /// Type-check for another system; missing tools are reported as skipped
     Check {
         /// The system; without it each in turn
         system: Option<System>,
@@ -40,7 +40,7 @@ pub enum Cross {
     },
 }
 
-/// An operating system and a processor that the program may support one day.
+/// An operating system and a CPU that the program may support one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum System {
     /// Windows on x86-64
@@ -74,7 +74,7 @@ pub const PORTABLE: &[&str] = &[
     "volume",
 ];
 
-/// What makes programs need no library.
+/// Options for static programs.
 pub const STATIC: &str = "-Ctarget-feature=+crt-static";
 
 /// The standard library, built for Windows from its source.

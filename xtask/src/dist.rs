@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: builds what is distributed: a reproducible release build, the Debian
-//! package, a static binary, and what Windows needs.
+//! `cargo xtask dist`: builds the distributed files: a reproducible release build, the Debian package, a static
+//! binary, and the files for Windows.
 
 mod windows;
 
@@ -33,7 +33,7 @@ pub struct Options {
     /// Build a static program for Windows and a zip of it, with Debian's compiler for it
     #[arg(long, conflicts_with_all = ["binary", "musl", "reproducible", "arm64"])]
     windows: bool,
-    /// Where the zip for Windows will lie: writes a manifest for winget that names it
+    /// Future location of the zip for Windows: writes a manifest for winget with it
     #[arg(long, value_name = "URL", requires = "windows")]
     url: Option<String>,
     /// Package this binary instead of building one
@@ -153,7 +153,7 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
     let mut rust_flags: Vec<String> =
         flags.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
     if options.arm64 {
-        // These take the place of the flags that the command has for its target.
+        // These replace the flags that the command has for its target.
         rust_flags.push(STATIC.to_owned());
     }
     if options.windows {
@@ -227,7 +227,7 @@ fn reproducible(options: &Options) -> anyhow::Result<String> {
     hashes.pop().context("nothing was built")
 }
 
-/// Copies what git knows, and what it would take, to `to`.
+/// Copies the files that git tracks, and those that it would add, to `to`.
 pub(crate) fn copy_sources(to: &Path) -> anyhow::Result<()> {
     let files = said("git", &["ls-files", "--cached", "--others", "--exclude-standard"])?;
     // Skips files that git lists but that were deleted, and anything that is not a file.
@@ -247,7 +247,7 @@ pub(crate) fn two_builds() -> anyhow::Result<String> {
     reproducible(&Options::of("cryptbench", false))
 }
 
-/// Builds a program that holds the path of its sources twice; what is said of it.
+/// Builds a program that contains the path of its sources twice; returns the report.
 pub(crate) fn differs_by_its_path() -> anyhow::Result<String> {
     match reproducible(&Options::of("xtask", true)) {
         Err(e) if e.to_string().contains("the two builds differ") => {

@@ -95,7 +95,7 @@ fn broken(book: &Path, page: &Path) -> anyhow::Result<Vec<String>> {
     Ok(broken)
 }
 
-/// What becomes of the pages of a summary, below the book's directory.
+/// The output of a summary's pages, below the book's directory.
 fn chapters(summary: &str) -> Vec<PathBuf> {
     let links = summary.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     links

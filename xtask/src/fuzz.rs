@@ -39,7 +39,7 @@ const BUILT: &str = "fuzz/target";
 /// The inputs that each target begins with, by target.
 const SEEDS: &str = "fuzz/seeds";
 
-/// Inputs that lie elsewhere.
+/// Inputs stored elsewhere.
 const FIXTURES: &[(&str, &str)] =
     &[("foreign", "crates/foreign/tests/fixtures"), ("profile", "crates/load/profiles")];
 
@@ -96,7 +96,7 @@ pub fn build() -> anyhow::Result<()> {
         .args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml"])
         .args(["--target", &host()?, "--target-dir", BUILT])
         .env("RUSTFLAGS", INSTRUMENTED)
-        // The sanitizer lies beside every stable compiler, which only will not take the option without this.
+        // The sanitizer is part of every stable compiler, which only rejects the option without this.
         .env("RUSTC_BOOTSTRAP", "1")
         .status()?;
     if !status.success() {
@@ -108,7 +108,7 @@ pub fn build() -> anyhow::Result<()> {
 /// Runs one target that was built, and returns how many inputs it judged.
 ///
 /// # Errors
-/// What the sanitizer, libFuzzer or the target itself said of an input.
+/// The message of the sanitizer, libFuzzer or the target itself about an input.
 pub fn run_one(target: &str, seconds: u32) -> anyhow::Result<u64> {
     let corpus = Path::new("fuzz/corpus").join(target);
     let artifacts = Path::new("fuzz/artifacts").join(target);
@@ -137,7 +137,7 @@ pub fn run_one(target: &str, seconds: u32) -> anyhow::Result<u64> {
     units.and_then(|units| units.trim().parse().ok()).context("libFuzzer tells no number of inputs")
 }
 
-/// Has libFuzzer and the sanitizer find the fault of the target that is there for it; what they said.
+/// Makes libFuzzer and the sanitizer find the target's deliberate fault; returns their messages.
 pub fn finds_what_is_planted() -> anyhow::Result<String> {
     build()?;
     match run_one(PLANTED, 60) {
@@ -152,7 +152,7 @@ pub fn finds_what_is_planted() -> anyhow::Result<String> {
     }
 }
 
-/// Keeps some of the smallest inputs that together reach what the corpus of a target reaches.
+/// Keeps some of the smallest inputs that together reach the same code as a target's corpus.
 fn keep(target: &str) -> anyhow::Result<()> {
     let least = tempfile::tempdir()?;
     let corpus = Path::new("fuzz/corpus").join(target);

@@ -13,7 +13,7 @@ pub const END: &str = "<!-- end of generated -->";
 /// Replaces the part of `page` that `command` wrote.
 ///
 /// # Errors
-/// There is none; the operating system's error.
+/// It does not exist; the operating system's error.
 pub fn replace(page: &Path, command: &str, text: &str) -> anyhow::Result<()> {
     let name = page.display().to_string();
     let begin = format!("{BEGIN}{command} -->");

@@ -8,11 +8,11 @@ use anyhow::{Context as _, bail};
 
 use crate::packages::mirror;
 
-/// What a guest needs of it beyond what is built in: disks, and what dm-crypt is compared with and by.
+/// A guest's requirements beyond the built-in ones: disks, and what dm-crypt is compared with and by.
 const MODULES: &[&str] =
     &["virtio_blk", "ublk_drv", "loop", "dm-crypt", "ecb", "xts", "aesni-intel", "crypto_null"];
 
-/// The package that names the newest kernel, and where it comes from. Debian 12's own has no ublk.
+/// The package that depends on the newest kernel, and its origin. Debian 12's own kernel has no ublk.
 const PACKAGE: &str = "linux-image-cloud-amd64";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const SUITE: &str = "trixie main";
@@ -43,7 +43,7 @@ pub fn ensure() -> anyhow::Result<PathBuf> {
         unpack(name, &unpacked, &modules, &mut done)
             .with_context(|| format!("{name} of {}", package.display()))?;
     }
-    // Last: what is there is complete.
+    // Last: existing files are complete.
     let kernel = find(&unpacked.join("boot"), "vmlinuz").context("no kernel in its package")?;
     fs::copy(kernel, place.join("vmlinuz.part"))?;
     fs::rename(place.join("vmlinuz.part"), place.join("vmlinuz"))?;
@@ -51,8 +51,8 @@ pub fn ensure() -> anyhow::Result<PathBuf> {
     Ok(place)
 }
 
-/// Unpacks a module and, before it, those that it needs: their names are in the order in which they are loaded. What is not
-/// in the package is built in.
+/// Unpacks a module and, before it, those that it needs: their names are in the order in which they are loaded.
+/// Modules that are not in the package are built in.
 fn unpack(name: &str, package: &Path, to: &Path, done: &mut Vec<String>) -> anyhow::Result<()> {
     if done.iter().any(|known| known == name) {
         return Ok(());
@@ -72,7 +72,7 @@ fn unpack(name: &str, package: &Path, to: &Path, done: &mut Vec<String>) -> anyh
     Ok(())
 }
 
-/// Downloads the package with lists of its own, so that nothing of this system's changes.
+/// Downloads the package with separate lists, so that nothing on this system changes.
 fn fetch(work: &Path) -> anyhow::Result<PathBuf> {
     for directory in ["lists/partial", "cache/archives/partial"] {
         fs::create_dir_all(work.join(directory))?;

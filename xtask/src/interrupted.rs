@@ -1,5 +1,5 @@
-//! Signals: what is taken down when it is dropped is dropped before the command ends. What only a script undoes, also after
-//! SIGKILL, is in `afterwards.rs`.
+//! Signals: resources are dropped before the command exits. Those that only a script removes, also after
+//! SIGKILL, are in `afterwards.rs`.
 
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
@@ -34,14 +34,15 @@ impl Interrupted {
         }
     }
 
-    /// Runs a program that prints little, and interrupts it if a signal comes: not every one reaches it by itself.
+    /// Runs a program that prints little, and interrupts it if a signal arrives: not every signal reaches it
+    /// directly.
     pub fn output(&self, command: &mut Command) -> anyhow::Result<Output> {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         Ok(self.wait(child.with_context(|| format!("{command:?}"))?, None)?.0)
     }
 
-    /// As [`output`](Self::output), of a program that was started with pipes; interrupts it `after` so long as well, and
-    /// says when.
+    /// Like [`output`](Self::output), for a program that was started with pipes; also interrupts it `after`
+    /// this time, and returns when.
     pub fn wait(
         &self,
         child: Child,

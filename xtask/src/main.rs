@@ -57,12 +57,11 @@ enum Command {
     /// Check that the portable crates build for other systems, and test on ARM under QEMU
     #[command(subcommand)]
     Cross(cross::Cross),
-    /// Print the device models beside the published sweeps, as docs/devices.md has them
+    /// Print the device models with the published sweeps, as in docs/devices.md
     Devices,
     /// Build the documentation of all crates, every warning an error, and docs/ as a book, with mdBook
     Docs,
-    /// Build what is distributed: the Debian package, a static binary; check that builds are
-    /// reproducible
+    /// Build the distributed files: the Debian package, a static binary; check that builds are reproducible
     Dist(dist::Options),
     /// Boot emulated machines with a whole Debian, and run there what a user runs
     Machines(machines::Options),
@@ -70,7 +69,7 @@ enum Command {
     Newcomer(newcomer::Options),
     /// Check spelling with typos (_typos.toml), and the links of the pages with lychee
     Prose,
-    /// Count what the program survives: kills, power cuts, damaged input, bad devices and more
+    /// Count the failures that the program survives: kills, power cuts, damaged input, bad devices and more
     Prove(prove::Options),
     /// Regenerate the transcripts of README.md and docs/ from records that are kept as fixtures, and
     /// the tables of options
@@ -79,9 +78,9 @@ enum Command {
     Msrv,
     /// Check that the libraries are compatible with the last release
     Semver,
-    /// Check that everything is where ARCHITECTURE.md says
+    /// Check the structure of the code against ARCHITECTURE.md
     Tidy,
-    /// Count lines, packages, bytes and build time, beside another commit
+    /// Count lines, packages, bytes and build time, compared with another commit
     Weight(weight::Options),
     /// Compare with other programs, side by side in one run
     #[command(subcommand)]

@@ -89,7 +89,7 @@ fn version(text: &str) -> anyhow::Result<Vec<u32>> {
     Ok(parts)
 }
 
-/// What `cargo metadata` says of our packages and of those they depend on.
+/// The output of `cargo metadata` for our packages and their dependencies.
 pub fn metadata() -> anyhow::Result<Value> {
     let done = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version=1", "--all-features", "--locked"])

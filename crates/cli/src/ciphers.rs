@@ -44,7 +44,7 @@ pub fn ciphers(args: &CiphersArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The whole table, and what the speeds suffice for.
+/// The whole table, and the disks for which the speeds suffice.
 pub fn full(speeds: &Speeds) -> String {
     let bottlenecks = bottlenecks(speeds, disk().as_ref());
     table::render(speeds, &bottlenecks, terminal_style(false).width)
@@ -77,7 +77,7 @@ pub fn measure(args: &CiphersArgs) -> anyhow::Result<Speeds> {
     Ok(speeds?)
 }
 
-/// What the newest record says about the disk under the current directory.
+/// The newest record's data on the disk under the current directory.
 fn disk() -> Option<DiskRates> {
     disk_rates(&std::env::current_dir().ok()?, &crate::output::runs_directory()?)
 }
@@ -179,7 +179,7 @@ fn classes(bottleneck: &Bottleneck) -> Vec<(String, String)> {
     lines
 }
 
-/// What the classes do and do not say.
+/// What the classes mean and do not mean.
 const CAVEAT: &str = "Rates of interfaces are typical payload rates; the slower of encrypting and \
                       decrypting counts, and the CPU does nothing else meanwhile. What encryption \
                       costs on a disk is what `cryptbench run` measures.";

@@ -129,7 +129,7 @@ fn show(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What differs between a record and one that was measured like it, and whether the result was reproduced.
+/// The differences between a record and its repetition, and whether the result was reproduced.
 pub fn beside(first: &Record, second: &Record, width: usize) -> String {
     let with_cells = |record: &Record| {
         let results = Results { cells: cells(record), ..Results::default() };
@@ -141,7 +141,7 @@ pub fn beside(first: &Record, second: &Record, width: usize) -> String {
     text::beside(&differences(&first, &second), &costs, reproduction.as_ref(), width)
 }
 
-/// Refuses records of different sets of arms: what is measured beside an arm changes its trials.
+/// Refuses records of different sets of arms: the other arms affect an arm's trials.
 fn refuse_other_sets(
     (at_b, b): (&Path, &Record),
     (at_a, a): (&Path, &Record),
@@ -164,7 +164,7 @@ fn refuse_other_sets(
     Err(Refusal::usage(at_b, &reason).into())
 }
 
-/// The record at a path, with its results derived anew, including which cells a cache answered.
+/// The record at a path, with its results derived again, including which cells were served from a cache.
 fn record_of(path: &Path, also: &[PathBuf]) -> anyhow::Result<Option<Record>> {
     if !is_record(path) {
         return Ok(None);
@@ -194,7 +194,7 @@ fn set(
     })
 }
 
-/// A cost is an arm's against plain storage of its own record: with --arm there is nothing to be paired.
+/// A cost is that of an arm relative to plain storage of its own record: with --arm there is nothing to pair.
 fn changes(a: &Record, b: &Record, arms: &[String]) -> Vec<CostChange> {
     if arms.is_empty() { costs(a, b, 0.95) } else { Vec::new() }
 }

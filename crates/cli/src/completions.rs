@@ -15,7 +15,7 @@ pub fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The program without its hidden commands: a completion offers what the help lists.
+/// The program without its hidden commands: a completion offers only the commands in the help.
 fn visible(all: &Command) -> Command {
     let version = env!("CARGO_PKG_VERSION");
     let program = Command::new("cryptbench").version(version).args(all.get_arguments().cloned());

@@ -1,4 +1,4 @@
-//! `cryptbench doctor`: what this machine can measure, what would disturb it, and what to install.
+//! `cryptbench doctor`: what this machine can measure, possible disturbances, and what to install.
 
 mod diagnosis;
 mod distribution;

@@ -60,7 +60,7 @@ fn words(dry: &DryRun) -> String {
     let DryRun { plan, forecast, scratch, .. } = dry;
     let names = Names::of(plan);
     let arms: Vec<_> = plan.arms.iter().map(|arm| names.arm(arm)).collect();
-    // Names of some have a comma of their own.
+    // Some names contain a comma.
     let between = if arms.iter().any(|arm| arm.contains(", ")) { "; " } else { ", " };
     let mut ciphers: Vec<&str> = Vec::new();
     for cipher in plan.arms.iter().filter_map(|arm| arm.cipher.as_deref()) {

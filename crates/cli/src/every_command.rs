@@ -1,6 +1,7 @@
-//! Holds `tests/commands.txt` against the command line: each command, and below it each argument that takes a path.
+//! Compares `tests/commands.txt` with the command line: each command, and below it each argument that accepts a
+//! path.
 //!
-//! Integration tests go through that list, so none of them can leave out a new command or a new path.
+//! Integration tests go through that list, so none of them can omit a new command or a new path.
 
 use std::fmt::Write as _;
 
@@ -11,7 +12,7 @@ use crate::args::Args;
 /// Arguments that are text to clap and may be the path of a file all the same.
 const TEXT_OR_PATH: [&str; 3] = ["FILE", "PATH", "RECORD"];
 
-/// Takes the arguments of `volume mount`, which starts it.
+/// Uses the arguments of `volume mount`, which starts it.
 const AS_MOUNT: &str = "volume keep";
 
 fn takes_path(arg: &Arg) -> bool {

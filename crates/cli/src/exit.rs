@@ -25,8 +25,8 @@ use crate::say;
 pub const FAILURE: u8 = 1;
 /// The command line is wrong (clap uses the same code).
 pub const USAGE: u8 = 2;
-/// The target is not fit, and nothing was done; or a system could not be set up or looked at there, and what was measured
-/// before is kept.
+/// The target is not suitable, and nothing was done; or a system could not be set up or examined there, and
+/// earlier results are kept.
 pub const TARGET: u8 = 3;
 /// The storage failed.
 pub const STORAGE: u8 = 4;
@@ -36,13 +36,14 @@ pub const INPUT: u8 = 5;
 pub const LEFT_OVER: u8 = 6;
 /// No key fits: wrong passphrase, key file or PIM.
 pub const NO_KEY: u8 = 7;
-/// A system that should encrypt wrote plaintext, or what is less random than ciphertext; the record is kept and says so.
+/// A system that should encrypt wrote plaintext, or data with too little entropy for ciphertext; the record is
+/// kept and says so.
 pub const PLAINTEXT: u8 = 8;
 /// `history check` or `history regressions` found a regression.
 pub const REGRESSION: u8 = 9;
-/// A run ended before any arm was measured beside plain storage; the record is kept and says so.
+/// A run ended before any arm was compared with plain storage; the record is kept and says so.
 pub const UNMEASURED: u8 = 10;
-/// A signal ended the run; 128 + its number. What was measured is in the record, marked partial.
+/// A signal stopped the run; 128 + its number. The results so far are in the record, marked partial.
 pub const SIGNAL: u8 = 128;
 
 /// The list that `--help` prints.
@@ -97,13 +98,13 @@ impl Refusal {
         Self::new(path, reason, USAGE)
     }
 
-    /// Something could not be taken down.
+    /// Something could not be removed.
     pub fn left_over(path: &Path, reason: &str) -> Self {
         Self::new(path, reason, LEFT_OVER)
     }
 }
 
-/// Another process of ours has said what is wrong, and ended with this code.
+/// Another process of ours has reported the error, and exited with this code.
 #[derive(Debug, thiserror::Error)]
 #[error("exit code {0}")]
 pub struct Said(pub u8);

@@ -77,7 +77,7 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The files of a fleet's directory, of which there is at least one.
+/// The files of a fleet's directory, which must contain at least one.
 fn listed(directory: &Path) -> anyhow::Result<Files> {
     let files = Files::in_directory(directory)?;
     if files.paths().is_empty() {

@@ -1,4 +1,4 @@
-//! `cryptbench history`: records in a database, and regressions told from noise.
+//! `cryptbench history`: records in a database, and regressions distinguished from noise.
 
 pub mod args;
 mod text;
@@ -77,7 +77,7 @@ fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
         }
     }
     let fit = |directory: &&PathBuf| {
-        // Like journals: for this user alone.
+        // Like journals: private to this user.
         dirs::create_private(directory).is_ok()
             && trusted_state_directories().contains(directory)
             && dirs::may_write(directory)
@@ -94,7 +94,7 @@ fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
     })?)
 }
 
-/// The database in one of this user's directories, if there is one. The file must belong to this user, too.
+/// The database in one of this user's directories, if there is one. The file must also belong to this user.
 fn in_directory(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
     let path = directory.join(FILE);
     let refuse = |reason: &str| Refusal::input(&path, reason);

@@ -37,7 +37,7 @@ pub fn kdf(args: &KdfArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures what was asked for.
+/// Measures the requested functions.
 pub fn study(args: &KdfArgs) -> anyhow::Result<Study> {
     let question = study::question(args)?;
     Ok(Study::new(measure(args, &question)?, question))

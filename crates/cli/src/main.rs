@@ -40,11 +40,11 @@ use clap::Parser as _;
 use args::{Args, Command};
 use cryptbench_os::machine::missing_file_system;
 
-/// What is wrong with a file system of the kernel.
+/// The fault of a kernel file system.
 pub(crate) const NOT_MOUNTED: &str = "is not mounted, and without it nothing that is set up can be found and removed: mount -t proc proc /proc";
 
 fn main() -> ExitCode {
-    // Whatever the caller's shell has open stays out of reach of the programs that are started here.
+    // Files open in the caller's shell are not inherited by the programs that are started here.
     let _ = cryptbench_os::process::pass_nothing_on();
     let mut words: Vec<OsString> = std::env::args_os().collect();
     if words.get(1).is_some_and(|word| word == volume::confined::WORD) {

@@ -30,16 +30,16 @@ pub enum Output {
     Own(Files),
     /// A process with the rights of the user who ran sudo does.
     Kept(RefCell<Keeper>),
-    /// The record goes into a fleet's directory, and there is neither page nor log.
+    /// The record is written to a fleet's directory, without a page or a log.
     Fleet(Shared, Node),
 }
 
-/// What is kept of a run that has ended.
+/// The files kept of a finished run.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Whole {
     /// The name of the run.
     id: String,
-    /// Whether it was cut short.
+    /// Whether it was interrupted.
     partial: bool,
     /// The files, as text.
     record: String,
@@ -61,7 +61,7 @@ impl Whole {
 pub enum RunLog<'a> {
     Own(TrialLog),
     Kept(&'a RefCell<Keeper>),
-    /// Nobody resumes a run of a fleet: it is started again.
+    /// Runs of a fleet are not resumed: they are started again.
     None,
 }
 
@@ -131,13 +131,14 @@ impl Output {
     }
 }
 
-/// Whether only root decides what lies at `path`, which need not exist yet; root then writes its files itself.
+/// Whether only root determines the file at `path`, which need not exist yet; root then writes its files
+/// itself.
 fn is_roots_own(path: &Path, asker: &Asker) -> bool {
     let Ok(path) = std::path::absolute(path) else { return false };
     let Some(there) = path.ancestors().find(|way| fs::symlink_metadata(way).is_ok()) else {
         return false;
     };
-    // Not through a link, which somebody else may have made.
+    // Not through a link, which another user may have created.
     let is_real = there.canonicalize().is_ok_and(|real| real == there);
     let is_closed = matches!(renamed_by(there, 0, Writers::Owner), Ok(None));
     let is_shared = Directory::open(there).and_then(|held| held.owner_and_mode());
@@ -156,7 +157,7 @@ pub fn runs_directory() -> Option<PathBuf> {
 /// Where this process writes record and page.
 pub struct Files {
     parent: Place,
-    /// Whether the run gets a directory of its own in `parent`.
+    /// Whether the run gets a separate directory in `parent`.
     own_directory: bool,
     /// Whether the directory is that of a resumed run, whose files are replaced.
     resumed: bool,
@@ -173,7 +174,7 @@ pub enum Saved {
 }
 
 impl Files {
-    /// Checks the directory `asked`, or chooses one.
+    /// Checks the requested directory `asked`, or chooses one.
     pub fn prepare(asked: Option<&Path>) -> anyhow::Result<Self> {
         let Some(asked) = asked else {
             let Some(data) = data_directory() else {
@@ -195,7 +196,7 @@ impl Files {
         Ok(Self { parent: place, own_directory: false, resumed: false })
     }
 
-    /// The directory of a run that goes on.
+    /// The directory of a resumed run.
     pub fn resume(directory: &Path) -> anyhow::Result<Self> {
         if !directory.is_dir() {
             bail!(unfit(directory, "is not the directory of a run"));
@@ -203,7 +204,7 @@ impl Files {
         Ok(Self { parent: Place::open(directory)?, own_directory: false, resumed: true })
     }
 
-    /// The log of the run `run`: a new one, or the one that it goes on with.
+    /// The log of the run `run`: a new one, or the one that it continues.
     pub fn log(&self, run: &str) -> io::Result<TrialLog> {
         if self.resumed {
             return TrialLog::resume(&self.parent.directory);
@@ -214,7 +215,7 @@ impl Files {
         }
     }
 
-    /// Removes the log of a run whose record is saved; one that was cut short keeps it, to go on with.
+    /// Removes the log of a run whose record is saved; an interrupted run keeps it, in order to be resumed.
     fn end_log(&self, run: &Whole) {
         if run.partial {
             return;
@@ -223,12 +224,12 @@ impl Files {
             true => self.parent.below(&run.id).map(|place| place.directory),
             false => self.parent.directory.try_clone().map_err(Into::into),
         };
-        // A log that stays says nothing that the record does not.
+        // A log that remains contains nothing that the record does not.
         let _ = directory.map(|directory| directory.remove_file(OsStr::new(LOG)));
     }
 
-    /// Writes record and page. What somebody put there since [`prepare`](Self::prepare) is kept, and the record goes
-    /// to the user's data directory instead, as it does after any other failure.
+    /// Writes record and page. Files created there by others since [`prepare`](Self::prepare) are kept, and the
+    /// record is written to the user's data directory instead, as after any other failure.
     pub fn save(&self, run: &Whole) -> Saved {
         let done = match self.own_directory {
             true => self.parent.below(&run.id).and_then(|place| place.write(run, false)),
@@ -373,7 +374,7 @@ mod tests {
         let output = Files::prepare(Some(&asked)).unwrap();
         fs::write(asked.join(PAGE), "mine").unwrap();
         let Err(error) = Files::prepare(Some(&asked)) else { panic!("taken") };
-        // One that came in between, too, and the record's name stays free.
+        // Including one that appeared in between, and the record's name stays free.
         let later = output.parent.write(&run(), false).unwrap_err();
         let said = format!("{error}\n{later}").replace(&dir.path().display().to_string(), "DIR");
         insta::assert_snapshot!(said, @"

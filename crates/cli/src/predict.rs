@@ -16,13 +16,14 @@ use crate::say::{print, print_json};
 use device::{Plain, Profile};
 use rates::{CipherRate, cipher_rates};
 
-/// What the inline built-in engine adds to a request besides its cipher, seconds: the median over random 4 KiB requests,
-/// one in flight, of two runs of the profile `quick` on a virtual disk (docs/devices.md), whose eight values were 0.2
-/// to 2.3 µs. `cryptbench predict --record RECORD` finds it in a record. The software of other systems takes more.
+/// Time that the inline built-in engine adds to a request in addition to its cipher, seconds: the median over
+/// random 4 KiB requests, one in flight, of two runs of the profile `quick` on a virtual disk
+/// (docs/devices.md), whose eight values were 0.2 to 2.3 µs. `cryptbench predict --record RECORD` derives it
+/// from a record. The software of other systems takes longer.
 const DEFAULT_PER_REQUEST_S: f64 = 0.5e-6;
 
-/// What a serial driver adds to a piece besides its cipher, seconds: by how much the access time of study A's SSD grew,
-/// and what a request of its flash drive takes longer (`cryptbench studies A`).
+/// Time that a serial driver adds to a piece in addition to its cipher, seconds: the increase of the access
+/// time of study A's SSD, and the additional time of a request to its flash drive (`cryptbench studies A`).
 const SERIAL_PER_PIECE_S: f64 = 16e-6;
 
 /// One predicted cell.

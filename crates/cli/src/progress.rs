@@ -39,7 +39,7 @@ impl Progress {
         }
     }
 
-    /// Clears what was drawn; what follows stays on the terminal.
+    /// Clears the drawing; later output stays on the terminal.
     pub fn end(&mut self) {
         if let Self::Terminal(live) = self {
             live.bar.finish_and_clear();
@@ -74,7 +74,7 @@ pub fn bar(length: u64, template: &str, hz: u8) -> ProgressBar {
         .with_style(style.progress_chars("█▌░"))
 }
 
-/// The bar of work on so many bytes.
+/// The bar of work on this many bytes.
 pub fn of_bytes(all: u64) -> ProgressBar {
     bar(all, "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left", 8)
 }
@@ -112,7 +112,7 @@ impl Live {
         }
     }
 
-    /// The text does not pass `say`, so it is made printable here.
+    /// The text does not go through `say`, so it is made printable here.
     fn tell(&self, text: &str) {
         self.bar.set_message(printable_lines(text).into_owned());
     }
@@ -253,7 +253,7 @@ fn clock(t: Duration) -> String {
     format!("{}:{:02}", t.as_secs() / 60, t.as_secs() % 60)
 }
 
-/// How much is planned: a number of trials where it is fixed, a time where it is not.
+/// The planned amount: a number of trials if it is fixed, otherwise a time.
 fn extent(plan: &Plan) -> String {
     match plan.fixed_trials() {
         Some(trials) => format!("{trials} trials"),

@@ -62,14 +62,14 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
                     written(file, cryptbench_os::write_named(file, page.as_bytes()))?;
                     file.clone()
                 }
-                // The record may come from a stranger, and so may the files beside it.
+                // The record may come from a stranger, as may the files next to it.
                 None => {
                     let file = beside(&args.record).join("report.html");
                     written(&file, cryptbench_os::write_whole(&file, page.as_bytes()))?;
                     file
                 }
             };
-            // Anyone who asks for the page on standard output wants nothing else there.
+            // A page requested on standard output must be the only output there.
             if file != Path::new(STDOUT) && args.full {
                 print_all(&report, &file);
             } else if file != Path::new(STDOUT) {
@@ -127,7 +127,7 @@ fn rendered(report: &Report<'_>, format: FormatArg, table: TableArg) -> anyhow::
     })
 }
 
-/// The directory in which a record lies.
+/// The directory that contains a record.
 fn beside(record: &Path) -> PathBuf {
     match record.is_dir() {
         true => record.to_owned(),

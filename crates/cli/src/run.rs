@@ -63,7 +63,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     Ok(measured.code)
 }
 
-/// A run that has ended, completely or not.
+/// A finished run, complete or not.
 pub struct Measured {
     pub record: Record,
     pub saved: Saved,
@@ -80,7 +80,7 @@ pub fn measure(args: &RunArgs, signal: &Signal, shown: bool) -> anyhow::Result<M
     measure_with(args, signal, shown, None)
 }
 
-/// The same; the record keeps what was measured in RAM before.
+/// The same; the record keeps the earlier measurements in RAM.
 pub fn measure_with(
     args: &RunArgs,
     signal: &Signal,
@@ -117,7 +117,7 @@ pub fn measure_into(
         cryptbench_runner::run(request, env!("CARGO_PKG_VERSION"), &signal.stop, &mut logged);
     progress.end();
     let (record, error) = result?;
-    // As `cryptbench report` will read it: names of profiles and directories may come from somebody else.
+    // As `cryptbench report` will read it: names of profiles and directories may come from another person.
     let mut record = printable_record(record);
     record.in_ram = in_ram;
     record.node = output.node().cloned();
@@ -235,7 +235,7 @@ fn in_use(found: InUse) -> PairRequest {
     PairRequest { encrypted, name, id: None, in_use: Some(found) }
 }
 
-/// The encrypted places. One without a name of its own is called as ever, so that its history goes on.
+/// The encrypted locations. One without a name is called as before, so that its history continues.
 fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
     let refuse = |problem: String| Err(RunError::Usage(problem).into());
     let encrypted = args.place.pair.get(1..).unwrap_or_default();
@@ -273,7 +273,7 @@ fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
     Ok(found)
 }
 
-/// Name and path of `NAME=PATH`; what exists as it stands is a path.
+/// Name and path of `NAME=PATH`; an existing file with the whole name is a path.
 fn named_place(given: &Path) -> Option<(String, PathBuf)> {
     let (name, path) = cryptbench_os::split_once(given.as_os_str(), b'=')?;
     let name = name.into_string().ok()?;
@@ -356,7 +356,7 @@ mod tests {
         assert!(!nothing_compared(&record));
         let all = std::mem::take(&mut record.trials);
         assert!(nothing_compared(&record));
-        // Discarded trials compare nothing, and neither do trials of plain storage alone.
+        // Discarded trials compare nothing, and neither do trials of only plain storage.
         record.trials = all.iter().filter(|t| t.block.is_none()).cloned().collect();
         assert!(!record.trials.is_empty() && nothing_compared(&record));
         record.trials = all.into_iter().filter(|t| t.arm == "plain").collect();

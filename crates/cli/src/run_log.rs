@@ -29,7 +29,7 @@ enum State<'a> {
     /// The run's name, and the events that wait for its first trial.
     Waiting(String, Vec<Event>),
     Open(RunLog<'a>),
-    /// It cannot be written; the user has been told.
+    /// It cannot be written; the user has been informed.
     Failed,
 }
 

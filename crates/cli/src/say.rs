@@ -1,10 +1,10 @@
 //! All output of the program goes through here, so that foreign text cannot control the terminal.
 //!
-//! File names, records, headers of volumes and messages of other programs may contain escape sequences. Text for people
-//! is printed without control characters except line breaks and tabs; if it is coloured,
-//! only the sequences of our own styles pass. Formats for programs are printed unchanged: whatever read a record, a foreign
-//! result or the history has made the strings printable already. A closed pipe is the reader's choice; any other failed
-//! write to standard output makes the program fail at its end ([`finish`]).
+//! File names, records, headers of volumes and messages of other programs may contain escape sequences. Text
+//! for people is printed without control characters except line breaks and tabs; if it is coloured, only the
+//! sequences of our own styles pass. Formats for programs are printed unchanged: the readers of records,
+//! foreign results and the history have already made the strings printable. A closed pipe is the reader's
+//! choice; any other failed write to standard output makes the program fail at its end ([`finish`]).
 #![expect(clippy::disallowed_methods, reason = "the one place")]
 
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
@@ -64,7 +64,7 @@ fn note_failure(done: io::Result<()>) {
     }
 }
 
-/// Ends all output. If standard output lacks something, says so, and success becomes failure.
+/// Finishes all output. If standard output is incomplete, says so, and success becomes failure.
 pub fn finish(code: ExitCode) -> ExitCode {
     note_failure(io::stdout().lock().flush());
     let Some(error) = UNPRINTED.get() else { return code };
@@ -72,7 +72,8 @@ pub fn finish(code: ExitCode) -> ExitCode {
     if code == ExitCode::SUCCESS { ExitCode::from(crate::exit::FAILURE) } else { code }
 }
 
-/// Says something on standard error, behind the program's name. It is one line: a name in it cannot forge another.
+/// Prints a message on standard error, after the program's name. It is one line: a name in it cannot forge
+/// another.
 pub fn message(text: &str) {
     message_lines(&printable(text));
 }
@@ -83,7 +84,7 @@ pub fn message_lines(text: &str) {
     let _ = writeln!(io::stderr().lock(), "cryptbench: {}", printable_lines(text));
 }
 
-/// Says something on standard error as it is.
+/// Prints a message on standard error unchanged.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable_lines(text));
 }

@@ -35,7 +35,8 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let fleet = fleet.context("cannot find the fleet's directory")?;
     let (catalogue, plan) = (choices::catalogue as fn() -> _, plan::plan as fn(&_) -> _);
     let site = Site { program, runs, fleet, catalogue, options: offered(), plan };
-    // Signals are handled by the time that the address is printed, so its reader may end the server at once.
+    // Signals are handled by the time that the address is printed, so its reader may stop the server
+    // immediately.
     server.run(site, message, |address| {
         print(&format!("The page is at {address}"));
         print("Anyone who has this address can start runs. Ctrl-C ends the server.");

@@ -1,4 +1,4 @@
-//! Signals: a flag that long work checks, so that everything is taken down before the program ends.
+//! Signals: a flag that long work checks, so that everything is removed before the program exits.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};

@@ -1,4 +1,4 @@
-//! `cryptbench studies`: published studies replayed from their numbers, and a record beside them.
+//! `cryptbench studies`: published studies replayed from their numbers, and compared with a record.
 
 pub mod from;
 pub mod text;
@@ -21,7 +21,7 @@ struct Document {
     studies: Vec<Replay>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beside: Vec<Beside>,
-    /// What a study's models say of the record beside it.
+    /// The results of a study's models for the record.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers: Vec<Answer>,
 }

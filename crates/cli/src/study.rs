@@ -36,7 +36,7 @@ struct Document {
     #[serde(skip_serializing_if = "Option::is_none")]
     in_ram: Option<InRam>,
     tables: Vec<Table>,
-    /// What the study's models say of these records.
+    /// The results of the study's models for these records.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers: Vec<Answer>,
     /// The study's conclusions, tested on these records.
@@ -52,7 +52,7 @@ pub fn plan(args: &RunArgs, study: Letter) -> anyhow::Result<Value> {
     Ok(json!({ "schema": schema, "study": study, "remarks": remarks, "plans": plans }))
 }
 
-/// The runs of a study, and what is left out or replaced.
+/// The runs of a study, and what is omitted or replaced.
 fn parts(args: &RunArgs, study: Letter) -> anyhow::Result<(Vec<RunArgs>, Vec<String>)> {
     let protocol = protocol::protocol(study);
     let profiles = protocol.profiles_on(is_on_a_device(args));
@@ -98,7 +98,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         }
         return Ok(ExitCode::SUCCESS);
     }
-    // Whatever is impossible must be known before anything is measured.
+    // Anything impossible must be known before anything is measured.
     for part in &parts {
         request(part)?;
     }

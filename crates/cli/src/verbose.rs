@@ -1,7 +1,7 @@
-//! `--verbose`: what the program does, step by step, on standard error.
+//! `--verbose`: the program's actions, step by step, on standard error.
 //!
-//! Whoever has something to tell says so by `tracing`, at the level `info` (`-v`) or `debug` (`-vv`). Nothing that is told
-//! may be a secret: what goes to a program's standard input, passphrases and keys are never told.
+//! Messages are sent through `tracing`, at the level `info` (`-v`) or `debug` (`-vv`). They must not contain
+//! secrets: standard input of programs, passphrases and keys are never printed.
 
 use std::fmt;
 use std::io;
@@ -16,13 +16,13 @@ use tracing_subscriber::fmt::time::FormatTime;
 use crate::exit::Refusal;
 use crate::say;
 
-/// The variable that asks for the same, in programs that are started by others.
+/// The variable with the same effect, for programs that are started by others.
 const VARIABLE: &str = "CRYPTBENCH_LOG";
 
-/// Begins to tell, as often as the option was given or as the variable says, whichever is more.
+/// Enables messages at the level of the option or of the variable, whichever is higher.
 ///
 /// # Errors
-/// The variable names no level.
+/// The variable contains no valid level.
 pub fn begin(times: u8) -> anyhow::Result<()> {
     let option = match times {
         0 => LevelFilter::OFF,
@@ -50,7 +50,7 @@ pub fn begin(times: u8) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether anything is told.
+/// Whether messages are enabled.
 pub fn is_on() -> bool {
     LevelFilter::current() > LevelFilter::OFF
 }
@@ -74,7 +74,7 @@ impl FormatTime for Stamp {
     }
 }
 
-/// What is written at once is one event, and one line: a name in it cannot forge another.
+/// Each write is one event, and one line: a name in it cannot forge another.
 struct Said;
 
 impl io::Write for Said {

@@ -39,7 +39,7 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
     // Keys stay in this process as long as it serves.
     keep_from_dumps();
     keep_keys_from_swap();
-    // Installed before anything else, so that everything that is set up is taken down again.
+    // Installed before anything else, so that everything that is set up is removed again.
     let signal = Signal::watch()?;
     let stop = &signal.stop;
     let code = match command {
@@ -54,7 +54,7 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
         VolumeCommand::HeaderRestore(args) => header::restore(args, stop),
         VolumeCommand::Export(args) => export::export(args, stop),
     };
-    // Of the others the confined process says so itself.
+    // For the others the confined process reports it itself.
     if matches!(command, VolumeCommand::Create(_)) {
         warn_of_swap();
     }
@@ -84,8 +84,8 @@ fn was_stopped(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Keeps the present memory from being swapped out, whatever is stored there later. Called before a
-/// passphrase is read, and again once the keys of a volume that stays open are in memory.
+/// Keeps the present memory from being swapped out, whatever is stored there later. Called before a passphrase
+/// is read, and again once the keys of a volume that stays open are in memory.
 ///
 /// Only users who may lock all memory of a process can do that, such as root. For others only secrets and keys are locked,
 /// where they are created ([`LockedBytes`](cryptbench_blockdev::LockedBytes)). Memory for data, and for Argon2, is mapped
@@ -112,7 +112,7 @@ fn warn_of_swap() {
     }
 }
 
-/// The resources of key derivations: all processors, until a signal comes.
+/// The resources of key derivations: all CPUs, until a signal arrives.
 fn effort(stop: &AtomicBool) -> anyhow::Result<Effort<'_>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Effort::new(tier()?, threads).stopped_by(stop))

@@ -20,8 +20,7 @@ pub(crate) fn random<const BYTES: usize>() -> Result<String, getrandom::Error> {
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Whether a guess equals the secret. The comparison takes the same time however much of a guess is
-/// right.
+/// Whether a guess equals the secret. The comparison time does not depend on how much of the guess is right.
 pub(crate) fn is_same(guess: &str, secret: &str) -> bool {
     let (guess, secret) = (guess.as_bytes(), secret.as_bytes());
     let differ = guess.iter().zip(secret).fold(0, |sum, (a, b)| sum | (a ^ b));

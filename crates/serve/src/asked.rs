@@ -9,11 +9,11 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 use tokio::sync::{Mutex, MutexGuard};
 
-/// Longest answer.
+/// Maximum length of an answer.
 const LONGEST: u64 = 256 << 20;
-/// Longest error message.
+/// Maximum length of an error message.
 const LONGEST_COMPLAINT: u64 = 64 << 10;
-/// Longest time until an answer is complete.
+/// Maximum time until an answer is complete.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Runs one query at a time, because the machine is there to be measured.

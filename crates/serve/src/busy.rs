@@ -1,4 +1,4 @@
-//! Reports how busy the machine's processors are during a run.
+//! Reports how busy the machine's CPUs are during a run.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -32,9 +32,9 @@ pub struct Catalogue {
 pub struct Offered {
     /// Long name, without the dashes.
     pub name: String,
-    /// What it does.
+    /// Its effect.
     pub about: String,
-    /// What its value is called; `None` for a switch.
+    /// The name of its value; `None` for a switch.
     pub takes: Option<String>,
     /// The value that it has if it is left out.
     pub default: Option<String>,

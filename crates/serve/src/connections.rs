@@ -12,11 +12,11 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 
-/// Most simultaneous connections; further ones wait to be accepted.
+/// Maximum number of simultaneous connections; further ones wait to be accepted.
 const MOST: usize = 160;
-/// Longest time for a request's head, and for the next request on a kept connection.
+/// Maximum time for a request's head, and for the next request on a kept connection.
 const HEAD: Duration = Duration::from_secs(10);
-/// Most bytes of a request's head.
+/// Maximum size of a request's head, in bytes.
 const HEAD_BYTES: usize = 16 << 10;
 /// How long a client may leave sent data unread.
 const UNREAD: Duration = Duration::from_secs(30);
@@ -34,7 +34,7 @@ pub(crate) async fn accept(listener: TcpListener, router: Router) {
                     drop(place);
                 });
             }
-            // Out of descriptors, or the client has gone: neither ends the server.
+            // No descriptors left, or the client has gone: neither stops the server.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
@@ -59,7 +59,7 @@ impl Signals {
     pub(crate) fn new() -> std::io::Result<Self> {
         let came = Arc::new(Notify::new());
         let tells = Arc::clone(&came);
-        // One that comes while nobody waits is kept until somebody does.
+        // A notification without a waiter is kept until there is one.
         when_asked_to_end(move || tells.notify_one())?;
         Ok(Self(came))
     }

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::log::Entry;
 use crate::measurement::Measurement;
 
-/// Most simultaneous streams; a browser opens at most six to one server.
+/// Maximum number of simultaneous streams; a browser opens at most six to one server.
 pub(crate) const MOST_WATCHERS: usize = 48;
 /// After this long without an event the server sends a comment line, so that both sides notice a
 /// dead connection.
@@ -61,8 +61,8 @@ pub(crate) fn stream_from(
 impl Watcher {
     async fn next(&mut self) -> Option<Bytes> {
         if !std::mem::replace(&mut self.greeted, true) {
-            // Sent at once, so that the page knows that it is connected, when to reconnect, and
-            // what has happened so far.
+            // Sent immediately, so that the page knows that it is connected, when to reconnect, and what has
+            // happened so far.
             return Some(format!("retry: 2000\n\n{}", self.part()).into());
         }
         if self.up_to_date {
@@ -82,7 +82,7 @@ impl Watcher {
         }
     }
 
-    /// The new events, as many as fit into one part.
+    /// The new events, up to the size of one part.
     fn part(&mut self) -> String {
         let entries = self.measurement.log().after(self.last, PART);
         self.last = entries.last().map_or(self.last, |newest| newest.id);

@@ -1,5 +1,4 @@
-//! Checks that every request passes: who may ask, how much, and what the answer may do in a
-//! browser.
+//! Checks that every request must pass: who may access, how much, and what the response may do in a browser.
 
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use crate::routes::App;
 
 /// Bytes of a request's body.
 const BODY: usize = 32 << 10;
-/// Longest time for a request's body.
+/// Maximum time for a request's body.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// Allows nothing from other servers, nothing inline, no frames, and no forms that the browser
@@ -86,7 +85,7 @@ fn check(
     if !opens && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
         return forbidden("Another page sent this request.");
     }
-    // A report's address is a secret of its own and opens nothing but this report.
+    // A report's address is a separate secret and gives access only to this report.
     if !address.opens(path) && !is_report(path) {
         return forbidden(
             "This is not the address of the page, or no longer: each start of `cryptbench serve` has a new one. \

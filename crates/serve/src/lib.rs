@@ -6,9 +6,9 @@
 //! the same log. Closing a page, a client that does not read, and the end of the server do not
 //! affect the run.
 //!
-//! Anyone who knows the address may start runs. The address contains a random token, and the server
-//! refuses requests that name another host or come from another origin (DNS rebinding, other
-//! pages). The page loads nothing from elsewhere.
+//! Anyone who knows the address may start runs. The address contains a random token, and the server refuses
+//! requests for another host or from another origin (DNS rebinding, other pages). The page loads nothing from
+//! elsewhere.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
@@ -47,7 +47,7 @@ pub use order::{Invalid, Order, Pair};
 use measurement::Measurement;
 use runs::Runs;
 
-/// The port that is tried first unless the user names one.
+/// The port that is tried first unless the user specifies one.
 pub const PORT: u16 = 7373;
 
 /// The environment of the page: the program that it starts, and the directory of runs.
@@ -56,10 +56,10 @@ pub struct Site {
     pub program: PathBuf,
     /// The directory that contains one directory per run.
     pub runs: PathBuf,
-    /// The directory of a fleet, whose report the page shows, too.
+    /// The directory of a fleet, whose report the page also shows.
     pub fleet: Option<PathBuf>,
-    /// Returns the choices of this machine. The server calls it anew when the page is opened and no
-    /// run is in progress.
+    /// Returns the choices of this machine. The server calls it again when the page is opened and no run is in
+    /// progress.
     pub catalogue: fn() -> Catalogue,
     /// The options of `run` that an order may have.
     pub options: Vec<Offered>,
@@ -96,10 +96,9 @@ impl Server {
         &self.address
     }
 
-    /// Answers requests until SIGINT, SIGTERM or SIGHUP. If a run is in progress then, the server
-    /// asks it to end in good order and waits for it, unless a second signal arrives; `tell`
-    /// receives a sentence for the user. `ready` is called once the signal handlers and the server
-    /// are in place.
+    /// Serves requests until SIGINT, SIGTERM or SIGHUP. If a run is in progress then, the server asks it to
+    /// exit cleanly and waits for it, unless a second signal arrives; `tell` receives a sentence for the user.
+    /// `ready` is called once the signal handlers and the server are in place.
     ///
     /// # Errors
     /// The runtime or a signal handler cannot be created.
@@ -109,8 +108,8 @@ impl Server {
         tell: fn(&str),
         ready: impl FnOnce(&Address),
     ) -> Result<(), ServeError> {
-        // Two threads: a client that keeps one of them busy does not block others, and the run gets
-        // the remaining processors.
+        // Two threads: a client that keeps one of them busy does not block others, and the run gets the
+        // remaining CPUs.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(8)

@@ -1,17 +1,17 @@
 //! The log of a run: one numbered list of events, which every page receives.
 //!
-//! A page that arrives late or reconnects names the last number that it knows and receives the
-//! events after it. The list is bounded. When it is full, events that newer ones supersede go
-//! first, then every second estimate of the older half, then lines of text.
+//! A page that arrives late or reconnects sends the last number that it knows and receives the events after it.
+//! The list is bounded. When it is full, events that newer ones supersede are dropped first, then every second
+//! estimate of the older half, then lines of text.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-/// Most events in the list.
+/// Maximum number of events in the list.
 const MOST: usize = 4096;
-/// Most events left after pruning. Pruning points alone leaves three quarters, plus one event for
+/// Maximum number of events left after pruning. Pruning only points leaves three quarters, plus one event for
 /// each curve that ended long ago.
 const LEFT: usize = MOST / 8 * 7;
 

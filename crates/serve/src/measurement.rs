@@ -17,10 +17,10 @@ use tokio::sync::watch;
 
 use crate::log::{Kind, Log};
 
-/// Longest line accepted from a run.
+/// Maximum length of a line accepted from a run.
 const LONGEST_LINE: u64 = 4 << 20;
-/// How long to wait for the rest of a run's output after it has ended; a process that it started
-/// may still hold the pipe.
+/// How long to wait for the rest of a run's output after it has exited; a process that it started may still
+/// hold the pipe.
 const REST: Duration = Duration::from_secs(2);
 
 /// At most one run, and the log of the latest one.
@@ -45,8 +45,7 @@ struct Process {
 struct Told {
     /// The directories of the run's records; a study has several.
     directories: Vec<String>,
-    /// Whether the run has ended. Later output comes from a process that it left behind, and is not
-    /// logged.
+    /// Whether the run has exited. Later output comes from a process that it left behind, and is not logged.
     over: bool,
 }
 
@@ -96,13 +95,13 @@ impl Measurement {
             return Err(NotStarted::Busy);
         }
         let mut run = Command::new(&self.program);
-        // `--json` is for nobody: it keeps the program from measuring what it would only print.
+        // Nobody reads `--json`: it keeps the program from measuring data that it would only print.
         run.args(["run", "--progress", "json", "--json"])
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        // Ctrl-C at the terminal reaches only the server, which then tells the run.
+        // Ctrl-C at the terminal reaches only the server, which then notifies the run.
         let mut child = in_own_group(&mut run).spawn().map_err(NotStarted::Failed)?;
         let Ok(handle) = Handle::open(child.id()) else {
             let _ = child.kill();
@@ -120,7 +119,7 @@ impl Measurement {
         Ok(())
     }
 
-    /// Asks the run to end in good order; returns false if there is none.
+    /// Asks the run to exit cleanly; returns false if there is none.
     pub(crate) fn cancel(&self) -> bool {
         self.interrupt(&self.process())
     }
@@ -153,15 +152,15 @@ impl Measurement {
             });
         }
         let status = child.wait();
-        // Ends with the listener, which then drops its sender.
+        // Finishes with the listener, which then drops its sender.
         let _ = read.recv_timeout(REST);
         let mut told = lock(&told);
         told.over = true;
         let mut process = self.process();
         process.handle = None;
         self.runs.send_replace(false);
-        // Last: a page that is told asks for the answer at once. None can start before, as the lock
-        // is held.
+        // Last: a notified page requests the answer immediately. None can start before, because the lock is
+        // held.
         self.log.add(Kind::Kept, &ending(status.ok(), &told.directories));
     }
 
@@ -184,7 +183,7 @@ impl Measurement {
             if told.over {
                 continue;
             }
-            // The whole object goes on: it has names that the event itself has not.
+            // The whole object is passed on: it has names that the event itself does not have.
             let object = serde_json::from_str(text).unwrap_or(Value::Null);
             let Ok(event) = Event::deserialize(&object) else {
                 self.log.add(Kind::Words, &json!({ "event": "message", "text": text }));
@@ -198,7 +197,7 @@ impl Measurement {
     }
 }
 
-/// Ignores poisoning by another thread's panic: each change is a single step.
+/// The event that describes how the run ended and lists its records.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
-//! The order of a page, and its conversion to a command line. The program itself then checks the
-//! values ([`Site::plan`](crate::Site)); here is decided what a page may ask for at all, and what may
-//! be overwritten. No shell is involved.
+//! The order of a page, and its conversion to a command line. The program itself then checks the values
+//! ([`Site::plan`](crate::Site)); this module decides what a page may request at all, and what may be
+//! overwritten. No shell is involved.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,9 +12,9 @@ use serde::Deserialize;
 
 use crate::Offered;
 
-/// Longest path that the kernel accepts.
+/// Maximum length of a path that the kernel accepts.
 const PATH_MAX: usize = 4096;
-/// Most signatures of one device.
+/// Maximum number of signatures of one device.
 const MOST_SIGNATURES: usize = 16;
 
 /// The form as sent by the page. Empty fields leave the choice to the program.
@@ -25,7 +25,7 @@ pub struct Order {
     pub target: String,
     /// The target to overwrite, typed a second time.
     pub confirm: String,
-    /// Signatures on what is overwritten that may be erased.
+    /// Signatures on overwritten storage that may be erased.
     pub erase: Vec<String>,
     /// Instead of a target: two prepared places.
     pub pair: Option<Pair>,
@@ -47,7 +47,7 @@ pub struct Pair {
     pub encrypted: String,
     /// The encrypted place typed a second time, if it is overwritten.
     pub confirm_encrypted: String,
-    /// What tables call the encrypted place.
+    /// The label of the encrypted location in tables.
     pub name: String,
 }
 
@@ -61,7 +61,7 @@ pub struct Invalid {
     pub problem: String,
 }
 
-/// Options whose fields have other names: they belong to the choice of a place.
+/// Options whose fields have other names: they belong to the choice of a location.
 const FIELDS: [(&str, &str); 4] =
     [("destroy", "confirm"), ("yes-erase", "erase"), ("pair", "plain"), ("pair-name", "name")];
 
@@ -78,11 +78,12 @@ impl Invalid {
 }
 
 impl Order {
-    /// The arguments of `run`, without those that control its output. A value cannot become an option of its own.
+    /// The arguments of `run`, without those that control its output. A value cannot become an additional
+    /// option.
     ///
     /// # Errors
-    /// The order would overwrite something whose name was not typed again, has an option that is not `offered`, or names a
-    /// file where the page offers names.
+    /// The order would overwrite something whose name was not typed again, has an option that is not `offered`,
+    /// or contains a file where the page offers names.
     pub fn arguments(&self, offered: &[Offered]) -> Result<Vec<OsString>, Invalid> {
         named("emulate", &self.emulate)?;
         let mut words = Vec::new();
@@ -108,7 +109,7 @@ impl Order {
         Ok(words)
     }
 
-    /// Adds what is measured.
+    /// Adds the things to measure.
     fn places(&self, options: &mut Vec<OsString>) -> Result<(), Invalid> {
         let mut overwritten = Vec::new();
         match &self.pair {
@@ -127,7 +128,7 @@ impl Order {
                     options.push(format!("--pair-name={}", pair.name.trim()).into());
                 }
             }
-            // The program refuses a target beside it.
+            // The program refuses an additional target.
             None if !self.emulate.trim().is_empty() && self.target.is_empty() => {}
             None => {
                 if consent(("target", &self.target), ("confirm", &self.confirm))? {
@@ -154,10 +155,9 @@ impl Order {
     }
 }
 
-/// Checks consent to overwrite `path`, and returns whether that is what is asked for. An existing
-/// target that is not a directory would be overwritten, so the user must type its exact name again.
-/// Whether it may be overwritten at all is decided by the run, which examines everything below,
-/// beside and above it.
+/// Checks consent to overwrite `path`, and returns whether that is requested. An existing target that is not a
+/// directory would be overwritten, so the user must type its exact name again. Whether it may be overwritten at
+/// all is decided by the run, which examines everything below and above it.
 fn consent(
     (field, path): (&'static str, &str),
     (confirm, again): (&'static str, &str),

@@ -1,5 +1,4 @@
-//! An answer that explains a refusal: a sentence for the page, or a page of its own if somebody
-//! opened an address.
+//! A response that explains a refusal: a sentence for the page, or a separate page if an address was opened.
 
 use std::borrow::Cow;
 
@@ -82,7 +81,7 @@ impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let body = json!({ "problem": self.problem, "field": self.field });
         let mut response = (self.status, Json(body)).into_response();
-        // For the guard, which knows who asked.
+        // For the guard, which knows the client.
         response.extensions_mut().insert(self);
         response
     }

@@ -1,8 +1,7 @@
-//! Displayed reports: this program renders them, and each has an address of its own without the
-//! page's token.
+//! Displayed reports: this program renders them, and each has a separate address without the page's token.
 //!
-//! A record may come from somebody else, and a document can always reveal its own address, by
-//! navigating. Nothing but the report can therefore be accessed at that address.
+//! A record may come from another person, and a document can always reveal its own address, by navigating. Only
+//! the report can therefore be accessed at that address.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -18,9 +17,9 @@ const BELOW: &str = "/report/";
 pub(crate) const ROUTE: &str = "/report/{key}/";
 /// Random bytes of an address.
 const KEY: usize = 16;
-/// Most reports kept.
+/// Maximum number of reports kept.
 const MOST: usize = 16;
-/// Most bytes of all reports kept; the newest is kept regardless of its size.
+/// Maximum size of all reports kept, in bytes; the newest is kept regardless of its size.
 const MOST_BYTES: usize = 64 << 20;
 
 /// The most recently opened reports, newest last.
@@ -109,7 +108,7 @@ mod tests {
         reports.keep("two".into(), stamp(1), "other".into()).unwrap();
         reports.forget("two");
         assert_eq!(reports.path("two", stamp(1)), None);
-        // The fleet's newest report takes the place of the one before.
+        // The fleet's newest report replaces the one before.
         let before = reports.keep_fleet("before".into()).unwrap();
         let after = reports.keep_fleet("after".into()).unwrap();
         assert_eq!(reports.page(key(&after)).unwrap(), "after");

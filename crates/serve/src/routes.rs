@@ -29,7 +29,7 @@ use crate::reports::{self, Reports};
 use crate::runs::{self, NotChanged, Run, Runs};
 use crate::{Catalogue, Invalid, Offered, Order};
 
-/// A report may run its own script and style in an origin of its own, and loads nothing else.
+/// A report may run its own script and style in a separate origin, and loads nothing else.
 const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads; default-src 'none'; \
     script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -118,7 +118,7 @@ async fn fleet(State(app): State<App>) -> Json<Value> {
     Json(json!(app.fleet.map(|directory| shown(&directory))))
 }
 
-/// Renders the fleet's report, always anew, as records come in, and redirects to it.
+/// Renders the fleet's report, each time again, because records arrive, and redirects to it.
 async fn open_fleet(State(app): State<App>) -> Answer<Redirect> {
     let directory = app.fleet.as_ref().ok_or_else(Refused::not_found)?;
     let mut question: Vec<OsString> = ["fleet", "report", "--html", "--"].map(Into::into).into();
@@ -191,12 +191,12 @@ async fn cancel(State(app): State<App>) -> Answer<Response> {
     }
 }
 
-/// Runs a query. Nothing that needs the processor may happen during a run.
+/// Runs a query. Nothing that needs CPU time may happen during a run.
 async fn ask(app: &App, question: &[OsString]) -> Answer<Vec<u8>> {
     Ok(quiet(app, DISTURBS).await?.ask(question).await?)
 }
 
-/// A run's answer, as the terminal and its page have it.
+/// A run's answer, as on the terminal and on its page.
 async fn answer_of(State(app): State<App>, Path(name): Path<String>) -> Answer<Response> {
     let directory = find(&app, name).await?;
     let mut question: Vec<OsString> = ["report", "--format", "answer", "--"].map(Into::into).into();
@@ -268,8 +268,8 @@ async fn find(app: &App, name: String) -> Answer<PathBuf> {
     aside(move || runs.find(&name)).await?.ok_or_else(Refused::not_found)
 }
 
-/// Renders a report from the record and redirects to it. Ignores any stored page beside the record:
-/// it may come from somebody else, and would run its own script.
+/// Renders a report from the record and redirects to it. Ignores any stored page next to the record: it may
+/// come from another person, and would run its own script.
 async fn open_report(State(app): State<App>, Path(name): Path<String>) -> Answer<Redirect> {
     let directory = find(&app, name.clone()).await?;
     let place = directory.clone();

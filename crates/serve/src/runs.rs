@@ -20,7 +20,7 @@ use cryptbench_record::{
 use cryptbench_text::{chain, shown};
 use serde::Serialize;
 
-/// Longest name of a run's directory.
+/// Maximum length of the name of a run's directory.
 const LONGEST_NAME: usize = 128;
 /// Size in bytes of the largest file of a run that is read.
 const LONGEST_FILE: u64 = 256 << 20;
@@ -69,11 +69,11 @@ pub(crate) struct Run {
 /// Why a run was not renamed or deleted.
 #[derive(Debug)]
 pub(crate) enum NotChanged {
-    /// There is no such run.
+    /// The run does not exist.
     Unknown,
     /// It is in progress.
     Running,
-    /// The title is unfit; the text says why.
+    /// The title is invalid; the text gives the reason.
     Unfit(String),
     /// The operating system refuses; the text is its message.
     Failed(String),
@@ -146,7 +146,7 @@ impl Runs {
         }
         let parent = Directory::open(&self.directory).map_err(|_| NotChanged::Unknown)?;
         let run = parent.subdirectory(OsStr::new(name)).map_err(|_| NotChanged::Unknown)?;
-        // Before it is asked for a record, which a run has only at its end.
+        // Before its record is requested, which a run has only at its end.
         if is_being_written(&run) {
             return Err(NotChanged::Running);
         }
@@ -189,8 +189,8 @@ fn is_name(name: &str) -> bool {
         && !name.starts_with(['.', '-'])
 }
 
-/// Metadata of a run's file, if it exists. Ignores links, which would lead out of the run, and
-/// empty files, which belong to a run that is still being saved.
+/// Metadata of a run's file, if it exists. Ignores links, which would lead out of the run, and empty files,
+/// which belong to a run that is still being saved.
 fn file(path: &Path) -> Option<fs::Metadata> {
     fs::symlink_metadata(path).ok().filter(|found| found.is_file() && found.len() > 0)
 }
@@ -273,7 +273,7 @@ mod tests {
         for name in ["", ".", "..", "../outside", "empty", ".hidden", "-x", "a/b", "a\0b", &long] {
             assert_eq!(runs.find(name), None, "{name:?}");
         }
-        // What is no record is listed with the reason, and does not hide others.
+        // Directories without a valid record are listed with the reason, and do not hide others.
         let list = runs.list();
         assert_eq!(list.len(), 1);
         assert!(list[0].summary.is_none() && list[0].problem.is_some());
@@ -355,7 +355,7 @@ mod tests {
         fs::write(&record, "{}").unwrap();
         assert_eq!(runs.list().len(), 1);
         assert_eq!(bytes(&record).unwrap(), b"{}");
-        // Links of an unpacked archive, say.
+        // Links of an unpacked archive, for example.
         let secret = dir.path().join("secret");
         fs::write(&secret, "{}").unwrap();
         fs::remove_file(&record).unwrap();

@@ -1,4 +1,4 @@
-//! Encryption systems: each turns a target into an I/O target and takes it down without a trace.
+//! Encryption systems: each turns a target into an I/O target and removes it without a trace.
 //!
 //! A system knows nothing about workloads. Before it creates anything, it writes that to a
 //! [journal](resource::Journal), so that everything a killed run left behind can be found and

@@ -1,4 +1,4 @@
-//! What systems need from this machine: programs, FUSE, rights. Replaceable in tests.
+//! The facilities of this machine that systems need: programs, FUSE, rights. Replaceable in tests.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and /lib/modules")]
 
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ pub fn lacks_ntfs() -> Option<(String, Remedy)> {
     Machine::this().lacks_ntfs()
 }
 
-/// Where to look for programs, and what the kernel offers.
+/// The search path for programs, and the abilities of the kernel.
 #[derive(Clone)]
 pub(crate) struct Machine {
     /// Directories with programs, all of them absolute.
@@ -40,7 +40,7 @@ pub(crate) struct Machine {
     pub(crate) loaded: PathBuf,
     /// Whether this process has root's rights.
     pub(crate) root: bool,
-    /// Longest time until a program has mounted what it serves.
+    /// Maximum time until a program has mounted its file system.
     pub(crate) ready_within: Duration,
     /// A program for which this shorter limit applies in any case.
     pub(crate) hurried: Option<(&'static str, Duration)>,

@@ -1,4 +1,4 @@
-//! A prepared arm: where its requests go, and how it is taken down.
+//! A prepared arm: the destination of its requests, and its removal.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct ArmContext<'a> {
     /// Containers that were created early, so that they share every place on the disk with plain
     /// storage.
     pub reserve: &'a Reserve,
-    /// Most bytes that the new files of workloads take, in addition to the scratch file.
+    /// Maximum number of bytes that the new files of workloads occupy, in addition to the scratch file.
     pub room: u64,
     /// Name of the run, which is part of the name of everything it creates.
     pub run_id: &'a str,
@@ -122,13 +122,13 @@ pub enum Content {
 pub enum Closed {
     /// Written back and dropped from the page cache; there was nothing to unmount.
     CacheDropped,
-    /// Unmounted; its servers have ended, its mappings and keys are removed.
+    /// Unmounted; its servers have exited, its mappings and keys are removed.
     Unmounted,
     /// Its key is removed from the kernel, which drops decrypted data.
     KeyRemoved,
 }
 
-/// A prepared arm. Dropping it takes it down.
+/// A prepared arm. Dropping it removes it.
 pub struct PreparedArm {
     /// The filled scratch file or device for block workloads.
     pub io_target: IoTarget,
@@ -143,14 +143,15 @@ pub struct PreparedArm {
     /// there, and nothing there shows decrypted data. A run also sets it to the file that contains
     /// the measured storage itself.
     pub stored: Option<PathBuf>,
-    /// What lies above that and has the data in a page cache of its own, from the top down: the block device of a file
-    /// system that a process serves, and the file that a process serves to a loop device without direct I/O.
+    /// The layers above that which have the data in a separate page cache, from the top down: the block device
+    /// of a file system that a process serves, and the file that a process serves to a loop device without
+    /// direct I/O.
     pub cached_above: Vec<PathBuf>,
     /// Whether direct writes may end in a page cache below the arm. They are on the device once
     /// that cache is written back, which a flush of the I/O target and of [`stored`](Self::stored)
     /// waits for.
     pub cached_below: bool,
-    /// The arm as it turned out, where its system chose a setting that nobody had asked for.
+    /// The actual arm, if its system chose an unspecified setting.
     pub turned_out: Option<ArmSpec>,
     /// Parameters of the kernel that its trials set, and that others' trials find as they were.
     pub parameters: Vec<ForTrials>,
@@ -159,10 +160,10 @@ pub struct PreparedArm {
     layers: Option<Layers>,
 }
 
-/// Brings up everything that shows the data at rest again.
+/// Sets up everything that makes the stored data accessible again.
 pub(crate) type Reopen = Box<dyn FnMut(&mut ResourceStack) -> Result<Shown, SystemError> + Send>;
 
-/// The access to data at rest once it is brought up.
+/// The access to the stored data once it is set up.
 pub(crate) struct Shown {
     /// The directory for new files.
     pub(crate) directory: PathBuf,
@@ -295,10 +296,9 @@ impl PreparedArm {
         self.backing.as_ref()
     }
 
-    /// Takes the arm down to its data at rest, as if the machine were shut down: writes everything
-    /// back and leaves nothing decrypted. Until it is [reopened](Self::reopen), only
-    /// [`backing`](Self::backing) and [`destroy`](Self::destroy) may be used. All copies of the I/O
-    /// target's file must have been dropped before.
+    /// Closes the arm, as if the machine were shut down: writes everything back and leaves nothing decrypted.
+    /// Until it is [reopened](Self::reopen), only [`backing`](Self::backing) and [`destroy`](Self::destroy) may
+    /// be used. All copies of the I/O target's file must have been dropped before.
     ///
     /// # Errors
     /// Any [`SystemError`]; the arm can still be destroyed.
@@ -332,13 +332,13 @@ impl PreparedArm {
         Ok(())
     }
 
-    /// Takes the arm down. Resources that could not be taken down stay in the journal for cleanup.
+    /// Removes the arm. Resources that could not be removed stay in the journal for cleanup.
     ///
     /// # Errors
     /// Any [`SystemError`].
     pub fn destroy(self) -> Result<(), SystemError> {
         let Self { io_target, backing, layers, .. } = self;
-        // Closes the file first, because it may lie in a file system that will be unmounted.
+        // Closes the file first, because it may be in a file system that will be unmounted.
         drop((io_target, backing));
         layers.map_or(Ok(()), |mut layers| layers.destroy())
     }

@@ -10,7 +10,7 @@ use crate::{Abilities, SystemError};
 /// The arms that a user wants from the registered systems. An empty list means the defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Names of systems; [`ALL`] stands for every system that can run here.
+    /// Names of systems; [`ALL`] means every system that can run here.
     pub systems: Vec<String>,
     /// Names of ciphers.
     pub ciphers: Vec<String>,
@@ -32,8 +32,8 @@ impl Selection {
         systems.is_empty() && ciphers.is_empty() && data_units.is_empty() && settings.is_empty()
     }
 
-    /// Asks for what a system chose by itself in an earlier part of a run, which has an arm of `system` with `settings`: it
-    /// must not choose anew.
+    /// Requests the system's own choice in an earlier part of a run, which has an arm of `system` with
+    /// `settings`: it must not choose again.
     pub fn keep(&mut self, system: &str, settings: &BTreeMap<String, String>) {
         const SIZE: &str = "sector-size";
         let is_luks2 = settings.get("format").is_some_and(|format| format == "luks2");
@@ -46,7 +46,7 @@ impl Selection {
     }
 }
 
-/// Stands for every system that can run here, each with all of its presets.
+/// Means every system that can run here, each with all of its presets.
 pub const ALL: &str = "all";
 
 /// All systems, in the order of tables.
@@ -93,7 +93,7 @@ fn foreign_null_layers(
     };
     let mut settings = selection.settings.clone();
     settings.retain(|name, values| known(name, values));
-    // Where the null layer has sectors, too, they are as large.
+    // If the null layer also has sectors, they have the same size.
     let mut data_units: Vec<u32> =
         system.arms_with(selection, abilities)?.iter().filter_map(|arm| arm.data_unit).collect();
     data_units.dedup();

@@ -10,7 +10,7 @@ use crate::SystemError;
 
 /// Opens the file at `path` in the mount that its directory is the root of.
 ///
-/// Whoever serves the mount chooses what its names lead to: a link to another file, a device, a pipe.
+/// The server of the mount chooses what its names denote: a link to another file, a device, a pipe.
 ///
 /// # Errors
 /// [`SystemError::Lost`] unless it is a regular file of this mount with the `expected` size in bytes; [`SystemError::Io`].

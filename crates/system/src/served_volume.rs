@@ -15,7 +15,7 @@ use crate::resource::{
 };
 use crate::{SystemError, served_file};
 
-/// A served device and everything set up on top of it. Dropping it takes everything down.
+/// A served device and everything set up on top of it. Dropping it removes everything.
 pub struct ServedVolume {
     stack: ResourceStack,
     /// The file with the contents of the device, or the disk.
@@ -148,8 +148,8 @@ impl ServedVolume {
         mount::mount(&mut self.stack, device, Some(&self.file))
     }
 
-    /// Takes everything down in reverse order. Waits up to two seconds for resources in use; it can
-    /// then be tried again.
+    /// Removes everything in reverse order. Waits up to two seconds for resources in use; it can then be tried
+    /// again.
     ///
     /// # Errors
     /// [`SystemError::Busy`], or another error of taking it down.

@@ -8,13 +8,13 @@ use crate::{Selection, SystemError};
 /// The setting whose values can also be chosen as ciphers of a [`Selection`].
 const CIPHER: &str = "cipher";
 
-/// The setting that stands for a set of others, as recommended by a system's documentation.
+/// The setting that represents a set of others, as recommended by a system's documentation.
 pub(crate) const PRESET: &str = "preset";
 
-/// Settings that had another name in earlier versions, and the one that they have.
+/// Settings that were renamed, and their current names.
 const FORMER: [(&str, &str); 1] = [("surface", "io-target")];
 
-/// The name of a setting; earlier names stand for today's.
+/// The name of a setting; earlier names are mapped to the current ones.
 #[must_use]
 pub fn setting_name(name: &str) -> &str {
     FORMER.iter().find(|(former, _)| *former == name).map_or(name, |(_, now)| now)
@@ -173,8 +173,8 @@ pub(crate) fn luks_arms(
     arms
 }
 
-/// The arms of a program with ciphers of the built-in engine and data units of 512 bytes, one for
-/// each choice. Labels consist of the layout and the cipher.
+/// The arms of a program with ciphers of the built-in engine and 512-byte data units, one for each choice.
+/// Labels consist of the layout and the cipher.
 pub(crate) fn volume_arms(
     system: &System,
     selection: &Selection,

@@ -36,7 +36,7 @@ pub enum Target {
     /// The target of plain storage, used by all systems that a run sets up.
     #[default]
     Plain,
-    /// A target beside it, encrypted by its user; they are counted from 0.
+    /// A target in addition to it, encrypted by its user; they are numbered from 0.
     Encrypted(usize),
 }
 
@@ -51,7 +51,7 @@ pub struct ArmSpec {
     pub role: Role,
     /// Name of the system in the registry.
     pub system: &'static str,
-    /// Where it is measured.
+    /// Its target.
     pub target: Target,
     /// Cipher and mode; `None` if nothing is encrypted.
     pub cipher: Option<&'static str>,
@@ -75,7 +75,7 @@ impl ArmSpec {
 pub struct Setting {
     /// Name on the command line, such as `sector-size`.
     pub name: &'static str,
-    /// What it controls, in one line.
+    /// Its effect, in one line.
     pub about: &'static str,
     /// The possible values, the system's own default first.
     pub values: &'static [&'static str],
@@ -136,7 +136,7 @@ pub(crate) enum Kind {
     Served(Served),
     /// As a directory or file system that another one shows as plaintext.
     Stacked(Stacked),
-    /// Not at all: measures what exists.
+    /// Not at all: measures existing storage.
     InPlace(Attachment),
     /// Never; the function returns the reason and the remedy for a machine.
     Unsupported(fn(&Machine) -> (String, Remedy)),
@@ -152,7 +152,7 @@ pub struct System {
     pub(crate) null_layer: Option<&'static System>,
     /// Whether it is included when a user asks for all systems.
     pub(crate) in_all: bool,
-    /// Whether it takes the ciphers and data units of a selection directly instead of as settings.
+    /// Whether it uses the ciphers and data units of a selection directly instead of as settings.
     pub(crate) has_our_ciphers: bool,
     pub(crate) availability: fn(&System, &Machine) -> Availability,
     pub(crate) arms: fn(&System, &Selection, &Features) -> Result<Vec<ArmSpec>, SystemError>,
@@ -310,13 +310,14 @@ impl System {
         self.null_layer.map_or(self.name, |system| system.name)
     }
 
-    /// The cipher kernel that `arm` uses at `tier`, if the system can tell.
+    /// The cipher kernel that `arm` uses at `tier`, if the system can report it.
     #[must_use]
     pub fn kernel_tier(&self, arm: &ArmSpec, tier: Tier) -> Option<String> {
         (self.kernel_tier)(arm, tier)
     }
 
-    /// The same where only this program's own code and the processor decide, so that nothing else has to be asked.
+    /// The same if it depends only on this program's own code and the CPU, so that nothing else has to be
+    /// queried.
     #[must_use]
     pub fn own_kernel(&self, arm: &ArmSpec, tier: Tier) -> Option<String> {
         self.has_our_ciphers.then(|| self.kernel_tier(arm, tier))?

@@ -44,7 +44,7 @@ impl Options {
     }
 }
 
-/// What all runs say of one arm.
+/// The results of all runs for one arm.
 #[derive(Default)]
 struct Tally {
     /// Runs that claim no difference in any workload.
@@ -108,7 +108,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 impl Tally {
-    /// Enters what `record` says of `arm`, and prints it as a row.
+    /// Adds the result of `record` for `arm`, and prints it as a row.
     fn enter(&mut self, arm: &str, record: &Record) -> anyhow::Result<()> {
         let results = record.results.as_ref().context("the record has no results")?;
         let cells: Vec<_> = results.cells.iter().filter(|c| c.arm == arm).collect();

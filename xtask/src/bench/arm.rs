@@ -1,9 +1,9 @@
 //! `cargo xtask bench arm`: instructions and estimated cycles of each byte on 64-bit ARM, for our ciphers and those of other
 //! libraries in the same way.
 //!
-//! QEMU logs what it executes. The last of three passes over a buffer, which lies between two calls of `sched_yield`, is
-//! counted, and its instructions go through LLVM's model of a processor in the order in which they ran. The model knows
-//! ports and latencies, and takes branches as predicted and memory as cached.
+//! QEMU logs the executed instructions. The last of three passes over a buffer, which is between two calls of
+//! `sched_yield`, is counted, and its instructions go through LLVM's model of a CPU in the order in which they
+//! ran. The model knows ports and latencies, and treats branches as predicted and memory as cached.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Write as _};
@@ -44,7 +44,7 @@ const NEEDS: &[Need] = &[
     Need { file: MCA, package: "llvm-22", reason: "models of processors" },
 ];
 
-/// Processors by LLVM's names, each with a model of its own: Cortex-A72 to A78 have that of Cortex-A57.
+/// CPUs by LLVM's names, each with its own model: Cortex-A72 to A78 use that of Cortex-A57.
 const MODELS: [&str; 2] = ["neoverse-n1", "cortex-a57"];
 
 const CIPHERS: [&str; 5] =
@@ -88,7 +88,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds what is traced with the release profile. They load libraries, so they are not static.
+/// Builds the traced programs with the release profile. They load libraries, so they are not static.
 fn build() -> anyhow::Result<PathBuf> {
     let manifest = "--manifest-path=bench-peers/Cargo.toml";
     let sources = said(cargo("fetch", System::Aarch64).args([manifest, "--quiet"]))?;
@@ -106,7 +106,7 @@ fn build() -> anyhow::Result<PathBuf> {
     Ok(target.join("release/cryptbench-peers"))
 }
 
-/// What was executed in the last pass.
+/// The instructions executed in the last pass.
 struct Pass {
     /// The kernel, or the library's version.
     code: String,
@@ -153,7 +153,7 @@ struct Trace {
     blocks: HashMap<u64, Vec<u32>>,
     /// The block that is being listed.
     listed: Option<u64>,
-    /// What was executed before the first call of `sched_yield`, and after each.
+    /// The instructions executed before the first call of `sched_yield`, and after each.
     parts: Vec<Vec<u32>>,
 }
 
@@ -187,7 +187,7 @@ impl Trace {
     }
 }
 
-/// Cycles of the instructions in LLVM's model of a processor.
+/// Cycles of the instructions in LLVM's CPU model.
 fn cycles(instructions: &[u32], model: &str) -> anyhow::Result<f64> {
     let words: String = instructions
         .iter()

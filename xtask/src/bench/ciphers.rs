@@ -1,5 +1,4 @@
-//! `cargo xtask bench ciphers`: compares our cipher kernels with those of other libraries, in
-//! turns.
+//! `cargo xtask bench ciphers`: compares our cipher kernels with those of other libraries, interleaved.
 
 use std::process::Command;
 
@@ -33,8 +32,8 @@ pub struct Options {
     no_aws_lc: bool,
 }
 
-/// What takes AVX-512 (F, DQ, IFMA, CD, BW, VL) away from OpenSSL and AWS-LC, and from libgcrypt. Botan 2 has none in what is
-/// compared, and RustCrypto's AES takes 256 bits.
+/// The settings that disable AVX-512 (F, DQ, IFMA, CD, BW, VL) in OpenSSL and AWS-LC, and in libgcrypt. Botan 2
+/// has none in the compared ciphers, and RustCrypto's AES uses 256 bits.
 const MASKS: [(&str, &str); 2] =
     [("OPENSSL_ia32cap", ":~0xd0230000"), ("GCRYPT_DISABLE_HWF", "intel-avx512")];
 

@@ -19,7 +19,7 @@ const COSTS: [(&str, &str, f64, f64); 3] = [
     ("100us", "1ns", 100e-6, 1e-9),
 ];
 
-/// What both layers wait besides.
+/// Additional delay of both layers.
 const BASE: &str = "200us";
 
 #[derive(clap::Args)]
@@ -96,7 +96,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     sweeps: u32,
@@ -110,7 +110,7 @@ fn holds(found: &Coefficient, truth: f64) -> bool {
     (found.low..=found.high).contains(&truth)
 }
 
-/// The arm that waits for the base alone, and the one that waits for A and B besides.
+/// The arm that waits only for the base, and the one that additionally waits for A and B.
 fn layers(record: &Record) -> anyhow::Result<[&str; 2]> {
     let mut delays = record.plan.arms.iter().filter(|arm| arm.system == "delay");
     let [base, layer] = [delays.next(), delays.next()];

@@ -107,8 +107,8 @@ fn emulated(binary: &Path, place: &Path) -> anyhow::Result<Record> {
     Ok(cryptbench_record::read(&file)?)
 }
 
-/// Leaves the record of machine `number`: every workload and arm faster or slower by a share of its own, on one of four models
-/// of CPU and three of disks. Returns its bytes.
+/// Writes the record of machine `number`: every workload and arm faster or slower by a specific share, on one
+/// of four CPU models and three disk models. Returns its bytes.
 fn make(base: &Record, number: usize, fleet: &Path) -> anyhow::Result<u64> {
     let mut random = ChaCha8Rng::seed_from_u64(number as u64);
     let mut record = base.clone();

@@ -1,4 +1,4 @@
-//! `cargo xtask bench kdf`: compares our key derivation with that of other libraries, in turns.
+//! `cargo xtask bench kdf`: compares our key derivation with that of other libraries, interleaved.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -115,7 +115,7 @@ struct Peaks {
     together: u64,
 }
 
-/// What processes of `binary` take while `work` is done.
+/// The memory of `binary`'s processes while `work` is done.
 fn watched(binary: &Path, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Peaks> {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -27,31 +27,31 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
 
 #[derive(clap::Subcommand)]
 pub enum Bench {
-    /// The load engine beside fio's io_uring engine, on the disk and on a loop device over RAM
+    /// Compare the load engine with fio's io_uring engine, on the disk and on a loop device over RAM
     Engine(engine::Options),
     /// Many runs of plain against plain: how often do they claim a difference that does not exist?
     Aa(aa::Options),
-    /// Runs with slices beside runs with whole trials: how narrow are their intervals?
+    /// Compare the widths of intervals of runs with slices and with whole trials
     Sharpness(sharpness::Options),
-    /// How long runs take until they are as precise as asked
+    /// Measure how long runs take to reach the requested precision
     Precision(precision::Options),
     /// A layer of known cost: do runs find it?
     Delay(delay::Options),
-    /// Our cipher kernels beside those of other libraries
+    /// Compare our cipher kernels with those of other libraries
     Ciphers(ciphers::Options),
     /// Instructions and estimated cycles of our ciphers and of other libraries' on 64-bit ARM
     Arm(arm::Options),
-    /// Our key derivation beside that of other libraries
+    /// Compare our key derivation with that of other libraries
     Kdf(kdf::Options),
     /// How long the program takes to start, and how large it is
     Startup(startup::Options),
     /// The memory of a default run and of a mount
     Memory(memory::Options),
-    /// A file served by us beside other ways to serve it and other programs that encrypt it
+    /// Compare a file served by us with other ways to serve it and other programs that encrypt it
     Volume(volume::Options),
     /// A fleet's records pooled and collected: time and memory by their number
     Fleet(fleet::Options),
-    /// Runs watched by pages beside runs that no page watches
+    /// Compare runs watched by pages with unwatched runs
     Serve(serve::Options),
     /// Losses of known cause on emulated devices: are they named rightly?
     Why(why::Options),

@@ -1,4 +1,5 @@
-//! `cargo xtask bench precision`: how long a run takes until it is as precise as asked, on fast, usual and slow storage.
+//! `cargo xtask bench precision`: how long a run takes to reach the requested precision, on fast, usual and
+//! slow storage.
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -10,7 +11,7 @@ use super::engine::LoopOverRam;
 use super::{build_release, machine};
 use crate::interrupted::Interrupted;
 
-/// Size of the loop device in MiB: the scratch region of a default run and room beside it.
+/// Size of the loop device in MiB: the scratch region of a default run and additional room.
 const RAM_MIB: u64 = 1280;
 
 #[derive(clap::Args)]

@@ -73,7 +73,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A run, and what went on beside it.
+/// A run, and its simultaneous load.
 struct Measured {
     record: Record,
     /// CPU time of the server and of the pages (that is, of this program) in seconds.
@@ -89,9 +89,9 @@ fn child_of(pid: u32) -> Option<PathBuf> {
     })
 }
 
-/// Prints the speed of plain storage and the share that each other arm keeps, watched relative to
-/// alone: the geometric mean of the pairs with its 95 % interval, beside the noise of the mean that
-/// the runs themselves found.
+/// Prints the speed of plain storage and the percentage that each other arm reaches, watched relative to
+/// unwatched: the geometric mean of the pairs with its 95 % interval, with the noise of the mean that the runs
+/// themselves measured.
 fn print(pairs: &[(Record, Record)]) -> anyhow::Result<()> {
     println!(
         "| workload | arm | figure | watched / alone [95 %] | noise of the mean in a run | below it |"

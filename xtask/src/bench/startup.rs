@@ -1,5 +1,5 @@
-//! Measures how long `cryptbench --version` takes, beside a program that does nothing, and the size
-//! of the binary.
+//! Measures how long `cryptbench --version` takes, compared with a program that does nothing, and the size of
+//! the binary.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! `cargo xtask bench why`: is the cause of a loss named rightly where it is known? Layers that are made to lose in one way
-//! run on emulated devices, and what is named is held against what each does by construction.
+//! `cargo xtask bench why`: is a known cause of a loss identified correctly? Layers that are designed to lose
+//! in one way run on emulated devices, and the reported cause is compared with the design.
 
 mod check;
 mod systems;
@@ -18,8 +18,8 @@ use cryptbench_stats::bottleneck::{Asked, Cause, TOLERANCE};
 
 use super::{build_release, machine};
 
-/// Requests of one size and depth, in one direction: the kinds of the default profile. 128 KiB pass FUSE whole, so they are
-/// counted as they were asked for.
+/// Requests of one size and depth, in one direction: the kinds of the default profile. 128 KiB pass FUSE
+/// unsplit, so they are counted as issued.
 const WORKLOADS: [(&str, &str, &str, u32); 6] = [
     ("read", "random", "4KiB", 1),
     ("read", "random", "4KiB", 32),
@@ -29,8 +29,8 @@ const WORKLOADS: [(&str, &str, &str, u32); 6] = [
     ("read", "sequential", "128KiB", 8),
 ];
 
-/// What runs measure: layers that encrypt nothing, and ciphers that are slow on one processor, without its instructions for
-/// them. A run takes one or the other.
+/// The arms of runs: layers that do not encrypt, and ciphers that are slow on one CPU, without its instructions
+/// for them. A run measures one kind or the other.
 const RUNS: [&[&str]; 2] = [
     &[
         "--system=serial",
@@ -49,7 +49,7 @@ const RIGHTLY: f64 = 0.95;
 const WRONGLY: f64 = 0.02;
 const CLOSE: f64 = 0.90;
 
-/// A thread that works alone for this share of a request's time is about full.
+/// A thread that works for this share of a request's time by itself is about full.
 const NEARLY_ALL: f64 = 0.8;
 
 #[derive(clap::Args)]
@@ -197,7 +197,7 @@ enum Named {
 impl Named {
     fn of(cause: &Cause) -> Self {
         match cause {
-            // The same: told by the disk's counts, and by speeds where these are not known.
+            // The same: found by the disk counters, and by speeds if these are unknown.
             Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => Self::Fewer,
             Cause::CoreFull { .. } | Cause::ProcessorsFull { .. } => Self::Full,
             Cause::Pieces { .. } => Self::Pieces,
@@ -230,8 +230,9 @@ fn expected(workload: &Workload, arm: &Arm, binding: &Binding) -> Vec<Named> {
         let words = arm.settings.get(name)?;
         words.trim_end_matches(unit).parse::<f64>().ok()
     };
-    // One thread issues all requests, and works on each for so long. If it could not pass on as many as plain storage
-    // serves, it is full; if it could, it passes on fewer at once meanwhile. One at a time takes longer by its work.
+    // One thread issues all requests, and works on each for this long. If it could not pass on as many as plain
+    // storage serves, it is full; if it could, it keeps fewer in flight meanwhile. At queue depth 1 requests
+    // take longer by its work.
     let works = |seconds: f64, alone: Named| {
         let times = seconds * binding.asked.plain_rate;
         let is_long = times / (1.0 + times) >= NEARLY_ALL;
@@ -256,7 +257,7 @@ fn expected(workload: &Workload, arm: &Arm, binding: &Binding) -> Vec<Named> {
             named.extend(is_cut.then_some(Named::Pieces));
             let is_more = is_twice && workload.operation == Operation::Write;
             named.extend(is_more.then_some(Named::More));
-            // As many requests of the disk as of plain storage fill the processors if these do.
+            // As many disk requests as with plain storage fill the CPUs if these do.
             let is_full = !named.is_empty() && plain_processors(&binding.asked) >= NEARLY_ALL;
             named.extend(is_full.then_some(Named::Full));
             named
@@ -272,7 +273,7 @@ fn expected(workload: &Workload, arm: &Arm, binding: &Binding) -> Vec<Named> {
     }
 }
 
-/// Share of the time in which all processors worked on plain storage's requests.
+/// Share of the time in which all CPUs worked on plain storage's requests.
 fn plain_processors(asked: &Asked) -> f64 {
     let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
     let work_s = asked.processors.unwrap_or(0.0) * processors / asked.rate;
@@ -285,7 +286,7 @@ struct Tally {
     lose: u32,
     rightly: u32,
     wrongly: u32,
-    /// Cells that lose without a cause in what they do.
+    /// Cells that lose without a cause in their design.
     by_chance: u32,
     /// Those of the first whose speed is predicted within the tolerance.
     close: u32,

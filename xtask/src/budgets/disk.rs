@@ -1,5 +1,5 @@
-//! A disk that is held to a rate: ext4 on a loop device, whose requests the kernel delays (blkio.throttle of cgroup v1,
-//! io.max of v2).
+//! A disk with a limited rate: ext4 on a loop device, whose requests the kernel delays (blkio.throttle of
+//! cgroup v1, io.max of v2).
 
 use std::fs;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 
-/// Bytes of the image, of which what is never written takes no room.
+/// Bytes of the image; unwritten parts occupy no space.
 const BYTES: u64 = 12 << 30;
 
 /// The directories of the two kinds of control groups.
@@ -53,12 +53,12 @@ impl Limit {
     }
 }
 
-/// The disk. Dropping it takes it down.
+/// The disk. Dropping it removes it.
 pub struct HeldDisk {
-    /// Where it is mounted.
+    /// Its mount point.
     pub directory: PathBuf,
     device: PathBuf,
-    /// Number of the device, as control groups name it.
+    /// Number of the device, in the form used by control groups.
     number: String,
     _place: tempfile::TempDir,
 }
@@ -95,7 +95,7 @@ impl HeldDisk {
             }
             return Ok(());
         }
-        // The root of v2 has no limits: this process and those that it starts go into a group of their own.
+        // The root of v2 has no limits: this process and its children are moved to a separate group.
         let group = Path::new(V2).join("cryptbench-budgets");
         let _ = fs::create_dir(&group);
         write(&Path::new(V2).join("cgroup.subtree_control"), "+io")?;

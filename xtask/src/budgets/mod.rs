@@ -1,5 +1,5 @@
-//! `cargo xtask budgets`: whether runs keep their budget, on disks that are held to a rate: time from start to prompt, what
-//! was measured, how they end, and how long an interruption takes.
+//! `cargo xtask budgets`: whether runs keep their budget on rate-limited disks: time from start to prompt, the
+//! results, how they end, and how long an interruption takes.
 
 mod disk;
 
@@ -34,7 +34,7 @@ pub struct Options {
         default_value = "quick,sweep,small-files,fsync,crystaldiskmark,mount"
     )]
     profiles: Vec<String>,
-    /// Disks; all if none is named
+    /// Disks; all if none is given
     #[arg(long, value_enum, value_delimiter = ',', value_name = "DISK")]
     disks: Vec<Limit>,
     /// A program that is built already
@@ -43,7 +43,7 @@ pub struct Options {
     /// Directory for the image of the disk; in memory it is held to its rate whatever else the machine does
     #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
     place: PathBuf,
-    /// Interrupt each run after so many seconds, and show how long it takes to end
+    /// Interrupt each run after this many seconds, and show how long it takes to exit
     #[arg(long, value_name = "SECONDS")]
     interrupt: Option<f64>,
     /// Further words for each run, such as --systems
@@ -74,7 +74,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         [] => Limit::value_variants(),
         some => some,
     };
-    // The disk is taken down when it is dropped, so a signal must not end this program before that.
+    // The disk is removed when it is dropped, so a signal must not kill this program before that.
     let interrupted = Interrupted::watch()?;
     let disk = HeldDisk::make(&options.place)?;
     println!("{}", machine());
@@ -103,13 +103,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 impl Seen {
-    /// What it did that it may not.
+    /// Its violations.
     fn faults(&self, budget_s: f64) -> Vec<String> {
         let is_late = match self.after {
             Some(after) => after > MOST_INTERRUPTED,
             None => self.seconds > MOST * budget_s,
         };
-        // A run for which there was no time, or that was refused for its fixed number of trials, says how much it takes.
+        // A run for which there was no time, or that was refused for its fixed number of trials, prints the
+        // required time.
         let is_expected = match &*self.code {
             "0" => true,
             "2" | "10" => advised(&self.said).is_some(),

@@ -1,7 +1,7 @@
 //! `cargo xtask cross windows`: builds the program for Windows, and runs it and tests under Wine.
 //!
-//! Wine shows that files are made, found and removed, that requests move the bytes that they should,
-//! and that what is computed is right. It says nothing of speed and nothing of Windows' drivers.
+//! Wine shows that files are created, found and removed, that requests transfer the right bytes, and that
+//! computations are right. It shows nothing about speed or Windows' drivers.
 
 mod runs;
 
@@ -49,7 +49,7 @@ const PREFIX: &str = "target/wine";
 /// The complete output of the tests.
 const LOG: &str = "target/wine/tests.log";
 
-/// What a test says that it skipped begins so.
+/// Prefix of a test's message about a skip.
 const SKIPPED: &str = "SKIPPED: ";
 
 /// Where programs for Windows are built.
@@ -124,7 +124,7 @@ fn read(file: &mut File) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Wine with a Windows of its own.
+/// Wine with a separate Windows directory.
 struct Wine {
     /// Of the repository.
     root: PathBuf,

@@ -1,4 +1,5 @@
-//! What is distributed for Windows: a static program, a zip of it with all licences, and a manifest for winget.
+//! The files distributed for Windows: a static program, a zip of it with all licences, and a manifest for
+//! winget.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
@@ -34,7 +35,7 @@ const OF_COMPILERS: [(&str, &str); 2] = [
     ("mingw-w64", "/usr/share/doc/mingw-w64-x86-64-dev/copyright"),
 ];
 
-/// Packs `program` into `out`. `url` is where the zip will lie: without it there is no manifest.
+/// Packs `program` into `out`. `url` is the future location of the zip: without it there is no manifest.
 ///
 /// # Errors
 /// The program needs libraries that Windows does not have, or a file cannot be read or written.
@@ -93,7 +94,7 @@ fn zip(files: &[(String, PathBuf)], time: SystemTime, packed: &Path) -> anyhow::
     Ok(())
 }
 
-/// Checks that a program asks for no library but those of Windows.
+/// Checks that a program needs only Windows' own libraries.
 fn needs_windows_alone(program: &Path) -> anyhow::Result<()> {
     let said = said("x86_64-w64-mingw32-objdump", &["-p", &program.display().to_string()])?;
     let needed = libraries(&said);

@@ -1,4 +1,4 @@
-//! One boot: QEMU's command line, the job that the machine finds on a disk, and what it tells.
+//! One boot: QEMU's command line, the job that the machine finds on a disk, and its reports.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -14,7 +14,7 @@ use crate::tools::said;
 
 /// What came of a boot.
 pub struct Booted {
-    /// What the machine told until it powered off or its limit.
+    /// The machine's reports until it powered off or reached its limit.
     pub told: String,
     /// The host's load meanwhile, the most that was seen.
     pub load: f64,
@@ -38,7 +38,7 @@ pub fn run(
     let job = job(row, program, work)?;
     let spare = work.join("spare");
     File::create(&spare)?.set_len(1 << 30)?;
-    // The machine ends with this process, however that ends.
+    // The machine exits with this process, however that exits.
     let mut qemu = Command::new("setpriv");
     qemu.args(["--pdeathsig", "TERM", "timeout", "--foreground", &limit.as_secs().to_string()]);
     let console = match row.processor {

@@ -1,4 +1,5 @@
-//! A root file system for machines: made once for each distribution and processor, and kept below the target directory.
+//! A root file system for machines: created once for each distribution and CPU, and kept below the target
+//! directory.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,10 +14,10 @@ use crate::newcomer::system::{Furniture, System};
 use crate::packages::{self, Need};
 use crate::tools::said;
 
-/// What the machines have: the distribution's kernel, and the encryption that it packages.
+/// The machines' software: the distribution's kernel, and its packages for encryption.
 const PACKAGES: &str = "systemd-sysv udev dbus kmod zstd e2fsprogs dmsetup procps cryptsetup-bin fuse3 gocryptfs encfs cryfs";
 
-/// Runs what is on the disk `job`, tells it through the port of that name, and powers off.
+/// Runs the contents of the disk `job`, reports through the port of that name, and powers off.
 const UNIT: &str = "[Unit]
 After=multi-user.target
 [Service]
@@ -30,7 +31,7 @@ ExecStopPost=/bin/systemctl poweroff
 WantedBy=multi-user.target
 ";
 
-/// Room for what the run writes.
+/// Room for the run's writes.
 const SIZE: &str = "10G";
 
 const NEEDS: &[Need] = &[
@@ -49,7 +50,7 @@ const FOR_ARM: &[Need] = &[
     Need { file: BINFMT, package: "qemu-user-static", reason: "packages for ARM set up here" },
 ];
 
-/// How this machine's kernel starts programs for ARM, as Debian's package has it.
+/// How this machine's kernel starts programs for ARM, as configured by Debian's package.
 const BINFMT: &str = "/usr/lib/binfmt.d/qemu-aarch64.conf";
 const BINFMT_FILES: &str = "/proc/sys/fs/binfmt_misc";
 
@@ -82,7 +83,7 @@ pub fn of(row: &Row) -> anyhow::Result<Result<Image, String>> {
     if !rustix::process::geteuid().is_root() {
         return Ok(Err("only root can make a root file system".to_owned()));
     }
-    // Its files are for all of its users, whatever this user's new files are.
+    // Its files are readable for all users, whatever this user's umask.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let _ = fs::remove_dir_all(&place);
     fs::create_dir_all(&place)?;
@@ -107,7 +108,7 @@ pub fn of(row: &Row) -> anyhow::Result<Result<Image, String>> {
     Ok(Ok(Image(place)))
 }
 
-/// Locks a file until it is dropped; waits for who has locked it.
+/// Locks a file until it is dropped; waits for another holder.
 ///
 /// # Errors
 /// The operating system's error.
@@ -133,7 +134,7 @@ impl Processor {
 /// Installs what a machine has, and sets it up to do its job.
 fn furnish(system: &System, architecture: &str) -> anyhow::Result<()> {
     let file = |name: &str| system.directory.join(name);
-    // What is lost in a power cut is made again.
+    // Files lost in a power cut are created again.
     fs::write(file("etc/dpkg/dpkg.cfg.d/quick"), "force-unsafe-io\n")?;
     fs::write(file("etc/hostname"), "machine\n")?;
     fs::write(file("etc/fstab"), "/dev/disk/by-label/system / ext4 errors=remount-ro 0 1\n")?;
@@ -149,7 +150,7 @@ fn furnish(system: &System, architecture: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the disk of a directory, and puts its kernel beside it.
+/// Creates the disk of a directory, and copies its kernel next to it.
 fn pack(system: &Path, place: &Path) -> anyhow::Result<()> {
     for (name, to) in [("vmlinuz", "vmlinuz"), ("initrd.img", "initrd")] {
         let newest = fs::canonicalize(system.join(name));
@@ -161,7 +162,7 @@ fn pack(system: &Path, place: &Path) -> anyhow::Result<()> {
         "mke2fs",
         &["-q", "-t", "ext4", "-L", "system", "-d", &system, &root.display().to_string(), SIZE],
     )?;
-    // What belongs to root is readable by all, so that a user can boot it.
+    // Root's files are readable for all, so that a user can boot it.
     fs::set_permissions(root, fs::Permissions::from_mode(0o644))?;
     Ok(())
 }

@@ -28,7 +28,8 @@ const ARM: &str = "/usr/bin/qemu-system-aarch64";
 /// How long a step may take; all of them together, and the boot, that often.
 const STEP: Duration = Duration::from_secs(360);
 
-/// Where a machine has its files, also what it told; and a file for each with the occasion of that and the host's load.
+/// The directory of a machine's files, including its reports; and a file for each with its date and the host's
+/// load.
 const WORK: &str = "target/machines/work";
 const RESULTS: &str = "target/machines/results";
 const PAGE: &str = "docs/validated.md";
@@ -84,14 +85,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// What came of a machine.
 struct Outcome {
-    /// The program's version, as it told it there.
+    /// The program's version, as reported there.
     version: Option<String>,
     /// The host's load meanwhile.
     load: f64,
     faults: Vec<String>,
 }
 
-/// Boots a machine and judges what it told; or why it cannot be booted.
+/// Boots a machine and evaluates its reports; or returns why it cannot be booted.
 fn measured(row: &Row, options: &Options) -> anyhow::Result<Result<Outcome, String>> {
     println!("\n{}: {}", row.name, row.what);
     let program = match (row.processor, &options.program, &options.arm_program) {
@@ -141,7 +142,7 @@ fn built_for_x86() -> anyhow::Result<PathBuf> {
     let target = std::path::absolute("target/machines/build")?;
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--release", "--locked", "--quiet", "--package", "cryptbench"]);
-    // With a target of their own, flags are not for programs that run while it is built.
+    // With a separate target, flags do not apply to programs that run during the build.
     cargo.args(["--target", TRIPLE]).env("RUSTFLAGS", STATIC).env("CARGO_TARGET_DIR", &target);
     built(cargo, &target.join(TRIPLE))
 }

@@ -1,15 +1,15 @@
-//! The machines: each a processor, memory and a disk that people have, and what is run there.
+//! The machines: each a CPU, memory and a disk that people have, and the commands that run there.
 
 use crate::newcomer::system::Distribution::{self, Debian12, Debian13};
 
 /// An emulated machine.
 pub struct Row {
     pub name: &'static str,
-    /// What it is, for the table.
+    /// Its description, for the table.
     pub what: &'static str,
     pub system: Distribution,
     pub processor: Processor,
-    /// QEMU's model of the processor.
+    /// QEMU's CPU model.
     pub model: &'static str,
     pub cpus: u32,
     /// Memory in MiB.
@@ -38,9 +38,9 @@ pub struct Disk {
 const ALL: &[&str] = &["doctor", "root", "user", "killed", "existing", "volume", "all"];
 /// The same but for a run of all systems, which takes long.
 const ALL_BUT_LONG: &[&str] = &["doctor", "root", "user", "killed", "existing", "volume"];
-/// What differs between machines, and what is asked of a server's disk.
+/// The differences between machines, and the tests of a server's disk.
 const SERVER: &[&str] = &["doctor", "root", "user", "killed", "server"];
-/// What differs between machines.
+/// The differences between machines.
 const MAIN: &[&str] = &["doctor", "root", "user", "killed"];
 
 const PLAIN: Row = Row {

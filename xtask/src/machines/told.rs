@@ -1,4 +1,4 @@
-//! What a machine told about its steps, and what is wrong with it.
+//! A machine's report on its steps, and the faults in it.
 
 use std::collections::BTreeSet;
 
@@ -11,20 +11,20 @@ const MARK: char = '\u{1e}';
 #[derive(Debug, Default)]
 pub struct Step {
     pub name: String,
-    /// How it ended; `None` if the machine ended before it.
+    /// How it ended; `None` if the machine stopped before it.
     pub ended: Option<Ended>,
-    /// What it printed on standard output.
+    /// Its standard output.
     pub lines: usize,
     /// Its last line on standard error.
     pub last_error: String,
     /// The systems of which it has a figure.
     pub systems: BTreeSet<String>,
-    /// Cells of systems and of the cipher alone: those that are decided, and all.
+    /// Cells of systems and of the cipher alone: the decided ones, and all.
     pub decided: usize,
     pub cells: usize,
-    /// What it left behind.
+    /// Its remains.
     pub left: Vec<String>,
-    /// What the kernel said meanwhile, warnings and worse.
+    /// The kernel's messages meanwhile, warnings and worse.
     pub kernel: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ pub fn program(told: &str) -> Option<&str> {
 }
 
 impl Step {
-    /// Takes a cell: its system, and its verdict if there are enough repeats for one.
+    /// Adds a cell: its system, and its verdict if there are enough repeats for one.
     fn take(&mut self, cell: &str) {
         let (system, verdict) = cell.split_once(' ').unwrap_or((cell, ""));
         self.cells += 1;
@@ -109,7 +109,7 @@ impl Step {
         ["root", "user", "all", "existing", "server"].contains(&&*self.name)
     }
 
-    /// What is wrong with it.
+    /// Its faults.
     pub fn faults(&self) -> Vec<String> {
         let Some(ended) = &self.ended else { return vec!["did not end".to_owned()] };
         let mut faults = Vec::new();
@@ -155,7 +155,7 @@ impl Step {
     }
 }
 
-/// What others said, in a cell of a table.
+/// Other programs' messages, in a cell of a table.
 fn cell(said: &[String]) -> String {
     said.join("; ").replace('|', "\\|")
 }

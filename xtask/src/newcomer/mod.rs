@@ -1,6 +1,6 @@
 //! `cargo xtask newcomer`: follows the README literally on new systems, and measures each step.
 //!
-//! The commands are the README's lines for that system: what fails there fails for a newcomer.
+//! The commands are the README's lines for that system: a failure there is a failure for a newcomer.
 
 mod readme;
 pub mod system;
@@ -21,13 +21,13 @@ const NEEDS: &[Need] = &[
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// The systems; all in turn if none is named
+    /// The systems; all in sequence if none is given
     #[arg(long, value_enum, value_delimiter = ',', value_name = "SYSTEM")]
     on: Vec<Distribution>,
-    /// What is on them and who works there; all in turn if nothing is named
+    /// The installed software and the user; all in sequence if none is given
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
     with: Vec<Furniture>,
-    /// The README's commands; both if none is named
+    /// The README's commands; both if none is given
     #[arg(long, value_enum, value_delimiter = ',', value_name = "COMMAND")]
     only: Vec<Which>,
     /// Take this machine's compiler and downloaded crates, read-only, not those of the README
@@ -88,7 +88,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     }
 }
 
-/// What is named, or everything.
+/// The given ones, or all.
 fn chosen<T: ValueEnum>(named: &[T]) -> Vec<T> {
     if named.is_empty() { T::value_variants() } else { named }.to_vec()
 }

@@ -15,7 +15,7 @@ const MOST_ROWS: usize = 10;
 /// From this rate on a drive is an NVMe one, MB/s.
 const NVME: f64 = 3500.0;
 
-/// Key bytes of a cipher of 256 bits.
+/// Key bytes of a 256-bit cipher.
 const STRONG: usize = 32;
 
 /// One cipher, or a group of cascades.
@@ -68,7 +68,8 @@ pub fn render(speeds: &Speeds, disk: Option<&DiskRates>, width: usize) -> String
     parts.join("\n")
 }
 
-/// Each cipher by itself while there is room; otherwise cascades of two and of three are grouped. The fastest first.
+/// Each cipher individually while there is room; otherwise cascades of two and of three are grouped. The
+/// fastest first.
 fn grouped<'a>(rows: &[&'a Speed], units: &[u32]) -> Vec<Row<'a>> {
     let mut ciphers: Vec<(&str, &str)> = Vec::new();
     for row in rows {
@@ -104,8 +105,8 @@ fn grouped<'a>(rows: &[&'a Speed], units: &[u32]) -> Vec<Row<'a>> {
     table
 }
 
-/// A label without the mode that nearly all have, and without a key size or a part that says nothing: `Serpent-256-XTS` is
-/// `Serpent`.
+/// A label without the mode that nearly all have, and without a key size or a part that is not informative:
+/// `Serpent-256-XTS` is `Serpent`.
 fn plain(label: &str) -> String {
     let name = label.strip_suffix("-XTS").unwrap_or(label);
     match name.strip_suffix("-256").or_else(|| name.strip_suffix("-XChaCha12")) {
@@ -114,7 +115,7 @@ fn plain(label: &str) -> String {
     }
 }
 
-/// The cipher of 256 bits that is fastest, and whether another keeps up with fast drives.
+/// The fastest 256-bit cipher, and whether another keeps up with fast drives.
 fn headline(table: &[Row<'_>], cores: &str) -> String {
     let mut strong: Vec<&Row<'_>> =
         table.iter().filter(|row| !row.is_cascade() && row.is_strong()).collect();
@@ -196,7 +197,7 @@ fn drawn(table: &[Row<'_>], units: &[u32], cores: &str, width: usize) -> String 
     let mut headings = vec![format!("MB/s on {cores}, RAM")];
     headings.extend(units.iter().map(|unit| format!("{unit} B*")));
     headings.push("fast enough for (MB/s)".to_owned());
-    // Each interface has its rate where it is named first.
+    // Each interface has its rate where it is first mentioned.
     let mut named: Vec<&str> = Vec::new();
     let mut rows = Vec::new();
     for row in table {

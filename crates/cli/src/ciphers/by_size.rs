@@ -1,4 +1,4 @@
-//! One cipher by the size of a request: single sectors, as a database sends them, up to what exceeds the caches.
+//! One cipher by request size: from single sectors, as sent by a database, to more than the caches.
 
 use anyhow::bail;
 use cryptbench_microbench::cipher::{SIZES, SpeedRequest, Speeds};
@@ -7,7 +7,7 @@ use cryptbench_view::wrap;
 
 use super::{rate, size, threads};
 
-/// The cipher that is measured where none is named.
+/// The default cipher.
 const USUAL: &str = "aes-256-xts";
 
 /// Completes a request of one cipher by all sizes.

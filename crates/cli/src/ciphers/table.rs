@@ -7,7 +7,7 @@ use cryptbench_view::wrap;
 
 use super::{CAVEAT, classes, kernels, method, rate, thread_counts, threads};
 
-/// What is registered, without measuring; `names` narrows it.
+/// The registered ciphers, without measuring; `names` filters them.
 pub fn list(names: &[String], width: usize) -> anyhow::Result<String> {
     let tier = cryptbench_cipher::tier()?;
     let chosen: Vec<&CipherInfo> = match names {
@@ -22,7 +22,7 @@ pub fn list(names: &[String], width: usize) -> anyhow::Result<String> {
     Ok(format!("{table}\n\nkernel tier in use: {tier} (CRYPTBENCH_CPU limits it)"))
 }
 
-/// The whole answer: where, the table, what it means.
+/// The whole answer: machine, table, conclusions.
 pub fn render(speeds: &Speeds, bottlenecks: &[Bottleneck], width: usize) -> String {
     let parts = [
         header(speeds, width),

@@ -14,7 +14,7 @@ use super::{record_of, refuse_other_sets};
 use crate::exit::Refusal;
 use crate::say::{print, print_json, terminal_style};
 
-/// Devices beside each other in 80 columns.
+/// Devices side by side in 80 columns.
 const BESIDE: usize = 3;
 
 /// Columns that the name of a system takes at least.

@@ -1,4 +1,4 @@
-//! What was found, as data: `--json` prints it, and the text is made from it.
+//! The findings, as data: `--json` prints it, and the text is generated from it.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Diagnosis {
     pub schema: &'static str,
     pub program_version: &'static str,
-    /// As os-release names it.
+    /// As given in os-release.
     pub distribution: String,
     pub kernel: String,
     /// The directory that `cryptbench run` would measure, absolute where it exists.
@@ -40,7 +40,7 @@ impl Section {
 pub struct Finding {
     pub name: String,
     pub state: State,
-    /// What was found, without a full stop.
+    /// The finding, without a full stop.
     pub says: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub enum State {
     Ok,
     /// Missing; everything else works without it.
     Lacking,
-    /// Makes measurements worse, or changes what they mean.
+    /// Degrades measurements, or changes their meaning.
     Warning,
     /// Nothing can be measured until this is fixed.
     Fatal,
@@ -92,7 +92,7 @@ pub struct Install {
     pub names_known: bool,
     /// The command, where the distribution is known and has any of the packages.
     pub command: Option<String>,
-    /// What this distribution has no known package of, and where to get it; everything, by Debian's names,
-    /// if the distribution is not known.
+    /// Components for which this distribution has no known package, and their sources; all of them, by Debian's
+    /// names, if the distribution is unknown.
     pub without_package: Vec<String>,
 }

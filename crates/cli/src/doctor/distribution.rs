@@ -6,7 +6,7 @@ use std::fs;
 use cryptbench_catalog::Manager;
 use cryptbench_os::machine::Machine;
 
-/// What os-release(5) says.
+/// The content of os-release(5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
     pub name: String,

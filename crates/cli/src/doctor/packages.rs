@@ -53,7 +53,8 @@ mod tests {
         assert_eq!(nothing.command, None);
     }
 
-    /// The Debian package recommends or suggests what doctor would ask for, except what every Debian has.
+    /// The Debian package recommends or suggests everything that doctor would request, except what every Debian
+    /// has.
     #[test]
     fn the_debian_package_names_them_too() {
         let manifest = include_str!("../../Cargo.toml");

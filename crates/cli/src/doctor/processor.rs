@@ -1,4 +1,4 @@
-//! The processors: their instructions for ciphers, and which kernels those select.
+//! The CPUs: their instructions for ciphers, and the kernels that these select.
 
 use cryptbench_answer::place::cpus_in_words;
 use cryptbench_catalog::BUILTIN;
@@ -100,7 +100,7 @@ fn kernel(cipher: &str, tier: Tier) -> Option<String> {
     builtin.kernel_tier(arm, tier)
 }
 
-/// A processor without instructions for AES, where the choice of a cipher matters most.
+/// A CPU without AES instructions, for which the choice of a cipher matters most.
 fn aes() -> Option<Finding> {
     let best = Tier::available().pop()?;
     (kernel(AES, best)? == "soft").then(|| {

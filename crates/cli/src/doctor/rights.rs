@@ -1,4 +1,4 @@
-//! What this user and this kernel allow: root, FUSE, loop devices, device mapper.
+//! The permissions of this user and the facilities of this kernel: root, FUSE, loop devices, device mapper.
 
 use cryptbench_catalog::{Facility, Manager};
 use cryptbench_os::user::is_root;

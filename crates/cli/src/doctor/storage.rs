@@ -88,7 +88,7 @@ fn room(directory: &Path, dry: &DryRun) -> Vec<Finding> {
     findings
 }
 
-/// The file system and what it lies on.
+/// The file system and its underlying devices.
 fn place(storage: &str, kinds: &[PlaceKind]) -> Finding {
     let said = about(storage.split(' ').next().unwrap_or_default(), kinds).join(" ");
     let said = said.trim_end_matches('.');
@@ -108,7 +108,7 @@ fn place(storage: &str, kinds: &[PlaceKind]) -> Finding {
     finding.remedy(remedy)
 }
 
-/// Tries direct I/O on a file of its own.
+/// Tries direct I/O on a separate file.
 ///
 /// # Errors
 /// No file can be created.
@@ -160,7 +160,7 @@ fn engine() -> Finding {
     }
 }
 
-/// What lets a process have io_uring (Linux, Documentation/admin-guide/sysctl/kernel.rst, `io_uring_disabled`).
+/// The conditions for using io_uring (Linux, Documentation/admin-guide/sysctl/kernel.rst, `io_uring_disabled`).
 fn allow_uring(setting: Option<&str>) -> String {
     match setting {
         Some("1") => "sysctl kernel.io_uring_disabled=0, as root; or run as root, or in the group \

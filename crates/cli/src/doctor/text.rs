@@ -9,7 +9,7 @@ use super::diagnosis::{Diagnosis, Finding, Section, State};
 /// Columns of the mark and the space after it.
 const MARK: usize = 5;
 
-/// Narrowest text beside the names; in less room the names stand above it.
+/// Minimum width of text next to the names; with less room the names are above it.
 const LEAST_TEXT: usize = 24;
 
 /// All of it in at most `width` columns, without a newline at the end.
@@ -50,7 +50,7 @@ fn findings(diagnosis: &Diagnosis) -> impl Iterator<Item = &Finding> {
     diagnosis.sections.iter().flat_map(|s| &s.findings)
 }
 
-/// One section. `told` holds what the sections above have said already, which is not repeated.
+/// One section. `told` contains what the sections above have already printed, which is not repeated.
 fn section_text(section: &Section, told: &[&Finding], width: usize) -> String {
     let names = section.findings.iter().map(|f| display_width(&f.name)).max().unwrap_or(0);
     let column = (MARK + names + 2).min(width.saturating_sub(LEAST_TEXT));
@@ -69,7 +69,7 @@ fn section_text(section: &Section, told: &[&Finding], width: usize) -> String {
     lines.join("\n")
 }
 
-/// What a finding says and what to do, without what was said above: several systems lack the same facility.
+/// A finding and its remedy, without what was printed above: several systems lack the same facility.
 fn shortened(finding: &Finding, told: &[&Finding]) -> (String, Option<String>) {
     let lacks = finding.state == State::Lacking;
     let above = told.iter().find(|f| lacks && f.says.starts_with(&finding.says));
@@ -124,7 +124,7 @@ fn legend(diagnosis: &Diagnosis, width: usize) -> Option<String> {
     (!told.is_empty()).then(|| wrap(&told.join("; "), "", "  ", width))
 }
 
-/// Told without colour.
+/// Printed without colour.
 fn mark(state: State) -> &'static str {
     match state {
         State::Ok => "ok",

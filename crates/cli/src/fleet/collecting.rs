@@ -10,7 +10,7 @@ use cryptbench_text::shown;
 use super::reading;
 use crate::say::{message, print};
 
-/// Writes the dataset and says what is in it.
+/// Writes the dataset and prints its content.
 pub fn collect(files: &Files, threads: usize, output: &Path) -> anyhow::Result<ExitCode> {
     let bar = reading(files);
     let found = cryptbench_fleet::collect(files, threads, output, || bar.inc(1))?;

@@ -21,7 +21,7 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
     refuse_choosing(args)?;
     let shared = Shared::open(directory)?;
     let request = request(args);
-    // All that is asked for, whatever options there will be; another version may measure otherwise.
+    // The complete request, including future options; another version may measure differently.
     let mut asked = match &request {
         Ok(request) => format!("{VERSION}\n{request:?}"),
         Err(_) => format!("{VERSION}\n{args:?}"),

@@ -130,7 +130,7 @@ fn title(report: &Report) -> String {
     format!("{of}. The next machine keeps, in % of plain speed:")
 }
 
-/// What runs the encryption: CPU, disk and kernel.
+/// The hardware and software that encrypts: CPU, disk and kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Machine<'a> {
     cpu: &'a str,

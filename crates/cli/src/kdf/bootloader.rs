@@ -1,9 +1,10 @@
 //! `cryptbench kdf --bootloader`: whether a keyslot of LUKS2 opens in a boot loader, and how long that takes.
 //!
-//! What GRUB can do, from its sources: Argon2 since 2.14 (`grub-core/disk/luks2.c`, module `argon2`; before, it says
-//! "Argon2 not supported"), in libgcrypt's portable code, on the one processor that firmware starts. Argon2 takes its memory
-//! in one piece. On EFI, GRUB has 32 MiB at first (`DEFAULT_HEAP_SIZE` in `grub-core/kern/efi/mm.c`); since 2.12 it asks
-//! the firmware for more, which gives the largest free piece that it has.
+//! GRUB's abilities, from its sources: Argon2 since 2.14 (`grub-core/disk/luks2.c`, module `argon2`; before, it
+//! prints "Argon2 not supported"), in libgcrypt's portable code, on the one CPU that firmware starts. Argon2
+//! needs contiguous memory. On EFI, GRUB has 32 MiB at first (`DEFAULT_HEAP_SIZE` in
+//! `grub-core/kern/efi/mm.c`); since 2.12 it requests more from the firmware, which provides its largest free
+//! block.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,22 +25,22 @@ use crate::say::{print, terminal_style};
 use crate::volume::args::{ConfinementArgs, UnlockArgs};
 use crate::volume::confined::{self, Given, Task};
 
-/// What GRUB has on EFI before it asks for more.
+/// GRUB's initial memory on EFI.
 const FIRST_HEAP_KIB: u32 = 32 << 10;
 
-/// What cryptsetup takes at most by itself, and does where the machine is fast enough (`DEFAULT_LUKS2_MEMORY_KB`).
+/// cryptsetup's default maximum, which it uses if the machine is fast enough (`DEFAULT_LUKS2_MEMORY_KB`).
 const USUAL_KIB: u32 = 1 << 20;
 
-/// What fits beside GRUB's modules into what it has at first.
+/// The part of the initial memory that is left by GRUB's modules.
 const SURE_KIB: u32 = FIRST_HEAP_KIB / 2;
 
-/// What machines of today mostly have free in one piece.
+/// The contiguous free memory of most current machines.
 const LIKELY_KIB: u32 = USUAL_KIB / 2;
 
 /// The fewest passes that cryptsetup takes.
 const PASSES: u32 = 4;
 
-/// Memory to choose from, as tables have it.
+/// Memory sizes to choose from, as printed in tables.
 const CHOICES_KIB: [u32; 6] = [16 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, USUAL_KIB];
 
 /// The cost that is measured; others follow from it, as time is proportional to memory and passes.

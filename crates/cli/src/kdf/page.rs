@@ -1,4 +1,4 @@
-//! The study as a page: what the report crate needs to draw it.
+//! The study as a page: the input of the report crate.
 
 use cryptbench_view::pages::kdf::{KdfBar, KdfChart, KdfPage, KdfTable, kdf_page};
 

@@ -11,7 +11,7 @@ pub fn entropy(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How many times as fast other hardware is: at all functions, or at one.
+/// Speed of other hardware relative to this CPU: for all functions, or for one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Multiplier {
     /// Name of the function; `None` for all others.

@@ -12,12 +12,12 @@ use cryptbench_microbench::kdf::{
 
 use crate::args::KdfArgs;
 
-/// PIMs of a table unless asked otherwise: the defaults of both rules, what is small, and the largest of
-/// four digits, at which a published study measured.
+/// Default PIMs of a table: the defaults of both rules, small ones, and the largest of four digits, at which a
+/// published study measured.
 const PIMS: [u32; 6] = [1, 10, 98, 485, 1000, 9999];
 
-/// Entropies unless asked otherwise: nearly 9 random lower-case letters (4.7 bits each), 4 and 6 random
-/// words of a list of 7776 (Diceware, 12.9 bits each).
+/// Default entropies: nearly 9 random lower-case letters (4.7 bits each), 4 and 6 random words of a list of
+/// 7776 (Diceware, 12.9 bits each).
 const ENTROPIES: [f64; 3] = [40.0, 52.0, 78.0];
 
 /// Bits of a random word of a list of 7776.
@@ -31,14 +31,14 @@ pub struct Question {
     pub pims: Vec<u32>,
     /// The PIM that an attacker knows; `None` is the default cost.
     pub known: Option<u32>,
-    /// The highest PIM that an attacker who does not know it thinks possible; `None` where there is none.
+    /// The highest PIM that an attacker who does not know it considers possible; `None` if there is none.
     pub unknown: Option<u32>,
     pub limit: Duration,
     pub bits: Vec<f64>,
     pub hardware: Hardware,
 }
 
-/// Checks and completes what was asked; nothing is measured yet.
+/// Checks and completes the request; nothing is measured yet.
 ///
 /// # Errors
 /// A PIM for a volume that has none, or above the highest.
@@ -158,7 +158,7 @@ impl Study {
         [one, all, all * multiplier]
     }
 
-    /// The rows that new volumes can have, or all if none is such, fastest at the default cost first.
+    /// The rows that new volumes can have, or all if there are none, fastest at the default cost first.
     pub fn choices(&self) -> Vec<&KdfSpeed> {
         let mut rows = self.by_default();
         if rows.iter().any(|row| !row.old_volumes_only) {
@@ -177,7 +177,7 @@ impl Study {
         }
     }
 
-    /// What a PIM drawn at random is worth while it is secret; `None` where there is none.
+    /// The entropy of a random PIM while it is secret; `None` if there is none.
     pub fn secret_pim(&self, row: &KdfSpeed) -> Option<SecretPim> {
         let q = &self.question;
         let highest = q.unknown?;

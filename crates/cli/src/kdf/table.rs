@@ -11,7 +11,7 @@ use super::wording::{
     threads, verdicts,
 };
 
-/// A heading, what the table is about, column names, rows.
+/// A heading, the subject of the table, column names, rows.
 pub struct Section {
     pub title: String,
     pub about: String,
@@ -22,7 +22,7 @@ pub struct Section {
 /// Entropies side by side in one table of 80 columns.
 const ABREAST: usize = 3;
 
-/// The whole answer: where, the tables, what it means, what it is based on.
+/// The whole answer: machine, tables, conclusions and their basis.
 pub fn render(study: &Study, style: Style) -> String {
     let width = style.width;
     let heading = |text: &str| match style.colour {

@@ -1,4 +1,4 @@
-//! The figures in words: units, sentences, and what they are based on.
+//! The figures in words: units, sentences, and their basis.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub fn span(seconds: f64) -> String {
     format!("{} {unit}", figures(value))
 }
 
-/// A time that the user asked for, without trailing zeros: `1 s`, `2.5 min`.
+/// A time given by the user, without trailing zeros: `1 s`, `2.5 min`.
 pub fn asked(time: Duration) -> String {
     let text = span(time.as_secs_f64());
     match text.split_once(' ') {
@@ -90,7 +90,7 @@ pub fn threads(count: usize) -> String {
     format!("{count} thread{}", if count == 1 { "" } else { "s" })
 }
 
-/// What guesses, in the fewest words: `2 threads of this CPU x 1000`.
+/// The guessing hardware, in the fewest words: `2 threads of this CPU x 1000`.
 pub fn hardware(study: &Study) -> String {
     let hardware = &study.question.hardware;
     let own: Vec<_> = hardware
@@ -159,7 +159,7 @@ pub fn linearity(study: &Study) -> String {
     )
 }
 
-/// What one graphics card takes on average, published and not measured here.
+/// The average rate of one graphics card, published and not measured here.
 pub fn published(study: &Study, row: &KdfSpeed) -> Option<String> {
     let rate = study.card_guesses(row)?;
     let each = study.question.bits.iter().map(|bit| {
@@ -181,7 +181,7 @@ fn power(kwh: f64) -> String {
     if kwh < 999_500.0 { figures(kwh) } else { format!("{kwh:.1e}") }
 }
 
-/// What the figures mean for the choice of a function and a PIM, each sentence with its figure.
+/// The conclusions for the choice of a function and a PIM, each sentence with its figure.
 pub fn verdicts(study: &Study) -> Vec<String> {
     let mut out = Vec::new();
     out.extend(fastest(study));
@@ -404,7 +404,7 @@ fn secret_pim(study: &Study) -> Option<String> {
     ))
 }
 
-/// What the attacker's times are based on.
+/// The basis of the attacker's times.
 pub fn assumptions(study: &Study) -> Vec<String> {
     let all = threads(study.speeds.threads);
     let mut out = vec![

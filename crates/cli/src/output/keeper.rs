@@ -19,10 +19,11 @@ use crate::say::print_bytes;
 /// The hidden command that starts such a process.
 pub const COMMAND: &str = "keep-run";
 
-/// Most bytes of an answer: a path and a sentence. The user controls the process, so its answers are limited.
+/// Maximum length of an answer in bytes: a path and a sentence. The user controls the process, so its answers
+/// are limited.
 const LONGEST_ANSWER: u64 = 64 << 10;
 
-/// What root asks for.
+/// Root's requests.
 #[derive(Serialize, Deserialize)]
 enum Order {
     /// Where to keep the run: in a directory, or wherever the user keeps runs.
@@ -72,7 +73,7 @@ impl Keeper {
     fn begin(asker: &Asker, order: &Order) -> anyhow::Result<Self> {
         let mut command = this_program()?;
         command.arg(COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Ctrl-C must reach only the run, which then has it save what was measured.
+        // Ctrl-C must reach only the run, which then has it save the results.
         let started = in_own_group(run_as(&mut command, asker)).spawn();
         let mut child = started.map_err(|e| {
             anyhow!("cannot start the process that writes for user {}: {e}", asker.user)
@@ -140,7 +141,7 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        // It ends when its standard input does.
+        // It exits when its standard input is closed.
         self.orders = None;
         let _ = self.child.wait();
     }
@@ -155,7 +156,7 @@ fn unexpected(answer: Answer) -> io::Error {
     })
 }
 
-/// The process itself: carries orders out until there are no more.
+/// The process itself: executes orders until there are no more.
 pub fn keep_run() -> anyhow::Result<ExitCode> {
     let mut kept = Kept::default();
     for order in io::stdin().lock().lines() {

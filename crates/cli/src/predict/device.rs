@@ -36,7 +36,7 @@ pub(super) fn on_model(model: &Model, load: &Load, added: &Added) -> f64 {
     seconds_per_request(model, &Load { think_s: added.seconds(load.bytes), ..*load })
 }
 
-/// Sizes that a model is asked for, in order.
+/// Sizes for which a model is simulated, in order.
 const SIZES: [u64; 6] = [512, 4096, 16_384, 65_536, 262_144, 1 << 20];
 
 /// Size of the file that a model's requests go to.
@@ -108,9 +108,9 @@ impl Profile {
         vec![words.to_owned()]
     }
 
-    /// Seconds between two encrypted requests: simulated on a model, which goes on reading ahead and draining its caches
-    /// while the processor is busy, and from the plain time alone on a record. `None` if a serial driver is asked for whose
-    /// plain times the record lacks.
+    /// Seconds between two encrypted requests: simulated on a model, which continues to read ahead and drain
+    /// its caches while the CPU is busy, and only from the plain time on a record. `None` if a serial driver is
+    /// requested whose plain times the record lacks.
     pub(super) fn encrypted_s(
         &self,
         plain: &Plain,
@@ -189,7 +189,8 @@ fn of_record(record: &Record) -> Vec<Plain> {
     record.plan.workloads.iter().filter_map(plain).collect()
 }
 
-/// Seconds that the device of a record takes for a request whose pieces follow one another with nothing else in flight.
+/// Seconds that the device of a record takes for a request whose pieces follow one another with nothing else in
+/// flight.
 fn one_at_a_time(record: &Record, plain: &Plain, serial: Serial) -> Option<f64> {
     let does = match plain.operation {
         Operation::Read => Does::Read,

@@ -1,4 +1,4 @@
-//! How fast the ciphers are: measured briefly now, from a file, or as given.
+//! The speeds of the ciphers: measured briefly now, from a file, or as given.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::exit::Refusal;
 /// The default cipher.
 pub(super) const USUAL: &str = "aes-256-xts";
 
-/// Largest file with rates that is read, in bytes; the rates of all ciphers take a thousandth of it.
+/// Maximum size of a file with rates that is read, in bytes; the rates of all ciphers need a thousandth of it.
 const LARGEST: u64 = 16 << 20;
 
 /// Time for all of them together; each takes at least a tenth of a second.

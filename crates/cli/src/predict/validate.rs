@@ -16,7 +16,7 @@ use super::{DEFAULT_PER_REQUEST_S, SERIAL_PER_PIECE_S, text};
 use crate::args::PredictArgs;
 use crate::say::{print, print_json};
 
-/// A prediction beside the real figure.
+/// A prediction and the real figure.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Checked {
     pub(super) label: String,
@@ -74,8 +74,8 @@ pub(super) fn validate(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Study A's three devices. The software's cost per request comes from the SSD alone: without the size that is
-/// predicted, for the SSD itself; for the others, nothing but the SSD's would be known.
+/// Study A's three devices. The software's cost per request comes only from the SSD: without the predicted
+/// size, for the SSD itself; for the others, because only the SSD's is known.
 fn published() -> Vec<Group> {
     let files = Files::published();
     let points = files.text("atto").ok().and_then(atto).unwrap_or_default();
@@ -92,7 +92,7 @@ fn published() -> Vec<Group> {
         };
         let known = |p: &Point| {
             let (plain, encrypted) = times(p);
-            // The published figure is the rate, that is, the spacing of requests, whatever was in flight.
+            // The published figure is the rate, that is, the spacing of requests, whatever the queue depth.
             (plain, encrypted, p.load.bytes, 1, published_rate(p.load.operation))
         };
         points.iter().filter(same).map(known).collect()
@@ -131,7 +131,7 @@ fn published() -> Vec<Group> {
     groups
 }
 
-/// A device of study A by its model alone, behind a driver that carries one request at a time.
+/// A device of study A only by its model, behind a driver that handles one request at a time.
 fn in_series(points: &[Point], device: &str, model: &str) -> Option<Group> {
     let model = Model::named(model).ok()?;
     let serial = Serial { piece: PIECE };
@@ -154,7 +154,7 @@ fn in_series(points: &[Point], device: &str, model: &str) -> Option<Group> {
     Some(Group { name: format!("study A, {device}, --serial"), by, cells })
 }
 
-/// A record's encrypted arms: each cell from the others, and, on an emulated device, from its model alone.
+/// A record's encrypted arms: each cell from the others, and, on an emulated device, only from its model.
 fn of_record(args: &PredictArgs, record: &Record) -> anyhow::Result<Vec<Group>> {
     let plain = record.plan.arms.iter().find(|arm| arm.role == ArmRole::Plain);
     let Some(plain) = plain else { return Ok(Vec::new()) };
@@ -221,7 +221,7 @@ impl Measured {
         self.beside(100.0 * keeps(plain_s, bytes, queue_depth, &added))
     }
 
-    /// A predicted share in percent beside the measured one.
+    /// A predicted percentage of plain speed and the measured one.
     fn beside(&self, predicted: f64) -> Checked {
         let (plain, encrypted, bytes, ..) = self.known;
         Checked {

@@ -15,7 +15,7 @@ use serde_json::Value;
 /// Choices that have columns; more are rows.
 const MOST_COLUMNS: usize = 4;
 
-/// Columns of a heading, so that the names of the workloads fit beside three choices.
+/// Maximum width of a heading in columns, so that the names of the workloads fit next to three choices.
 const HEADING: usize = 14;
 
 /// Rows that fit on a screen of 24 lines, with everything around them.
@@ -80,7 +80,7 @@ impl Board {
         self.called(id)
     }
 
-    /// What the arms of a trial are called: if all take turns, none of them is named.
+    /// The names of the arms of a trial: if all are interleaved, none of them is listed.
     pub fn arms<'a>(&'a self, ids: &'a [ArmId]) -> Called<'a> {
         match ids {
             [id] => self.arm(id),
@@ -179,7 +179,7 @@ impl Board {
 
 /// What both forms of the table show.
 struct Table {
-    /// What the rows are.
+    /// The kind of the rows.
     corner: &'static str,
     headings: Vec<String>,
     rows: Vec<(String, Vec<Option<Share>>)>,

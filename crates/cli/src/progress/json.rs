@@ -13,8 +13,8 @@ use crate::say;
 /// Shortest time between two tables.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Writes one line for each event that front ends get, and from time to time the table of estimates. The run goes on if
-/// the reader ends.
+/// Writes one line for each event for front ends, and from time to time the table of estimates. The run
+/// continues if the reader exits.
 #[derive(Default)]
 pub struct Lines {
     unread: bool,
@@ -101,7 +101,7 @@ fn object(event: &Event, board: &Board) -> Value {
     object
 }
 
-/// What is planned, in brief.
+/// The plan, in brief.
 fn summary(plan: &Plan, target: &Target) -> Value {
     let names = Names::of(plan);
     let workload = |w: &Workload| {

@@ -77,7 +77,7 @@ impl<'a> Place<'a> {
         written(&file, done)
     }
 
-    /// Both formats carry the mark near their beginning.
+    /// Both formats have the mark near their start.
     fn refuse_others(&self, name: &OsStr) -> anyhow::Result<()> {
         let mut head = Vec::new();
         let ours = match self.directory.open_file(name) {

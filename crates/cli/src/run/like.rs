@@ -42,7 +42,7 @@ pub(super) fn request(args: &RunArgs, path: &Path) -> anyhow::Result<Request> {
     Ok(request)
 }
 
-/// Fills in what was not asked for from the record.
+/// Completes the request from the record.
 fn complete(asked: &mut RunArgs, record: &Record, path: &Path) -> anyhow::Result<()> {
     let plan = &record.plan;
     let how = &mut asked.how;
@@ -64,7 +64,7 @@ fn complete(asked: &mut RunArgs, record: &Record, path: &Path) -> anyhow::Result
         how.size = how.size.or(Some(scratch.size_bytes).filter(|size| *size > 0));
     }
     how.buffered |= !engine.direct && !how.direct;
-    // A device that was emulated can be had again, by its name: a record names no file to read.
+    // An emulated device can be used again, by its name: a record does not contain a file to read.
     let is_elsewhere = asked.place.target != Path::new(".") || !asked.place.pair.is_empty();
     if let (Some(emulated), None, false) = (emulated, &asked.place.emulate, is_elsewhere) {
         asked.place.emulate =

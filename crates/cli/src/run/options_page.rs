@@ -62,7 +62,7 @@ fn what_it_does(arg: &Arg) -> String {
     what.replace('|', "\\|")
 }
 
-/// Which options `arg` needs, and which it cannot be combined with, whichever of the two says so.
+/// The options that `arg` needs, and those that it cannot be combined with, whichever of the two specifies it.
 fn goes(run: &Command, arg: &Arg) -> String {
     let mut goes = Vec::new();
     let alone = run

@@ -1,4 +1,4 @@
-//! What the page offers: the same tables as `systems`, `ciphers --list` and `profiles`.
+//! The choices on the page: the same tables as `systems`, `ciphers --list` and `profiles`.
 
 use cryptbench_devices::Model;
 use cryptbench_load::Profile;

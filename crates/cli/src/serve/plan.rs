@@ -1,5 +1,5 @@
-//! The plan of a run that the page asks for: the command line's own parser and checks, and the field of the form that a
-//! refused value belongs to.
+//! The plan of a run requested by the page: the command line's own parser and checks, and the form field of a
+//! refused value.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn plan(words: &[OsString]) -> Result<Value, Invalid> {
     planned.map_err(|error| Invalid::value(option(&error, &args), chain(error.as_ref())))
 }
 
-/// What the parser says, without the hints for a terminal.
+/// The parser's message, without the hints for a terminal.
 fn unparsed(error: &clap::Error) -> Invalid {
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
@@ -53,7 +53,7 @@ fn unparsed(error: &clap::Error) -> Invalid {
     Invalid::value(name.as_deref(), problem.to_owned())
 }
 
-/// The option whose value is to blame, where the error tells.
+/// The option with the invalid value, if the error contains it.
 fn option(error: &anyhow::Error, args: &RunArgs) -> Option<&'static str> {
     error.chain().find_map(|cause| {
         if let Some(error) = cause.downcast_ref::<RunError>() {
@@ -61,7 +61,7 @@ fn option(error: &anyhow::Error, args: &RunArgs) -> Option<&'static str> {
                 RunError::Target { path, .. } => place(path, args),
                 RunError::System(error) => of_system(error, args),
                 RunError::Profile(_) => Some("profile"),
-                // The remedy names the option.
+                // The remedy contains the option.
                 RunError::Usage(text) => {
                     ["budget", "size"].into_iter().find(|name| text.contains(&format!("--{name}")))
                 }

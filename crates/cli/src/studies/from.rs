@@ -17,13 +17,13 @@ use crate::exit::Refusal;
 use crate::report::written;
 use crate::say::{print, print_json, print_text, terminal_style};
 
-/// A study's tables from a user's records, and what they say.
+/// A study's tables from a user's records, and their interpretation.
 #[derive(Serialize)]
 pub struct Own {
     schema: &'static str,
     study: Letter,
     tables: Vec<Table>,
-    /// What the study's models say of these records.
+    /// The results of the study's models for these records.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers: Vec<Answer>,
     /// The study's conclusions, tested on these records.

@@ -4,7 +4,7 @@ use cryptbench_studies::beside::Beside;
 use cryptbench_studies::{Answer, Replay, Replayed, Table, Verdict};
 use cryptbench_view::columns::{grid, hang, paragraph};
 
-/// Devices whose cells are all shown beside a record; for the others, only the distance.
+/// Devices whose cells are all shown with a record; for the others, only the distance.
 const SHOWN: usize = 1;
 
 /// Every study in one row.
@@ -86,7 +86,7 @@ pub fn answered(answer: &Answer, width: usize) -> String {
     std::iter::once(question).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-/// A record beside the published devices.
+/// A record and the published devices.
 pub fn beside(near: &[Beside], width: usize) -> String {
     let mut blocks = Vec::new();
     let rows = near.iter().map(|b| {
@@ -111,7 +111,7 @@ pub fn beside(near: &[Beside], width: usize) -> String {
             let there = c.their_drops.first().map_or(String::new(), |(_, d)| format!("{d:.1} %"));
             let speeds = [c.workload.clone(), format!("{:.1}", c.ours), format!("{:.1}", c.theirs)];
             let arms = c.our_drops.iter().enumerate().map(move |(i, (arm, drop))| {
-                // What the arms of a cell have in common stands in its first row.
+                // The common properties of a cell's arms are in its first row.
                 let of_cell = |text: &String| if i == 0 { text.clone() } else { String::new() };
                 let mut row: Vec<String> = speeds.iter().map(of_cell).collect();
                 row.extend([arm.clone(), format!("{drop:.1} %"), of_cell(&there)]);
@@ -136,7 +136,7 @@ fn conclusion(c: &Replayed, width: usize) -> String {
 }
 
 pub fn table(t: &Table, width: usize) -> String {
-    // Names stand to the left; numbers begin with the first column that has one in its first row.
+    // Names are left-aligned; numbers begin with the first column that has one in its first row.
     let numeric =
         |field: &String| field.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c));
     let first = t.rows.first().and_then(|row| row.iter().skip(1).position(numeric));

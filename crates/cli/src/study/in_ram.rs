@@ -1,4 +1,4 @@
-//! Study A's first figures: ciphers over 50 MB on all processors, and key derivation at the default PIM and at 9999.
+//! Study A's first figures: ciphers over 50 MB on all CPUs, and key derivation at the default PIM and at 9999.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const LONGEST: f64 = 20.0;
 /// How many trials of a run each may take.
 const TRIALS: f64 = 200.0;
 
-/// The study's buffer for each cipher, and what takes its place where there is no time for that.
+/// The study's buffer for each cipher, and its replacement if there is no time for that.
 const BUFFERS: [&str; 2] = ["50MB", "1MB"];
 
 /// Seconds for each of the two: a quarter of the run's budget at most.
@@ -43,7 +43,7 @@ pub fn forecast(args: &RunArgs) -> String {
     )
 }
 
-/// Measures both and prints the tables if `shown` says so.
+/// Measures both and prints the tables if `shown` is set.
 pub fn in_ram(args: &RunArgs, shown: bool) -> anyhow::Result<InRam> {
     let (of_ciphers, of_kdf) = arguments(seconds(args))?;
     let speeds = ciphers::measure(&of_ciphers)?;

@@ -1,4 +1,4 @@
-//! What each study measured, and what can stand in for its systems.
+//! The measurements of each study, and the possible substitutes for its systems.
 
 use cryptbench_catalog::{
     AES_256_CBC_ESSIV, AES_256_XTS, BUILTIN, BUILTIN_MOUNTED, DM_CRYPT, ECRYPTFS, ENCFS, QEMU_LUKS,
@@ -10,24 +10,25 @@ use cryptbench_studies::Letter;
 pub struct Protocol {
     /// Profiles, one after the other; they hold the study's number of trials.
     pub profiles: &'static [&'static str],
-    /// What takes the place of one of them where the target is a device, which has a whole surface.
+    /// The replacement of one of them if the target is a device, which has a whole surface.
     pub on_devices: &'static [(&'static str, &'static str)],
     /// Its systems.
     pub systems: &'static [Program],
     /// Ciphers of all of them; none means each system's own.
     pub ciphers: &'static [&'static str],
-    /// Ciphers of single systems, by the name here: of the system itself where it is not its default, and of what stands in
-    /// for it.
+    /// Ciphers of individual systems, by their names here: of the system itself if it is not its default, and
+    /// of its substitute.
     pub own_ciphers: &'static [(&'static str, &'static str)],
     /// Settings of single systems, by the name here.
     pub settings: &'static [(&'static str, &'static str, &'static str)],
-    /// Whether what stands in for one system must not stand in for another: the study compares them.
+    /// Whether the substitute of one system must not be used for another: the study compares them.
     pub apart: bool,
     /// Whether its volumes had NTFS.
     pub ntfs: bool,
-    /// Whether its figures show a driver that carries one request at a time, which an arm repeats on emulated devices.
+    /// Whether its figures show a driver that handles one request at a time, which an arm reproduces on
+    /// emulated devices.
     pub serial: bool,
-    /// Whether it measured ciphers and key derivation in RAM, too.
+    /// Whether it also measured ciphers and key derivation in RAM.
     pub in_ram: bool,
 }
 
@@ -35,7 +36,7 @@ pub struct Protocol {
 pub struct Program {
     /// Its name in the study.
     pub name: &'static str,
-    /// Its cipher and settings there, as far as the study tells.
+    /// Its cipher and settings there, as far as the study states them.
     pub had: &'static str,
     /// Its name here, if cryptbench can set it up.
     pub itself: Option<&'static str>,
@@ -44,7 +45,7 @@ pub struct Program {
 }
 
 impl Protocol {
-    /// The profiles for a target that is a device, or a directory.
+    /// Its substitutes, best first.
     pub fn profiles_on(&self, is_device: bool) -> Vec<&'static str> {
         let here = |profile: &&'static str| {
             let instead = self.on_devices.iter().find(|(usual, _)| is_device && usual == profile);
@@ -54,7 +55,7 @@ impl Protocol {
     }
 }
 
-/// Systems on whole disks, for which the built-in engine stands in: the same data units and ciphers.
+/// Systems on whole disks, for which the built-in engine substitutes: the same data units and ciphers.
 const OURS: &[&str] = &[BUILTIN_MOUNTED.name, BUILTIN.name];
 const FOR_TRUECRYPT: &[&str] = &[VERACRYPT.name, BUILTIN_MOUNTED.name, BUILTIN.name];
 // Another program with the same three ciphers in XTS.
@@ -110,7 +111,8 @@ pub fn protocol(study: Letter) -> Protocol {
                     program(("EncFS", "paranoia: AES-256, MACs"), Some(ENCFS.name), &[]),
                 ]
             },
-            // What each took by default: LUKS1's AES in CBC with ESSIV, TrueCrypt's in XTS. eCryptfs has 16 bytes by default.
+            // Their defaults: LUKS1's AES in CBC with ESSIV, TrueCrypt's in XTS. eCryptfs has 16 bytes by
+            // default.
             ciphers: &[],
             own_ciphers: const {
                 &[(DM_CRYPT.name, AES_256_CBC_ESSIV.name), (TRUECRYPT.name, AES_256_XTS.name)]

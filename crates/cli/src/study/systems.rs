@@ -1,4 +1,4 @@
-//! The systems of a study on this machine, and what stands in for what.
+//! The systems of a study on this machine, and their substitutes.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::run::args::RunArgs;
 pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) {
     let (mut chosen, mut remarks) = (args.clone(), Vec::new());
     let prepared = args.place.pair.get(1..).unwrap_or_default();
-    // A device has no file system for systems to lie in.
+    // A device has no file system for the files of systems.
     let is_on_devices = args.place.pair.first().is_some_and(|plain| !plain.is_dir());
     let is_on_device = args.place.pair.is_empty()
         && args.place.emulate.is_none()
@@ -35,7 +35,7 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
         remarks.push(format!("beside them, as you prepared it: {}", shown(place)));
     }
     for program in protocol.systems {
-        // Whoever names a place prepared there what nobody else can.
+        // A user who gives a location prepared there what no substitute can provide.
         if program.itself.is_none() && !prepared.is_empty() {
             remarks.push(format!(
                 "{}: nothing stands in for it, as --pair names places",
@@ -69,7 +69,7 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
     (chosen, remarks)
 }
 
-/// Adds the arm that works as the study's figures show of its driver; what it is, in a sentence.
+/// Adds the arm that reproduces the driver shown by the study's figures; returns its description in a sentence.
 fn in_series(chosen: &mut RunArgs) -> String {
     let stands_in = chosen.what.system.iter().any(|system| system == BUILTIN.name);
     let drivers = if stands_in { &["parallel", "serial"][..] } else { &["serial"] };
@@ -110,7 +110,7 @@ fn one(
     }
 }
 
-/// Whether a system keeps its data in files of its own.
+/// Whether a system stores its data in separate files.
 fn has_a_disk(name: &str) -> bool {
     cryptbench_system::find(name).is_ok_and(cryptbench_system::System::makes_a_disk)
 }
@@ -127,11 +127,11 @@ fn lack(name: &str) -> Option<String> {
     }
 }
 
-/// Ciphers, data units and settings of the study, where nothing else was asked for.
+/// Ciphers, data units and settings of the study, unless others were requested.
 fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
     let has = |name: &str| chosen.what.system.iter().any(|s| s == name);
     if chosen.what.cipher.is_empty() {
-        // TrueCrypt's own is its default here, and named would be taken by LUKS as well.
+        // TrueCrypt's own is its default here; if specified, it would also apply to LUKS.
         let named = |(system, _): &&(&str, &str)| *system == DM_CRYPT.name || !has(system);
         let own = protocol.own_ciphers.iter().filter(named).map(|(_, cipher)| cipher);
         chosen.what.cipher = protocol.ciphers.iter().chain(own).map(|c| (*c).to_owned()).collect();
@@ -150,8 +150,8 @@ fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
 /// The setting of systems whose disks can have the file system of the study.
 const FILE_SYSTEM: &str = "file-system";
 
-/// Gives the systems NTFS where plain storage has it, so that both have the same; what it is, in a sentence. `None` where
-/// no system has a file system of its own.
+/// Uses NTFS for the systems if plain storage has it, so that both have the same; returns a description in a
+/// sentence. `None` if no system has a separate file system.
 fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
     let has_one = |name: &String| {
         cryptbench_system::find(name)
@@ -179,7 +179,7 @@ fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
 
 const NTFS: &str = "ntfs";
 
-/// The type of the file system that a directory lies on, `ntfs` whoever serves it.
+/// The type of a directory's file system, `ntfs` whatever serves it.
 fn file_system(directory: &Path) -> Option<String> {
     let directory = std::fs::canonicalize(directory).ok()?;
     let details = Details::of(&std::fs::metadata(&directory).ok()?);

@@ -1,4 +1,4 @@
-//! How long deriving the key of a volume can take here, said on a terminal before it begins.
+//! The possible duration of a volume's key derivation here, printed on a terminal before it begins.
 
 use std::time::{Duration, Instant};
 
@@ -13,17 +13,17 @@ use crate::say;
 /// Set for a confined process whose messages go to a terminal.
 pub const TO_TERMINAL: &str = "CRYPTBENCH_TO_TERMINAL";
 
-/// What is shorter need not be said.
+/// Shorter times are not printed.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// Bytes of a derived key where the format does not tell.
+/// Bytes of a derived key if the format does not specify them.
 const KEY_BYTES: usize = 64;
 
 /// Iterations of PBKDF2, and KiB of Argon2, that are timed.
 const ITERATIONS: u32 = 2000;
 const MEMORY_KIB: u32 = 16 << 10;
 
-/// Says how long it takes at least to try every key of the volume, if that is long.
+/// Prints the minimum time to try every key of the volume, if that is long.
 pub fn tell(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>, effort: Effort<'_>) {
     if std::env::var_os(TO_TERMINAL).is_none() && !say::stderr_is_terminal() {
         return;
@@ -37,7 +37,7 @@ pub fn tell(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>, effor
     }
 }
 
-/// What has to be derived if only the last key fits, and the bytes of each key; nothing where that is not known.
+/// The derivations if only the last key fits, and the bytes of each key; nothing if they are unknown.
 fn derivations(
     args: &UnlockArgs,
     header: &dyn BlockDevice,
@@ -66,7 +66,7 @@ fn derivations(
     all.into_iter().map(|derivation| (derivation, KEY_BYTES)).collect()
 }
 
-/// The time of a derivation, from a short one; `None` of one that a damaged header names and that nobody can do.
+/// The time of a derivation, extrapolated from a short one; `None` for an impossible one in a damaged header.
 fn estimate(derivation: &Derivation, key_bytes: usize, effort: Effort<'_>) -> Option<Duration> {
     let sample = match *derivation {
         Derivation::Pbkdf2 { prf, iterations } => {
@@ -74,7 +74,7 @@ fn estimate(derivation: &Derivation, key_bytes: usize, effort: Effort<'_>) -> Op
         }
         Derivation::Argon2 { kind, params } => {
             let memory_kib = params.memory_kib.min(MEMORY_KIB);
-            // Each lane needs 8 KiB, and no machine computes as many at once.
+            // Each lane needs 8 KiB, and no machine computes as many in parallel.
             let lanes = params.lanes.min(memory_kib / 8);
             Derivation::Argon2 { kind, params: Argon2Params { memory_kib, passes: 1, lanes } }
         }
@@ -100,7 +100,7 @@ mod tests {
             kind: Argon2Kind::Id,
             params: Argon2Params { memory_kib, passes, lanes },
         };
-        // More lanes than fit in what is timed.
+        // More lanes than fit in the timed derivation.
         let one = estimate(&argon2(4096 * 8, 1, 4096), 64, effort).unwrap();
         let many = estimate(&argon2(4096 * 8, 50, 4096), 64, effort).unwrap();
         assert!(many > one, "{many:?} {one:?}");

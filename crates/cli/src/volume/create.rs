@@ -94,7 +94,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What shows of a volume that was not filled.
+/// What is visible of a volume that was not filled.
 fn unfilled(args: &CreateArgs, existed: bool) -> String {
     let tcrypt = matches!(args.format, FormatArg::Veracrypt | FormatArg::Truecrypt);
     if args.fill || tcrypt && !args.quick {
@@ -111,7 +111,7 @@ fn unfilled(args: &CreateArgs, existed: bool) -> String {
     )
 }
 
-/// Fills a new volume with zeros, which are stored encrypted: nobody can distinguish them from data.
+/// Fills a new volume with zeros, which are stored encrypted: they cannot be distinguished from data.
 fn fill(volume: &Volume, stop: &AtomicBool) -> Result<(), VolumeError> {
     const PIECE: u64 = 1 << 20;
     let failed = |source| VolumeError::Io { doing: "filling the volume", source };

@@ -79,7 +79,7 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Has a file written that stays beside `path`, as its name with `.partial`, until it is complete.
+/// Has a file written under the name `path` with `.partial`, until it is complete.
 fn resumable(path: &Path, write: impl FnOnce(&File) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     let (directory, name) = Directory::of(path).map_err(fail)?;
@@ -110,7 +110,8 @@ fn resumable(path: &Path, write: impl FnOnce(&File) -> anyhow::Result<()>) -> an
     Ok(directory.sync().map_err(fail)?)
 }
 
-/// Locks a file that was opened by this name; fails if somebody else has it locked, or had, and finished it meanwhile.
+/// Locks a file that was opened by this name; fails if another process has it locked, or had, and finished it
+/// meanwhile.
 fn is_locked(file: &File, directory: &Directory, name: &OsStr) -> bool {
     let is_there = || {
         let named = directory.entry(name).ok()??.identity;
@@ -119,8 +120,8 @@ fn is_locked(file: &File, directory: &Directory, name: &OsStr) -> bool {
     lock_within(file, Lock::Exclusive, Duration::ZERO).is_ok() && is_there() == Some(true)
 }
 
-/// Where an interrupted dump goes on, once what it left turned out to be this volume's: its first piece, which tells file
-/// systems apart by their UUIDs, its last whole one, and what follows that.
+/// The offset at which an interrupted dump continues, once its remains were identified as this volume's: by its
+/// first piece, whose UUIDs identify file systems, its last whole piece, and the data after that.
 fn resumed_at(volume: &dyn BlockDevice, to: &mut File, output: &Path) -> anyhow::Result<u64> {
     let failed = |e: io::Error| unwritten(&e, output);
     let other = |reason: &str| Refusal::target(output, &format!("{reason}; remove it"));
@@ -173,7 +174,7 @@ fn copy(
             .read_at(offset, &mut piece[..len])
             .map_err(|source| VolumeError::Io { doing: "reading the volume", source })?;
         match to.write_all(&piece[..len]) {
-            // Whoever reads has enough.
+            // The reader has enough.
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
             written => written.map_err(|e| unwritten(&e, output))?,
         }

@@ -1,4 +1,5 @@
-//! The table of docs/formats.md: what is opened, created and changed, made from the registries of the crates.
+//! The table of docs/formats.md: the formats that are opened, created and changed, generated from the
+//! registries of the crates.
 
 use std::fmt::Write as _;
 use std::fs;

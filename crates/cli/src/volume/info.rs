@@ -164,7 +164,7 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the metadata of BitLocker or FileVault say.
+/// The content of the metadata of BitLocker or FileVault.
 enum Metadata {
     BitLocker(bitlocker::Info),
     FileVault(filevault::Info),
@@ -204,7 +204,7 @@ impl Metadata {
     }
 }
 
-/// The partitions of a disk, and what each holds.
+/// The partitions of a disk, and their contents.
 fn look_inside(device: &Arc<dyn BlockDevice>) -> anyhow::Result<Vec<(Partition, Kind)>> {
     let mut found = Vec::new();
     for partition in partitions(&**device)? {

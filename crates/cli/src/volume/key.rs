@@ -50,7 +50,7 @@ fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::
         |asks| {
             let Asks { luks, recovery, .. } = asks()?;
             if recovery || (add && !luks) {
-                // The child says why before anybody types a passphrase.
+                // The child gives the reason before the passphrase prompt.
                 return Ok(Vec::new());
             }
             Ok(vec![

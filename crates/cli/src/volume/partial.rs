@@ -10,7 +10,7 @@ use cryptbench_text::chain;
 
 use crate::exit::Refusal;
 
-/// A new file beside its final place, which only this user can access.
+/// A new file next to its final location, which only this user can access.
 ///
 /// Dropping it removes it. Because it is in a journal, `cryptbench cleanup` removes it if this
 /// process is killed.
@@ -23,7 +23,7 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Creates it beside `path`, whose directory is held open from here on: the file gets its name there.
+    /// Creates it next to `path`, whose directory is held open from here on: the file gets its name there.
     pub fn beside(path: &Path) -> anyhow::Result<Self> {
         let fail = |e: io::Error| Refusal::target(path, &e.to_string());
         let number = std::process::id();

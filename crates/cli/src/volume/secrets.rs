@@ -22,7 +22,7 @@ use super::args::SecretSource;
 use crate::exit::Refusal;
 use crate::signal::PROMPTING;
 
-/// Most bytes of a passphrase or of a LUKS key file, as cryptsetup's default.
+/// Maximum length of a passphrase or of a LUKS key file in bytes, as in cryptsetup.
 const MOST: u64 = 8 << 20;
 
 /// Initial capacity for a passphrase from a pipe, in bytes.
@@ -37,9 +37,9 @@ pub enum Prompt {
     Twice,
 }
 
-/// Reads the credentials from `source`, and asks for missing ones at the terminal as "Passphrase for
-/// `whose`". With key files an empty passphrase is taken. None is asked for if something else stands for
-/// it: LUKS' key file, BitLocker's recovery password or startup key.
+/// Reads the credentials from `source`, and asks for missing ones at the terminal as "Passphrase for `whose`".
+/// With key files an empty passphrase is accepted. None is asked for if other credentials replace it: LUKS' key
+/// file, BitLocker's recovery password or startup key.
 pub fn read(
     source: &SecretSource,
     whose: &str,
@@ -73,8 +73,8 @@ pub fn read(
     Ok(Credentials { passphrase, keyfiles, pim: source.pim, recovery_password, startup_key })
 }
 
-/// Reads each of the files that a key file stands for: VeraCrypt takes all that are directly in a directory, also by links, but
-/// hidden ones.
+/// Reads each of the files that a key file denotes: VeraCrypt uses all that are directly in a directory,
+/// including links, but not hidden ones.
 fn each_file(
     path: &Path,
     luks: bool,
@@ -106,7 +106,7 @@ fn each_file(
     Ok(())
 }
 
-/// Not blocking: nobody may ever write to a pipe, and a signal must end the wait.
+/// Non-blocking: nothing may ever be written to a pipe, and a signal must end the wait.
 fn open(path: &Path, shown: &Path) -> anyhow::Result<File> {
     let opened = Opening::to_read().without_waiting().open(path);
     Ok(opened.map_err(|e| Refusal::input(shown, &e.to_string()))?)
@@ -188,7 +188,7 @@ fn limited(
     let mut filled = 0;
     loop {
         if filled == bytes.len() {
-            // What is outgrown is wiped.
+            // Outgrown buffers are wiped.
             let longer = (2 * filled).max(SHORT).min(most as usize + 1);
             bytes.resize(longer);
         }
@@ -245,20 +245,20 @@ fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
     Ok(LockedBytes::copy_of(first.as_bytes()).into())
 }
 
-/// What `receives` gives, a process of ours that gets the credentials through the pipe that it is handed.
+/// The result of `receives`, a process of ours that gets the credentials through the given pipe.
 pub fn through_pipe<T>(
     all: &[&Credentials],
     receives: impl FnOnce(File) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let (from, mut to) = process::pipe()?;
     std::thread::scope(|scope| {
-        // One that ended at once has said why: the broken pipe does not count.
+        // One that exited immediately has reported why: the broken pipe does not count.
         scope.spawn(move || all.iter().try_for_each(|credentials| send(&mut to, credentials)));
         receives(from)
     })
 }
 
-/// Hands credentials to another process of ours.
+/// Passes credentials to another process of ours.
 pub fn send(to: &mut impl Write, credentials: &Credentials) -> std::io::Result<()> {
     frame(to, credentials.passphrase.bytes())?;
     frame(to, &(credentials.keyfiles.len() as u32).to_le_bytes())?;

@@ -29,19 +29,19 @@ use super::secrets::{self, Prompt};
 use crate::exit::Refusal;
 use crate::say;
 
-/// The file or device of a volume. The lock that excludes a second writer of ours, and the claim by which the kernel gives a
-/// block device to nobody else, belong to the open file that is read and written, and last as long as the device.
+/// The file or device of a volume. The lock that excludes a second writer of ours, and the kernel's exclusive
+/// claim on a block device, belong to the open file that is read and written, and last as long as the device.
 pub struct Target {
     pub device: Arc<dyn BlockDevice>,
 }
 
-/// The volume, where it is a directory.
+/// The volume, if it is a directory.
 pub fn directory(unlock: &UnlockArgs) -> anyhow::Result<Directory> {
     let lower = Directory::open(&unlock.volume);
     Ok(lower.map_err(|e| Refusal::target(&unlock.volume, &e.to_string()))?)
 }
 
-/// Why a directory is not opened here: it is that of another program, as far as a file in it tells.
+/// Why a directory is not opened here: it belongs to another program, according to a file in it.
 pub fn of_another(lower: &Directory) -> Option<VolumeError> {
     let names = lower.names().unwrap_or_default();
     let is_here = |file: &&str| names.iter().any(|name| name == *file);
@@ -56,8 +56,8 @@ pub fn of_another(lower: &Directory) -> Option<VolumeError> {
 /// How long another process may hold the lock: udev takes it briefly when a writer closes a disk.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The device of an open file, which messages call `path`. Only this file is used, whatever has its name. It bypasses the
-/// page cache if `direct` asks for that and it is possible.
+/// The device of an open file, which messages call `path`. Only this file is used, whatever its name refers to
+/// later. It bypasses the page cache if `direct` is set and that is possible.
 pub fn take(path: &Path, file: File, access: Access, direct: bool) -> anyhow::Result<Target> {
     check_unused(path, &file, access)?;
     let device = device(file, access, direct);
@@ -83,7 +83,7 @@ pub fn size_of(path: &Path, file: &File) -> anyhow::Result<u64> {
 pub fn device(file: File, access: Access, direct: bool) -> io::Result<FileDevice> {
     let read_only = access == Access::ReadOnly;
     if direct {
-        // Most volumes have sectors of 512 bytes: a disk with larger ones goes through the cache.
+        // Most volumes have 512-byte sectors: a disk with larger ones goes through the cache.
         let device = FileDevice::from_file(file.try_clone()?, IoMode::Direct, read_only);
         if let Ok(device) = device
             && device.sector() <= 512
@@ -94,7 +94,7 @@ pub fn device(file: File, access: Access, direct: bool) -> io::Result<FileDevice
     FileDevice::from_file(file, IoMode::Buffered, read_only)
 }
 
-/// Locks the file, and checks that it is not in use by what knows no locks.
+/// Locks the file, and checks that it is not in use by a program without locks.
 fn check_unused(path: &Path, file: &File, access: Access) -> anyhow::Result<()> {
     lock(path, file, access)?;
     if access == Access::ReadWrite
@@ -140,7 +140,7 @@ fn open_file(path: &Path, access: Access) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// What it is, if it cannot hold a volume.
+/// Its kind, if it cannot contain a volume.
 fn unfit(kind: FileType) -> Option<&'static str> {
     match kind {
         FileType::RegularFile | FileType::BlockDevice => None,
@@ -180,7 +180,7 @@ fn attached(file: &File) -> Option<PathBuf> {
     cryptbench_system::resource::loop_device::of_file(&name, None)
 }
 
-/// Refuses a block device that is mounted, and says where.
+/// Refuses a block device that is mounted, and reports the mount point.
 fn refuse_mounted(path: &Path, number: u64) -> anyhow::Result<()> {
     let mounts = cryptbench_system::provision::mountinfo::mounts().unwrap_or_default();
     match mounts.iter().find(|entry| entry.device == number) {
@@ -192,7 +192,7 @@ fn refuse_mounted(path: &Path, number: u64) -> anyhow::Result<()> {
     }
 }
 
-/// The formats that differ in what is done with a volume.
+/// The formats that are handled differently.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
     Luks,
@@ -236,7 +236,8 @@ pub fn is_changeable_luks(target: &Target, format: Option<&str>) -> anyhow::Resu
     }
 }
 
-/// What a volume asks for whose header is elsewhere: only LUKS has that, and encrypted systems have it on their disk.
+/// The requirements of a volume with a detached header: only LUKS has that, and system encryption has it on its
+/// disk.
 pub fn asks_with_header(args: &UnlockArgs) -> Option<Asks> {
     args.header.as_ref().map(|_| Asks { luks: !args.system, ..Asks::default() })
 }
@@ -257,7 +258,7 @@ pub fn part(
     Ok(Arc::new(Part::new(device, offset, len).with_context(|| shown(&args.volume))?))
 }
 
-/// What the volume that `args` names asks for.
+/// The requirements of the volume in `args`.
 pub fn asks(args: &UnlockArgs, target: &Target) -> anyhow::Result<Asks> {
     if let Some(asks) = asks_with_header(args) {
         return Ok(asks);
@@ -272,7 +273,8 @@ pub fn asks(args: &UnlockArgs, target: &Target) -> anyhow::Result<Asks> {
     })
 }
 
-/// What unlocks the volume that `args` names and that asks for this; asks for what the arguments do not say.
+/// The credentials of the volume in `args` with these requirements; prompts for those that are not in the
+/// arguments.
 pub fn credentials(
     args: &UnlockArgs,
     asks: Asks,
@@ -378,9 +380,10 @@ fn unlock_detached(
     })
 }
 
-/// Opens the file or device at `path` for overwriting, if `destroy` names the same. `None` if nothing is there.
+/// Opens the file or device at `path` for overwriting, if `destroy` is the same. `None` if nothing exists
+/// there.
 ///
-/// It is opened once, before anything is asked for, so that what the user named twice is what is overwritten.
+/// It is opened once, before any prompt, so that exactly the file that the user specified twice is overwritten.
 pub fn to_destroy(path: &Path, destroy: Option<&Path>) -> anyhow::Result<Option<File>> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     match fs::metadata(path) {
@@ -420,7 +423,7 @@ mod tests {
     fn what_is_locked_is_what_is_used() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
-        // Two files with names of their own, whose other names somebody keeps exchanging.
+        // Two files with separate names, whose other names are exchanged repeatedly.
         for (name, byte) in [("one", 1), ("two", 2)] {
             fs::write(path(name), [byte; 512]).unwrap();
         }
@@ -455,7 +458,7 @@ mod tests {
         });
     }
 
-    /// Tells the other thread, however the test ends.
+    /// Stops the other thread, however the test ends.
     struct Ends<'a>(&'a AtomicBool);
 
     impl Drop for Ends<'_> {

@@ -21,7 +21,7 @@ use crate::say;
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 
-/// How long one may take that is ended otherwise.
+/// How long a process may take before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
 pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
@@ -32,7 +32,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     let Some(server) = server else {
         return dead(&what);
     };
-    // A volume in use is reported at once, and everything stays as it is.
+    // A volume in use is reported immediately, and nothing changes.
     let top = server.resources.first().filter(|top| top.is_mount());
     if let Some(path) = top.map(AnyResource::path)
         && mount_at(path).is_some()
@@ -41,7 +41,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     {
         return Err(SystemError::Busy { path: path.to_owned() }.into());
     }
-    // Held first: the number of a process that has just ended may belong to another one by now.
+    // Held first: the number of an exited process may already belong to another one.
     if let Ok(handle) = Handle::open(server.process)
         && !server.has_ended()
     {
@@ -63,14 +63,14 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Kills the processes that serve for the keeper `process`, which takes down what they served.
+/// Kills the server processes of the keeper `process`, which removes what they served.
 fn end_servers(process: u32) {
     for child in children(process) {
         let _ = Handle::open(child).and_then(|held| held.kill());
     }
 }
 
-/// Nobody serves it: removes the left-overs of a killed server.
+/// It has no server: removes the remains of a killed one.
 fn dead(what: &Path) -> anyhow::Result<ExitCode> {
     let mut found = false;
     for (subject, done) in cleanup_by_subject() {

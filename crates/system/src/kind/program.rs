@@ -23,7 +23,7 @@ use crate::{
     SystemError,
 };
 
-/// Longest time for a program to print its version.
+/// Maximum time for a program to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(30);
 
 /// Such a program; its name is that of the system.
@@ -112,7 +112,7 @@ fn arms(system: &System, selection: &Selection, _: &Features) -> Result<Vec<ArmS
     Ok(settings::choices(system, selection).into_iter().map(arm).collect())
 }
 
-/// Creates a volume, and returns what serves it.
+/// Creates a volume, and returns its server.
 pub(crate) fn create(
     program: &Program,
     system: &System,
@@ -151,7 +151,7 @@ pub(crate) fn create(
         Ok(Shown { directory: mount_point.clone(), device: None, daemons: vec![number] })
     };
     let backing = Backing {
-        // The state that the program keeps about its volumes lies there, too.
+        // The program's state about its volumes is also stored there.
         content: vec![Content::Path(store)],
         tree: Some(ciphertext.clone()),
         random: Random::Mostly,

@@ -20,7 +20,7 @@ type Open = fn(&ArmSpec, &[u8], &Container, Tier) -> Result<Arc<dyn BlockDevice>
 
 /// How such a container is opened.
 pub(crate) struct Served {
-    /// Draws what opens the container.
+    /// Generates the credentials of the container.
     pub(crate) secret: fn(&ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemError>,
     /// Its plaintext.
     pub(crate) open: Open,

@@ -17,7 +17,7 @@ pub(crate) enum Stacked {
     Kernel {
         /// Prepares the data on the stack.
         create: Create,
-        /// Whether the data may lie in a container with a file system instead of a directory.
+        /// Whether the data may be in a container with a file system instead of a directory.
         contained: bool,
     },
 }
@@ -33,7 +33,7 @@ pub(crate) struct Laid {
     pub(crate) stored: Option<PathBuf>,
     /// Whether it writes through the page cache in any case.
     pub(crate) cached: bool,
-    /// Brings up the plaintext, the first time and again.
+    /// Sets up the plaintext, the first time and again.
     pub(crate) open: Reopen,
 }
 

@@ -1,5 +1,5 @@
-//! Systems that cryptbench knows but cannot set up: what they are, the reason, and what their users
-//! can do instead.
+//! Systems that cryptbench knows but cannot set up: their properties, the reason, and the alternatives for
+//! their users.
 
 use cryptbench_catalog::{self as catalog, Remedy};
 

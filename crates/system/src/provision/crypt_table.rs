@@ -7,7 +7,7 @@ use crate::SystemError;
 use crate::machine::Machine;
 use crate::resource::mapping::program;
 
-/// The program asks the kernel; what takes longer hangs.
+/// The program only queries the kernel; if it takes longer, it hangs.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Bytes of a sector in a table.
@@ -52,7 +52,7 @@ fn parse(table: &str) -> Result<CryptTable, String> {
     })
 }
 
-/// A key is shown as hexadecimal digits, or as `:BYTES:TYPE:DESCRIPTION` where the kernel's keyring has it.
+/// A key is shown as hexadecimal digits, or as `:BYTES:TYPE:DESCRIPTION` if it is in the kernel's keyring.
 fn key_bits(key: &str) -> Option<u32> {
     match key.strip_prefix(':') {
         Some(in_keyring) => Some(in_keyring.split(':').next()?.parse::<u32>().ok()? * 8),

@@ -5,7 +5,7 @@
 pub struct CryptTable {
     /// Bytes of the open device.
     pub bytes: u64,
-    /// Cipher and mode as the kernel names them, such as `aes-xts-plain64`.
+    /// Cipher and mode by their names in the kernel, such as `aes-xts-plain64`.
     pub cipher: String,
     /// Bits of the key, both halves of XTS counted; `None` without one.
     pub key_bits: Option<u32>,
@@ -15,6 +15,6 @@ pub struct CryptTable {
     pub below: String,
     /// Where on that device the payload begins, in bytes.
     pub offset: u64,
-    /// Whether authentication tags lie between the sectors below.
+    /// Whether authentication tags are stored between the sectors below.
     pub has_integrity: bool,
 }

@@ -25,7 +25,7 @@ pub fn make(kind: FileSystemKind, device: &Path) -> Result<(), SystemError> {
         FileSystemKind::Btrfs => ("mkfs.btrfs", &["-q", "-f", "-K"]),
         FileSystemKind::Vfat => ("mkfs.vfat", &["-I"]),
         FileSystemKind::Exfat => ("mkfs.exfat", &[]),
-        // -F: a file is no block device. -f: does not write zeros to all of it.
+        // -F: a file is not a block device. -f: does not write zeros to all of it.
         FileSystemKind::Ntfs => ("mkfs.ntfs", &["-q", "-F", "-f"]),
     };
     run(program, options.iter().map(AsRef::as_ref).chain([device.as_os_str()])).map(drop)
@@ -84,13 +84,13 @@ pub fn unmount(directory: &Path) -> Result<(), SystemError> {
     }
 }
 
-/// Whether something in the mount at `directory` is in use. Writes nothing, so it waits for nobody.
+/// Whether something in the mount at `directory` is in use. Writes nothing, so it does not wait.
 ///
 /// # Errors
 /// [`SystemError::Io`].
 pub fn is_in_use(directory: &Path) -> Result<bool, SystemError> {
     use rustix::io::Errno;
-    // The kernel marks what nobody uses, and unmounts nothing at the first call (umount(2)).
+    // The kernel marks an unused mount, and does not unmount it at the first call (umount(2)).
     match unmount_at(directory, UnmountFlags::EXPIRE) {
         Err(Errno::BUSY) => Ok(true),
         Ok(()) | Err(Errno::AGAIN) => Ok(false),

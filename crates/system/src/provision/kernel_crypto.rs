@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 pub(crate) enum Accepts {
     /// Any driver, as dm-crypt does.
     Any,
-    /// Only drivers that finish at once, as fs/crypto does (`FSCRYPT_CRYPTOAPI_MASK`).
+    /// Only synchronous drivers, as in fs/crypto (`FSCRYPT_CRYPTOAPI_MASK`).
     Synchronous,
 }
 
@@ -60,8 +60,9 @@ pub(crate) fn driver(crypto: &str, name: &str, accepts: Accepts) -> Option<Strin
     drivers.max_by_key(|(priority, _)| *priority).map(|(_, driver)| driver.to_owned())
 }
 
-/// The driver that fs/crypto said it uses for `mode`, such as `AES-256-XTS`: it logs that once after boot, when the mode is
-/// first used (fs/crypto/keysetup.c). `None` where the log has lost the line, or is closed to this user.
+/// The driver that fs/crypto reported for `mode`, such as `AES-256-XTS`: it logs that once after boot, when the
+/// mode is first used (fs/crypto/keysetup.c). `None` if the log has lost the line, or this user may not read
+/// it.
 pub(crate) fn logged_by_fscrypt(mode: &str) -> Option<String> {
     in_log(&kernel_log()?, mode)
 }
@@ -72,7 +73,7 @@ fn in_log(log: &str, mode: &str) -> Option<String> {
     line.1.split_once('"').map(|(driver, _)| driver.to_owned())
 }
 
-/// What the kernel still has of its log. A read gives one record.
+/// The rest of the kernel's log. Each read returns one record.
 fn kernel_log() -> Option<String> {
     const LONGEST: usize = 8192;
     let flags = OFlags::NONBLOCK.bits().cast_signed();
@@ -83,7 +84,7 @@ fn kernel_log() -> Option<String> {
         match file.read(&mut record) {
             Ok(0) => return Some(log),
             Ok(n) => log.push_str(&String::from_utf8_lossy(&record[..n])),
-            // A record was overwritten before it was read: the next read goes on after it.
+            // A record was overwritten before it was read: the next read continues after it.
             Err(e) if e.kind() == ErrorKind::BrokenPipe => {}
             Err(_) => return Some(log),
         }

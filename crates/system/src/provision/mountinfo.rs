@@ -14,8 +14,7 @@ pub struct MountEntry {
     pub mountpoint: PathBuf,
     /// Its type, such as `ext4` or `fuse.cryptbench`.
     pub file_system: String,
-    /// What is mounted: a device, or a name chosen by the file system. Bytes that are not UTF-8 are
-    /// replaced.
+    /// The mounted device, or a name chosen by the file system. Bytes that are not UTF-8 are replaced.
     pub source: String,
 }
 

@@ -1,4 +1,4 @@
-//! Serving processes: identified by number and start time, ended, and found again after a kill.
+//! Server processes: identified by number and start time, stopped, and found again after a kill.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and /sys, devices")]
 
 use std::fs;
@@ -15,7 +15,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 
 use crate::resource::Identity;
 
-/// Time for a program to write back its data after being asked to end.
+/// Time for a program to write back its data after being asked to exit.
 pub(crate) const GRACE: Duration = Duration::from_secs(60);
 
 /// A program that does nothing for so long after its mount is gone has written back its data.
@@ -92,7 +92,8 @@ pub(crate) fn wait_while_busy(
     Ok(None)
 }
 
-/// The processor time of a process, in clock ticks; `None` while one of its threads waits for a disk (proc_pid_stat(5)).
+/// The CPU time of a process, in clock ticks; `None` while one of its threads waits for a disk
+/// (proc_pid_stat(5)).
 fn work(process: u32) -> Option<u64> {
     let mut ticks = 0;
     for thread in fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten() {

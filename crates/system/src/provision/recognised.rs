@@ -1,4 +1,4 @@
-//! What this program itself recognises on a device, by libblkid's names.
+//! Contents that this program itself recognises on a device, by libblkid's names.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ pub struct Signature {
     pub offset: u64,
 }
 
-/// What the file or device at `path` holds, if libblkid has a name for it: what begins it, or else what
-/// ends it.
+/// The content of the file or device at `path`, if libblkid has a name for it: by its start, or otherwise by
+/// its end.
 ///
 /// # Errors
 /// [`SystemError::Io`] if it cannot be read.

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use zeroize::Zeroizing;
 
-/// A passphrase of 256 random bits. It is never needed again, because what it opens is removed
-/// after the run.
+/// A passphrase of 256 random bits. It is never needed again, because its volume is removed after the run.
 ///
 /// In hexadecimal digits, which every program accepts.
 pub(crate) fn passphrase() -> Zeroizing<String> {

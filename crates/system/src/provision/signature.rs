@@ -15,8 +15,8 @@ const LIMIT: std::time::Duration = std::time::Duration::from_secs(300);
 /// times. An empty list means that no known signature was found, not that there is no data: a
 /// VeraCrypt volume has none.
 ///
-/// Uses wipefs(8), which lists all signatures, unlike blkid. If it finds none, adds the result of
-/// our own detection.
+/// Uses wipefs(8), which lists all signatures, unlike blkid. If it finds none, adds the result of our own
+/// detection.
 ///
 /// # Errors
 /// [`SystemError::Program`] if wipefs is missing or fails, because the contents are then unknown.
@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// A file of 4 MiB with these bytes at these offsets.
+    /// A 4 MiB file with these bytes at these offsets.
     fn image(dir: &tempfile::TempDir, name: &str, parts: &[(usize, &[u8])]) -> std::path::PathBuf {
         let mut bytes = vec![0; 4 << 20];
         for (at, part) in parts {

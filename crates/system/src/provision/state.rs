@@ -39,7 +39,7 @@ pub fn trusted_state_directories() -> Vec<PathBuf> {
     state_directories().into_iter().filter(|dir| trusted(dir)).collect()
 }
 
-/// Adds root's own directory to `found`: at the beginning, unless the variable names another one.
+/// Adds root's own directory to `found`: at the start, unless the variable specifies another one.
 fn with_roots(mut found: Vec<PathBuf>, root: bool, chosen: bool) -> Vec<PathBuf> {
     if root {
         found.insert(usize::from(chosen), OF_ROOT.into());

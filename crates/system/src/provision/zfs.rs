@@ -1,4 +1,5 @@
-//! What ZFS says of its own encryption, which the kernel's list of mounts does not, and of the code that it runs.
+//! ZFS's information about its encryption, which is not in the kernel's list of mounts, and about the code that
+//! it runs.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and /sys, devices")]
 
 use std::fs;
@@ -7,17 +8,18 @@ use std::time::Duration;
 use crate::command::Invocation;
 use crate::machine::Machine;
 
-/// The program answers from memory; what takes longer hangs.
+/// The program answers from memory; if it takes longer, it hangs.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The cipher that `dataset` is encrypted with (zfsprops(7), `encryption`); `None` where it is not, or its program does not
-/// tell.
+/// The cipher of `dataset` (zfsprops(7), `encryption`); `None` if it is not encrypted, or the program does not
+/// report it.
 #[must_use]
 pub fn zfs_encryption(dataset: &str) -> Option<String> {
     property(dataset, "encryption").filter(|value| !matches!(value.as_str(), "off" | "-"))
 }
 
-/// How `dataset` is compressed (zfsprops(7), `compression`), `off` if it is not; `None` where its program does not tell.
+/// The compression of `dataset` (zfsprops(7), `compression`), `off` if it is not compressed; `None` if the
+/// program does not report it.
 #[must_use]
 pub fn zfs_compression(dataset: &str) -> Option<String> {
     property(dataset, "compression")
@@ -29,16 +31,16 @@ fn property(dataset: &str, name: &str) -> Option<String> {
     Some(said.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-/// The modules that have had ZFS's ciphers: its own since OpenZFS 2.2, before that one beside it.
+/// The modules with ZFS's ciphers: its own since OpenZFS 2.2, before that a separate one.
 const MODULES: [&str; 2] = ["zfs", "icp"];
 
-/// The code for AES and for GCM, from the fastest on: `fastest` takes the first that the machine has (OpenZFS,
-/// module/icp/algs/aes/aes_impl.c and algs/modes/gcm.c).
+/// The code for AES and for GCM, from the fastest on: `fastest` uses the first that the machine supports
+/// (OpenZFS, module/icp/algs/aes/aes_impl.c and algs/modes/gcm.c).
 const AES: [&str; 3] = ["aesni", "x86_64", "generic"];
 const GCM: [&str; 4] = ["avx2", "avx", "pclmulqdq", "generic"];
 
-/// The code that encrypts `dataset`, such as `aes-aesni (ICP) + gcm-avx (ICP)`; `None` where it is not encrypted, or the
-/// module does not tell. GCM of AVX brings AES along.
+/// The code that encrypts `dataset`, such as `aes-aesni (ICP) + gcm-avx (ICP)`; `None` if it is not encrypted,
+/// or the module does not report it. GCM with AVX includes AES.
 pub(crate) fn zfs_driver(dataset: &str) -> Option<String> {
     let cipher = zfs_encryption(dataset)?;
     let aes = in_use("icp_aes_impl", &AES)?;

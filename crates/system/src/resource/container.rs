@@ -26,8 +26,8 @@ pub(crate) struct Container {
     pub(crate) len: u64,
 }
 
-/// Creates a file of `len` bytes for a file system, or takes the one reserved at `path`, and fills
-/// it with random data until the context says to stop.
+/// Creates a file of `len` bytes for a file system, or uses the one reserved at `path`, and fills it with
+/// random data until the context says to stop.
 ///
 /// It is not filled with the data of workloads: where the file system never writes, their marker
 /// would look like plaintext.
@@ -54,7 +54,7 @@ pub(crate) fn create(
     filled(&file, path, len, context.stop)
 }
 
-/// The same at a place that is removed with all that lies in it.
+/// The same at a location that is removed with all its contents.
 pub(crate) fn make(path: &Path, len: u64, stop: &AtomicBool) -> Result<Container, SystemError> {
     let made =
         Directory::of(path).and_then(|(directory, name)| directory.create_file(&name, 0o600));
@@ -67,23 +67,23 @@ fn filled(
     len: u64,
     stop: &AtomicBool,
 ) -> Result<Container, SystemError> {
-    // Of what was reserved, all is there already.
+    // A reserved file is already complete.
     allocate(file, 0..len, path)?;
     let (file, mode) = go_direct(file);
     fill_at_random(&file, len, path, stop)?;
     Ok(Container { path: path.to_owned(), mode, len })
 }
 
-/// Bytes that are written at once, and bytes under one tweak.
+/// Bytes per write, and bytes per tweak.
 const BLOCK: usize = 1 << 20;
 const UNIT: usize = 4096;
 
-/// A write that takes longer is followed by smaller ones, of at least so many bytes.
+/// A write that takes longer is followed by smaller ones, of at least this many bytes.
 const PATIENCE: Duration = Duration::from_millis(300);
 const LEAST_BLOCK: usize = 64 << 10;
 
-/// AES-256-XTS under a key that is drawn here and forgotten: over zeros it gives bytes that nobody can tell from random
-/// ones, many times faster than the kernel draws them.
+/// AES-256-XTS with a key that is generated here and discarded: over zeros it produces bytes that are
+/// indistinguishable from random ones, many times faster than the kernel's generator.
 fn keystream() -> Result<Box<dyn SectorCipher>, SystemError> {
     let cipher = cryptbench_cipher::find("aes-256-xts")?;
     let key = random_key(cipher.key_bytes);
@@ -115,7 +115,7 @@ fn fill_at_random(
         keystream.encrypt(at / UNIT as u64, &zeros[..part], &mut block[..part]);
         let began = Instant::now();
         file.write_all_at(&block[..part], at).map_err(failed())?;
-        // A slow disk takes a second for a block, in which nothing could end it.
+        // A slow disk takes a second per block, during which nothing could stop it.
         if began.elapsed() > PATIENCE {
             at_once = (at_once / 2).max(LEAST_BLOCK);
         }

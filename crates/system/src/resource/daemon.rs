@@ -1,5 +1,5 @@
-//! Programs that work for a run or serve a FUSE file system: started, awaited, ended, and found
-//! again after a kill.
+//! Programs that work for a run or serve a FUSE file system: started, awaited, stopped, and found again after a
+//! kill.
 #![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs::File;
@@ -39,7 +39,7 @@ pub struct Daemon {
 pub(crate) enum Ends {
     /// When its mount is gone.
     Unmounted,
-    /// When it is asked to; it then unmounts what it serves.
+    /// When it is asked to exit; it then unmounts its file system.
     Asked,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn run_to_its_end(
     run_to_its_end_within(stack, program, invocation, path, machine, machine.ready_within)
 }
 
-/// The same for what may take until `limit`.
+/// The same with the time limit `limit`.
 pub(crate) fn run_to_its_end_within(
     stack: &mut ResourceStack,
     program: &'static str,
@@ -148,7 +148,7 @@ impl Resource for Daemon {
     fn destroy(&self, live: &mut Served, _: Option<Identity>) -> Result<(), SystemError> {
         let Served { running: Some(Running { child, .. }), ends } = live else { return Ok(()) };
         let failed = SystemError::io("await the end of the process that served", &self.path);
-        // A program that ends by itself writes back its data.
+        // A program that exits voluntarily writes back its data.
         let alone = *ends == Ends::Unmounted
             && process::wait_while_busy(child, process::GRACE).map_err(failed)?.is_some();
         if !alone {
@@ -158,7 +158,7 @@ impl Resource for Daemon {
                 process::kill_group(child);
             }
         }
-        // It may have mounted after the search for its mount, or ended without unmounting.
+        // It may have mounted after the search for its mount, or exited without unmounting.
         if serves_at(&self.path) { unmount_dead(&self.path) } else { Ok(()) }
     }
 
@@ -212,7 +212,7 @@ fn wait_until_mounted(
         if let Some(status) = status {
             return Err(daemon.ended(status));
         }
-        // Deriving a key takes CryFS minutes on a slow processor.
+        // Key derivation takes CryFS minutes on a slow CPU.
         if stop.load(Ordering::Relaxed) {
             return Err(SystemError::Stopped);
         }

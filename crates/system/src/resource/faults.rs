@@ -274,7 +274,7 @@ fn each_step_down(system: &str, steps: &[Step], faults: &[Fault]) {
             let what = format!("{system}: {} {} {fault:?}", step.0, step.1);
             Machine::pretend(Some(place.machine(None)));
             let prepared = place.provision(system, &run_id).unwrap();
-            // The cleanup of another test would find what this one leaves.
+            // The cleanup of another test would find the remains of this one.
             let _alone = CLEANUP.lock().unwrap_or_else(PoisonError::into_inner);
             Machine::pretend(Some(place.machine(Some((*step, fault)))));
             let error = prepared.destroy().expect_err(&what).to_string();
@@ -287,7 +287,7 @@ fn each_step_down(system: &str, steps: &[Step], faults: &[Fault]) {
     }
 }
 
-/// Kills the server of a system while it is in use, then takes the system down.
+/// Kills the server of a system while it is in use, then removes the system.
 fn dies_midway(system: &str) {
     if !runs_here(system) {
         return;
@@ -311,8 +311,8 @@ fn dies_midway(system: &str) {
     }
 }
 
-/// Serves a volume like a user's: what could not be taken down is taken down once the program works
-/// again. (Its server ends with this process; other tests cover what a killed one leaves.)
+/// Serves a volume like a user's: what could not be removed is removed once the program works again. (Its
+/// server exits with this process; other tests cover the remains of a killed one.)
 #[test]
 fn what_cannot_be_unmounted_is_served_on_until_it_can() {
     if !runs_here("builtin-mounted") {
@@ -380,7 +380,7 @@ fn qemu_luks() {
         if nightly { (&ANY, &SOME) } else { (&[Dies], &[Fails]) };
     each_step("qemu-luks", &own, any);
     each_step("qemu-luks", &[LOOP, ("losetup", "--direct-io=off*"), MKFS, MOUNT], some);
-    // The remaining daemon gets some seconds to end by itself.
+    // The remaining daemon gets some seconds to exit.
     each_step_down("qemu-luks", &[DETACH], &[Hangs]);
     dies_midway("qemu-luks");
 }

@@ -33,7 +33,7 @@ pub(crate) enum Serving {
     Here(Option<Server>),
     /// A child serves it.
     There(Mounted),
-    /// The same, seen on a directory of somebody's.
+    /// The same, seen on another user's directory.
     Placed(Arc<Place>),
 }
 

@@ -28,7 +28,7 @@ enum Line {
     /// The first line: the process that writes the journal.
     Owner {
         process: u32,
-        /// What the user named, such as the volume.
+        /// The user's target, such as the volume.
         subject: PathBuf,
     },
     Intent {
@@ -203,7 +203,7 @@ impl Drop for Open {
 pub struct Living {
     /// Process number.
     pub process: u32,
-    /// What it was asked to work on.
+    /// The target of its work.
     pub subject: PathBuf,
     /// Its existing resources, the latest first.
     pub resources: Vec<AnyResource>,
@@ -212,7 +212,7 @@ pub struct Living {
 }
 
 impl Living {
-    /// Whether it has ended since: its journal is then gone or no longer locked.
+    /// Whether it has exited since: its journal is then gone or no longer locked.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         let found = Journals::open(&self.state).and_then(|journals| journals.look(&self.journal));

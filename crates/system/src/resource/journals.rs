@@ -1,8 +1,8 @@
 //! The directory of a user's journals, held open: everything read there was written by that user.
 //!
-//! A journal says what to remove. Anyone who could write one, or redirect the reader to another,
-//! could choose what is removed. Directory and file are therefore opened without following links,
-//! and the owner is checked on the open descriptor.
+//! A journal lists what to remove. Anyone who could write one, or redirect the reader to another, could choose
+//! what is removed. Directory and file are therefore opened without following links, and the owner is checked
+//! on the open descriptor.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -37,9 +37,9 @@ pub(super) struct Journals {
 
 /// A journal.
 pub(super) enum Found {
-    /// Its process has ended.
+    /// Its process has exited.
     Dead { text: String, lock: File },
-    /// Its process has it locked.
+    /// Its process holds the lock.
     Living { text: String, file: File },
 }
 
@@ -130,7 +130,7 @@ impl Journals {
         // A shared lock, so that simultaneous readers do not make a dead process look alive.
         let dead = file.try_lock_shared().is_ok();
         let mut bytes = Vec::new();
-        // Windows lets nobody else read what its owner has locked.
+        // Windows does not let others read a file that its owner has locked.
         let read = (&file).take(MOST).read_to_end(&mut bytes);
         if dead {
             read.ok()?;

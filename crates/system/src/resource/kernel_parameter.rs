@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Identity, Recovered, Resource, ResourceStack, removed};
 use crate::SystemError;
 
-/// A parameter that trials change, with what it was before.
+/// A parameter that trials change, with its previous value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelParameter {
     /// Its file in sysfs.

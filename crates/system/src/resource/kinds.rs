@@ -8,7 +8,7 @@ use crate::SystemError;
 /// A kind of resource. Its fields are stored in the journal and suffice to find the resource after
 /// a kill. They contain no secrets.
 pub(crate) trait Resource: Clone + Into<AnyResource> + Send + 'static {
-    /// What is held while the resource exists.
+    /// The data held while the resource exists.
     type Live: Send;
 
     /// Whether a single system call creates it and fails if the name exists. If that call fails,
@@ -42,7 +42,7 @@ pub(crate) trait Resource: Clone + Into<AnyResource> + Send + 'static {
 /// Whether it was ours and is now gone, or the error; `None` if nothing was found.
 pub(crate) type Recovered = Option<Result<bool, String>>;
 
-/// The name belongs to something else, which is left alone.
+/// The name belongs to something else, which is not touched.
 pub(super) const NOT_OURS: Recovered = Some(Ok(false));
 
 /// It was ours; the result of removing it.
@@ -50,12 +50,13 @@ pub(super) fn removed<E: std::error::Error>(result: Result<(), E>) -> Recovered 
     Some(result.map(|()| true).map_err(|e| chain(&e)))
 }
 
-/// Lists the kinds with their names in the lines of a journal; `at` names the field that `path` returns, unless it is `path`.
+/// Lists the kinds with their names in the lines of a journal; `at` gives the field that `path` returns, unless
+/// it is `path`.
 macro_rules! kinds {
     (@path $kind:ident) => { &$kind.path };
     (@path $kind:ident $field:ident) => { &$kind.$field };
     ($($(#[$about:meta])* $name:ident($kind:ty) $(at $field:ident)?,)*) => {
-        /// A resource of any kind that must be taken down, as a line of the journal.
+        /// A resource of any kind that must be removed, as a line of the journal.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "act", rename_all = "kebab-case")]
         pub enum AnyResource {
@@ -69,7 +70,7 @@ macro_rules! kinds {
         })*
 
         impl AnyResource {
-            /// The path of the resource, or of what it is based on.
+            /// The path of the resource, or of its base.
             #[must_use]
             pub fn path(&self) -> &std::path::Path {
                 match self {
@@ -77,7 +78,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What it is, for people: its kind and its fields.
+            /// Its description for display: its kind and its fields.
             pub(super) fn told(&self) -> String {
                 let Ok(serde_json::Value::Object(mut fields)) = serde_json::to_value(self) else {
                     return cryptbench_text::shown(self.path());

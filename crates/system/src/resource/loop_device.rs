@@ -45,7 +45,7 @@ pub(crate) fn create_over(
     })
 }
 
-/// The same, to be written to, with blocks of so many bytes instead of the kernel's 512.
+/// The same, writable, with blocks of this many bytes instead of the kernel's 512.
 pub(crate) fn create_with(
     stack: &mut ResourceStack,
     file: &Path,
@@ -62,7 +62,7 @@ pub(crate) fn create_partitioned(
     let device = attached(stack, file, || attach_with(file, &["--partscan"]))?;
     let partition = PathBuf::from(format!("{}p1", device.display()));
     if !partition.exists() {
-        // A kernel that does not read the table itself is told.
+        // Informs a kernel that does not read the table itself.
         let told = run(
             "partx",
             ["--add", "--nr", "1"].map(AsRef::as_ref).into_iter().chain([device.as_os_str()]),

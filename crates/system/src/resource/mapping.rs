@@ -81,8 +81,8 @@ pub(crate) fn in_kernel() -> bool {
     misc.lines().any(|line| line.split_whitespace().nth(1) == Some("device-mapper"))
 }
 
-/// A program that sets up devices with libdevmapper. If no udev is running to create the nodes in
-/// /dev, the library is told to create them.
+/// A program that sets up devices with libdevmapper. If no udev is running to create the nodes in /dev, the
+/// library is told to create them.
 pub(crate) fn program(name: &'static str) -> Invocation {
     let program = Invocation::new(name);
     match Path::new("/run/udev/control").exists() {
@@ -128,13 +128,13 @@ pub(crate) fn make_linear(name: &str, device: &Path) -> Result<(), SystemError> 
     dmsetup(&["create", name, "--table", &table]).map(drop)
 }
 
-/// Maps `name` as `table` says, which may hold a key: it goes through a pipe.
+/// Maps `name` according to `table`, which may contain a key: it goes through a pipe.
 pub(crate) fn make(name: &str, table: Zeroizing<Vec<u8>>) -> Result<(), SystemError> {
     let dmsetup = program("dmsetup").args(["create", name]).input(table);
     dmsetup.run(&Machine::this(), LIMIT).map(drop)
 }
 
-/// Sectors of 512 bytes of a block device.
+/// 512-byte sectors of a block device.
 pub(crate) fn sectors(device: &Path) -> Result<u64, SystemError> {
     let sectors = run("blockdev", ["--getsz".as_ref(), device.as_os_str()])?;
     sectors.parse().map_err(|_| SystemError::Program {
@@ -168,7 +168,7 @@ fn await_node(name: &str) -> Result<PathBuf, SystemError> {
     }
 }
 
-/// Removes the devices that stand on `device`, the topmost first, as sysfs lists them.
+/// Removes the devices built on `device`, the topmost first, as listed in sysfs.
 ///
 /// # Errors
 /// Those of [`remove`].

@@ -75,12 +75,12 @@ pub(super) fn mount_of_ours(
 pub(crate) enum Standing {
     /// At its path, where only root can rename.
     Private,
-    /// On a directory of somebody's.
+    /// On another user's directory.
     Placed(Arc<Place>),
 }
 
 impl Standing {
-    /// Unmounts what is at `path`; of ours, that is, if somebody else's can be there.
+    /// Unmounts the mount at `path`; only ours, if there can be another user's.
     pub(super) fn unmount(
         &self,
         path: &Path,
@@ -93,9 +93,9 @@ impl Standing {
     }
 }
 
-/// Moves what is mounted at `private` to `place`, as the resource `what`.
+/// Moves the mount at `private` to `place`, as the resource `what`.
 ///
-/// There it never was under a path that somebody else can lead elsewhere: programs such as mount(8) take paths.
+/// It was never reachable there by a path that another user can redirect: programs such as mount(8) use paths.
 pub(super) fn move_to<R: Resource<Live = Standing>>(
     stack: &mut ResourceStack,
     what: R,
@@ -131,8 +131,8 @@ pub(crate) fn mount(
     Ok(path)
 }
 
-/// Mounts the file system of the loop device over `file` at `place`, with `nosuid,nodev` unless
-/// `options` say otherwise.
+/// Mounts the file system of the loop device over `file` at `place`, with `nosuid,nodev` unless `options` say
+/// otherwise.
 pub(crate) fn mount_on(
     stack: &mut ResourceStack,
     device: &Path,

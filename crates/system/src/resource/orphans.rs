@@ -1,4 +1,4 @@
-//! Programs of a killed run that are still working: waits for them, so that what they create is
+//! Programs of a killed run that are still working: waits for them, so that the resources that they create are
 //! found.
 #![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
@@ -14,10 +14,10 @@ use crate::provision::mountinfo::mount_at;
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Longest time for the programs of a killed run to end.
+/// Maximum time for the programs of a killed run to exit.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Longest time for one that mounts: its disk may hang.
+/// Maximum time for one that mounts: its disk may hang.
 const MOUNT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Waits until no program has `word`, which is unique to a run, in its arguments any more.
@@ -33,8 +33,8 @@ pub(crate) fn await_programs(word: &str) {
 
 /// Waits while mount(8) is about to mount something at `path`, which is unique to a run.
 ///
-/// The program of a killed run lives on. A recovery that does not wait for it finds no mount, and cannot remove what is
-/// mounted a moment later.
+/// The program of a killed run is still running. A recovery that does not wait for it finds no mount, and
+/// cannot remove what is mounted a moment later.
 pub(super) fn await_mount(path: &Path) {
     let until = Instant::now() + MOUNT_LIMIT;
     while Instant::now() < until && mount_at(path).is_none() && is_being_mounted(path) {

@@ -32,7 +32,7 @@ pub(super) fn is_this_users(found: &Entry) -> bool {
     found.owner == user::real()
 }
 
-/// Whether it lies in one of our own mounts, which do not come back.
+/// Whether it is in one of our own mounts, which do not reappear.
 pub(super) fn is_in_runtime_directory(path: &Path) -> bool {
     runtime_directory().is_some_and(|ours| path.starts_with(ours))
 }

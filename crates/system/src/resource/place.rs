@@ -1,5 +1,5 @@
-//! A directory of somebody's on which this process mounts something: opened once, judged, mounted on and cleared by
-//! descriptors, so that whoever may rename there cannot lead a mount elsewhere.
+//! Another user's directory on which this process mounts something: opened once, checked, and mounted on and
+//! cleared by descriptors, so that anyone who may rename there cannot redirect a mount.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -31,8 +31,8 @@ pub struct Place {
     mounted: OnceLock<Placed>,
 }
 
-/// What the kernel calls a mount, in /proc/self/mountinfo. Numbers of mounts are given again, so that of the file system
-/// counts, too. It can differ from that of the files in it (btrfs).
+/// The identity of a mount in /proc/self/mountinfo. Numbers of mounts are reused, so that of the file system
+/// also counts. It can differ from that of the files in it (btrfs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Placed {
     id: u64,
@@ -42,7 +42,7 @@ struct Placed {
 impl Place {
     /// Opens an empty directory on which nothing is mounted.
     ///
-    /// Links on the way are followed only where nobody but root can make them: whoever made one chooses where it leads.
+    /// Links on the way are followed only if only root can create them: their creator chooses the destination.
     ///
     /// # Errors
     /// [`SystemError::Target`] if it is unfit; [`SystemError::Io`].
@@ -63,7 +63,7 @@ impl Place {
                 return Err(SystemError::Target { path: link, problem: problem.to_owned() });
             }
         };
-        // Where it is by now.
+        // Its current location.
         let path =
             std::fs::read_link(reached_by(&directory)).map_err(SystemError::io("find", path))?;
         let Some(name) = path.file_name() else {
@@ -116,7 +116,7 @@ impl Place {
         Ok(which(named) == which(held))
     }
 
-    /// Puts what is mounted at `private`, where only root can go, here as well, and returns its identity.
+    /// Mounts the contents of `private`, which only root can enter, here as well, and returns its identity.
     ///
     /// # Errors
     /// [`SystemError::Target`] if the directory is in use by now or was renamed; [`SystemError::Io`]. Nothing is mounted
@@ -143,13 +143,13 @@ impl Place {
         Ok(Identity::number(device))
     }
 
-    /// Whether what was mounted here still is, whatever the directories above it are called by now.
+    /// Whether it is still mounted here, whatever the current names of the directories above it.
     #[must_use]
     pub fn is_mounted(&self) -> bool {
         self.mounted.get().is_some_and(|mounted| mounted.is_there())
     }
 
-    /// Writes the dirty data of what is mounted here back.
+    /// Writes back the dirty data of the file system mounted here.
     ///
     /// # Errors
     /// The operating system's error.
@@ -163,14 +163,14 @@ impl Place {
         Ok(rustix::fs::syncfs(&root)?)
     }
 
-    /// Takes it down and writes dirty data back. If somebody did that already, there is nothing to do.
+    /// Unmounts it and writes dirty data back. If that was already done, there is nothing to do.
     ///
     /// # Errors
     /// [`SystemError::Busy`] if it is in use or something is mounted on it; [`SystemError::Io`].
     pub(super) fn clear(&self) -> Result<(), SystemError> {
         let busy = || SystemError::Busy { path: self.path.clone() };
         let Some(mounted) = self.mounted.get() else { return Ok(()) };
-        // Whoever owns the directory can rename it from another namespace at any moment.
+        // The owner of the directory can rename it from another namespace at any moment.
         for _ in 0..RENAMED {
             if !mounted.is_there() {
                 return Ok(());
@@ -208,7 +208,7 @@ impl Place {
 
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// How often a mount may be renamed while it is taken down.
+/// How often a mount may be renamed while it is being unmounted.
 const RENAMED: usize = 100;
 
 impl Placed {
@@ -218,15 +218,15 @@ impl Placed {
     }
 }
 
-/// The number of the topmost mount at `name` in `directory`, or of the one that `directory` is in if the name is empty.
-/// Sends no request to whoever serves it.
+/// The number of the topmost mount at `name` in `directory`, or of the one that contains `directory` if the
+/// name is empty. Sends no request to its server.
 fn mount_id(directory: impl AsFd, name: &OsStr) -> Result<u64, Errno> {
     let by = if name.is_empty() { AtFlags::EMPTY_PATH } else { AtFlags::SYMLINK_NOFOLLOW };
     let flags = by | AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
     Ok(statx(directory, name, flags, StatxFlags::MNT_ID)?.stx_mnt_id)
 }
 
-/// Unmounts what is on top at `path`, without following a link on the way or at its end.
+/// Unmounts the topmost mount at `path`, without following a link on the way or at its end.
 pub(crate) fn unmount_at(path: &Path, flags: UnmountFlags) -> Result<(), Errno> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Errno::INVAL);
@@ -235,13 +235,14 @@ pub(crate) fn unmount_at(path: &Path, flags: UnmountFlags) -> Result<(), Errno> 
     unmount_in(&parent, name, flags)
 }
 
-/// Nobody in this namespace of mounts can rename a directory on which something is mounted, so below an open directory the
-/// name means the mount as long as it stands. From another namespace its owner can, and then this is an error.
+/// Nobody in this mount namespace can rename a directory on which something is mounted, so below an open
+/// directory the name denotes the mount as long as it exists. From another namespace its owner can, and then
+/// this is an error.
 fn unmount_in(parent: &OwnedFd, name: &OsStr, flags: UnmountFlags) -> Result<(), Errno> {
     unmount(reached_by(parent).join(name), flags | UnmountFlags::NOFOLLOW)
 }
 
-/// A path to an open file, for calls that take no descriptor.
+/// A path to an open file, for calls that do not accept descriptors.
 fn reached_by(file: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
@@ -289,7 +290,7 @@ mod tests {
         chown(dir.path(), Some(12_345), None).unwrap();
         let refused = Place::open(&path("ours/mnt")).unwrap_err().to_string();
         assert!(refused.contains("symbolic link"), "{refused}");
-        // Without a link on the way it is what was named.
+        // Without a link on the way it is the specified one.
         assert!(Place::open(&path("a/mnt")).is_ok());
     }
 
@@ -319,7 +320,7 @@ mod tests {
         let place = Place::open(&path("above/mnt")).unwrap();
         place.take(&path("private")).unwrap();
         unmount_at(&path("private"), UnmountFlags::empty()).unwrap();
-        // Renamed with what is above it, and something else in its stead.
+        // Renamed together with its parent, and replaced by something else.
         fs::rename(path("above"), path("renamed")).unwrap();
         symlink(".", path("above")).unwrap();
         assert!(place.is_mounted() && path("renamed/mnt/here").exists());

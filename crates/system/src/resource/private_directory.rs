@@ -65,8 +65,8 @@ impl PrivateDirectory {
     }
 }
 
-/// Whether a directory for us alone was made with the `mode` of its file system's mount, which all others there have, too
-/// (FAT, and NTFS by default).
+/// Whether a private directory was created with the `mode` of its file system's mount, which all others there
+/// also have (FAT, and NTFS by default).
 fn keeps_no_permissions(parent: &Path, mode: u32) -> bool {
     let all = |mode: u32| mode & 0o777 == 0o777;
     let of_parent = std::fs::metadata(parent).map(|found| found.permissions().mode());

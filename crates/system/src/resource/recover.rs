@@ -19,16 +19,15 @@ use crate::provision::state_directories;
 pub enum Cleaned {
     /// A left-over was removed.
     Removed(PathBuf),
-    /// The name exists, but it is not what the dead run created: left alone.
+    /// The name exists, but it is not what the killed run created: not touched.
     NotOurs(PathBuf),
     /// It is ours and could not be removed.
     Failed(PathBuf, String),
 }
 
-/// Replays the journals of dead runs in reverse and removes what they left behind.
+/// Replays the journals of killed runs in reverse and removes their remains.
 ///
-/// Leaves the journals of living runs, which are locked, alone, except for killed processes that
-/// cannot end by themselves.
+/// Does not touch the journals of active runs, which are locked, except for killed processes that cannot exit.
 pub fn cleanup() -> Vec<Cleaned> {
     cleanup_by_subject().into_iter().map(|(_, done)| done).collect()
 }
@@ -72,8 +71,8 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
 
 /// Removes everything that is left of a run, in the given order.
 ///
-/// Retries failed resources at the end. They may lie on a device that this run served itself: while
-/// that is mounted without its server it looks broken, and afterwards they are gone.
+/// Retries failed resources at the end. They may be on a device that this run served itself: while that is
+/// mounted without its server it looks broken, and afterwards they are gone.
 fn recover_all(left: &[(AnyResource, Option<Identity>)]) -> Vec<Cleaned> {
     let once = |(what, identity): &(AnyResource, Option<Identity>)| recover(what, *identity);
     let mut results: Vec<_> = left.iter().map(once).collect();
@@ -252,7 +251,7 @@ mod tests {
             kill(journal);
             let file = p.state().join("ledgers/test.jsonl");
             let written = fs::read(&file).unwrap();
-            // What is Unicode is written as ever.
+            // Unicode is written as before.
             let plain = serde_json::to_string(&path).is_ok_and(|path| {
                 String::from_utf8_lossy(&written).contains(&format!("\"path\":{path}"))
             });

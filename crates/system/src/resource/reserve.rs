@@ -1,4 +1,5 @@
-//! Files whose blocks are taken from the device in turn, so that none of them lies in a better place than the others.
+//! Files that are allocated alternately, so that none of them is in a better region of the device than the
+//! others.
 //!
 //! Two files on one disk need not be equally fast: a hard disk's outer tracks turn faster below the head, and the host of
 //! a virtual disk keeps some parts of it nearer than others. No number of repeats averages that away, as it is the same in
@@ -16,7 +17,7 @@ use crate::SystemError;
 /// Bytes of a file before the next one's turn: a hard disk that reads in sequence seeks once in about a third of a second.
 const TURN: u64 = 64 << 20;
 
-/// Turns of each file at least, however small it is.
+/// Minimum number of alternations per file, however small it is.
 const LEAST_TURNS: u64 = 8;
 
 /// Allocations end on a multiple of this many bytes.
@@ -33,8 +34,8 @@ struct Reserved {
 }
 
 impl Reserve {
-    /// Creates `path`, which must not exist, for a container of at most `len` bytes beside the scratch file that it is
-    /// compared with.
+    /// Creates `path`, which must not exist, for a container of at most `len` bytes to be compared with the
+    /// scratch file.
     ///
     /// # Errors
     /// [`SystemError::Io`]; nothing is left of it.
@@ -71,12 +72,12 @@ impl Reserve {
 
 impl Drop for Reserve {
     fn drop(&mut self) {
-        // What fails here stays in the journal, and cleanup tries again.
+        // Failures here stay in the journal, and cleanup tries again.
         self.files().drain(..).for_each(|mut file| drop(file.made.destroy()));
     }
 }
 
-/// Takes the blocks of `scratch` and of all that is reserved from the device in turn.
+/// Allocates `scratch` and all reserved files on the device alternately.
 ///
 /// # Errors
 /// [`SystemError::Io`].

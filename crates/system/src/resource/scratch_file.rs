@@ -31,8 +31,7 @@ pub struct ScratchFile {
 /// The open file.
 pub(crate) struct Held {
     pub(crate) file: Arc<File>,
-    /// Held open, so that the file is removed where it was created, wherever its path leads by
-    /// then.
+    /// Held open, so that the file is removed from its original directory, wherever its path leads by then.
     directory: Directory,
     name: OsString,
 }
@@ -50,9 +49,9 @@ impl ScratchFile {
         Ok((Held { file: Arc::new(file), directory, name }, Some(identity)))
     }
 
-    /// Makes it so that a file system which keeps several places to go on allocating at takes the same one as for `like`.
+    /// Makes a file system with several allocation goals use the same one as for `like`.
     ///
-    /// ext4 has had one for each processor since Linux 6.17, chosen by the inode's number (`ext4_mb_regular_allocator`).
+    /// ext4 has had one per CPU since Linux 6.17, chosen by the inode's number (`ext4_mb_regular_allocator`).
     pub(super) fn make_like(&self, like: &File) -> Result<(Held, Option<Identity>), SystemError> {
         let inode = |file: &File| file.metadata().map(|found| Details::of(&found).inode);
         let wanted = inode(like).map_err(SystemError::io("inspect", &self.path))?;
@@ -111,7 +110,7 @@ pub(super) fn allocate(file: &File, part: Range<u64>, path: &Path) -> Result<(),
     allocate_part(file, part).map_err(SystemError::io("allocate", path))
 }
 
-/// The file with direct I/O; a file system without it refuses, and the file stays as it is.
+/// The file with direct I/O; a file system without it refuses, and the file is not changed.
 pub(super) fn go_direct(file: &Arc<File>) -> (Arc<File>, IoMode) {
     match with_direct(file, true) {
         Ok(direct) => (direct, IoMode::Direct),
@@ -143,8 +142,8 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Creates `path`, which must not exist, for `len` bytes that [`allocate_in_turn`](super::allocate_in_turn) takes
-    /// from the device, together with those of `beside`.
+    /// Creates `path`, which must not exist, for `len` bytes that [`allocate_in_turn`](super::allocate_in_turn)
+    /// allocates alternately with those of `beside`.
     ///
     /// # Errors
     /// [`SystemError::Io`]; nothing is left.
@@ -207,7 +206,7 @@ impl Scratch {
         &self.file
     }
 
-    /// Where it lies.
+    /// Its location.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -222,8 +221,8 @@ impl Scratch {
         Ok(())
     }
 
-    /// Closes the file and leaves it in place. It must lie in something that its creator removes as
-    /// a whole, because nothing else will remove it.
+    /// Closes the file and leaves it in place. It must be in something that its creator removes as a whole,
+    /// because nothing else will remove it.
     pub(crate) fn leave(mut self) -> Result<Left, SystemError> {
         self.made.take().map_or(Ok(()), Made::leave)?;
         Ok(Left { len: self.len, mode: self.mode })
@@ -245,7 +244,7 @@ impl Drop for Scratch {
     }
 }
 
-/// A scratch file left in place while its file system is taken down.
+/// A scratch file left in place while its file system is removed.
 #[derive(Clone, Copy)]
 pub(crate) struct Left {
     len: u64,

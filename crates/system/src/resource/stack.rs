@@ -13,7 +13,7 @@ use crate::SystemError;
 use crate::machine::Machine;
 use crate::provision::filesystem::once_let_go;
 
-/// How often it is seen whether what waits for a program or its mount is to stop.
+/// Interval at which the stop flag is polled while waiting for a program or its mount.
 pub(super) const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// A created resource with its number in the journal.
@@ -28,7 +28,7 @@ pub(super) struct Made<R: Resource> {
 impl<R: Resource> Made<R> {
     /// Records the resource, creates it, and records its identity.
     ///
-    /// If `make` fails, destroys at once what it may have left.
+    /// If `make` fails, removes its remains immediately.
     ///
     /// # Errors
     /// Those of `make`, and errors of writing the journal.
@@ -66,7 +66,7 @@ impl<R: Resource> Made<R> {
         self.journal.undone(self.number)
     }
 
-    /// Releases it and leaves it in place: it is removed with what contains it.
+    /// Releases it and leaves it in place: it is removed with its container.
     pub(super) fn leave(self) -> Result<(), SystemError> {
         self.journal.undone(self.number)
     }
@@ -131,7 +131,7 @@ impl ResourceStack {
         Self { journal: journal.clone(), resources: Vec::new(), data: 0, stop: Arc::default() }
     }
 
-    /// Creates `what` on top of the stack and returns what is held of it.
+    /// Creates `what` on top of the stack and returns its held data.
     ///
     /// # Errors
     /// Those of `make`, after which nothing of it is left, and errors of writing the journal.
@@ -144,7 +144,7 @@ impl ResourceStack {
         Ok(self.adopt(made))
     }
 
-    /// Puts something that was made before on top of all that is there, and gives what is held of it.
+    /// Adds an existing resource on top of the stack, and returns its held data.
     pub(super) fn adopt<R: Resource<Live: 'static>>(&mut self, made: Made<R>) -> &mut R::Live {
         let number = made.number;
         self.resources.push(Box::new(made));
@@ -175,7 +175,7 @@ impl ResourceStack {
         self.journal.made(number, identity)
     }
 
-    /// What is held of the resource `number`, of kind `R`.
+    /// The held data of the resource `number`, of kind `R`.
     pub(crate) fn live<R: Resource<Live: 'static>>(&mut self, number: u32) -> &mut R::Live {
         self.standing(number).live().downcast_mut().expect("a number is one thing's")
     }

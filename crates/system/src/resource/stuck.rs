@@ -23,7 +23,7 @@ use crate::provision::mountinfo::mount_at;
 /// Where the kernel shows FUSE connections (Linux, `Documentation/filesystems/fuse/fuse.rst`).
 const CONNECTIONS: &str = "/sys/fs/fuse/connections";
 
-/// Longest time for a forked process to execute its program.
+/// Maximum time for a forked process to execute its program.
 const FORKED: Duration = Duration::from_secs(2);
 
 /// Bit of SIGKILL in the masks of proc_pid_status(5).
@@ -35,8 +35,8 @@ const EXITING: u64 = 4;
 /// Time for a process to end after it was killed, or its connection was broken.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Breaks the FUSE connections of a killed process, according to its journal, and waits for it to
-/// end. Leaves a living process alone.
+/// Aborts the FUSE connections of a killed process, according to its journal, and waits for it to exit. Does
+/// not touch a running process.
 pub(super) fn free(journal: &File, left: &[(AnyResource, Option<Identity>)]) {
     let served = left.iter().filter_map(|(what, identity)| match what {
         AnyResource::FuseMount(FuseMount { path }) => Some((path, *identity)),
@@ -88,7 +88,7 @@ fn is_ending(process: u32) -> bool {
         || fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|stat| exits(&stat))
 }
 
-/// Whether the flags of proc_pid_stat(5) say that the first thread ends.
+/// Whether the flags of proc_pid_stat(5) say that the first thread is exiting.
 fn exits(stat: &str) -> bool {
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     let flags = fields.split_whitespace().nth(6).and_then(|flags| flags.parse::<u64>().ok());

@@ -109,7 +109,7 @@ impl UblkDisk {
         Ok(control.mark(self.number)? == Some(self.mark))
     }
 
-    /// Whether somebody has it for themselves, such as a mount.
+    /// Whether it is claimed exclusively, for example by a mount.
     fn is_in_use(&self) -> bool {
         const EXCLUSIVE: i32 = rustix::fs::OFlags::EXCL.bits().cast_signed();
         let opened = File::options().read(true).custom_flags(EXCLUSIVE).open(&self.path);

@@ -17,13 +17,13 @@ use crate::provision::mountinfo::{MountEntry, mounts};
 
 const PROGRAM: &str = "veracrypt";
 
-/// Longest time for listing or dismounting, and for the program of a killed run to end.
+/// Maximum time for listing or dismounting, and for the program of a killed run to exit.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// Where the program mounts what its process serves: the name begins like this, in `$TMPDIR`, which is the same for a run
-/// and for the cleanup after it ([`program`]).
+/// The prefix of the mount points of files served by the program's process, in `$TMPDIR`, which is the same for
+/// a run and for the cleanup after it ([`program`]).
 const SERVED_AT: &str = "/tmp/.veracrypt_aux_mnt";
 
 /// A volume that VeraCrypt's program has open. Its identity is the number of the mount that the program's process serves.
@@ -33,17 +33,17 @@ pub struct VeraCryptVolume {
     pub path: PathBuf,
 }
 
-/// What the program shows of a volume.
+/// The program's information about a volume.
 pub(crate) struct Shown {
     /// The device with the plaintext.
     pub(crate) device: PathBuf,
-    /// The file below, if the program encrypts by itself and this is a loop device.
+    /// The underlying file, if the program itself encrypts and this is a loop device.
     pub(crate) file: Option<PathBuf>,
     /// Processes that serve it.
     pub(crate) daemons: Vec<u32>,
 }
 
-/// The program, which looks in one place for what it has open.
+/// The program, which stores its list of open volumes in one location.
 pub(crate) fn program() -> Invocation {
     mapping::program(PROGRAM).variable("TMPDIR", "/tmp")
 }
@@ -73,7 +73,7 @@ pub(crate) fn create(
         reason: "it does not list the volume that it has opened".to_owned(),
     })?;
     let file = file_below(&device);
-    // If the program encrypts by itself, a process with the volume's name does it.
+    // If the program itself encrypts, a process with the volume's name does it.
     let daemons = match file {
         Some(_) => orphans::processes_with(&container.to_string_lossy()),
         None => Vec::new(),
@@ -100,8 +100,8 @@ impl Resource for VeraCryptVolume {
     }
 }
 
-/// Waits until the program of a killed run has opened the volume or given up: it lives on, and what it sets up later would
-/// stay.
+/// Waits until the program of a killed run has opened the volume or given up: it is still running, and what it
+/// sets up later would stay.
 fn await_opening(path: &Path) {
     let until = Instant::now() + LIMIT;
     let word = path.to_string_lossy();
@@ -113,8 +113,8 @@ fn await_opening(path: &Path) {
     }
 }
 
-/// Waits until the processes that served the volume have ended, as the program does not: until then they have its key and
-/// its file.
+/// Waits until the server processes of the volume have exited, because the program does not: until then they
+/// have its key and its file.
 fn await_end(path: &Path) {
     let until = Instant::now() + LIMIT;
     let word = path.to_string_lossy();
@@ -123,7 +123,7 @@ fn await_end(path: &Path) {
     }
 }
 
-/// What the program lists; nothing where it has no volume open, which it calls an error.
+/// The program's list; empty if it has no volume open, which it reports as an error.
 fn list() -> String {
     let words = ["--text", "--non-interactive", "--list"];
     program().args(words).run(&Machine::this(), LIMIT).unwrap_or_default()
@@ -134,12 +134,13 @@ fn device_of(path: &Path) -> Option<PathBuf> {
     device_in(&list(), path)
 }
 
-/// Whether the program has it open, be it without its device yet.
+/// Whether the program has it open, even without its device so far.
 fn is_listed(path: &Path) -> bool {
     entry_in(&list(), path).is_some()
 }
 
-/// What follows the path in its line: `1: /dir/file /dev/mapper/veracrypt1 -`; a path with spaces is in single quotes.
+/// The text after the path in its line: `1: /dir/file /dev/mapper/veracrypt1 -`; a path with spaces is in
+/// single quotes.
 fn entry_in<'a>(list: &'a str, path: &Path) -> Option<&'a str> {
     // The list has passed as text, in which bytes that are not UTF-8 are replaced.
     let path = &*path.to_string_lossy();
@@ -169,8 +170,9 @@ fn dismount(path: &Path) -> Result<(), SystemError> {
     program().args(words).run(&Machine::this(), LIMIT).map(drop)
 }
 
-/// Removes what the program no longer lists because the process that served it has died: mappings over the container,
-/// its loop device, the served mount and the loop device in that. Whether anything was there.
+/// Removes resources that the program no longer lists because the server process has died: mappings over the
+/// container, its loop device, the served mount and the loop device in that. Returns whether anything was
+/// there.
 fn by_hand(path: &Path, identity: Option<Identity>) -> Result<bool, SystemError> {
     let mut found = false;
     if let Some(device) = loop_device::of_file(path, None) {

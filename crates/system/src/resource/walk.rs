@@ -1,5 +1,5 @@
-//! The way to a directory, part by part on open directories: a link is followed only if nobody but root and this user can
-//! have chosen where it leads.
+//! The path to a directory, component by component on open directories: a link is followed only if only root
+//! and this user can have chosen its destination.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ const MOST_LINKS: usize = 40;
 /// `PROC_SUPER_MAGIC` of linux/magic.h. Its links lead where their process wants.
 const PROC: u64 = 0x9fa0;
 
-/// Where the way ended.
+/// The end of the path.
 pub(super) enum Walked {
     Directory(OwnedFd),
     /// A link, by the path that led there, which another user could have made.
@@ -74,7 +74,8 @@ fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether only root and this user may rename what is in a directory; with the sticky bit, others may rename what is theirs.
+/// Whether only root and this user may rename entries of a directory; with the sticky bit, others may rename
+/// their own.
 fn is_ours(directory: &Stat) -> bool {
     let mode = directory.st_mode;
     let is_sticky = mode & 0o1000 != 0;
@@ -138,7 +139,7 @@ mod tests {
         fs::set_permissions(path("open"), Permissions::from_mode(0o775)).unwrap();
         assert_eq!(reached(&path("open/link")), None);
         assert!(reached(&path("open/mnt")).is_some(), "what was named is what is reached");
-        // In one with the sticky bit, a link of ours stays where it is.
+        // In a directory with the sticky bit, our links cannot be replaced.
         fs::set_permissions(path("open"), Permissions::from_mode(0o1777)).unwrap();
         assert!(reached(&path("open/link")).is_some());
         // What a process has open is its own choice.

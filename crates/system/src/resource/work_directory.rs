@@ -13,8 +13,8 @@ use super::stack::Made;
 use super::{Identity, Journal, NOT_OURS, Recovered, Resource, removed};
 use crate::SystemError;
 
-/// A private directory that is removed with all its contents. Its name begins with `cryptbench-`
-/// unless it lies in one of our own mounts.
+/// A private directory that is removed with all its contents. Its name begins with `cryptbench-` unless it is
+/// in one of our own mounts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkTree {
     /// Absolute path.
@@ -100,7 +100,7 @@ impl WorkDirectory {
         Ok(Self { made: Some(made), path: path.to_owned() })
     }
 
-    /// Where it lies.
+    /// Its location.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

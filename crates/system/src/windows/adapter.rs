@@ -1,4 +1,4 @@
-//! The systems that Windows has: what this program measures by itself, and what its user opens.
+//! The systems on Windows: those that this program measures itself, and volumes opened by their user.
 
 #[path = "../adapter/builtin.rs"]
 pub(crate) mod builtin;
@@ -41,5 +41,5 @@ static VERACRYPT: System = System {
 pub(crate) static SYSTEMS: &[&System] =
     &[&plain::PLAIN, &builtin::BUILTIN, &BITLOCKER, &VERACRYPT, &paired::PAIRED];
 
-/// A run here can set none of them up, so it chooses none.
+/// A run here cannot set up any of them, so it chooses none.
 pub(crate) static ORDER: &[(&System, bool)] = &[];

@@ -1,4 +1,4 @@
-//! The kinds of systems on Windows: in this process, and what exists.
+//! The kinds of systems on Windows: in this process, and existing storage.
 
 #[path = "../kind/in_place.rs"]
 pub(crate) mod in_place;

@@ -1,4 +1,4 @@
-//! What systems need from this machine: nothing, as a run sets none up.
+//! The requirements of systems on this machine: none, because a run does not set up any.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ impl Machine {
         Self
     }
 
-    /// Whether a program is there: none is called.
+    /// Whether a program is installed: none is called.
     pub(crate) fn has(&self, _program: &str) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The state of the machine for a run: directories, and what Windows does not tell.
+//! The state of the machine for a run: directories, and facts that Windows does not report.
 
 #[path = "../provision/dm_crypt.rs"]
 mod dm_crypt;
@@ -43,7 +43,7 @@ pub fn data_directory() -> Option<PathBuf> {
     below("data").filter(|directory| make_private(directory))
 }
 
-/// A private directory for what does not outlive a run: `%LOCALAPPDATA%\\cryptbench\\run`.
+/// A private directory for temporary data of a run: `%LOCALAPPDATA%\\cryptbench\\run`.
 #[must_use]
 pub fn runtime_directory() -> Option<PathBuf> {
     below("run").filter(|directory| make_private(directory))
@@ -54,7 +54,7 @@ pub(crate) fn make_private(dir: &Path) -> bool {
     dirs::create_private(dir).is_ok() && dir.is_dir()
 }
 
-/// Unknown: there is no such file system here.
+/// Unknown: this file system does not exist here.
 #[must_use]
 pub fn zfs_encryption(_dataset: &str) -> Option<String> {
     None
@@ -70,7 +70,7 @@ pub(crate) fn zfs_driver(_dataset: &str) -> Option<String> {
     None
 }
 
-/// What this program itself recognises in the file at `path`.
+/// Contents that this program itself recognises in the file at `path`.
 ///
 /// # Errors
 /// [`SystemError::Io`] if `path` cannot be read.

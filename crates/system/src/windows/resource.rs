@@ -63,14 +63,14 @@ impl Place {
         match *self {}
     }
 
-    /// Never: there is none.
+    /// Never: not available.
     #[must_use]
     pub fn is_mounted(&self) -> bool {
         match *self {}
     }
 
     /// # Errors
-    /// Never: there is none.
+    /// Never: not available.
     pub fn sync(&self) -> std::io::Result<()> {
         match *self {}
     }
@@ -120,7 +120,7 @@ mod orphans {
 }
 
 mod stuck {
-    //! Servers of a killed run: there are none here.
+    //! Servers of a killed run: not available here.
 
     use std::fs::File;
 
@@ -132,7 +132,7 @@ mod stuck {
 }
 
 pub mod loop_device {
-    //! Files as disks: Windows attaches them by itself.
+    //! Files as disks: Windows attaches them itself.
 
     use std::path::{Path, PathBuf};
 
@@ -149,7 +149,7 @@ pub mod loop_device {
     }
 }
 
-/// A parameter of the kernel for the trials of one arm: there is none.
+/// A kernel parameter for the trials of one arm: not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForTrials {}
 
@@ -161,19 +161,19 @@ impl ForTrials {
     }
 
     /// # Errors
-    /// Never: there is none.
+    /// Never: not available.
     pub fn set(&self) -> Result<(), SystemError> {
         match *self {}
     }
 
     /// # Errors
-    /// Never: there is none.
+    /// Never: not available.
     pub fn put_back(&self) -> Result<(), SystemError> {
         match *self {}
     }
 }
 
-/// A directory in which nobody else can rename: the run has no need of one.
+/// A directory in which nobody else can rename: not needed by a run.
 pub enum PrivateDirectory {}
 
 impl PrivateDirectory {
@@ -191,7 +191,7 @@ impl PrivateDirectory {
     }
 
     /// # Errors
-    /// Never: there is none.
+    /// Never: not available.
     pub fn destroy(&mut self) -> Result<(), SystemError> {
         match *self {}
     }

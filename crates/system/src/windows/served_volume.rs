@@ -11,7 +11,7 @@ use cryptbench_export::ublk::Disk;
 use crate::SystemError;
 use crate::resource::{Journal, Place};
 
-/// A served device: there is none.
+/// A served device: not available.
 pub enum ServedVolume {}
 
 impl ServedVolume {
@@ -50,13 +50,13 @@ impl ServedVolume {
     }
 
     /// # Errors
-    /// Never: there is none.
+    /// Never: not available.
     pub fn attach(&mut self, _read_only: bool) -> Result<PathBuf, SystemError> {
         match *self {}
     }
 
     /// # Errors
-    /// Never: there is none.
+    /// Never: not available.
     pub fn mount_file_system(
         &mut self,
         _device: &Path,
@@ -68,25 +68,25 @@ impl ServedVolume {
     }
 
     /// # Errors
-    /// Never: there is none.
+    /// Never: not available.
     pub fn show_at(&mut self, _place: Arc<Place>) -> Result<(), SystemError> {
         match *self {}
     }
 
     /// # Errors
-    /// Never: there is none.
+    /// Never: not available.
     pub fn mount_in_own_directory(&mut self, _device: &Path) -> Result<PathBuf, SystemError> {
         match *self {}
     }
 
     /// # Errors
-    /// Never: there is none.
+    /// Never: not available.
     pub fn destroy(&mut self) -> Result<(), SystemError> {
         match *self {}
     }
 
     /// # Errors
-    /// Never: there is none.
+    /// Never: not available.
     pub fn destroy_at_once(&mut self) -> Result<(), SystemError> {
         match *self {}
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench engine`: compares our load engine with fio's io_uring engine, in turns.
+//! `cargo xtask bench engine`: compares our load engine with fio's io_uring engine, interleaved.
 //!
 //! On a disk, both should have the same bandwidth and requests per second. On a file in RAM and a
 //! loop device over one, the storage costs little, and requests per CPU-second show the cost of the
@@ -105,7 +105,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Both programs, and what is asked of them.
+/// Both programs, and their work.
 struct Bench<'a> {
     peers: &'a [Peer; 2],
     options: &'a Options,

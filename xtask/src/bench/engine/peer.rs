@@ -42,7 +42,7 @@ pub(super) struct CpuTime {
 pub(super) enum Accounting {
     /// The program's own figure for the measured time, after a ramp.
     Own,
-    /// The kernel's account of the whole process less its start; there is no ramp.
+    /// The kernel's accounting of the whole process minus its start; there is no ramp.
     WholeProcess,
 }
 
@@ -147,13 +147,13 @@ impl Peer {
                 fio(file, *mib, job, seconds, ramp)
             }
             Self::Ours { binary } => {
-                // fio needs about this long to start; our engine starts at once.
+                // fio needs about this long to start; our engine starts immediately.
                 std::thread::sleep(rest + FIO_START);
                 ours(binary, file, job, seconds, ramp)
             }
         };
         let out = interrupted.output(&mut command)?;
-        // A program that a signal ended has told nothing.
+        // A program that was killed by a signal has no results.
         interrupted.go_on()?;
         if !out.status.success() {
             bail!("{:?}: {}", command.get_program(), String::from_utf8_lossy(&out.stderr));
@@ -173,8 +173,8 @@ fn fio(file: &Path, mib: u64, job: &Job, seconds: f64, ramp: bool) -> Command {
         .args(["--name=job", "--ioengine=io_uring", "--fixedbufs", "--registerfiles", "--direct=1"])
         .args(["--time_based", "--randrepeat=0", "--norandommap", "--output-format=json"])
         .args(["--thread", "--allow_file_create=0"])
-        // Huge pages for fio's buffers, too: the placement of small pages is random and changes the
-        // speed of 1 MiB requests by up to half.
+        // Huge pages for fio's buffers as well: the placement of small pages is random and changes the speed of
+        // 1 MiB requests by up to half.
         .arg("--iomem_align=2m")
         .env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
         .arg(format!("--filename={}", file.display()))
@@ -202,8 +202,8 @@ fn ours(binary: &Path, file: &Path, job: &Job, seconds: f64, ramp: bool) -> Comm
     command
 }
 
-/// CPU seconds of all children that have ended and been waited for, including their kernel threads:
-/// fields 16 and 17 of /proc/self/stat (proc(5)).
+/// CPU seconds of all children that have exited and been waited for, including their kernel threads: fields 16
+/// and 17 of /proc/self/stat (proc(5)).
 fn children_cpu_s() -> anyhow::Result<CpuTime> {
     let stat = std::fs::read_to_string("/proc/self/stat").context("/proc/self/stat")?;
     // The second field is a name in parentheses, which may contain spaces.

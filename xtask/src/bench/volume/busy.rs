@@ -1,5 +1,5 @@
-//! How busy all processors are while fio runs: what a request costs beside the programs that can be
-//! named, such as the loop device's workers and interrupts.
+//! How busy all CPUs are while fio runs: the cost of a request outside the known programs, such as the loop
+//! device's workers and interrupts.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ pub fn during(seconds: f64) -> anyhow::Result<f64> {
     Ok(busy / start.elapsed().as_secs_f64())
 }
 
-/// CPU seconds since the machine started in which a processor was not idle.
+/// CPU seconds since the machine started in which a CPU was not idle.
 fn total() -> anyhow::Result<f64> {
     let stat = std::fs::read_to_string("/proc/stat")?;
     let ticks = busy_ticks(&stat).context("/proc/stat")?;

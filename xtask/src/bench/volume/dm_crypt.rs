@@ -1,4 +1,5 @@
-//! The kernel's dm-crypt beside ours over ublk, on one disk: the same work through the same cipher, or through none.
+//! The kernel's dm-crypt compared with ours over ublk, on one disk: the same work through the same cipher, or
+//! through none.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -47,7 +48,7 @@ pub const ROWS: &[(&str, Build)] = &[
     (OURS_4096, |place| ours(place, "aes-256-xts", 4096)),
 ];
 
-/// What is compared: ours with the kernel's.
+/// The comparison: ours with the kernel's.
 pub const PAIRS: &[(&str, &str)] = &[
     (OURS_NULL, KERNEL_NULL),
     (OURS_NULL, KERNEL_NULL_DIRECT),
@@ -56,7 +57,7 @@ pub const PAIRS: &[(&str, &str)] = &[
     (OURS_4096, KERNEL_4096),
 ];
 
-/// The disk that was named, or else a loop device of its own for each row, all over one file.
+/// The given disk, or otherwise a separate loop device for each row, all over one file.
 fn disk(place: &Place) -> anyhow::Result<Row> {
     match &place.disk {
         Some(disk) => Ok(Row::file(disk.clone())),
@@ -70,7 +71,7 @@ fn ours(place: &Place, cipher: &str, unit: u32) -> anyhow::Result<Row> {
     Ok(served.above(below))
 }
 
-/// dm-crypt over the disk, with the key that our server has, too.
+/// dm-crypt over the disk, with the same key as our server.
 fn kernel(
     place: &Place,
     name: &str,

@@ -73,7 +73,7 @@ pub fn run(options: &Options, serve: &Path) -> anyhow::Result<()> {
         here.display(),
         command(options)
     );
-    // What the kernel says begins with the time.
+    // Kernel messages begin with the time.
     let mut say = |line: &str| {
         if !line.starts_with("[ ") {
             println!("{line}");

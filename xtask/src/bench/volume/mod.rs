@@ -1,5 +1,5 @@
-//! `cargo xtask bench volume`: compares a file that we serve through FUSE and a loop device with
-//! other ways to serve it and with other programs that encrypt it, in turns.
+//! `cargo xtask bench volume`: compares a file that we serve through FUSE and a loop device with other ways to
+//! serve it and with other programs that encrypt it, interleaved.
 
 mod busy;
 mod dm_crypt;
@@ -122,9 +122,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     if options.guest {
         return guest::run(options, &serve);
     }
-    // Rows are taken down when they are dropped, so a signal must not end this program before that.
-    // Children have their own process groups, so that the signal does not end them in the wrong
-    // order.
+    // Rows are removed when they are dropped, so a signal must not kill this program before that. Children have
+    // their own process groups, so that the signal does not kill them in the wrong order.
     let interrupted = Interrupted::watch()?;
     println!("{}; {fio}; {} rounds of {} s", machine(), options.rounds, options.seconds);
     for target in &options.target {
@@ -183,7 +182,7 @@ fn measure(
     Ok(())
 }
 
-/// What one trial showed.
+/// The result of one trial.
 #[derive(Clone, Copy)]
 struct Trial {
     /// MB per second, or requests per second for small requests.
@@ -290,7 +289,7 @@ fn run_fio(row: &Row, job: &Job, options: &Options) -> anyhow::Result<Trial> {
     Ok(Trial { speed, cpu: busy / iops * 1e6, latency })
 }
 
-/// Writes `mib` MiB of incompressible data, which then lies on the device and not in the page cache.
+/// Writes `mib` MiB of incompressible data, which is then on the device and not in the page cache.
 fn fill(path: &Path, mib: u64) -> anyhow::Result<()> {
     use std::io::{Read as _, Write as _};
     let mut random = std::fs::File::open("/dev/urandom")?;
@@ -301,7 +300,7 @@ fn fill(path: &Path, mib: u64) -> anyhow::Result<()> {
         file.write_all(&block)?;
     }
     file.sync_all()?;
-    // Direct writes would remove what the page cache has of the file while they are measured.
+    // Direct writes would remove the file's pages from the page cache while they are measured.
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
     Ok(())
 }

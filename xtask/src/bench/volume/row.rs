@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail};
 
 use super::fill;
 
-/// What rows are built from.
+/// The components of rows.
 #[derive(Clone)]
 pub struct Place {
     /// An empty directory on the disk to measure.
@@ -24,7 +24,7 @@ pub struct Place {
     pub transport: String,
     /// Size of each file.
     pub mib: u64,
-    /// The disk beside dm-crypt, if not a loop device over a file.
+    /// The disk for dm-crypt, if not a loop device over a file.
     pub disk: Option<PathBuf>,
 }
 
@@ -45,7 +45,7 @@ const UBLK_NULL: &str = "our null layer, ublk";
 /// A server behind a loop device that costs nothing would be as fast.
 const BOUND: &str = "loop over plain file";
 
-/// What is compared with the other build, besides ours.
+/// What is compared with the other build, in addition to ours.
 pub const PAIRS: [(&str, &str); 3] = [(UBLK, AGAINST), (UBLK_NULL, AGAINST_NULL), (BOUND, AGAINST)];
 
 /// All rows, by name.
@@ -66,7 +66,7 @@ pub const ROWS: &[(&str, Build)] = &[
     ("ours, AES-256-XTS 512 B, NBD", ours_over_nbd),
 ];
 
-/// Something to measure, with the parts that must be taken down with it.
+/// A row to measure, with the parts that must be removed with it.
 pub struct Row {
     /// A file, a device, or the socket of an NBD server.
     path: PathBuf,
@@ -81,7 +81,7 @@ pub enum Part {
     Loop(PathBuf),
     /// A device of the device mapper, by name.
     Mapped(String),
-    /// Ends when its standard input is closed.
+    /// Exits when its standard input is closed.
     Ours(Child),
     /// Ends on SIGTERM.
     Daemon(Child),
@@ -128,14 +128,14 @@ impl Row {
         Self { path, is_nbd: false, parts: Parts(Vec::new()) }
     }
 
-    /// What lies on this one, at another path.
+    /// The layer on this one, at another path.
     pub fn with(mut self, part: Part, path: PathBuf) -> Self {
         self.parts.0.push(part);
         self.path = path;
         self
     }
 
-    /// This one, which is taken down before the one that it lies on.
+    /// This one, which is removed before the one below it.
     pub fn above(mut self, mut below: Self) -> Self {
         below.parts.0.append(&mut self.parts.0);
         std::mem::swap(&mut self.parts, &mut below.parts);
@@ -155,7 +155,7 @@ impl Row {
         Ok(self.with(Part::Loop(device.clone()), device))
     }
 
-    /// The arguments that tell fio where to go.
+    /// The arguments that select fio's target.
     pub fn fio_arguments(&self) -> Vec<String> {
         if self.is_nbd {
             let uri = format!("--uri=nbd+unix:///?socket={}", self.path.display());
@@ -167,8 +167,8 @@ impl Row {
 }
 
 impl Place {
-    /// A file of random data, created once for all rows that request the same name. Rows that do
-    /// not change its layout share one, so that none has a better part of the disk.
+    /// A file of random data, created once for all rows that request the same name. Rows that do not change its
+    /// layout share one, so that none has a better part of the disk.
     pub fn file(&self, name: &str) -> anyhow::Result<PathBuf> {
         let path = self.directory.join(name);
         if !path.exists() {

@@ -1,5 +1,5 @@
-//! `cargo xtask bench why --check`: what a run recorded of gocryptfs and of our own mount, beside what `iostat -x` and
-//! `pidstat -t` see of a fio run of the same work on the same disk.
+//! `cargo xtask bench why --check`: a run's records of gocryptfs and of our own mount, compared with `iostat
+//! -x` and `pidstat -t` during a fio run of the same work on the same disk.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,13 +36,13 @@ const AGREES: f64 = 1.25;
 /// The default run's time.
 const BUDGET: &str = "90s";
 
-/// A place where fio works: its name in the run's arms, a directory, and how it is taken down.
+/// A target for fio: its name in the run's arms, a directory, and its removal.
 struct Place {
     system: &'static str,
     file: PathBuf,
-    /// The file below, where it is read and written through the page cache.
+    /// The underlying file, if it is accessed through the page cache.
     below: Option<PathBuf>,
-    /// The mount, and the program that takes it down if not umount(8).
+    /// The mount, and the program that removes it if not umount(8).
     mounted: Option<(PathBuf, Option<PathBuf>)>,
 }
 
@@ -61,7 +61,7 @@ impl Drop for Place {
 /// Measures with `binary` and with the others in a directory of `on`, and prints both.
 pub fn run(binary: &Path, on: &Path, seconds: u64) -> anyhow::Result<()> {
     ensure_or_tell(NEEDS);
-    // Mounts are taken down when they are dropped, so a signal must not end this program before that.
+    // Mounts are removed when they are dropped, so a signal must not kill this program before that.
     let interrupted = Interrupted::watch()?;
     let on = fs::canonicalize(on)?;
     let directory = tempfile::Builder::new().prefix("why-check").tempdir_in(&on)?;
@@ -98,7 +98,7 @@ pub fn run(binary: &Path, on: &Path, seconds: u64) -> anyhow::Result<()> {
         if system == "gocryptfs" {
             place.below = Some(largest(&directory.path().join("store"))?);
         }
-        // What they saw with one request at a time, by workload.
+        // Their results at queue depth 1, by workload.
         let mut alone: Vec<(&Workload, f64)> = Vec::new();
         for (number, workload) in workloads.iter().enumerate() {
             let theirs =
@@ -163,7 +163,7 @@ impl Place {
                 let unmount = || run(Command::new(binary).args(["volume", "umount"]).arg(&point));
                 run(volumes("create").args(["--size", &size]))?;
                 run(volumes("mount").arg("--raw").arg(&point))?;
-                // From here on it is taken down, whatever happens.
+                // From here on it is removed, whatever happens.
                 let mounted = Some((point.clone(), Some(binary.to_owned())));
                 let place = Self { system, file, below: None, mounted };
                 run(Command::new("mkfs.ext4").arg("-q").arg(point.join("volume")))?;
@@ -184,7 +184,7 @@ fn largest(directory: &Path) -> anyhow::Result<PathBuf> {
     Ok(sizes.max().context("the file system has no files")?.1)
 }
 
-/// The name of the disk or partition under a directory, as iostat has it.
+/// The name of the disk or partition under a directory, as printed by iostat.
 fn device_of(directory: &Path) -> anyhow::Result<String> {
     use std::os::unix::fs::MetadataExt as _;
     let number = fs::metadata(directory)?.dev();
@@ -194,7 +194,7 @@ fn device_of(directory: &Path) -> anyhow::Result<String> {
     Ok(link.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
 
-/// Counts what agrees.
+/// Counts the agreements.
 #[derive(Default)]
 struct Rows {
     cells: u32,
@@ -287,7 +287,7 @@ fn row(begins: &str, figures: &Figures, ends: &str) {
     );
 }
 
-/// The middle of the trials of a cell, also where other programs used the disk: the others see these, too.
+/// The median of the trials of a cell, also if other programs used the disk: the others observe these as well.
 fn recorded(record: &Record, workload: &Workload, arm: &Arm) -> Option<Figures> {
     let trials = record.trials_of(&workload.id, &arm.id);
     let middle = |of: &dyn Fn(&Observation) -> Option<f64>| {
@@ -320,7 +320,7 @@ fn recorded(record: &Record, workload: &Workload, arm: &Arm) -> Option<Figures> 
     })
 }
 
-/// What the others see of a cell.
+/// The others' observations of a cell.
 struct Others<'a> {
     arm: &'a Figures,
     plain: &'a Figures,
@@ -328,10 +328,10 @@ struct Others<'a> {
     alone: Option<f64>,
 }
 
-/// Whether what the others see is what the cause says.
+/// Whether the others' observations match the cause.
 fn seen(cause: &Cause, others: &Others<'_>, workload: &Workload) -> bool {
     let Others { arm, plain, alone } = *others;
-    // A thread that is full at best, on a machine that others use, too.
+    // A thread that is at best full, on a machine that others also use.
     const FULL: f64 = 0.8;
     // The time that is added is the difference of two times of which each is right within `AGREES`.
     const ADDED: f64 = AGREES * AGREES;

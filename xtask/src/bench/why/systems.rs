@@ -1,4 +1,4 @@
-//! `cargo xtask bench why --of RECORD`: how each choice of a run passes requests on, and what holds it back.
+//! `cargo xtask bench why --of RECORD`: how each choice of a run passes on requests, and its bottleneck.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use cryptbench_stats::bottleneck::Flow;
 
 use super::Named;
 
-/// Bytes of what the table calls small and large.
+/// Bytes of the table's small and large requests.
 const SMALL: u64 = 4 << 10;
 const LARGE: u64 = 1 << 20;
 

@@ -12,10 +12,10 @@ use anyhow::{Context as _, bail};
 use cryptbench_record::{Operation, Pattern, Workload};
 use serde_json::Value;
 
-/// What is compared of a cell.
+/// The compared figures of a cell.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
-    /// Requests asked for in a second.
+    /// Issued requests per second.
     pub rate: f64,
     /// Requests of the disk for each of them.
     pub per_request: f64,
@@ -29,7 +29,7 @@ pub struct Figures {
     pub busiest: f64,
     /// That thread's name.
     pub thread: String,
-    /// Processors that all programs together used, the load's and others' too.
+    /// CPUs used by all programs together, including the load's and others'.
     pub processors: f64,
 }
 
@@ -47,14 +47,14 @@ struct WrittenBack {
 }
 
 impl WrittenBack {
-    /// `below`: the file in which the system keeps what is written.
+    /// `below`: the file in which the system stores written data.
     fn keep(below: &Path) -> anyhow::Result<Self> {
         let file = File::options().read(true).write(true).open(below)?;
         let ends = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&ends);
         let thread = std::thread::spawn(move || {
             while !ended.load(Relaxed) {
-                // What stays in memory shows in the figures.
+                // Data that stays in memory is visible in the figures.
                 let _ = file.sync_data();
                 std::thread::sleep(TRIAL);
             }
@@ -70,7 +70,8 @@ impl Drop for WrittenBack {
     }
 }
 
-/// Runs the workload on a file with fio while the others look at the disk and the threads for so many seconds.
+/// Runs the workload on a file with fio while the others observe the disk and the threads for this many
+/// seconds.
 pub fn watch(
     file: &Path,
     below: Option<&Path>,
@@ -166,8 +167,8 @@ fn of_disk(told: &Value, rate: f64) -> anyhow::Result<Figures> {
 /// How the programs of both systems and the kernel's workers for them are called.
 const OF_THE_SYSTEMS: [&str; 4] = ["gocryptfs", "cryptbench", "kworker", "loop"];
 
-/// Of what `pidstat -t` printed: the share of a core of the systems' busiest thread, its name,
-/// and the processors that all used.
+/// From the output of `pidstat -t`: the share of a core of the systems' busiest thread, its name, and the
+/// number of CPUs that all used.
 fn of_threads(told: &str) -> (f64, String, f64) {
     let (mut most, mut counts, mut all) = ((0.0_f64, ""), false, 0.0);
     for line in told.lines().filter(|line| line.starts_with("Average:")) {

@@ -1,5 +1,5 @@
-//! Short runs of cryptbench.exe under Wine: what they measure is read by this machine's program, and nothing of them
-//! stays, however they end.
+//! Short runs of cryptbench.exe under Wine: their results are read by this machine's program, and nothing of
+//! them remains, however they end.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use super::{Wine, passed, read};
 /// How long anything is waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What keeps a run short.
+/// Options for a short run.
 const SHORT: [&str; 7] = ["--trial", "0.1s", "--trials", "2", "--size", "64MiB", "--builtin-only"];
 
-/// What keeps a run going until it is ended.
+/// Options for a run that continues until it is stopped.
 const LONG: [&str; 5] = ["--trial", "0.1s", "--size", "64MiB", "--builtin-only"];
 
 /// Questions that need no measuring: both programs give the same answer.
@@ -38,7 +38,7 @@ struct Place<'a> {
     path: PathBuf,
 }
 
-/// Carries out all of them.
+/// Executes all of them.
 pub(super) fn all(wine: &Wine) -> anyhow::Result<()> {
     let mut build = Command::new(env!("CARGO"));
     passed(build.args(["build", "--locked", "--package=cryptbench"]), "this machine's program")?;
@@ -93,10 +93,10 @@ impl<'a> Place<'a> {
         self.is_read_here(name)
     }
 
-    /// What is computed from files is the same on both systems, but for the separators of paths.
+    /// Results computed from files are the same on both systems, except for the path separators.
     fn answers_as_here(&self) -> anyhow::Result<()> {
         let said = |mut command: Command, question: &str| -> anyhow::Result<String> {
-            // Not a pipe: the services that Wine starts beside its first program keep that open.
+            // Not a pipe: the services that Wine starts with its first program keep that open.
             let mut said = tempfile::tempfile()?;
             let status = command.args(question.split(' ')).stdout(said.try_clone()?).status()?;
             ensure!(status.success(), "{question}: {status}");
@@ -201,7 +201,7 @@ impl<'a> Place<'a> {
         Ok(run)
     }
 
-    /// What lies in the measured directories.
+    /// The contents of the measured directories.
     fn left(&self) -> anyhow::Result<Vec<PathBuf>> {
         let mut all = Vec::new();
         for directory in ["plain", "encrypted"] {
@@ -228,7 +228,7 @@ fn number(run: &Child) -> anyhow::Result<Pid> {
     Pid::from_raw(run.id().cast_signed()).context("a process without a number")
 }
 
-/// Waits for a run that was told to end.
+/// Waits for a run that was told to stop.
 fn ended(run: &mut Child) -> anyhow::Result<ExitStatus> {
     let began = Instant::now();
     loop {

@@ -1,4 +1,5 @@
-//! What may disturb measurements at this moment: other load, stolen time, a busy disk, swapping, power saving.
+//! Possible disturbances of measurements at this moment: other load, steal time, a busy disk, swapping, power
+//! saving.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and /sys")]
 
 use std::fs;
@@ -40,16 +41,16 @@ pub fn look(directory: &Path) -> Vec<Finding> {
     findings
 }
 
-/// Where the kernel's files lie; another place in tests.
+/// The directory of the kernel's files; another one in tests.
 struct Root {
     proc: PathBuf,
     sys: PathBuf,
 }
 
-/// What was counted since boot.
+/// Counters since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counters {
-    /// Clock ticks of all processors: all of them, busy ones, and those that the hypervisor took.
+    /// Clock ticks of all CPUs: total, busy, and steal time.
     all: u64,
     busy: u64,
     stolen: u64,
@@ -89,7 +90,7 @@ impl Root {
         file.exists().then_some(file)
     }
 
-    /// How processors choose their clock rate.
+    /// How CPUs choose their clock rate.
     fn governor(&self) -> Finding {
         let cpus = self.sys.join("devices/system/cpu/cpufreq");
         let mut names: Vec<String> = fs::read_dir(cpus)
@@ -159,7 +160,7 @@ impl Root {
         })
     }
 
-    /// What the kernel reads the time from.
+    /// The kernel's clock source.
     fn clock(&self) -> Option<Finding> {
         let source = self.sys.join("devices/system/clocksource/clocksource0/current_clocksource");
         let source = text(&source).trim().to_owned();
@@ -209,7 +210,7 @@ fn disk_busy(before: &Counters, after: &Counters, seconds: f64) -> Finding {
     }
 }
 
-/// Share of the processors' time between two readings.
+/// Share of CPU time between two readings.
 fn share(ticks: u64, before: &Counters, after: &Counters) -> f64 {
     let all = after.all.saturating_sub(before.all);
     if all == 0 { 0.0 } else { ticks as f64 / all as f64 }

@@ -1,5 +1,5 @@
-//! What may disturb measurements at this moment: other load, power saving, drivers between the files and the disk, and
-//! what encrypts it.
+//! Possible disturbances of measurements at this moment: other load, power saving, drivers between the files
+//! and the disk, and its encryption.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -68,7 +68,7 @@ fn volume(directory: &Path) -> Option<String> {
     Some(mount.mountpoint.display().to_string().trim_end_matches('\\').to_owned())
 }
 
-/// Whether the disk keeps writes in a cache of its own, which a flush then waits for.
+/// Whether the disk has a write cache, which a flush then waits for.
 fn write_cache(volume: Option<&str>) -> Finding {
     let name = "write cache";
     let node = Tree::this().all().unwrap_or_default();
@@ -79,8 +79,8 @@ fn write_cache(volume: Option<&str>) -> Finding {
     }
 }
 
-/// VeraCrypt's and TrueCrypt's volumes are known by their devices. Whether BitLocker encrypts, Windows' shell tells
-/// everybody; by which method, administrators alone.
+/// VeraCrypt's and TrueCrypt's volumes are identified by their devices. Windows' shell reports to everybody
+/// whether BitLocker encrypts, but its method only to administrators.
 fn encryption(volume: Option<&str>) -> Finding {
     let name = "encryption";
     let Some(volume) = volume else {
@@ -119,7 +119,7 @@ fn encryption(volume: Option<&str>) -> Finding {
     }
 }
 
-/// What the shell's property of a volume says of BitLocker; other numbers than these have no meaning that is published.
+/// The meaning of the shell's volume property for BitLocker; other numbers have no published meaning.
 fn protection(state: &str) -> Option<&'static str> {
     Some(match state {
         "1" => "encrypts it",

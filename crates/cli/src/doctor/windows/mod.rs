@@ -1,4 +1,4 @@
-//! What Windows says of itself.
+//! Windows' information about itself.
 
 pub mod disturbances;
 pub mod rights;

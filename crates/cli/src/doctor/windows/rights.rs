@@ -1,4 +1,4 @@
-//! What this user may ask Windows for.
+//! This user's permissions on Windows.
 
 use cryptbench_catalog::Manager;
 use cryptbench_os::user::is_root;

@@ -1,4 +1,4 @@
-//! The keeper's side of a lower directory: asks the confined process about names and open files.
+//! The keeper's side of a lower directory: queries the confined process about names and open files.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -24,7 +24,7 @@ impl Answers {
     /// Starts the process, and returns the signatures of its keys, none without credentials.
     ///
     /// # Errors
-    /// Also if a wrapped passphrase does not open: the process has said so.
+    /// Also if a wrapped passphrase does not open: the process has reported it.
     pub fn start(
         credentials: Option<&Credentials>,
         stop: &AtomicBool,
@@ -50,7 +50,7 @@ impl Answers {
         self.patience = Patience::unending();
     }
 
-    /// The reply to what is asked of a text, or of these files.
+    /// The reply to a query about a text, or about these files.
     pub fn ask(
         &mut self,
         asked: Ask,

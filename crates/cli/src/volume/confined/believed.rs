@@ -1,11 +1,11 @@
-//! All that the keeper believes of the confined process, with the check that each part must pass. A process that a stranger's
-//! header has taken over can say anything.
+//! Everything that the keeper believes of the confined process, with the check that each part must pass. A
+//! process that a malicious header has taken over can send anything.
 
 use anyhow::bail;
 use cryptbench_blockdev::BlockDevice as _;
 use cryptbench_volume::Volume;
 
-/// What is believed, and how far. SECURITY.md prints this list.
+/// The accepted messages, and their limits. SECURITY.md prints this list.
 #[cfg(test)]
 const BELIEVED: [(&str, &str); 11] = [
     (
@@ -42,7 +42,7 @@ const BELIEVED: [(&str, &str); 11] = [
     ),
 ];
 
-/// What the header of a volume says of the credentials.
+/// The header's requirements for the credentials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asks {
     pub luks: bool,
@@ -98,7 +98,7 @@ impl Opened {
         said
     }
 
-    /// `read_only` is what the user and the storage say, `most` how many bytes the storage has.
+    /// `read_only` comes from the user and the storage, `most` is the number of bytes of the storage.
     pub(super) fn believe(said: &[u8], read_only: bool, most: u64) -> anyhow::Result<Self> {
         let Ok(said) = <&[u8; 18]>::try_from(said) else {
             bail!("the confined process opened nothing, but said {said:?}");

@@ -31,9 +31,9 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct Given {
     pub target: Target,
     pub header: Option<FileDevice>,
-    /// A file that is read or written besides.
+    /// An additional file that is read or written.
     pub other: Option<File>,
-    /// The same as a device, where it is a saved header that is to be put back.
+    /// The same as a device, if it is a header backup to be restored.
     pub(super) saved: Option<FileDevice>,
     pub credentials: Vec<Credentials>,
 }
@@ -93,12 +93,12 @@ impl Given {
     }
 }
 
-/// What comes with the first message.
+/// The files that come with the first message.
 struct Arrived {
     channel: Channel,
     order: Order,
     secrets: Option<File>,
-    /// None of a directory.
+    /// A directory has none.
     volume: Option<File>,
     header: Option<File>,
     other: Option<File>,
@@ -106,7 +106,7 @@ struct Arrived {
 
 impl Arrived {
     fn receive() -> anyhow::Result<Self> {
-        // Neither Ctrl-C at the terminal nor its end ends what the keeper has to take down first.
+        // Neither Ctrl-C at the terminal nor its closing kills a process that the keeper has to stop first.
         let _ = process::leave_terminal();
         let wrong = "this command is for cryptbench itself";
         let channel = Channel::to_parent().context(wrong)?;
@@ -126,7 +126,7 @@ fn receive_all(secrets: Option<File>, count: u8) -> anyhow::Result<Vec<Credentia
     (0..count).map(|_| secrets::receive(&mut secrets)).collect()
 }
 
-/// Says what the task asks for, if that is all that is wanted of this process.
+/// Reports what the task requires, if that is all that this process has to do.
 fn answer(
     task: &Task<'_>,
     volume: File,
@@ -139,7 +139,7 @@ fn answer(
     Ok(channel.send(&given.asks(task)?.say(), &[])?)
 }
 
-/// Confines this process; `None` if it has done what was wanted.
+/// Confines this process; `None` if it has finished its task.
 pub(super) fn given(task: &Task<'_>, stop: &AtomicBool) -> anyhow::Result<Option<Given>> {
     let Arrived { channel, order, secrets, volume, header, other } = Arrived::receive()?;
     let volume = volume.context("no volume came");
@@ -162,7 +162,7 @@ pub(super) fn given(task: &Task<'_>, stop: &AtomicBool) -> anyhow::Result<Option
     }
 }
 
-/// Finds out what can only be read before.
+/// Determines facts that can only be read before that.
 fn before_confinement(stop: &AtomicBool) -> anyhow::Result<()> {
     cryptbench_cipher::tier()?;
     effort(stop)?;
@@ -173,15 +173,15 @@ fn before_confinement(stop: &AtomicBool) -> anyhow::Result<()> {
 /// A child that serves.
 pub struct Here {
     channel: Channel,
-    /// Whose files are served: the keeper's user and group.
+    /// The owner of the served files: the keeper's user and group.
     pub owner: (u32, u32),
     pub volume: Arc<Volume>,
     told: bool,
 }
 
-/// Confines this process and opens the volume; `None` if it only had to say what the volume asks for.
+/// Confines this process and opens the volume; `None` if it only had to report the volume's requirements.
 ///
-/// `prepare` makes what a confined process cannot, and says what that needs.
+/// `prepare` creates what a confined process cannot, and returns the access that it needs.
 pub fn begin<T>(
     args: &UnlockArgs,
     access: Access,
@@ -250,12 +250,12 @@ impl Here {
         })
     }
 
-    /// Says that it serves.
+    /// Reports that it serves.
     pub fn is_up(&self) -> anyhow::Result<()> {
         Ok(self.channel.send(UP, &[])?)
     }
 
-    /// Whether to go on: until the keeper is gone, a signal comes or `ended` says so. Waits a moment.
+    /// Whether to continue: until the parent exits, a signal arrives or `ended` returns true. Waits a moment.
     pub fn goes_on(&mut self, stop: &AtomicBool, ended: impl Fn() -> bool) -> anyhow::Result<bool> {
         if readable_within(self.channel.readable(), POLL)? {
             return Ok(false);
@@ -270,7 +270,7 @@ impl Here {
     }
 }
 
-/// What is written is stable once the child has ended.
+/// Written data is stable once the child has exited.
 pub fn flush(volume: &Volume) -> anyhow::Result<ExitCode> {
     volume.flush().map_err(|source| VolumeError::Io { doing: "flushing the volume", source })?;
     Ok(ExitCode::SUCCESS)

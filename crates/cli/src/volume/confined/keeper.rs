@@ -26,16 +26,16 @@ const POLL: Duration = Duration::from_millis(50);
 /// How often to look whether something is done that takes milliseconds.
 const TICK: Duration = Duration::from_millis(2);
 
-/// How long a child may take to end once nobody needs it, or a signal came.
+/// How long a child may take to exit once nobody needs it, or a signal arrived.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// How long a child that was asked to end may take to write what it has begun.
+/// How long a child that was asked to exit may take to finish its writes.
 const HALF_DONE: Duration = Duration::from_secs(30);
 
 /// How long a child may do nothing at all while the kernel waits for it.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// The child, as its keeper has it. Dropping it ends the child.
+/// The child, from the keeper's side. Dropping it kills the child.
 pub struct Confined {
     child: Child,
     channel: Option<Channel>,
@@ -57,7 +57,7 @@ pub(super) fn ask(volume: &File, saved: Option<&File>, stop: &AtomicBool) -> any
     Asks::believe(&said)
 }
 
-/// Has a child do what this command is for, and prints what it says.
+/// Has a child execute this command, and prints its output.
 pub(super) fn work(
     volume: &File,
     header: Option<&File>,
@@ -93,7 +93,8 @@ pub(super) fn work(
 }
 
 impl Confined {
-    /// Starts a child that opens the volume with the credentials that come through `secrets`. It says so once it has.
+    /// Starts a child that opens the volume with the credentials that come through `secrets`. It reports when
+    /// it has.
     pub fn open(
         volume: &File,
         header: Option<&File>,
@@ -123,7 +124,7 @@ impl Confined {
             .current_dir("/")
             .stdin(theirs)
             .stdout(output)
-            // A terminal would let it read what is typed next.
+            // A terminal would let it read later input.
             .stderr(to)
             .spawn()
             .context(failed)?;
@@ -137,7 +138,7 @@ impl Confined {
     pub(super) fn tell(&self, message: &[u8], files: &[&File]) -> anyhow::Result<()> {
         let Some(channel) = &self.channel else { return Ok(()) };
         match channel.send(message, files) {
-            // It has ended, and whoever listens next learns why.
+            // It has exited, and the next receiver gets the reason.
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             sent => sent.context("the confined process hears nothing"),
         }
@@ -163,8 +164,8 @@ impl Confined {
         }
     }
 
-    /// Waits until it has opened the volume. `read_only` is what the user and the storage say, `most` how many bytes the
-    /// storage has.
+    /// Waits until it has opened the volume. `read_only` comes from the user and the storage, `most` is the
+    /// number of bytes of the storage.
     pub fn opened(
         &mut self,
         read_only: bool,
@@ -177,7 +178,7 @@ impl Confined {
         Ok(opened)
     }
 
-    /// Has it serve on these files.
+    /// Makes it serve on these files.
     pub fn serve_on(&mut self, on: On, files: &[&File], stop: &AtomicBool) -> anyhow::Result<()> {
         self.serves = true;
         let message = match on {
@@ -189,8 +190,8 @@ impl Confined {
         believed::believe_up(&said)
     }
 
-    /// Does `act`, by which something is set up, and for which the kernel waits for this child. Nothing interrupts that: a
-    /// child that does nothing all the while is ended, and so is one that still keeps it waiting after a signal.
+    /// Runs `act`, which sets something up, and for which the kernel waits for this child. Nothing interrupts
+    /// that: a child that is idle throughout is killed, as is one that still keeps it waiting after a signal.
     pub fn watched<T: Send>(&self, stop: &AtomicBool, act: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             // Elsewhere, as the kernel gives signals to the first thread even if it waits there for ever.
@@ -211,7 +212,7 @@ impl Confined {
         })
     }
 
-    /// Whether it has said something, or ended, within that time.
+    /// Whether it has sent something, or exited, within that time.
     pub fn says_something_within(&self, patience: Duration) -> anyhow::Result<bool> {
         let Some(channel) = &self.channel else { return Ok(true) };
         Ok(readable_within(channel.readable(), patience)?)
@@ -227,12 +228,12 @@ impl Confined {
         }
     }
 
-    /// Waits until it has done its work. A signal asks it to end, which it does where nothing is left half done.
+    /// Waits until it has done its work. A signal asks it to exit, which it does when nothing is half done.
     fn finish(&mut self, mut patience: Patience, stop: &AtomicBool) -> anyhow::Result<()> {
         let mut asked: Option<Instant> = None;
         while self.child.try_wait()?.is_none() {
             patience.look();
-            // It has nothing to say: what is readable is its end, or a lie.
+            // It has nothing to send: readable means that it exited, or is compromised.
             if self.says_something_within(POLL)? {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -252,7 +253,7 @@ impl Confined {
         }
     }
 
-    /// Waits until it has ended, or ends it once it `is_late`.
+    /// Waits until it has exited, or kills it once it `is_late`.
     fn wait(
         &mut self,
         mut is_late: impl FnMut() -> bool,
@@ -267,14 +268,15 @@ impl Confined {
             }
             std::thread::sleep(TICK);
         };
-        // All that it said is printed before anything else is.
+        // All its output is printed before anything else.
         if let Some(messages) = self.messages.take() {
             let _ = messages.join();
         }
         Ok(status)
     }
 
-    /// Why it has ended: it has said so itself, unless it was killed. One that says that it has and goes on is ended.
+    /// Why it has exited: it has reported that itself, unless it was killed. One that reports its exit and
+    /// continues is killed.
     fn ended(&mut self) -> anyhow::Error {
         let until = Instant::now() + FAREWELL;
         let status = match self.wait(|| Instant::now() > until) {
@@ -325,12 +327,13 @@ impl Drop for Confined {
     }
 }
 
-/// Variables that the child gets: what this program looks at, and the loader's. Root's others can hold secrets.
+/// Environment variables of the child: those of this program and of the loader. Root's others can contain
+/// secrets.
 fn is_passed_on(name: &str) -> bool {
     ["CRYPTBENCH_", "LD_", "RUST_BACKTRACE"].iter().any(|known| name.starts_with(known))
 }
 
-/// This program. A test build can have a program that lies in its stead.
+/// This program. A test build can use another program instead.
 #[expect(clippy::disallowed_methods, reason = "this program itself")]
 fn program() -> anyhow::Result<std::process::Command> {
     #[cfg(debug_assertions)]

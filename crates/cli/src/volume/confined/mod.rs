@@ -1,8 +1,8 @@
-//! Whatever parses a volume's header does so in a process without rights: a child that has open files and nothing else. Its
-//! parent, the keeper, keeps its own rights, opens what is needed and takes everything down.
+//! Volume headers are parsed only in an unprivileged process: a child that has open files and nothing else. Its
+//! parent, the keeper, keeps its privileges, opens what is needed and removes everything.
 //!
-//! The child is this program with the same arguments after the word `confined`. The two exchange messages with open files; what the
-//! child prints goes through the keeper.
+//! The child is this program with the same arguments after the word `confined`. The two exchange messages with
+//! open files; the child's output goes through the keeper.
 
 mod answers;
 mod believed;
@@ -53,13 +53,13 @@ struct Order {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
-    /// Say what the volume asks for.
+    /// Report the volume's requirements.
     Ask = b'?' as isize,
-    /// Do what the arguments say, and end.
+    /// Execute the arguments, and exit.
     Work = b'w' as isize,
     /// Open the volume and serve it.
     Serve = b's' as isize,
-    /// Answer what is asked about a lower directory of eCryptfs.
+    /// Reply to queries about a lower directory of eCryptfs.
     Answer = b'a' as isize,
 }
 
@@ -94,7 +94,7 @@ pub enum On {
 pub struct Task<'a> {
     pub unlock: &'a UnlockArgs,
     pub access: Access,
-    /// It puts a header back, and asks for credentials by what is to be put back.
+    /// It restores a header, and asks for credentials according to that header.
     pub restores: bool,
     /// It writes the plaintext to its other file, whose length shows how far it is.
     pub grows: bool,
@@ -105,7 +105,7 @@ impl<'a> Task<'a> {
         Self { unlock, access, restores: false, grows: false }
     }
 
-    /// Does the work in the child, which ends with the exit code.
+    /// Does the work in the child, which exits with the exit code.
     pub fn in_child(
         &self,
         work: impl FnOnce(Given) -> anyhow::Result<ExitCode>,
@@ -117,12 +117,12 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Has a child do the work on the volume that the arguments name, and prints what it says. `secrets` gets the credentials
-    /// by what the volume asks for; `other` is a file that the work reads or writes besides. Where processes cannot be
-    /// confined by the system, it is done here.
+    /// Has a child do the work on the volume that the arguments specify, and prints its output. `secrets` gets
+    /// the credentials according to the volume's requirements; `other` is an additional file that the work
+    /// reads or writes. If the system cannot confine processes, the work is done here.
     ///
     /// # Errors
-    /// Whatever ended the work, which has been printed.
+    /// The error that ended the work, which has been printed.
     pub fn run(
         &self,
         other: Option<&File>,
@@ -167,7 +167,8 @@ impl<'a> Task<'a> {
         keeper::work(&volume, header.as_ref(), other, &credentials, patience, stop)
     }
 
-    /// What the task asks for, by the header of the volume, which is open for reading, or by the `saved` one.
+    /// The task's requirements, according to the header of the volume, which is open for reading, or of the
+    /// `saved` one.
     pub fn ask(
         &self,
         volume: &File,
@@ -181,7 +182,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Finds out what the task asks for.
+/// Determines the task's requirements.
 pub type Asking<'a> = &'a mut dyn FnMut() -> anyhow::Result<Asks>;
 
 /// The result of work that had keys in memory.

@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 
 use crate::progress;
 
-/// What is shorter needs no sign.
+/// Shorter work needs no sign of progress.
 const SHORT: Duration = Duration::from_secs(1);
 
 /// Longer than any process lives.
@@ -16,7 +16,7 @@ const NEVER: Duration = Duration::from_secs(1 << 30);
 /// A wait for the confined process.
 pub(super) struct Patience {
     since: Instant,
-    /// The file that grows while it works, and the most bytes that it will have.
+    /// The file that grows while it works, and its maximum size in bytes.
     grows: Option<(File, u64)>,
     bar: Option<ProgressBar>,
 }

@@ -1,4 +1,4 @@
-//! The confined process of a lower directory: answers what its keeper asks about names and open files.
+//! The confined process of a lower directory: replies to its keeper's queries about names and open files.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -21,7 +21,7 @@ pub fn answer(
 ) -> anyhow::Result<()> {
     let tier = tier()?;
     let mut keys = credentials.map(|credentials| Keys::of(credentials, tier)).transpose()?;
-    // The first word says that the passphrase is no wrong one.
+    // The first word says that the passphrase is not wrong.
     let signatures = keys.as_ref().map(Keys::signatures).unwrap_or_default();
     channel.send(&ready(&signatures), &[])?;
     loop {

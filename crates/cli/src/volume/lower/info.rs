@@ -1,4 +1,4 @@
-//! What a directory is, and what its headers say without a key.
+//! The kind of a directory, and the content of its headers that is readable without a key.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::volume::confined::Answers;
 use crate::volume::info::Lines;
 use crate::volume::target;
 
-/// What was found in a directory.
+/// The findings in a directory.
 #[derive(Default, Serialize)]
 pub struct Found {
     what: String,
@@ -39,7 +39,7 @@ pub struct Found {
     /// Signatures of the keys of files, and of names.
     keys: BTreeMap<String, u64>,
     name_keys: BTreeMap<String, u64>,
-    /// The first that is no whole lower file, and why, and how many more there are.
+    /// The first one that is not a complete lower file, the reason, and the number of others.
     problems: Vec<(String, String)>,
     more_problems: u64,
     /// Signatures of the keys that the passphrase gives.
@@ -67,7 +67,7 @@ pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
             (answers, keys) = Answers::start(Some(&credentials), stop)?;
             probe(&lower, unlock, &mut answers, stop)?;
         }
-        // Another process, as headers are looked at here whatever keys there are.
+        // Another process, because headers are examined here whatever the keys.
         let (mut answers, _) = Answers::start(None, stop)?;
         let mut walk = Walk::new(&mut answers, Doing::Info, stop);
         walk.below(&lower, None, Path::new(""))?;

@@ -1,9 +1,9 @@
-//! What the keeper asks the confined process of a lower directory's names and files, and the replies.
+//! The keeper's queries to the confined process about a lower directory's names and files, and the replies.
 
 use anyhow::{Context as _, bail};
 use cryptbench_volume::format::ecryptfs::{Header, Signature};
 
-/// What is asked. A name or a target comes with the first three, files with the last two.
+/// A query. A name or a target comes with the first three, files with the last two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// The key that a name is encrypted with.
@@ -19,7 +19,7 @@ pub enum Ask {
 }
 
 impl Ask {
-    /// What is asked, and its text.
+    /// The query, and its text.
     pub fn hear(said: &[u8]) -> Option<(Self, &[u8])> {
         let (kind, text) = said.split_first()?;
         let all = [Self::KeyOf, Self::Name, Self::Target, Self::Header, Self::Content];
@@ -27,13 +27,13 @@ impl Ask {
     }
 }
 
-/// A reply. None of it is believed before [`Self::believe`] has looked at it.
+/// A reply. None of it is believed before [`Self::believe`] has checked it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// By what was asked: the signature of a key, or nothing; a name; a target; [`Facts`]; why the content is not whole, or
-    /// nothing.
+    /// Depending on the query: the signature of a key, or nothing; a name; a target; [`Facts`]; why the content
+    /// is incomplete, or nothing.
     Done(Vec<u8>),
-    /// What was asked for cannot be had, for other reasons than a wrong key.
+    /// The requested data is not available, for other reasons than a wrong key.
     Failed(String),
     /// No key fits.
     NoKey(String),
@@ -41,11 +41,11 @@ pub enum Reply {
     Unwritten(String),
 }
 
-/// Most bytes of a name, and of a path with the zero that ends it (limits.h).
+/// Maximum length of a name, and of a path with its terminating zero, in bytes (limits.h).
 const MOST_NAME: usize = 255;
 const MOST_PATH: usize = 4096;
 
-/// Most keys of a passphrase.
+/// Maximum number of keys of a passphrase.
 const MOST_KEYS: usize = 16;
 
 impl Reply {
@@ -91,7 +91,7 @@ fn is_name(name: &[u8]) -> bool {
     (1..=MOST_NAME).contains(&name.len()) && !matches!(name, b"." | b"..") && !name.iter().any(bad)
 }
 
-/// What a header says.
+/// The content of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Bytes of the file as its user sees it.
@@ -132,7 +132,7 @@ pub fn ready(keys: &[Signature]) -> Vec<u8> {
     [&b"r"[..], keys.iter().map(|key| key.0).collect::<Vec<_>>().as_flattened()].concat()
 }
 
-/// Those signatures, if that is what was said.
+/// Those signatures, if that is the reply.
 pub fn believe_ready(said: &[u8]) -> anyhow::Result<Vec<Signature>> {
     match said.strip_prefix(b"r").map(<[u8]>::as_chunks::<8>) {
         Some((keys, [])) if keys.len() <= MOST_KEYS => {

@@ -1,4 +1,4 @@
-//! Lower directories of eCryptfs: what is in them, listed and written as their user sees it.
+//! Lower directories of eCryptfs: their contents, listed and written as their user sees them.
 
 pub mod answer;
 mod info;
@@ -117,7 +117,7 @@ fn probe(
     }
 }
 
-/// The error of a directory that is no volume.
+/// The error of a directory that is not a volume.
 fn nothing(unlock: &UnlockArgs) -> anyhow::Error {
     let reason = "it is a directory in which nothing is encrypted by eCryptfs";
     Refusal::target(&unlock.volume, reason).into()
@@ -134,7 +134,7 @@ fn credentials(
     secrets::read(&source, &shown(&unlock.volume), false, Prompt::Once, stop)
 }
 
-/// Refuses what means something only for a directory.
+/// Refuses options that apply only to a directory.
 pub fn refuse_files(
     unlock: &UnlockArgs,
     wrapped: Option<&Path>,

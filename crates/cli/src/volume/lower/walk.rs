@@ -1,7 +1,7 @@
-//! A lower directory, gone through: what is in it, counted, listed or written as its user sees it.
+//! Walks a lower directory: its contents, counted, listed or written as its user sees them.
 //!
-//! This process reads no byte of a file and of a name, but for its length and kind. Both directories are held open, and
-//! names are single components of a path: none leads elsewhere, and no link is followed.
+//! This process reads no byte of a file and of a name, except for its length and kind. Both directories are
+//! held open, and names are single components of a path: none leads elsewhere, and no link is followed.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -22,7 +22,7 @@ use crate::exit::Refusal;
 use crate::say;
 use crate::volume::confined::Answers;
 
-/// What a file is called until it is whole.
+/// The name of a file until it is complete.
 const UNFINISHED: &str = ".cryptbench.unfinished";
 
 /// Directories within directories that are gone into: each is held open twice, and most users may have 1024 files open.
@@ -31,7 +31,7 @@ const MOST_DEPTH: usize = 400;
 /// How much that no key opens may come before something that one does.
 const MOST_REFUSED: usize = 100;
 
-/// What to do with what is found.
+/// What to do with the entries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// Count it, without a key.
@@ -40,9 +40,9 @@ pub enum Doing {
     Probe,
     /// Print names and sizes.
     List,
-    /// Write everything into a directory; what is there already is an error.
+    /// Write everything into a directory; existing files are an error.
     Write,
-    /// The same, and what is there already stays.
+    /// The same, but existing files are kept.
     GoOn,
 }
 
@@ -58,7 +58,7 @@ pub struct Walk<'a> {
     pub has_opened: bool,
     /// Why things did not open that have another key, while one is looked for that opens.
     pub refused: Vec<String>,
-    /// Why what was written has not all permissions and times of what it is from.
+    /// Why a written file does not have all permissions and times of its source.
     pub unlike: Option<io::Error>,
 }
 
@@ -73,7 +73,7 @@ struct Place<'a> {
     path: &'a Path,
 }
 
-/// What is wrong with one name or file: it is told, and the rest goes on. Any other error ends the command.
+/// An error of one name or file: it is reported, and the rest continues. Any other error stops the command.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Here(String);
@@ -91,7 +91,8 @@ impl<'a> Walk<'a> {
         Self { answers, doing, stop, found, problems, has_opened, refused, unlike }
     }
 
-    /// Everything below `lower`, which its user sees as `path`. What cannot be had is told, counted and left out.
+    /// Everything below `lower`, which its user sees as `path`. Unavailable entries are reported, counted and
+    /// omitted.
     pub fn below(
         &mut self,
         lower: &Directory,
@@ -131,7 +132,7 @@ impl<'a> Walk<'a> {
         self.problems += 1;
     }
 
-    /// Does with one name what is to be done. The `path` gets the name that its user sees, and `taken` has all such names.
+    /// Processes one name. The `path` gets the name that its user sees, and `taken` has all such names.
     fn one(
         &mut self,
         lower: &Directory,
@@ -196,7 +197,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whether what is there already stays.
+    /// Whether existing files are kept.
     pub fn stays(&self, error: &io::Error) -> bool {
         error.kind() == io::ErrorKind::AlreadyExists && self.doing == Doing::GoOn
     }
@@ -226,7 +227,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Writes a file that gets its name only once it is whole, and another one if it never is.
+    /// Writes a file that gets its name only once it is complete, and another one if it never is.
     fn content(&mut self, lower: &File, to: &Directory, at: &Place<'_>) -> anyhow::Result<()> {
         to.refuse_taken(at.plain).map_err(Here::from)?;
         let unfinished = OsStr::new(UNFINISHED);
@@ -287,7 +288,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The name beside a directory or file that is complete until it is.
+/// The temporary name of a directory or file until it is complete.
 pub fn partial(name: &OsStr) -> OsString {
     let mut partial = name.to_owned();
     partial.push(".partial");

@@ -1,4 +1,4 @@
-//! The keeper of a mounted volume: keeps its rights, sets everything up, and takes it down at the end.
+//! The keeper of a mounted volume: keeps its privileges, sets everything up, and removes it at the end.
 #![expect(
     clippy::disallowed_methods,
     reason = "the mount itself, and /dev/null; words to the process that waits for it"
@@ -32,13 +32,13 @@ pub fn keep(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if confined::is_child() {
         return serve::serve(args, stop);
     }
-    // What comes there is for the process that opens the volume alone.
+    // That input is only for the process that opens the volume.
     let secrets = terminal::unbuffered_input()?;
     let mut up = up(args, secrets, stop)?;
     if stop.load(Ordering::Relaxed) {
         bail!(VolumeError::Stopped);
     }
-    // In a session of its own from here on, so that neither the terminal's Ctrl-C nor its end reaches it.
+    // In a separate session from here on, so that neither the terminal's Ctrl-C nor its closing reaches it.
     let _ = process::leave_terminal();
     std::io::stdout().write_all(format!("{}\n{READY}", up.what).as_bytes())?;
     terminal::silence()?;
@@ -61,16 +61,17 @@ pub fn in_foreground(
     until_unmounted(&mut up, stop)
 }
 
-/// What is up, and what to tell the user about it.
+/// The mounted volume, and the messages about it for the user.
 struct Up {
     mounted: ServedVolume,
     place: Where,
     what: String,
-    /// Serves, and ends after what is mounted.
+    /// Serves, and exits after the mount is gone.
     server: Option<Confined>,
 }
 
-/// Sets everything up; the secrets come through `secrets`. This process keeps its rights, to take everything down.
+/// Sets everything up; the secrets come through `secrets`. This process keeps its privileges, to remove
+/// everything.
 fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> {
     let volume = target::open_for_child(&args.unlock.volume, access(args))?;
     let most = target::size_of(&args.unlock.volume, &volume)?;
@@ -107,14 +108,14 @@ fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> 
     match shown_at {
         Ok(what) => Ok(Up { mounted, place, what, server: Some(server) }),
         Err(e) => {
-            // Taken down while the server can still be ended.
+            // Removed while the server can still be stopped.
             server.watched(stop, || drop(mounted));
             Err(if stop.load(Ordering::Relaxed) { VolumeError::Stopped.into() } else { e })
         }
     }
 }
 
-/// Lets the volume be seen, and says where.
+/// Makes the volume visible, and reports its location.
 fn show(
     args: &MountArgs,
     mounted: &mut ServedVolume,
@@ -168,7 +169,7 @@ fn disk(
     }
 }
 
-/// Where a volume is mounted, as somebody sees who may unmount it.
+/// The location of a volume's mount, as seen by a user who may unmount it.
 enum Where {
     /// A directory that was opened by root.
     Place(Arc<Place>),
@@ -204,7 +205,7 @@ impl Where {
     }
 }
 
-/// Waits until a signal comes, somebody unmounts with the system's own program, or the server ends.
+/// Waits until a signal arrives, the volume is unmounted with the system's own program, or the server exits.
 fn until_unmounted(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let Some(server) = up.server.take() else { return Ok(ExitCode::SUCCESS) };
     while !stop.load(Ordering::Relaxed) && up.place.is_mounted() {
@@ -217,7 +218,7 @@ fn until_unmounted(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         // Whatever happens to this process while it waits, written data is on the disk.
         up.place.sync();
     }
-    // Asked to end while the mount is in use: waits as long as it takes, because dirty data would be lost.
+    // Asked to exit while the mount is in use: waits as long as necessary, because dirty data would be lost.
     while result.is_err() && up.place.is_mounted() {
         std::thread::sleep(POLL);
         result = up.mounted.destroy_at_once();

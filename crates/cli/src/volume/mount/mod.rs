@@ -1,8 +1,8 @@
 //! `cryptbench volume mount`: a process in the background serves the volume until it is unmounted.
 //!
-//! Three processes have a part in it. The one that the user started (here) checks, asks for secrets and waits until the volume
-//! is up. The keeper (`keep.rs`, `volume keep`) sets everything up, with its rights, and takes it down. The confined one
-//! (`serve.rs`) opens the volume and serves it.
+//! Three processes take part in it. The one that the user started (here) checks, asks for secrets and waits
+//! until the volume is mounted. The keeper (`keep.rs`, `volume keep`) sets everything up, with its privileges,
+//! and removes it. The confined one (`serve.rs`) opens the volume and serves it.
 
 mod keep;
 mod serve;
@@ -34,7 +34,7 @@ const READY: &str = "ready\n";
 /// How long a killed process may take to end.
 const DYING: Duration = Duration::from_secs(2);
 
-/// How often to check for a signal, or for an unmount by somebody else.
+/// How often to check for a signal, or for an unmount by another user.
 const POLL: Duration = Duration::from_millis(50);
 
 pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
@@ -92,7 +92,7 @@ fn access(args: &MountArgs) -> Access {
     if args.read_only { Access::ReadOnly } else { Access::ReadWrite }
 }
 
-/// What the kernel is told of the mount.
+/// The mount's parameters for the kernel.
 fn fuse(args: &MountArgs, read_only: bool) -> FuseOptions {
     FuseOptions {
         read_only,
@@ -117,7 +117,7 @@ fn hand_over(
         .context("the serving process cannot be started")?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let (Some(mut stdin), Some(mut stdout)) = (stdin, stdout) else { bail!("no pipes") };
-    // A child that ended at once has said why: its exit code counts, not the broken pipe.
+    // A child that exited immediately has reported why: its exit code counts, not the broken pipe.
     let _ = secrets::send(&mut stdin, credentials)
         .and_then(|()| protected.map_or(Ok(()), |p| secrets::send(&mut stdin, p)));
     drop(stdin);
@@ -130,7 +130,7 @@ fn hand_over(
         return Ok(ExitCode::SUCCESS);
     }
     if ready.is_some() {
-        // It was up when the signal came, and now takes everything down.
+        // It was mounted when the signal arrived, and now removes everything.
         child.wait()?;
         bail!(VolumeError::Stopped);
     }
@@ -138,7 +138,7 @@ fn hand_over(
     Ok(ExitCode::from(code.filter(|code| *code != 0).unwrap_or(exit::FAILURE)))
 }
 
-/// Reads the child's output until it is up, or ends. Passes on a signal that only this process received.
+/// Reads the child's output until it is mounted, or exits. Passes on a signal that only this process received.
 fn hear(stdout: &mut ChildStdout, child: &Child, stop: &AtomicBool) -> String {
     let (mut said, mut piece) = (Vec::new(), [0; 512]);
     let mut told = false;
