@@ -30,8 +30,8 @@ const CONTENTS: &[&str] = &[
     "./usr/share/doc/cryptbench/changelog.Debian.gz",
 ];
 
-/// Creates the package of `binary` in `out`. The assets in crates/cli/Cargo.toml are taken from
-/// `stage`. `fast` compresses little. `arm64` says that the binary is one of 64-bit ARM, which runs under QEMU here.
+/// Creates the package of `binary` in `out`. The assets in crates/cli/Cargo.toml come from `stage`. `fast`
+/// compresses little. `arm64` says that the binary is one for 64-bit ARM, which runs under QEMU here.
 pub fn deb(binary: &Path, stage: &Path, out: &Path, fast: bool, arm64: bool) -> anyhow::Result<()> {
     staged(binary, stage, arm64)?;
     let status = Command::new(tools::CARGO_DEB.path()?)
@@ -65,7 +65,7 @@ pub fn deb(binary: &Path, stage: &Path, out: &Path, fast: bool, arm64: bool) -> 
     checked(&package, arm64)
 }
 
-/// Puts the binary, its manual pages and its completions where the assets are taken from.
+/// Puts the binary, its manual pages and its completions in the directory of the assets.
 fn staged(binary: &Path, stage: &Path, arm64: bool) -> anyhow::Result<()> {
     let _ = fs::remove_dir_all(stage);
     let completions = stage.join("completions");
@@ -147,7 +147,7 @@ fn said(program: &str, args: &[&str]) -> anyhow::Result<Option<String>> {
 mod tests {
     use super::*;
 
-    /// Manually installed packages carry the version of their changelog.
+    /// Manually installed packages have the version of their changelog.
     #[test]
     fn the_changelog_begins_with_this_version() {
         let root = crate::root();

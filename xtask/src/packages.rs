@@ -13,7 +13,7 @@ pub struct Need {
     pub file: &'static str,
     /// The Debian package.
     pub package: &'static str,
-    /// What needs it.
+    /// The user of the package.
     pub reason: &'static str,
 }
 
@@ -111,7 +111,7 @@ fn is_there(need: &Need) -> bool {
 /// The address from which apt here gets the packages of an archive with this label: `Debian`, `Debian-Security`.
 ///
 /// # Errors
-/// There is no apt, or it knows none, as on a distribution other than Debian.
+/// apt is missing, or has none, as on a distribution other than Debian.
 pub fn mirror(label: &str) -> anyhow::Result<String> {
     let filter = format!("Label: {label}");
     let known = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", &filter];
@@ -125,14 +125,14 @@ pub fn mirror(label: &str) -> anyhow::Result<String> {
     first.with_context(|| format!("apt here knows no mirror of {label}"))
 }
 
-/// Installs what is missing, and prints what could not be installed.
+/// Installs missing packages, and prints those that could not be installed.
 pub fn ensure_or_tell(needs: &[Need]) {
     for missing in ensure(needs) {
         eprintln!("missing: {missing}");
     }
 }
 
-/// Installs what is missing, if root and apt are available, and returns what is still missing.
+/// Installs missing packages, if root and apt are available, and returns those that are still missing.
 pub fn ensure(needs: &[Need]) -> Vec<String> {
     let missing: Vec<_> = needs.iter().filter(|n| !is_there(n)).collect();
     if missing.is_empty() {
@@ -152,7 +152,7 @@ pub fn ensure(needs: &[Need]) -> Vec<String> {
                 .is_ok_and(|s| s.success())
         };
         if names.iter().any(|name| name.ends_with(":arm64")) {
-            // apt knows packages for another processor once dpkg knows the processor.
+            // apt knows packages for another architecture once dpkg knows the architecture.
             let _ = Command::new("dpkg").args(["--add-architecture", "arm64"]).status();
         }
         apt(&["-qq", "update"]);

@@ -1,8 +1,8 @@
 //! `cargo xtask readme`: the transcripts in README.md and docs/, the records that they show, the options of `run`, and what
 //! `volume` opens.
 //!
-//! The tests that hold them against the program (`cli/tests/integration/transcripts.rs`, `cli/src/run/options_page.rs`,
-//! `cli/src/volume/formats_page.rs`) write them.
+//! The tests that compare them with the program (`cli/tests/integration/transcripts.rs`,
+//! `cli/src/run/options_page.rs`, `cli/src/volume/formats_page.rs`) write them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

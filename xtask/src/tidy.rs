@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: checks that everything is where ARCHITECTURE.md says.
+//! `cargo xtask tidy`: checks the structure of the code against ARCHITECTURE.md.
 
 mod errors;
 mod length;

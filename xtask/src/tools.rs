@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 /// What a program prints when it succeeds, without white space at the end.
 ///
 /// # Errors
-/// It cannot be started, or what it said when it failed.
+/// It cannot be started, or its error output when it failed.
 pub fn said(program: &str, args: &[&str]) -> anyhow::Result<String> {
     let done = Command::new(program).args(args).output();
     let done = done.with_context(|| format!("cannot start {program}"))?;

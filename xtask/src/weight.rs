@@ -1,4 +1,5 @@
-//! `cargo xtask weight`: how much there is to read, to fetch, to build and to carry, beside another commit.
+//! `cargo xtask weight`: how much there is to read, to download, to build and to distribute, compared with
+//! another commit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,12 +15,12 @@ pub struct Options {
     /// A commit to compare with
     #[arg(long, value_name = "COMMIT")]
     against: Option<String>,
-    /// Build the program anew as often, both in turns, and count processor time (minutes each)
+    /// Rebuild the program this often, both versions alternately, and count CPU time (minutes each)
     #[arg(long, value_name = "TIMES", default_value_t = 0)]
     builds: u32,
 }
 
-/// A checkout, and where it is built.
+/// A checkout, and its build directory.
 struct Tree {
     name: String,
     root: PathBuf,
@@ -115,7 +116,7 @@ fn unpack(commit: &str, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds that this process's children have computed, once they have ended.
+/// CPU seconds of this process's children, once they have exited.
 fn childrens_seconds() -> anyhow::Result<f64> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     let fields = stat.rsplit_once(')').context("/proc/self/stat")?.1.split_whitespace();

@@ -147,7 +147,7 @@ fn commands(
     }
     if wants(options, Which::Test) {
         step("tests", &test)?;
-        // What they wrote beside the build belongs to nobody.
+        // Their files outside the build directory belong to no run.
         step("nothing is left in the sources", "test -z \"$(git status --porcelain)\"")?;
     }
     Ok(steps)

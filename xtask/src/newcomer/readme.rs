@@ -1,4 +1,4 @@
-//! What the README tells a newcomer to type.
+//! The README's commands for a newcomer.
 
 use anyhow::Context as _;
 

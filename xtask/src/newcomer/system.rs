@@ -10,7 +10,7 @@ use clap::ValueEnum;
 
 use crate::packages::mirror;
 
-/// Where the sources lie in the system, whoever builds them.
+/// The location of the sources in the system, whoever builds them.
 pub const HOME: &str = "/srv/cryptbench";
 
 /// The ordinary user.
@@ -23,7 +23,7 @@ pub enum Distribution {
     Debian12,
     /// Debian 13
     Debian13,
-    /// Debian 13 with what makes an Ubuntu unlike it: Ubuntu itself is not on Debian's mirrors
+    /// Debian 13 with the differences of an Ubuntu: Ubuntu itself is not on Debian's mirrors
     UbuntuLike,
 }
 
@@ -52,7 +52,8 @@ impl Distribution {
         }
     }
 
-    /// What is set up before anything else. Ubuntu has busybox twice, and of Chromium only a script that asks for a snap.
+    /// The first set-up steps. Ubuntu has two busybox packages, and for Chromium only a script that requires a
+    /// snap.
     const fn set_up(self) -> &'static str {
         match self {
             Self::Debian12 | Self::Debian13 => "true",
@@ -67,12 +68,13 @@ impl Distribution {
     }
 }
 
-/// What is on the system besides, and who works there.
+/// The additional software on the system, and its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Furniture {
-    /// Nothing but what the README names; root, in the locale C, without systemd
+    /// Only the README's packages; root, in the locale C, without systemd
     Bare,
-    /// What a machine of root's usually has: a busybox that needs libraries, gawk beside mawk, systemd's programs, a locale
+    /// The usual software of root's machine: a busybox that needs libraries, gawk as well as mawk, systemd's
+    /// programs, a locale
     Usual,
     /// An ordinary user without root's rights
     User,
@@ -167,7 +169,7 @@ impl System {
         Ok(Self { directory: copy, shares: self.shares })
     }
 
-    /// Puts on it what is usually there, and gives the sources to whoever works there.
+    /// Installs the usual software, and gives the sources to the user.
     pub fn furnish(&self, furniture: Furniture) -> anyhow::Result<()> {
         self.enter(Furniture::Bare, furniture.set_up())?;
         if furniture == Furniture::User {
@@ -181,7 +183,7 @@ impl System {
         Ok(())
     }
 
-    /// Runs `script` like a login shell of whoever works there, and returns the seconds that it took.
+    /// Runs `script` like a login shell of that user, and returns the seconds that it took.
     pub fn enter(&self, furniture: Furniture, script: &str) -> anyhow::Result<f64> {
         // Makes the root a mount point, so that programs inside find their file system.
         const MOUNTS: &str = r#"

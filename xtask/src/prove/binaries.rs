@@ -37,7 +37,7 @@ pub fn build(packages: &[&str]) -> anyhow::Result<Vec<Binary>> {
     Ok(binaries)
 }
 
-/// Parses a line of cargo that names a test binary (The Cargo Book, "External tools").
+/// Parses a line of cargo that reports a test binary (The Cargo Book, "External tools").
 fn artifact(line: &Value) -> Option<Binary> {
     let program = line["executable"].as_str()?;
     if line["reason"] != "compiler-artifact" || line["profile"]["test"] != true {

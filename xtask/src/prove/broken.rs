@@ -14,7 +14,7 @@ use crate::{dist, fuzz};
 /// Seconds that a check has to fail.
 const TIME: u64 = 60;
 
-/// Breaks what the row has for it, unless that was seen for this commit.
+/// Applies the row's deliberate faults, unless they were already detected for this commit.
 pub fn see_it_fail(row: &Row, programs: &Programs, tally: &mut Tally) -> anyhow::Result<()> {
     for broken in row.broken {
         if tally.row(row.name).broken.contains_key(broken.what) {
@@ -38,7 +38,7 @@ pub fn see_it_fail(row: &Row, programs: &Programs, tally: &mut Tally) -> anyhow:
     Ok(())
 }
 
-/// What a test said of it.
+/// The output of a test about it.
 fn fails(broken: &Broken, programs: &Programs) -> anyhow::Result<String> {
     let tests = programs.tests(&broken.test)?;
     for test in &tests {
@@ -64,7 +64,7 @@ fn miri_finds_a_short_buffer() -> anyhow::Result<String> {
     )?;
     let done = Command::new("cargo")
         .args(["+nightly", "miri", "test", "-p", "cryptbench-blockdev", "--lib", "aligned"])
-        // Cargo would take the build of an earlier copy, which is gone, for one of this.
+        // Cargo would use the build of an earlier, deleted copy for this one.
         .env("CARGO_TARGET_DIR", copy.path().join("target"))
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("CARGO")

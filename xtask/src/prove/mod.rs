@@ -1,7 +1,7 @@
-//! `cargo xtask prove`: counts what the program survives, and writes docs/reliability.md.
+//! `cargo xtask prove`: counts the failures that the program survives, and writes docs/reliability.md.
 //!
-//! Each row of the table is made of tests that the quick tier runs with a few seeds. Here they go on with new seeds until
-//! their time is over. Each check is first seen to fail on something broken on purpose.
+//! Each row of the table consists of tests that the quick tier runs with a few seeds. Here they continue with
+//! new seeds until their time is up. Each check must first fail on a deliberate fault.
 
 mod binaries;
 mod broken;
@@ -22,27 +22,27 @@ use crate::packages;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Minutes for what goes on as long as there is time; what runs once comes on top
+    /// Minutes for the tests that continue as long as there is time; tests that run once are additional
     #[arg(long, default_value_t = 10)]
     minutes: u64,
-    /// Only the rows of these names; with --add, several processes may each count other rows at once
+    /// Only the rows with these names; with --add, several processes may count other rows in parallel
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Add to what was counted for this commit before
+    /// Add to the earlier counts for this commit
     #[arg(long)]
     add: bool,
     /// A folder laid out as ../shared/data/volumes, instead of that
     #[arg(long, value_name = "DIR")]
     images: Option<std::path::PathBuf>,
-    /// Show rows that were not counted for this commit as they were counted for that one, and say so
+    /// Show rows that were not counted for this commit with their counts for that one, and say so
     #[arg(long, value_name = "COMMIT", requires = "show")]
     with: Option<String>,
-    /// Only print the table of what was counted, and write the page
+    /// Only print the table of the counts, and write the page
     #[arg(long)]
     show: bool,
 }
 
-/// Everything gets its share of so much time, again and again: a run that is ended early has counted of all rows.
+/// Everything gets its share of this time, repeatedly: a run that is stopped early has counts for all rows.
 const CYCLE: Duration = Duration::from_secs(12 * 60);
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
@@ -83,7 +83,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Goes through the rows, cycle by cycle, until the time is over.
+/// Goes through the rows, cycle by cycle, until the time is up.
 fn go_on(
     rows: &[&Row],
     programs: &Programs,

@@ -50,7 +50,7 @@ fn text(tally: &Tally) -> String {
     text
 }
 
-/// What was counted, a line for each unit.
+/// The counts, a line for each unit.
 fn counts(counted: &Counted) -> Vec<String> {
     let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (what, count) in &counted.counts {
@@ -60,7 +60,7 @@ fn counts(counted: &Counted) -> Vec<String> {
     lines.into_iter().map(|(unit, counts)| format!("{unit}: {}", counts.join("; "))).collect()
 }
 
-/// Why something was skipped: each reason once, with how often, and what it was for where that is short.
+/// The reasons for skips: each reason once, with its number, and its tests if the list is short.
 fn skipped(counted: &Counted) -> Vec<String> {
     let mut reasons: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
     for why in &counted.skipped {

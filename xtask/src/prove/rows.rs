@@ -4,18 +4,18 @@
 pub struct Row {
     /// What `--only` takes.
     pub name: &'static str,
-    /// What is proved.
+    /// The property that is proved.
     pub what: &'static str,
-    /// How much of the time it gets, beside the others.
+    /// Its share of the time, relative to the others.
     pub share: u32,
     pub least: Least,
     /// Tests that run once.
     pub once: &'static [Tests],
     /// Tests that go on with new seeds.
     pub again: &'static [Tests],
-    /// Work that is no test of the workspace.
+    /// Work that is not a test of the workspace.
     pub special: Option<Special>,
-    /// What is broken on purpose.
+    /// The deliberate faults.
     pub broken: &'static [Broken],
 }
 
@@ -45,9 +45,9 @@ pub enum Special {
 
 /// Something that is broken on purpose, and the check that must see it.
 pub struct Broken {
-    /// What the test is told to break.
+    /// The fault that the test applies.
     pub name: &'static str,
-    /// The break, as the table has it.
+    /// The fault, as shown in the table.
     pub what: &'static str,
     pub test: Tests,
 }

@@ -4,8 +4,8 @@ use std::process::{Command, Output};
 
 use super::tally::Counted;
 
-/// Crates, and which of their unit tests Miri runs, all if none are named: it knows no processor's instructions but the
-/// oldest, and takes minutes for what is long.
+/// Crates, and the unit tests that Miri runs, all if none are listed: it supports only the oldest CPU
+/// instructions, and takes minutes for long tests.
 const MIRI: &[(&str, &[&str])] = &[
     ("blockdev", &["aligned", "memory::tests"]),
     (
@@ -19,7 +19,7 @@ const MIRI: &[(&str, &[&str])] = &[
 const NOT_UNDER_MIRI: &str = "export, load, and blockdev's files and locked pages under Miri: their system calls \
                               (io_uring, ioctl, fcntl, madvise, mlock) are none that it knows";
 
-/// Crates whose tests run under AddressSanitizer, and tests that it must leave out.
+/// Crates whose tests run under AddressSanitizer, and tests that it must omit.
 const ADDRESSES: &[(&str, &[&str])] =
     &[("blockdev", &[]), ("cipher", &[]), ("kdf", &[]), ("export", &[]), ("load", &["engine::"])];
 
@@ -65,8 +65,8 @@ fn addresses(package: &str, skip: &[&str]) -> anyhow::Result<Output> {
         .env("CARGO_TARGET_DIR", std::path::absolute("target/addresses")?)
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", "-Zsanitizer=address")
-        // Leaks are none of its business here: tests leave threads behind. Too large an allocation is to fail, as a test
-        // of that expects, and not to end the test.
+        // Leaks are ignored here: tests leave threads behind. Too large an allocation must fail, as a test
+        // expects, and not abort the test.
         .env("ASAN_OPTIONS", "detect_leaks=0:allocator_may_return_null=1")
         .arg("--");
     Ok(command.args(skip.iter().flat_map(|name| ["--skip", name])).output()?)

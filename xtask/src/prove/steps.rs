@@ -1,4 +1,4 @@
-//! Runs the tests of a row, one by one, and takes what they count.
+//! Runs the tests of a row, one by one, and adds up their counts.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _};
@@ -14,7 +14,7 @@ use super::sanitized;
 use super::tally::Tally;
 use crate::{dist, fuzz};
 
-/// The packages whose tests are counted, and this one, so that what both need is built once.
+/// The packages whose tests are counted, and this one, so that shared dependencies are built once.
 const PACKAGES: &[&str] = &[
     "-pcryptbench-volume",
     "-pcryptbench-export",
@@ -27,7 +27,7 @@ const PACKAGES: &[&str] = &[
     "-pxtask",
 ];
 
-/// What a test says that it skipped begins so.
+/// Prefix of a test's message about a skip.
 const SKIPPED: &str = "SKIPPED: ";
 
 /// How long a test may take beyond its time before it counts as hung.
@@ -46,7 +46,7 @@ pub struct Test<'a> {
     pub name: String,
 }
 
-/// A test that has ended.
+/// A finished test.
 pub struct Ran {
     pub passed: bool,
     pub output: String,
@@ -80,7 +80,7 @@ impl Programs {
         Ok(found)
     }
 
-    /// Runs a test for so many seconds from a seed on, with something broken on purpose or nothing.
+    /// Runs a test for this many seconds from a seed on, with a deliberate fault or without.
     pub fn run(
         &self,
         test: &Test<'_>,
@@ -93,7 +93,7 @@ impl Programs {
         let root = std::env::current_dir()?;
         let mut command = Command::new(&test.binary.program);
         command
-            // Some are for this command alone.
+            // Some are only for this command.
             .args(["--exact", &test.name, "--include-ignored", "--nocapture", "--test-threads=1"])
             .current_dir(&test.binary.directory)
             .env("CARGO", env!("CARGO"))
@@ -132,7 +132,7 @@ impl Programs {
     }
 }
 
-/// Runs what is to run once and has not run for this commit.
+/// Runs the one-off steps that have not run for this commit.
 pub fn once(row: &Row, programs: &Programs, tally: &mut Tally) -> anyhow::Result<()> {
     for tests in row.once {
         for test in programs.tests(tests)? {
@@ -202,7 +202,7 @@ pub fn again(
     }
     let until = Instant::now() + time;
     for (i, test) in all.iter().enumerate() {
-        // What one does not take, because there is nothing for it on this machine, the next have.
+        // Time that one does not use, because it has no work on this machine, goes to the next.
         let left = until.saturating_duration_since(Instant::now()).as_secs();
         step(row, programs, test, (left / (all.len() - i) as u64).max(1), tally)?;
         tally.save()?;
@@ -245,13 +245,13 @@ fn said(line: &str) -> &str {
     said.map_or(line, |(_, said)| said).trim_start()
 }
 
-/// The number and what it counts.
+/// The number and the counted thing.
 fn count(line: &str) -> Option<(u64, &str)> {
     let (number, what) = line.strip_prefix(cryptbench_prove::COUNTED)?.split_once(' ')?;
     Some((number.parse().ok()?, what.trim()))
 }
 
-/// What a failed test said first: its place, and the line behind it.
+/// The first message of a failed test: its location, and the line after it.
 pub fn reason(output: &str) -> String {
     let mut lines = output.lines().skip_while(|line| !line.contains("panicked at"));
     let Some(place) = lines.next() else {

@@ -1,4 +1,4 @@
-//! What was counted for one commit, kept between runs.
+//! The counts for one commit, kept between runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::rows::{Least, Row};
 use crate::tools::said;
 
-/// Below the target directory, a file for each commit, and the complete output beside it.
+/// Below the target directory, one file per commit, and the complete output next to it.
 const PLACE: &str = "target/prove";
 
 #[derive(Default, Serialize, Deserialize)]
@@ -22,31 +22,31 @@ pub struct Tally {
     pub date: String,
     pub machine: Vec<String>,
     pub versions: Vec<String>,
-    /// Cycles begun: each has seeds of its own.
+    /// Number of started cycles: each has separate seeds.
     pub cycles: u64,
     pub rows: BTreeMap<String, Counted>,
     /// The rows that this process counts: others may be counted by another one at the same time.
     #[serde(skip)]
     own: Vec<&'static str>,
-    /// What each test counted in this process.
+    /// The counts of each test in this process.
     #[serde(skip)]
     counted: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// What was counted for a row.
+/// The counts of a row.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Counted {
     /// How many of what; the first word is the unit.
     pub counts: BTreeMap<String, u64>,
     pub skipped: BTreeSet<String>,
-    /// Which test failed, with which seed, and what it said.
+    /// The failed test, its seed, and its message.
     pub failures: Vec<String>,
-    /// What was broken on purpose, and what the check said of it.
+    /// The deliberate fault, and the message of the check.
     pub broken: BTreeMap<String, String>,
     /// Tests that run once and have run.
     pub done: BTreeSet<String>,
     pub seconds: f64,
-    /// The commit at which this was counted, where that is an earlier one.
+    /// The commit of the counts, if that is an earlier one.
     #[serde(default)]
     pub earlier: Option<String>,
 }
@@ -77,7 +77,7 @@ impl Tally {
         Ok(tally)
     }
 
-    /// What was counted for a commit, by whichever process.
+    /// The counts for a commit, from all processes.
     fn read(commit: &str) -> anyhow::Result<Self> {
         let path = place(commit, "json");
         match fs::read(&path) {
@@ -87,7 +87,7 @@ impl Tally {
         }
     }
 
-    /// Takes rows that were not counted for this commit from an earlier one, and says so of them.
+    /// Takes rows that were not counted for this commit from an earlier one, and marks them.
     pub fn take_missing(&mut self, commit: &str) -> anyhow::Result<()> {
         let earlier = Self::read(commit)?;
         if earlier.rows.is_empty() {
@@ -134,7 +134,7 @@ impl Tally {
                 self.rows.insert(name, row);
             }
         }
-        // Never half a file: a run may be ended at any time.
+        // Never a partial file: a run may be stopped at any time.
         let new = path.with_extension(format!("new-{}", std::process::id()));
         fs::write(&new, serde_json::to_vec_pretty(self)?)?;
         fs::rename(&new, &path).with_context(|| format!("cannot write {}", path.display()))
@@ -203,7 +203,7 @@ fn place(commit: &str, extension: &str) -> PathBuf {
     PathBuf::from(PLACE).join(format!("{commit}.{extension}"))
 }
 
-/// The commit that is checked out. docs/reliability.md is what comes out, so it does not count as changed.
+/// The commit that is checked out. docs/reliability.md is the output, so it does not count as changed.
 fn commit() -> anyhow::Result<String> {
     let commit = said("git", &["rev-parse", "--short=12", "HEAD"])?;
     let changed = said("git", &["status", "--porcelain", "--", ".", ":!docs/reliability.md"])?;

@@ -1,4 +1,4 @@
-//! Tests that passed only when they were repeated, and whether `xtask/flaky.toml` names them.
+//! Tests that passed only when they were repeated, and whether `xtask/flaky.toml` lists them.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ struct Pattern {
     test: String,
     /// Why it fails at times.
     why: String,
-    /// The day by which it is mended, as in `2027-01-31`.
+    /// The day by which it will be fixed, as in `2027-01-31`.
     until: String,
 }
 
@@ -38,7 +38,7 @@ impl Flaky {
         parse(&text).with_context(|| NAMED.to_owned())
     }
 
-    /// Fails if one of `tests` is not named, or if a named one should have been mended before `today`.
+    /// Fails if one of `tests` is not listed, or if a listed one should have been fixed before `today`.
     ///
     /// # Errors
     /// The tests.

@@ -1,8 +1,8 @@
 //! Programs of others whose key derivation takes seconds on purpose, made quick for the tests of every change: scripts in
 //! front of the search path that preload a library (`hurried/preload.rs`).
 //!
-//! What the tests hold is how these programs are used and what they store, which is the same with a cheap key. The nightly
-//! tier has them as they are.
+//! The tests check how these programs are used and what they store, which is the same with a cheap key. The
+//! nightly tier uses them unmodified.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

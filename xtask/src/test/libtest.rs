@@ -1,4 +1,4 @@
-//! Tests that `cargo test` runs: the examples in the documentation, tests under Wine, and all of them where there is no
+//! Tests that `cargo test` runs: the examples in the documentation, tests under Wine, and all of them without
 //! cargo-nextest.
 
 use std::fs::File;

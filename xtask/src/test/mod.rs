@@ -1,5 +1,4 @@
-//! `cargo xtask test`: installs packages, runs the tests and the tidiness checks, and lists what
-//! was skipped.
+//! `cargo xtask test`: installs packages, runs the tests and the tidiness checks, and lists the skipped tests.
 
 mod flaky;
 mod hurried;
@@ -160,7 +159,7 @@ struct How<'a> {
 }
 
 impl How<'_> {
-    /// Sets what the tests read.
+    /// Sets the variables that the tests read.
     fn set(&self, command: &mut Command) -> anyhow::Result<()> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = self.programs.iter().map(|programs| programs.path().to_owned());
@@ -188,7 +187,7 @@ struct All {
 }
 
 impl All {
-    /// Takes a test that has ended.
+    /// Adds a finished test.
     fn take(&mut self, case: Case) -> anyhow::Result<()> {
         let Case { name, seconds, result, output } = case;
         writeln!(self.log, "==== {name} ({result:?})\n{output}")?;
@@ -210,7 +209,7 @@ impl All {
     fn cargo_test(&mut self, targets: &[&str], how: &How<'_>) -> anyhow::Result<()> {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["test", "--workspace", "--all-features", "--no-fail-fast"]).args(targets);
-        // Passing tests tell what they skipped, too.
+        // Passing tests also report what they skipped.
         cargo.args(["--", "--show-output"]).args(how.filter);
         cargo.env("XDG_STATE_HOME", how.state.path());
         how.set(&mut cargo)?;
@@ -234,7 +233,7 @@ impl All {
     }
 }
 
-/// Checks for other systems, and tests on another processor and under Wine.
+/// Checks for other systems, and tests on another architecture and under Wine.
 fn on_others(skips: &mut Skips) -> anyhow::Result<()> {
     let skipped = cross::check_all()?.into_iter().chain(arm::emulate(None)?);
     let skipped = skipped.chain(cross::windows::run(None)?);
@@ -242,7 +241,8 @@ fn on_others(skips: &mut Skips) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Installs what the tests need, if it may; what could not be installed, and the program that runs the tests.
+/// Installs the tests' requirements, if it may; returns what could not be installed, and the program that runs
+/// the tests.
 fn install(options: &Options) -> (Vec<String>, anyhow::Result<PathBuf>) {
     if options.offline {
         return (Vec::new(), tools::cargo_nextest(false));

@@ -1,4 +1,4 @@
-//! Runs the tests with cargo-nextest: each in a process of its own, with a limit of time and a second try
+//! Runs the tests with cargo-nextest: each in a separate process, with a time limit and a second try
 //! (`.config/nextest.toml`).
 
 use std::fs::{self, Permissions};
@@ -12,11 +12,11 @@ use super::junit::{self, Case};
 use super::{How, Tier};
 use crate::fuzz;
 
-/// Tests that only compute take a core, which is so many slots of the scheduler; tests that wait for disks and other
-/// programs take one slot each (`threads-required`).
+/// Tests that only compute use a core, which is several slots of the scheduler; tests that wait for disks and
+/// other programs use one slot each (`threads-required`).
 const SLOTS_PER_CORE: usize = 4;
 
-/// Keeps what one test leaves behind on purpose from the cleanup of another.
+/// Protects the deliberate remains of one test from the cleanup of another.
 const RUNNER: &str = "#!/bin/sh
 export XDG_STATE_HOME=\"$CRYPTBENCH_TEST_STATE/$$\"
 exec \"$@\"
@@ -59,12 +59,12 @@ fn profile(tier: Tier) -> &'static str {
     }
 }
 
-/// Where the report lies (`path` of `junit` in `.config/nextest.toml`).
+/// The location of the report (`path` of `junit` in `.config/nextest.toml`).
 fn report(tier: Tier) -> PathBuf {
     Path::new("target/nextest").join(profile(tier)).join("junit.xml")
 }
 
-/// The variable that names what runs this machine's programs (The Cargo Book, "Configuration").
+/// The variable with the runner of this machine's programs (The Cargo Book, "Configuration").
 fn runner_variable() -> anyhow::Result<String> {
     let host = fuzz::host()?.to_uppercase().replace('-', "_");
     Ok(format!("CARGO_TARGET_{host}_RUNNER"))

@@ -1,5 +1,5 @@
-//! Lists what tests skipped: each reason once, grouped by possible remedy, and whether
-//! `xtask/skips.toml` lists it.
+//! Lists what tests skipped: each reason once, grouped by possible remedy, and whether `xtask/skips.toml` lists
+//! it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// The prefix with which tests report that they skipped something.
 const SAID: &str = "SKIPPED: ";
 
-/// The prefixes with which they report that this processor lacks an instruction set.
+/// The prefixes with which they report that this CPU lacks an instruction set.
 const LACKS: &[&str] = &["this CPU has no ", "this CPU has not all of "];
 
 /// The file with reasons that cannot be remedied.
@@ -21,9 +21,9 @@ const NAMED: &str = "xtask/skips.toml";
 #[derive(Default)]
 pub struct Skips {
     named: Named,
-    /// Instruction sets that this processor lacks.
+    /// Instruction sets that this CPU lacks.
     processor: BTreeMap<String, usize>,
-    /// What this machine lacks: a program, a kernel feature, a permission.
+    /// Missing on this machine: a program, a kernel feature, a permission.
     machine: BTreeMap<String, usize>,
     /// Packages that could not be installed.
     not_installed: Vec<String>,
@@ -128,7 +128,7 @@ fn parse(text: &str) -> anyhow::Result<Named> {
     Ok(named)
 }
 
-/// The instruction set that this processor lacks according to a reason.
+/// The instruction set that this CPU lacks according to a reason.
 fn lacks(why: &str) -> Option<&str> {
     LACKS.iter().find_map(|words| why.strip_prefix(words))
 }

@@ -43,7 +43,7 @@ fn says(words: &str, field: &str) -> bool {
         let asked = format!("{opening}{field}");
         words.match_indices(&asked).any(|(at, found)| end(&words[at + found.len()..]))
     };
-    // As an argument, a tuple field is `.0`; a name may stand alone.
+    // As an argument, a tuple field is `.0`; a name may be used directly.
     within("{") || within("\", ") || within("(") || within("&") || (field == "0" && within("."))
 }
 

@@ -13,7 +13,7 @@ const NEWCOMER: usize = 1_500;
 /// README and all pages below docs/ but [`LATER`].
 const ALL: usize = 26_600;
 
-/// Pages of what came after these limits were set, each with a limit of its own and not among [`ALL`].
+/// Newer pages, each with a separate limit and not part of [`ALL`].
 const LATER: &[(&str, usize)] = &[
     ("docs/fleet.md", 760),
     ("docs/formats/bitlocker.md", 245),
@@ -30,7 +30,7 @@ const LATER: &[(&str, usize)] = &[
 /// The README's transcript is generated, but a newcomer reads it: 24 lines of 80 columns count as this.
 const TRANSCRIPT: usize = 200;
 
-/// Prints how many words there are, and reports what is too long.
+/// Prints the numbers of words, and reports texts that are too long.
 pub fn check(faults: &mut Vec<String>) -> anyhow::Result<()> {
     let readme = words_of(Path::new("README.md"), faults)? + TRANSCRIPT;
     let newcomer = readme + words_of(Path::new("docs/start.md"), faults)?;

@@ -27,7 +27,7 @@ pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
     }
 }
 
-/// Whether an argument list begins with the name of a constant alone, or with nothing.
+/// Whether an argument list begins with only the name of a constant, or with nothing.
 fn is_constant(argument: &str) -> bool {
     let name = argument.split(')').next().unwrap_or("");
     name == "\"\"" || !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_')

@@ -29,7 +29,7 @@ const OF_ONE_SYSTEM: &[&str] = &[
 /// How a crate asks which system it is built for.
 const ASKS: [&str; 4] = ["target_os", "cfg(windows", "cfg_attr(windows", "cfg(unix"];
 
-/// Places for system-specific code, each with a reason. An unused entry is a fault, too.
+/// Files for system-specific code, each with a reason. An unused entry is also a fault.
 const HOMES: &[(&str, &str)] = &[
     ("crates/os/src/linux", "what it is for"),
     ("crates/os/src/windows", "what it is for"),

@@ -1,16 +1,16 @@
-//! A run is a pipeline: the user's request is visible only up to the plan, what decides asks nothing, the plan does not
-//! change, and the function that names the stages stays short.
+//! A run is a pipeline: the user's request is visible only up to the plan, decisions query nothing, the plan
+//! does not change, and the function that lists the stages stays short.
 
 use std::path::Path;
 
-/// Most lines of `run`, including its signature.
+/// Maximum number of lines of `run`, including its signature.
 const LONGEST: usize = 60;
 
 /// Where the user's request is visible.
 const KNOW_THE_REQUEST: &[&str] =
     &["lib.rs", "run.rs", "request.rs", "look", "decide", "dry_run.rs"];
 
-/// What asks the machine, which is done before anything is decided.
+/// Calls that query the machine, which is done before anything is decided.
 const ASKS: &[&str] = &[
     "cryptbench_os",
     "fs",

@@ -1,4 +1,4 @@
-//! No test is switched off: a manifest says `doctest = false` or `test = false`, which saves a build, only where there
+//! No test is disabled: a manifest says `doctest = false` or `test = false`, which saves a build, only if there
 //! is nothing to test.
 
 use std::env;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::msrv;
 
-/// Kinds of targets that may hold tests without being asked for.
+/// Kinds of targets that may contain tests by default.
 const TESTED: &[&str] = &["lib", "bin", "test"];
 
 pub fn check(metadata: &Value, files: &[PathBuf], faults: &mut Vec<String>) -> anyhow::Result<()> {

@@ -7,10 +7,10 @@ use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 /// How much faster a thread's clock goes for programs that count iterations against it.
 const FASTER: c_long = 500;
 
-/// Linux's number of the clock of a thread's own processor time.
+/// Linux's number of the clock of a thread's own CPU time.
 const THREAD_TIME: c_int = 3;
 
-/// glibc's handle for "whoever has it".
+/// glibc's handle for the next library in the search order.
 const ANYWHERE: *mut c_void = std::ptr::null_mut();
 
 const PAGE: usize = 4096;
@@ -39,8 +39,9 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// qemu-img counts the iterations of PBKDF2 that half a second of a thread has room for (`qcrypto_pbkdf2_count_iters()`).
-/// Whatever is asked for, this is the time of the calling thread, faster than it is.
+/// qemu-img counts the iterations of PBKDF2 that fit into half a second of a thread
+/// (`qcrypto_pbkdf2_count_iters()`). Whatever is requested, this is the time of the calling thread, faster than
+/// it really is.
 ///
 /// # Safety
 ///
@@ -74,7 +75,7 @@ static BEFORE: extern "C" fn() = hurry_cryfs;
 
 /// Replaces CryFS's settings by those of its tests, in memory; any other program has neither.
 extern "C" fn hurry_cryfs() {
-    // SAFETY: the program's own constants, which nobody reads yet; the pages that they lie on are its own, too.
+    // SAFETY: the program's own constants, which nobody reads yet; their pages also belong to it.
     unsafe {
         let usual = dlsym(ANYWHERE, USUAL.as_ptr()).cast::<Settings>();
         let of_tests = dlsym(ANYWHERE, OF_TESTS.as_ptr()).cast::<Settings>();
