@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 
 use crate::tools::said;
 
-/// The last commit before there was this rule.
+/// The last commit before this rule existed.
 const BEFORE: &str = "f342c817fd30ce7856345a254ce11e87261877de";
 
 /// Newer than that, but not than this check: its subject has a column too many.

@@ -192,7 +192,7 @@ fn remapped(source: &Path) -> anyhow::Result<Vec<(String, &'static str)>> {
     let home = std::env::var("CARGO_HOME")
         .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
         .context("neither CARGO_HOME nor HOME is set")?;
-    // The most general first: if several match, the last one counts.
+    // The most general first: if several match, the last one applies.
     Ok(vec![(home, "/cargo"), (sysroot, "/rust"), (source.display().to_string(), "/cryptbench")])
 }
 

@@ -33,17 +33,17 @@ const INSTRUMENTED: &str = "-Cpasses=sancov-module \
      -Zsanitizer=address \
      --cfg fuzzing";
 
-/// Where the targets are built.
+/// The directory in which the targets are built.
 const BUILT: &str = "fuzz/target";
 
-/// The inputs that each target begins with, by target.
+/// The initial inputs of each target, by target.
 const SEEDS: &str = "fuzz/seeds";
 
 /// Inputs stored elsewhere.
 const FIXTURES: &[(&str, &str)] =
     &[("foreign", "crates/foreign/tests/fixtures"), ("profile", "crates/load/profiles")];
 
-/// How many inputs are kept for a target, small and large.
+/// Maximum number of inputs kept for a target, small and large.
 const KEPT: usize = 24;
 
 /// The target that reads behind the end of its input.
@@ -105,7 +105,7 @@ pub fn build() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs one target that was built, and returns how many inputs it judged.
+/// Runs one built target, and returns how many inputs it processed.
 ///
 /// # Errors
 /// The message of the sanitizer, libFuzzer or the target itself about an input.
@@ -125,7 +125,8 @@ pub fn run_one(target: &str, seconds: u32) -> anyhow::Result<u64> {
     let output = command
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
-        // A foreign header must be judged in bounded time and memory; the sanitizer takes its own.
+        // An untrusted header must be processed in bounded time and memory; the sanitizer needs additional
+        // time.
         .args(["-timeout=20", "-rss_limit_mb=2048", "-max_len=65536", "-print_final_stats=1"])
         .output()
         .with_context(|| target.to_owned())?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
-/// Begins the line before such a part; the command follows.
+/// The start of the line before such a part; the command follows.
 pub const BEGIN: &str = "<!-- generated: ";
 /// The line behind it.
 pub const END: &str = "<!-- end of generated -->";

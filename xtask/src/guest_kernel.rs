@@ -104,7 +104,7 @@ fn fetch(work: &Path) -> anyhow::Result<PathBuf> {
     find(work, newest).with_context(|| format!("{newest} did not come"))
 }
 
-/// The first file below `place` whose name begins like this.
+/// The first file below `place` with this prefix.
 fn find(place: &Path, name: &str) -> Option<PathBuf> {
     let entries = fs::read_dir(place).ok()?;
     entries.flatten().map(|entry| entry.path()).find_map(|path| {

@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail};
 use cryptbench_os::signals::{Raised, raise};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// How often it is seen whether a signal came while a program runs.
+/// How often to check for a signal while a program runs.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Set by SIGINT, SIGTERM and SIGHUP, which no longer end this process by themselves.

@@ -13,7 +13,7 @@ use crate::tools;
 /// Versions of both programs, with the hashes of what is accepted.
 const PACKAGES: &str = "xtask/prose.txt";
 
-/// Where links are checked. lychee expands the pattern.
+/// The pages whose links are checked. lychee expands the pattern.
 const PAGES: &[&str] = &[
     "README.md",
     "ARCHITECTURE.md",

@@ -20,7 +20,7 @@ const HOME: &str = "/home/me";
 pub struct Options {
     /// A record.json, or the directory of a run, to be shown from now on [default: those that are shown already]
     record: Option<PathBuf>,
-    /// What a transcript calls that record
+    /// The name of that record in a transcript
     #[arg(long = "as", value_name = "NAME", default_value = "readme", requires = "record")]
     name: String,
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
-/// What a program prints when it succeeds, without white space at the end.
+/// The output of a successful program, without trailing white space.
 ///
 /// # Errors
 /// It cannot be started, or its error output when it failed.
@@ -19,7 +19,7 @@ pub fn said(program: &str, args: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&done.stdout).trim_end().to_owned())
 }
 
-/// Where they are installed.
+/// The directory in which they are installed.
 const TOOLS: &str = "target/tools";
 
 /// A program that cargo installs. Its speed does not matter, so it is built in the fastest way.

@@ -1,10 +1,10 @@
-//! What kind of place was measured, in sentences: what a reader must know before any figure.
+//! The special properties of the measured target, in sentences: the first thing a reader must know.
 
 use cryptbench_record::{Limits, PlaceKind, Record, Target};
 
 use crate::quantity::{binary_bytes, duration, fraction};
 
-/// What a reader must know of the place and of the container, mostly nothing.
+/// Warnings about the target and the container, usually none.
 pub(crate) fn said(record: &Record) -> Vec<String> {
     let mut said = about(&record.target.filesystem, &kinds(&record.target));
     said.extend(granted(&record.machine.limits, Some(record.elapsed_s)));
@@ -20,7 +20,7 @@ fn kinds(target: &Target) -> Vec<PlaceKind> {
     }
 }
 
-/// The kinds of a place with this file system, in sentences; nothing for a file system on a disk.
+/// The special properties of a target with this file system, in sentences; empty for a file system on a disk.
 #[must_use]
 pub fn about(filesystem: &str, kinds: &[PlaceKind]) -> Vec<String> {
     let file = kinds.iter().find_map(|kind| match kind {

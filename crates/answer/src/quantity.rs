@@ -291,7 +291,7 @@ pub fn unbroken(text: &str) -> String {
     out
 }
 
-/// The space that [`unbroken`] puts in.
+/// The space that [`unbroken`] inserts.
 pub const NO_BREAK: char = '\u{a0}';
 
 fn trim_zero(number: String) -> String {

@@ -1,11 +1,11 @@
-//! What a picture shows of one cell.
+//! The content of one cell of a picture.
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Workload};
 
 use crate::wording::Sign;
 
-/// What a picture shows of one cell.
+/// The content of one cell of a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// Median bytes per second.

@@ -1,4 +1,4 @@
-//! What a reader must know about the machine, and the names of the parts of its work.
+//! Important facts about the machine, and the names of the parts of its work.
 
 use cryptbench_catalog::{Family, find};
 use cryptbench_estimate::accounting::{HOT, Heat, clock_change, flushed_late, heat};
@@ -8,7 +8,7 @@ use cryptbench_record::{Arm, Operation, Record};
 use crate::quantity::{fraction, latency, percent};
 use crate::wording::list;
 
-/// Arms named one by one in a remark.
+/// Maximum number of arms listed individually in a remark.
 const MOST_NAMED: usize = 8;
 
 /// The parts of [`Split::seconds`](cryptbench_estimate::accounting::Split::seconds).
@@ -78,7 +78,7 @@ fn memory(record: &Record) -> Option<String> {
     // If memory is short, free memory is also slow to get, because it must be found first.
     record.machine.virtualisation.as_deref().filter(|what| what.contains("virtual machine"))?;
     let reads = record.plan.workloads.iter().any(|w| w.operation != Operation::Write);
-    // Only writes show that an arm has a page cache below it; who encrypts file by file always has.
+    // Only writes show that an arm has a page cache below it; arms that encrypt file by file always have one.
     let flushed: Vec<&str> = flushed_late(record).iter().map(|a| a.id.as_str()).collect();
     let is_cached = |arm: &&Arm| {
         let by_file = || find(&arm.system).is_some_and(|of| of.family == Family::Files);

@@ -1,4 +1,4 @@
-//! Everything that is shown of a record, made once.
+//! Everything that is shown of a record, created once.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,8 @@ use crate::explanation::additions;
 use crate::names::{Names, relabelled};
 use crate::sentences::sentences;
 
-/// A record with the labels of its arms in today's words. Stored labels stay unchanged, so that records agree with older ones.
+/// A record with the current labels of its arms. Stored labels stay unchanged, so that records agree with older
+/// ones.
 pub struct Labelled<'r> {
     stored: &'r Record,
     shown: Cow<'r, Record>,
@@ -52,7 +53,7 @@ pub struct Report<'r> {
     pub record: &'r Record,
     /// Its cells and trials.
     pub lookup: Lookup<'r>,
-    /// What people call its workloads and arms.
+    /// Names of workloads and arms for users.
     pub names: Names,
     /// The bottlenecks of its arms.
     pub bindings: Vec<Bound<'r>>,

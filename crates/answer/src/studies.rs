@@ -20,7 +20,7 @@ pub fn summary(tested: &[Tested]) -> String {
     counts.collect::<Vec<_>>().join(", ")
 }
 
-/// What a conclusion is, with its study.
+/// The text of a conclusion, with its study.
 pub fn statement(one: &Tested) -> String {
     format!("{}: {}", one.study, one.text)
 }

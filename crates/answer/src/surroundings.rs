@@ -20,7 +20,7 @@ pub fn title(record: &Record) -> String {
 }
 
 cryptbench_catalog::named! {
-    /// What a line about the surroundings is about.
+    /// The subject of a line about the surroundings.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum About {
         /// CPU and memory.
@@ -35,7 +35,7 @@ cryptbench_catalog::named! {
         FileSystem = "file system",
         /// Places that were compared with plain storage.
         Beside = "beside it",
-        /// What made the requests.
+        /// The source of the requests.
         Engine = "engine",
         /// The file that was read and written.
         Scratch = "scratch",
@@ -201,7 +201,7 @@ fn file_system(record: &Record) -> String {
     })
 }
 
-/// The places that were compared with plain storage.
+/// The locations that were compared with plain storage.
 fn beside(record: &Record) -> String {
     let one = |p: &PairedTarget| {
         let place = place(&Place {

@@ -17,7 +17,7 @@ use crate::names::{family, lowered};
 use crate::quantity::percent_digits;
 use crate::wording::list;
 
-/// Tied systems that are named one by one.
+/// Tied systems that are listed individually.
 const MOST_NAMED: usize = 2;
 
 pub(crate) fn take(view: &View<'_, '_>) -> Vec<String> {
@@ -45,7 +45,7 @@ fn unranked<'a>(view: &View<'a, '_>) -> Option<&'a Arm> {
     (is_left_out && !is_avoided(view, only)).then_some(only)
 }
 
-/// The fastest of each family, with those that share its place.
+/// The fastest of each family, with those that share its rank.
 fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
     let families = [
         (Family::Volume, "One volume"),
@@ -60,7 +60,7 @@ fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
         .filter_map(|(wanted, purpose)| {
             let rows: Vec<_> = usable.iter().filter(|row| family(row.arm) == *wanted).collect();
             let (first, rest) = rows.split_first()?;
-            // Of one place all are level with its first, which may be one of another family, or to be avoided.
+            // All on one rank are level with its first, which may be one of another family, or one to avoid.
             let tied: Vec<&str> = rest
                 .iter()
                 .filter(|row| row.place == first.place)
@@ -96,7 +96,7 @@ fn apart(values: [f64; 3]) -> [String; 3] {
     }
 }
 
-/// What else opens the volumes of cryptbench's own mount.
+/// Other programs that open the volumes of cryptbench's own mount.
 fn opens_in(arm: &Arm) -> Option<&'static str> {
     if ![BUILTIN_MOUNTED.name, BUILTIN_RAW.name].contains(&arm.system.as_str()) {
         return None;
@@ -154,7 +154,7 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     })
 }
 
-/// Of two sizes of sectors under one cipher: which is the faster one, where, and that it loses nowhere.
+/// Of two sector sizes with one cipher: the faster one, where it is faster, and that it never loses.
 fn sector_size(view: &View<'_, '_>) -> Option<String> {
     let of_size = |unit: u32| view.cast.engines.iter().find(|a| a.data_unit == Some(unit));
     let (small, large) = (of_size(512)?, of_size(4096)?);

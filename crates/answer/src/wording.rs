@@ -130,7 +130,7 @@ pub fn stop_words(reason: StopReason) -> &'static str {
     }
 }
 
-/// What an arm is compared as.
+/// The role of an arm in a comparison.
 pub fn role_words(role: ArmRole) -> &'static str {
     match role {
         ArmRole::Plain => "plain storage, the baseline",
@@ -140,7 +140,7 @@ pub fn role_words(role: ArmRole) -> &'static str {
     }
 }
 
-/// What a figure of CPU time counts.
+/// The scope of a CPU time figure.
 pub fn measure_words(measure: Measure) -> &'static str {
     match measure {
         Measure::Process => "CPU time of the measuring process, in which the ciphers run",
@@ -219,7 +219,7 @@ fn access_words(w: &Workload) -> String {
     }
 }
 
-/// What a workload does, in words: `random read, 4 KiB, 32 in flight, 16 threads`.
+/// The operation of a workload, in words: `random read, 4 KiB, 32 in flight, 16 threads`.
 pub fn workload_words(w: &Workload) -> String {
     let mut parts = vec![match (w.files, &w.operation) {
         (Some(_), action) => format!("{action} small files"),

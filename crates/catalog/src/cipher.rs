@@ -32,7 +32,7 @@ const fn aes_xts(name: &'static str, label: &'static str, key_bits: u32) -> Ciph
     disk(name, label, "aes-xts-plain64", key_bits, "xts(aes)")
 }
 
-/// What every format has.
+/// Supported by every format.
 pub static AES_256_XTS: Cipher = aes_xts("aes-256-xts", "AES-256-XTS", 512);
 /// With half the key.
 pub static AES_128_XTS: Cipher = aes_xts("aes-128-xts", "AES-128-XTS", 256);

@@ -16,13 +16,15 @@ pub struct Guessing {
 /// The card of [`GUESSING`].
 pub const CARD: &str = "GeForce RTX 3090";
 
-/// Watts that the card takes at most: its thermal design power, <https://www.hardwaredb.net/geforce-rtx-3090-benchmark>.
+/// Maximum power of the card in watts: its thermal design power,
+/// <https://www.hardwaredb.net/geforce-rtx-3090-benchmark>.
 pub const CARD_WATTS: f64 = 350.0;
 
 /// The program that measured [`GUESSING`], in its benchmark mode, with NVIDIA's driver 456.38.
 pub const PROGRAM: &str = "hashcat 6.1.1-83";
 
-/// Where [`GUESSING`] was published; the page was last changed on 26 April 2024, and gives no day of the measurement.
+/// The source of [`GUESSING`]; the page was last changed on 26 April 2024, and does not state the day of the
+/// measurement.
 pub const SOURCE: &str = "gist.github.com/Chick3nman/e4fcee00cb6d82874dace72106d73fef";
 
 /// 64-byte header keys, as AES-256 in XTS needs. The source counts one iteration less than the volume has,

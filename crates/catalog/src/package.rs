@@ -1,4 +1,4 @@
-//! Packages by their names in each distribution, and the programs that they hold.
+//! Packages by their names in each distribution, and the programs in them.
 //!
 //! Debian's names were looked up with apt-cache (12), Alpine's in aports; those of Fedora, Arch and openSUSE in
 //! public package lists and install scripts of 2026. If no source was found, Fedora and openSUSE install by the
@@ -36,7 +36,7 @@ impl Manager {
     }
 }
 
-/// A package by its names; `None` where a distribution has no known one.
+/// A package by its names; `None` if a distribution has no known one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Package {
     /// Debian's name.
@@ -45,7 +45,7 @@ pub struct Package {
     pub(crate) arch: Option<&'static str>,
     pub(crate) suse: Option<&'static str>,
     pub(crate) alpine: Option<&'static str>,
-    /// Where else to get it, to follow "no package of X is known here:".
+    /// Other sources, to follow "no package of X is known here:".
     pub elsewhere: &'static str,
     /// Programs in it that are not called as it is in Debian.
     pub(crate) programs: &'static [&'static str],
@@ -76,7 +76,7 @@ pub(crate) const fn debians(debian: &'static str, programs: &'static [&'static s
     Package { programs, looked_up: false, ..everywhere(debian) }
 }
 
-/// Those that several systems need, or none but a workload.
+/// Packages that several systems need, or only a workload.
 static SHARED: &[Package] = &[
     Package { suse: Some("btrfsprogs"), programs: &["mkfs.btrfs"], ..everywhere("btrfs-progs") },
     Package { programs: &["mkfs.vfat"], ..everywhere("dosfstools") },

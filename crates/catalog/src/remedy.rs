@@ -1,4 +1,4 @@
-//! What to do where a system cannot run: words, and packages to install, which each distribution calls otherwise.
+//! Remedies if a system cannot run: words, and packages to install, whose names depend on the distribution.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::package::{Manager, Package, with_program};
 
-/// What a user can do about something that is missing. Stored, it is in Debian's words.
+/// A user's remedy for something that is missing. Stored with Debian's names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Remedy(Vec<Part>);
@@ -35,13 +35,13 @@ impl Remedy {
         Self(vec![Part::Install(packages.iter().collect())])
     }
 
-    /// This one behind `words`.
+    /// This one after `words`.
     #[must_use]
     pub fn after(self, words: impl Into<Self>) -> Self {
         words.into().then(self)
     }
 
-    /// This one and more.
+    /// This one and others.
     #[must_use]
     pub fn then(mut self, more: impl Into<Self>) -> Self {
         self.0.extend(more.into().0);
@@ -57,7 +57,7 @@ impl Remedy {
         asked.copied().filter(|package| package.looked_up)
     }
 
-    /// In the words of a distribution; `None` where its package manager is not known.
+    /// With the names of a distribution; `None` if its package manager is unknown.
     #[must_use]
     pub fn told(&self, manager: Option<Manager>) -> String {
         let told = self.0.iter().map(|part| match part {
@@ -68,7 +68,7 @@ impl Remedy {
     }
 }
 
-/// Packages that are not known there keep Debian's names, and are called so.
+/// Packages that are unknown there keep Debian's names, and are marked as such.
 fn install(packages: &[&Package], manager: Option<Manager>) -> String {
     let debians = || packages.iter().map(|p| p.debian).collect::<Vec<_>>().join(" ");
     match manager {
@@ -86,7 +86,7 @@ fn install(packages: &[&Package], manager: Option<Manager>) -> String {
     }
 }
 
-/// In Debian's words.
+/// With Debian's names.
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.told(Some(Manager::Apt)))

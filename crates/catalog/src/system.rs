@@ -9,9 +9,9 @@ pub struct System {
     pub name: &'static str,
     /// A description in one line.
     pub about: &'static str,
-    /// What people call an arm of it.
+    /// The names of its arms for users.
     pub named: Named,
-    /// What a user gets.
+    /// The result for a user.
     pub family: Family,
     /// What encrypts.
     pub encrypts: Encrypts,
@@ -21,15 +21,15 @@ pub struct System {
     pub packages: &'static [Package],
     /// The type of its mounts in the kernel's list.
     pub mounted_as: Option<&'static str>,
-    /// Names of files that give it away, in or below the directory of a volume.
+    /// Names of files that identify it, in or below the directory of a volume.
     pub files: &'static [&'static str],
-    /// How device mapper's devices of it begin, where they have no UUID.
+    /// The prefix of its device mapper devices, if they have no UUID.
     pub devices: Option<&'static str>,
     /// Why it should be avoided, however fast it is.
     pub weakness: Option<Weakness>,
 }
 
-/// How people call the arms of a system.
+/// The names of a system's arms for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     /// By the label of the arm.
@@ -43,11 +43,11 @@ pub enum Named {
     ByLayout(&'static str, [&'static str; 2]),
     /// By a title and the value of a setting.
     WithValue(&'static str, &'static str),
-    /// By a title, which these words follow where a setting has this value.
+    /// By a title, followed by these words if a setting has this value.
     Where(&'static str, &'static str, [&'static str; 2]),
 }
 
-/// Whether a system makes one volume or encrypts file by file.
+/// Whether a system creates one volume or encrypts file by file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// One volume.
@@ -61,7 +61,7 @@ pub enum Family {
 /// What encrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encrypts {
-    /// Nothing does.
+    /// Nothing encrypts.
     Nothing,
     /// This program's engine, in the process that measures or behind a mount.
     Own,
@@ -145,7 +145,7 @@ impl System {
         })
     }
 
-    /// What people call it where no arm of it is at hand.
+    /// Its name for users if no arm of it is available.
     #[must_use]
     pub fn usual_title(&self) -> String {
         let layout = match self.named {

@@ -34,7 +34,7 @@ pub static SYSTEMS: &[&System] = &[
     &PAIRED,
 ];
 
-/// One volume, of which nothing else is known.
+/// One volume without further known properties.
 const fn volume(name: &'static str, about: &'static str, encrypts: Encrypts) -> System {
     System {
         name,

@@ -18,7 +18,7 @@ crate::named! {
         Strided = "strided",
         /// One block again and again.
         Same = "same",
-        /// Runs of blocks at places spread evenly.
+        /// Runs of blocks at evenly spread offsets.
         Sampled = "sampled",
         /// Actions on small files.
         Files = "files",
@@ -28,7 +28,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// The form in which users know the results of a profile.
+    /// The familiar form of a profile's results.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub enum Presentation {
         /// One row per workload.

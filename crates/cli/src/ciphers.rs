@@ -161,7 +161,7 @@ fn size(bytes: usize) -> String {
     }
 }
 
-/// One line per class of ciphers: how many threads, and which.
+/// One line per class of ciphers: their number of threads, and their names.
 fn classes(bottleneck: &Bottleneck) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for (index, (count, names)) in bottleneck.keep_up.iter().enumerate() {

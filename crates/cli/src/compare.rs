@@ -22,18 +22,18 @@ use crate::exit::Refusal;
 use crate::say::{print, print_json, terminal_style};
 use args::CompareArgs;
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Document {
     schema: &'static str,
     #[serde(flatten)]
     comparison: Comparison,
     sentences: Vec<String>,
-    /// For two records: what else differs.
+    /// For two records: the other differences.
     differences: Vec<Difference>,
     /// For two records with the same arms: the change of each cost.
     costs: Vec<CostChange>,
-    /// For the same: whether the second has the first one's costs.
+    /// For the same: whether the second reproduces the costs of the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     reproduction: Option<Reproduction>,
 }
@@ -78,7 +78,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     show(args, comparison, differences, costs, reproduction)
 }
 
-/// One file that holds plain and encrypted storage.
+/// One file that contains both plain and encrypted storage.
 fn halves(args: &CompareArgs, at: &Path) -> anyhow::Result<ExitCode> {
     if is_record(at) {
         let reason = "a record; name what it is compared with as well";

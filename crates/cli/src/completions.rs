@@ -24,7 +24,7 @@ fn visible(all: &Command) -> Command {
             return command.clone();
         }
         let about = command.get_about().cloned().unwrap_or_default();
-        // clap keeps names that live as long as the program.
+        // clap keeps names for the lifetime of the program.
         let name: &'static str = Box::leak(command.get_name().to_owned().into_boxed_str());
         Command::new(name).about(about).subcommands(shown(command).cloned())
     }))

@@ -24,7 +24,7 @@ use crate::say::{print, print_json, print_json_text, terminal_style};
 /// The file in the state directory.
 const FILE: &str = "history.sqlite";
 
-/// What `--json` prints of a check.
+/// The output of `--json` for a check.
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
@@ -65,12 +65,12 @@ pub fn history(args: &HistoryArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The named database, otherwise the existing one, otherwise a place for a new one.
+/// The specified database, otherwise the existing one, otherwise the location of a new one.
 fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
     if let Some(path) = &args.database {
         return Ok(path.clone());
     }
-    // Anyone else who can write to a directory may have put a database there, or a link to another file.
+    // Anyone else who can write to a directory may have created a database there, or a link to another file.
     for directory in trusted_state_directories() {
         if let Some(found) = in_directory(&directory)? {
             return Ok(found);

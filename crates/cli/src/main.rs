@@ -58,7 +58,7 @@ fn command(words: &[OsString]) -> ExitCode {
     let args = match Args::try_parse_from(words) {
         Ok(args) => args,
         Err(error) => {
-            // It repeats words, and one of them may be a stranger's file name of two lines.
+            // It repeats words, and one of them may be an untrusted file name of two lines.
             let words = words.iter().map(|word| cryptbench_text::shown(word.as_ref()));
             return say::command_line(&Args::try_parse_from(words).err().unwrap_or(error));
         }
@@ -72,7 +72,7 @@ fn command(words: &[OsString]) -> ExitCode {
     }
 }
 
-/// Commands that set something up refuse before they make anything where the kernel does not show it again.
+/// Commands that set something up refuse to start if the kernel does not show it again.
 fn refuse_without(command: &Command, missing: Option<&str>) -> anyhow::Result<()> {
     let sets_up = matches!(
         command,

@@ -1,5 +1,5 @@
-//! Where the record of a run goes: a directory that holds none yet, or another place if that fails at the end, because
-//! a run that took hours must not be lost.
+//! The destination of a run's record: a directory without a record, or another location if that fails at the
+//! end, because a run of several hours must not be lost.
 
 pub mod keeper;
 
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 const RECORD: &str = "record.json";
 const PAGE: &str = "report.html";
 
-/// Where the record goes; known to be writable before anything is measured.
+/// The destination of the record; known to be writable before anything is measured.
 pub enum Output {
     /// This process writes it.
     Own(Files),
@@ -154,7 +154,7 @@ pub fn runs_directory() -> Option<PathBuf> {
     }
 }
 
-/// Where this process writes record and page.
+/// The directory to which this process writes record and page.
 pub struct Files {
     parent: Place,
     /// Whether the run gets a separate directory in `parent`.
@@ -163,13 +163,13 @@ pub struct Files {
     resumed: bool,
 }
 
-/// What became of a record.
+/// The result of saving a record.
 pub enum Saved {
-    /// It is in its place.
+    /// It is in its directory.
     In(PathBuf),
     /// It is somewhere else, for this reason.
     Elsewhere(PathBuf, anyhow::Error),
-    /// It is nowhere, for this reason.
+    /// It was not saved, for this reason.
     Nowhere(anyhow::Error),
 }
 
@@ -250,7 +250,8 @@ impl Files {
     }
 }
 
-/// Writes record and page where this user may, as their own place failed for this reason.
+/// Writes record and page to a location where this user may, because their own directory failed for this
+/// reason.
 fn elsewhere(run: &Whole, error: anyhow::Error) -> Saved {
     let others: [fn(&str) -> anyhow::Result<Place>; 2] = [in_data_directory, in_temporary];
     for other in others {
@@ -266,7 +267,7 @@ fn in_data_directory(run: &str) -> anyhow::Result<Place> {
     Place::open(&data.join("runs"))?.below(run)
 }
 
-/// A new directory, because everyone can create some there.
+/// A new directory, because the parent is writable for everyone.
 fn in_temporary(run: &str) -> anyhow::Result<Place> {
     let parent = std::env::temp_dir();
     let name = format!("cryptbench-{run}");
@@ -276,8 +277,8 @@ fn in_temporary(run: &str) -> anyhow::Result<Place> {
     Ok(Place { path, directory })
 }
 
-/// A directory that stays open from the check to the writing: another one that takes its name meanwhile is not written
-/// to. Others may write to it too, so names in it are not followed.
+/// A directory that stays open from the check to the writing, so that a replacement with the same name is not
+/// written to. Others may also write to it, so links in it are not followed.
 struct Place {
     path: PathBuf,
     directory: Directory,
@@ -338,7 +339,7 @@ impl Place {
         Ok(new)
     }
 
-    /// As the user named it, unless it was moved meanwhile.
+    /// As specified by the user, unless it was moved in the meantime.
     fn path_now(&self) -> PathBuf {
         let named = Directory::open(&self.path).and_then(|directory| directory.identity());
         match (named, self.directory.identity()) {

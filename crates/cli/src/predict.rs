@@ -1,4 +1,4 @@
-//! `cryptbench predict`: what encryption will cost on a device, in milliseconds instead of minutes.
+//! `cryptbench predict`: the expected cost of encryption on a device, in milliseconds instead of minutes.
 
 mod device;
 mod rates;

@@ -1,4 +1,4 @@
-//! What a run shows on standard error while it is in progress.
+//! The display of a run on standard error while it is in progress.
 
 mod board;
 mod json;
@@ -79,7 +79,7 @@ pub fn of_bytes(all: u64) -> ProgressBar {
     bar(all, "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left", 8)
 }
 
-/// The bar of work whose time is known about.
+/// The bar of work with a known duration.
 pub fn of_time(what: &str, samples: u32, time: Duration) -> ProgressBar {
     let about = format!("{what}, about {:.0} s in all", time.as_secs_f64().ceil());
     bar(samples.into(), "{bar:16} {msg}, {elapsed} gone", 8).with_message(about)
@@ -94,7 +94,7 @@ pub struct Live {
     laid_out: Option<Instant>,
 }
 
-/// How often the terminal is drawn, per second.
+/// Redraws of the terminal per second.
 const DRAWN_HZ: u8 = 2;
 
 impl Live {
@@ -232,7 +232,7 @@ fn checking(board: &Board, arm: &ArmId) -> String {
     format!("checking what lies on the disk: {}", board.arm(arm).name)
 }
 
-/// How much is measured, where, and for how long.
+/// The amount, location and duration of the measurement.
 fn planned(plan: &Plan, target: &Target) -> String {
     let encrypted = plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted).count();
     let counted = |n: usize, one: &str, many: &str| match n {
@@ -261,8 +261,7 @@ fn extent(plan: &Plan) -> String {
     }
 }
 
-/// The progress of the run: the time that is left, or its trials and the time that they will take at the
-/// pace so far.
+/// The progress of the run: the remaining time, or its trials and their estimated time.
 fn left(elapsed_s: f64, budget_s: f64, trials: (u32, Option<u32>)) -> String {
     let (elapsed, budget) = (Duration::from_secs_f64(elapsed_s), Duration::from_secs_f64(budget_s));
     match trials {

@@ -135,7 +135,7 @@ fn beside(record: &Path) -> PathBuf {
     }
 }
 
-/// Refuses to overwrite the record: a report can be made again, its trials cannot.
+/// Refuses to overwrite the record: a report can be generated again, its trials cannot.
 fn refuse_the_record(record: &Path, output: &Path) -> anyhow::Result<()> {
     let file = if record.is_dir() { record.join("record.json") } else { record.to_owned() };
     match (file.canonicalize(), output.canonicalize()) {
@@ -147,7 +147,7 @@ fn refuse_the_record(record: &Path, output: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// The answer on one screen; `named` is what a command would call the record.
+/// The answer on one screen; `named` is the record's name in a command.
 pub fn answer(report: &Report<'_>, named: &str, page: Option<&Path>, style: Style) -> String {
     let here = std::env::current_dir().ok();
     let full = format!("cryptbench report {} --full", printable(named));

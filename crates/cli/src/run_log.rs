@@ -18,7 +18,8 @@ use crate::progress::Progress;
 use crate::run::args::{RunArgs, go_with_resume};
 use crate::say::message;
 
-/// Shows a run and writes its log. The log begins with the first trial: a run that measured nothing leaves none.
+/// Displays a run and writes its log. The log begins with the first trial: a run without measurements leaves
+/// none.
 pub struct Logged<'a> {
     progress: &'a mut Progress,
     output: &'a Output,
@@ -78,7 +79,7 @@ impl Sink for Logged<'_> {
     }
 }
 
-/// How this program was called.
+/// The command line of this program.
 fn command() -> Event {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let directory = std::env::current_dir().map_or_else(|_| OsString::new(), OsString::from);
@@ -103,7 +104,7 @@ pub struct Resumed {
 /// Reads the arguments of the run in `directory`, and changes to the directory that their relative paths refer to.
 ///
 /// # Errors
-/// [`Refusal`] if the directory holds no such run, or one that is another user's.
+/// [`Refusal`] if the directory contains no such run, or one of another user.
 pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     refuse_other_options()?;
     let refuse = |reason: &str| Refusal::input(directory, reason);
@@ -154,7 +155,7 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     Ok(Resumed { args: *args, earlier })
 }
 
-/// Everything else stays as it was.
+/// Everything else is not changed.
 fn refuse_other_options() -> anyhow::Result<()> {
     let matches = Args::command().get_matches();
     let Some(run) = matches.subcommand_matches("run") else { return Ok(()) };

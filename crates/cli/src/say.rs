@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use cryptbench_text::{escaped_json, printable, printable_lines};
 use cryptbench_view::terminal::Style;
 
-/// What `view::terminal::paint`, `kdf::table` and clap's usual styles write.
+/// The sequences of `view::terminal::paint`, `kdf::table` and clap's usual styles.
 const OWN: [&str; 7] =
     ["\x1b[0m", "\x1b[1m", "\x1b[4m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
 
@@ -42,7 +42,7 @@ pub fn print_json_text(text: &str) {
     out(&[escaped_json(text).as_bytes(), b"\n"]);
 }
 
-/// Prints a format for programs that is text, and ends its last line.
+/// Prints a text format for programs, and ends its last line.
 pub fn print_text(text: &str) {
     out(&[text.trim_end().as_bytes(), b"\n"]);
 }

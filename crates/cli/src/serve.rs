@@ -30,7 +30,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let server = Server::bind(args.port)?;
     // Kept until the end: it is the file that the browser opens.
     let mut _opened = None;
-    // The pages ask from wherever the server is.
+    // The pages resolve paths relative to the server.
     let fleet = args.fleet.as_ref().map(std::path::absolute).transpose();
     let fleet = fleet.context("cannot find the fleet's directory")?;
     let (catalogue, plan) = (choices::catalogue as fn() -> _, plan::plan as fn(&_) -> _);

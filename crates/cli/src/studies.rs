@@ -14,7 +14,7 @@ use crate::args::StudiesArgs;
 use crate::exit::Refusal;
 use crate::say::{print, print_json, terminal_style};
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Document {
     schema: &'static str,

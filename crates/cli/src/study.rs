@@ -25,14 +25,14 @@ use crate::say::{print, print_json, terminal_style};
 use crate::signal::Signal;
 use crate::studies::from::Own;
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Document {
     schema: &'static str,
     study: Letter,
     remarks: Vec<String>,
     records: Vec<String>,
-    /// Ciphers and key derivation; the records hold them as well.
+    /// Ciphers and key derivation; the records also contain them.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_ram: Option<InRam>,
     tables: Vec<Table>,

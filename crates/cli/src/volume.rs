@@ -59,7 +59,7 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
         warn_of_swap();
     }
     match (code, signal.number()) {
-        // Whatever a signal stopped has returned an error.
+        // Work stopped by a signal has returned an error.
         (Err(error), Some(number)) if was_stopped(&error) => {
             say::message(&format!("{error:#}"));
             Ok(ExitCode::from(exit::SIGNAL + number))

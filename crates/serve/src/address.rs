@@ -54,7 +54,7 @@ impl Address {
         is_same(guess, &self.token)
     }
 
-    /// Whether a `Host` header names this server. Any other name was made to point here.
+    /// Whether a `Host` header contains this server. Any other name was made to point here.
     pub(crate) fn is_host(&self, host: &str) -> bool {
         // Browsers omit the default port of http (RFC 9110, section 4.2.1).
         let with_port = |name: &str| host == format!("{name}:{}", self.port);

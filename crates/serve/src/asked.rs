@@ -88,7 +88,7 @@ async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> std::io::Resul
     let mut bytes = Vec::new();
     if let Some(mut from) = from {
         (&mut from).take(most).read_to_end(&mut bytes).await?;
-        // Reads and discards the rest, so that the program can end.
+        // Reads and discards the rest, so that the program can exit.
         tokio::io::copy(&mut from, &mut tokio::io::sink()).await?;
     }
     Ok(bytes)

@@ -36,7 +36,7 @@ pub struct Offered {
     pub about: String,
     /// The name of its value; `None` for a switch.
     pub takes: Option<String>,
-    /// The value that it has if it is left out.
+    /// The default value.
     pub default: Option<String>,
     /// Whether it can have several values.
     pub repeats: bool,
@@ -53,9 +53,9 @@ pub struct System {
     pub version: Option<String>,
     /// Why it cannot run here.
     pub reason: Option<String>,
-    /// How to make it run here.
+    /// The remedy if it cannot run here.
     pub remedy: Option<String>,
-    /// Its settings, each with its values, as `--set` takes them.
+    /// Its settings, each with its values for `--set`.
     pub settings: Vec<String>,
 }
 

@@ -35,7 +35,7 @@ struct Watcher {
     _place: OwnedSemaphorePermit,
 }
 
-/// The stream of events after the last one that the page names.
+/// The stream of events after the last one that the page specifies.
 pub(crate) fn stream_from(
     measurement: Arc<Measurement>,
     headers: &HeaderMap,

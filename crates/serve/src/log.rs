@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(log.after(0, 150).len(), 2);
     }
 
-    /// Looks once in a while: each look copies the whole log.
+    /// Polls at intervals: each poll copies the whole log.
     fn stays_bounded(log: &Log, n: u64) {
         assert!(!n.is_multiple_of(61) || log.after(0, usize::MAX).len() <= MOST);
     }
@@ -200,7 +200,7 @@ mod tests {
         assert!(texts.contains(&r#"{"trial":19999}"#) && texts.contains(&r#"{"cpu":19999}"#));
         assert!(texts.contains(&r#"{"point":19999}"#));
         assert!(kept.is_sorted_by_key(|e| e.id));
-        // Only room makes it forget.
+        // It drops events only for lack of space.
         for n in 0..10_000 {
             log.add(Kind::Kept, &json!({ "note": n }));
         }

@@ -27,7 +27,7 @@ pub struct Order {
     pub confirm: String,
     /// Signatures on overwritten storage that may be erased.
     pub erase: Vec<String>,
-    /// Instead of a target: two prepared places.
+    /// Instead of a target: two prepared locations.
     pub pair: Option<Pair>,
     /// Instead of a target: the name of a modelled device.
     pub emulate: String,
@@ -35,17 +35,17 @@ pub struct Order {
     pub options: BTreeMap<String, Vec<String>>,
 }
 
-/// Two prepared places.
+/// Two prepared locations.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pair {
-    /// The plain place.
+    /// The plain location.
     pub plain: String,
-    /// The plain place typed a second time, if it is overwritten.
+    /// The plain location typed a second time, if it is overwritten.
     pub confirm_plain: String,
-    /// The encrypted place.
+    /// The encrypted location.
     pub encrypted: String,
-    /// The encrypted place typed a second time, if it is overwritten.
+    /// The encrypted location typed a second time, if it is overwritten.
     pub confirm_encrypted: String,
     /// The label of the encrypted location in tables.
     pub name: String,
@@ -166,7 +166,7 @@ fn consent(
     if path.len() >= PATH_MAX || path.contains('\0') {
         return Err(invalid(field, "That is not a path."));
     }
-    // Consent depends on the name, so each place must have only one.
+    // Consent depends on the name, so each location must have only one.
     let plain = target.components().all(|c| !matches!(c, Component::ParentDir));
     if !target.is_absolute() || !plain {
         return Err(invalid(field, "Give the whole path, without `..`."));

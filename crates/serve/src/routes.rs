@@ -137,7 +137,7 @@ fn arguments(offered: &[Offered], body: &Bytes) -> Answer<Vec<OsString>> {
     Ok(sent::<Order>(body)?.arguments(offered)?)
 }
 
-/// What a page sent.
+/// The body that a page sent.
 fn sent<T: DeserializeOwned>(body: &Bytes) -> Answer<T> {
     let wrong = |e| Refused::new(StatusCode::BAD_REQUEST, format!("That is not an order: {e}."));
     serde_json::from_slice(body).map_err(wrong)
@@ -210,7 +210,7 @@ struct Title {
     title: String,
 }
 
-/// Gives a run a title; its directory and its record stay as they are.
+/// Sets the title of a run; its directory and its record are not changed.
 async fn rename(
     State(app): State<App>,
     Path(name): Path<String>,
@@ -230,7 +230,7 @@ struct Consent {
     confirm: String,
 }
 
-/// Deletes the files that a run made, and its directory unless that holds others.
+/// Deletes the files that a run created, and its directory unless that contains others.
 async fn delete(
     State(app): State<App>,
     Path(name): Path<String>,

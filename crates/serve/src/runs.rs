@@ -27,8 +27,8 @@ const LONGEST_FILE: u64 = 256 << 20;
 
 const RECORD: &str = "record.json";
 
-/// The files that a run and this page make in its directory; the record last, since a run without
-/// one is not listed.
+/// The files that a run and this page create in its directory; the record last, because a run without one is
+/// not listed.
 const FILES: [&str; 4] = [TITLE, "report.html", LOG, RECORD];
 
 /// The directory of runs, with cached summaries: each record is read once, not whenever the list is
@@ -43,7 +43,7 @@ pub(crate) struct Runs {
 pub(crate) struct Stamp {
     pub modified: SystemTime,
     pub len: u64,
-    /// The same of the title, if there is one.
+    /// The same for the title, if there is one.
     pub titled: Option<(SystemTime, u64)>,
 }
 
@@ -118,8 +118,8 @@ impl Runs {
         })
     }
 
-    /// Deletes the files that the run `name` made, and its directory. Returns the names of other
-    /// files in it, which stay, and the directory with them.
+    /// Deletes the files that the run `name` created, and its directory. Returns the names of other files in
+    /// it, which remain with the directory.
     pub(crate) fn delete(&self, name: &str) -> Result<Vec<String>, NotChanged> {
         let failed = |e: io::Error| NotChanged::Failed(format!("Cannot delete all of it: {e}."));
         let (parent, run) = self.hold(name)?;
@@ -138,8 +138,8 @@ impl Runs {
         }
     }
 
-    /// The directory of runs and that of the run `name`, held open, so that no link that takes its
-    /// place leads elsewhere.
+    /// The directory of runs and that of the run `name`, held open, so that a link that replaces it does not
+    /// redirect anything.
     fn hold(&self, name: &str) -> Result<(Directory, Directory), NotChanged> {
         if !is_name(name) {
             return Err(NotChanged::Unknown);
@@ -349,7 +349,7 @@ mod tests {
         fs::create_dir_all(&run).unwrap();
         let runs = Runs::new(dir.path().join("runs"));
         let record = run.join(RECORD);
-        // The name is taken by an empty file first.
+        // The name is first reserved by an empty file.
         fs::write(&record, "").unwrap();
         assert!(runs.list().is_empty() && runs.find("one").is_none() && stamp(&run).is_none());
         fs::write(&record, "{}").unwrap();

@@ -20,7 +20,7 @@ const ALWAYS: [&str; 3] = [PLAIN.name, BUILTIN.name, BUILTIN_MOUNTED.name];
 pub struct Abilities {
     /// The systems that were queried, by their names.
     systems: BTreeMap<String, Availability>,
-    /// What their settings need.
+    /// The requirements of their settings.
     pub(crate) features: Features,
 }
 
@@ -28,7 +28,7 @@ pub struct Abilities {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Features {
-    /// Why no NTFS can be made and mounted, and the remedy.
+    /// Why NTFS cannot be created and mounted, and the remedy.
     pub(crate) lacks_ntfs: Option<(String, Remedy)>,
     /// Why nothing can be set up through device mapper, and the remedy.
     pub(crate) lacks_device_mapper: Option<(String, Remedy)>,

@@ -1,4 +1,4 @@
-//! What a person can take on this machine: the systems that a run chooses from where its user names none.
+//! The systems available on this machine from which a run chooses if its user specifies none.
 
 use cryptbench_catalog::{BUILTIN_MOUNTED, BUILTIN_RAW, Remedy};
 
@@ -33,7 +33,7 @@ pub fn candidates(
 ) -> Result<Vec<Candidate>, SystemError> {
     let mut all = Vec::<Candidate>::new();
     for &(system, is_missed) in ORDER {
-        // The same as the one before it, for those who have no root.
+        // The same as the previous one, for users without root.
         let is_second = system.name == BUILTIN_RAW.name
             && find(BUILTIN_MOUNTED.name).is_ok_and(|s| abilities.has(s));
         if is_second || (files && !system.has_files()) {

@@ -19,10 +19,10 @@ use crate::SystemError;
 use crate::machine::Machine;
 use crate::provision::process;
 
-/// Beyond this limit a program hangs. Creating a file system on a large slow disk takes minutes.
+/// A program that exceeds this limit hangs. Creating a file system on a large slow disk takes minutes.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// How often it is seen whether a program is to end early.
+/// Interval at which the stop flag is polled.
 const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// Bytes of output that are kept, from its end.
@@ -177,7 +177,7 @@ impl Invocation {
             .stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(out)
             .stderr(err)
-            // An interrupt from the terminal is meant for this process, which cleans up.
+            // An interrupt from the terminal is for this process, which cleans up.
             .process_group(0);
         info!("calls {}", self.shown());
         let mut child = command.spawn().map_err(|e| failed(e.to_string()))?;

@@ -1,4 +1,4 @@
-//! Errors of setting up and taking down a system.
+//! Errors of setting up and removing a system.
 
 use std::io;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub enum SystemError {
     /// The target does not support a scratch file.
     #[error("{}: {problem}", shown(path))]
     Target {
-        /// The directory or file that the user named.
+        /// The directory or file specified by the user.
         path: PathBuf,
         /// The problem and its remedy.
         problem: String,
@@ -70,7 +70,7 @@ pub enum SystemError {
     /// Stored data has disappeared or become shorter.
     #[error("{}: {problem}", shown(path))]
     Lost {
-        /// Where it should be.
+        /// Where it was expected.
         path: PathBuf,
         /// The problem.
         problem: String,

@@ -13,11 +13,11 @@ use cryptbench_text::shown;
 use crate::Availability;
 use crate::resource::mapping;
 
-/// A serving program derives its key before it mounts. On a busy machine with two cores CryFS takes
-/// half a minute for that.
+/// A server program derives its key before it mounts. On a busy machine with two cores CryFS takes half a
+/// minute for that.
 const READY_WITHIN: Duration = Duration::from_secs(300);
 
-/// The reason why no NTFS can be made and mounted on this machine, and the remedy, if any.
+/// Why NTFS cannot be created and mounted on this machine, and the remedy, if any.
 #[must_use]
 pub fn lacks_ntfs() -> Option<(String, Remedy)> {
     Machine::this().lacks_ntfs()
@@ -46,7 +46,7 @@ pub(crate) struct Machine {
     pub(crate) hurried: Option<(&'static str, Duration)>,
     /// The directory for private mount points, if not the usual one.
     pub(crate) mount_points: Option<PathBuf>,
-    /// Whether containers are filled before use. Tests of other things skip that to save time.
+    /// Whether containers are filled before use. Unrelated tests skip that to save time.
     pub(crate) fills: bool,
 }
 
@@ -56,7 +56,7 @@ thread_local! {
 }
 
 impl Machine {
-    /// This machine; in a test, the one that it pretends to be (see `pretend`).
+    /// This machine; in a test, the simulated one (see `pretend`).
     pub(crate) fn this() -> Self {
         #[cfg(test)]
         if let Some(machine) = INSTEAD.with_borrow(Clone::clone) {
@@ -146,7 +146,7 @@ impl Machine {
         })
     }
 
-    /// The reason why no NTFS can be made and mounted here, and the remedy, if any.
+    /// Why NTFS cannot be created and mounted here, and the remedy, if any.
     pub(crate) fn lacks_ntfs(&self) -> Option<(String, Remedy)> {
         let by_kernel = self.kernel_has("ntfs3") || self.has_module("ntfs3");
         let by_program = self.has("mount.ntfs") && self.fuse.exists();

@@ -21,7 +21,7 @@ pub(crate) const CONTAINER: &str = "container";
 /// measured.
 pub type Fill<'a> = &'a mut dyn FnMut(&IoTarget) -> Result<(), SystemError>;
 
-/// What a system can build on.
+/// The context for a system.
 pub struct ArmContext<'a> {
     /// The journal of the run; every resource is written to it before it is created.
     pub journal: &'a Journal,
@@ -31,8 +31,7 @@ pub struct ArmContext<'a> {
     pub directory: &'a Path,
     /// The directory on the same storage in which workloads create new files on plain storage.
     pub work: &'a Path,
-    /// Containers that were created early, so that they share every place on the disk with plain
-    /// storage.
+    /// Containers that were created early, so that they are allocated alternately with plain storage.
     pub reserve: &'a Reserve,
     /// Maximum number of bytes that the new files of workloads occupy, in addition to the scratch file.
     pub room: u64,
@@ -86,15 +85,15 @@ pub fn container_path(directory: &Path, run_id: &str, arm: &ArmSpec) -> PathBuf 
 /// The stored data of an arm, as seen by anyone without the key.
 #[derive(Clone, Default)]
 pub struct Backing {
-    /// Where the content is.
+    /// The location of the content.
     pub content: Vec<Content>,
     /// The directory whose entries, at all levels, correspond to the user's files, if there is one.
     pub tree: Option<PathBuf>,
-    /// Which of the data must look random.
+    /// The data that must look random.
     pub random: Random,
 }
 
-/// Which stored data must look random.
+/// The stored data that must look random.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Random {
     /// Unknown, or too little to judge: file systems with encrypted files have tables and journals
@@ -107,13 +106,12 @@ pub enum Random {
     From(u64),
 }
 
-/// A place where content is stored.
+/// A location of stored content.
 #[derive(Clone)]
 pub enum Content {
     /// A file, or all files below a directory, used only by this arm.
     Path(PathBuf),
-    /// The bytes below the I/O target, which other arms use in turn: only the latest data belongs
-    /// to this arm.
+    /// The bytes below the I/O target, which other arms also use: only the latest data belongs to this arm.
     IoTarget(IoTarget),
 }
 
@@ -233,8 +231,8 @@ impl PreparedArm {
         }
     }
 
-    /// An arm with its own file system, shown by `shown`. Creates and fills its scratch file there;
-    /// if requests go to a device, fills that instead.
+    /// An arm with its own file system, presented by `shown`. Creates and fills its scratch file there; if
+    /// requests go to a device, fills that instead.
     pub(crate) fn on_stack(
         mut shown: Shown,
         context: &mut ArmContext<'_>,
@@ -279,18 +277,18 @@ impl PreparedArm {
         Self { cached_above: above, cached_below, ..self }
     }
 
-    /// The same without a file system: requests go to a device, and no files can be made.
+    /// The same without a file system: requests go to a device, and no files can be created.
     pub(crate) fn without_files(self) -> Self {
         Self { covers_files: false, ..self }
     }
 
-    /// The same arm, marked as storing its data at an unknown place.
+    /// The same arm, marked as storing its data at an unknown location.
     pub(crate) fn of_unknown_storage(self) -> Self {
         Self { backing: None, ..self }
     }
 
-    /// Its stored data; `None` if the place is unknown. While the arm is up, data may not be
-    /// written back yet.
+    /// Its stored data; `None` if the location is unknown. While the arm is set up, data may not be written
+    /// back yet.
     #[must_use]
     pub fn backing(&self) -> Option<&Backing> {
         self.backing.as_ref()

@@ -16,11 +16,11 @@ pub struct Selection {
     pub ciphers: Vec<String>,
     /// Data units in bytes.
     pub data_units: Vec<u32>,
-    /// Values of settings by name; each value produces a separate arm. A system uses its default
-    /// for a setting that is not named.
+    /// Values of settings by name; each value produces a separate arm. A system uses its default for a setting
+    /// that is not specified.
     pub settings: BTreeMap<String, Vec<String>>,
-    /// Where no systems are named: whether the null layers of those that the program chooses are among the arms. They
-    /// come with every system that is named.
+    /// If no systems are specified: whether the null layers of the chosen ones are among the arms. They are
+    /// included with every specified system.
     pub split: bool,
 }
 
@@ -130,8 +130,7 @@ fn with_presets(selection: &Selection, chosen: &[&System]) -> Selection {
 /// the one with the most settings in common.
 pub fn null_layer_of<'a>(arm: &ArmSpec, arms: &'a [ArmSpec]) -> Option<&'a ArmSpec> {
     let system = find(arm.system).ok().filter(|_| arm.role == Role::Encrypted)?.null_layer();
-    // A null layer in another place (fscrypt: in a container, or on the target itself) has a
-    // different path.
+    // A null layer in another location (fscrypt: in a container, or on the target itself) has a different path.
     let elsewhere = |null: &ArmSpec| null.settings.get("on") != arm.settings.get("on");
     let nulls = arms
         .iter()
@@ -213,7 +212,7 @@ pub fn arms(selection: &Selection, abilities: &Abilities) -> Result<Vec<ArmSpec>
     let chosen = chosen(selection, abilities)?;
     let selection = &with_presets(selection, &chosen);
     settings::check(selection, &chosen)?;
-    // Each system uses those of the named ciphers that it has.
+    // Each system uses the specified ciphers that it supports.
     let foreign = settings::foreign_ciphers(selection, &chosen);
     if let (Some(name), true) = (foreign.first(), chosen.iter().all(|s| settings::has_cipher(s))) {
         return Err(SystemError::NothingSelected {

@@ -27,7 +27,7 @@ pub(crate) fn open(
     let directory = openat2(CWD, above, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
     let directory = directory.map_err(|e| failed()(e.into()))?;
     let access = if read_only { OFlags::RDONLY } else { OFlags::RDWR };
-    // Not blocking: a pipe would wait for its other end.
+    // Non-blocking: a pipe would wait for its other end.
     let flags = access | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let within = ResolveFlags::BENEATH
         | ResolveFlags::NO_SYMLINKS

@@ -126,10 +126,11 @@ impl ServedVolume {
         }
     }
 
-    /// Shows the file at `place` instead of in its private directory, once a server serves it. Requires root.
+    /// Makes the file visible at `place` instead of in its private directory, once a server serves it. Requires
+    /// root.
     ///
     /// # Errors
-    /// As of [`Self::attach`]; those of mounting at `place`.
+    /// As for [`Self::attach`]; those of mounting at `place`.
     pub fn show_at(&mut self, place: Arc<Place>) -> Result<(), SystemError> {
         served_file::open(&self.file, true, self.expected)?;
         let private = self.file.parent().unwrap_or(Path::new("/")).to_owned();
@@ -152,7 +153,7 @@ impl ServedVolume {
     /// again.
     ///
     /// # Errors
-    /// [`SystemError::Busy`], or another error of taking it down.
+    /// [`SystemError::Busy`], or another error of removing it.
     pub fn destroy(&mut self) -> Result<(), SystemError> {
         self.stack.destroy()
     }

@@ -103,7 +103,7 @@ impl Availability {
     }
 }
 
-/// How a system sits between a workload and the storage.
+/// The position of a system between a workload and the storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
     /// In the submitting process, on the same bytes as plain storage.
@@ -248,7 +248,7 @@ impl System {
         }
     }
 
-    /// How it sits between a workload and the storage.
+    /// Its position between a workload and the storage.
     #[must_use]
     pub fn attachment(&self) -> Attachment {
         match self.kind {
@@ -272,7 +272,7 @@ impl System {
         matches!(self.kind, Kind::Mapped(_) | Kind::Served(_) | Kind::Stacked(_))
     }
 
-    /// Whether new files can be made through it.
+    /// Whether new files can be created through it.
     #[must_use]
     pub fn has_files(&self) -> bool {
         !matches!(self.kind, Kind::Served(_))
@@ -294,7 +294,7 @@ impl System {
         }
     }
 
-    /// Bytes of it that are filled before it is used, where new files take at most `files` bytes and `free` bytes are free.
+    /// Bytes that are filled before use, if new files need at most `files` bytes and `free` bytes are free.
     #[must_use]
     pub fn filled(&self, len: u64, files: u64, free: u64) -> u64 {
         match &self.kind {

@@ -40,9 +40,9 @@ impl std::fmt::Debug for Secret {
 pub struct Credentials {
     /// The passphrase; empty if key files are sufficient to unlock the volume.
     pub passphrase: Secret,
-    /// Contents of the key files, in the order given. The order does not affect VeraCrypt's result,
-    /// and VeraCrypt reads at most the first MiB of each. LUKS takes exactly one key file, in place
-    /// of the passphrase; FileVault one with the volume key, or with the keys that the passphrase opens.
+    /// Contents of the key files, in the given order. The order does not affect VeraCrypt's result, and
+    /// VeraCrypt reads at most the first MiB of each. LUKS uses exactly one key file, instead of the
+    /// passphrase; FileVault one with the volume key, or with the keys that the passphrase decrypts.
     pub keyfiles: Vec<Secret>,
     /// VeraCrypt's personal iterations multiplier; `None` and 0 mean the default cost.
     pub pim: Option<u32>,

@@ -1,4 +1,4 @@
-//! Identifies what a file or device holds, and reports which parts could not be read.
+//! Identifies the content of a file or device, and reports which parts could not be read.
 
 mod magic;
 mod randomness;
@@ -171,9 +171,9 @@ const SAMPLES: u64 = 64;
 /// Identifies the contents of `device` from the offsets of all known magics, the possible offsets of LUKS2's
 /// secondary header, and 64 samples of 4 KiB.
 ///
-/// A magic at the end of the device, such as that of the backup of a partition table, decides only if
-/// nothing is known to begin the device and it does not look random: an older owner of the device can
-/// have left it there. Otherwise it is a note.
+/// A magic at the end of the device, such as that of a backup partition table, decides only if nothing known is
+/// at the start of the device and it does not look random: an earlier use of the device may have left it there.
+/// Otherwise it is a note.
 ///
 /// Detection never writes. It lists unreadable parts in the result and judges the rest.
 ///
@@ -181,7 +181,7 @@ const SAMPLES: u64 = 64;
 /// None at present: the result reports read errors.
 pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
     let mut reader = Reader::new(device);
-    // Read whole, so that a bad place among the magics is reported.
+    // Read completely, so that an unreadable sector among the magics is reported.
     for offset in (0..START.min(device.size())).step_by(PIECE as usize) {
         let _ = reader.piece(offset);
     }
@@ -218,7 +218,7 @@ pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
 /// Everything with a known magic on `device`: at its start, at its end and in between; headers of
 /// LUKS by their magic, whether they are valid or not.
 ///
-/// Unreadable places count as empty.
+/// Unreadable parts count as empty.
 #[must_use]
 pub fn signatures(device: &dyn BlockDevice) -> Vec<Signature> {
     let mut reader = Reader::new(device);
@@ -295,7 +295,7 @@ fn statistics(reader: &mut Reader<'_>) -> Kind {
     if all.zeros == all.bytes {
         return Kind::Zeros;
     }
-    // A volume that was created sparse, or later wiped, still begins with an encrypted header.
+    // A volume that was created sparse, or later wiped, still has an encrypted header at its start.
     let mut head = randomness::Counts::default();
     if let Some(start) = reader.piece(0) {
         head.add(&start[..start.len().min(512)]);

@@ -1,9 +1,9 @@
-//! Encrypted volume formats in user space: identifies what a device holds and presents its
-//! plaintext as a block device.
+//! Encrypted volume formats in user space: identifies the content of a device and presents its plaintext as a
+//! block device.
 //!
-//! [`detect`](detect::detect) identifies the contents of a file or disk. [`open`] takes credentials
-//! and returns a [`Volume`], which is a [`BlockDevice`](cryptbench_blockdev::BlockDevice) over the
-//! plaintext. This crate starts no process and needs no root.
+//! [`detect`](detect::detect) identifies the contents of a file or disk. [`open`] uses credentials and returns
+//! a [`Volume`], which is a [`BlockDevice`](cryptbench_blockdev::BlockDevice) over the plaintext. This crate
+//! does not start processes and does not need root.
 //!
 //! ```
 //! use cryptbench_blockdev::MemoryDevice;

@@ -85,7 +85,7 @@ static FORMATS: &[(&str, Open)] = &[
     ("freeotfe", format::freeotfe::open),
 ];
 
-/// The names that [`OpenOptions::format`] takes.
+/// The names that [`OpenOptions::format`] accepts.
 pub fn formats() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|(name, _)| *name)
 }
@@ -153,7 +153,7 @@ fn detected(
 }
 
 impl Kind {
-    /// Why nothing opens contents of this kind here, if that does not depend on more than the kind: the error is
+    /// Why contents of this kind cannot be opened here, if that depends only on the kind: the error is
     /// [`VolumeError::CannotOpen`].
     #[must_use]
     pub fn obstacle(&self) -> Option<VolumeError> {
@@ -165,7 +165,7 @@ impl Kind {
             ),
             Self::FileSystem { name } => {
                 let command = unpacked_by(name)?;
-                // By its sound, as in "an xz file".
+                // By its pronunciation, as in "an xz file".
                 let article = if name.starts_with(['x', 'E', 'l']) { "an" } else { "a" };
                 (
                     format!("{article} {name}"),

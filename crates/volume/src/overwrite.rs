@@ -1,4 +1,4 @@
-//! Decides whether a header may be written over what a device holds: every write to a header asks here.
+//! Decides whether a header may overwrite the content of a device: every write to a header calls this.
 
 use std::io;
 
@@ -34,7 +34,7 @@ pub(crate) enum Proof<'a> {
     Nothing,
 }
 
-/// What `header-restore` can do about a refusal.
+/// The options of `header-restore` after a refusal.
 pub(crate) const FORCE: &str = "--force writes over it";
 
 /// The remedy for commands without that option.
@@ -43,11 +43,10 @@ pub(crate) const MEND: &str =
 
 /// Checks that `write` is of the volume that is on `device`, and destroys nothing else.
 ///
-/// In this order: the header of another LUKS volume at the start refuses it; so does anything else
-/// with a known magic within the header's parts; a proof permits it; without one, anything with a
-/// known magic anywhere refuses it; zeros where the header belongs permit it, as a disk with a wiped
-/// header has them. Everything else could be another volume, as encrypted data looks like random
-/// bytes, and refuses it.
+/// In this order: the header of another LUKS volume at the start refuses it; so does anything else with a known
+/// magic within the header's parts; a proof permits it; without one, anything with a known magic anywhere
+/// refuses it; zeros in the header area permit it, as on a disk with a wiped header. Everything else could be
+/// another volume, because encrypted data looks like random bytes, and refuses it.
 ///
 /// # Errors
 /// [`VolumeError::Occupied`] states the existing content.

@@ -1,4 +1,4 @@
-//! Plaintext that is put together from pieces: encrypted here, as it is there, elsewhere nothing.
+//! Plaintext composed of pieces: encrypted, plain, or zeros.
 //!
 //! BitLocker's plaintext is not one run of encrypted bytes: its first sectors are relocated, its metadata reads
 //! as zeros, and during encryption a part of the volume is still plain. CoreStorage's can have several runs.
@@ -6,12 +6,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Where a piece of plaintext comes from. Offsets count from the start of the data area.
+/// The source of a piece of plaintext. Offsets count from the start of the data area.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Encrypted bytes at this offset, under the tweaks of that place.
+    /// Encrypted bytes at this offset, with the tweaks of that offset.
     Encrypted(u64),
-    /// Encrypted bytes at this offset, under the tweaks of their place in the plaintext.
+    /// Encrypted bytes at this offset, with the tweaks of their offset in the plaintext.
     Moved(u64),
     /// Bytes at this offset, as they are.
     Plain(u64),
@@ -62,7 +62,7 @@ impl Pieces {
         self.pieces.len()
     }
 
-    /// Where pieces begin, both in the plaintext and where they are stored.
+    /// The boundaries of pieces, both in the plaintext and in the stored data.
     pub(crate) fn boundaries(&self) -> impl Iterator<Item = u64> {
         self.pieces.iter().flat_map(|(start, source)| {
             let stored = match source {

@@ -59,7 +59,7 @@ impl<'a> Restore<'a> {
                 Kind::BitLocker { .. } => return Err(bitlocker()),
                 Kind::FileVault => return Err(filevault::unchangeable()),
                 Kind::Luks { .. } => true,
-                // A secondary header can have survived what took the place of the primary one.
+                // A secondary header may have survived the replacement of the primary one.
                 _ => luks::info(device).is_ok(),
             },
         };

@@ -112,7 +112,7 @@ pub struct Volume {
     access: Access,
     info: VolumeInfo,
     sector: usize,
-    /// How the plaintext is put together; `None` if it is the decrypted data from start to end.
+    /// The composition of the plaintext; `None` if it is the decrypted data from start to end.
     pieces: Option<Pieces>,
     /// Set when a write to the protected part is refused. From then on every write fails, because
     /// the file system's view no longer matches the device (VeraCrypt does the same).
@@ -185,7 +185,7 @@ impl Volume {
         Ok(self)
     }
 
-    /// The same volume, whose plaintext is put together from `pieces`. They cover the data area.
+    /// The same volume, with plaintext composed of `pieces`. They cover the data area.
     ///
     /// # Errors
     /// As for [`with_sector`](Self::with_sector), if a piece does not begin on such a boundary.
@@ -244,7 +244,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Encrypts `data` in place, under the tweaks of the place `tweaks`, and writes it to `at`.
+    /// Encrypts `data` in place, with the tweaks of the offset `tweaks`, and writes it to `at`.
     fn write_encrypted(&self, at: u64, tweaks: u64, data: &mut [u8]) -> io::Result<()> {
         self.mapping.seal_in_place(tweaks, data);
         self.device.write_scratch(self.mapping.data.offset + at, data)

@@ -213,7 +213,7 @@ fn cycles(instructions: &[u32], model: &str) -> anyhow::Result<f64> {
     Ok(total.trim().parse()?)
 }
 
-/// What a program makes of its input.
+/// The output of a program for its input.
 fn filter(program: &str, arguments: &[&str], input: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut child = Command::new(program)
         .args(arguments)
@@ -247,7 +247,7 @@ mod tests {
             "0x00000014:  d65f03c0  ret      ",
             "",
             "Trace 0: 0x7f00 [0000000000001001/0000000000000010/00000001/00000200] start",
-            // QEMU prints six registers for a call that it knows no arguments of.
+            // QEMU prints six registers for a call whose arguments it does not know.
             "12 sched_yield(1,90,-32,3,4,5) = 0",
             "Trace 0: 0x7f00 [0000000000001001/0000000000000010/00000001/00000200] start",
             "Trace 0: 0x7f00 [0000000000001001/0000000000000010/00000001/00000200] start",

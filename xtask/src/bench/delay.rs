@@ -1,7 +1,7 @@
 //! `cargo xtask bench delay`: compares the known cost of a layer with the cost that runs find.
 //!
-//! Storage answers later after a pause, even memory, so against plain a layer costs more than it
-//! waits. Two layers that both wait a base time meet the same storage; their difference is known.
+//! Storage, even memory, responds more slowly after a pause, so compared with plain storage a layer costs more
+//! than its delay. Two layers that both wait a base time see the same storage; their difference is known.
 
 use std::process::Command;
 
@@ -117,7 +117,7 @@ fn layers(record: &Record) -> anyhow::Result<[&str; 2]> {
     Ok([&base.context("no arm waits for the base")?.id, &layer.context("no arm waits")?.id])
 }
 
-/// What `layer` adds to the requests of one operation, against the arm `other`.
+/// The time that `layer` adds to the requests of one operation, relative to the arm `other`.
 fn added(
     record: &Record,
     operation: &Operation,

@@ -111,7 +111,7 @@ fn said(interrupted: &Interrupted, command: &mut Command) -> anyhow::Result<()> 
 struct Peaks {
     /// Of one process.
     largest: u64,
-    /// Of the processes that there were at one time, added.
+    /// The sum over the processes that existed at one time.
     together: u64,
 }
 

@@ -35,7 +35,7 @@ pub enum Bench {
     Sharpness(sharpness::Options),
     /// Measure how long runs take to reach the requested precision
     Precision(precision::Options),
-    /// A layer of known cost: do runs find it?
+    /// Check whether runs find the known cost of a layer
     Delay(delay::Options),
     /// Compare our cipher kernels with those of other libraries
     Ciphers(ciphers::Options),
@@ -43,7 +43,7 @@ pub enum Bench {
     Arm(arm::Options),
     /// Compare our key derivation with that of other libraries
     Kdf(kdf::Options),
-    /// How long the program takes to start, and how large it is
+    /// Measure the start-up time and the size of the program
     Startup(startup::Options),
     /// The memory of a default run and of a mount
     Memory(memory::Options),
@@ -53,7 +53,7 @@ pub enum Bench {
     Fleet(fleet::Options),
     /// Compare runs watched by pages with unwatched runs
     Serve(serve::Options),
-    /// Losses of known cause on emulated devices: are they named rightly?
+    /// Check whether known causes of losses on emulated devices are identified
     Why(why::Options),
 }
 

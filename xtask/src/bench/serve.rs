@@ -144,7 +144,7 @@ fn cell<'a>(record: &'a Record, workload: &str, arm: &str) -> Option<&'a Cell> {
     cells.iter().find(|c| c.workload == workload && c.arm == arm)
 }
 
-/// As a difference of logarithms; cells store it as a loss of speed.
+/// As a difference on the log scale; cells store it as a loss of speed.
 fn noise_of_mean(record: &Record, workload: &str) -> Option<f64> {
     let cells = &record.results.as_ref()?.cells;
     let loss = cells.iter().find(|c| c.workload == workload)?.noise_of_mean?;
@@ -220,7 +220,7 @@ impl Server {
             std::thread::spawn(move || std::io::copy(&mut page, &mut std::io::sink()));
         }
         let run = child_of(self.child.id());
-        // Sends no requests to the server meanwhile: a run without pages causes none.
+        // Sends no requests to the server during that time: a run without pages causes none.
         let longest = std::time::Instant::now() + Duration::from_secs(u64::from(budget) * 3 + 120);
         let record = loop {
             std::thread::sleep(Duration::from_secs(1));

@@ -44,7 +44,7 @@ const RUNS: [&[&str]; 2] = [
     &["--system=builtin", "--cipher=serpent-256-xts,kuznyechik-xts", "--data-unit=4096"],
 ];
 
-/// Promised: shares of cells that are named rightly, of those that are named wrongly, and of predictions that are close.
+/// The promised shares of correctly identified cells, of wrongly identified ones, and of close predictions.
 const RIGHTLY: f64 = 0.95;
 const WRONGLY: f64 = 0.02;
 const CLOSE: f64 = 0.90;
@@ -282,13 +282,13 @@ fn plain_processors(asked: &Asked) -> f64 {
 
 #[derive(Default)]
 struct Tally {
-    /// Cells that lose, and have a known cause.
+    /// Cells that lose, with a known cause.
     lose: u32,
     rightly: u32,
     wrongly: u32,
     /// Cells that lose without a cause in their design.
     by_chance: u32,
-    /// Those of the first whose speed is predicted within the tolerance.
+    /// The ones among them whose speed is predicted within the tolerance.
     close: u32,
 }
 

@@ -16,7 +16,7 @@ const BYTES: u64 = 12 << 30;
 const V1: &str = "/sys/fs/cgroup/blkio";
 const V2: &str = "/sys/fs/cgroup";
 
-/// What a disk is held to.
+/// The limits of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Limit {
     /// Nothing
@@ -127,7 +127,7 @@ fn text(path: &Path) -> anyhow::Result<&str> {
 }
 
 fn write(file: &Path, line: &str) -> anyhow::Result<()> {
-    // Files of the kernel: one that it does not have is not made.
+    // Files of the kernel: missing ones are not created.
     let opened = fs::File::options().write(true).open(file);
     let written = opened.and_then(|mut file| file.write_all(line.as_bytes()));
     written.with_context(|| format!("{}: {line}", file.display()))

@@ -15,10 +15,10 @@ use self::disk::{HeldDisk, Limit};
 use crate::bench::{build_release, machine};
 use crate::interrupted::Interrupted;
 
-/// What a run may take of its budget.
+/// Share of its budget that a run may use.
 pub const MOST: f64 = 1.15;
 
-/// How long a run may take to end after Ctrl-C, in seconds.
+/// How long a run may take to exit after Ctrl-C, in seconds.
 const MOST_INTERRUPTED: f64 = 1.0;
 
 #[derive(clap::Args)]

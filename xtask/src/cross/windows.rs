@@ -43,7 +43,7 @@ const COMPILER: &str = "x86_64-w64-mingw32-gcc";
 /// The part of Windows that Wine 8 lacks and Rust's standard library needs.
 const RANDOM: &str = "xtask/src/cross/bcryptprimitives.c";
 
-/// Where Wine keeps its own Windows.
+/// The directory of Wine's own Windows.
 const PREFIX: &str = "target/wine";
 
 /// The complete output of the tests.
@@ -52,7 +52,7 @@ const LOG: &str = "target/wine/tests.log";
 /// Prefix of a test's message about a skip.
 const SKIPPED: &str = "SKIPPED: ";
 
-/// Where programs for Windows are built.
+/// The directory of programs built for Windows.
 const BUILT: &str = "target/cross/x86_64-pc-windows-gnu/debug";
 
 /// Builds, tests and runs, or returns why it cannot.
@@ -116,7 +116,7 @@ fn passed(command: &mut Command, what: &str) -> anyhow::Result<()> {
     }
 }
 
-/// What a program wrote to a file, from its beginning.
+/// The text that a program wrote to a file, from its start.
 fn read(file: &mut File) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;

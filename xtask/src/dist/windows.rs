@@ -29,7 +29,7 @@ const OF_WINDOWS: &[&str] = &[
     "ws2_32.dll",
 ];
 
-/// Licences of what Debian's compilers put into every program.
+/// Licences of the code that Debian's compilers link into every program.
 const OF_COMPILERS: [(&str, &str); 2] = [
     ("rust", "/usr/share/doc/rust-web-src/copyright"),
     ("mingw-w64", "/usr/share/doc/mingw-w64-x86-64-dev/copyright"),

@@ -12,11 +12,11 @@ use super::image::Image;
 use super::rows::{Processor, Row};
 use crate::tools::said;
 
-/// What came of a boot.
+/// The result of a boot.
 pub struct Booted {
     /// The machine's reports until it powered off or reached its limit.
     pub told: String,
-    /// The host's load meanwhile, the most that was seen.
+    /// The host's maximum load during that time.
     pub load: f64,
 }
 

@@ -57,7 +57,7 @@ const BINFMT_FILES: &str = "/proc/sys/fs/binfmt_misc";
 /// A directory with `root`, `vmlinuz` and `initrd`.
 pub struct Image(pub PathBuf);
 
-/// The image of a row, made if it is not there; or why it cannot be.
+/// The image of a row, created if it does not exist; or the reason why it cannot be.
 ///
 /// # Errors
 /// A package of it cannot be installed; the operating system's error.

@@ -25,7 +25,7 @@ use crate::{arm, generated};
 const X86: &str = "/usr/bin/qemu-system-x86_64";
 const ARM: &str = "/usr/bin/qemu-system-aarch64";
 
-/// How long a step may take; all of them together, and the boot, that often.
+/// Time limit of a step; all of them together, and the boot, get this multiple.
 const STEP: Duration = Duration::from_secs(360);
 
 /// The directory of a machine's files, including its reports; and a file for each with its date and the host's
@@ -83,11 +83,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     }
 }
 
-/// What came of a machine.
+/// The result of a machine.
 struct Outcome {
     /// The program's version, as reported there.
     version: Option<String>,
-    /// The host's load meanwhile.
+    /// The host's load during that time.
     load: f64,
     faults: Vec<String>,
 }

@@ -14,9 +14,9 @@ pub struct Row {
     pub cpus: u32,
     /// Memory in MiB.
     pub memory: u32,
-    /// Where the run measures, if not on the disk of the root file system.
+    /// The target of the run, if not on the disk of the root file system.
     pub disk: Option<Disk>,
-    /// Functions of `guest.sh`, in turn.
+    /// Functions of `guest.sh`, in order.
     pub steps: &'static [&'static str],
 }
 
@@ -36,7 +36,7 @@ pub struct Disk {
 
 /// All that a user runs.
 const ALL: &[&str] = &["doctor", "root", "user", "killed", "existing", "volume", "all"];
-/// The same but for a run of all systems, which takes long.
+/// The same except for a run of all systems, which takes long.
 const ALL_BUT_LONG: &[&str] = &["doctor", "root", "user", "killed", "existing", "volume"];
 /// The differences between machines, and the tests of a server's disk.
 const SERVER: &[&str] = &["doctor", "root", "user", "killed", "server"];

@@ -45,7 +45,7 @@ impl Ended {
     }
 }
 
-/// The steps in turn, and whether all came to their end.
+/// The steps in order, and whether all were completed.
 pub fn steps(told: &str) -> (Vec<Step>, bool) {
     let (mut steps, mut is_done) = (Vec::<Step>::new(), false);
     let mut part = String::new();

@@ -101,7 +101,8 @@ impl Furniture {
     }
 }
 
-/// What a new system lacks compared with a newcomer's: consent to install, and sudo, which root does not need.
+/// Packages missing on a new system compared with a newcomer's: consent to install, and sudo, which root does
+/// not need.
 const HABITS: &str = "set -e; sudo() { \"$@\"; }; export DEBIAN_FRONTEND=noninteractive";
 
 /// A directory with a system in it.
@@ -160,7 +161,7 @@ impl System {
         said_well(&mut git, "git clone")
     }
 
-    /// A copy with its files and their rights, below `place`.
+    /// A copy with its files and their permissions, below `place`.
     pub fn copied(&self, place: &Path) -> anyhow::Result<Self> {
         let copy = place.join("copy");
         let mut cp = Command::new("cp");

@@ -157,7 +157,7 @@ pub fn machine() -> Vec<String> {
     [format!("{cores} × {model}{family}")].into_iter().chain(memory).collect()
 }
 
-/// Of the kernel, the distribution, the compiler, and the programs on the other side.
+/// The versions of the kernel, the distribution, the compiler, and the other programs.
 pub fn versions() -> Vec<String> {
     let said = |program: &str, args: &[&str]| -> Option<String> {
         let done = Command::new(program).args(args).output().ok()?;

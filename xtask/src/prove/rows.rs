@@ -2,7 +2,7 @@
 
 /// A row.
 pub struct Row {
-    /// What `--only` takes.
+    /// The argument of `--only`.
     pub name: &'static str,
     /// The property that is proved.
     pub what: &'static str,

@@ -30,7 +30,7 @@ const PACKAGES: &[&str] = &[
 /// Prefix of a test's message about a skip.
 const SKIPPED: &str = "SKIPPED: ";
 
-/// How long a test may take beyond its time before it counts as hung.
+/// How long a test may exceed its time before it counts as hung.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// The test binaries.

@@ -36,7 +36,7 @@ pub struct Tally {
 /// The counts of a row.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Counted {
-    /// How many of what; the first word is the unit.
+    /// The number and the counted thing; the first word is the unit.
     pub counts: BTreeMap<String, u64>,
     pub skipped: BTreeSet<String>,
     /// The failed test, its seed, and its message.
@@ -64,7 +64,8 @@ impl Counted {
 }
 
 impl Tally {
-    /// That of the commit that is checked out: an earlier one to be added to, or a new one. `own` are the rows to be counted.
+    /// The tally of the commit that is checked out: an earlier one to be added to, or a new one. `own` are the
+    /// rows to be counted.
     pub fn open(earlier: bool, own: Vec<&'static str>) -> anyhow::Result<Self> {
         let commit = commit()?;
         let mut tally = if earlier { Self::read(&commit)? } else { Self::default() };
@@ -128,7 +129,7 @@ impl Tally {
     pub fn save(&mut self) -> anyhow::Result<()> {
         let path = place(&self.commit, "json");
         fs::create_dir_all(PLACE)?;
-        // Another process may have counted other rows meanwhile.
+        // Another process may have counted other rows in the meantime.
         for (name, row) in Self::read(&self.commit)?.rows {
             if !self.own.contains(&name.as_str()) {
                 self.rows.insert(name, row);

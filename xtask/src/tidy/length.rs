@@ -1,4 +1,4 @@
-//! How much there is to read: the README, what a newcomer reads, and all of docs have limits in words.
+//! The amount of text: the README, a newcomer's pages, and all of docs have limits in words.
 
 use std::fs;
 use std::path::{Path, PathBuf};

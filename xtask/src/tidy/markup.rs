@@ -1,11 +1,11 @@
-//! Markup is made by `html!`, which escapes: text that goes past it comes from a constant or from a drawing.
+//! Markup is created by `html!`, which escapes: text that bypasses it comes from a constant or from a drawing.
 
 use std::path::Path;
 
-/// Where text that was made at run time becomes markup.
+/// The module in which text created at run time becomes markup.
 const DRAWING: &str = "crates/view/src/drawing";
 
-/// Other such places, each with a reason.
+/// Other such files, each with a reason.
 const ELSEWHERE: &[(&str, &str)] = &[(
     "crates/view/src/html/trials.rs",
     "JSON, which entities would spoil; its brackets are escaped",

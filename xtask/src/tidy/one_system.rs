@@ -26,7 +26,7 @@ const OF_ONE_SYSTEM: &[&str] = &[
     "\"/dev/",
 ];
 
-/// How a crate asks which system it is built for.
+/// How a crate checks which system it is built for.
 const ASKS: [&str; 4] = ["target_os", "cfg(windows", "cfg_attr(windows", "cfg(unix"];
 
 /// Files for system-specific code, each with a reason. An unused entry is also a fault.
@@ -45,7 +45,7 @@ const HOMES: &[(&str, &str)] = &[
     ("crates/system/src", "what is set up is the system's own: mappings, mounts, keys"),
 ];
 
-/// Places that may ask which system it is, each with a reason.
+/// Files that may check which system it is, each with a reason.
 const ASKING: &[(&str, &str)] = &[
     ("crates/blockdev/src/lib.rs", "chooses between linux and windows"),
     ("crates/os/src/lib.rs", "chooses between linux and windows"),

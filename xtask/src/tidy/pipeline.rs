@@ -6,7 +6,7 @@ use std::path::Path;
 /// Maximum number of lines of `run`, including its signature.
 const LONGEST: usize = 60;
 
-/// Where the user's request is visible.
+/// The files in which the user's request is visible.
 const KNOW_THE_REQUEST: &[&str] =
     &["lib.rs", "run.rs", "request.rs", "look", "decide", "dry_run.rs"];
 

@@ -1,4 +1,4 @@
-//! Which files and lines are the program's, and not its tests.
+//! Which files and lines belong to the program, and not to its tests.
 
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};

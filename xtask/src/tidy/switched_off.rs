@@ -38,14 +38,14 @@ pub fn check(metadata: &Value, files: &[PathBuf], faults: &mut Vec<String>) -> a
     Ok(())
 }
 
-/// What `source` has although `target`, as `cargo metadata` describes it, does not build it.
+/// Tests that `source` contains although `target`, as `cargo metadata` describes it, does not build them.
 fn forgotten(target: &Value, source: &str) -> Vec<&'static str> {
     let is = |kinds: &[&str]| {
         let kind = target["kind"].as_array().into_iter().flatten();
         kind.filter_map(Value::as_str).any(|kind| kinds.contains(&kind))
     };
     let comment = |line: &str| line.starts_with("///") || line.starts_with("//!");
-    // A page that is included as documentation holds examples.
+    // A page that is included as documentation contains examples.
     let example =
         |line: &str| comment(line) && line.contains("```") || line.contains("doc = include_str!(");
     let mut found = Vec::new();

@@ -44,8 +44,8 @@ pub fn files<'a>(lookup: &Lookup<'a>) -> Option<Files<'a>> {
     })
 }
 
-/// How many times as fast the bytes of one big file move as those of many small ones, in a direction
-/// (`read` or `write`) and on one arm; `None` without both.
+/// Speed of one big file relative to the same bytes in many small ones, in a direction (`read` or `write`) and
+/// on one arm; `None` without both.
 pub fn big_file_gain(table: &Files<'_>, arm: usize, direction: &Operation) -> Option<f64> {
     let action = match direction {
         Operation::Write => Operation::Create,

@@ -14,9 +14,9 @@ const MOST_ARMS: usize = 5;
 pub struct Grid<'a> {
     /// Plain first.
     pub arms: Vec<&'a Arm>,
-    /// Arms that found no room.
+    /// Arms for which there was no room.
     pub left_out: usize,
-    /// Those of `read`, `write` and `mixed` that occur.
+    /// The ones of `read`, `write` and `mixed` that occur.
     pub columns: Vec<Operation>,
     /// In the order of the profile.
     pub tests: Vec<Test>,

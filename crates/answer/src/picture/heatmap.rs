@@ -9,14 +9,14 @@ use super::{Chosen, chosen};
 use crate::reading::reading;
 use crate::wording::Sign;
 
-/// Encrypted arms that have maps; each takes as many maps as there are operations.
+/// Maximum number of encrypted arms with maps; each has as many maps as there are operations.
 const MOST_ARMS: usize = 2;
 
 /// The maps of all arms that are compared.
 pub struct Heatmap<'a> {
     /// Without plain, which the maps are a difference to.
     pub arms: Vec<ArmMaps<'a>>,
-    /// Arms that found no room.
+    /// Arms for which there was no room.
     pub left_out: usize,
 }
 
@@ -70,7 +70,7 @@ impl Map {
         marks.all(|mark| mark == Some(first)).then_some(first)
     }
 
-    /// What [`Self::common_mark`] means, to follow the name of the operation.
+    /// The meaning of [`Self::common_mark`], to follow the name of the operation.
     pub fn common_words(&self) -> Option<&'static str> {
         match self.common_mark() {
             Some(Sign::Cached) => Some("all answered by a cache"),

@@ -26,7 +26,7 @@ pub const MOST_LISTED: usize = 100;
 pub struct Chosen<'a> {
     /// Plain first, then encrypted arms (the layer without its cipher among them) in plan order.
     pub arms: Vec<&'a Arm>,
-    /// How many were left out.
+    /// Number of omitted arms.
     pub left_out: usize,
 }
 
@@ -47,7 +47,7 @@ pub fn chosen<'a>(lookup: &Lookup<'a>, most: usize) -> Chosen<'a> {
     Chosen { arms, left_out }
 }
 
-/// The fastest arms and the slowest ones, `most` in all, in the order given.
+/// The fastest arms and the slowest ones, `most` in total, in the given order.
 fn extremes<'a>(lookup: &Lookup<'a>, arms: Vec<&'a Arm>, most: usize) -> Vec<&'a Arm> {
     let mut ranked: Vec<(f64, &str)> =
         arms.iter().map(|a| (lookup.mean_ratio(a).unwrap_or(0.0), a.id.as_str())).collect();

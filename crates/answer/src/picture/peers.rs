@@ -11,12 +11,12 @@ use crate::quantity::{headline_value, is_time};
 /// Maximum number of encrypted arms with plain.
 const MOST_ARMS: usize = 5;
 
-/// How the users of a record's profile condense trials, if this version knows it.
+/// The estimator of the users of a record's profile, if this version knows it.
 pub(super) fn estimator(record: &Record) -> Option<Estimator> {
     record.plan.estimator.as_deref().and_then(Estimator::of)
 }
 
-/// What an estimator does, to follow "condensed as".
+/// The description of an estimator, to follow "condensed as".
 pub fn words(estimator: Estimator) -> &'static str {
     match estimator {
         Estimator::Mean => "the arithmetic mean of all trials",
@@ -40,14 +40,14 @@ fn of_values(estimator: Estimator, values: &[f64], smaller_is_better: bool) -> O
 
 /// The condensed figures of a record.
 pub struct Peers<'a> {
-    /// How trials were condensed.
+    /// The estimator.
     pub estimator: Estimator,
     /// Plain first.
     pub arms: Vec<&'a Arm>,
     /// Workload and headline value by arm (see [`headline_value`]); empty for more workloads than
     /// tables list.
     pub rows: Vec<(&'a Workload, Vec<Option<f64>>)>,
-    /// For `cellwise-percent`: mean and largest difference to plain by arm, plain itself left out.
+    /// For `cellwise-percent`: mean and largest difference from plain by arm, without plain itself.
     pub cellwise: Vec<(&'a Arm, f64, f64)>,
 }
 

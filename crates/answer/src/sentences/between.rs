@@ -206,7 +206,7 @@ fn ids<'a>(cells: &[&'a Comparison]) -> Vec<&'a str> {
     cells.iter().map(|c| c.workload.as_str()).collect()
 }
 
-/// How much faster the faster one is, with its interval: `8 % [5, 11]`.
+/// The advantage of the faster one, with its interval: `8 % [5, 11]`.
 fn lead(c: &Comparison) -> String {
     let e = &c.estimate;
     let (ratio, low, high) = match e.ratio < 1.0 {

@@ -1,4 +1,4 @@
-//! What encryption adds to each request and each byte, if block sizes were swept.
+//! The time that encryption adds to each request and each byte, if block sizes were swept.
 
 use cryptbench_estimate::sweep::{most_added, sweeps};
 use cryptbench_record::ArmRole;

@@ -16,7 +16,7 @@ use crate::quantity::thousands;
 /// Maximum number of sentences of a run; the least urgent ones are dropped.
 const MOST_SENTENCES: usize = 8;
 
-/// Up to this many encrypted arms are described one by one.
+/// Up to this many encrypted arms are described individually.
 const MOST_ARMS_SPOKEN: usize = 3;
 
 /// A sentence and its importance (the most important are kept longest).

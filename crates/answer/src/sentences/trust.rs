@@ -9,7 +9,7 @@ use super::{Sentence, View, of_workloads};
 use crate::quantity::{count, duration, fraction, percent_digits, thousands};
 use crate::wording::list;
 
-/// More workloads than this are counted, not named.
+/// More workloads than this are counted, not listed.
 const MOST_NAMED: usize = 12;
 
 /// Workloads that were served from a cache instead of the disk.

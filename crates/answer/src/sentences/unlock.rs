@@ -1,4 +1,4 @@
-//! How long opening a volume takes, and where the time goes.
+//! The unlock time, and its parts.
 
 use cryptbench_estimate::arms::plain_arm;
 use cryptbench_estimate::lookup::Lookup;
@@ -8,7 +8,7 @@ use cryptbench_record::{Arm, ArmRole, Workload};
 use super::View;
 use crate::quantity::{count, duration, fraction, seconds};
 
-/// Up to this many arms are described one by one.
+/// Up to this many arms are described individually.
 const MOST_ARMS: usize = 3;
 
 /// One way of opening on one arm, in the order of the arms.

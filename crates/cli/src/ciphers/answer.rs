@@ -1,4 +1,4 @@
-//! The speeds on one screen: which cipher to take, and which disks each keeps up with.
+//! The speeds on one screen: which cipher to use, and which disks each keeps up with.
 
 use cryptbench_answer::quantity::thousands;
 use cryptbench_cipher::{CipherInfo, find};
@@ -158,7 +158,7 @@ fn keeps_up_with(mb_s: f64) -> Option<(&'static str, f64)> {
     INTERFACES.iter().copied().rev().find(|(_, needed)| mb_s >= *needed)
 }
 
-/// What people call an interface in a table.
+/// An interface's name in a table.
 fn kind(interface: &str) -> String {
     match interface {
         "SATA 3" => "SATA SSD".to_owned(),

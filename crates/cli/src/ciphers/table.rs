@@ -61,7 +61,8 @@ fn rates(speeds: &Speeds, width: usize) -> String {
         heading.extend([format!("mean,\n{}", threads(*count)), "IQR".to_owned()]);
     }
     heading[4] = format!("mean,\n{}", threads(first));
-    // The longest cascade leaves no room for its mode, so a mode that all have in common is named above the table.
+    // The longest cascade leaves no room for its mode, so a mode that all have in common is given above the
+    // table.
     let mode = common_mode(speeds);
     if !mode.is_empty() {
         heading[0] = format!("cipher\n(mode {mode})");

@@ -17,7 +17,7 @@ use crate::say::{print, print_json, terminal_style};
 /// Devices side by side in 80 columns.
 const BESIDE: usize = 3;
 
-/// Columns that the name of a system takes at least.
+/// Minimum width of a system's name in columns.
 const NAME: usize = 20;
 
 /// Columns of a device.
@@ -27,7 +27,7 @@ const LEGEND: &str = "Speeds are means of the trials; in brackets % of that devi
 pairs. Faster by: 100 (fast / slow - 1) of the means; ? the paired interval holds none. Devices are not compared with each \
 other. c a cache answered";
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Document {
     schema: &'static str,

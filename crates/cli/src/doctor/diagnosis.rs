@@ -35,19 +35,19 @@ impl Section {
     }
 }
 
-/// One thing that was examined.
+/// One examined property.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     pub name: String,
     pub state: State,
     /// The finding, without a full stop.
     pub says: String,
-    /// What to do about it.
+    /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
-/// What a finding means.
+/// The meaning of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
@@ -84,13 +84,13 @@ impl Finding {
     }
 }
 
-/// What would make more systems available.
+/// The packages that would make more systems available.
 #[derive(Debug, Serialize)]
 pub struct Install {
     /// Whether this distribution's names of packages are known here.
     #[serde(skip)]
     pub names_known: bool,
-    /// The command, where the distribution is known and has any of the packages.
+    /// The command, if the distribution is known and has any of the packages.
     pub command: Option<String>,
     /// Components for which this distribution has no known package, and their sources; all of them, by Debian's
     /// names, if the distribution is unknown.

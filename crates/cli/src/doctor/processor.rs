@@ -56,7 +56,7 @@ pub fn look(machine: &Machine) -> Vec<Finding> {
     findings
 }
 
-/// What a container may use of the machine, if that is limited.
+/// The resources of a container, if they are limited.
 fn limits(limits: &Limits) -> Option<Finding> {
     let memory = limits.memory_bytes.map(|bytes| format!("{} of memory", human(bytes)));
     let cpus = limits.cpus.map(|cpus| format!("{} CPUs", cpus_in_words(cpus)));

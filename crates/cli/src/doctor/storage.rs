@@ -1,4 +1,4 @@
-//! The place that `cryptbench run` would measure: room, direct I/O, io_uring.
+//! The target that `cryptbench run` would measure: space, direct I/O, io_uring.
 
 use std::fs::File;
 use std::io;
@@ -113,7 +113,8 @@ fn place(storage: &str, kinds: &[PlaceKind]) -> Finding {
 /// # Errors
 /// No file can be created.
 fn direct_io(directory: &Path, kinds: &[PlaceKind], sector: u64) -> io::Result<Finding> {
-    // Not every file system has files without a name; one whose name was removed cannot be opened again on each of FUSE.
+    // Not every file system supports unnamed files, and an unlinked file cannot be reopened on every FUSE file
+    // system.
     let (file, _named) = match without_name(directory) {
         Ok(file) => (file, None),
         Err(_) => {

@@ -1,4 +1,5 @@
-//! `cryptbench run --fleet`: one machine's run, whose record goes into the directory that all machines share.
+//! `cryptbench run --fleet`: one machine's run, whose record is written to the directory that all machines
+//! share.
 
 use std::path::Path;
 use std::process::ExitCode;

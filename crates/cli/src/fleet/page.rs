@@ -1,4 +1,4 @@
-//! A fleet's report as a page: a forest plot for each kind of work, with one row a group.
+//! A fleet's report as a page: a forest plot for each kind of work, with one row per group.
 
 use cryptbench_answer::quantity::share_words;
 use cryptbench_fleet::{Report, Row};

@@ -14,7 +14,7 @@ const KINDS: usize = 3;
 /// Machines unlike the others that one screen names, on two lines each.
 const UNLIKE: usize = 2;
 
-/// At most 24 lines. `directory` is how the user calls the fleet.
+/// At most 24 lines. `directory` is the fleet's directory as the user specified it.
 pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     let mut lines = vec![cut(&title(report), width)];
     let kinds = kinds(report);
@@ -231,7 +231,7 @@ pub(super) fn unlike(o: &Outlier) -> String {
     )
 }
 
-/// Who is not in the table, and why.
+/// The machines that are not in the table, and the reasons.
 pub(super) fn state(report: &Report) -> Vec<String> {
     let mut found = Vec::new();
     let names = |names: Vec<&str>| names.join(", ");

@@ -37,7 +37,7 @@ const SURE_KIB: u32 = FIRST_HEAP_KIB / 2;
 /// The contiguous free memory of most current machines.
 const LIKELY_KIB: u32 = USUAL_KIB / 2;
 
-/// The fewest passes that cryptsetup takes.
+/// cryptsetup's minimum number of passes.
 const PASSES: u32 = 4;
 
 /// Memory sizes to choose from, as printed in tables.
@@ -120,7 +120,7 @@ fn measured(asked: Vec<(String, Derivation)>) -> Result<Vec<Row>, KdfError> {
     Ok(rows)
 }
 
-/// The same function at the cost that is measured.
+/// The same function at the measured cost.
 fn sample(derivation: &Derivation) -> Derivation {
     match *derivation {
         Derivation::Pbkdf2 { prf, .. } => {

@@ -149,8 +149,8 @@ impl Study {
         Attack { known: known_pim(row, self.known(row).work(), bits, &q.hardware), unknown }
     }
 
-    /// Guesses in a second at the cost at which the PIM is known: of one thread, of all threads here, and
-    /// of all the hardware.
+    /// Guesses per second at the cost at which the PIM is known: of one thread, of all threads here, and of all
+    /// the hardware.
     pub fn guesses(&self, row: &KdfSpeed) -> [f64; 3] {
         let work = self.known(row).work() as f64;
         let multiplier = self.question.hardware.multiplier_of(row.function.name());
@@ -167,7 +167,7 @@ impl Study {
         rows
     }
 
-    /// Guesses in a second of one graphics card at the cost at which the PIM is known, where a rate is published.
+    /// Guesses per second of one graphics card at the cost at which the PIM is known, if a rate is published.
     pub fn card_guesses(&self, row: &KdfSpeed) -> Option<f64> {
         match self.known(row) {
             Derivation::Pbkdf2 { iterations, .. } => {

@@ -255,7 +255,7 @@ fn none() -> String {
 }
 
 fn marked(seconds: f64, measured: bool) -> String {
-    // Unmarked figures leave the place empty, so that figures line up.
+    // Unmarked figures leave the column empty, so that figures line up.
     span(seconds) + if measured { "*" } else { " " }
 }
 
@@ -272,7 +272,7 @@ fn drawn(heading: Vec<String>, rows: Vec<Vec<String>>, width: usize) -> String {
             .map(|(i, text)| Cell::new(text).set_alignment(side(i)))
             .collect()
     };
-    // Two blanks between columns where there is room, else one.
+    // Two blanks between columns if there is room, otherwise one.
     let widest = |column: usize| {
         let cells =
             rows.iter().chain([&heading]).map(|row| row.get(column).map_or("", String::as_str));

@@ -137,7 +137,7 @@ pub fn method(study: &Study) -> String {
     )
 }
 
-/// How far time was proportional to the cost.
+/// How well time was proportional to the cost.
 pub fn linearity(study: &Study) -> String {
     let seen: Vec<_> = study
         .speeds

@@ -1,5 +1,5 @@
-//! Writes the files of a run under sudo in a process with the rights of the user who ran sudo, so
-//! that they belong to that user, and links in their way lead no further than that user could go.
+//! Writes the files of a run under sudo in a process with the rights of the user who ran sudo, so that they
+//! belong to that user, and links lead no further than that user could go.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
@@ -26,7 +26,7 @@ const LONGEST_ANSWER: u64 = 64 << 10;
 /// Root's requests.
 #[derive(Serialize, Deserialize)]
 enum Order {
-    /// Where to keep the run: in a directory, or wherever the user keeps runs.
+    /// Where to store the run: in a directory, or in the user's directory of runs.
     Prepare(Option<OsString>),
     /// The directory of a run that is resumed.
     Resume(OsString),
@@ -42,7 +42,7 @@ enum Order {
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Done,
-    /// A place cannot be used.
+    /// A location cannot be used.
     Unfit(OsString, String),
     /// Something else failed.
     Failed(String),
@@ -224,7 +224,7 @@ fn done(result: io::Result<()>) -> Answer {
     }
 }
 
-/// Where the process would keep the runs of `asker`; creates nothing.
+/// The directory in which the process would store the runs of `asker`; creates nothing.
 pub fn runs_of(asker: &Asker) -> Option<PathBuf> {
     Some(asker.home.as_ref()?.join(".local/share/cryptbench").join(OsStr::new("runs")))
 }

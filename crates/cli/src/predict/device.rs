@@ -11,7 +11,7 @@ use cryptbench_stats::{SizePoint, median};
 
 use super::rates::CipherRate;
 
-/// Where plain times come from.
+/// The source of plain times.
 pub(super) enum Profile {
     Model(Box<Model>),
     Record(Box<Record>),
@@ -77,7 +77,7 @@ impl Profile {
         }
     }
 
-    /// What a reader must know about predictions for it (docs/devices.md has the figures).
+    /// A reader's most important warning about predictions for it (docs/devices.md has the figures).
     pub(super) fn remarks(&self, serial: Option<Serial>) -> Vec<String> {
         let words = match self {
             Self::Model(model) if serial.is_some() && model.rotates() => {
@@ -236,7 +236,7 @@ pub(super) fn spacing(record: &Record, workload: &Workload, arm: &str) -> Option
     median(&times).filter(|t| t.is_finite() && *t > 0.0)
 }
 
-/// What an arm of a record adds per request.
+/// The time that an arm of a record adds per request.
 pub(super) struct PerRequest {
     pub(super) seconds: f64,
     pub(super) arm: String,

@@ -18,7 +18,7 @@ pub(super) const USUAL: &str = "aes-256-xts";
 /// Maximum size of a file with rates that is read, in bytes; the rates of all ciphers need a thousandth of it.
 const LARGEST: u64 = 16 << 20;
 
-/// Time for all of them together; each takes at least a tenth of a second.
+/// Time for all of them together; each needs at least a tenth of a second.
 const TIME: Duration = Duration::from_millis(300);
 
 /// A cipher on one thread.
@@ -83,7 +83,7 @@ pub(super) fn cipher_rates(
     Ok((rates.collect(), from))
 }
 
-/// What `cryptbench ciphers --json` printed.
+/// The output of `cryptbench ciphers --json`.
 fn from_file(path: &Path, named: &[String], units: &[u32]) -> anyhow::Result<Vec<CipherRate>> {
     let refuse = |why: &str| Refusal::input(path, why);
     let text = cryptbench_os::read_text(path, LARGEST).map_err(|e| refuse(&e.to_string()))?;

@@ -27,7 +27,7 @@ type Share = (f64, f64, f64);
 /// The newest estimates of a run.
 #[derive(Default)]
 pub struct Board {
-    /// Those that are rows or columns, in their order.
+    /// The rows or columns, in their order.
     workloads: Vec<WorkloadId>,
     choices: Vec<ArmId>,
     /// Label and name of all, pass-throughs among them.
@@ -35,11 +35,11 @@ pub struct Board {
     shares: BTreeMap<(usize, usize), Share>,
 }
 
-/// What a workload or arm is called.
+/// The names of a workload or arm.
 pub struct Called<'a> {
     /// In tables of the record.
     pub label: Cow<'a, str>,
-    /// By people.
+    /// For users.
     pub name: Cow<'a, str>,
 }
 
@@ -70,12 +70,12 @@ impl Board {
         Called { label: label.into(), name: name.into() }
     }
 
-    /// What a workload is called.
+    /// The name of a workload.
     pub fn workload<'a>(&'a self, id: &'a WorkloadId) -> Called<'a> {
         self.called(id)
     }
 
-    /// What an arm is called.
+    /// The name of an arm.
     pub fn arm<'a>(&'a self, id: &'a ArmId) -> Called<'a> {
         self.called(id)
     }
@@ -177,7 +177,7 @@ impl Board {
     }
 }
 
-/// What both forms of the table show.
+/// The common content of both forms of the table.
 struct Table {
     /// The kind of the rows.
     corner: &'static str,

@@ -70,7 +70,7 @@ impl Lines {
     }
 }
 
-/// The event with what people call its workload and arms.
+/// The event with the names of its workload and arms for users.
 fn object(event: &Event, board: &Board) -> Value {
     let text = serde_json::to_string(event).expect("an event is plain data");
     let mut object = serde_json::from_str(&text).expect("JSON");

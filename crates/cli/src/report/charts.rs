@@ -53,7 +53,7 @@ pub fn png(_chart: &Chart) -> anyhow::Result<Option<Vec<u8>>> {
     Ok(None)
 }
 
-/// Where the charts go.
+/// The destination of the charts.
 struct Place<'a> {
     path: &'a Path,
     directory: Directory,

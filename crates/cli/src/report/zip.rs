@@ -10,13 +10,13 @@ const END: u32 = 0x0605_4b50;
 const VERSION: u16 = 20;
 const UTF8: u16 = 1 << 11;
 
-/// 1 January 1980: the same files give the same archive.
+/// 1 January 1980: the same files produce the same archive.
 const DATE: u16 = 1 << 5 | 1;
 
 /// An archive of these files, each with its name.
 ///
 /// # Errors
-/// If it has more than 65,535 files or 4 GiB, which this form cannot hold.
+/// If it has more than 65,535 files or 4 GiB, which this format does not support.
 pub fn archive(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, Error> {
     let too_large = || Error::new(ErrorKind::FileTooLarge, "too much for a ZIP archive");
     let mut out = Vec::new();

@@ -12,7 +12,7 @@ use super::args::RunArgs;
 use super::of_arguments;
 use crate::exit::Refusal;
 
-/// The profile unless another is named.
+/// The profile unless another is specified.
 const USUAL: &str = "quick";
 
 pub(super) fn request(args: &RunArgs, path: &Path) -> anyhow::Result<Request> {

@@ -1,4 +1,4 @@
-//! docs/options.md: tables of the options, made from their definitions in [`super::args`].
+//! docs/options.md: tables of the options, generated from their definitions in [`super::args`].
 
 use std::fmt::Write as _;
 use std::fs;

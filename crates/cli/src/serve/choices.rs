@@ -15,7 +15,7 @@ pub fn catalogue() -> Catalogue {
     let ciphers = cryptbench_cipher::ciphers().iter();
     Catalogue {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        // A page cannot hold every name, and its runs are started here.
+        // A page cannot transmit every name, and its runs are started here.
         target: here().to_str().map_or_else(|| ".".to_owned(), ToOwned::to_owned),
         systems: systems.map(system).collect(),
         ciphers: ciphers.map(|c| choice(c.name, c.label)).collect(),
@@ -52,7 +52,7 @@ fn system(system: &&cryptbench_system::System) -> System {
     }
 }
 
-/// What `report` makes of a record on standard output.
+/// The output of `report` for a record.
 fn formats() -> Vec<Format> {
     let format =
         |name: &str, label: &str, extension: &str, media_type: &str, more: &[&str]| Format {

@@ -18,14 +18,14 @@ use crate::run::args::RunArgs;
 use crate::run::request;
 use crate::{dry_run, study};
 
-/// What `cryptbench run --dry-run --json` would print for these arguments of `run`.
+/// The output of `cryptbench run --dry-run --json` for these arguments of `run`.
 pub fn plan(words: &[OsString]) -> Result<Value, Invalid> {
     let words = ["cryptbench", "run"].map(OsString::from).into_iter().chain(words.iter().cloned());
     let parsed = Args::try_parse_from(words).map_err(|error| unparsed(&error))?;
     let Command::Run(mut args) = parsed.command else {
         return Err(Invalid::value(None, "That is not a run.".to_owned()));
     };
-    // Without the tables in RAM, which have no place on the page.
+    // Without the tables in RAM, which are not on the page.
     args.shown.json = true;
     let planned = match args.what.study {
         Some(letter) => study::plan(&args, letter.into()),

@@ -13,7 +13,7 @@ use crate::{ciphers, kdf};
 /// Seconds of each.
 const LONGEST: f64 = 20.0;
 
-/// How many trials of a run each may take.
+/// Limit in trials of a run for each.
 const TRIALS: f64 = 200.0;
 
 /// The study's buffer for each cipher, and its replacement if there is no time for that.
@@ -32,7 +32,7 @@ fn buffer(seconds: f64) -> &'static str {
     BUFFERS[usize::from(seconds < LONGEST / 4.0)]
 }
 
-/// What a run with these arguments would measure, in a sentence.
+/// The work of a run with these arguments, in a sentence.
 pub fn forecast(args: &RunArgs) -> String {
     let seconds = seconds(args);
     format!(

@@ -8,7 +8,7 @@ use cryptbench_studies::Letter;
 
 /// A study as it can be repeated.
 pub struct Protocol {
-    /// Profiles, one after the other; they hold the study's number of trials.
+    /// Profiles, one after the other; they contain the study's number of trials.
     pub profiles: &'static [&'static str],
     /// The replacement of one of them if the target is a device, which has a whole surface.
     pub on_devices: &'static [(&'static str, &'static str)],

@@ -12,8 +12,8 @@ use cryptbench_text::shown;
 use super::protocol::{Program, Protocol};
 use crate::run::args::RunArgs;
 
-/// The run's arguments with the study's systems, and how each of these is had here, in sentences. Systems that were named
-/// stay.
+/// The run's arguments with the study's systems, and how each of these is obtained here, in sentences. Systems
+/// that were specified are kept.
 pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) {
     let (mut chosen, mut remarks) = (args.clone(), Vec::new());
     let prepared = args.place.pair.get(1..).unwrap_or_default();

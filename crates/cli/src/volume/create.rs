@@ -297,7 +297,7 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     if let Some(cipher) = known.clone().find(|cipher| cipher.name == name) {
         return Ok((cipher.specification, cipher.key_bytes()));
     }
-    // The longest key that dm-crypt's cipher takes: that of AES-256 for `aes-xts-plain64`.
+    // The longest key of dm-crypt's cipher: that of AES-256 for `aes-xts-plain64`.
     let longest = name.split_once('-').and_then(|(cipher, mode)| {
         Some((mode, cryptbench_cipher::dm_crypt_key_bytes(cipher, mode).ok()?.pop()?))
     });
@@ -336,7 +336,7 @@ fn hidden(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let confinement = args.confinement.clone();
     let unlock = UnlockArgs { volume: args.volume.clone(), confinement, ..UnlockArgs::default() };
     let task = Task::on(&unlock, Access::ReadWrite);
-    // The outer volume may be a stranger's.
+    // The outer volume may be untrusted.
     let work = |given: Given| {
         let options = tcrypt_options(args, stop)?;
         let [outer, credentials] = &given.credentials[..] else { bail!("no credentials came") };
@@ -395,7 +395,7 @@ fn open_created(
     })
 }
 
-/// Runs the real mkfs on the volume, which is served for as long as that takes.
+/// Runs the real mkfs on the volume, which is served during that time.
 fn make_file_system(args: &CreateArgs, volume: Volume, kind: FileSystemArg) -> anyhow::Result<()> {
     let journal = mount::journal(&args.volume)?;
     let mut mounted =

@@ -1,4 +1,4 @@
-//! `cryptbench volume export`: the plaintext over NBD, until a signal comes.
+//! `cryptbench volume export`: the plaintext over NBD, until a signal arrives.
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -22,7 +22,7 @@ use super::target;
 use crate::exit::Refusal;
 use crate::say;
 
-/// A detached header is itself a file, which can be copied or named as the volume.
+/// A detached header is itself a file, which can be copied or given as the volume.
 fn refuse_detached(unlock: &UnlockArgs) -> anyhow::Result<()> {
     if unlock.header.is_some() {
         let reason = "name the file that holds the header as the volume";
@@ -124,7 +124,7 @@ fn put_back(
 
 /// Opens a saved header, once, so that the file that was examined is the one that is restored.
 fn open_backup(path: &Path) -> anyhow::Result<File> {
-    // Not blocking: opening a pipe would wait for its other end.
+    // Non-blocking: opening a pipe would wait for its other end.
     let file = Opening::to_read().without_waiting().open(path);
     Ok(file.map_err(|e| Refusal::input(path, &e.to_string()))?)
 }

@@ -349,7 +349,7 @@ pub struct Lines(Vec<(String, String)>);
 
 impl Lines {
     pub fn add(&mut self, name: &str, value: &dyn std::fmt::Display) {
-        // Most of it comes from a header, which may be a stranger's.
+        // Most of it comes from a header, which may be untrusted.
         let shown = |text: &str| printable(text).into_owned();
         self.0.push((shown(name), shown(&value.to_string())));
     }

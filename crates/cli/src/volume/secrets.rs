@@ -93,7 +93,7 @@ fn each_file(
         if reached.is_file() {
             let shown = path.join(name);
             let file = open(&reached, &shown)?;
-            // Its name may lead elsewhere by now.
+            // Its name may now refer to another file.
             if file.metadata().is_ok_and(|found| found.is_file()) {
                 reads(&shown, &file)?;
                 has_any = true;
@@ -226,7 +226,7 @@ fn wait(file: &File, stop: &AtomicBool) -> anyhow::Result<()> {
 fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
     let ask = |text: &str| -> anyhow::Result<Zeroizing<String>> {
         PROMPTING.store(true, Ordering::Relaxed);
-        // The name of a volume may come from a stranger, and forge a line.
+        // The name of a volume may be untrusted, and forge a line.
         let typed = rpassword::prompt_password(format!("{}: ", printable(text)));
         let typed = typed.map(Zeroizing::new);
         PROMPTING.store(false, Ordering::Relaxed);

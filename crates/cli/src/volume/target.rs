@@ -1,4 +1,4 @@
-//! The file or device that holds a volume: opened once, locked, and never destroyed by mistake.
+//! The file or device of a volume: opened once, locked, and never destroyed by mistake.
 #![expect(clippy::disallowed_methods, reason = "the one place that opens a volume")]
 
 use std::fs::{self, File, Metadata};
@@ -53,7 +53,7 @@ pub fn of_another(lower: &Directory) -> Option<VolumeError> {
     })
 }
 
-/// How long another process may hold the lock: udev takes it briefly when a writer closes a disk.
+/// How long another process may hold the lock: udev acquires it briefly when a writer closes a disk.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The device of an open file, which messages call `path`. Only this file is used, whatever its name refers to
@@ -116,7 +116,7 @@ fn open_file(path: &Path, access: Access) -> anyhow::Result<File> {
         let reason = format!("it is {what}; a volume lies in a regular file or on a block device");
         return Err(Refusal::target(path, &reason).into());
     }
-    // Not blocking, because a pipe may have taken its place.
+    // Non-blocking, because a pipe may have replaced it.
     let mut opening = match access {
         Access::ReadOnly => Opening::to_read(),
         Access::ReadWrite => Opening::to_write(),
@@ -201,7 +201,7 @@ enum Family {
     Other,
 }
 
-/// That of the volume, according to the user or its header.
+/// The format of the volume, according to the user or its header.
 fn family(target: &Target, format: Option<&str>) -> anyhow::Result<Family> {
     Ok(match format {
         Some(name) if !formats().any(|known| known == name) => {
@@ -296,7 +296,7 @@ fn refuse_recovery(source: &SecretSource) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Opens the volume that `args` names, with its header elsewhere if one is given.
+/// Opens the volume in `args`, with a detached header if one is given.
 pub fn unlock(
     args: &UnlockArgs,
     device: Arc<dyn BlockDevice>,
@@ -336,7 +336,7 @@ fn warn(args: &UnlockArgs, volume: &Volume) {
     }
 }
 
-/// The same for a partition of an encrypted system, whose header is on its disk.
+/// The same for a partition with system encryption, whose header is on its disk.
 fn unlock_partition(
     args: &UnlockArgs,
     header: &dyn BlockDevice,

@@ -83,7 +83,7 @@ const BITLOCKER: &str = "BitLocker";
 /// Sectors of disks that Windows encrypts.
 const BITLOCKER_SECTORS: &[u32] = &[512, 4096];
 
-/// BitLocker's ciphers, by the names that `--cipher` takes.
+/// BitLocker's ciphers, by their names in `--cipher`.
 const BITLOCKER_CIPHERS: &[(&str, Method)] = &[
     ("bitlocker-aes-128-xts", Method::Xts128),
     ("bitlocker-aes-256-xts", Method::Xts256),
@@ -93,7 +93,7 @@ const BITLOCKER_CIPHERS: &[(&str, Method)] = &[
     ("bitlocker-aes-256-cbc-elephant", Method::Elephant256),
 ];
 
-/// FileVault's cipher, by the name that `--cipher` takes.
+/// FileVault's cipher, by its name in `--cipher`.
 const FILEVAULT_CIPHER: &str = "filevault-aes-128-xts";
 
 /// CoreStorage counts sectors from the start of the logical volume.

@@ -48,7 +48,7 @@ pub(crate) static BUILTIN_MOUNTED: System = System {
     )
 };
 
-/// The arms in each place and on each file system that was chosen, with a null layer for each.
+/// The arms in each chosen location and on each chosen file system, with a null layer for each.
 fn arms(
     system: &System,
     selection: &Selection,

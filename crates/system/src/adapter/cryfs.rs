@@ -81,7 +81,7 @@ fn serve(dirs: &StackedDirs<'_>) -> Invocation {
         // Prevents questions, and the search for newer versions on the network.
         .variable("CRYFS_FRONTEND", "noninteractive")
         .variable("CRYFS_NO_UPDATE_CHECK", "true")
-        // Otherwise it would leave state of each volume in the user's home directory.
+        // Otherwise it would leave each volume's state in the user's home directory.
         .variable("CRYFS_LOCAL_STATE_DIR", dirs.memory)
         .input(dirs.passphrase())
 }

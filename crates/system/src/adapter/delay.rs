@@ -1,5 +1,5 @@
-//! A layer of known cost: it waits a given time per request and per byte, and does nothing else.
-//! The results of a run can thus be checked against the truth.
+//! A layer with a known cost: it waits a given time per request and per byte, and does nothing else. The
+//! results of a run can thus be checked against the true values.
 
 use std::hint::spin_loop;
 use std::sync::Arc;

@@ -68,7 +68,7 @@ fn modes(choice: &Choice) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// The kernel's driver for the content of files: as it logged when it first used one, else the one that it would take
+/// The kernel's driver for file contents: as logged at its first use, or otherwise the one that it would use
 /// (fs/crypto/keysetup.c, `fscrypt_modes`).
 fn driver(cipher: &str) -> Option<String> {
     let (mode, name) = match cipher {
@@ -234,7 +234,7 @@ fn encrypt(
     // Flags 3: pads names to multiples of 32 bytes, as fscrypt(8) does.
     let policy = format!("set_encpolicy -v 2 -c {content} -n {names} -f 3 {identifier}");
     run("xfs_io", ["-c".as_ref(), policy.as_ref(), directory.as_os_str()])?;
-    // The kernel looks for its ciphers when the first file is created.
+    // The kernel loads its ciphers when the first file is created.
     let probe = directory.join("probe");
     match File::create_new(&probe) {
         Ok(_) => fs::remove_file(&probe).map_err(SystemError::io("remove", &probe)),

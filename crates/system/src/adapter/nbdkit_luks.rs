@@ -64,7 +64,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     Availability::Available(said.split(' ').nth(1).unwrap_or("of unknown version").to_owned())
 }
 
-/// Writes the header of a volume to the beginning of `path`, which is filled with random data.
+/// Writes the header of a volume to the start of `path`, which is filled with random data.
 fn format(path: &Path, cipher: &Cipher, secret: &[u8], tier: Tier) -> Result<(), SystemError> {
     let device =
         FileDevice::open(path, IoMode::Buffered, false).map_err(SystemError::io("open", path))?;

@@ -95,7 +95,7 @@ fn passes(arm: &ArmSpec) -> Passes {
     }
 }
 
-/// Data that stay as they are.
+/// Data that is passed unchanged.
 struct Unchanged(Passes);
 
 impl SectorTransform for Unchanged {

@@ -20,7 +20,7 @@ use crate::{Availability, SystemError};
 
 const DAEMON: &str = "qemu-storage-daemon";
 
-/// Space for the header, which QEMU puts into the first 4 MiB.
+/// Space for the header, for which QEMU uses the first 4 MiB.
 const HEADER: u64 = 4 << 20;
 
 const SETTINGS: &[Setting] = &[
@@ -76,7 +76,7 @@ fn takes_parallel_requests(version: &str) -> bool {
     }
 }
 
-/// Writes the header of a volume that the secret opens to the beginning of the container.
+/// Writes the header of a volume that the secret opens to the start of the container.
 fn format(cipher: &str, volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<(), SystemError> {
     let container = &volume.container.path;
     let what = WorkTree { path: container.with_extension("store") };
@@ -166,9 +166,8 @@ fn with_path(options: &str, path: &Path) -> OsString {
     word
 }
 
-/// Writes the header of `image` to the beginning of the filled container. A LUKS1 header does not
-/// contain the length of the volume, only where its payload begins (LUKS1 On-Disk Format, figure
-/// 1).
+/// Writes the header of `image` to the start of the filled container. A LUKS1 header does not contain the
+/// length of the volume, only the offset of its payload (LUKS1 On-Disk Format, figure 1).
 fn put_header(image: &Path, container: &Path) -> Result<(), SystemError> {
     let bytes = fs::read(image).map_err(SystemError::io("read", image))?;
     let sectors = bytes.get(104..108).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);

@@ -100,7 +100,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
              format without it",
         );
     }
-    // In either mode its process serves the volume by FUSE, and a loop device shows it.
+    // In either mode its process serves the volume through FUSE, with a loop device on top.
     if let Some(lacking) = machine.lacks_fuse().or_else(|| machine.lacks_disks()) {
         return lacking;
     }
@@ -136,7 +136,7 @@ fn who(
     }
 }
 
-/// What cannot be is left out where something else was chosen as well.
+/// Impossible choices are omitted if something else was also chosen.
 fn arms(
     system: &System,
     selection: &Selection,
@@ -217,8 +217,8 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     Ok(Disk { file: shown.file, daemons: shown.daemons, ..Disk::by_kernel(shown.device) })
 }
 
-/// The reason behind "Incorrect volume size": to VeraCrypt 1.26.20 (`TextUserInterface::CreateVolume`) the file that it
-/// overwrites takes room a second time.
+/// The reason for "Incorrect volume size": VeraCrypt 1.26.20 (`TextUserInterface::CreateVolume`) counts the
+/// space of the overwritten file twice.
 fn or_no_room(error: SystemError, path: &Path, len: u64) -> SystemError {
     let free = path.parent().and_then(|directory| free(directory).ok());
     match free.filter(|free| *free < len && !is_device(path)) {
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(turned_out(&kernel, Path::new("/dev/loop3")), Some(own));
     }
 
-    /// The real program, which must not ask anything where no terminal is.
+    /// The real program, which must not prompt without a terminal.
     #[test]
     fn a_container_below_the_minimum_is_refused_and_nothing_is_asked() {
         if !Machine::this().has(NAME) {

@@ -102,7 +102,7 @@ fn layout(len: u64, room: u64, on_device: bool) -> (u64, u64) {
     (all, all)
 }
 
-/// A mapping name that no other run uses. It is short, because UUIDs are made from it.
+/// A mapping name that no other run uses. It is short, because UUIDs are derived from it.
 fn mapping_name(run_id: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("cryptbench-{run_id}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
@@ -146,7 +146,7 @@ impl Mapped {
 
     /// Space of the file system in addition to an I/O target of `len` bytes, for `files` bytes of new files.
     fn room(&self, len: u64, files: u64, free: u64) -> u64 {
-        // Where no workload makes files, room for them would be filled for nothing.
+        // If no workload creates files, space for them would be filled unnecessarily.
         let spare = if files == 0 { 0 } else { (self.spare)(free) };
         spare.max(files + files / 16 + least_room(len))
     }

@@ -106,7 +106,7 @@ fn arms(system: &System, selection: &Selection, _: &Features) -> Result<Vec<ArmS
     let role = if program.cipher.is_some() { Role::Encrypted } else { Role::NullLayer };
     let arm = |choice: Choice| ArmSpec {
         cipher: program.cipher.map(|cipher| cipher(&choice)),
-        // File systems take requests of any size.
+        // File systems accept requests of any size.
         ..settings::arm(system, &title, role, &choice)
     };
     Ok(settings::choices(system, selection).into_iter().map(arm).collect())

@@ -18,7 +18,7 @@ const MIB: u64 = 1 << 20;
 /// Opens the plaintext of a container under a key.
 type Open = fn(&ArmSpec, &[u8], &Container, Tier) -> Result<Arc<dyn BlockDevice>, SystemError>;
 
-/// How such a container is opened.
+/// The way to open such a container.
 pub(crate) struct Served {
     /// Generates the credentials of the container.
     pub(crate) secret: fn(&ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemError>,
@@ -26,7 +26,7 @@ pub(crate) struct Served {
     pub(crate) open: Open,
 }
 
-/// Bytes of storage that an arm takes with an I/O target of `len` bytes.
+/// Bytes of storage that an arm needs with an I/O target of `len` bytes.
 pub(crate) fn footprint(len: u64) -> u64 {
     len.next_multiple_of(MIB)
 }

@@ -9,7 +9,7 @@ use crate::resource::ResourceStack;
 use crate::system::System;
 use crate::{ArmContext, ArmSpec, Backing, PreparedArm, SystemError};
 
-/// How the data of such an arm gets onto the storage.
+/// How such an arm stores its data.
 pub(crate) enum Stacked {
     /// In a directory, through a program that serves it with FUSE.
     Program(Program),

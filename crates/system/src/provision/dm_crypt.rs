@@ -1,6 +1,6 @@
-//! What dm-crypt does with a device.
+//! The function of dm-crypt on a device.
 
-/// What dm-crypt does with a device (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst).
+/// The function of dm-crypt on a device (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CryptTable {
     /// Bytes of the open device.
@@ -13,7 +13,7 @@ pub struct CryptTable {
     pub sector_size: u32,
     /// The device below, as the kernel numbers it: `8:1`.
     pub below: String,
-    /// Where on that device the payload begins, in bytes.
+    /// Offset of the payload on that device, in bytes.
     pub offset: u64,
     /// Whether authentication tags are stored between the sectors below.
     pub has_integrity: bool,

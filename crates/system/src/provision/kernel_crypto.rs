@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 
 use rustix::fs::OFlags;
 
-/// What a file system or a device of the kernel accepts as a driver.
+/// Drivers that a kernel file system or device accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accepts {
     /// Any driver, as dm-crypt does.
@@ -43,8 +43,8 @@ fn xts_names(cipher: &str) -> Vec<String> {
     named.map(|part| format!("xts({part})")).collect()
 }
 
-/// The driver that the kernel takes for the algorithm `name`: of those that are accepted, the one with the highest priority
-/// in `crypto`, the text of `/proc/crypto`.
+/// The kernel's driver for the algorithm `name`: of the accepted ones, the one with the highest priority in
+/// `crypto`, the text of `/proc/crypto`.
 pub(crate) fn driver(crypto: &str, name: &str, accepts: Accepts) -> Option<String> {
     let drivers = crypto.split("\n\n").filter_map(|entry| {
         let field = |key: &str| {

@@ -27,8 +27,8 @@ pub(crate) fn identity(process: u32) -> Option<Identity> {
     Some(Identity { device: process.into(), inode: start, born: None })
 }
 
-/// The process that a dead run started as `program` with the unique `argument`: the one with the
-/// noted identity or, without one, this user's process with that program and argument.
+/// The process that a killed run started as `program` with the unique `argument`: the one with the recorded
+/// identity or, without one, this user's process with that program and argument.
 pub(crate) fn of_dead_run(
     program: &str,
     argument: &Path,
@@ -72,8 +72,8 @@ pub(crate) fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Opti
     if has_ended(&handle, limit) { child.wait().map(Some) } else { Ok(None) }
 }
 
-/// The same, but gives up once the child does nothing. While another mount namespace, such as that of a container that was
-/// started meanwhile, has its mount, a program serves it for as long as that lives.
+/// The same, but gives up once the child is idle. A program serves its mount as long as another mount
+/// namespace, such as that of a container started in the meantime, still has it.
 pub(crate) fn wait_while_busy(
     child: &mut Child,
     limit: Duration,
@@ -115,7 +115,7 @@ pub(crate) fn kill_group(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Ends a process of a dead run: waits for it, then asks it to end with a signal, then kills it.
+/// Stops a process of a killed run: waits for it, then asks it to exit with a signal, then kills it.
 pub(crate) fn end(process: Identity) -> io::Result<()> {
     let gone = || io::Error::from(io::ErrorKind::NotFound);
     let pid = Pid::from_raw(process.device as i32).ok_or_else(gone)?;
@@ -169,7 +169,7 @@ mod tests {
         sh.args(["-c", "read line", "sh"]).arg(argument).process_group(0);
         sh.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = sh.spawn().unwrap();
-        // spawn(2) returns when the program begins, slightly before its arguments can be read.
+        // spawn(2) returns when the program starts, slightly before its arguments can be read.
         while fs::read(format!("/proc/{}/cmdline", child.id())).unwrap().is_empty() {
             std::thread::yield_now();
         }

@@ -27,7 +27,7 @@ pub(crate) fn line(passphrase: &[u8]) -> Zeroizing<Vec<u8>> {
 /// Random bytes.
 ///
 /// # Panics
-/// If the kernel's generator fails, which does not happen once it has worked.
+/// If the kernel's generator fails, which does not happen after its first success.
 pub(crate) fn random_key(len: usize) -> Zeroizing<Vec<u8>> {
     let mut key = Zeroizing::new(vec![0; len]);
     getrandom::fill(&mut key).expect("the kernel's random generator answers");

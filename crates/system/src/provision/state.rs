@@ -11,13 +11,12 @@ use cryptbench_os::{Writers, renamed_by};
 /// ones, but each must find what the other mounted.
 const OF_ROOT: &str = "/var/lib/cryptbench";
 
-/// Directories that may hold journals, the preferred one first.
+/// Directories that may contain journals, the preferred one first.
 ///
-/// `$XDG_STATE_HOME/cryptbench`; for root `/var/lib/cryptbench`; `~/.local/state/cryptbench`; and a
-/// private directory in the temporary directory for users without a writable home. Cleaning up and
-/// unmounting searches all of them. For root, directories in which another user could rename
-/// anything are left out, such as the home that `sudo` may leave in the environment, because
-/// cleanup removes what a journal names.
+/// `$XDG_STATE_HOME/cryptbench`; for root `/var/lib/cryptbench`; `~/.local/state/cryptbench`; and a private
+/// directory in the temporary directory for users without a writable home. Cleaning up and unmounting searches
+/// all of them. For root, directories in which another user could rename anything are omitted, such as the home
+/// that `sudo` may leave in the environment, because cleanup removes what a journal lists.
 pub fn state_directories() -> Vec<PathBuf> {
     let root = rustix::process::getuid().is_root();
     let chosen = env::var_os("XDG_STATE_HOME").is_some_and(|dir| Path::new(&dir).is_absolute());
@@ -47,9 +46,8 @@ fn with_roots(mut found: Vec<PathBuf>, root: bool, chosen: bool) -> Vec<PathBuf>
     found
 }
 
-/// The directory for records: the first writable one of `$XDG_DATA_HOME/cryptbench` and its
-/// fallbacks. Root takes none in which another user could rename anything, as
-/// for journals.
+/// The directory for records: the first writable one of `$XDG_DATA_HOME/cryptbench` and its fallbacks. Root
+/// uses none in which another user could rename anything, as for journals.
 pub fn data_directory() -> Option<PathBuf> {
     let root = rustix::process::getuid().is_root();
     let mut fit = candidates("XDG_DATA_HOME", ".local/share").into_iter();
@@ -85,8 +83,8 @@ fn candidates(variable: &str, below_home: &str) -> Vec<PathBuf> {
 
 /// Creates `dir` for this user only, or accepts it if this user owns it and can write to it.
 ///
-/// Ownership matters in the shared temporary directory: someone else who could write a journal
-/// could make cleanup delete any file.
+/// Ownership matters in the shared temporary directory: another user who could write a journal could make
+/// cleanup delete any file.
 pub(crate) fn make_private(dir: &Path) -> bool {
     if fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).is_err() {
         return false;

@@ -51,7 +51,7 @@ pub(crate) fn zfs_driver(dataset: &str) -> Option<String> {
     }
 }
 
-/// What a parameter has chosen of `known`: its text is `cycle [fastest] generic x86_64 aesni`.
+/// The value of a parameter among `known`: its text is `cycle [fastest] generic x86_64 aesni`.
 fn in_use(parameter: &str, known: &[&str]) -> Option<String> {
     let loaded = Machine::this().loaded;
     let file = |module: &str| loaded.join(module).join("parameters").join(parameter);
@@ -116,7 +116,7 @@ mod tests {
         let fast = Some("aes-aesni (ICP) + gcm-avx (ICP)");
         assert_eq!(told("zfs", aes, gcm).as_deref(), fast);
         assert_eq!(told("icp", aes, gcm).as_deref(), fast, "as before OpenZFS 2.2");
-        // As where the kernel keeps the registers of vectors from modules that are not GPL.
+        // As on kernels that reserve vector registers for GPL modules.
         let slow = told("zfs", "cycle [fastest] generic x86_64\n", "cycle [fastest] generic\n");
         assert_eq!(slow.as_deref(), Some("aes-x86_64 (ICP) + gcm-generic (ICP)"));
         let asked = told("zfs", "cycle fastest [generic] x86_64 aesni\n", gcm);

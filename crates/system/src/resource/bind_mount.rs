@@ -1,4 +1,4 @@
-//! Bind mounts of a directory at a place where only root can rename it (mount(2), `MS_BIND`).
+//! Bind mounts of a directory at a location where only root can rename it (mount(2), `MS_BIND`).
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::SystemError;
 use crate::provision::filesystem;
 use crate::provision::mountinfo::mount_at;
 
-/// A bind mount of a directory at a place where only root can rename it.
+/// A bind mount of a directory at a location where only root can rename it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BindMount {
     /// Absolute path of the mount point.

@@ -1,4 +1,4 @@
-//! Files that hold an arm's own disk, filled with random data before use.
+//! Files that contain an arm's own disk, filled with random data before use.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -29,8 +29,8 @@ pub(crate) struct Container {
 /// Creates a file of `len` bytes for a file system, or uses the one reserved at `path`, and fills it with
 /// random data until the context says to stop.
 ///
-/// It is not filled with the data of workloads: where the file system never writes, their marker
-/// would look like plaintext.
+/// It is not filled with workload data: where the file system never writes, its marker would look like
+/// plaintext.
 ///
 /// # Errors
 /// [`SystemError::Stopped`], [`SystemError::Io`].

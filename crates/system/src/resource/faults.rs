@@ -21,7 +21,7 @@ use crate::provision::mountinfo::mounts;
 use crate::provision::{filesystem, state_directories};
 use crate::{ArmContext, Availability, PreparedArm, Role, Selection, SystemError, find};
 
-/// Programs that systems call.
+/// Programs that systems run.
 const PROGRAMS: [&str; 18] = [
     "losetup",
     "mount",
@@ -71,7 +71,7 @@ const DETACH: Step = ("losetup", "--detach*");
 const MKFS: Step = ("mkfs.ext4", "*");
 const MOUNT: Step = ("mount", "*");
 
-/// A separate place: a file system in memory to measure, programs, and mount points.
+/// A separate environment: a file system in memory to measure, programs, and mount points.
 struct Place {
     root: tempfile::TempDir,
 }

@@ -16,7 +16,7 @@ use crate::SystemError;
 use crate::provision::filesystem;
 use crate::provision::mountinfo::{MountEntry, mount_at};
 
-/// How long a server may take to end whose parent was killed.
+/// How long a server whose parent was killed may take to exit.
 const ORPHANED: Duration = Duration::from_secs(2);
 
 /// A FUSE mount that this process serves, or a child of it.
@@ -26,9 +26,8 @@ pub struct FuseMount {
     pub path: PathBuf,
 }
 
-/// The server. If dropped while the mount still exists, it continues to serve as long as this
-/// process lives. Ending it would detach the mount, and the loop device on its file could then no
-/// longer be identified.
+/// The server. If dropped while the mount still exists, it continues to serve as long as this process runs.
+/// Stopping it would detach the mount, and the loop device on its file could then no longer be identified.
 pub(crate) enum Serving {
     Here(Option<Server>),
     /// A child serves it.
@@ -144,7 +143,7 @@ impl Resource for FuseMount {
             std::thread::sleep(Duration::from_millis(10));
         }
         if rustix::process::geteuid().is_root() {
-            // Another user may lead the path elsewhere by now.
+            // Another user may have redirected the path.
             return match fuse::is_stale_mount(&path) {
                 true => removed(filesystem::unmount_dead(&path)),
                 false => Some(Ok(false)),

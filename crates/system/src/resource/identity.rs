@@ -44,7 +44,7 @@ impl Identity {
         FileIdentity::at(path).map(Self::from)
     }
 
-    /// Whether `found` is the resource that was noted. Compares creation times if both are known.
+    /// Whether `found` is the recorded resource. Compares creation times if both are known.
     #[must_use]
     pub fn is(self, found: Self) -> bool {
         (self.device, self.inode) == (found.device, found.inode) && self.is_born_like(found)

@@ -1,10 +1,10 @@
 //! The journal of a run. It records each resource before it is created, and its identity
 //! afterwards, so that the left-overs of a killed run can be found, recognised and removed.
 //!
-//! A run has one journal, a file of JSON lines. They are numbered in order of creation and undone
-//! from the highest number down. A path that is not Unicode is written so that its bytes can be read again
-//! ([`text_of_path`]). The journal is locked while its run lives. The kernel drops the
-//! lock when the process ends in any way, so a journal that can be locked belongs to a dead run.
+//! A run has one journal, a file of JSON lines. They are numbered in order of creation and undone from the
+//! highest number down. A path that is not Unicode is written so that its bytes can be read again
+//! ([`text_of_path`]). The journal is locked while its run is active. The kernel drops the lock when the
+//! process exits in any way, so a journal that can be locked belongs to a killed run.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -220,7 +220,7 @@ impl Living {
     }
 }
 
-/// This user's living processes that recorded a subject.
+/// This user's running processes that recorded a subject.
 #[must_use]
 pub fn living() -> Vec<Living> {
     state_directories().iter().flat_map(|state| living_in(state)).collect()

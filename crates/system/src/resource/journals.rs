@@ -22,7 +22,7 @@ const NAME: &str = "ledgers";
 /// Extension of a journal that is not locked yet.
 const NEW: &str = "new";
 
-/// How often, and after which pause, a journal is created again where a cleanup took its file.
+/// Number of attempts, and the pause, to recreate a journal whose file a cleanup removed.
 const ATTEMPTS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -79,8 +79,8 @@ impl Journals {
         names
     }
 
-    /// Creates a journal and locks it before it gets the name that cleanup looks for, because a simultaneous cleanup would
-    /// otherwise treat it as a dead run's.
+    /// Creates a journal and locks it before it gets the name that cleanup looks for, because a simultaneous
+    /// cleanup would otherwise treat it as a killed run's.
     pub(super) fn create(&self, run_id: &str, name: &OsStr) -> io::Result<File> {
         self.create_with(run_id, name, || std::thread::sleep(PAUSE))
     }
@@ -110,7 +110,7 @@ impl Journals {
         last
     }
 
-    /// Removes new files whose process was killed before it named them: nothing was set up yet.
+    /// Removes new files whose process was killed before it renamed them: nothing was set up yet.
     pub(super) fn remove_unnamed(&self) {
         for name in self.ending_in(NEW) {
             let Ok(file) = self.directory.open_file(&name) else { continue };
@@ -121,13 +121,13 @@ impl Journals {
         }
     }
 
-    /// Reads a journal of this user, and checks whether its process lives.
+    /// Reads a journal of this user, and checks whether its process is running.
     pub(super) fn look(&self, name: &OsStr) -> Option<Found> {
         let file = self.directory.open_file(name).ok()?;
         if !is_own_alone(&file) {
             return None;
         }
-        // A shared lock, so that simultaneous readers do not make a dead process look alive.
+        // A shared lock, so that simultaneous readers do not make a killed process look active.
         let dead = file.try_lock_shared().is_ok();
         let mut bytes = Vec::new();
         // Windows does not let others read a file that its owner has locked.

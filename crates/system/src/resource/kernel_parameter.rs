@@ -1,4 +1,4 @@
-//! Parameters of the kernel's modules, which hold for everybody: set for the trials of an arm, and put back.
+//! Parameters of kernel modules, which apply system-wide: set for the trials of an arm, and restored.
 #![expect(
     clippy::disallowed_methods,
     reason = "parameters of modules, in /sys; files of a run, and of /proc and /sys; for now"

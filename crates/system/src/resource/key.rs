@@ -1,4 +1,4 @@
-//! Keys that the kernel holds for file systems: added through a pipe, and removed.
+//! Kernel keys for file systems: added through a pipe, and removed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -142,7 +142,7 @@ fn on_file_system(path: &Path, identifier: &str) -> Result<bool, SystemError> {
     let ask = format!("enckey_status {identifier}");
     match run("xfs_io", ["-c".as_ref(), ask.as_ref(), path.as_os_str()]) {
         Ok(status) => Ok(!status.to_lowercase().contains("absent")),
-        // The file system mounted here is gone, and the one below knows no keys.
+        // The file system mounted here is gone, and the one below does not support keys.
         Err(e) if says(&e, &["Operation not supported", "Inappropriate ioctl"]) => Ok(false),
         Err(e) => Err(e),
     }

@@ -1,12 +1,12 @@
-//! What a kind of resource can do, and the enum over all kinds of a system.
+//! The operations of a kind of resource, and the enum over all kinds of a system.
 
 use cryptbench_text::chain;
 
 use super::{AnyResource, Identity};
 use crate::SystemError;
 
-/// A kind of resource. Its fields are stored in the journal and suffice to find the resource after
-/// a kill. They contain no secrets.
+/// A kind of resource. Its fields are stored in the journal and are sufficient to find the resource after a
+/// kill. They contain no secrets.
 pub(crate) trait Resource: Clone + Into<AnyResource> + Send + 'static {
     /// The data held while the resource exists.
     type Live: Send;

@@ -131,7 +131,7 @@ impl Resource for LoopDevice {
 /// it.
 const DIRECT: &str = "--direct-io=on";
 
-/// Attaches `file` to a free loop device and gives the device's path.
+/// Attaches `file` to a free loop device and returns the device's path.
 fn attach(file: &Path, read_only: bool, blocks: Option<u32>) -> Result<PathBuf, SystemError> {
     let blocks = blocks.map(|bytes| format!("--sector-size={bytes}"));
     let mut options: Vec<&str> = blocks.as_deref().into_iter().collect();

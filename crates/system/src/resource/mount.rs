@@ -71,7 +71,7 @@ pub(super) fn mount_of_ours(
     mounts().ok().into_iter().flatten().rfind(is_ours).or(there)
 }
 
-/// Where a mount is.
+/// The location of a mount.
 pub(crate) enum Standing {
     /// At its path, where only root can rename.
     Private,
@@ -170,7 +170,7 @@ pub(crate) fn mount_stacked(
     options: &str,
 ) -> Result<PathBuf, SystemError> {
     let path = mount_point::create(stack)?;
-    // -i: passes only options of the kernel, without a mount helper that would ask questions.
+    // -i: passes only kernel options, without a mount helper that would prompt.
     let words = ["-i", "-t", file_system, "-o", options].map(AsRef::as_ref);
     let places = [lower.as_os_str(), path.as_os_str()];
     stack.create(

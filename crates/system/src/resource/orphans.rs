@@ -22,8 +22,8 @@ const MOUNT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Waits until no program has `word`, which is unique to a run, in its arguments any more.
 ///
-/// The cryptsetup of a killed run lives on and finishes its work: recovery that starts too early
-/// finds nothing.
+/// The cryptsetup of a killed run continues and finishes its work: recovery that starts too early finds
+/// nothing.
 pub(crate) fn await_programs(word: &str) {
     let until = Instant::now() + LIMIT;
     while Instant::now() < until && somebody_works_with(word) {
@@ -74,8 +74,8 @@ fn processes(is: impl Fn(&Path, &[u8]) -> bool) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Waits until the loop device `device` has released `file`. A detached device does that when its
-/// last user ends, for example udev or a program of a killed run.
+/// Waits until the loop device `device` has released `file`. A detached device does that when its last user
+/// exits, for example udev or a program of a killed run.
 pub(super) fn await_detached(file: &Path, device: &Path) {
     let until = Instant::now() + LIMIT;
     let number = loop_device::number(device);

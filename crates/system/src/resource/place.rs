@@ -119,8 +119,8 @@ impl Place {
     /// Mounts the contents of `private`, which only root can enter, here as well, and returns its identity.
     ///
     /// # Errors
-    /// [`SystemError::Target`] if the directory is in use by now or was renamed; [`SystemError::Io`]. Nothing is mounted
-    /// here then.
+    /// [`SystemError::Target`] if the directory is now in use or was renamed; [`SystemError::Io`]. Nothing is
+    /// mounted here then.
     pub(super) fn take(&self, private: &Path) -> Result<Identity, SystemError> {
         let failed = |e: Errno| SystemError::io("mount on", &self.path)(e.into());
         let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
@@ -133,7 +133,7 @@ impl Place {
         let device = mounts().unwrap_or_default().iter().find(|m| m.id == id).map(|m| m.device);
         let placed = device.filter(|_| mount_id(&self.parent, &self.name) == Ok(id));
         let Some(device) = placed else {
-            // It was renamed before the mount was there.
+            // It was renamed before the mount was created.
             unmount(reached_by(&tree), UnmountFlags::DETACH).map_err(failed)?;
             let problem = "something else took its place just now".to_owned();
             return Err(SystemError::Target { path: self.path.clone(), problem });
@@ -189,7 +189,7 @@ impl Place {
         Err(busy())
     }
 
-    /// The directory above the mount and the name there: those that it had, or those that it has by now.
+    /// The parent directory of the mount and its name there: the original or the current ones.
     fn above(&self, mounted: Placed) -> Option<(OwnedFd, OsString)> {
         let held = self.parent.try_clone().ok().map(|parent| (parent, self.name.clone()));
         let by_path = || {

@@ -42,7 +42,7 @@ impl PrivateDirectory {
             };
             return Err(SystemError::Target { path, problem });
         }
-        // By descriptor, because the path may lead elsewhere by now.
+        // By descriptor, because the path may now lead elsewhere.
         let held = held.try_clone().map_err(SystemError::io("open", &path))?;
         let mounted = mount_point::create(&mut stack)?;
         BindMount::create(&mut stack, &held, &mounted, &path)?;

@@ -32,7 +32,7 @@ pub fn cleanup() -> Vec<Cleaned> {
     cleanup_by_subject().into_iter().map(|(_, done)| done).collect()
 }
 
-/// The same, with the subject of each dead process if it recorded one.
+/// The same, with the subject of each killed process if it recorded one.
 pub fn cleanup_by_subject() -> Vec<(Option<PathBuf>, Cleaned)> {
     state_directories().iter().flat_map(|d| cleanup_in(d)).collect()
 }
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(cleaned(&p), []);
         fs::remove_file(&journals).unwrap();
         fs::rename(p.dir.path().join("moved"), &journals).unwrap();
-        // The same line in our own journal is obeyed.
+        // The same line in our own journal is followed.
         assert_eq!(cleaned(&p), [Cleaned::Removed(p.file())]);
     }
 

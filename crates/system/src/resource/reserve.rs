@@ -1,9 +1,9 @@
 //! Files that are allocated alternately, so that none of them is in a better region of the device than the
 //! others.
 //!
-//! Two files on one disk need not be equally fast: a hard disk's outer tracks turn faster below the head, and the host of
-//! a virtual disk keeps some parts of it nearer than others. No number of repeats averages that away, as it is the same in
-//! each. Files that alternate every few megabytes have their share of every place.
+//! Two files on one disk may differ in speed: a hard disk's outer tracks are faster, and the host of a virtual
+//! disk stores some parts closer than others. No number of repeats averages that out, because it is the same in
+//! each. Files that alternate every few megabytes are spread equally over all regions.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,8 @@ use super::stack::Made;
 use super::{Journal, Scratch, ScratchFile};
 use crate::SystemError;
 
-/// Bytes of a file before the next one's turn: a hard disk that reads in sequence seeks once in about a third of a second.
+/// Bytes of a file before the next one's turn: a hard disk that reads sequentially seeks once in about a third
+/// of a second.
 const TURN: u64 = 64 << 20;
 
 /// Minimum number of alternations per file, however small it is.
@@ -23,7 +24,7 @@ const LEAST_TURNS: u64 = 8;
 /// Allocations end on a multiple of this many bytes.
 const STEP: u64 = 1 << 20;
 
-/// Containers that are made before the arms that use them.
+/// Containers that are created before the arms that use them.
 #[derive(Default)]
 pub struct Reserve(Mutex<Vec<Reserved>>);
 
@@ -52,14 +53,14 @@ impl Reserve {
         Ok(())
     }
 
-    /// The file at `path`, if it was reserved: who takes it removes it.
+    /// The file at `path`, if it was reserved: its user removes it.
     pub(super) fn take(&self, path: &Path) -> Option<Made<ScratchFile>> {
         let mut files = self.files();
         let at = files.iter().position(|file| file.path == path)?;
         Some(files.swap_remove(at).made)
     }
 
-    /// Whether `path` is reserved and was not taken yet.
+    /// Whether `path` is reserved and not yet in use.
     #[must_use]
     pub fn holds(&self, path: &Path) -> bool {
         self.files().iter().any(|file| file.path == path)
@@ -100,7 +101,7 @@ pub fn allocate_in_turn(scratch: &[&Scratch], reserve: &Reserve) -> Result<(), S
     Ok(())
 }
 
-/// Where a turn of a file of `len` bytes begins: in proportion, so that all files end together.
+/// The start of a turn for a file of `len` bytes: proportional, so that all files end together.
 fn border(len: u64, turn: u64, turns: u64) -> u64 {
     match turn == turns {
         true => len,

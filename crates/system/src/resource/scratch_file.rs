@@ -56,7 +56,7 @@ impl ScratchFile {
         let inode = |file: &File| file.metadata().map(|found| Details::of(&found).inode);
         let wanted = inode(like).map_err(SystemError::io("inspect", &self.path))?;
         let places = u64::from(possible_cpus());
-        // Open without a name: their inodes are not given away again meanwhile.
+        // Open without a name, so that their inodes are not reused in the meantime.
         let mut passed_over = Vec::new();
         loop {
             let made = self.make()?;
@@ -76,7 +76,7 @@ impl Resource for ScratchFile {
     const EXCLUSIVE: bool = true;
 
     fn destroy(&self, live: &mut Held, identity: Option<Identity>) -> Result<(), SystemError> {
-        // Removes only exactly the file that was created: someone may have replaced it meanwhile.
+        // Removes only exactly the file that was created: it may have been replaced in the meantime.
         match live.directory.entry(&live.name) {
             Ok(Some(found)) if identity.is_some_and(|id| id.is(found.identity.into())) => {
                 match live.directory.remove_file(&live.name) {

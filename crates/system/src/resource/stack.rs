@@ -118,7 +118,7 @@ impl<R: Resource<Live: 'static>> Standing for Made<R> {
 pub struct ResourceStack {
     journal: Journal,
     resources: Vec<Box<dyn Standing>>,
-    /// Number of resources that hold the data and stay when it is closed.
+    /// Number of resources that hold the data and remain when it is closed.
     data: usize,
     /// Whether waiting for a program that is to serve ends.
     stop: Arc<AtomicBool>,
@@ -134,7 +134,7 @@ impl ResourceStack {
     /// Creates `what` on top of the stack and returns its held data.
     ///
     /// # Errors
-    /// Those of `make`, after which nothing of it is left, and errors of writing the journal.
+    /// Those of `make`, after which nothing of it remains, and errors of writing the journal.
     pub(crate) fn create<R: Resource<Live: 'static>>(
         &mut self,
         what: R,
@@ -229,7 +229,7 @@ impl ResourceStack {
     /// Destroys everything that gives access to the data. Returns whether that was only keys.
     ///
     /// # Errors
-    /// [`SystemError::Busy`], or another error of taking it down; it can be tried again.
+    /// [`SystemError::Busy`], or another error of removing it; it can be tried again.
     pub(crate) fn close(&mut self) -> Result<bool, SystemError> {
         let keys = self.resources.iter().skip(self.data).all(|r| r.is_key());
         self.destroy_down_to(self.data)?;
@@ -253,7 +253,7 @@ impl ResourceStack {
         self.destroy_down_to(0)
     }
 
-    /// The same without waiting for resources in use.
+    /// [`SystemError::Busy`], or another error of removing it; it can be tried again.
     ///
     /// # Errors
     /// [`SystemError::Busy`], or another error of taking it down; it can be tried again.
@@ -278,7 +278,7 @@ impl ResourceStack {
 
 impl Drop for ResourceStack {
     fn drop(&mut self) {
-        // Resources still in use stay in the journal for cleanup.
+        // [`SystemError::Busy`], or another error of removing it; it can be tried again.
         let _ = self.destroy();
     }
 }

@@ -20,7 +20,7 @@ use super::{AnyResource, FuseMount, Identity};
 use crate::command;
 use crate::provision::mountinfo::mount_at;
 
-/// Where the kernel shows FUSE connections (Linux, `Documentation/filesystems/fuse/fuse.rst`).
+/// The directory of the kernel's FUSE connections (Linux, `Documentation/filesystems/fuse/fuse.rst`).
 const CONNECTIONS: &str = "/sys/fs/fuse/connections";
 
 /// Maximum time for a forked process to execute its program.
@@ -65,8 +65,9 @@ pub(super) fn free(journal: &File, left: &[(AnyResource, Option<Identity>)]) {
     }
 }
 
-/// Waits for a process that ends and still has the lock of its journal, so that its run looks alive: one that was killed and
-/// waits for the disk or gives its memory back, or one that a dead run had forked and that has not executed its program yet.
+/// Waits for an exiting process that still has the lock of its journal, so that its run looks active: one that
+/// was killed and waits for the disk or releases its memory, or one that a killed run had forked and that has
+/// not executed its program yet.
 pub(super) fn await_ending(journal: &File) {
     let began = Instant::now();
     loop {

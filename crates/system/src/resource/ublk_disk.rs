@@ -19,7 +19,7 @@ use crate::SystemError;
 use crate::command::run;
 use crate::provision::filesystem;
 
-/// How many disks others may have.
+/// Maximum number of disks of other programs.
 const MOST: u32 = 4096;
 
 /// A disk of ublk.
@@ -42,7 +42,7 @@ pub struct DiskFileSystem {
     pub disk: UblkDisk,
 }
 
-/// Makes a disk for a child to serve, by the connection that this gives.
+/// Creates a disk for a child to serve, through the returned connection.
 ///
 /// # Errors
 /// [`SystemError::Io`] without a driver in the kernel, and errors of making the disk.
@@ -151,7 +151,7 @@ impl Resource for DiskFileSystem {
     }
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {
-        // The node goes with the server. The mount then keeps the disk's number from being given to another one.
+        // The node disappears with the server. The mount then prevents reuse of the disk's number.
         let number = identity
             .map(|identity| identity.device)
             .or_else(|| loop_device::number(&self.disk.path));

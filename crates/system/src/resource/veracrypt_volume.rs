@@ -1,4 +1,5 @@
-//! Volumes that VeraCrypt's program has open: found in its list and dismounted by it or, where its process has died, by hand.
+//! Volumes that VeraCrypt's program has open: found in its list and dismounted by it or, if its process has
+//! died, manually.
 #![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs;
@@ -60,7 +61,8 @@ pub(crate) fn create(
         let is_new = |mount: &&MountEntry| !before.iter().any(|b| b.device == mount.device);
         let device = device_of(container);
         let file = device.as_deref().and_then(file_below);
-        // Of several new ones, the one that the device shows; a kernel's device shows none.
+        // Of several new ones, the one that the device identifies; with kernel crypto the device identifies
+        // none.
         let mount = served()
             .iter()
             .filter(is_new)
@@ -187,7 +189,7 @@ fn by_hand(path: &Path, identity: Option<Identity>) -> Result<bool, SystemError>
             detach(&image, &device)?;
         }
         unmount_dead(&mount.mountpoint)?;
-        // Empty, and the program takes another name if it stays.
+        // Empty, and the program uses another name if it remains.
         let _ = fs::remove_dir(&mount.mountpoint);
         found = true;
     }
@@ -206,7 +208,7 @@ fn detach(file: &Path, device: &Path) -> Result<(), SystemError> {
 /// The file that shows the plaintext in a served mount (FuseService, `GetVolumeImagePath`).
 const IMAGE: &str = "volume";
 
-/// The mounts that processes of the program serve, living or dead.
+/// The mounts served by processes of the program, running or dead.
 fn served() -> Vec<MountEntry> {
     let mut all = mounts().unwrap_or_default();
     all.retain(|m| m.mountpoint.to_string_lossy().starts_with(SERVED_AT));

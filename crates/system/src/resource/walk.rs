@@ -10,10 +10,10 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, fstatfs, open, openat, readlinkat};
 use rustix::io::Errno;
 
-/// How many links may be on the way, as for the kernel.
+/// Maximum number of links on the way, as in the kernel.
 const MOST_LINKS: usize = 40;
 
-/// `PROC_SUPER_MAGIC` of linux/magic.h. Its links lead where their process wants.
+/// `PROC_SUPER_MAGIC` of linux/magic.h. Its links are controlled by their process.
 const PROC: u64 = 0x9fa0;
 
 /// The end of the path.
@@ -142,7 +142,7 @@ mod tests {
         // In a directory with the sticky bit, our links cannot be replaced.
         fs::set_permissions(path("open"), Permissions::from_mode(0o1777)).unwrap();
         assert!(reached(&path("open/link")).is_some());
-        // What a process has open is its own choice.
+        // A process chooses its own open files.
         let fd = format!("/proc/self/fd/{}", fs::File::open(path("open")).unwrap().as_raw_fd());
         assert_eq!(reached(&Path::new(&fd).join("mnt")), None);
         assert_eq!(reached(Path::new("/proc/self/cwd")), None);

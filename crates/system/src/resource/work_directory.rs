@@ -58,7 +58,7 @@ impl Resource for WorkTree {
         if is_there(above, name) {
             return above.remove_directory(name).map_err(failed());
         }
-        // The owner of the parent may have renamed, moved or removed it meanwhile.
+        // The owner of the parent may have renamed, moved or removed it in the meantime.
         match held.path().and_then(|path| Directory::of(&path)) {
             Ok((above, name)) if is_there(&above, &name) => {
                 above.remove_directory(&name).map_err(failed())

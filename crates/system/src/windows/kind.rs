@@ -7,7 +7,7 @@ pub(crate) mod inline;
 #[path = "../kind/unsupported.rs"]
 pub(crate) mod unsupported;
 
-/// Containers with devices: none are made here.
+/// Containers with devices: not created here.
 pub(crate) mod mapped {
     use crate::{ArmContext, ArmSpec, PreparedArm, SystemError};
 

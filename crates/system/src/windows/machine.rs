@@ -6,7 +6,7 @@ use cryptbench_catalog::Remedy;
 
 use crate::Availability;
 
-/// Nothing makes file systems here.
+/// File systems cannot be created here.
 #[must_use]
 pub fn lacks_ntfs() -> Option<(String, Remedy)> {
     Some(("this program makes no file systems on Windows".to_owned(), "use Windows'".into()))

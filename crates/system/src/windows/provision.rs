@@ -19,7 +19,7 @@ pub use recognised::Signature;
 
 use crate::SystemError;
 
-/// A directory of this program in the user's own part of the profile, which stays on this machine.
+/// A directory of this program in the local part of the user's profile.
 fn below(name: &str) -> Option<PathBuf> {
     let local = env::var_os("LOCALAPPDATA").map(PathBuf::from).filter(|dir| dir.is_absolute());
     Some(local?.join("cryptbench").join(name))
@@ -89,7 +89,7 @@ pub fn crypt_table(name: &str) -> Result<CryptTable, SystemError> {
 }
 
 pub mod filesystem {
-    //! File systems: Windows makes and unmounts its own.
+    //! File systems: Windows creates and unmounts its own.
 
     use std::path::Path;
     use std::time::Duration;
@@ -97,7 +97,7 @@ pub mod filesystem {
     pub use super::file_system_kind::FileSystemKind;
     use crate::SystemError;
 
-    /// Tries `act` for two seconds: a scanner that looks at each new file lets go after a moment.
+    /// Tries `act` for two seconds: a scanner that examines each new file releases it after a moment.
     pub(crate) fn once_let_go(
         mut act: impl FnMut() -> Result<(), SystemError>,
     ) -> Result<(), SystemError> {
@@ -122,13 +122,13 @@ pub mod filesystem {
     }
 
     /// # Errors
-    /// [`SystemError::Target`]: it makes none here.
+    /// [`SystemError::Target`]: not possible here.
     pub fn make(_: FileSystemKind, device: &Path) -> Result<(), SystemError> {
         Err(refusal(device))
     }
 
     /// # Errors
-    /// [`SystemError::Target`]: it makes none here.
+    /// [`SystemError::Target`]: not possible here.
     pub fn make_settled(device: &Path) -> Result<(), SystemError> {
         Err(refusal(device))
     }

@@ -178,7 +178,7 @@ pub enum PrivateDirectory {}
 
 impl PrivateDirectory {
     /// # Errors
-    /// [`SystemError::Target`]: it is not made here.
+    /// [`SystemError::Target`]: not possible here.
     pub fn create(parent: &Path, _name: &str, _journal: &Journal) -> Result<Self, SystemError> {
         let problem = "this program makes no private directories on Windows".to_owned();
         Err(SystemError::Target { path: parent.to_owned(), problem })

@@ -12,7 +12,7 @@ pub struct Signature {
     pub name: &'static str,
     /// Byte offset of the magic.
     pub offset: u64,
-    /// Whether its place counts from the end of the device.
+    /// Whether its offset counts from the end of the device.
     pub at_end: bool,
 }
 
@@ -27,7 +27,7 @@ struct Magic {
     plausible: Option<fn(&mut Reader<'_>, u64) -> bool>,
 }
 
-/// A place on a device.
+/// An offset on a device.
 #[derive(Clone, Copy)]
 enum Place {
     /// Bytes from the start.
@@ -96,7 +96,7 @@ impl Magic {
 /// The ends of the page sizes that Linux has had, less the ten bytes of swap's magic.
 const PAGES: &[Place] = &[Start(0xff6), Start(0x1ff6), Start(0x3ff6), Start(0x7ff6), Start(0xfff6)];
 
-/// Where the four labels of ZFS have their list of names and values.
+/// The offsets of the lists of names and values in the four labels of ZFS.
 const ZFS_LABELS: &[Place] = &[
     Start(16 << 10),
     Start((256 + 16) << 10),
@@ -104,11 +104,11 @@ const ZFS_LABELS: &[Place] = &[
     End { unit: 256 << 10, back: 256 << 10, forward: 16 << 10 },
 ];
 
-/// `fs_magic` in the superblock of UFS, whose place depends on the variant.
+/// `fs_magic` in the superblock of UFS, whose offset depends on the variant.
 const UFS: &[Place] =
     &[Start(1372), Start((8 << 10) + 1372), Start((64 << 10) + 1372), Start((256 << 10) + 1372)];
 
-/// Where Promise's controllers keep their metadata.
+/// The location of the metadata of Promise's controllers.
 const PROMISE: &[Place] = &[
     sectors_before_end(63),
     sectors_before_end(255),
@@ -125,7 +125,7 @@ const PROMISE: &[Place] = &[
     sectors_before_end(3087),
 ];
 
-/// A volume descriptor of ECMA-167, of which ISO 9660 and UDF have several in turn.
+/// A volume descriptor of ECMA-167; ISO 9660 and UDF have several in sequence.
 const DESCRIPTOR: &[Place] = &[Start((32 << 10) + 1)];
 
 /// Whether flags, compression and system in the header of gzip (RFC 1952, 2.3) are known ones.
@@ -474,7 +474,7 @@ fn is_apple_map(reader: &mut Reader<'_>, magic: u64) -> bool {
     block >= 512 && block.is_power_of_two() && reader.has(u64::from(block), b"PM")
 }
 
-/// All words of the label, exclusive-ored, give 0.
+/// The exclusive or of all words of the label is 0.
 fn is_sun_label(reader: &mut Reader<'_>, magic: u64) -> bool {
     let label = reader.bytes::<512>(magic - 508);
     label.is_some_and(|label| {

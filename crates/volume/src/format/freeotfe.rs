@@ -74,7 +74,7 @@ struct Details {
     key: LockedBytes,
     /// The value added to the IV of each sector, if any.
     iv: Vec<u8>,
-    /// How IVs are made.
+    /// The generator of the IVs.
     generator: u8,
 }
 
@@ -170,7 +170,7 @@ fn hmac(prf: &Prf, block: usize, key: &[u8], data: &[u8]) -> Vec<u8> {
     outer
 }
 
-/// What decrypted the block.
+/// The credential that decrypted the block.
 struct Found {
     cipher: &'static str,
     mode: &'static str,

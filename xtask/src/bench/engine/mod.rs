@@ -148,7 +148,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// What both did in each round.
+    /// The results of both in each round.
     fn observe(
         &self,
         file: &Path,

@@ -24,7 +24,7 @@ pub const JOBS: &[Job] = &[
 
 const AES: &str = "aes-xts-plain64";
 const NULL: &str = "cipher_null-ecb";
-/// Requests are encrypted where they are made, and decrypted where they end.
+/// Requests are encrypted where they are issued, and decrypted where they complete.
 const DIRECT: &str = "no_read_workqueue no_write_workqueue";
 
 const KERNEL_NULL: &str = "dm-crypt, null cipher";

@@ -1,4 +1,4 @@
-//! The compared ways to reach a file; each can take itself down.
+//! The compared ways to access a file; each can remove itself.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};

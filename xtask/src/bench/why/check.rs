@@ -24,7 +24,7 @@ const NEEDS: &[Need] = &[
     Need { file: "/usr/bin/gocryptfs", package: "gocryptfs", reason: "one of both systems" },
 ];
 
-/// Size of the others' file: more than is read or written in the time of a look, or it would be in memory.
+/// Size of the others' file: more than is read or written during an observation, so that it is not in memory.
 const MIB: u64 = 6 << 10;
 
 /// Size of the run's file.

@@ -1,4 +1,5 @@
-//! What other programs see of a load: fio's own speed, `iostat -x` of the disk, `pidstat -t` of the threads.
+//! Other programs' observations of a load: fio's own speed, `iostat -x` of the disk, `pidstat -t` of the
+//! threads.
 
 use std::fs::File;
 use std::path::Path;
@@ -37,10 +38,10 @@ pub struct Figures {
 const BEFORE: u64 = 2;
 const AFTER: u64 = 1;
 
-/// How often what a system keeps below its mount is written back, about as a run does for each trial.
+/// Interval at which a system's data below its mount is written back, about as for each trial of a run.
 const TRIAL: Duration = Duration::from_millis(200);
 
-/// Writes a file back again and again while it lives.
+/// Writes a file back repeatedly as long as it exists.
 struct WrittenBack {
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -164,7 +165,7 @@ fn of_disk(told: &Value, rate: f64) -> anyhow::Result<Figures> {
     })
 }
 
-/// How the programs of both systems and the kernel's workers for them are called.
+/// The names of both systems' programs and of the kernel's workers for them.
 const OF_THE_SYSTEMS: [&str; 4] = ["gocryptfs", "cryptbench", "kworker", "loop"];
 
 /// From the output of `pidstat -t`: the share of a core of the systems' busiest thread, its name, and the

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Wine, passed, read};
 
-/// How long anything is waited for.
+/// Timeout of every wait.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Options for a short run.
@@ -20,7 +20,7 @@ const SHORT: [&str; 7] = ["--trial", "0.1s", "--trials", "2", "--size", "64MiB",
 /// Options for a run that continues until it is stopped.
 const LONG: [&str; 5] = ["--trial", "0.1s", "--size", "64MiB", "--builtin-only"];
 
-/// Questions that need no measuring: both programs give the same answer.
+/// Queries without measurements: both programs give the same answer.
 const QUESTIONS: [&str; 7] = [
     "schema",
     "profiles small-files",
@@ -34,7 +34,7 @@ const QUESTIONS: [&str; 7] = [
 /// The directories that are measured, and where the records go.
 struct Place<'a> {
     wine: &'a Wine,
-    /// As this machine sees it; Windows sees `C:\measured`.
+    /// As seen by this machine; Windows sees `C:\measured`.
     path: PathBuf,
 }
 
@@ -146,7 +146,7 @@ impl<'a> Place<'a> {
         self.is_read_here("interrupted")
     }
 
-    /// The scratch file goes with the process, and cleanup removes the rest.
+    /// The scratch file disappears with the process, and cleanup removes the rest.
     fn is_killed(&self) -> anyhow::Result<()> {
         let mut run = self.started("killed")?;
         kill_process(number(&run)?, Signal::KILL)?;
@@ -161,7 +161,7 @@ impl<'a> Place<'a> {
         self.left_nothing()
     }
 
-    /// Neither a volume nor a file that is not named twice is overwritten.
+    /// Neither a volume nor a file that is not specified twice is overwritten.
     fn refuses(&self) -> anyhow::Result<()> {
         let data = [7; 1 << 20];
         for name in ["mine", "other"] {

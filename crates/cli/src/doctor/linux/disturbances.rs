@@ -13,7 +13,7 @@ use cryptbench_text::human;
 
 use crate::doctor::diagnosis::Finding;
 
-/// How long counters are watched.
+/// How long counters are observed.
 const WATCHED: Duration = Duration::from_secs(1);
 
 /// Shares of the time from which each counts as a disturbance: about what becomes visible in a noise floor.

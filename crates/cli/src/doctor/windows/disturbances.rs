@@ -11,7 +11,7 @@ use cryptbench_os::{dirs, user};
 
 use crate::doctor::diagnosis::Finding;
 
-/// How long counters are watched.
+/// How long counters are observed.
 const WATCHED: Duration = Duration::from_secs(1);
 
 /// The share of the time from which other load counts as a disturbance, as on Linux.
@@ -179,7 +179,7 @@ fn instances(text: &str) -> Vec<String> {
     names
 }
 
-/// What a program of Windows prints.
+/// The output of a Windows program.
 #[expect(clippy::disallowed_methods, reason = "a program of Windows, by its whole path")]
 fn said(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program)

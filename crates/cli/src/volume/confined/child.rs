@@ -1,4 +1,4 @@
-//! The confined process: gets open files and secrets, gives its rights up, and parses.
+//! The confined process: gets open files and secrets, gives up its privileges, and parses.
 
 use std::fs::File;
 use std::process::ExitCode;
@@ -24,10 +24,10 @@ use crate::volume::args::UnlockArgs;
 use crate::volume::target::{self, Target};
 use crate::volume::{effort, keep_open_keys_from_swap, lower, secrets};
 
-/// How often to look for a signal.
+/// How often to check for a signal.
 const POLL: Duration = Duration::from_millis(50);
 
-/// What a command's work has.
+/// The input of a command's work.
 pub struct Given {
     pub target: Target,
     pub header: Option<FileDevice>,
@@ -66,7 +66,7 @@ impl Given {
         })
     }
 
-    /// The same with the part of the volume's file that the arguments name. Reads the partition table.
+    /// The same with the part of the volume's file that the arguments specify. Reads the partition table.
     pub(super) fn of_part(self, unlock: &UnlockArgs) -> anyhow::Result<Self> {
         let device = target::part(unlock, self.target.device)?;
         Ok(Self { target: Target { device }, ..self })
@@ -80,7 +80,7 @@ impl Given {
         Ok(Asks { nothing: !restore.needs_credentials(), ..Asks::default() })
     }
 
-    /// The header that is to be put back: the saved one, or that within the volume.
+    /// The header to be restored: the backup file, or the backup header within the volume.
     pub fn restore(&self, unlock: &UnlockArgs) -> anyhow::Result<Restore<'_>> {
         let saved = self.saved.as_ref().map(|saved| saved as &dyn BlockDevice);
         Restore::new(&*self.target.device, saved, unlock.format.as_deref())
@@ -222,7 +222,7 @@ pub fn begin<T>(
 /// Gives the rights up.
 ///
 /// # Errors
-/// If rights remain, or the kernel filters no system calls: nothing was read of the volume yet.
+/// If privileges remain, or the kernel does not filter system calls: nothing of the volume was read yet.
 fn enter(args: &UnlockArgs, needs: Needs) -> anyhow::Result<()> {
     let rights = give_up_rights().context("it keeps root's rights");
     let calls = confine(needs).context("it may make any system call");
@@ -240,7 +240,7 @@ fn enter(args: &UnlockArgs, needs: Needs) -> anyhow::Result<()> {
 }
 
 impl Here {
-    /// What to serve on; `None` if the keeper does without.
+    /// The files to serve on; `None` if the keeper does not need them.
     pub fn wait(&self) -> anyhow::Result<Option<(On, Vec<File>)>> {
         let (message, files) = self.channel.receive()?;
         Ok(match &message[..] {

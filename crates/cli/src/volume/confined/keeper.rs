@@ -20,10 +20,10 @@ use crate::exit::Said;
 use crate::say;
 use crate::volume::{cost, secrets};
 
-/// How often to look for a signal.
+/// How often to check for a signal.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How often to look whether something is done that takes milliseconds.
+/// How often to check whether a step of milliseconds is done.
 const TICK: Duration = Duration::from_millis(2);
 
 /// How long a child may take to exit once nobody needs it, or a signal arrived.
@@ -32,7 +32,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// How long a child that was asked to exit may take to finish its writes.
 const HALF_DONE: Duration = Duration::from_secs(30);
 
-/// How long a child may do nothing at all while the kernel waits for it.
+/// How long a child may be idle while the kernel waits for it.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// The child, from the keeper's side. Dropping it kills the child.
@@ -44,7 +44,7 @@ pub struct Confined {
     serves: bool,
 }
 
-/// Whether this system has such processes.
+/// Whether this system supports such processes.
 pub(super) fn can_start() -> bool {
     !matches!(Channel::to_child(), Err(e) if e.kind() == std::io::ErrorKind::Unsupported)
 }
@@ -157,7 +157,7 @@ impl Confined {
             }
             if self.says_something_within(POLL)? {
                 let Some(channel) = &self.channel else { return Err(self.ended()) };
-                // No file of its is wanted.
+                // None of its files is needed.
                 let (message, _) = channel.receive()?;
                 return if message.is_empty() { Err(self.ended()) } else { Ok(message) };
             }
@@ -194,7 +194,8 @@ impl Confined {
     /// that: a child that is idle throughout is killed, as is one that still keeps it waiting after a signal.
     pub fn watched<T: Send>(&self, stop: &AtomicBool, act: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
-            // Elsewhere, as the kernel gives signals to the first thread even if it waits there for ever.
+            // On another thread, because the kernel delivers signals to the first thread even if it waits for
+            // ever.
             let acting = scope.spawn(act);
             let mut silence = Silence::of(self.child.id());
             let mut signalled: Option<Instant> = None;
@@ -290,7 +291,7 @@ impl Confined {
     }
 }
 
-/// How long a process has done nothing.
+/// How long a process has been idle.
 struct Silence {
     process: u32,
     used: Option<f64>,

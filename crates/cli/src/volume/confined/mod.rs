@@ -45,7 +45,7 @@ pub fn is_child() -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Order {
     what: What,
-    /// How many credentials come through the pipe that is the first file.
+    /// Number of credentials that come through the pipe that is the first file.
     secrets: u8,
     header: bool,
     other: bool,
@@ -80,7 +80,7 @@ impl Order {
 const ON: &[u8] = b"on";
 const ON_DISK: &[u8] = b"on a disk";
 
-/// What to serve on.
+/// The files to serve on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
     /// A mount or a socket.
@@ -96,7 +96,7 @@ pub struct Task<'a> {
     pub access: Access,
     /// It restores a header, and asks for credentials according to that header.
     pub restores: bool,
-    /// It writes the plaintext to its other file, whose length shows how far it is.
+    /// It writes the plaintext to its other file, whose length shows its progress.
     pub grows: bool,
 }
 

@@ -10,7 +10,7 @@ use crate::progress;
 /// Shorter work needs no sign of progress.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// Longer than any process lives.
+/// Longer than any process runs.
 const NEVER: Duration = Duration::from_secs(1 << 30);
 
 /// A wait for the confined process.
@@ -28,7 +28,7 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// For work that prints as it goes.
+    /// For work that prints its progress.
     pub(super) fn unending() -> Self {
         Self { since: Instant::now() + NEVER, ..Self::default() }
     }
@@ -40,7 +40,7 @@ impl Patience {
         Self { since: Instant::now(), grows, bar: None }
     }
 
-    /// Shows how far the work is, if it has taken long enough.
+    /// Shows the progress of the work, if it has taken long enough.
     pub(super) fn look(&mut self) {
         if self.since.elapsed() < SHORT {
             return;

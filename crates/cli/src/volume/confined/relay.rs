@@ -1,4 +1,4 @@
-//! What a confined process prints, made printable by its keeper.
+//! The output of a confined process, made printable by its keeper.
 
 use std::fs::File;
 use std::io::Read;
@@ -34,7 +34,7 @@ pub(super) fn messages(from: File) -> JoinHandle<()> {
     })
 }
 
-/// All that the child writes to its standard output; an error if it is too much.
+/// The child's whole standard output; an error if it is too long.
 pub(super) fn output(from: File) -> JoinHandle<std::io::Result<Vec<u8>>> {
     std::thread::spawn(move || {
         let mut all = Vec::new();

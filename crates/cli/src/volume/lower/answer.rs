@@ -13,7 +13,7 @@ use cryptbench_volume::{Credentials, VolumeError};
 
 use super::message::{Ask, Facts, Reply, ready};
 
-/// Answers until the keeper asks nothing more.
+/// Replies until the keeper has no more queries.
 pub fn answer(
     channel: &Channel,
     credentials: Option<&Credentials>,

@@ -42,11 +42,12 @@ pub struct Found {
     /// The first one that is not a complete lower file, the reason, and the number of others.
     problems: Vec<(String, String)>,
     more_problems: u64,
-    /// Signatures of the keys that the passphrase gives.
+    /// Signatures of the keys derived from the passphrase.
     opened_with: Vec<String>,
 }
 
-/// Problems and kinds of things that are listed one by one, whatever a stranger's directory has of them.
+/// Maximum number of problems and kinds of entries listed individually, whatever an untrusted directory
+/// contains.
 const LISTED: usize = 20;
 
 pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {

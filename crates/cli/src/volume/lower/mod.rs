@@ -72,7 +72,7 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Has everything written into a directory that gets its name once that is done.
+/// Has everything written into a directory that gets its name once that is complete.
 fn written(walk: &mut Walk<'_>, lower: &Directory, output: &Path) -> anyhow::Result<()> {
     let fail = |e: io::Error| Refusal::target(output, &e.to_string());
     let (above, name) = Directory::of(output).map_err(fail)?;

@@ -28,7 +28,7 @@ const UNFINISHED: &str = ".cryptbench.unfinished";
 /// Directories within directories that are gone into: each is held open twice, and most users may have 1024 files open.
 const MOST_DEPTH: usize = 400;
 
-/// How much that no key opens may come before something that one does.
+/// Maximum number of entries that no key opens before the first one that opens.
 const MOST_REFUSED: usize = 100;
 
 /// What to do with the entries.
@@ -36,7 +36,7 @@ const MOST_REFUSED: usize = 100;
 pub enum Doing {
     /// Count it, without a key.
     Info,
-    /// Look for the first thing that a key opens.
+    /// Search for the first entry that a key opens.
     Probe,
     /// Print names and sizes.
     List,
@@ -52,11 +52,11 @@ pub struct Walk<'a> {
     doing: Doing,
     stop: &'a AtomicBool,
     pub found: Found,
-    /// How much cannot be had as it was.
+    /// Number of entries that could not be reproduced exactly.
     pub problems: u64,
     /// Something was opened.
     pub has_opened: bool,
-    /// Why things did not open that have another key, while one is looked for that opens.
+    /// Why entries with another key did not open, while one that opens is searched for.
     pub refused: Vec<String>,
     /// Why a written file does not have all permissions and times of its source.
     pub unlike: Option<io::Error>,

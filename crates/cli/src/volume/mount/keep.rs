@@ -142,7 +142,7 @@ fn show(
     }
 }
 
-/// A disk of the kernel for a volume that the child can serve as one, if there is ublk and it is wanted.
+/// A kernel disk for a volume that the child can serve as one, if there is ublk and it is requested.
 fn disk(
     args: &MountArgs,
     opened: Opened,

@@ -31,7 +31,7 @@ use crate::say;
 /// The line by which the keeper in the background reports that everything is up.
 const READY: &str = "ready\n";
 
-/// How long a killed process may take to end.
+/// How long a killed process may take to exit.
 const DYING: Duration = Duration::from_secs(2);
 
 /// How often to check for a signal, or for an unmount by another user.
@@ -77,7 +77,7 @@ fn sweep(place: &Path) {
 }
 
 fn ask(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<(Credentials, Option<Credentials>)> {
-    // Opened briefly, so that a missing or busy volume is reported before anyone types a passphrase.
+    // Opened briefly, so that a missing or busy volume is reported before the passphrase prompt.
     let volume = target::open_for_child(&args.unlock.volume, Access::ReadOnly)?;
     let asks = Task::on(&args.unlock, Access::ReadOnly).ask(&volume, None, stop)?;
     drop(volume);

@@ -71,8 +71,8 @@ pub(super) fn open(choice: &Choice, device: &Path, name: &str) -> Option<Vec<OsS
     Some(words)
 }
 
-/// integritysetup(8)'s `format` of the checksums below LUKS2. It writes all of the device once, since LUKS looks for other
-/// formats before it writes, and sectors without a checksum cannot be read.
+/// integritysetup(8)'s `format` of the checksums below LUKS2. It writes the whole device once, because LUKS
+/// checks for other formats before it writes, and sectors without a checksum cannot be read.
 pub(super) fn format_checksums(choice: &Choice, device: &Path) -> Vec<OsString> {
     let mut words = words(&["--batch-mode", "format", "--integrity", "crc32c", "--sector-size"]);
     words.push(choice.sector.unwrap_or(512).to_string().into());
@@ -92,8 +92,8 @@ pub(super) fn open_checksums(choice: &Choice, device: &Path, name: &str) -> Vec<
     words
 }
 
-/// dm-inlinecrypt's table over `sectors` sectors of `device`, which dmsetup(8) reads from its standard input: it holds the
-/// key.
+/// dm-inlinecrypt's table over `sectors` sectors of `device`, which dmsetup(8) reads from its standard input,
+/// because it contains the key.
 pub(super) fn inline_table(
     choice: &Choice,
     key: &[u8],

@@ -8,7 +8,7 @@ use crate::bytes::{array_at, u16_at, u64_at};
 /// Bytes of a boot sector, whatever the sector size.
 pub(super) const BOOT_BYTES: usize = 512;
 
-/// The layouts of a volume's beginning.
+/// The layouts of the start of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     /// Windows Vista: NTFS's boot sector with another signature and one other field.
@@ -17,7 +17,7 @@ pub(super) enum Layout {
         metadata: u64,
         /// Bytes of a cluster.
         cluster: u64,
-        /// First byte of the last sector, in which NTFS keeps a copy of the boot sector.
+        /// First byte of the last sector, in which NTFS stores a copy of the boot sector.
         last_sector: u64,
     },
     /// Windows 7 and later: a separate boot sector.
@@ -63,7 +63,7 @@ impl Boot {
         for (at, to_go) in [(IDENTIFIER, false), (IDENTIFIER_TO_GO, true)] {
             let guid = array_at(bytes, at).map(Guid);
             let on_write = guid == Some(Guid::ON_WRITE);
-            // In front of a file system that is BitLocker's no more, the identifier stays behind.
+            // The identifier remains in front of a file system that is no longer BitLocker's.
             if on_write || guid == Some(Guid::WHOLE) {
                 if !signed && !to_go {
                     continue;

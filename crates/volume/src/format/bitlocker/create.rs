@@ -96,9 +96,9 @@ pub struct Created {
 /// The boot sector is written last: until then the volume does not exist.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] for too small a device, a sector size that it does not have, a password
-/// that Windows would not take, or neither password nor recovery password;
-/// [`VolumeError::Stopped`]; [`VolumeError::Random`]; [`VolumeError::Io`].
+/// [`VolumeError::Invalid`] for too small a device, a sector size that it does not have, a password that
+/// Windows would not accept, or neither password nor recovery password; [`VolumeError::Stopped`];
+/// [`VolumeError::Random`]; [`VolumeError::Io`].
 pub fn create(
     device: &dyn BlockDevice,
     credentials: &Credentials,
@@ -153,7 +153,7 @@ impl Place {
 struct Keys {
     id: Guid,
     master: LockedBytes,
-    /// As the metadata store it.
+    /// As stored in the metadata.
     data: LockedBytes,
     time: u64,
     sealed: u32,
@@ -177,7 +177,7 @@ impl Keys {
         nonce
     }
 
-    /// An entry that holds `key` sealed under `under`, or under the master key.
+    /// An entry that contains `key` sealed with `under`, or with the volume master key.
     fn seal(
         &mut self,
         role: u16,
@@ -348,7 +348,7 @@ fn write_data(
     write(place.first(), FIRST)
 }
 
-/// The boot sector: to systems without BitLocker it looks like one of FAT.
+/// The boot sector: to systems without BitLocker it looks like that of FAT.
 fn boot_sector(place: &Place) -> [u8; BOOT_BYTES] {
     let mut boot = [0; BOOT_BYTES];
     let mut put = |at: usize, bytes: &[u8]| boot[at..at + bytes.len()].copy_from_slice(bytes);

@@ -5,7 +5,7 @@ use crate::bytes::u16_at;
 /// Bytes of an entry's header.
 pub(super) const HEADER: usize = 8;
 
-/// What an entry is there for.
+/// The purpose of an entry.
 pub(super) mod role {
     /// A property of the entry around it.
     pub const PROPERTY: u16 = 0x0000;
@@ -21,7 +21,7 @@ pub(super) mod role {
     pub const FIRST_SECTORS: u16 = 0x000f;
 }
 
-/// What an entry contains.
+/// The content of an entry.
 pub(super) mod kind {
     /// A key as it is.
     pub const KEY: u16 = 0x0001;
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!(text(found[0].data), "PC C:");
         assert_eq!(found[1], Entry { role: 0, kind: 1, data: &[1, 2, 3] });
-        // Padding ends the list, and so does a rest too short for an entry.
+        // Padding ends the list, as does a rest too short for an entry.
         bytes.extend([0; 12]);
         assert_eq!(entries(&bytes).unwrap().len(), 2);
         assert_eq!(entries(&bytes[..bytes.len() - 9]).unwrap().len(), 2);

@@ -28,9 +28,9 @@ const MOST_CHUNKS: u64 = 1 << 24;
 /// The content of the maps.
 #[derive(Debug, Default)]
 pub(super) struct Maps {
-    /// Where the encrypted parts begin and end, ascending.
+    /// The boundaries of the encrypted parts, ascending.
     pub encrypted: Vec<(u64, u64)>,
-    /// Areas that hold descriptions, maps and logs, which read as zeros.
+    /// Areas with descriptions, maps and logs, which read as zeros.
     pub reserved: Vec<(u64, u64)>,
 }
 

@@ -57,7 +57,7 @@ pub struct ProtectorInfo {
     pub opens_with: String,
     /// Name that Windows gave it.
     pub name: Option<String>,
-    /// When it was last changed.
+    /// Time of its last change.
     pub modified: String,
     /// Why this program cannot use it; `None` if it can.
     pub problem: Option<String>,

@@ -41,7 +41,7 @@ pub(super) struct State {
 
 impl State {
     pub(super) const DECRYPTED: u16 = 1;
-    /// In the middle of a step of the conversion.
+    /// Within a step of the conversion.
     pub(super) const CONVERTING: u16 = 2;
     pub(super) const PAUSED: u16 = 3;
     pub(super) const ENCRYPTED: u16 = 4;
@@ -70,9 +70,9 @@ impl State {
 pub(super) enum Integrity {
     /// Sealed under the volume master key.
     Sealed(Sealed),
-    /// As it is, when nothing is encrypted.
+    /// Unsealed, if nothing is encrypted.
     Clear([u8; 32]),
-    /// Not at all; only Windows Vista may.
+    /// Not at all; only permitted for Windows Vista.
     None,
 }
 
@@ -154,7 +154,7 @@ pub(super) fn search(device: &dyn BlockDevice) -> Result<Boot, VolumeError> {
     Err(VolumeError::NotThisFormat { format: super::FORMAT, reason })
 }
 
-/// Reads the first valid copy of the metadata that `boot` names, and looks at the others.
+/// Reads the first valid copy of the metadata that `boot` refers to, and examines the others.
 ///
 /// # Errors
 /// [`VolumeError::Damaged`] if no copy is valid, with the reason for each.
@@ -188,7 +188,7 @@ pub(super) fn read(device: &dyn BlockDevice, boot: &Boot) -> Result<Metadata, Vo
     }
 }
 
-/// Bytes that a copy takes on the volume, which reads as zeros there.
+/// Bytes of a copy on the volume, which read as zeros there.
 pub(super) fn copy_bytes(layout: &Layout) -> u64 {
     match layout {
         // The cluster is a power of two.

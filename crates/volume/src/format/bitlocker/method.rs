@@ -66,7 +66,7 @@ impl Method {
         METHODS.iter().find(|(_, known, ..)| *known == number).map(|(method, ..)| *method)
     }
 
-    /// As dm-crypt writes it.
+    /// In dm-crypt's notation.
     #[must_use]
     pub fn dm_crypt(self) -> &'static str {
         self.row().2.specification
@@ -88,20 +88,19 @@ impl Method {
         }
     }
 
-    /// Bytes of the key that the cipher takes.
+    /// Bytes of the cipher's key.
     #[must_use]
     pub fn key_bytes(self) -> usize {
         self.row().2.key_bytes()
     }
 
-    /// Bytes of the key as the metadata store it. With the diffuser each of the two keys has room
-    /// for 32 bytes.
+    /// Bytes of the key as stored in the metadata. With the diffuser each of the two keys has room for 32
+    /// bytes.
     pub(super) fn stored_bytes(self) -> usize {
         if self.has_diffuser() { 64 } else { self.key_bytes() }
     }
 
-    /// The key that the cipher takes, from the stored one, which must have
-    /// [`stored_bytes`](Self::stored_bytes).
+    /// The cipher's key, from the stored one, which must have [`stored_bytes`](Self::stored_bytes).
     pub(super) fn key_of_stored(self, stored: &[u8]) -> LockedBytes {
         let mut key = LockedBytes::zeroed(self.key_bytes());
         if self.has_diffuser() {
@@ -114,9 +113,9 @@ impl Method {
         key
     }
 
-    /// The keyed cipher for sectors of `sector` bytes, and the difference between the tweaks of
-    /// neighbouring sectors. XTS counts sectors; the IVs of CBC are made of offsets in bytes, which
-    /// [`dm_crypt`] counts in units of 512.
+    /// The keyed cipher for sectors of `sector` bytes, and the difference between the tweaks of adjacent
+    /// sectors. XTS counts sectors; the IVs of CBC are derived from byte offsets, which [`dm_crypt`] counts in
+    /// units of 512.
     ///
     /// # Errors
     /// [`CipherError`] for a key or sector that does not fit.

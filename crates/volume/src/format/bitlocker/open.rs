@@ -18,7 +18,8 @@ use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, Volu
 /// Warning for a volume without a boot sector.
 const LOST: &str = "its boot sector is lost; it was found by its metadata, and nothing is written";
 
-/// Opens the BitLocker volume on `device`. If the format is named, metadata without a boot sector will do.
+/// Opens the BitLocker volume on `device`. If the format is specified, metadata without a boot sector is
+/// sufficient.
 ///
 /// # Errors
 /// [`VolumeError::NoKeyFits`]; [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] for boot sector and
@@ -32,7 +33,7 @@ pub fn open(
 ) -> Result<Volume, VolumeError> {
     options.refuse_choices("BitLocker")?;
     let (boot_sector, boot, lost) = match metadata::boot(&*device) {
-        // Only on request: it can take as long as reading all of it.
+        // Only on request: it can take as long as reading the whole device.
         Err(VolumeError::NotThisFormat { .. }) if options.format == Some(FORMAT) => {
             ([0; BOOT_BYTES], metadata::search(&*device)?, true)
         }
@@ -121,8 +122,7 @@ pub(super) fn maps(device: &dyn BlockDevice, boot: &Boot) -> Result<Option<Maps>
     }
 }
 
-/// Where the last sector of a volume of Windows Vista is a copy of its boot sector, which NTFS keeps
-/// there.
+/// Whether the last sector of a Windows Vista volume is a copy of its boot sector, which NTFS stores there.
 fn boot_copy(
     device: &dyn BlockDevice,
     boot: &Boot,
@@ -188,7 +188,7 @@ impl Opened {
         Ok(Self { cipher, tweak_step, name, key_bytes: key.len(), opened_with, warning })
     }
 
-    /// Of a volume that is not encrypted at all, and has no key.
+    /// For a volume that is not encrypted at all, and has no key.
     fn plain(sector: usize) -> Self {
         Self {
             cipher: Box::new(NoCipher(sector)),

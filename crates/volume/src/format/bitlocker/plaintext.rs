@@ -14,7 +14,7 @@ const VISTA_PLAIN: u64 = 8192;
 /// Maximum number of pieces of a plaintext, which limits untrusted maps.
 const MOST_PIECES: usize = 1 << 18;
 
-/// What of the volume is encrypted.
+/// The encrypted parts of the volume.
 #[derive(Debug)]
 pub(super) enum Encrypted {
     /// Everything up to this byte.
@@ -24,7 +24,7 @@ pub(super) enum Encrypted {
 }
 
 impl Encrypted {
-    /// By the metadata and the maps, if the volume has maps.
+    /// According to the metadata and the maps, if the volume has maps.
     ///
     /// # Errors
     /// [`VolumeError::Unsupported`] for a state in which parts of the plaintext are in a log.
@@ -63,7 +63,7 @@ impl Encrypted {
         }
     }
 
-    /// Where encrypted parts begin and end within `from..to`.
+    /// The boundaries of encrypted parts within `from..to`.
     fn borders(&self, from: u64, to: u64) -> Vec<u64> {
         let all = match self {
             Self::UpTo(end) => vec![*end],
@@ -115,11 +115,11 @@ pub(super) fn first_sectors(
     Ok(Some((at, len)))
 }
 
-/// What there is to know of a volume before its key.
+/// Information about a volume that does not need its key.
 pub(super) struct Known<'a> {
     pub boot: &'a Boot,
     pub boot_sector: &'a [u8; BOOT_BYTES],
-    /// Where Windows Vista keeps a copy of the boot sector, which is not encrypted either.
+    /// The location of Windows Vista's copy of the boot sector, which is not encrypted either.
     pub boot_copy: Option<u64>,
     pub metadata: &'a Metadata,
     pub encrypted: &'a Encrypted,
@@ -218,7 +218,7 @@ fn joined(mut ranges: Vec<(u64, u64)>, size: u64) -> Vec<(u64, u64)> {
     joined
 }
 
-/// The boot sector of NTFS, which Windows Vista replaced in two places.
+/// The boot sector of NTFS, which Windows Vista modified in two fields.
 fn ntfs_boot_sector(
     boot_sector: &[u8; BOOT_BYTES],
     metadata: &Metadata,

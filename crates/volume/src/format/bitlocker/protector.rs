@@ -26,7 +26,7 @@ pub(super) enum Opener {
     RecoveryPassword,
     /// A startup key in a file.
     StartupKey,
-    /// Something that this machine does not have, such as the TPM of another one.
+    /// A credential that this machine does not have, such as the TPM of another one.
     Other,
 }
 

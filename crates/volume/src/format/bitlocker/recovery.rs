@@ -100,7 +100,7 @@ impl RecoveryPassword {
         }
     }
 
-    /// Reads what a user typed: groups may be apart by hyphens, spaces or line breaks, or follow each other.
+    /// Parses a user's input: groups may be separated by hyphens, spaces or line breaks, or be contiguous.
     ///
     /// # Errors
     /// [`VolumeError::Invalid`], which states the defect without repeating the input.
@@ -142,7 +142,7 @@ impl RecoveryPassword {
         &self.0
     }
 
-    /// As users write it down: digits and hyphens.
+    /// In the usual notation: digits and hyphens.
     #[must_use]
     pub fn digits(&self) -> LockedBytes {
         let mut text = LockedBytes::zeroed(GROUPS * (DIGITS + 1) - 1);
@@ -199,7 +199,7 @@ mod tests {
             [0xff, 0xfe].into_iter().chain(little).collect(),
             [0xfe, 0xff].into_iter().chain(big).collect(),
             format!("{digits}\n{digits}").into_bytes(),
-            // As editors and printers change it.
+            // As changed by editors and printers.
             text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
             text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
             text.replace('-', "\u{2013}").into_bytes(),

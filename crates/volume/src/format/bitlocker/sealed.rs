@@ -42,7 +42,7 @@ impl Sealed {
     /// The key in it, if `key` opens it.
     ///
     /// # Errors
-    /// [`VolumeError::Damaged`] if it opens and holds no key.
+    /// [`VolumeError::Damaged`] if it opens but contains no key.
     pub(super) fn open(&self, key: &[u8], tier: Tier) -> Result<Option<Key>, VolumeError> {
         let mut plain = LockedBytes::copy_of(&self.data);
         if !AesCcm::new(key, tier)?.open(&self.nonce, &self.tag, &mut plain) {
@@ -63,7 +63,7 @@ impl Sealed {
     /// Seals a key.
     ///
     /// # Errors
-    /// [`VolumeError::Cipher`] for a key that AES does not take.
+    /// [`VolumeError::Cipher`] for a key that AES does not accept.
     pub(super) fn seal(
         inner: &Key,
         nonce: [u8; 12],

@@ -11,7 +11,7 @@ use crate::bytes::{array_at, u32_at};
 const FILE_HEADER: usize = 48;
 /// Bytes of a startup key before its properties: identifier and time.
 const KEY_HEADER: usize = 24;
-/// Bytes before the key in an entry that holds one.
+/// Bytes before the key in an entry that contains one.
 const NUMBER: usize = 4;
 
 /// A startup key.

@@ -22,7 +22,7 @@ pub(super) fn display(filetime: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// Year, month and day of a number of days since 1601, which begins a cycle of 400 years.
+/// Year, month and day from a number of days since 1601, the start of a 400-year cycle.
 fn date(mut days: u64) -> (u64, u64, u64) {
     const CYCLE: u64 = 146_097;
     let mut year = 1601 + 400 * (days / CYCLE);

@@ -21,9 +21,9 @@ const MOST_STRETCHED: usize = 32;
 /// The key of the data.
 pub(super) struct Unlocked {
     pub method: Method,
-    /// The key that the cipher takes.
+    /// The cipher's key.
     pub key: LockedBytes,
-    /// What opened it.
+    /// The credential that opened it.
     pub opened_with: String,
     /// Warning for the user about that.
     pub warning: Option<&'static str>,
@@ -68,7 +68,7 @@ pub(super) fn unlock(
     Ok(Unlocked { method, key: method.key_of_stored(&key.bytes), opened_with, warning })
 }
 
-/// An error for a cipher that is not known.
+/// An error for an unknown cipher.
 pub(super) fn unknown(number: u16) -> VolumeError {
     VolumeError::Unsupported {
         what: format!("BitLocker with the encryption method {number:#06x}"),

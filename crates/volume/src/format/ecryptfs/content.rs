@@ -15,7 +15,7 @@ const AT_ONCE: usize = 64;
 /// the rest of a truncated file, and extents of zeros, which no cipher produces and which are left as zeros.
 ///
 /// # Errors
-/// As of opening the header; those of `write`, as [`VolumeError::Io`]; [`VolumeError::Stopped`].
+/// As for opening the header; those of `write`, as [`VolumeError::Io`]; [`VolumeError::Stopped`].
 pub fn copy(
     header: &Header,
     keys: &mut Keys,
@@ -52,7 +52,7 @@ pub fn copy(
                 continue;
             }
             content.decrypt_in_place(0, extent);
-            // The number in decimal. The kernel's buffer has room for a zero behind it.
+            // The number in decimal. The kernel's buffer has room for a terminating zero.
             let mut digits = number.to_string().into_bytes();
             digits.truncate(15);
             digits.resize(16, 0);

@@ -11,7 +11,7 @@ use crate::VolumeError;
 /// Bytes of an extent, which is encrypted independently.
 pub(super) const EXTENT: usize = 4096;
 
-/// Bytes of the start of a lower file that [`Header::parse`] takes: the shortest header.
+/// Leading bytes of a lower file that [`Header::parse`] needs: the shortest header.
 pub const START: usize = 8192;
 
 /// Offset and length of the marker of a lower file.
@@ -144,7 +144,7 @@ impl Wrap {
         let mut body = packet(from, UNDER_PASSPHRASE)?;
         let [4, code, 3, 1] = array(&mut body)? else { return None };
         let salt = array(&mut body)?;
-        // How often the kernel would hash a passphrase; programs do that, always as often.
+        // How often the kernel would hash a passphrase; programs do that, always with the same number.
         let encrypted = body.split_off(1..)?.to_vec();
         let mut literal = packet(from, LITERAL)?;
         let [b'b', 8] = array(&mut literal)? else { return None };

@@ -1,4 +1,4 @@
-//! Keys by their signatures: what a passphrase gives, and the passphrase in a wrapped one.
+//! Keys by their signatures: those derived from a passphrase, and the passphrase in a wrapped one.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ const ITERATIONS: u32 = 65_536;
 /// Bytes of a key; a cipher uses the number of leading bytes that it needs.
 const KEY_BYTES: usize = 64;
 
-/// Other salts that are tried: each costs what opening costs, and a directory has one of each kind.
+/// Other salts that are tried: each costs as much as opening, and a directory has one of each kind.
 const MOST_SALTS: usize = 16;
 
 /// Maximum size of a passphrase in bytes (`ECRYPTFS_MAX_PASSPHRASE_BYTES`).
@@ -61,7 +61,7 @@ impl Key {
     }
 }
 
-/// The keys that a passphrase gives.
+/// The keys derived from a passphrase.
 pub struct Keys {
     passphrase: Secret,
     keys: Vec<Key>,
@@ -110,10 +110,11 @@ impl Keys {
     }
 }
 
-/// The signature of the key for contents that this passphrase gives, as programs of ecryptfs-utils print it.
+/// The signature of the key for contents derived from this passphrase, as printed by programs of
+/// ecryptfs-utils.
 ///
 /// # Errors
-/// None that is known.
+/// None of the known ones.
 pub fn signature_of(passphrase: &[u8]) -> Result<Signature, VolumeError> {
     Ok(Key::of(passphrase, SALT)?.signature)
 }

@@ -8,12 +8,12 @@ use super::packet::{array, packet};
 use super::{damaged, md5};
 use crate::VolumeError;
 
-/// What an encrypted name begins with.
+/// The prefix of an encrypted name.
 const PREFIX: &[u8] = b"ECRYPTFS_FNEK_ENCRYPTED.";
 
 const LETTERS: &[u8] = b"-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The number of the packet that such a name is.
+/// The packet number of such a name.
 const PACKET: u8 = 70;
 
 /// The replacement of a zero in the bytes before a name (`ECRYPTFS_NON_NULL`).
@@ -43,7 +43,7 @@ pub fn plain_name(name: &[u8], keys: &mut Keys) -> Result<Vec<u8>, VolumeError> 
 /// The target of a symbolic link as its user sees it.
 ///
 /// # Errors
-/// As of [`plain_name`].
+/// As for [`plain_name`].
 pub fn link_target(target: &[u8], keys: &mut Keys) -> Result<Vec<u8>, VolumeError> {
     let plain = match Encrypted::parse(target)? {
         None => target.to_vec(),

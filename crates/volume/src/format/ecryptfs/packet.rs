@@ -11,7 +11,7 @@ pub(super) fn packet<'a>(from: &mut &'a [u8], number: u8) -> Option<&'a [u8]> {
     let [kind, len] = array(&mut rest)?;
     let len = match usize::from(len) {
         len @ ..192 => len,
-        // The kernel knows no longer ones.
+        // The kernel does not support longer ones.
         high @ 192..224 => ((high - 192) << 8) + usize::from(*rest.split_off_first()?) + 192,
         _ => return None,
     };

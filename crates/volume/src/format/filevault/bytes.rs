@@ -3,7 +3,7 @@
 use crate::bytes::{u32_at, u64_at};
 use crate::crc32::crc32c;
 
-/// A place on a physical volume: the block and, in the upper 16 bits, the number of the physical volume.
+/// An address on a physical volume: the block and, in the upper 16 bits, the number of the physical volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub block: u64,
@@ -17,7 +17,7 @@ impl Place {
     }
 }
 
-/// Whether the checksum that begins a block, and the register that it starts from, fit to the rest.
+/// Whether the checksum at the start of a block, and its initial register, match the rest.
 pub(super) fn is_whole(block: &[u8]) -> bool {
     let register = u32_at(block, 4);
     let rest = block.get(8..).unwrap_or_default();

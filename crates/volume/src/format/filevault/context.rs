@@ -7,14 +7,14 @@ use crate::bytes::{array_at, u32_at};
 /// Maximum number of users and keys that are examined; macOS has one for each user of the Mac.
 const MOST: usize = 256;
 
-/// Who opens a volume.
+/// The users who can open a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opener {
     /// A password: of the volume, or of a user of the Mac.
     Password,
     /// The recovery password that macOS shows once.
     RecoveryPassword,
-    /// Something that this machine does not have, such as a key in iCloud.
+    /// A credential that this machine does not have, such as a key in iCloud.
     Other,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Context {
     pub users: Vec<User>,
     /// The volume keys, wrapped.
     pub keys: Vec<[u8; WRAPPED]>,
-    /// How far the volume is encrypted.
+    /// The progress of encryption.
     pub conversion: Option<String>,
 }
 
@@ -86,7 +86,7 @@ fn wrapped(bytes: &[u8], at: usize, kind: u32) -> Option<[u8; WRAPPED]> {
     array_at(bytes, at + 8).filter(|_| fits)
 }
 
-/// The last byte of a user's type where the user is the recovery password (tried on lists of macOS 10.10 and 10.13).
+/// The last byte of a user's type for the recovery password (checked on lists of macOS 10.10 and 10.13).
 const RECOVERY: u64 = 5;
 
 fn user(plist: &Plist) -> User {

@@ -9,7 +9,7 @@ use super::plist::Plist;
 use crate::VolumeError;
 use crate::bytes::{u32_at, u64_at};
 
-/// More is not believed, whether compressed or not. Pictures of users make it long.
+/// Larger ones are rejected, whether compressed or not. Users' pictures make it long.
 const MOST: usize = 8 << 20;
 
 /// Prefix of the names.
@@ -20,7 +20,7 @@ const PREFIX: &str = "com.apple.corestorage.lvf.";
 pub(super) struct Family {
     /// The keys, unless they are elsewhere.
     pub context: Option<Context>,
-    /// How its volumes are encrypted: `AES-XTS` or `None`.
+    /// The encryption of its volumes: `AES-XTS` or `None`.
     pub encryption: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl Family {
     }
 }
 
-/// The property list, put together and unpacked.
+/// The assembled and unpacked property list.
 fn text(object: &Object, objects: &Objects) -> Result<Vec<u8>, VolumeError> {
     let number = |at: usize| u32_at(&object.data, at).unwrap_or(0);
     let (stored, len) = (number(40) as usize, number(44) as usize);
@@ -52,7 +52,7 @@ fn text(object: &Object, objects: &Objects) -> Result<Vec<u8>, VolumeError> {
         let more = objects.get(next, kind::MORE).ok_or_else(cut)?;
         let part = u32_at(&more.data, 8).and_then(|len| more.data.get(16..16 + len as usize));
         match part {
-            // Nothing would go round in circles.
+            // A zero would cause an endless loop.
             Some([]) | None => return Err(cut()),
             Some(part) => bytes.extend_from_slice(part),
         }

@@ -29,11 +29,11 @@ pub(super) struct Group {
 #[derive(Debug)]
 pub(super) struct Volume {
     pub logical: Logical,
-    /// Its family, as far as it is known: macOS wipes that of a system.
+    /// Its family, as far as it is known: macOS wipes that of a system volume.
     pub family: Family,
-    /// Where its data are.
+    /// The location of its data.
     pub data: Vec<Segment>,
-    /// Why that is not known.
+    /// Why that is unknown.
     pub lost: Option<VolumeError>,
 }
 

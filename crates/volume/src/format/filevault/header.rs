@@ -1,4 +1,4 @@
-//! The header of a physical volume: its first 512 bytes, and a copy in its last ones.
+//! The header of a physical volume: its first 512 bytes, and a copy in its last 512.
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 

@@ -33,15 +33,15 @@ pub struct Info {
     pub block: u64,
     /// The location of its data: first byte and length of each run.
     pub segments: Vec<(u64, u64)>,
-    /// Whether it is encrypted, as macOS calls that.
+    /// Whether it is encrypted, in the terms of macOS.
     pub state: Option<String>,
     /// The defect of the header at the start, if the one at the end was used instead.
     pub header_problem: Option<String>,
     /// First byte of each copy of the unencrypted metadata, and its defect.
     pub copies: Vec<(u64, Option<String>)>,
-    /// The same of the encrypted metadata, as far as they were looked at.
+    /// The same for the encrypted metadata, as far as it was examined.
     pub encrypted_copies: Vec<(u64, Option<String>)>,
-    /// Who can open it.
+    /// The users who can open it.
     pub users: Vec<UserInfo>,
     /// Why this program cannot open the volume with any password; `None` if it can.
     pub obstacle: Option<String>,

@@ -11,7 +11,7 @@ use super::{damaged, reason};
 use crate::VolumeError;
 use crate::bytes::{u16_at, u32_at, u64_at};
 
-/// Kind of the block that begins a copy.
+/// Kind of the block at the start of a copy.
 const KIND: u16 = 0x11;
 /// First byte of a block behind its header.
 const DATA: usize = 64;
@@ -27,7 +27,7 @@ pub(super) struct Label {
     transaction: u64,
     /// Bytes of the encrypted metadata.
     pub encrypted_bytes: u64,
-    /// Where their two copies are, if they are on this physical volume: first bytes.
+    /// The locations of their two copies, if they are on this physical volume: first bytes.
     pub encrypted: Vec<u64>,
     /// Name of the group.
     pub name: Option<String>,
@@ -38,7 +38,7 @@ pub(super) struct Label {
 /// The copies, by their first bytes, each with its defect.
 pub(super) type Copies = Vec<(u64, Option<String>)>;
 
-/// Reads the newest valid copy, and looks at the others.
+/// Reads the newest valid copy, and examines the others.
 ///
 /// # Errors
 /// [`VolumeError::Damaged`] if none is valid, with the reason for each.
@@ -68,7 +68,7 @@ pub(super) fn read(
     }
 }
 
-/// A part of a copy, by places within it.
+/// A part of a copy, by offsets within it.
 fn part(
     device: &dyn BlockDevice,
     header: &Header,
@@ -110,7 +110,7 @@ fn copy(device: &dyn BlockDevice, header: &Header, at: u64) -> Result<Label, Vol
         name: None,
         physical_volumes: 1,
     };
-    // Nothing but the name is lost without it, and it is missing in some copies.
+    // Only the name is lost without it, and it is missing in some copies.
     if (1..=MOST_PLIST).contains(&len)
         && let Ok(bytes) = part(device, header, at, plist, len)
         && let Ok(plist) = Plist::parse(&bytes)

@@ -71,7 +71,7 @@ impl Logical {
         })
     }
 
-    /// How messages call it.
+    /// Its name in messages.
     pub(super) fn describe(&self) -> String {
         match &self.name {
             Some(name) => format!("the CoreStorage volume {name:?}"),

@@ -1,4 +1,4 @@
-//! FileVault 2: encrypted CoreStorage volumes of Mac OS X 10.7 to macOS 10.15, opened and never made.
+//! FileVault 2: encrypted CoreStorage volumes of Mac OS X 10.7 to macOS 10.15, opened but never created.
 //!
 //! Source: libyal/libfvde, "FileVault Drive Encryption (FVDE)" 0.0.17. Details that it omits were read in
 //! libfvde and in cryptsetup's `lib/fvault2`, and tested on a volume created by macOS.

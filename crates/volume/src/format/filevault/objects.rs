@@ -32,9 +32,9 @@ pub(super) mod kind {
     pub const MORE: u16 = 0x24;
     /// The families in use.
     pub const FAMILIES: u16 = 0x105;
-    /// Where the data of a logical volume are.
+    /// The location of a logical volume's data.
     pub const SEGMENTS: u16 = 0x305;
-    /// From where the places of its segments count.
+    /// The origin of its segments' addresses.
     pub const BASE: u16 = 0x505;
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Object {
 }
 
 impl Object {
-    /// `len` bytes at a place that counts from the start of the block's header.
+    /// `len` bytes at an offset from the start of the block's header.
     pub(super) fn part(&self, from: u32, len: u32) -> Option<&[u8]> {
         let from = (from as usize).checked_sub(DATA)?;
         self.data.get(from..from.checked_add(len as usize)?)
@@ -114,7 +114,7 @@ impl Objects {
         let (Some(kind), Some(transaction), Some(id)) = header else { return };
         let newer = self.all.get(&id).is_none_or(|known| known.transaction <= transaction);
         if newer {
-            // Of the other kinds, that they have the identifier now: no older block counts.
+            // For the other kinds, only that the identifier is in use: older blocks do not count.
             let data = if KEPT.contains(&kind) { block[DATA..].to_vec() } else { Vec::new() };
             self.all.insert(id, Object { kind, transaction, data });
         }

@@ -100,7 +100,7 @@ fn available(data: &[Segment], size: u64) -> u64 {
     left.min(size)
 }
 
-/// The plaintext of several segments, under the tweaks of their places in it.
+/// The plaintext of several segments, with the tweaks of their offsets in it.
 fn pieces(data: &[Segment]) -> Pieces {
     let mut pieces = Pieces::default();
     for segment in data {
@@ -123,7 +123,7 @@ fn unlocked(
     let context = group.usable(beside.as_ref().or(group.volume.family.context.as_ref()))?;
     let unlocked =
         unlock::with_password(context, family, credentials, options.tier, options.effort)?;
-    // Nothing ties a file that is already decrypted to this volume.
+    // Nothing connects an already decrypted file with this volume.
     Ok(Unlocked { unproved: beside.is_some(), ..unlocked })
 }
 

@@ -18,7 +18,7 @@ pub(super) enum Plist {
     /// Names and values, in their order.
     Dict(Vec<(String, Rc<Plist>)>),
     Array(Vec<Rc<Plist>>),
-    /// Text, a number, a date, or what base 64 makes of bytes.
+    /// Text, a number, a date, or base 64 of bytes.
     Text(String),
 }
 
@@ -121,7 +121,7 @@ impl<'a> Tag<'a> {
 
 struct Parser<'a> {
     rest: &'a str,
-    /// Values that others can refer to, and how many levels are in each.
+    /// Values to which others can refer, and their nesting depths.
     numbered: HashMap<u32, (Rc<Plist>, usize)>,
     /// The deepest level of the value that is being read.
     deepest: usize,

@@ -26,7 +26,7 @@ const GROUP: usize = 4;
 pub(super) struct Unlocked {
     /// For the data and for the tweaks.
     pub key: LockedBytes,
-    /// What opened it.
+    /// The credential that opened it.
     pub opened_with: String,
     /// Only the decrypted data shows whether the key is right.
     pub unproved: bool,
@@ -68,7 +68,7 @@ pub fn is_recovery_password(typed: &[u8]) -> bool {
     recovery_password(typed).is_some()
 }
 
-/// What a key file is.
+/// The kind of a key file.
 pub(super) enum KeyFile {
     None,
     /// The key of the data, with or without that of the tweaks.
@@ -141,8 +141,9 @@ fn with_tweak_key(master: &[u8], family: Uuid) -> LockedBytes {
 /// Opens the key of a user with the password or recovery password, and with it the volume key.
 ///
 /// # Errors
-/// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if a key opens and holds no volume key; [`VolumeError::Unsupported`] if
-/// the derivations cost too much; [`VolumeError::Invalid`]; [`VolumeError::Stopped`].
+/// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if a key opens but contains no volume key;
+/// [`VolumeError::Unsupported`] if the derivations cost too much; [`VolumeError::Invalid`];
+/// [`VolumeError::Stopped`].
 pub(super) fn with_password(
     context: &Context,
     family: Uuid,
@@ -170,7 +171,7 @@ pub(super) fn with_password(
     Err(VolumeError::NoKeyFits(reason(context)))
 }
 
-/// Users with the passwords to try on them, those that fit their kind first.
+/// Users with the passwords to try for them, matching kinds first.
 fn attempts<'a>(
     context: &'a Context,
     credentials: &Credentials,

@@ -31,8 +31,8 @@ pub(super) fn context(file: &[u8], header: &Header, tier: Tier) -> Result<Contex
     Ok(Context::of(&Plist::parse(&plain).map_err(invalid)?))
 }
 
-/// Decrypts AES-XTS in one unit under the tweak 0, whose second key is zeros too. The last bytes that fill no block are
-/// exchanged with those of the block before (IEEE 1619-2018, 5.4.2).
+/// Decrypts AES-XTS in one unit with the tweak 0, whose second key is also zeros. The final partial block uses
+/// ciphertext stealing (IEEE 1619-2018, 5.4.2).
 fn decrypt(data: &mut [u8], key: &[u8; KEY], tier: Tier) -> Result<(), CipherError> {
     let key = [*key, [0; KEY]].concat();
     let unit = |data: &mut [u8]| {
@@ -44,7 +44,7 @@ fn decrypt(data: &mut [u8], key: &[u8; KEY], tier: Tier) -> Result<(), CipherErr
         return unit(data);
     }
     let last = data.len() - rest - BLOCK;
-    // The last whole block has the tweak behind its own.
+    // The last whole block uses the next tweak.
     let mut long = vec![0; last + 2 * BLOCK];
     long[last + BLOCK..].copy_from_slice(&data[last..last + BLOCK]);
     unit(&mut long)?;

@@ -41,9 +41,9 @@ pub fn backup_header(device: &dyn BlockDevice, out: &mut dyn Write) -> Result<u6
     Ok(bytes)
 }
 
-/// Restores a header from a backup to `device`, if that holds the volume of this header: it has a
-/// header with the same UUID, or zeros where both headers belong and nothing else that is known.
-/// `force` writes over anything, and over a header with another data offset or other encryption.
+/// Restores a header from a backup to `device`, if that contains the volume of this header: it has a header
+/// with the same UUID, or zeros where both headers belong and no other known content. `force` overwrites
+/// anything, including a header with another data offset or other encryption.
 ///
 /// The headers are written last, and the one that is read first comes at the very end. After an
 /// interruption the old headers therefore describe new keyslots; restoring again repairs this. If
@@ -134,8 +134,8 @@ fn refuse_other_outline(device: &dyn BlockDevice, saved: &Metadata) -> Result<()
     Err(VolumeError::Occupied { holds: holds.to_owned(), remedy: FORCE })
 }
 
-/// Rewrites a damaged or outdated copy of a LUKS2 header from the valid one, and returns whether
-/// anything was repaired. `force` is required if something else has taken the place of a copy.
+/// Rewrites a damaged or outdated copy of a LUKS2 header from the valid one, and returns whether anything was
+/// repaired. `force` is required if something else has replaced a copy.
 ///
 /// # Errors
 /// As for [`info`](super::info); [`VolumeError::Invalid`] for LUKS1, which has only one header;
@@ -161,7 +161,7 @@ fn copies_agree(header: &dyn Header) -> bool {
     copies.iter().all(|copy| copy.seqid.is_some() && copy.seqid == copies[0].seqid)
 }
 
-/// Fails if something else has taken a place of the header that was read from the device.
+/// Fails if something else has replaced a copy of the header that was read from the device.
 ///
 /// # Errors
 /// [`VolumeError::Occupied`].

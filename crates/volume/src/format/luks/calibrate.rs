@@ -19,9 +19,9 @@ const LEAST_MEMORY: u32 = 32 << 10;
 /// The cost at which `function` takes about `target` (cryptsetup's default is 2 s) to derive a key
 /// of `key_bytes`.
 ///
-/// For PBKDF2 this sets the iterations. For Argon2id it first sets the memory: as much as 4 passes
-/// allow, at most 1 GiB and half of the memory available to this process. Then it sets the passes.
-/// Calibration runs the function a few times and takes about twice `target` in all.
+/// For PBKDF2 this sets the iterations. For Argon2id it first sets the memory: as much as 4 passes allow, at
+/// most 1 GiB and half of the memory available to this process. Then it sets the passes. Calibration runs the
+/// function a few times and takes about twice `target` in total.
 ///
 /// # Errors
 /// [`KdfError::Stopped`], [`KdfError::Memory`].

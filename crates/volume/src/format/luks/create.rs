@@ -270,9 +270,8 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Zeroes the headers' location, so that no valid header remains, and fills the keyslots with
-    /// random bytes, so that unused ones look like used ones. Nothing earlier stays between them and
-    /// the data, either.
+    /// Zeroes the headers' location, so that no valid header remains, and fills the keyslots with random bytes,
+    /// so that unused ones look like used ones. No earlier data remains between them and the data either.
     fn wipe(&self, device: &dyn BlockDevice, detached: bool) -> Result<(), VolumeError> {
         let zeros = vec![0; self.keyslots as usize];
         write_bytes(device, 0, &zeros).map_err(io("wiping the header"))?;

@@ -81,7 +81,7 @@ pub fn change_key(
     let old = key.keyslot;
     let area = header.metadata().keyslots.get(&old).and_then(Slot::area);
     let bytes = Keyslot::material_bytes(key.key.len(), STRIPES);
-    // Another keyslot that was named has its own room or none: the old key stays.
+    // Another specified keyslot has separate space or none: the old key stays.
     let same = options.keyslot.is_none_or(|wanted| wanted == old);
     let full = |error| match error {
         VolumeError::Invalid(reason) if same => VolumeError::Invalid(format!(
@@ -154,8 +154,8 @@ pub fn remove_key(
 /// Reads the header in order to change it.
 ///
 /// # Errors
-/// As for [`store::read`]; [`VolumeError::Occupied`] if other contents have taken the place of a
-/// copy or of keyslots, which the change would overwrite.
+/// As for [`store::read`]; [`VolumeError::Occupied`] if other contents have replaced a copy or keyslots, which
+/// the change would overwrite.
 fn read(device: &dyn BlockDevice) -> Result<Box<dyn Header>, VolumeError> {
     let header = store::read(device, Which::Newest)?;
     refuse_other_contents(device, header.metadata(), MEND)?;

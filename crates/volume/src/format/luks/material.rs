@@ -29,7 +29,7 @@ pub(super) fn read(
         let key = area_key(slot, passphrase, resources, budget)?;
         slot.encryption.of_keyslots(&key, resources.tier)?
     };
-    // An ordinary user may not lock this much memory on older systems, and the bytes exist only for
+    // On older systems an ordinary user may not lock this much memory, and the bytes exist only for
     // milliseconds.
     let mut material = LockedBytes::brief(stored.len());
     material.copy_from_slice(&stored);
@@ -91,7 +91,7 @@ fn area_key(
     resources: &Resources<'_>,
     budget: &Budget,
 ) -> Result<LockedBytes, VolumeError> {
-    // Check before the derivation: a length that no cipher takes would multiply its cost.
+    // Check before the derivation: a length that no cipher accepts would multiply its cost.
     slot.encryption.check(slot.area_key_bytes)?;
     budget.spend(&slot.derivation, slot.area_key_bytes)?;
     let mut key = LockedBytes::zeroed(slot.area_key_bytes);

@@ -47,8 +47,8 @@ pub fn prf_of(hash: &str) -> Option<&'static str> {
     hash::Hash::find(hash).and_then(hash::Hash::prf).ok().map(|prf| prf.name)
 }
 
-/// Whether new volumes should have this mode, such as `xts-plain64`. Of the others it shows which sectors are equal, or what two
-/// versions of a sector have in common; they are only opened.
+/// Whether new volumes should have this mode, such as `xts-plain64`. The other modes reveal which sectors are
+/// equal, or what two versions of a sector have in common; they are only opened.
 #[must_use]
 pub fn makes_new(mode: &str) -> bool {
     let (chain, generator) = mode.split_once('-').unwrap_or((mode, ""));
@@ -93,7 +93,7 @@ pub(crate) const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
 /// First bytes of the secondary header of LUKS2.
 const SECONDARY_MAGIC: [u8; 6] = *b"SKUL\xba\xbe";
 
-/// The UUID in every header, of either version and place.
+/// The UUID in every header, of either version and position.
 const UUID: std::ops::Range<usize> = 168..208;
 
 /// Unit of LUKS1's offsets and of all tweak numbers, in bytes.
@@ -118,7 +118,7 @@ fn text(field: &[u8], name: &str) -> Result<String, String> {
     }
 }
 
-/// The text of a field that may hold anything: bytes that are not text are escaped, as `\xfc`.
+/// The text of a field with arbitrary content: bytes that are not text are escaped, as `\xfc`.
 fn shown_text(field: &[u8]) -> String {
     let end = field.iter().position(|&byte| byte == 0).unwrap_or(field.len());
     match std::str::from_utf8(&field[..end]) {

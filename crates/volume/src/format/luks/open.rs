@@ -179,7 +179,7 @@ fn open_volume(
     Volume::new(data, mapping, options.access, info)
 }
 
-/// Checks that the cipher takes at least one of the keys.
+/// Checks that the cipher accepts at least one of the keys.
 ///
 /// # Errors
 /// Why the data cipher accepts none of the keys in the keyslots.

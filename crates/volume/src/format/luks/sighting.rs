@@ -5,10 +5,10 @@ use cryptbench_blockdev::{BlockDevice, read_bytes};
 use super::v2::HDR_SIZES;
 use super::{MAGIC, SECONDARY_MAGIC, UUID, text};
 
-/// Something that begins as a header does.
+/// A possible header, judging by its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sighting {
-    /// 0, or the place of a secondary header.
+    /// 0, or the offset of a secondary header.
     pub(crate) offset: u64,
     /// The version that it states, which may be one that does not exist.
     pub(crate) version: u16,

@@ -68,7 +68,7 @@ impl Spec {
             .map_err(|error| self.cannot(&error))
     }
 
-    /// [`with_key`](Self::with_key) for a cipher that a user named.
+    /// [`with_key`](Self::with_key) for a user's cipher.
     ///
     /// # Errors
     /// The defect of the name or the key.

@@ -36,7 +36,7 @@ pub(super) fn passphrase(credentials: &Credentials) -> Result<&[u8], VolumeError
     }
 }
 
-/// As [`passphrase`], for a new key. An empty passphrase would protect nothing.
+/// As [`passphrase`], for a new key. An empty passphrase would not protect anything.
 ///
 /// # Errors
 /// [`VolumeError::Invalid`].
@@ -92,8 +92,8 @@ pub(super) fn unlock(
     }
 }
 
-/// What opening derives if only the last keyslot fits, or keyslot `only`: functions with their costs, and the bytes of each
-/// key. Needs no key.
+/// The derivations if only the last keyslot fits, or keyslot `only`: functions with their costs, and the bytes
+/// of each key. Needs no key.
 ///
 /// # Errors
 /// As for [`info`](super::info()).

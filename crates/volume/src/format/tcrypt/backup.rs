@@ -58,9 +58,9 @@ pub fn backup_headers(
 /// written and flushed first, then the header itself. From within the volume, the function restores
 /// the normal header, or the hidden one if `options.hidden` is set. No other header changes.
 ///
-/// A header from a file goes only onto its own volume, unless `options.force` is set: its keys decrypt
-/// the data there, or a header there opens to the same keys, or zeros are where it belongs and nothing
-/// else is known to be on the device.
+/// A header from a file is restored only to its own volume, unless `options.force` is set: its keys decrypt the
+/// data there, or a header there contains the same keys, or the header area is zeros and nothing else is
+/// recognised on the device.
 ///
 /// # Errors
 /// [`VolumeError::Occupied`]; [`VolumeError::Damaged`] also if the header does not fit the device; any

@@ -14,7 +14,7 @@ use super::unlock::{self, Request, Unlocked, unlock};
 use crate::overwrite::{self, MEND};
 use crate::{Credentials, VolumeError};
 
-/// Which header to use, and how it opens.
+/// The header to use, and its credentials.
 #[derive(Clone, Copy)]
 pub struct HeaderOptions<'a> {
     /// Uses the hidden volume's header.
@@ -87,8 +87,8 @@ pub fn change_credentials(
     reseal(device, &unlocked, data, &password, derivation, options)
 }
 
-/// Fails if the place of a header has other contents: then a header that opens is a remainder. Before
-/// it opens, its version is not known and counts as 0.
+/// Fails if the header area has other contents: then a header that opens is a remainder. Before it opens, its
+/// version is unknown and counts as 0.
 ///
 /// # Errors
 /// [`VolumeError::Occupied`].

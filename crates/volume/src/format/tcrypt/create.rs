@@ -69,11 +69,11 @@ impl<'a> CreateOptions<'a> {
     }
 }
 
-/// Where a hidden volume goes, and how to open the outer one.
+/// The location of a hidden volume, and the credentials of the outer one.
 #[derive(Clone, Copy)]
 pub struct HiddenPlace<'a> {
-    /// Bytes that the hidden volume takes from the end of the outer volume's data area. Its
-    /// plaintext is 4 KiB smaller, or 128 KiB from 2 MiB on.
+    /// Bytes of the hidden volume at the end of the outer volume's data area. Its plaintext is 4 KiB smaller,
+    /// or 128 KiB from 2 MiB on.
     pub size: u64,
     /// The credentials of the outer volume.
     pub outer: &'a Credentials,

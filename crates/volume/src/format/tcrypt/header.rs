@@ -105,7 +105,7 @@ impl Product {
 /// The fields of a header. Sizes and offsets are in bytes.
 #[derive(PartialEq, Eq)]
 pub struct Header {
-    /// Whose volume it is.
+    /// The product of the volume.
     pub product: Product,
     /// Version of the header: 1 and 2 are TrueCrypt 1 to 4, 3 is TrueCrypt 5, 4 is TrueCrypt 6, 5 is
     /// TrueCrypt 7 and VeraCrypt.

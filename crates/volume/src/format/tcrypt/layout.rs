@@ -13,7 +13,7 @@ pub(super) const AREA: u64 = 64 * 1024;
 pub(super) const GROUP: u64 = 2 * AREA;
 /// Distance of the hidden header from the end, before TrueCrypt 6.
 const HIDDEN_LEGACY: u64 = 3 * 512;
-/// Offset of an encrypted system's header: the last sector but one of the first track.
+/// Offset of the header of system encryption: the last sector but one of the first track.
 const SYSTEM: u64 = 62 * 512;
 
 /// Bytes of the boot loader's track. The rest is encrypted if a whole disk is.
@@ -126,7 +126,7 @@ impl Slot {
     }
 }
 
-/// As [`extent`], of a host that has all of it.
+/// As [`extent`], for a complete host.
 ///
 /// # Errors
 /// As for [`extent`]; [`VolumeError::CannotOpen`] if the host is truncated.

@@ -84,7 +84,7 @@ pub fn open_partition(
     };
     let unlocked = unlock(header, credentials, &request)?;
     let on_disk = layout::extent(&unlocked.header, unlocked.slot, header.size())?;
-    // It holds all partitions then, and where this one began is not known.
+    // In that case it covers all partitions, and the start of this one is unknown.
     if on_disk.offset == layout::FIRST_TRACK && on_disk.len > device.size() {
         return Err(VolumeError::CannotOpen {
             what: "this partition".to_owned(),
@@ -97,7 +97,7 @@ pub fn open_partition(
     let mapping = Mapping {
         data,
         cipher: unlocked.scheme.keyed(&unlocked.header.keys, options.tier)?,
-        // As they were counted on the disk.
+        // As numbered on the disk.
         first_tweak: unlocked.scheme.first_tweak(on_disk.offset),
         tweak_step: 1,
         protected: None,

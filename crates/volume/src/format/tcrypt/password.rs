@@ -10,7 +10,7 @@ use crate::{Credentials, VolumeError};
 pub(super) const SHORT: usize = 64;
 /// The longest passphrase of VeraCrypt, and the pool's size for passphrases longer than [`SHORT`].
 const LONG: usize = 128;
-/// Bytes of a key file that count; VeraCrypt ignores the rest.
+/// Number of bytes of a key file that are used; VeraCrypt ignores the rest.
 const KEYFILE_BYTES: usize = 1 << 20;
 
 /// Combines the passphrase with the key files.

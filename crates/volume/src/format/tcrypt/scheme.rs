@@ -55,7 +55,7 @@ pub fn schemes() -> &'static [XtsScheme] {
 /// The header is one data unit of number 0.
 const HEADER: Layout = Layout { data_unit: ENCRYPTED_BYTES, tweak_step: 1 };
 
-/// How a volume is encrypted.
+/// The encryption of a volume.
 #[derive(Clone, Copy)]
 pub(super) enum Scheme {
     /// In XTS: TrueCrypt 5 and later, VeraCrypt.
@@ -113,7 +113,7 @@ impl Scheme {
         }
     }
 
-    /// Bytes of the key area that the volume key takes.
+    /// Bytes of the volume key in the key area.
     pub(super) fn key_bytes(self) -> Result<usize, VolumeError> {
         match self {
             Self::Xts(xts) => Ok(xts.info()?.key_bytes),
@@ -121,7 +121,7 @@ impl Scheme {
         }
     }
 
-    /// Decrypts the encrypted part of a header in place; `key` begins with the header key.
+    /// Decrypts the encrypted part of a header in place; `key` starts with the header key.
     pub(super) fn decrypt_header(
         self,
         key: &[u8],
@@ -138,7 +138,7 @@ impl Scheme {
         Ok(())
     }
 
-    /// Encrypts a header in place; `key` begins with the header key.
+    /// Encrypts a header in place; `key` starts with the header key.
     pub(super) fn encrypt_header(
         self,
         key: &[u8],

@@ -29,7 +29,7 @@ pub(super) struct Unlocked {
 /// What is known about a header before it opens.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
-    /// The products that the volume may belong to.
+    /// The products to which the volume may belong.
     pub(super) products: &'a [Product],
     /// The slots that may hold the header.
     pub(super) slots: &'a [Slot],

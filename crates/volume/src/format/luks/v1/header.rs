@@ -168,9 +168,9 @@ impl crate::format::luks::store::Header for Header {
         &self.metadata
     }
 
-    /// The gap between the header and the first keyslot if that begins at the next alignment
-    /// boundary, and the gap that pads the last keyslot to a boundary. cryptsetup writes zeros
-    /// there in its backups. It copies the gaps between keyslots as they are.
+    /// The gap between the header and the first keyslot if that begins at the next alignment boundary, and the
+    /// gap that pads the last keyslot to a boundary. cryptsetup writes zeros there in its backups. It copies
+    /// the gaps between keyslots unchanged.
     fn unused(&self) -> Vec<Range<u64>> {
         let area = |id: u32| {
             let at = KEYSLOTS_AT + id as usize * KEYSLOT;

@@ -1,4 +1,4 @@
-//! LUKS1: one binary header with eight keyslots in fixed places.
+//! LUKS1: one binary header with eight keyslots at fixed offsets.
 
 mod header;
 mod keyslots;

@@ -22,7 +22,7 @@ const SALT: std::ops::Range<usize> = 104..168;
 const SUBSYSTEM: std::ops::Range<usize> = 208..256;
 const CHECKSUM: std::ops::Range<usize> = 448..512;
 
-/// Which of the two copies a header is.
+/// The position of a header: primary or secondary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::format::luks) enum Role {
@@ -57,7 +57,7 @@ pub(super) struct Binary {
     pub label: [u8; 48],
     pub checksum: &'static Hash,
     pub uuid: String,
-    /// As the label.
+    /// Like the label.
     pub subsystem: [u8; 48],
 }
 
@@ -167,7 +167,7 @@ impl Binary {
         shown_text(&self.label)
     }
 
-    /// The subsystem, likewise.
+    /// The subsystem, in the same way.
     pub(super) fn subsystem(&self) -> String {
         shown_text(&self.subsystem)
     }
