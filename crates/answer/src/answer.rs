@@ -14,7 +14,7 @@ use crate::figure::{Figure, figure};
 use crate::names::Names;
 use crate::{avoid, headline, machine, open, opening, take, why};
 
-/// Lines of advice at most, over [`Answer::take`] and [`Answer::avoid`].
+/// Maximum number of lines of advice, over [`Answer::take`] and [`Answer::avoid`].
 pub(crate) const MOST_ADVICE: usize = 5;
 
 /// The answer.
@@ -56,7 +56,7 @@ impl Open {
 }
 
 impl Answer<'_> {
-    /// What to take, then what to avoid.
+    /// What to use, then what to avoid.
     pub fn advice(&self) -> impl Iterator<Item = &String> {
         self.take.iter().chain(&self.avoid)
     }
@@ -95,7 +95,7 @@ impl View<'_, '_> {
         self.lookup.record.target.paired.as_ref()?.in_use.as_ref()
     }
 
-    /// The choice to take: the first of the ranking that is not to be avoided.
+    /// The recommended choice: the first of the ranking that is not to be avoided.
     pub(crate) fn taken(&self) -> Option<&Arm> {
         let is_taken = |arm: &&Arm| !avoid::is_avoided(self, arm);
         self.cast.ranked().map(|row| row.arm).find(is_taken)

@@ -54,7 +54,7 @@ pub(crate) fn said(view: &View<'_, '_>) -> Option<String> {
     })
 }
 
-/// Workloads in which plain storage was held back by a thread that asks, and not by the disk.
+/// Workloads in which plain storage was limited by a load thread, and not by the disk.
 pub(crate) fn asking(view: &View<'_, '_>) -> Option<Open> {
     let is_full = |w: &&Workload| asking_share(view.lookup, w).is_some_and(|share| share >= FULL);
     let bound: Vec<&str> =

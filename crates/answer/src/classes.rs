@@ -14,7 +14,7 @@ use crate::names::{capitalised, cipher, lowered};
 use crate::quantity::{percent_digits, thousands};
 use crate::wording::list;
 
-/// Tied systems that are named one by one.
+/// Maximum number of tied systems listed individually.
 pub(crate) const MOST_NAMED: usize = 2;
 
 /// The statement about one figure.
@@ -62,7 +62,7 @@ impl Told {
     }
 }
 
-/// How the workloads of one size did.
+/// The results of the workloads of one size.
 struct Outcome {
     /// `large reads and writes`.
     what: String,

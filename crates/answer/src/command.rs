@@ -16,7 +16,7 @@ const NOT_TOO_LONG: f64 = 3.0;
 /// Share of a budget that is left for trials on a slow disk.
 const MEASURING: f64 = 0.6;
 
-/// More systems than this are not named in a command.
+/// More systems than this are not listed in a command.
 const MOST_SYSTEMS: usize = 4;
 
 /// The options of `cryptbench run` for the repeats that are needed: a longer budget, or more trials if their
@@ -50,7 +50,7 @@ pub fn budget_for_all(record: &Record) -> Option<String> {
         true => needs.reduce(f64::min)?,
         false => Some(needs.sum::<f64>()).filter(|sum| *sum > 0.0)?,
     };
-    // Setting up takes its share of a longer budget as well.
+    // Set-up also uses its share of a longer budget.
     let wanted = (record.elapsed_s + needed).max(needed / MEASURING);
     Some(budget_option(longer_budget(wanted, record.plan.budget_s)))
 }

@@ -18,7 +18,7 @@ pub struct Row<'a> {
     pub plaintext: &'static str,
     /// Bits for each byte, and the share of blocks below the threshold if there are any.
     pub entropy: String,
-    /// What else is visible.
+    /// Other visible properties.
     pub reveals: String,
     /// Whether something is wrong.
     pub wrong: bool,

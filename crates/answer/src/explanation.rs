@@ -191,7 +191,7 @@ fn is_again(w: &Workload) -> bool {
     ["rewrite", "reread"].iter().any(|again| name.split(' ').any(|word| word == *again))
 }
 
-/// As records keep it for readers of the JSON.
+/// In the form stored in records, for readers of the JSON.
 pub fn additions(lookup: &Lookup<'_>) -> Vec<Addition> {
     let sweeps = sweeps(lookup);
     let each = sweeps.iter().flat_map(|s| s.added(lookup).into_iter().map(move |a| (s, a)));

@@ -24,7 +24,7 @@ const MOST_ROWS: usize = 10;
 /// Maximum length of a name under the heading of the CPU time.
 const LONGEST_CPU: usize = 10;
 
-/// Kinds of work that a row of choices has room for.
+/// Maximum number of kinds of work in a row of choices.
 const MOST_KINDS: usize = 4;
 
 /// The content.
@@ -63,9 +63,9 @@ pub struct Beside {
 
 /// A choice, or the floor.
 pub struct Column {
-    /// What people call it.
+    /// Its name for users.
     pub name: String,
-    /// Of the engine in this process its cipher, which is all that it is.
+    /// For the engine in this process its cipher.
     pub cipher: Option<String>,
     /// Whether it is the engine in this process, which cannot be installed.
     pub is_engine: bool,
@@ -75,13 +75,13 @@ pub struct Column {
 
 /// A workload or a kind of work.
 pub struct Row {
-    /// What people call it.
+    /// Its name for users.
     pub name: String,
     /// One for each column.
     pub values: Vec<Value>,
-    /// How far plain storage differs from itself, as a fraction.
+    /// The difference of plain storage from itself, as a fraction.
     pub noise: Option<f64>,
-    /// Whether it begins another size of requests or another thing that is done.
+    /// Whether it starts another size of requests or another operation.
     pub begins: bool,
 }
 
@@ -103,7 +103,7 @@ pub enum Mark {
     Faster,
     /// Equivalent within the margin.
     Same,
-    /// Nothing found where a loss would have shown, about as sure as plain storage is of itself.
+    /// No loss found where one would have been detected, with about the certainty of plain storage's own noise.
     NoLoss,
     /// The interval is too wide, or shows something that is not proven.
     Undecided,
@@ -160,7 +160,7 @@ pub struct Ladder<'a> {
     pub kinds: Vec<String>,
     /// The choices, the fastest first.
     pub rungs: Vec<Rung<'a>>,
-    /// The engine in this process, which has no place.
+    /// The engine in this process, which has no rank.
     pub floor: Option<Rung<'a>>,
     /// Whether no system was faster than it.
     pub is_floor: bool,
@@ -174,7 +174,7 @@ pub struct Ladder<'a> {
 pub struct Rung<'a> {
     /// The arm.
     pub arm: &'a Arm,
-    /// What people call it.
+    /// Its name for users.
     pub name: String,
     /// Empty if it is not ranked, because of `unranked`.
     pub place: Option<usize>,
@@ -188,11 +188,11 @@ pub struct Rung<'a> {
     pub kinds: Vec<Value>,
     /// CPU seconds per GiB, the mean over workloads that move bytes.
     pub cpu: Option<f64>,
-    /// Why it has no place.
+    /// Why it has no rank.
     pub unranked: Option<Unranked>,
 }
 
-/// Why a choice has no place.
+/// Why a choice has no rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unranked {
     /// It was served from a cache.
@@ -214,9 +214,9 @@ impl Unranked {
     }
 }
 
-/// The figure for as many choices as there are.
+/// The figure for this number of choices.
 pub(crate) fn figure<'a>(view: &View<'a, '_>) -> Figure<'a> {
-    // CPU time has the place of the floor.
+    // CPU time is in the column of the floor.
     let shown = match view.lookup.record.plan.form() {
         Presentation::Server => view.cast.spoken().to_vec(),
         _ => view.cast.shown(),
@@ -292,7 +292,7 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
     Columns { columns, rows, title, before, behind: behind.into_iter().collect() }
 }
 
-/// How fast plain storage is.
+/// The speed of plain storage.
 fn plain_speed(view: &View<'_, '_>, workloads: &[&Workload]) -> Option<Beside> {
     let speed = |w: &&Workload| {
         let plain = view.lookup.plain(w).filter(|c| c.trials > 0);
@@ -358,7 +358,7 @@ fn by_kind(view: &View<'_, '_>, arms: &[&Arm], workloads: &[&Workload]) -> Vec<R
     sizes(workloads).into_iter().map(row).collect()
 }
 
-/// A plan's workloads in the order in which the answer has them: those of one size together, then of one kind.
+/// A plan's workloads in the order of the answer: those of one size together, then of one kind.
 #[must_use]
 pub fn in_order(workloads: &[Workload]) -> Vec<&Workload> {
     let all: Vec<&Workload> = workloads.iter().collect();
@@ -394,7 +394,8 @@ pub(crate) fn value(view: &View<'_, '_>, workload: &Workload, arm: &Arm) -> Valu
     }
 }
 
-/// What several workloads show of an arm together. A cache in one of them leaves no mean, nor do figures for less than half.
+/// The combined result of an arm over several workloads. A cache in one of them prevents a mean, as do figures
+/// for less than half.
 pub(crate) fn of_kind(view: &View<'_, '_>, arm: &Arm, members: &[&Workload]) -> Value {
     let values: Vec<Value> = members.iter().map(|w| value(view, w, arm)).collect();
     let has = |mark: Mark| values.iter().any(|v| v.mark == mark);

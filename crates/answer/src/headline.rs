@@ -107,7 +107,7 @@ fn failures(view: &View<'_, '_>) -> Vec<String> {
 /// Several installable systems, the fastest first.
 struct Ranks<'r, 'a> {
     first: &'r Ranked<'a>,
-    /// Those without a proven difference to the first.
+    /// Those without a proven difference from the first.
     tied: Vec<&'r Ranked<'a>>,
     next: Option<&'r Ranked<'a>>,
     all: usize,
@@ -125,11 +125,11 @@ impl<'r, 'a> Ranks<'r, 'a> {
         Self { first, next, all: rest.len() + 1, tied }
     }
 
-    /// Who is first, and by how much.
+    /// The leader, and its advantage.
     fn sentence(&self, view: &View<'_, '_>) -> String {
         let Self { first, ref tied, next, all } = *self;
         let percent = |row: &Ranked<'_>| percent_digits(100.0 * row.all.ratio);
-        // Of several in one place the slowest has the smallest lead.
+        // Of several on one rank the slowest has the smallest lead.
         let slowest = tied.iter().fold(first.all.ratio, |least, row| least.min(row.all.ratio));
         let about = if tied.is_empty() { "about" } else { "at least about" };
         let lead = match next {
@@ -164,7 +164,7 @@ impl<'r, 'a> Ranks<'r, 'a> {
     }
 }
 
-/// ` on average`, and over how many workloads where those are not all.
+/// ` on average`, and the number of workloads if those are not all.
 fn on_average(view: &View<'_, '_>) -> String {
     let over = view.cast.ranking.as_ref().map_or(0, |ranking| ranking.over.len());
     format!(" on average{}", of_workloads(over, view.lookup.workloads().len()))

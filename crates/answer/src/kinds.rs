@@ -54,7 +54,7 @@ pub fn kinds<'a>(
     kinds
 }
 
-/// What large and small mean in these workloads: `Large: 1 MiB in sequence. Small: 4 KiB at random.`
+/// The meaning of large and small in these workloads: `Large: 1 MiB in sequence. Small: 4 KiB at random.`
 pub fn sizes_explained(workloads: &[Workload]) -> String {
     let of = |class: Class, name: &str, otherwise: &str| {
         let all: Vec<&Workload> = workloads.iter().filter(|w| Class::of(w) == class).collect();

@@ -96,7 +96,7 @@ pub(crate) fn slow_aes(view: &View<'_, '_>) -> Option<SlowAes> {
     SlowAes::of(&record.machine.cpu_features, &record.plan.arms)
 }
 
-/// What to do where the machine saves power instead of running as fast as it can.
+/// The remedy if the machine saves power instead of running at full speed.
 fn saves_power(power: &Power) -> Option<String> {
     // These drivers let the CPU choose, and treat a governor of this name as a hint.
     let chooses = ["intel_pstate", "amd-pstate-epp"];
@@ -157,7 +157,7 @@ pub(crate) fn slow_drivers<'a>(view: &View<'a, '_>) -> Vec<SlowDriver<'a>> {
         let drivers = arm.kernel_tier.as_deref()?;
         drivers.split(" + ").find_map(|driver| {
             let (_, _, what, module) = FAST.into_iter().find(|(cipher, feature, ..)| {
-                // The last is ZFS's, without the instructions.
+                // The last is that of ZFS, without the instructions.
                 let portable = ["generic", "fixed-time", "x86_64 (ICP)"];
                 has(feature) && portable.iter().any(|p| driver.contains(&format!("{cipher}-{p}")))
             })?;

@@ -1,4 +1,4 @@
-//! People's names for the workloads and arms of a run; identifiers and labels of the record stay unchanged.
+//! Users' names for the workloads and arms of a run; identifiers and labels of the record stay unchanged.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -175,7 +175,7 @@ pub fn cipher(arm: &Arm) -> Option<String> {
     Some(format!("{format}{}", words.collect::<Vec<_>>().join("-")))
 }
 
-/// The record with labels in today's words. Stored labels stay unchanged, so that records agree with older ones.
+/// The record with current labels. Stored labels stay unchanged, so that records agree with older ones.
 pub fn relabelled(record: &Record) -> Cow<'_, Record> {
     let today = |label: &str| match label {
         "plain again" => "plain, repeated".to_owned(),

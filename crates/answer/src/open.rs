@@ -21,7 +21,7 @@ use crate::wording::list;
 /// Share of disturbed trials from which it is reported.
 const OFTEN: f64 = 0.05;
 
-/// Workloads that are named one by one.
+/// Maximum number of workloads listed individually.
 const MOST_NAMED: usize = 2;
 
 pub(crate) fn open(view: &View<'_, '_>) -> Vec<Open> {
@@ -189,7 +189,7 @@ fn any_pair(view: &View<'_, '_>) -> bool {
     view.lookup.record.stops.iter().any(|stop| stop.pairs > 0)
 }
 
-/// A place in which a cache below the systems would not show.
+/// A location in which a cache below the systems would be invisible.
 fn uncounted(view: &View<'_, '_>) -> Option<Open> {
     let target = &view.lookup.record.target;
     let arm = view.cast.spoken().iter().find(|arm| hides_caches(target, arm))?;
@@ -325,7 +325,7 @@ fn repeats_ran(ran: u32) -> String {
     }
 }
 
-/// The first two of a ranking, where no difference was found between them.
+/// The first two of a ranking, if no difference was found between them.
 fn tie<'a>(view: &View<'a, '_>) -> Option<(String, Need, Vec<&'a Arm>)> {
     let ranking = view.cast.ranking.as_ref()?;
     // Nobody needs to know whether a system to avoid is as fast.
@@ -348,7 +348,7 @@ fn pairs(view: &View<'_, '_>, row: &Ranked<'_>) -> u32 {
     cells.map(|kept| kept.pairs).min().unwrap_or(0)
 }
 
-/// What else the machine did.
+/// Other activity of the machine.
 fn disturbed(view: &View<'_, '_>) -> Option<String> {
     let Disturbance { trials, crowded, short_of_memory, stolen } =
         Disturbance::of(view.lookup.record);

@@ -1,4 +1,4 @@
-//! The answer of a run that opens volumes: seconds, and the PIM that a wait leaves room for.
+//! The answer of a run that unlocks volumes: seconds, and the PIM that a time limit allows.
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_estimate::opening::{Opening, opening};

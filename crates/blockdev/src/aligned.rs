@@ -16,7 +16,7 @@ pub struct AlignedBuf {
     owner: Owner,
 }
 
-/// Where the memory came from.
+/// The source of the memory.
 #[derive(Clone, Copy)]
 enum Owner {
     Heap,

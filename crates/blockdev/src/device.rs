@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::IoTarget;
 
-/// Storage made of sectors: a file, a disk, memory, or the plaintext of an opened volume.
+/// Storage consisting of sectors: a file, a disk, memory, or the plaintext of an opened volume.
 ///
 /// Offsets and lengths are in bytes and must be multiples of [`sector`](Self::sector). A request outside the
 /// device fails with [`io::ErrorKind::InvalidInput`]. Several threads may send requests concurrently; after
@@ -112,8 +112,8 @@ pub fn read_bytes(device: &dyn BlockDevice, range: Range<u64>) -> io::Result<Vec
     Ok(data)
 }
 
-/// Writes any range of bytes; reads partly covered sectors first. Not atomic: meant for headers,
-/// which only one thread writes.
+/// Writes any range of bytes; reads partly covered sectors first. Not atomic: intended for headers, which only
+/// one thread writes.
 ///
 /// # Errors
 /// As for [`BlockDevice::write_at`].

@@ -23,10 +23,10 @@ pub enum IoMode {
     Buffered,
 }
 
-/// Where a load reads and writes, and the inline layer in between.
+/// The target of a load's reads and writes, and the inline layer in between.
 ///
-/// An I/O target knows nothing of encryption systems. The load engine therefore cannot distinguish
-/// the arms, and cannot favour one.
+/// An I/O target has no information about encryption systems. The load engine therefore cannot distinguish the
+/// arms, and cannot favour one.
 #[derive(Clone)]
 pub struct IoTarget {
     /// Open for reading and writing, with the flags that [`mode`](Self::mode) implies.

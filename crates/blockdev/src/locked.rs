@@ -45,7 +45,7 @@ pub fn lock_in_place(start: *const u8, len: usize) {
 /// A page that short secrets share.
 struct Page {
     start: NonNull<u8>,
-    /// One bit for each slot; set if the slot is taken.
+    /// One bit for each slot; set if the slot is in use.
     taken: u32,
 }
 

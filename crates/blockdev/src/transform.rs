@@ -33,7 +33,7 @@ pub trait SectorTransform: Send + Sync {
         self.seal(offset, &plain, data);
     }
 
-    /// How it passes requests on.
+    /// How it passes on requests.
     fn passes(&self) -> Passes {
         Passes::default()
     }

@@ -6,7 +6,7 @@ use cryptbench_os::counters::DeviceCounts;
 
 use crate::request::{Operation, Request};
 
-/// What an emulated device has counted.
+/// The counters of an emulated device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counted {
     counts: DeviceCounts,
@@ -14,13 +14,13 @@ pub(crate) struct Counted {
     flush_ns: u64,
     /// Pieces that continued a request: reads, writes.
     pieces: [u64; 2],
-    /// When the last of the requests so far is done, in seconds.
+    /// Completion time of the last request so far, in seconds.
     busy_until: f64,
 }
 
 impl Counted {
-    /// Counts a request that is done at `done`. If it is the next piece of a request that was done at `before`, that one
-    /// becomes longer instead.
+    /// Counts a request that completes at `done`. If it is the next piece of a request that completed at
+    /// `before`, that one becomes longer instead.
     pub(crate) fn request(&mut self, request: &Request, before: Option<f64>, done: f64) {
         let begun = before.unwrap_or(request.arrival_s);
         self.lasts(request.operation, begun, done);
@@ -39,7 +39,7 @@ impl Counted {
         }
     }
 
-    /// Counts the time by which a request was done later than in the model.
+    /// Counts the time by which a request completed later than in the model.
     pub(crate) fn late(&mut self, operation: Operation, done: f64, by: f64) {
         self.lasts(operation, done, done + by);
     }

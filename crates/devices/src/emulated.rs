@@ -99,8 +99,8 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         }
     }
 
-    /// What reached the device since its requests began to wait, by the model's times. A request that the transport
-    /// splits counts as one.
+    /// The requests that have reached the device since they began to wait, by the model's times. A request that
+    /// the transport splits counts as one.
     #[must_use]
     pub fn counts(&self) -> DeviceCounts {
         self.state().counted.at(self.origin.elapsed())

@@ -70,7 +70,7 @@ impl FlashState {
         self.array_free_at
     }
 
-    /// When the first pages of a read at a new place have arrived from their channels.
+    /// When the first pages of a read at a new offset have arrived from their channels.
     fn fetch(&mut self, request: &Request, begun: f64) -> f64 {
         let page = self.of.page_bytes;
         let first = request.offset / page;

@@ -64,7 +64,7 @@ impl Link {
         Slot { begun, passed, queued: self.in_flight.len() + 1 }
     }
 
-    /// Records that an admitted request completes at `done`, and returns when the host hears of it.
+    /// Records that an admitted request completes at `done`, and returns when the host is notified.
     pub(crate) fn completes(&mut self, done: f64) -> f64 {
         let done = done + self.of.latency_us * 1e-6;
         self.in_flight.push(Reverse(done.to_bits()));

@@ -19,7 +19,7 @@ macro_rules! models {
     };
 }
 
-/// Largest model file that is read, in bytes; a model takes about a page.
+/// Maximum size of a model file that is read, in bytes; a model needs about a page.
 const LARGEST: u64 = 1 << 20;
 
 /// The built-in models.

@@ -26,7 +26,7 @@ pub struct Serial {
 }
 
 impl Serial {
-    /// How many pieces a request of `bytes` has.
+    /// Number of pieces of a request of `bytes`.
     #[must_use]
     pub fn pieces(self, bytes: u64) -> u64 {
         bytes.div_ceil(self.piece).max(1)

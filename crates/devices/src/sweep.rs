@@ -52,10 +52,10 @@ const FEWEST: u64 = 64;
 /// The requests of a simulation.
 struct Requests {
     count: u64,
-    /// How many are not counted, since the device settles meanwhile.
+    /// How many are not counted, because the device is still settling.
     uncounted: u64,
     bytes: u64,
-    /// The file's places for a request.
+    /// The file's offsets for a request.
     places: u64,
     random: bool,
     seed: u64,

@@ -8,8 +8,8 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 /// Anonymous memory from the kernel: zeroed, aligned to huge pages, and resident only where it was
 /// touched.
 ///
-/// The block layer treats a request in one physical run of memory as one segment. Scattered small
-/// pages make up to 256 segments, and disks limit the number of segments in flight.
+/// The block layer treats a physically contiguous request as one segment. Scattered small pages cause up to 256
+/// segments, and disks limit the number of segments in flight.
 pub(crate) struct Arena {
     /// Start of the mapping.
     base: NonNull<u8>,

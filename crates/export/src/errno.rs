@@ -1,4 +1,4 @@
-//! Errors of system calls, and how clients see an I/O error of the storage.
+//! Errors of system calls, and the error that clients see for an I/O error of the storage.
 
 use std::io;
 
@@ -16,8 +16,8 @@ impl ExportError {
 /// `EIO`.
 pub(crate) fn errno(error: &io::Error) -> Errno {
     if let Some(raw) = error.raw_os_error() {
-        // The kernel reserves numbers above 511 for itself (include/linux/errno.h). After one
-        // ENOSYS the kernel never sends that operation again and treats it as done, fsync included.
+        // The kernel reserves numbers above 511 for itself (include/linux/errno.h). After one ENOSYS the kernel
+        // never sends that operation again and treats it as successful, including fsync.
         let told = (1..512).contains(&raw) && raw != Errno::NOSYS.raw_os_error();
         return if told { Errno::from_raw_os_error(raw) } else { Errno::IO };
     }

@@ -11,7 +11,7 @@ pub enum ExportError {
     /// `/dev/fuse` cannot be opened.
     #[error("/dev/fuse cannot be opened (load the fuse module, or give this user access to it)")]
     NoFuse(#[source] io::Error),
-    /// Neither `mount(2)` nor `fusermount3` made the mount.
+    /// Neither `mount(2)` nor `fusermount3` could mount.
     #[error("{} cannot be mounted: {reason}", shown(path))]
     Mount {
         /// The mount point.

@@ -1,5 +1,5 @@
-//! Locks on byte ranges of a device. They ensure that reading, changing and writing back a sector
-//! loses no data that another request writes meanwhile.
+//! Locks on byte ranges of a device. They ensure that a read-modify-write of a sector loses no data that
+//! another request writes at the same time.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Bytes under one lock, as a power of two; the size equals that of the largest request.
 const STRIPE: u32 = 20;
 
-/// How a range is held.
+/// The kind of a hold on a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     /// By writes of whole sectors, any number concurrently: each replaces everything that it touches.
@@ -34,7 +34,7 @@ struct Lock {
 struct Holders {
     shared: u32,
     exclusive: bool,
-    /// Number of waiting exclusive requests; new shared ones let them go first.
+    /// Number of waiting exclusive requests; new shared ones give way to them.
     waiting: u32,
 }
 

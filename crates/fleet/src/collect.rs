@@ -45,7 +45,7 @@ pub struct Collected {
 /// The directories are `cells` and `trials`, and in each `cpu_model=...` and `disk_model=...`, as Hive names partitions.
 ///
 /// # Errors
-/// [`FleetError`] if `output` holds something, or cannot be written.
+/// [`FleetError`] if `output` is not empty, or cannot be written.
 pub fn collect(
     files: &Files,
     threads: usize,
@@ -128,7 +128,8 @@ impl Parts {
 /// Maximum bytes of a name in a directory, on every usual file system.
 const LONGEST_NAME: usize = 255;
 
-/// The directory of a partition. Of a value that is too long for a name, its beginning and a part of its SHA-256 remain.
+/// The directory of a partition. For a value that is too long for a name, its prefix and a part of its SHA-256
+/// are used.
 fn partition(name: &str, value: &str) -> String {
     let whole = format!("{name}={}", encoded(value));
     if whole.len() <= LONGEST_NAME {

@@ -1,4 +1,4 @@
-//! What a machine leaves that could not measure.
+//! The report of a machine that could not measure.
 
 use cryptbench_record::{Machine, Node};
 use cryptbench_text::printable;

@@ -1,4 +1,4 @@
-//! All that was observed, by kind of machine and workload, with each name kept once.
+//! All observations, by kind of machine and workload, with each name stored once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ pub(crate) struct Point {
 }
 
 impl Fleet {
-    /// What `found` at `path` comes to; the expensive part, which any thread may do.
+    /// Converts what was `found` at `path`; the expensive part, which any thread may do.
     pub fn observe(path: PathBuf, found: Found) -> Result<Observed, (PathBuf, Found)> {
         match found {
             Found::Record(record) => Ok(Observed::of(&path, &record)),
@@ -113,7 +113,7 @@ impl Fleet {
                 let [a, b] = [a, b].map(|p| &members[p.member].node);
                 a.name == b.name && a.machine == b.machine
             };
-            // Of each run of the same machine the last, which is the newest.
+            // Of several runs of the same machine the last, which is the newest.
             let mut kept: Vec<Point> = Vec::with_capacity(points.len());
             for point in points.drain(..) {
                 match kept.last_mut() {

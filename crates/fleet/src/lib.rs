@@ -1,4 +1,5 @@
-//! A fleet: the records of many machines in one directory, and what encryption costs on the next machine of a kind.
+//! A fleet: the records of many machines in one directory, and the cost of encryption on the next machine of a
+//! kind.
 //!
 //! Each machine runs `cryptbench run --fleet DIR`, however it is started, and writes one file there
 //! ([`Shared`]). Nothing here connects to a machine. [`stream`] reads the files in their order with bounded

@@ -24,7 +24,7 @@ const LARGEST: u64 = 64 << 20;
 pub enum Found {
     /// A record.
     Record(Box<Record>),
-    /// What a machine left that could not measure.
+    /// The report of a machine that could not measure.
     Failure(Box<Failure>),
     /// Neither; why.
     Damaged(String),
@@ -64,12 +64,12 @@ pub fn read(path: &Path) -> Found {
     }
 }
 
-/// What pooling needs of one record.
+/// The data of one record that pooling needs.
 #[derive(Clone, Debug)]
 pub struct Observed {
     /// The file.
     pub path: PathBuf,
-    /// The machine. For a record that was not made for a fleet, the name is that of the run.
+    /// The machine. For a record that does not belong to a fleet, the name is that of the run.
     pub node: Node,
     /// Start of the run, RFC 3339.
     pub started: String,
@@ -96,7 +96,7 @@ pub struct ObservedCell {
     pub arm: String,
     /// The arm's name for users.
     pub arm_label: String,
-    /// The cipher code in use; empty if it is not known.
+    /// The cipher code in use; empty if it is unknown.
     pub driver: String,
     /// Mean of ln(E/P) and its squared standard error.
     pub effect: Effect,
@@ -142,7 +142,7 @@ impl Observed {
         Self { cells, cached, is_rate_limited, ..Self::without_cells(path, record) }
     }
 
-    /// Whose record it is.
+    /// The owner of the record.
     pub(crate) fn without_cells(path: &Path, record: &Record) -> Self {
         let own = || Node { name: record.run_id.clone(), ..Node::default() };
         Self {

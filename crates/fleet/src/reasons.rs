@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::Facts;
 
-/// How much busier than usual a machine must have been before the run to be worth a word.
+/// How much busier than usual a machine must have been before the run for that to be reported.
 const BUSIER: f64 = 0.05;
 
 /// Below this share of the usual frequency a CPU is slow.
@@ -13,7 +13,7 @@ const SLOW: f64 = 0.85;
 /// From this share of the time withheld by the hypervisor on it may explain a cost.
 const STOLEN: f64 = 0.01;
 
-/// What most machines of a group have.
+/// The value of most machines of a group.
 #[derive(Debug)]
 pub(crate) struct Usual {
     features: Vec<String>,

@@ -1,4 +1,5 @@
-//! What a fleet's records come to: the cost on the next machine of each kind, and who is missing, damaged or unlike.
+//! The result of a fleet's records: the cost on the next machine of each kind, and the missing, damaged or
+//! outlying machines.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,13 +31,14 @@ pub struct Report {
     pub superseded: usize,
     /// Cells that were served from a cache and are omitted.
     pub cached_cells: usize,
-    /// Machines whose plain storage something holds to a rate, such as a cloud's quota: it hides what encryption costs.
+    /// Machines whose plain storage is rate-limited, for example by a cloud's quota: that hides the cost of
+    /// encryption.
     pub rate_limited: Vec<String>,
     /// Files that are not records, omitted.
     pub damaged: Vec<Damaged>,
     /// Machines that could not measure.
     pub failed: Vec<Failed>,
-    /// Machines of the given list that left nothing.
+    /// Machines of the given list that left no file.
     pub missing: Vec<String>,
     /// Machines of one kind with one choice of encryption; the largest groups first.
     pub groups: Vec<Group>,
@@ -57,7 +59,7 @@ pub struct Kind {
     pub arm: String,
     /// The arm's name for users.
     pub arm_label: String,
-    /// The cipher code in use, such as `xts-aes-vaes-avx2`; empty if it is not known.
+    /// The cipher code in use, such as `xts-aes-vaes-avx2`; empty if it is unknown.
     pub driver: String,
     /// Number of machines that measured in parallel, if a plan compares that.
     pub at_once: Option<u32>,
@@ -69,7 +71,7 @@ pub struct Group {
     /// Their common properties.
     #[serde(flatten)]
     pub kind: Kind,
-    /// How many they are.
+    /// Their number.
     pub machines: usize,
     /// One row for each workload.
     pub rows: Vec<Row>,
@@ -98,9 +100,9 @@ pub struct Row {
 /// Shares of plain speed, pooled over machines.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Share {
-    /// Lower end of the interval that holds the next machine's share.
+    /// Lower end of the prediction interval for the next machine.
     pub next_low_ratio: f64,
-    /// Upper end of the interval that holds the next machine's share.
+    /// Upper end of the prediction interval for the next machine.
     pub next_high_ratio: f64,
     /// Geometric mean over the machines of this kind.
     pub mean_ratio: f64,
@@ -110,7 +112,7 @@ pub struct Share {
     pub high_ratio: f64,
     /// Standard deviation between machines, in log units.
     pub between_sd: f64,
-    /// Share of the variance that is between machines, 0 to 1; the rest is that of measuring.
+    /// Share of the variance that is between machines, 0 to 1; the rest is measurement error.
     pub between_fraction: f64,
     /// How the variance between machines was estimated: `reml` or `paule-mandel`.
     pub method: &'static str,
@@ -224,7 +226,7 @@ pub(crate) fn effects(points: &[Point]) -> Vec<Effect> {
     points.iter().map(|p| p.effect).collect()
 }
 
-/// Whether a machine that calls itself `name` is the `node` of a list, which may leave the domain out.
+/// Whether a machine that calls itself `name` is the `node` of a list, which may omit the domain.
 fn is_called(name: &str, node: &str) -> bool {
     let short =
         |long: &str, short: &str| long.strip_prefix(short).is_some_and(|r| r.starts_with('.'));

@@ -28,7 +28,7 @@ impl Shared {
         Ok(Self { path: path.to_owned(), directory })
     }
 
-    /// Where the record of `node` is or will be.
+    /// The location of the record of `node`, whether or not it exists.
     #[must_use]
     pub fn record_of(&self, node: &Node) -> PathBuf {
         self.path.join(file_stem(node) + ".json")

@@ -73,7 +73,7 @@ impl Files {
 /// The record in the directory of a run.
 const RUN: &str = "record.json";
 
-/// What a directory holds but hidden files, and whether each is a directory.
+/// The contents of a directory except hidden files, and whether each is a directory.
 fn listed(directory: &Path) -> Result<Vec<(PathBuf, bool)>, FleetError> {
     let list = || -> std::io::Result<Vec<(PathBuf, bool)>> {
         let mut found = Vec::new();

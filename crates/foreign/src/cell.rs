@@ -177,6 +177,6 @@ pub struct Set {
     pub files: Vec<PathBuf>,
     /// The cells in the order of their first run.
     pub cells: Vec<Cell>,
-    /// Omitted results and other facts that a reader must know, as sentences.
+    /// Omitted results and other important facts, as sentences.
     pub remarks: Vec<String>,
 }

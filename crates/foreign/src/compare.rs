@@ -82,7 +82,7 @@ pub struct Side {
     pub runs: (usize, usize),
     /// The set's remarks.
     pub remarks: Vec<String>,
-    /// How much identical series of this set differ.
+    /// The differences between identical series of this set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<SeriesNoise>,
 }

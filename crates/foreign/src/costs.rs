@@ -39,7 +39,7 @@ pub struct CostChange {
     pub changed: bool,
     /// Whether the costs are shown to differ by less than the loss that the first record was to find.
     pub same: bool,
-    /// Probability that a difference as large as that loss would have been found.
+    /// Probability that a difference as large as that loss would have been detected.
     pub power: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
 //! dd's closing lines, from GNU coreutils of all versions and languages, uutils, BusyBox, toybox,
 //! the BSDs and macOS. `closing` reads the line with bytes, time and rate.
 //!
-//! `series` knows the lines that study B's script writes between them.
+//! `series` parses the lines that study B's script writes between them.
 
 mod closing;
 mod series;

@@ -67,7 +67,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
             read_percent,
             ..Key::default()
         };
-        // Without sections each test is named once.
+        // Without sections each test is listed once.
         if section.is_none() && found.observations.iter().any(|o| o.key == key) {
             return Err(fault(SECOND));
         }
@@ -96,7 +96,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
 const SECOND: &str =
     "a second report begins here, but one file is one run: save each report as a file of its own";
 
-/// What a report has only once.
+/// Lines that a report has only once.
 #[derive(Default)]
 struct Report {
     sections: Vec<&'static str>,

@@ -15,7 +15,7 @@ use crate::error::Fault;
 use crate::read::{Found, Observation};
 use job::Job;
 
-/// The most that fio's JSON may hold. Latency histograms (json+) have up to 1,900 values a direction of a job.
+/// Limits for fio's JSON. Latency histograms (json+) have up to 1,900 values per direction of a job.
 const LIMITS: Limits = Limits {
     values: 4_000_000,
     texts: 1_000_000,
@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     Ok(found)
 }
 
-/// Every JSON object that starts at the beginning of a line, with its line number.
+/// Every JSON object that starts in the first column of a line, with its line number.
 fn documents(text: &str) -> Result<Vec<(usize, Value)>, Fault> {
     let mut found = Vec::new();
     let mut counter = Counter::new(LIMITS);

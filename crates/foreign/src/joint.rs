@@ -13,7 +13,7 @@ use serde::Serialize;
 /// Several records as one table.
 #[derive(Clone, Debug, Serialize)]
 pub struct Joint {
-    /// The devices, one for each record, in the order given.
+    /// The devices, one for each record, in the given order.
     pub devices: Vec<Device>,
     /// The workloads that at least two records have.
     pub workloads: Vec<Work>,
@@ -30,7 +30,7 @@ pub struct Device {
     pub letter: String,
     /// The device and its file system, in words.
     pub name: String,
-    /// The record as the user named it.
+    /// The record's name, as given by the user.
     pub record: String,
 }
 
@@ -47,7 +47,7 @@ pub struct Work {
     pub rows: Vec<Row>,
     /// For each cipher that several programs have: the faster program.
     pub programs: Vec<Advantage>,
-    /// For each program that has several ciphers: which of them is faster.
+    /// For each program that has several ciphers: the faster cipher.
     pub ciphers: Vec<Advantage>,
 }
 
@@ -86,7 +86,7 @@ pub struct Ratio {
     pub high: f64,
 }
 
-/// Which of several is the fastest, on each device.
+/// The fastest of several, on each device.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advantage {
     /// The cipher whose programs are compared, or the program whose ciphers are.
@@ -264,7 +264,7 @@ fn fastest(
     compared: &[(Arm, String)],
     confidence: f64,
 ) -> Option<Fastest> {
-    // Of times the shorter is better.
+    // For times, shorter is better.
     let less_is_better = matches!(unit(workload), "ms" | "s");
     let speed = |arm: &Arm| {
         let mean = mean(&values(record, workload, arm))?;

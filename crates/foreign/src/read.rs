@@ -20,28 +20,28 @@ const LARGEST: u64 = 64 << 20;
 /// results.
 const MOST_LINES: usize = 100_000;
 
-/// What a format's reader found in one file.
+/// The results of a format's reader in one file.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) observations: Vec<Observation>,
     pub(crate) remarks: Vec<String>,
-    /// Whether the file holds plain and encrypted storage.
+    /// Whether the file contains plain and encrypted storage.
     pub(crate) halves: Halves,
 }
 
 /// How a file distinguishes results of plain and of encrypted storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Halves {
-    /// It does not.
+    /// It does not distinguish them.
     #[default]
     One,
-    /// It has the same work twice, one after the other.
+    /// It contains the same work twice, one after the other.
     Passes,
     /// It labels them.
     Named,
 }
 
-/// The storage of a result in a file that holds both.
+/// The storage of a result in a file that contains both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Half {
     Plain,
@@ -58,7 +58,7 @@ pub(crate) struct Observation {
     pub(crate) iops: Option<f64>,
     pub(crate) latency_us: Option<f64>,
     pub(crate) line: Option<usize>,
-    /// The storage, if the file holds both.
+    /// The storage, if the file contains both.
     pub(crate) half: Option<Half>,
 }
 
@@ -106,7 +106,7 @@ pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
     Ok(set)
 }
 
-/// Reads one file that holds plain and encrypted storage, as study B's script appends them to one log, as two sets.
+/// Reads one file with plain and encrypted storage, as study B's script appends them to one log, as two sets.
 pub fn read_halves(path: &Path) -> Result<(Set, Set), ForeignError> {
     let fault = |reason: &str| Fault::file(reason).of(path.to_owned());
     if path.is_dir() {

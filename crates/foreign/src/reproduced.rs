@@ -1,4 +1,4 @@
-//! Whether a second record reproduces the first one's costs, and what difference it could have found.
+//! Whether a second record reproduces the first one's costs, and the difference that it could have detected.
 
 use cryptbench_record::Record;
 use cryptbench_stats::median;
@@ -27,11 +27,12 @@ pub struct Reproduction {
     pub margin: f64,
     /// Costs that both records have.
     pub costs: usize,
-    /// Those that are shown to be the same.
+    /// The costs that are shown to be the same.
     pub same: usize,
-    /// Those that differ beyond chance, after Holm over all.
+    /// The costs that differ beyond chance, after Holm over all.
     pub changed: usize,
-    /// Lowest, median and highest probability that a difference as large as the margin would have been found.
+    /// Lowest, median and highest probability that a difference as large as the margin would have been
+    /// detected.
     pub power: Option<[f64; 3]>,
 }
 

@@ -1,6 +1,6 @@
 //! A JSON document in one form: compact, with the names of each object in order.
 //!
-//! It is what `serde_json::Value` prints, without the tree of values, which takes twenty times the text.
+//! It is the output of `serde_json::Value`, without the tree of values, which needs twenty times the text.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,10 +1,10 @@
 //! Checks a run against earlier runs of the same measurement: finds cells outside the prediction
 //! interval of one more run.
 //!
-//! The spread used is that between runs. The spread between the trials of one run is far smaller,
-//! because it does not include other days, other places on the device and other temperatures.
-//! Values are ln. With k earlier runs the interval uses Student's t with k - 1 degrees of freedom
-//! ([`cryptbench_stats::predict`]), and Holm's correction covers all cells with enough runs.
+//! The spread used is that between runs. The spread between the trials of one run is far smaller, because it
+//! does not include other days, other positions on the device and other temperatures. Values are ln. With k
+//! earlier runs the interval uses Student's t with k - 1 degrees of freedom ([`cryptbench_stats::predict`]),
+//! and Holm's correction covers all cells with enough runs.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub struct Check {
     pub untold: Vec<Untold>,
     /// Number of cells that were served from a cache.
     pub cached: u32,
-    /// The run's set of arms; empty where its user named the systems.
+    /// The run's set of arms; empty if its user specified the systems.
     pub arm_set: String,
     /// The sets of earlier runs that measured some of these cells together with other arms, each with its
     /// number of runs. They are kept separate.

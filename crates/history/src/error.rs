@@ -74,7 +74,7 @@ pub enum HistoryError {
         /// The record.
         path: PathBuf,
     },
-    /// The history has no such record.
+    /// The record is not in the history.
     #[error("no record {id} in {}; `cryptbench history list` shows them", shown(path))]
     NoSuchRecord {
         /// The database.

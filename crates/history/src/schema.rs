@@ -85,7 +85,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     }
     let real = real(path).map_err(|source| HistoryError::Io { path: path.to_owned(), source })?;
     refuse_irregular(path, &real)?;
-    // Refuse links: the path was resolved before, so a link must have been put there since.
+    // Refuse links: the path was resolved before, so a link must have been created there since.
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -111,7 +111,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     } else if !create {
         return Err(HistoryError::None { path: path.to_owned() });
     }
-    // Another process may do the same now, so the decision is made inside the transaction.
+    // Another process may do the same at this moment, so the decision is made inside the transaction.
     let behaviour = TransactionBehavior::Immediate;
     if pragma(&connection, "user_version").map_err(error)? < VERSION {
         let transaction = connection.transaction_with_behavior(behaviour).map_err(error)?;
@@ -157,8 +157,8 @@ fn refuse_irregular(path: &Path, real: &Path) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// Enables the mode in which readers do not wait for writers. If the file system does not support
-/// it, the mode stays as it was.
+/// Enables the mode in which readers do not wait for writers. If the file system does not support it, the mode
+/// is not changed.
 ///
 /// SQLite reads the mode first and then upgrades to writing. If another process is writing, it fails
 /// immediately despite the timeout (`sqlite3_busy_handler`, on deadlocks).

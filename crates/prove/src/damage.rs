@@ -64,7 +64,8 @@ const EXTREMES: [u64; 14] = [
     u64::MAX,
 ];
 
-/// Changes a few places, and never the length: bits, bytes, and numbers of 2, 4 and 8 bytes of either order.
+/// Changes a few positions, and never the length: bits, bytes, and numbers of 2, 4 and 8 bytes in either byte
+/// order.
 pub fn damage(bytes: &mut [u8], random: &mut Random) {
     for _ in 0..1 + random.below(4) {
         let at = random.below(bytes.len());
@@ -89,7 +90,7 @@ pub fn damage(bytes: &mut [u8], random: &mut Random) {
     }
 }
 
-/// Numbers and words put in the place of others.
+/// Numbers and words used as replacements.
 const WORDS: [&str; 16] = [
     "0",
     "-1",
@@ -109,8 +110,8 @@ const WORDS: [&str; 16] = [
     "\0",
 ];
 
-/// Changes a few places of a text: numbers and words become others, pieces go, come twice or change places, brackets are
-/// nested, and some bytes are damaged so that the result need be no text at all.
+/// Changes a few positions of a text: numbers and words are replaced, pieces are removed, duplicated or
+/// swapped, brackets are nested, and some bytes are damaged so that the result need not be text.
 #[must_use]
 pub fn damage_text(text: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = text.to_vec();

@@ -24,7 +24,7 @@ sh -eu /script 2>&1 && echo "the script has passed"
 poweroff -f
 "#;
 
-/// The last line of a script that came to its end.
+/// The last line of a script that finished.
 const PASSED: &str = "the script has passed";
 
 /// The busybox applets used here and by the scripts; machines have busybox in several forms.
@@ -43,7 +43,7 @@ const APPLETS: [&str; 12] = [
     "umount",
 ];
 
-/// What a guest is made of.
+/// The components of a guest.
 pub struct Guest<'a> {
     /// The emulator.
     pub qemu: &'a Path,
@@ -53,7 +53,7 @@ pub struct Guest<'a> {
     pub work: &'a Path,
     /// Programs of the host, which are in its `/bin` with the libraries that they load.
     pub programs: &'a [(&'a str, &'a Path)],
-    /// Its disks from `/dev/vda` on, as QEMU's `-drive` takes them: `file=PATH,...`.
+    /// Its disks from `/dev/vda` on, in the form of QEMU's `-drive`: `file=PATH,...`.
     pub disks: &'a [String],
     /// Its memory in MiB.
     pub memory: u32,
@@ -145,7 +145,7 @@ impl Guest<'_> {
             let module = module?;
             fs::copy(module.path(), root.join("modules").join(module.file_name()))?;
         }
-        // As executable as busybox, whose mode it keeps.
+        // Executable like busybox, whose mode it keeps.
         fs::copy(BUSYBOX, root.join("init"))?;
         fs::write(root.join("init"), INIT)?;
         fs::write(root.join("script"), script)?;

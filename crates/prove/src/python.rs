@@ -4,8 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An interpreter that can import `module`: the system's, or that of an environment below `place` into which pip installs
-/// `package`. `None` where neither works, as without a network.
+/// An interpreter that can import `module`: the system's, or that of an environment below `place` into which
+/// pip installs `package`. `None` if neither works, for example without a network.
 #[must_use]
 pub fn python(package: &str, module: &str, place: &Path) -> Option<PathBuf> {
     // Tests that need the same module fill one environment, one after another; each may be a separate process.

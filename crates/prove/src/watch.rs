@@ -1,10 +1,10 @@
-//! Ends the test when one input takes too long or too much memory.
+//! Aborts the test if one input takes too long or too much memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes that judging a damaged input may take, with all that the test itself holds.
+/// Memory limit in bytes for processing a damaged input, including everything that the test itself holds.
 const MEMORY: u64 = 256 << 20;
 
 /// Watches inputs, one after the other.
@@ -43,7 +43,7 @@ impl Watch {
     /// Judges the input of this seed.
     ///
     /// # Panics
-    /// If this process has ever taken more memory than 256 MiB.
+    /// If this process has ever used more memory than 256 MiB.
     pub fn judge<T>(&self, seed: u64, judge: impl FnOnce() -> T) -> T {
         self.now.0.store(seed, Ordering::SeqCst);
         self.now.1.store(self.begun.elapsed().as_millis() as u64 + 1, Ordering::SeqCst);

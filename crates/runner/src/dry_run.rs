@@ -22,7 +22,7 @@ use crate::{DiskRates, Request, RunError};
 /// The prediction of a run.
 #[derive(Clone, Debug)]
 pub struct DryRun {
-    /// What would be measured.
+    /// The planned measurements.
     pub plan: record::Plan,
     /// Directory in which files would be created, or what would be overwritten.
     pub directory: String,
@@ -36,8 +36,7 @@ pub struct DryRun {
     pub paired: Vec<(String, String)>,
     /// Bytes of the scratch file, and the reason for that size.
     pub scratch: (u64, String),
-    /// How much it would write and read, and how long it would take; an upper limit if the
-    /// precision decides.
+    /// The amount it would write and read, and its duration; an upper limit if the precision decides.
     pub forecast: Forecast,
     /// The rates of this disk from an earlier run, on which the forecast is then based.
     pub measured: Option<DiskRates>,
@@ -49,12 +48,12 @@ pub struct DryRun {
 /// records.
 ///
 /// # Errors
-/// Those with which a run of `request` would be refused.
+/// The errors with which a run of `request` would be refused.
 pub fn dry_run(request: &Request, runs: Option<&Path>) -> Result<DryRun, RunError> {
     dry_run_on(request, &look(request), runs)
 }
 
-/// The same where these are the facts.
+/// The same with these facts.
 ///
 /// # Errors
 /// As [`dry_run`].
@@ -156,7 +155,7 @@ fn own_files(arms: &[ArmSpec]) -> u32 {
     arms.iter().filter(|arm| makes_a_disk(arm)).count() as u32
 }
 
-/// What a run moves within its budget and after it.
+/// The data that a run transfers within its budget and after it.
 fn in_all(forecast: Forecast, plan: &record::Plan, own: u32, scratch: u64) -> Forecast {
     with_evidence(within_budget(forecast, plan.budget_s), plan, own, scratch)
 }

@@ -32,7 +32,7 @@ pub enum RunError {
         /// The operating system's error.
         source: std::io::Error,
     },
-    /// The storage does not hold the written data.
+    /// The storage does not contain the written data.
     #[error(
         "{faults} sectors do not hold what was written; the first, {offset} bytes into the file, is {fault}"
     )]
@@ -52,15 +52,15 @@ pub enum RunError {
     Plaintext {
         /// Label of the arm.
         arm: String,
-        /// Number of places at which plaintext was found.
+        /// Number of positions at which plaintext was found.
         places: u64,
-        /// The file with the first of them, named as in the arm's storage.
+        /// The file with the first of them, by its name in the arm's storage.
         file: String,
         /// The byte offset in that file.
         offset: u64,
     },
-    /// A system that should encrypt stored data that cannot be ciphertext, in a place where only
-    /// ciphertext is allowed.
+    /// A system that should encrypt stored data that cannot be ciphertext, at a position where only ciphertext
+    /// is allowed.
     #[error(
         "{arm} does not encrypt as it must: {low} of {blocks} blocks that lie on the storage below it are less \
          random than any ciphertext"
@@ -95,7 +95,7 @@ pub enum RunError {
         budget_s: f64,
         /// The step that takes too long.
         what: String,
-        /// The option with a budget that is enough.
+        /// The option with a sufficient budget.
         enough: String,
     },
     /// A profile could not be read.

@@ -1,5 +1,5 @@
-//! The record of a run as it grows. Every event goes to the sink of whoever started the run and is
-//! added up here, so the final record equals the log.
+//! The record of a run as it grows. Every event is sent to the caller's sink and added up here, so the final
+//! record equals the log.
 
 use cryptbench_record::{self as record, Event, Fold, Record, Sink};
 use tracing::{debug, info};
@@ -90,8 +90,8 @@ impl<'a> Recorder<'a> {
         self.fold.record()
     }
 
-    /// Completes the record. Also returns the error that halted the run, otherwise the one found
-    /// in the arms' data, otherwise one for anything left over.
+    /// Completes the record. Also returns the error that halted the run, otherwise the one found in the arms'
+    /// data, otherwise one for any remaining resource.
     ///
     /// # Errors
     /// The error that halted the run, if nothing was measured.

@@ -16,10 +16,10 @@ pub(crate) enum Refusal {
     /// It is in use.
     #[error("is in use and is not overwritten: {}", list(.0))]
     Used(Vec<Holder>),
-    /// The user has not named it a second time.
+    /// The user has not specified it a second time.
     #[error("{}", unnamed(what, *size, signatures, path))]
     NotNamedAgain { what: String, path: PathBuf, size: u64, signatures: Vec<Held> },
-    /// It holds something that the user has not permitted to erase.
+    /// It contains something that the user has not permitted to erase.
     #[error(
         "holds {}, which would be lost; to allow that, name it: {}",
         all(signatures),

@@ -17,13 +17,13 @@ const MAX_PAIRS: u32 = 200;
 /// The storage that the user has permitted to destroy.
 #[derive(Clone, Debug, Default)]
 pub struct Consent {
-    /// Files and devices, each named a second time.
+    /// Files and devices, each specified a second time.
     pub destroy: Vec<PathBuf>,
-    /// Signatures on them, named as in blkid(8).
+    /// Signatures on them, by their names in blkid(8).
     pub erase: Vec<String>,
 }
 
-/// Where to measure.
+/// The target.
 #[derive(Clone, Debug)]
 pub struct TargetRequest {
     /// An existing directory, the path of a new file, or a file or block device to be overwritten.
@@ -68,7 +68,7 @@ pub struct EmulateRequest {
 /// All settings of a run.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Where to measure.
+    /// The target.
     pub target: TargetRequest,
     /// The work.
     pub profile: Profile,

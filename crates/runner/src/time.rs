@@ -31,7 +31,7 @@ pub(crate) struct RunTime<'a> {
     seen: Mutex<Seen>,
 }
 
-/// When the thread looked last, and how long the process did not run.
+/// When the thread last checked, and how long the process did not run.
 struct Seen {
     ticked: Instant,
     gaps: Duration,
@@ -76,7 +76,7 @@ impl<'a> RunTime<'a> {
         }
     }
 
-    /// Ends the part of the run that begins now so long after the start of the run; `None` lets it take its time.
+    /// Limits the current part of the run to this time after the start of the run; `None` removes the limit.
     pub(crate) fn end_after(&self, length: Option<Duration>) {
         *held(&self.end) = length.and_then(|length| self.started.checked_add(length));
         self.ended.store(self.is_stopped(), Ordering::Relaxed);
@@ -105,7 +105,7 @@ impl<'a> RunTime<'a> {
         self.ended.load(Ordering::Relaxed) && !self.is_stopped()
     }
 
-    /// How long the process did not run since the last call; zero if it did.
+    /// How long the process has not run since the last call; zero if it has.
     pub(crate) fn gaps(&self) -> Duration {
         // After a stop this thread may go on before the other one.
         let since = held(&self.seen).ticked.elapsed();

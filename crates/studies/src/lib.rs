@@ -1,10 +1,9 @@
 //! Replays four published studies on the cost of disk encryption from the numbers that they
 //! printed.
 //!
-//! This crate measures nothing and contains no verdicts. It derives each study's tables again with
-//! the study's own estimator. Each conclusion is data (a text, its source, and a typed [`Check`])
-//! that is evaluated on the study's numbers. If the numbers do not suffice, the verdict is that the
-//! conclusion cannot be checked.
+//! This crate does not measure and contains no verdicts. It derives each study's tables again with the study's
+//! own estimator. Each conclusion is data (a text, its source, and a typed [`Check`]) that is evaluated on the
+//! study's numbers. If the numbers are not sufficient, the verdict is that the conclusion cannot be checked.
 //!
 //! | to add | put |
 //! |---|---|

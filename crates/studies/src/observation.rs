@@ -115,7 +115,7 @@ impl Select {
         self.only(Dimension::Work, names)
     }
 
-    /// Only this state.
+    /// Only this position.
     pub const fn state(self, names: &'static [&'static str]) -> Self {
         self.only(Dimension::State, names)
     }

@@ -104,7 +104,7 @@ fn change(plain: Option<f64>, arm: Option<f64>) -> String {
     }
 }
 
-/// What ATTO and HD Tune show of a trial.
+/// ATTO's and HD Tune's figures for a trial.
 #[derive(Clone, Copy)]
 enum Quantity {
     Speed,

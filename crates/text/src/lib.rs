@@ -24,7 +24,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
-/// As [`printable`] for text of several lines: line breaks and tabs stay.
+/// As [`printable`] for text of several lines: line breaks and tabs are kept.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'))
@@ -39,7 +39,7 @@ pub fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
 }
 
-/// `text` with a space in place of each control character, for text that is broken into lines.
+/// `text` with a space instead of each control character, for text that is broken into lines.
 #[must_use]
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::printable;
 
-/// A word of a POSIX shell. Backslashes are outside of the quotes, as fish takes them for escapes inside.
+/// A word of a POSIX shell. Backslashes are outside of the quotes, because fish treats them as escapes inside.
 #[must_use]
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./,:%+@=".contains(c);

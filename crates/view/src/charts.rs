@@ -32,7 +32,7 @@ impl Chart {
     }
 }
 
-/// The charts of a record in the order of the page, including those that the page of a large record leaves out.
+/// The charts of a record in the order of the page, including those that the page of a large record omits.
 pub fn charts(report: &Report<'_>) -> Vec<Chart> {
     let mut names = HashSet::new();
     // A separate chart uses the answer's names.

@@ -67,7 +67,7 @@ pub(crate) fn fitted(mut table: Table, width: usize) -> String {
     table.trim_fmt()
 }
 
-/// Columns that the widest line takes.
+/// Width of the widest line in columns.
 pub(crate) fn widest(text: &str) -> usize {
     text.lines().map(display_width).max().unwrap_or(0)
 }
@@ -77,7 +77,7 @@ pub fn paragraph(text: &str, width: usize, indent: usize) -> String {
     hang(&" ".repeat(indent), text, width)
 }
 
-/// Text whose first line begins with `first`; the others are indented by its width.
+/// Text whose first line starts with `first`; the others are indented by its width.
 pub fn hang(first: &str, text: &str, width: usize) -> String {
     wrap(text, first, &" ".repeat(display_width(first)), width)
 }

@@ -54,7 +54,7 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
     let (first, rest) = costs.split_first()?;
     let words =
         |c: &Cost<'_>| format!("{} ns [{}, {}]", digits(c.ns), digits(c.low), digits(c.high));
-    // If intervals overlap, neither is called the faster.
+    // If intervals overlap, neither is reported as faster.
     let tied: Vec<&str> =
         rest.iter().filter(|c| c.low <= first.high).map(|c| c.arm.label.as_str()).collect();
     let slower: Vec<String> = rest

@@ -7,7 +7,7 @@ use cryptbench_record::{Arm, Workload};
 use super::interval;
 use super::settings::difference;
 
-/// The setting that chooses the place, and its values for a container file.
+/// The setting that chooses the location, and its values for a container file.
 const PLACE: (&str, [&str; 2]) = ("on", ["container", "container-in-partition"]);
 
 /// The settings that determine locations of data or requests: none of them is one to change for speed. Older

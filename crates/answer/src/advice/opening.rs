@@ -10,7 +10,7 @@ use crate::wording::list;
 /// The wait in seconds: the default of `cryptbench kdf --mount-limit`.
 const LIMIT_S: f64 = 1.0;
 
-/// Volumes that are named for each answer.
+/// Maximum number of volumes listed for each answer.
 const MOST_NAMED: usize = 4;
 
 /// Maximum number of volumes whose PIM is listed.

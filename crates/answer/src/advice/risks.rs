@@ -1,4 +1,4 @@
-//! What speed does not show: known weaknesses of the measured systems.
+//! Properties that speed does not show: known weaknesses of the measured systems.
 
 use cryptbench_catalog::{SYSTEMS, System};
 use cryptbench_record::Arm;

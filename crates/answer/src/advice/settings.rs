@@ -1,4 +1,4 @@
-//! Which single setting to change, and the gain.
+//! The single setting to change, and the gain.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub fn changes(lookup: &Lookup<'_>, names: &Names, arms: &[&Arm]) -> Vec<String>
     for slower in arms {
         for faster in arms.iter().filter(|arm| arm.id != slower.id) {
             let Some(change) = difference(slower, faster) else { continue };
-            // The place is not a setting to change: `container` has a sentence for it.
+            // The location is not a setting to change: `container` has a sentence for it.
             if !PLACES.contains(&change.setting.as_str()) {
                 gains.extend(gain(lookup, names, &change));
             }

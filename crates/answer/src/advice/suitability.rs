@@ -13,7 +13,7 @@ const SUITED: f64 = 0.10;
 /// Not suited: at least this share is lost at the near end of the interval, in some workload of the use.
 const UNSUITED: f64 = 0.25;
 
-/// Arms that are named for each answer.
+/// Maximum number of arms listed for each answer.
 const MOST_NAMED: usize = 4;
 
 /// A use: its name, the workloads that represent it, and what to say about arms that are not suited.
@@ -40,7 +40,7 @@ const USES: [Use; 4] = [
     ("A whole disk (all that was measured)", |_| true, "expect to notice it"),
 ];
 
-/// One sentence for each use about which something is known.
+/// One sentence for each use with known results.
 pub(super) fn uses(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
     USES.iter().filter_map(|of| words(lookup, arms, of)).collect()
 }

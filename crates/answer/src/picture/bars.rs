@@ -16,7 +16,7 @@ pub struct TwoSided<'a> {
     pub title: String,
     /// Plain first.
     pub arms: Vec<&'a Arm>,
-    /// Arms that found no room.
+    /// Arms for which there was no room.
     pub left_out: usize,
     /// Ascending block sizes.
     pub rows: Vec<Row>,

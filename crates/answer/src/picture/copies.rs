@@ -27,7 +27,7 @@ pub struct Copy<'a> {
     pub reading: Reading,
 }
 
-/// The copies of each workload, plain first; workloads without trials are left out.
+/// The copies of each workload, plain first; workloads without trials are omitted.
 ///
 /// With the estimator `trimmed-mean` one longest and one shortest trial fall out; else all count.
 pub fn copies<'a>(lookup: &Lookup<'a>) -> Vec<(&'a Workload, Vec<Copy<'a>>)> {

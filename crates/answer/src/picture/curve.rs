@@ -32,7 +32,7 @@ pub struct Curve<'a> {
     pub access: Option<&'a Workload>,
     /// Plain first.
     pub arms: Vec<ArmCurve<'a>>,
-    /// Arms that found no room.
+    /// Arms for which there was no room.
     pub left_out: usize,
     /// Bytes from the start of the surface to the end of the read data.
     pub extent: u64,
@@ -48,7 +48,7 @@ pub struct Curve<'a> {
 pub struct ArmCurve<'a> {
     /// The arm.
     pub arm: &'a Arm,
-    /// Place in bytes and speed in bytes per second (median over trials), ascending places.
+    /// Offset in bytes and speed in bytes per second (median over trials), ascending offsets.
     pub points: Vec<(u64, f64)>,
     /// Place in bytes and access time in microseconds.
     pub dots: Vec<(u64, f64)>,
@@ -89,21 +89,21 @@ pub fn curve<'a>(lookup: &Lookup<'a>) -> Option<Curve<'a>> {
     })
 }
 
-/// Whether a workload goes over the surface: at places of it, or over all of it with samples on the way.
+/// Whether a workload covers the surface: at sampled offsets, or completely with samples on the way.
 fn is_surface(lookup: &Lookup<'_>, workload: &Workload) -> bool {
     workload.pattern == Pattern::Sampled
         || workload.pattern == Pattern::Sequential
             && samples(lookup, workload, None).next().is_some()
 }
 
-/// Where the curve was sampled: ascending first offsets of the places.
+/// The offsets of the curve's samples: ascending first offsets.
 struct Places {
     starts: Vec<u64>,
     end: u64,
 }
 
 impl Places {
-    /// From the offsets of all trials of all arms: a gap between two requests begins another place.
+    /// From the offsets of all trials of all arms: a gap between two requests starts another sample.
     fn of(lookup: &Lookup<'_>, workload: &Workload) -> Option<Self> {
         let offsets: BTreeSet<u64> =
             samples(lookup, workload, None).flat_map(|s| s.offset.iter().copied()).collect();
@@ -146,7 +146,7 @@ fn samples<'a>(
         .filter_map(|t| t.measured.samples.as_ref())
 }
 
-/// Speed at each place: bytes over latency, times the requests in flight; the median of the trials.
+/// Speed at each offset: bytes divided by latency, times the requests in flight; the median of the trials.
 fn points(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, places: &Places) -> Vec<(u64, f64)> {
     let in_flight = f64::from(workload.in_flight().max(1));
     let mut speeds: Vec<Vec<f64>> = vec![Vec::new(); places.starts.len()];

@@ -13,7 +13,7 @@ const MOST_ARMS: usize = 5;
 pub struct Files<'a> {
     /// Plain first.
     pub arms: Vec<&'a Arm>,
-    /// Arms that found no room.
+    /// Arms for which there was no room.
     pub left_out: usize,
     /// In the order of the profile.
     pub rows: Vec<FileRow<'a>>,

@@ -12,7 +12,7 @@ pub(super) struct Geometry {
     /// Bytes per second at the first byte, followed by the rate at the last one.
     outer: f64,
     inner: f64,
-    /// Seconds per turn.
+    /// Seconds per rotation.
     turn: f64,
     track_to_track: f64,
     average: f64,
@@ -69,10 +69,9 @@ impl Geometry {
         if wait > 1.0 - TOLERANCE { 0.0 } else { wait * self.turn }
     }
 
-    /// Seconds to move from one track to another. They grow with the root of the distance up to a
-    /// third of the stroke, which is the mean distance of random places, and in proportion to it
-    /// beyond (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3),
-    /// 1994).
+    /// Seconds to move from one track to another. They grow with the square root of the distance up to a third
+    /// of the stroke, which is the mean distance of random positions, and in proportion to it beyond (Ruemmler
+    /// and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994).
     pub(super) fn seek_s(&self, from: u64, to: u64) -> f64 {
         let distance = (to as f64 - from as f64).abs() / self.capacity;
         let third = 1.0 / 3.0;

@@ -30,7 +30,7 @@ pub(super) struct Entry {
     /// Offsets of its two parts in the arena.
     header: usize,
     payload: usize,
-    /// The queue of the kernel that it belongs to.
+    /// The kernel's queue to which it belongs.
     pub(super) queue: u16,
     unique: u64,
     /// Identifies the request to the kernel.

@@ -1,4 +1,4 @@
-//! A mount that one process makes and removes, and another one serves, which needs no rights for that.
+//! A mount that one process creates and removes, and another one serves, which needs no privileges for that.
 
 use std::fs::File;
 use std::os::fd::AsFd as _;
@@ -20,8 +20,8 @@ pub struct Mounted {
     file: PathBuf,
 }
 
-/// The connection of a mount to the kernel. The mount lives as long as anybody holds it, so whoever made the mount drops it
-/// once the other process serves.
+/// The connection of a mount to the kernel. The mount exists as long as any process holds it, so its creator
+/// drops it once the other process serves.
 pub struct Connection {
     files: Vec<File>,
     /// The kernel reads it when the server begins.
@@ -29,7 +29,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// What [`serve_mounted`] takes in the other process.
+    /// The argument of [`serve_mounted`] in the other process.
     #[must_use]
     pub fn files(&self) -> &[File] {
         &self.files
@@ -73,8 +73,8 @@ impl Mounted {
     }
 }
 
-/// Serves `device` as the only file of a mount that another process has made, by the files of the [`Connection`]
-/// that [`Mounted::new`] made with the same `options`. Opens no file, and makes no ring.
+/// Serves `device` as the only file of a mount that another process has created, using the files of the
+/// [`Connection`] that [`Mounted::new`] created with the same `options`. Opens no file, and creates no ring.
 ///
 /// # Errors
 /// [`ExportError::Protocol`]; [`ExportError::Option`] for a transport that this machine or device does not support.

@@ -23,14 +23,14 @@ use crate::stop::Stop;
 
 const STOPPED: usize = 0;
 
-/// An entry with a long request, and where it belongs.
+/// An entry with a long request, and its ring.
 pub(super) struct Lent {
     pub(super) entry: Entry,
     pub(super) slot: usize,
     pub(super) home: Arc<Done<Entry>>,
 }
 
-/// Where rings find a free thread of the worker pool.
+/// The queue through which rings find a free thread of the worker pool.
 #[derive(Default)]
 pub(super) struct Pool {
     state: Mutex<State>,

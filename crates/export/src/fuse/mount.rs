@@ -22,7 +22,7 @@ use crate::ExportError;
 /// Type of the mounts as `/proc/self/mountinfo` shows it.
 pub const FILE_SYSTEM: &str = "fuse.cryptbench";
 
-/// A mount that this process made.
+/// A mount created by this process.
 pub(super) struct Mount {
     path: PathBuf,
     /// Whether the process mounted as root, without `fusermount3`.

@@ -16,7 +16,7 @@ pub struct FuseOptions {
     pub allow_other: bool,
     /// How requests arrive from the kernel.
     pub transport: Transport,
-    /// User and group that the file belongs to; this process's if `None`.
+    /// Owner and group of the file; those of this process if `None`.
     pub owner: Option<(u32, u32)>,
     /// Number of threads that read `/dev/fuse`; each handles one request at a time. With io_uring,
     /// half of the number of threads for long requests.

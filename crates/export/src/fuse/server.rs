@@ -29,7 +29,7 @@ pub struct Server {
 /// State shared by a server's threads.
 struct Shared {
     session: Session,
-    /// `None` if another process has made it.
+    /// `None` if another process has created it.
     mount: Option<Mount>,
     /// Set once the mount is gone, so that another mount at the same path is not removed.
     gone: AtomicBool,

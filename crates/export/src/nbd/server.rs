@@ -87,7 +87,7 @@ impl Export {
 pub struct NbdServer {
     shared: Arc<Shared>,
     listener: Option<JoinHandle<()>>,
-    /// `None` if another process has made it.
+    /// `None` if another process has created it.
     socket: Option<NbdSocket>,
 }
 
@@ -111,7 +111,7 @@ impl NbdSocket {
         Ok(Self { path, listener })
     }
 
-    /// What [`serve_on`] takes.
+    /// The argument of [`serve_on`].
     #[must_use]
     pub fn listener(&self) -> &File {
         &self.listener
@@ -152,7 +152,7 @@ pub fn serve(
     Ok(server)
 }
 
-/// The same on the [listener](NbdSocket::listener) of a socket that another process has made, and removes.
+/// The same on the [listener](NbdSocket::listener) of a socket that another process has created, and removes.
 ///
 /// # Errors
 /// [`ExportError::System`].
@@ -181,7 +181,7 @@ pub fn serve_on(
 }
 
 impl NbdServer {
-    /// Path of the socket; empty if another process has made it.
+    /// Path of the socket; empty if another process has created it.
     #[must_use]
     pub fn socket(&self) -> &Path {
         self.socket.as_ref().map_or(Path::new(""), |socket| &socket.path)
@@ -193,8 +193,8 @@ impl NbdServer {
         self.shared.export.counters.snapshot()
     }
 
-    /// Closes every connection once its requests in progress are done, and removes the socket.
-    /// Aborts the zeroing of ranges, and drops replies that a client does not take within
+    /// Closes every connection once its requests in progress are done, and removes the socket. Aborts the
+    /// zeroing of ranges, and drops replies that a client does not read within
     /// [`patience`](NbdOptions::patience).
     pub fn stop(mut self) {
         self.end();
@@ -258,7 +258,7 @@ impl Shared {
                 .wait_timeout_while(open, self.options.patience, |open| !open.is_empty());
             let (open, _) = waited.unwrap_or_else(PoisonError::into_inner);
             for stream in open.values() {
-                // This ends a write that waits for the client.
+                // This stops a write that waits for the client.
                 let _ = stream.shutdown(Shutdown::Both);
             }
             drop(open);

@@ -24,10 +24,10 @@ pub(crate) use worker::{Arrived, Transport, serve};
 /// was the best for writes, and no worse for reads.
 pub(crate) const MAX_REQUEST: usize = 256 << 10;
 
-/// Data from this size on are worth handing to another thread: copying and enciphering them takes
-/// longer than waking it.
+/// From this size on it pays to pass data to another thread: copying and enciphering take longer than waking
+/// it.
 pub(crate) const LONG: usize = 64 << 10;
 
-/// Bytes between the data of two slots: a page more than they need. Otherwise the first pages of
-/// all slots, which short requests use, would compete for the same few places of the CPU's caches.
+/// Distance between the data of two slots in bytes: a page more than they need. Otherwise the first pages of
+/// all slots, which short requests use, would compete for the same few cache sets of the CPU.
 pub(crate) const DATA_STRIDE: usize = MAX_REQUEST + 4096;

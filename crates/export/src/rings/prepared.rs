@@ -1,4 +1,4 @@
-//! Rings that are made before anything else: a confined process can make none.
+//! Rings that are created before anything else, because a confined process cannot create any.
 #![expect(clippy::disallowed_methods, reason = "files of the kernel")]
 
 use std::io;
@@ -11,10 +11,10 @@ use super::ring::Ring;
 /// Events that a ring watches in addition to its slots.
 const EVENTS: usize = 2;
 
-/// The kernel's queues that a ring takes requests of, each with the number of slots.
+/// The kernel's queues from which a ring receives requests, each with the number of slots.
 pub(crate) type Queues = Vec<(u16, usize)>;
 
-/// What a server needs but cannot make once its process is confined.
+/// The resources of a server that a confined process cannot create.
 pub struct Prepared(pub(crate) Option<Rings>);
 
 impl Prepared {
@@ -30,7 +30,7 @@ impl Prepared {
         Self(Rings::new(threads))
     }
 
-    /// Whether the process will use rings, which it need not make any more.
+    /// Whether the process will use rings, which are already created.
     #[must_use]
     pub fn has_rings(&self) -> bool {
         self.0.is_some()
@@ -49,7 +49,7 @@ pub(crate) struct Rings {
 }
 
 impl Rings {
-    /// `None` if this process gets none, or the CPUs are not known.
+    /// `None` if this process gets none, or the CPUs are unknown.
     pub(crate) fn new(threads: usize) -> Option<Self> {
         let with_ring = |queues: Queues| {
             let slots: usize = queues.iter().map(|(_, depth)| depth).sum();
@@ -64,15 +64,15 @@ impl Rings {
 
     /// Gives each the two files that it works on.
     pub(crate) fn open(&mut self, kernel: BorrowedFd<'_>, io_target: &IoTarget) -> io::Result<()> {
-        // Otherwise each request to a file in RAM would pass through a worker thread. A ring looks at this
-        // once, when it is given the file.
+        // Otherwise each request to a file in RAM would go through a worker thread. A ring checks this once,
+        // when it is given the file.
         let _ = never_waits(&io_target.file);
         let queues = self.queues.iter_mut().map(|(_, ring)| ring);
         queues.chain(&mut self.pool).try_for_each(|ring| ring.open(kernel, io_target))
     }
 }
 
-/// The CPUs that are `online`, or `possible`; `None` if they are not known.
+/// The CPUs that are `online`, or `possible`; `None` if they are unknown.
 pub(crate) fn cpus(which: &str) -> Option<Vec<usize>> {
     let list = std::fs::read_to_string(format!("/sys/devices/system/cpu/{which}"));
     list.ok().map(|list| cpu_list(list.trim())).filter(|cpus| !cpus.is_empty())

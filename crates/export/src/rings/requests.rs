@@ -17,11 +17,11 @@ pub(crate) trait Buffer {
     /// The data. It must not be requested while the kernel or another thread works on it.
     fn data(&mut self) -> &mut [u8];
 
-    /// Keeps the memory for good: the kernel or another thread may still access it.
+    /// Keeps the memory permanently: the kernel or another thread may still access it.
     fn leak(&self);
 }
 
-/// What a request has come to.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Success {
     /// This many bytes of the slot's data are the reply.
@@ -33,7 +33,7 @@ pub(crate) enum Success {
 /// The result for the reply, or `None` while the request is under way.
 pub(crate) type Answer = Option<Result<Success, Errno>>;
 
-/// What a request is waiting for.
+/// The event for which a request is waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Reading,
@@ -98,7 +98,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         self.slots.len()
     }
 
-    /// The place of a slot's memory.
+    /// The address of a slot's memory.
     pub(crate) fn buffer(&mut self, slot: usize) -> &mut Option<B> {
         &mut self.slots[slot].buffer
     }
@@ -142,7 +142,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
             Err(e) => return Ok(Some(Err(e))),
         };
         let range = offset..offset + len as u64;
-        // The parts of a long transfer arrive together, and one core would encipher them in turn.
+        // The parts of a long transfer arrive together, and one core would encipher them one after another.
         if len >= LONG
             || !self.served.bytes.is_whole(offset, len)
             || !self.served.bytes.stripes().try_acquire(&range, Hold::Shared)

@@ -20,7 +20,7 @@ const PINNED: u16 = 0;
 /// Pause before a retry if the kernel has no memory.
 const SHORTAGE: Duration = Duration::from_millis(1);
 
-/// Identifies what a completion belongs to.
+/// Identifies the request of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tag {
     /// A request has arrived in this slot.
@@ -64,7 +64,7 @@ pub(crate) struct Vector {
 
 pub(crate) struct Ring {
     ring: IoUring<Entry128, cqueue::Entry>,
-    /// Whether the kernel knows the pages that reads and writes use.
+    /// Whether the kernel has pinned the pages that reads and writes use.
     pinned: bool,
 }
 
@@ -208,7 +208,7 @@ impl Ring {
     fn enter(&self, want: usize) -> io::Result<()> {
         let Err(error) = self.ring.submit_and_wait(want) else { return Ok(()) };
         match Errno::from_io_error(&error) {
-            // Interrupted, or the completion queue is full: the next turn handles both.
+            // Interrupted, or the completion queue is full: the next iteration handles both.
             Some(Errno::INTR | Errno::BUSY) => Ok(()),
             // The kernel has no memory for requests at present (io_uring_enter(2)).
             Some(Errno::AGAIN | Errno::NOMEM) => {

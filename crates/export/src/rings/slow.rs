@@ -35,7 +35,7 @@ pub(crate) enum Work {
 pub(crate) enum Outcome<B> {
     /// The job is finished, with this result for the reply.
     Finished(Result<usize, Errno>),
-    /// The slot's memory comes back, with a new request.
+    /// The slot's memory is returned, with a new request.
     Returned(B),
     /// The kernel has released the slot.
     Released,
@@ -53,7 +53,7 @@ impl<B> Done<B> {
         Ok(Self { list: Mutex::default(), event })
     }
 
-    /// Everything since the last call.
+    /// All messages since the last call.
     pub(crate) fn take(&self) -> Vec<(usize, Outcome<B>)> {
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
         std::mem::take(&mut *self.list.lock().unwrap_or_else(PoisonError::into_inner))
@@ -71,7 +71,7 @@ impl<B> AsFd for Done<B> {
     }
 }
 
-/// A lane: one end to submit jobs, and one that any number of threads can share to take them.
+/// A lane: one end to submit jobs, and one from which any number of threads can receive them.
 pub(crate) fn lane() -> (Sender<Job>, Mutex<Receiver<Job>>) {
     let (jobs, lane) = channel();
     (jobs, Mutex::new(lane))

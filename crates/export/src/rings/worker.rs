@@ -18,7 +18,7 @@ use crate::stop::Stop;
 const STOPPED: usize = 0;
 const TOLD: usize = 1;
 
-/// How requests come from the kernel, and replies go back.
+/// How requests arrive from the kernel, and replies are sent back.
 pub(crate) trait Transport {
     type Buffer: Buffer + Send;
 
@@ -41,9 +41,9 @@ pub(crate) trait Transport {
     ) -> io::Result<()>;
 }
 
-/// What became of a request that has just arrived.
+/// The outcome of a request that has just arrived.
 pub(crate) enum Arrived {
-    /// It is under way here, or answered.
+    /// It is in progress here, or has its reply.
     Here(Answer),
     /// Another thread has the slot's memory with the request.
     Lent,
@@ -81,7 +81,7 @@ pub(crate) fn serve<T: Transport>(
 
 struct Worker<'a, T: Transport> {
     requests: Requests<'a, T::Buffer>,
-    /// Dropped after the ring, which may still look at its memory.
+    /// Dropped after the ring, which may still access its memory.
     transport: T,
     done: Arc<Done<T::Buffer>>,
     /// Slots that the kernel has released.

@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn operations_have_the_numbers_of_the_header() {
-        // As a C compiler prints them.
+        // As printed by a C compiler.
         assert_eq!(ADD_DEV, 0xc020_7504);
         assert_eq!(GET_FEATURES, 0x8020_7513);
         assert_eq!(FETCH_REQ, 0xc010_7520);

@@ -14,7 +14,7 @@ use super::abi;
 use super::disk::Disk;
 use crate::rings::{cpus, depth};
 
-/// The kernel's driver, by which disks are made and removed.
+/// The kernel's driver, which creates and removes disks.
 pub struct Control {
     ring: IoUring<Entry128, cqueue::Entry>,
     file: File,
@@ -68,7 +68,7 @@ impl Control {
     /// # Errors
     /// The operating system's error.
     pub fn start(&mut self, number: u32) -> io::Result<()> {
-        // Whoever opened the connection counts as its server.
+        // The process that opened the connection counts as its server.
         self.command(abi::START_DEV, number, (0, 0), u64::from(std::process::id()))
     }
 
@@ -109,7 +109,7 @@ impl Control {
         self.command(operation, number, place, 0)
     }
 
-    /// `place` is memory that the caller holds until this returns.
+    /// `place` is memory that the caller keeps valid until this returns.
     fn command(
         &mut self,
         operation: u32,

@@ -1,7 +1,7 @@
 //! A block device as a disk of the kernel, `/dev/ublkbN`, without a file system or a loop device between.
 //!
-//! The process with the rights of root makes the disk by [`Control`]; another one, which needs no rights,
-//! [serves](serve) it by its connection.
+//! The root process creates the disk by [`Control`]; another one, which needs no privileges, [serves](serve) it
+//! through its connection.
 //!
 //! Source of the protocol: `Documentation/block/ublk.rst`, `include/uapi/linux/ublk_cmd.h` and
 //! `drivers/block/ublk_drv.c` of Linux 6.5 and later.

@@ -22,7 +22,7 @@ use crate::stop::Stop;
 use crate::threads::{Threads, all_serve};
 use crate::{ExportError, Stats};
 
-/// Threads of a ring for requests that would hold it up, long ones among them.
+/// Threads of a ring for requests that would hold it up, including long ones.
 const LANES: usize = 16;
 
 /// A served disk. Dropping it ends the server; the kernel then removes the disk.

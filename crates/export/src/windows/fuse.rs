@@ -16,7 +16,7 @@ pub use options::{FuseOptions, Transport};
 pub enum Connection {}
 
 impl Connection {
-    /// What another process would take.
+    /// The argument of another process.
     #[must_use]
     pub fn files(&self) -> &[File] {
         match *self {}

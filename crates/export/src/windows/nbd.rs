@@ -51,7 +51,7 @@ impl NbdSocket {
         Err(crate::not_here())
     }
 
-    /// What a server would take.
+    /// The argument of a server.
     #[must_use]
     pub fn listener(&self) -> &File {
         match *self {}

@@ -1,6 +1,6 @@
 //! Windows has no io_uring.
 
-/// What a server needs but cannot make once its process is confined: there is nothing.
+/// The resources of a server that a confined process cannot create: none.
 pub struct Prepared;
 
 impl Prepared {

@@ -81,7 +81,7 @@ fn texts<'a>(texts: impl IntoIterator<Item = &'a str>, indent: usize) -> String 
                 '"' | '\\' => out.extend(['\\', c]),
                 ' '..='~' => out.push(c),
                 _ if c.is_alphanumeric() => out.push(c),
-                // YAML does not take every character as it is.
+                // YAML does not accept every character literally.
                 _ => {
                     let _ = write!(out, "\\U{:08x}", u32::from(c));
                 }

@@ -12,7 +12,7 @@ const LABEL: &str = "app.kubernetes.io/name";
 const HOST: &str = "kubernetes.io/hostname";
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// The manifest in JSON, which `kubectl apply -f` takes.
+/// The manifest in JSON, which `kubectl apply -f` accepts.
 ///
 /// All pods are placed together, one per node: a pod that exits frees its node, and the next would be placed
 /// there again. If fewer may measure in parallel, the others wait by their index. If a plan compares several
@@ -85,7 +85,7 @@ fn job(
     })
 }
 
-/// What a pod executes; one that has to wait does so by its index.
+/// The command of a pod; one that has to wait does so by its index.
 fn command(plan: &Plan, at_once: usize, words: &[String], turns: u64, turn: u64) -> Vec<String> {
     let mut command: Vec<String> = Vec::new();
     if turns > 1 {
@@ -97,7 +97,7 @@ fn command(plan: &Plan, at_once: usize, words: &[String], turns: u64, turn: u64)
     command
 }
 
-/// A word in which the cluster expands nothing: `$$` is a `$` there, and only `$(` begins something else.
+/// A word in which the cluster expands nothing: `$$` is a `$` there, and only `$(` starts an expansion.
 fn literal(word: &str) -> String {
     word.replace('$', "$$")
 }
@@ -139,7 +139,7 @@ fn volumes(plan: &Plan) -> (Vec<Value>, Vec<Value>) {
     (volumes, mounts)
 }
 
-/// A claim of a storage class, made for each pod and removed with it.
+/// A claim of a storage class, created for each pod and removed with it.
 fn claim_of(plan: &Plan, class: &str) -> (&'static str, Value) {
     let spec = json!({
         "accessModes": ["ReadWriteOnce"],
@@ -182,7 +182,7 @@ mod tests {
         let required = "requiredDuringSchedulingIgnoredDuringExecution";
         let apart = &pod["affinity"]["podAntiAffinity"][required][0];
         assert_eq!(apart["topologyKey"], HOST);
-        // It keeps apart exactly the pods of this job.
+        // It separates exactly the pods of this job.
         assert_eq!(apart["labelSelector"]["matchLabels"], spec["template"]["metadata"]["labels"]);
         let terms = &pod["affinity"]["nodeAffinity"][required]["nodeSelectorTerms"][0];
         assert_eq!(terms["matchExpressions"][0]["values"].as_array().unwrap().len(), 3);

@@ -39,7 +39,7 @@ pub enum For {
     Ssh,
 }
 
-/// What every machine of a fleet is to measure, and how they are started.
+/// The measurements of every machine of a fleet, and how they are started.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -59,7 +59,7 @@ pub struct Plan {
     /// The directory to measure, on every machine.
     #[serde(default)]
     pub target: String,
-    /// Instead of `target` and `systems`: directories on plain and on encrypted storage, as `run --pair` takes them.
+    /// Instead of `target` and `systems`: directories on plain and on encrypted storage, as for `run --pair`.
     #[serde(default)]
     pub pair: Vec<String>,
     /// The directory of the fleet, as the machines see it.
@@ -185,7 +185,7 @@ impl Plan {
         })
     }
 
-    /// What a shell on a machine starts, without `--node`.
+    /// The command started by a shell on a machine, without `--node`.
     fn started(&self) -> Script {
         let sudo = if self.sudo { "sudo -n " } else { "" };
         Script::joined([Script::literal(sudo), Script::words(&self.command())])
@@ -251,7 +251,7 @@ fn longest(budget: Duration) -> Duration {
     budget.mul_f64(1.5) + Duration::from_secs(600)
 }
 
-/// The directory of a place of `pair`, without the name that it may have.
+/// The directory of a location of `pair`, without its optional name.
 fn path_of(place: &str) -> &str {
     match place.split_once('=') {
         Some((name, path)) if !name.contains('/') => path,

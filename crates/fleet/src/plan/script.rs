@@ -2,7 +2,8 @@
 
 use cryptbench_text::quoted;
 
-/// A piece of a script. Only literals of this program, words, numbers and templates filled with pieces make one.
+/// A piece of a script, created only from literals of this program, words, numbers and templates filled with
+/// pieces.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Script(String);
 
@@ -29,10 +30,11 @@ impl Script {
         Self::word(&self.0)
     }
 
-    /// `template` with a piece for each place `@NAME@`, in one pass: no piece is searched for places.
+    /// `template` with a piece for each placeholder `@NAME@`, in one pass: pieces are not searched for
+    /// placeholders.
     ///
     /// # Panics
-    /// If a place of the template has no piece.
+    /// If a placeholder of the template has no piece.
     pub(super) fn filled(template: &'static str, places: &[(&str, &Self)]) -> Self {
         let mut out = String::new();
         let mut rest = template;

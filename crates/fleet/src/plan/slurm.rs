@@ -90,7 +90,7 @@ pub(super) fn script(plan: &Plan, nodes: usize, budget: Duration) -> String {
         (true, None) => (EACH, "#SBATCH --nodes=1\n#SBATCH --ntasks=1\n#SBATCH --requeue\n", 1),
     };
     let minutes = longest(budget).as_secs().div_ceil(60) * turns as u64;
-    // The check of a partition leaves no room for another option in its line.
+    // The check of a partition does not allow another option in its line.
     let partition = plan.partition.as_ref();
     let partition = partition.map_or(String::new(), |p| format!("#SBATCH --partition={p}\n"));
     let levels: Vec<String> = levels.iter().map(ToString::to_string).collect();

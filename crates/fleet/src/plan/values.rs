@@ -24,7 +24,7 @@ pub(super) fn fault_in_kubernetes(plan: &Plan) -> Option<String> {
     })
 }
 
-/// What Ansible changes: its modules expand variables and `~`, which nothing escapes.
+/// Values that Ansible changes: its modules expand variables and `~`, which cannot be escaped.
 pub(super) fn fault_in_ansible(plan: &Plan) -> Option<String> {
     let bad = |(_, text, _): &(&str, &str, Check)| text.contains('$') || text.starts_with('~');
     let (key, text, _) = texts(plan).into_iter().find(bad)?;
@@ -122,7 +122,7 @@ fn absolute(text: &str) -> Option<&'static str> {
     shown(text).or(unless(text.starts_with('/'), "is not an absolute path: begin it with /"))
 }
 
-/// A place of `pair`: a path, perhaps behind a name and `=`.
+/// A location of `pair`: a path, optionally preceded by a name and `=`.
 fn place(text: &str) -> Option<&'static str> {
     let problem = "is not an absolute path, nor a name, = and such a path";
     let is_named = super::path_of(text).starts_with('/') && !text.starts_with(['-', '=']);
@@ -134,7 +134,7 @@ fn option(text: &str) -> Option<&'static str> {
     shown(text).or(unless(text != "--", problem))
 }
 
-/// What sudo, srun and a shell take for a program, and not for an option or a variable.
+/// Values that sudo, srun and a shell interpret as a program, and not as an option or a variable.
 fn program(text: &str) -> Option<&'static str> {
     let problem = "would be taken for an option or a variable: begin it with another character than -, without =";
     value(text).or(unless(!text.contains('='), problem))
@@ -147,7 +147,7 @@ fn system(text: &str) -> Option<&'static str> {
     )
 }
 
-/// A DNS label (RFC 1123), as Kubernetes names things; it adds to the name of a job.
+/// A DNS label (RFC 1123), as Kubernetes requires for names; it adds to the name of a job.
 fn label(text: &str) -> Option<&'static str> {
     let part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let holds = text.len() <= 50

@@ -20,13 +20,13 @@ pub struct Percent {
     pub largest: f64,
 }
 
-/// How much series of the same set differ: the absolute difference in percent of the larger value,
+/// The difference between series of the same set: the absolute difference in percent of the larger value,
 /// averaged over the cells, for all pairs of series.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SeriesNoise {
     /// Number of series: runs of each cell.
     pub series: usize,
-    /// Cells with that many runs.
+    /// Number of cells with that many runs.
     pub cells: usize,
     /// Mean over the pairs of series.
     pub mean: f64,

@@ -11,13 +11,13 @@ use crate::read::Half;
 /// The data and the storage of a copy, as far as the lines specify them.
 #[derive(Default)]
 pub(super) struct Series {
-    /// Series that began; none before the first such line.
+    /// Series that started; none before the first such line.
     number: u32,
     /// The last round of the series.
     round: u32,
     data: Option<&'static str>,
     storage: Option<Half>,
-    /// How often series of zeros and of random data have begun.
+    /// Number of started series of zeros and of random data.
     passes: [u32; 2],
     /// Whether a copy of this series was seen.
     copied: bool,
@@ -52,7 +52,7 @@ impl Series {
         true
     }
 
-    /// Two such lines without a copy between them head one series.
+    /// Two such lines without a copy between them start one series.
     fn begin(&mut self) {
         if self.number > 0 && !self.copied {
             return;

@@ -17,7 +17,7 @@ pub(super) struct Job {
     results: Vec<Observation>,
     /// Number of objects.
     processes: u32,
-    /// The JSON has the job's options, so that one which is missing was not given.
+    /// The JSON contains the job's options, so a missing one was not given.
     has_options: bool,
     /// One object for several jobs (`group_reporting`): the name is the first job's, the options
     /// are the last one's.
@@ -150,7 +150,7 @@ fn is_sum(
     !verifies && !ramps && longest >= 100.0 && all > 1.5 * expected
 }
 
-/// What `rw=` names.
+/// The value of `rw=`.
 struct Kind {
     pattern: Pattern,
     reads: bool,

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::number;
 
-/// The bytes that a direction moved, and by how much fio rounded them: fio 3 prints `io_bytes` in
-/// bytes, fio 2 in KiB.
+/// The bytes that a direction transferred, and fio's rounding error: fio 3 prints `io_bytes` in bytes, fio 2 in
+/// KiB.
 fn moved(part: &Value) -> (f64, f64) {
     let io = number(part, "io_bytes");
     let expected = 1024.0 * number(part, "bw") * number(part, "runtime") / 1000.0;

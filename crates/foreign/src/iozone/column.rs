@@ -64,8 +64,7 @@ pub(super) fn header(line: &str) -> Option<Result<Vec<Column>, String>> {
     if !size.eq_ignore_ascii_case("kb") || *record != "reclen" {
         return None;
     }
-    // Some tables lack the last columns (-i without fwrite on systems without stdio); none lacks
-    // the first.
+    // Some tables lack the last columns (-i without fwrite on systems without stdio), but never the first.
     if names.len() > ALL.len() || !names.iter().zip(ALL).all(|((name, _), c)| *name == c.word) {
         let known: Vec<&str> = ALL.iter().map(|c| c.word).collect();
         return Some(Err(format!("expected the columns {}", known.join(" "))));

@@ -61,7 +61,7 @@ pub(super) fn parse(
             match column.as_str() {
                 "iops" => seen.iops = positive(value),
                 "mb/s" => seen.bandwidth = positive(value * unit("mb/s", true).unwrap_or(1.0)),
-                // How much was moved.
+                // The transferred amount.
                 "mb" => {}
                 _ => seen.latency_us = positive(value * 1e3),
             }

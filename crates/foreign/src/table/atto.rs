@@ -15,7 +15,7 @@ pub(super) fn is_size(column: &str) -> bool {
     ["i/o size", "io size", "transfer size", "block size"].contains(&column)
 }
 
-/// What a column holds.
+/// The content of a column.
 struct Column {
     operation: &'static str,
     /// Bytes per second of one, `None` for IO/s; absent where each value has its unit.

@@ -41,7 +41,7 @@ impl Row {
     }
 }
 
-/// Which table the text is, by its columns.
+/// The kind of table, according to its columns.
 pub(crate) fn kind(text: &str) -> Option<Format> {
     let rows = rows(text).ok()?;
     let columns = columns(rows.iter().find(|row| row.fields.len() > 1)?);

@@ -37,7 +37,7 @@ pub const INTERFACES: [(&str, f64); 6] = [
     ("PCIe 4.0 x4", 7000.0),
 ];
 
-/// Which ciphers keep up with one interface.
+/// The ciphers that keep up with one interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
     /// The interface.

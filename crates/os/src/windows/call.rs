@@ -218,7 +218,7 @@ pub(super) fn dos_device(letter: &str) -> io::Result<String> {
     }
 }
 
-/// What a disk counted so far.
+/// The counters of a disk so far.
 pub(super) fn disk_performance(volume: &File) -> io::Result<DISK_PERFORMANCE> {
     // SAFETY: a structure of numbers.
     let mut found: DISK_PERFORMANCE = unsafe { zeroed() };
@@ -243,7 +243,7 @@ pub(super) fn disk_performance(volume: &File) -> io::Result<DISK_PERFORMANCE> {
 pub(super) fn system_times() -> Option<(u64, u64)> {
     let none = FILETIME { dwLowDateTime: 0, dwHighDateTime: 0 };
     let (mut idle, mut kernel, mut user) = (none, none, none);
-    // SAFETY: the structures are the call's.
+    // SAFETY: the structures belong to the call.
     done(unsafe { threading::GetSystemTimes(&raw mut idle, &raw mut kernel, &raw mut user) })
         .ok()?;
     // Kernel time has the idle time in it.
@@ -254,7 +254,7 @@ pub(super) fn system_times() -> Option<(u64, u64)> {
 pub(super) fn process_times(process: HANDLE) -> io::Result<(u64, u64)> {
     let none = FILETIME { dwLowDateTime: 0, dwHighDateTime: 0 };
     let (mut made, mut ended, mut kernel, mut user) = (none, none, none, none);
-    // SAFETY: the handle is open, and the structures are the call's.
+    // SAFETY: the handle is open, and the structures belong to the call.
     done(unsafe {
         threading::GetProcessTimes(
             process,
@@ -297,7 +297,7 @@ pub(super) fn has_ended(process: &OwnedHandle) -> bool {
 /// Whether this process has an administrator's rights.
 pub(super) fn is_elevated() -> bool {
     let mut token = null_mut();
-    // SAFETY: the pseudo handle is always open, and the handle is the call's.
+    // SAFETY: the pseudo handle is always open, and the handle belongs to the call.
     let opened = unsafe {
         threading::OpenProcessToken(threading::GetCurrentProcess(), TOKEN_QUERY, &raw mut token)
     };
@@ -335,7 +335,7 @@ pub(super) fn memory() -> Option<(u64, u64)> {
 pub(super) fn on_battery() -> Option<bool> {
     // SAFETY: a structure of numbers.
     let mut found: power::SYSTEM_POWER_STATUS = unsafe { zeroed() };
-    // SAFETY: the structure is the call's.
+    // SAFETY: the structure belongs to the call.
     done(unsafe { power::GetSystemPowerStatus(&raw mut found) }).ok()?;
     match found.ACLineStatus {
         0 => Some(true),
@@ -344,7 +344,7 @@ pub(super) fn on_battery() -> Option<bool> {
     }
 }
 
-/// A text in the part of the registry that belongs to the machine.
+/// A text in the machine's part of the registry.
 pub(super) fn registry_text(key: &str, value: &str) -> Option<String> {
     let (key, value) = (wide(key), wide(value));
     let mut buffer = [0_u16; 256];
@@ -402,6 +402,6 @@ pub(super) fn press_break(process: u32) -> io::Result<()> {
 
 /// Registers `handler`, which Windows calls with the number of a console event, on a separate thread.
 pub(super) fn on_console_event(handler: extern "system" fn(u32) -> BOOL) -> io::Result<()> {
-    // SAFETY: the function lives as long as the process.
+    // SAFETY: the function exists as long as the process.
     done(unsafe { console::SetConsoleCtrlHandler(Some(handler), 1) })
 }

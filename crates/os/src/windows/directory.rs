@@ -51,7 +51,7 @@ impl FileIdentity {
         let found = call::information(file)?;
         let created =
             found.created.cast_signed().checked_sub(EPOCH).and_then(|t| t.checked_mul(100));
-        // Wine makes it up from the last change.
+        // Wine derives it from the last change.
         let born = created.filter(|_| !call::is_wine());
         Ok(Self { device: found.volume, inode: found.index, born })
     }
@@ -200,7 +200,8 @@ impl Directory {
         options.read(true).custom_flags(FILE_FLAG_NO_BUFFERING).open(self.join(name)?).map(drop)
     }
 
-    /// Creates the file that a run measures on. It is gone when its last handle is closed, however the process ends.
+    /// Creates the file on which a run measures. It is deleted when its last handle is closed, however the
+    /// process exits.
     ///
     /// # Errors
     /// Those of [`Self::create_file`].
@@ -337,7 +338,7 @@ impl Directory {
     /// Removes the subdirectory with this identity and all its contents.
     ///
     /// # Errors
-    /// `NotFound` if the name belongs to another one; otherwise the operating system's error.
+    /// `NotFound` if the name denotes another file; otherwise the operating system's error.
     pub fn remove_tree(&self, name: &OsStr, identity: FileIdentity) -> io::Result<()> {
         let tree = self.subdirectory(name)?;
         if tree.identity()? != identity {

@@ -15,7 +15,7 @@ use crate::files::Opening;
 /// Past the cache of files, and past that of the drive, as O_DIRECT and a flush are on Linux.
 const DIRECT: u32 = fs::FILE_FLAG_NO_BUFFERING | fs::FILE_FLAG_WRITE_THROUGH;
 
-/// The name as far as it is Unicode: one with half a surrogate pair is only made on purpose.
+/// The name as far as it is Unicode: half a surrogate pair occurs only on purpose.
 pub(crate) fn name_of_bytes(bytes: Vec<u8>) -> OsString {
     String::from_utf8_lossy(&bytes).into_owned().into()
 }
@@ -54,7 +54,7 @@ pub(crate) fn in_memory(_name: &str) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// A file with a random name that is gone when its last handle is closed.
+/// A file with a random name that is deleted when its last handle is closed.
 pub(crate) fn without_name(directory: &Path) -> io::Result<File> {
     let path = directory.join(crate::random_name(".cryptbench-")?);
     let mut options = File::options();
@@ -151,7 +151,7 @@ pub(crate) fn sync_file_system(file: &File) -> io::Result<()> {
     flush_volume(&path_of(file)?)
 }
 
-/// Flushes the volume that holds `path`.
+/// Flushes the volume that contains `path`.
 pub(super) fn flush_volume(path: &Path) -> io::Result<()> {
     let root = call::volume_root(path)?.display().to_string();
     let device = format!(r"\\.\{}", root.trim_end_matches('\\'));

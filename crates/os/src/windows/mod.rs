@@ -69,7 +69,7 @@ fn file_type(kind: std::fs::FileType) -> FileType {
     }
 }
 
-/// Who may write to a directory without making it untrusted.
+/// The users who may write to a directory without making it untrusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writers {
     /// Only its owner.
@@ -100,7 +100,7 @@ pub(crate) mod lock {
 
     use std::fs::File;
 
-    /// Where the file has no lock, this does nothing.
+    /// If the file has no lock, this does nothing.
     pub(crate) fn give_up(file: &File) {
         let _ = file.unlock();
     }

@@ -222,13 +222,13 @@ fn of_device(device: &str) -> Option<&'static str> {
 pub struct Tree;
 
 impl Tree {
-    /// Those of this machine.
+    /// The mounts of this machine.
     #[must_use]
     pub fn this() -> Self {
         Self
     }
 
-    /// The places of a volume.
+    /// The mount points of a volume.
     ///
     /// # Errors
     /// Never fails here.

@@ -1,4 +1,4 @@
-//! Users, who have no numbers here: everyone has the number that all owners have.
+//! Users, who have no numbers here: all have the number of every owner.
 
 use std::process::Command;
 

@@ -32,8 +32,8 @@ pub(crate) fn makes_a_disk(arm: &ArmSpec) -> bool {
 }
 
 impl Arms {
-    /// Chooses the arms for the profile's kind of work and the user's selection; if the program chooses,
-    /// also how it chose.
+    /// Chooses the arms for the profile's kind of work and the user's selection; if the program chooses, also
+    /// returns how it chose.
     ///
     /// # Errors
     /// [`RunError::Usage`] for an invalid choice, [`RunError::System`] for an unavailable one.
@@ -135,7 +135,8 @@ impl Arms {
         }
     }
 
-    /// The arms in the form of the record, before any is up; those of encrypted `targets` are named after these.
+    /// The arms in the form of the record, before any is set up; those of encrypted `targets` are named after
+    /// these.
     pub(super) fn recorded(
         &mut self,
         pairs: &[PairRequest],
@@ -161,7 +162,7 @@ pub(crate) fn recorded_up(arms: &[ArmSpec], tier: Tier) -> Result<Vec<record::Ar
     arms.iter().map(|arm| recorded(arm, arms, kernel)).collect()
 }
 
-/// Refuses workloads that make files on a system that has none.
+/// Refuses workloads that create files on a system that does not support files.
 fn check_files(arms: &[ArmSpec], workloads: &[WorkloadSpec]) -> Result<(), RunError> {
     let Some(workload) = workloads.iter().find(|w| makes_files(&w.work)) else {
         return Ok(());

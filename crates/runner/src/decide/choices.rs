@@ -20,13 +20,13 @@ const PLACES: usize = 2;
 /// Maximum size of the active range if each system fills its own, which takes time from the trials.
 pub(crate) const RANGE: u64 = 512 << 20;
 
-/// Time that a system may take in any case, as long as setting up has any.
+/// Minimum time for setting up a system, as long as any is left.
 pub(crate) const SET_UP_EACH: Duration = Duration::from_secs(15);
 
 /// The systems that a run chose, and those that it did not.
 #[derive(Clone, Debug)]
 pub(crate) struct Choices {
-    /// Those that it measures.
+    /// The systems that it measures.
     taken: Vec<Candidate>,
     /// The substitutes for one that cannot be set up, in order.
     reserve: Vec<Candidate>,
@@ -174,7 +174,7 @@ impl Choices {
         self.taken.last()
     }
 
-    /// Leaves out one system more because of `why`; false if that was not why, as nothing is left to be left out.
+    /// Drops one more system because of `why`; false if that was not the reason, because none is left to drop.
     pub(super) fn give_way(&mut self, why: &RunError) -> bool {
         if self.taken.len() <= usize::from(!self.has_floor) {
             return false;
@@ -215,7 +215,7 @@ impl Choices {
     }
 }
 
-/// How long setting up may still take after `elapsed` in a run with this budget; longer as long as no system is up.
+/// Remaining time for set-up after `elapsed` in a run with this budget; longer while no system is set up.
 pub(crate) fn set_up_left(budget_s: f64, is_first: bool, elapsed: Duration) -> Duration {
     let share = if is_first { FIRST_WITHIN } else { SECOND_WITHIN };
     Duration::from_secs_f64(budget_s * share).saturating_sub(elapsed)

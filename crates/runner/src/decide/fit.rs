@@ -16,11 +16,12 @@ pub(crate) const SMALL: u64 = 64 * MIB;
 /// Bytes that are written for headers, tables and the journal of a container's file system.
 const OVERHEAD: u64 = 22 * MIB;
 
-/// Seconds for the programs of a system on an idle machine, and the requests that wait for the disk meanwhile.
+/// Seconds for a system's programs on an idle machine, and their requests that wait for the disk.
 const PROGRAMS_S: f64 = 0.5;
 const REQUESTS: f64 = 30.0;
 
-/// How often the bytes of a file pass the cipher until they are stored, where a system is half as fast as this program.
+/// How often the bytes of a file pass through the cipher until they are stored, for a system half as fast as
+/// this program.
 const PASSES: f64 = 2.0;
 
 /// Speed of storage and CPU; unknown means as fast as possible.
@@ -29,7 +30,7 @@ pub(crate) struct Pace {
     /// Bytes per second of large writes and reads.
     pub(crate) write: f64,
     pub(crate) read: f64,
-    /// Seconds of a small request, of the slower kind; and of a small read.
+    /// Seconds per small request, of the slower kind; and per small read.
     pub(crate) request_s: f64,
     pub(crate) read_s: f64,
     /// Seconds of a small new file.
@@ -69,8 +70,8 @@ impl Pace {
     }
 }
 
-/// Seconds to set up the arms of a system for a range of `len` bytes, with room for `files` bytes of new files where `free`
-/// bytes are free.
+/// Seconds to set up the arms of a system for a range of `len` bytes, with room for `files` bytes of new files
+/// and `free` bytes of free space.
 pub(crate) fn system_s(arms: &[ArmSpec], len: u64, (files, free): (u64, u64), pace: &Pace) -> f64 {
     let systems =
         arms.iter().filter(|arm| makes_a_disk(arm)).filter_map(|arm| find(arm.system).ok());
@@ -109,7 +110,7 @@ pub(crate) fn least_for_any(workloads: &[WorkloadSpec]) -> u64 {
     each.min().unwrap_or(0).max(LEAST)
 }
 
-/// Seconds that a trial of `timed_s` takes on a range of `len` bytes; infinite if that is too small.
+/// Duration of a trial of `timed_s` seconds on a range of `len` bytes; infinite if that is too small.
 pub(crate) fn trial_s(work: &WorkloadSpec, timed_s: f64, len: u64, pace: &Pace) -> f64 {
     let (needs, writes) = match &work.work {
         Work::Block(block) => match block.file {
@@ -132,7 +133,7 @@ mod tests {
     use super::*;
     use crate::decide::limits::{FIRST_PLANNED, SET_UP_PLANNED};
 
-    /// No new files, and much is free.
+    /// No new files, and much free space.
     const ROOM: (u64, u64) = (0, 1 << 40);
 
     fn arms(name: &str) -> Vec<ArmSpec> {

@@ -100,7 +100,7 @@ pub(super) fn left_out(
         .collect()
 }
 
-/// What else of `like` is not as in `plan`, in sentences.
+/// The other differences of `like` from `plan`, in sentences.
 pub(super) fn remarks(like: &record::Plan, plan: &record::Plan) -> Vec<String> {
     let mut said = Vec::new();
     let missing = |all: Vec<(&str, &str)>, here: Vec<&str>| {

@@ -16,7 +16,7 @@ use crate::request::Request;
 /// trials to the precision.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(120);
 
-/// Loss to be found if the user names none, as a fraction.
+/// Default minimum detectable loss, as a fraction.
 pub const DEFAULT_PRECISION: f64 = 0.03;
 
 /// Number of arms of a run with the default selection.
@@ -33,8 +33,8 @@ pub(crate) const MIN_PAIRS: u32 = 6;
 /// Confidence level of every interval.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// Number of pairs for which the chosen length of a trial leaves time in the budget: with whole
-/// trials, and with slices, which make a short trial as good as a long one.
+/// Number of pairs for which the chosen length of a trial leaves time in the budget: without slices, and with
+/// slices, which make a short trial as good as a long one.
 const PAIRS_WITHIN_BUDGET: f64 = 10.0;
 const SLICED_PAIRS_WITHIN_BUDGET: f64 = 20.0;
 
@@ -66,10 +66,10 @@ fn aims(is_sliced: bool) -> (f64, f64) {
     }
 }
 
-/// Share of the budget that filling, discarded trials and pauses take on an ordinary disk.
+/// Share of the budget that filling, discarded trials and pauses use on an ordinary disk.
 const OVERHEAD: f64 = 0.20;
 
-/// Share of the budget that setting up is planned to take; and as long as no system is up.
+/// Share of the budget that is planned for set-up; and while no system is set up.
 pub(crate) const SET_UP_PLANNED: f64 = 0.25;
 pub(crate) const FIRST_PLANNED: f64 = 0.6;
 

@@ -34,7 +34,7 @@ pub(crate) struct Plan {
     /// The plan in the form of the record.
     pub(crate) recorded: record::Plan,
     pub(crate) arms: Arms,
-    /// How the arms were chosen, where the user named no system.
+    /// How the arms were chosen, if the user specified no system.
     pub(crate) choices: Option<Choices>,
     pub(crate) workloads: Vec<WorkloadSpec>,
     pub(crate) tier: Tier,

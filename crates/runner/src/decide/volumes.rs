@@ -100,7 +100,7 @@ pub struct UnlockSelection {
     pub pims: Vec<u32>,
 }
 
-/// What an arm opens.
+/// The volume that an arm opens.
 #[derive(Clone, Copy, Debug)]
 pub enum UnlockKind {
     /// A plain file, whose first block is read.

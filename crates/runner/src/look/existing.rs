@@ -20,8 +20,7 @@ use super::holders::{uses, uses_of_file};
 use super::{Asked, Ground, Holder, Number};
 use crate::refusal::Refusal;
 
-/// How long another program may hold a lock: udev takes it for a moment when a writer closes a
-/// disk.
+/// How long another program may hold a lock: udev acquires it briefly when a writer closes a disk.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A signature on the storage to be overwritten.
@@ -121,7 +120,7 @@ impl Found {
     /// Looks at `path`, an absolute path.
     ///
     /// # Errors
-    /// If it cannot be seen, or is neither a file nor a block device: then nothing of it is opened.
+    /// If it cannot be examined, or is neither a file nor a block device: then it is not opened.
     pub(super) fn look(path: &Path) -> Result<Self, Refusal> {
         let found = fs::metadata(path).map_err(Refusal::io("look at it"))?;
         let kind = kind(&found)?;
@@ -173,7 +172,7 @@ fn try_claim(path: &Path, kind: Kind) -> Result<(), Refusal> {
     })?)
 }
 
-/// Who uses it; `number` is that of a device.
+/// Its users; `number` is that of a device.
 pub(crate) fn users(path: &Path, kind: Kind, number: u64) -> Result<Vec<Holder>, Refusal> {
     match kind {
         Kind::File => uses_of_file(&Tree::this(), path),
@@ -264,7 +263,7 @@ pub(crate) fn number(file: &File, kind: Kind) -> io::Result<Number> {
     }
 }
 
-/// The same of what `path` leads to; `None` if that cannot be overwritten.
+/// The same for the destination of `path`; `None` if that cannot be overwritten.
 pub(crate) fn numbered(path: &Path) -> Option<Number> {
     let found = fs::metadata(path).ok()?;
     match kind(&found).ok()? {

@@ -18,7 +18,7 @@ use crate::refusal::Refusal;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Holder {
-    /// It holds the root file system, possibly through other devices.
+    /// It contains the root file system, possibly through other devices.
     Root { device: String },
     /// It, or one of its partitions, is mounted.
     Mounted { device: String, at: PathBuf },
@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    /// A fake machine made of files, with device numbers that no real device has.
+    /// A simulated machine consisting of files, with device numbers that no real device has.
     struct Machine {
         dir: tempfile::TempDir,
         mounts: String,

@@ -25,7 +25,7 @@ pub struct InUse {
     pub facts: record::InUse,
 }
 
-/// Where tables come from: the kernel, or a test.
+/// The source of tables: the kernel, or a test.
 type Tables<'a> = &'a dyn Fn(&str) -> Result<CryptTable, SystemError>;
 
 impl InUse {
@@ -100,7 +100,7 @@ fn find(tree: &Tree, asked: Option<&Path>, tables: Tables<'_>) -> Result<InUse, 
     below(tree, &top, tables).map_err(refuse)
 }
 
-/// Those that encrypt and that no other of them is built on.
+/// Those that encrypt, without another of them built on them.
 fn tops(tree: &Tree, mut nodes: Vec<Node>) -> Vec<Node> {
     nodes.retain(|node| node.encryption().is_some());
     let all = nodes.clone();
@@ -195,7 +195,7 @@ mod tests {
 
     use super::*;
 
-    /// A machine made of files: a disk with two partitions, and what a test opens on them.
+    /// A machine consisting of files: a disk with two partitions, and the devices that a test opens on them.
     struct Machine {
         dir: tempfile::TempDir,
         tables: Vec<(String, CryptTable)>,

@@ -18,7 +18,7 @@ use super::{Asked, Ground};
 /// A path, and the file or device there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Place {
-    /// As the user named it.
+    /// The path given by the user.
     pub(crate) path: PathBuf,
     pub(crate) there: There,
 }
@@ -35,14 +35,14 @@ pub(crate) enum There {
     ToRead(Asked<Readable>),
     /// Nothing.
     Nothing {
-        /// Whether the name is taken by a broken symbolic link.
+        /// Whether the name belongs to a broken symbolic link.
         is_link: bool,
         /// The directory that would contain it; `None` if there is none.
         around: Option<Asked<Ground>>,
     },
     /// A path that cannot be a target, judging only by its name.
     Refused(String),
-    /// What cannot be seen.
+    /// A path that cannot be examined.
     Unseen(String),
 }
 
@@ -79,7 +79,7 @@ fn there(path: &Path) -> There {
                 .and_then(|path| Found::look(&path).map(Box::new).map_err(|why| chain(&why))),
         ),
         Err(e) if e.kind() == ErrorKind::NotFound => There::Nothing {
-            // A dangling symbolic link has no metadata, but its name is taken.
+            // A dangling symbolic link has no metadata, but occupies the name.
             is_link: fs::symlink_metadata(path).is_ok(),
             around: parent(path).is_dir().then(|| Ground::of_directory(parent(path))),
         },

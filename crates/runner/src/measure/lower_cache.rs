@@ -74,8 +74,7 @@ fn each_file(path: &Path, act: &mut dyn FnMut(File) -> ControlFlow<()>) -> Contr
     ControlFlow::Continue(())
 }
 
-/// How long it took to write the data that a trial left in a cache to the device, and the result of
-/// `read` after that.
+/// The time to write the data that a trial left in a cache to the device, and the result of `read` after that.
 ///
 /// `settle` waits for that and returns how long it took. It is called twice: the second call has
 /// nothing to write and measures only the search, which does not count for the trial. `read` is

@@ -31,7 +31,7 @@ use crate::{Bench, Halt, RunError, verify};
 /// How often a pause checks the stop flag.
 const STOP_POLL: Duration = Duration::from_millis(50);
 
-/// What a run measures on, while it does and once it has.
+/// The arms and targets of a run, during the measurement and after it.
 pub(crate) struct Measured<'a> {
     /// Number of the latest job, which is part of the verify headers of its data.
     generation: u64,
@@ -75,7 +75,7 @@ impl<'a> Measured<'a> {
         &self.prepared.up.arms
     }
 
-    /// What a system has prepared for an arm under load.
+    /// A system's preparations for an arm under load.
     fn arm(&self, arm: usize) -> &PreparedArm {
         &self.prepared.up.arms[arm].prepared
     }

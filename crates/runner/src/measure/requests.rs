@@ -153,7 +153,7 @@ impl Measured<'_> {
         (Duration::from_secs_f64(plan.ramp_s), Duration::from_secs_f64(plan.trial_s))
     }
 
-    /// Verifies the data that a trial wrote; an error if the storage does not hold it.
+    /// Verifies the data that a trial wrote; an error if the storage does not contain it.
     fn read_back(&self, map: &Acknowledged, io_target: &IoTarget) -> Result<(), RunError> {
         let found = match map.verify(io_target, self.stop(), &mut |_| ()) {
             // The schedule checks the same flag.
@@ -171,8 +171,8 @@ impl Measured<'_> {
     }
 }
 
-/// The `len` bytes of `all` that one of several arms reads in a block: next to those of the others, at a place that is drawn
-/// for each block, as is the order of the arms there.
+/// The `len` bytes of `all` that one of several arms reads in a block: next to those of the others, at an
+/// offset that is drawn for each block, as is the order of the arms there.
 fn stretch(all: Extent, len: u64, (arm, arms): (usize, usize), offsets: u64) -> Extent {
     let (arm, arms) = (arm as u64, arms as u64);
     let places = (all.len / (len * arms)).max(1);

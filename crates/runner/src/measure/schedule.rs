@@ -23,7 +23,7 @@ const ENDLESS_S: f64 = 1e9;
 /// ends soon after.
 const LATE: f64 = 1.01;
 
-/// What a schedule drives: the real storage, or a simulated one in tests.
+/// The target of a schedule: the real storage, or a simulated one in tests.
 pub trait Bench {
     /// Runs workload `workload` on arm `arm`; the seed `offsets` determines the offsets of its
     /// requests.
@@ -49,7 +49,7 @@ pub trait Bench {
     fn pause(&mut self, length: Duration);
     /// Time since the start of the run.
     fn elapsed(&self) -> Duration;
-    /// How long this process did not run since the last call, if that was noticed.
+    /// How long this process has not run since the last call, if that was noticed.
     fn stopped(&mut self) -> Duration {
         Duration::ZERO
     }
@@ -63,7 +63,7 @@ pub trait Bench {
     fn reserve(&self) -> Duration {
         Duration::ZERO
     }
-    /// How long a trial of a workload takes at least, before the first has shown it.
+    /// Minimum duration of a trial of a workload, before the first has shown it.
     fn expected(&self, workload: usize) -> Duration {
         let _ = workload;
         Duration::ZERO
@@ -135,9 +135,8 @@ struct Driver<'a> {
 impl Driver<'_> {
     fn all(&mut self) -> Result<StopReason, Halt> {
         self.leave_out();
-        // One discarded trial per workload and arm, for the first use of buffers, caches and the
-        // device. A trial with a given amount of bytes has none, because its known figures include
-        // the beginning.
+        // One discarded trial per workload and arm, for the first use of buffers, caches and the device. A
+        // trial with a given amount of bytes has none, because the familiar figures include the start.
         for workload in 0..self.plan.workloads.len() {
             if self.ended[workload].is_some() || !self.plan.workloads[workload].is_timed() {
                 continue;
@@ -152,7 +151,7 @@ impl Driver<'_> {
                 self.ended[workload] = self.decide(workload);
             }
         }
-        // The discarded trials have shown how long those take that count.
+        // The discarded trials have shown how long the measured ones take.
         self.leave_out();
         let first = self.blocks.iter().copied().min().unwrap_or(0);
         for round in first.. {
@@ -166,7 +165,7 @@ impl Driver<'_> {
         Ok(StopReason::Budget)
     }
 
-    /// Runs one block of each workload that is still open; returns whether any stays open.
+    /// Runs one block of each workload that is still open; returns whether any remains open.
     fn round(&mut self, round: u32) -> Result<bool, Halt> {
         let mut open = false;
         // The workload furthest from its precision does not run more often than the others: one
@@ -204,7 +203,7 @@ impl Driver<'_> {
         self.bench.elapsed().saturating_add(self.cost(workload)) <= self.limit()
     }
 
-    /// How long a block of a workload takes, as far as that is known.
+    /// Duration of a block of a workload, as far as that is known.
     fn cost(&self, workload: usize) -> Duration {
         match self.longest_block[workload] {
             Duration::ZERO => self.bench.expected(workload).saturating_mul(self.included(workload)),
@@ -212,8 +211,8 @@ impl Driver<'_> {
         }
     }
 
-    /// How long the blocks take that a workload lacks of `min_pairs`. A discarded block, which `is_first` takes as well, is as
-    /// long as one that counts.
+    /// Duration of the blocks that a workload lacks of `min_pairs`. A discarded block, which `is_first` also
+    /// needs, is as long as a measured one.
     fn needs(&self, workload: usize, is_first: bool) -> Duration {
         let discarded = u32::from(is_first && self.plan.workloads[workload].is_timed());
         let missing = self.plan.min_pairs.saturating_sub(self.blocks[workload]);
@@ -337,7 +336,7 @@ impl Driver<'_> {
     ) -> Result<(f64, T), Halt> {
         for attempt in 1.. {
             let at_s = self.begin(workload, block, arms)?;
-            // What happened between trials does no harm.
+            // Events between trials do not matter.
             self.bench.stopped();
             let measured = run(&mut *self.bench)?;
             let stopped = self.bench.stopped();
@@ -367,7 +366,7 @@ impl Driver<'_> {
         self.sink.take(&Event::Note { text, aside: false });
     }
 
-    /// Pauses, and reports the beginning of a trial. Returns its start time in seconds.
+    /// Pauses, and reports the start of a trial. Returns its start time in seconds.
     fn begin(&mut self, workload: usize, block: Option<u32>, arms: &[usize]) -> Result<f64, Halt> {
         self.bench.pause(Duration::from_secs_f64(self.plan.pause_s));
         if self.bench.interrupted() {

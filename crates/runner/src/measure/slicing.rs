@@ -12,19 +12,18 @@ use crate::decide::limits::LEAST_SLICES;
 /// drains.
 const LEAST_QUEUES: f64 = 4.0;
 
-/// Number of queues' worth that a slice holds unless that takes longer than [`LONGEST_FOR_QUEUES_S`]: of eight, six are
+/// Number of queues' worth in a slice unless that takes longer than [`LONGEST_FOR_QUEUES_S`]: of eight, six are
 /// counted.
 const ENOUGH_QUEUES: f64 = 8.0;
 
-/// Seconds beyond which a slice is not made longer for [`ENOUGH_QUEUES`].
+/// Seconds above which a slice is not extended for [`ENOUGH_QUEUES`].
 const LONGEST_FOR_QUEUES_S: f64 = 0.025;
 
-/// Number of requests that a slice holds unless that takes longer than [`LONG_S`]: the first ones
-/// meet cold caches.
+/// Number of requests in a slice unless that takes longer than [`LONG_S`]: the first ones meet cold caches.
 const FEW_REQUESTS: f64 = 24.0;
 
-/// Seconds beyond which a slice is not made longer for [`FEW_REQUESTS`]: large requests vary little
-/// from one slice of this length to the next.
+/// Seconds above which a slice is not extended for [`FEW_REQUESTS`]: large requests vary little between slices
+/// of this length.
 const LONG_S: f64 = 0.015;
 
 /// Number of trials whose median is the speed of an arm.

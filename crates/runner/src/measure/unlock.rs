@@ -32,8 +32,8 @@ pub struct UnlockTime {
 }
 
 impl Unlocker {
-    /// Opens the volume of arm `number` and reads its first 4 KiB; with a wrong passphrase, waits
-    /// for the refusal. `None` if `stop` was set meanwhile.
+    /// Opens the volume of arm `number` and reads its first 4 KiB; with a wrong passphrase, waits for the
+    /// refusal. `None` if `stop` was set in the meantime.
     ///
     /// The opener always knows the format. LUKS headers name their PRF, so
     /// [`UnlockWork::prf_known`] has no effect there. No part of the work affects a plain file, of

@@ -20,7 +20,8 @@ use super::existing::{self, Overwritten};
 use crate::RunError;
 use crate::decide::storage::Target;
 
-/// A scratch file that is removed afterwards, the beginning of storage that is overwritten, or a device that is only read.
+/// A scratch file that is removed afterwards, the start of storage that is overwritten, or a device that is
+/// only read.
 pub(crate) enum ActiveRange {
     Made(Scratch),
     Overwritten(Overwritten),
@@ -69,7 +70,7 @@ impl ActiveRange {
         Ok(Self::Made(scratch))
     }
 
-    /// The file that was made for it.
+    /// The file that was created for it.
     pub(super) fn made(&self) -> Option<&Scratch> {
         match self {
             Self::Made(scratch) => Some(scratch),

@@ -20,7 +20,7 @@ use crate::recorder::Recorder;
 use crate::time::within;
 use crate::{Halt, RunError};
 
-/// How many times as long as expected a system may take.
+/// Maximum ratio of a system's set-up time to the expected one.
 const SLACK: f64 = 3.0;
 
 impl<'a> Claimed<'a> {

@@ -34,7 +34,7 @@ pub(crate) struct Claimed<'a> {
     pub(crate) stop: &'a AtomicBool,
     pub(crate) time: &'a RunTime<'a>,
     pub(crate) clock: Clock,
-    /// How fast the storage is, once some of it was written.
+    /// The speed of the storage, once some of it was written.
     pub(crate) pace: Pace,
     pub(crate) machine: record::Machine,
     /// Notes on the storage for readers, in sentences.
@@ -193,7 +193,7 @@ impl<'a> Claimed<'a> {
         }
     }
 
-    /// What kind of place the plain target is.
+    /// Special properties of the plain target.
     fn place(&self) -> Vec<PlaceKind> {
         let mut kinds = self.plain.target.ground.kinds.clone();
         let mode = self.plain.range.as_ref().map(ActiveRange::mode);

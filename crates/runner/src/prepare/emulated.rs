@@ -99,7 +99,7 @@ impl Emulation {
         };
         let notes = notes(model, &probed, &described);
         let emulation = Self { served, device, described, notes };
-        // It was not there when the run was decided: it is looked at now, and admitted like any other.
+        // It did not exist when the run was decided: it is examined now, and accepted like any other.
         let place = Place::look(&path);
         let plain = Target::admit(&place, &plan.run_id, &consent, &consented(&consent.destroy))?;
         let targets = Targets { plain, encrypted: Vec::new(), in_use: None };
@@ -132,7 +132,7 @@ impl Emulation {
     /// Removes it without waiting for data that the file system still writes back.
     ///
     /// # Errors
-    /// The error of taking it down; it can be tried again.
+    /// The error of removing it; it can be tried again.
     pub(crate) fn take_down(&mut self) -> Result<(), SystemError> {
         self.device.set_delayed(false);
         self.served.destroy()

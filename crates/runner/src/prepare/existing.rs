@@ -1,4 +1,4 @@
-//! Claims existing storage: opens it exclusively, and looks at it once more before the first byte is written.
+//! Claims existing storage: opens it exclusively, and examines it again before the first byte is written.
 #![expect(
     clippy::disallowed_methods,
     reason = "targets that it claims, checked once they are open"
@@ -68,7 +68,7 @@ fn check_again(existing: &Existing, file: &File) -> Result<(), Refusal> {
     }
 }
 
-/// The beginning of a file or device that is being overwritten.
+/// The start of a file or device that is being overwritten.
 pub(crate) struct Overwritten {
     file: Arc<File>,
     len: u64,

@@ -18,7 +18,8 @@ use crate::{Halt, RunError};
 /// Bytes per request of preconditioning (SNIA PTS, workload-independent preconditioning).
 const PRECONDITION_BLOCK: u64 = 128 << 10;
 
-/// Bytes that are written before the disk's speed is looked at: first few, as a slow disk takes seconds for them.
+/// Bytes that are written before the disk's speed is checked: few at first, because a slow disk needs seconds
+/// for them.
 const FIRST_STEP: u64 = 4 << 20;
 const LONGEST_STEP: u64 = 64 << 20;
 
@@ -113,8 +114,8 @@ impl Claimed<'_> {
         Ok(())
     }
 
-    /// The size of the range for which setting all up takes its share of the budget at the pace seen so far: `planned`, or
-    /// less.
+    /// The size of the range for which the whole set-up uses its share of the budget at the pace so far:
+    /// `planned`, or less.
     ///
     /// # Errors
     /// [`RunError::NoTime`] if not even the least that any workload needs can be written.
@@ -142,7 +143,7 @@ impl Claimed<'_> {
             return Err(RunError::NoTime { budget_s, what, enough }.into());
         }
         let share = budget_s * SET_UP_PLANNED;
-        // Where two systems are one too many, the first has the time of both.
+        // If two systems are one too many, the first gets the time of both.
         let first = plan.choices.as_ref().and_then(|choices| choices.taken().first());
         let arms = match first.filter(|_| takes(plan.arms.systems(), least) > share) {
             Some(first) => &first.arms[..],

@@ -1,6 +1,5 @@
-//! Finds where a target prepared by its user stores its data: a file system on top of a directory
-//! has its ciphertext in files there, and a container is a file, which the page cache holds a
-//! second time.
+//! Finds the stored data of a target prepared by its user: a file system on top of a directory has its
+//! ciphertext in files there, and a container is a file, which the page cache holds a second time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -87,7 +86,7 @@ pub(super) fn serving(target: &Target) -> Vec<u32> {
 
 struct Seen {
     files: usize,
-    /// Files that are large enough and have been written since.
+    /// Large files that have been written since.
     written: Vec<PathBuf>,
 }
 

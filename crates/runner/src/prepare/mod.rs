@@ -52,7 +52,8 @@ pub(crate) struct Up {
 /// Claimed storage with everything set up on it, or as far as set-up got when the run was halted.
 pub(crate) struct Prepared<'a> {
     pub(crate) up: Up,
-    /// The plan in the form of the record, with what became known while arms were set up; it has the arms in the same order.
+    /// The plan in the form of the record, with the facts that became known while arms were set up; it has the
+    /// arms in the same order.
     pub(crate) recorded: record::Plan,
     pub(crate) halt: Option<Halt>,
     pub(crate) claimed: Claimed<'a>,
@@ -87,7 +88,7 @@ impl<'a> Claimed<'a> {
         RunError::NoTime { budget_s, what, enough }
     }
 
-    /// Gives the plan with what became known.
+    /// Returns the plan with the facts that became known.
     fn bring_all_up(
         &mut self,
         up: &mut Up,

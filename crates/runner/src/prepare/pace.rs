@@ -14,15 +14,16 @@ pub(crate) use crate::decide::fit::Pace;
 use crate::decide::fit::system_s;
 use crate::{Halt, RunError};
 
-/// Time of one look, and bytes of its requests.
+/// Time of one measurement, and bytes of its requests.
 const LOOK: Duration = Duration::from_millis(60);
 const LARGE: u64 = 1 << 20;
 const SMALL: u64 = 4 << 10;
 
-/// Files that are made to see how long they take.
+/// Files that are created to measure their cost.
 const FEW: u32 = 64;
 
-/// Bytes per second of the latest steps. The one before counts half as much as the last, which may be short, or meet a stall.
+/// Bytes per second of the latest steps. The previous step counts half as much as the last, which may be short,
+/// or include a stall.
 #[derive(Default)]
 pub(super) struct RecentRate {
     bytes: f64,
@@ -83,7 +84,7 @@ impl Claimed<'_> {
         Ok(elapsed_s / ios.max(1) as f64)
     }
 
-    /// Makes a few new files, if the work is on many.
+    /// Creates a few new files, if the work is on many.
     fn look_at_files(&mut self) -> Result<(), Halt> {
         let files = self.plan.workloads.iter().find_map(|w| match &w.work {
             Work::Files(files) => Some(files),

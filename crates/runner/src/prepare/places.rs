@@ -14,7 +14,7 @@ use crate::decide::Plan;
 /// system, with each other. `size` is that of the active range in bytes.
 ///
 /// # Errors
-/// [`RunError::System`] if there is not enough room.
+/// [`RunError::System`] if there is not enough space.
 pub(super) fn allocate(
     plan: &Plan,
     size: u64,

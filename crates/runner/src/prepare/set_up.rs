@@ -20,7 +20,7 @@ use crate::decide::Plan;
 use crate::decide::arms::makes_a_disk;
 use crate::recorder::Recorder;
 
-/// How often it is seen whether the run is to end while others set systems up.
+/// Interval at which the stop flag is polled while other threads set up systems.
 const STOP_POLL: Duration = Duration::from_millis(20);
 
 /// Maximum number of systems set up in parallel: more would wait for the same disk.
@@ -192,7 +192,7 @@ pub(super) fn preparing(id: &str, label: &str, (number, of): (usize, usize)) -> 
     Event::Preparing { arm: id.into(), what: label.to_owned(), number, of }
 }
 
-/// The arms of each system, as places in `arms`.
+/// The arms of each system, as indices in `arms`.
 fn systems(arms: &[ArmSpec]) -> VecDeque<Range<usize>> {
     let mut found = VecDeque::<Range<usize>>::new();
     for (place, arm) in arms.iter().enumerate() {

@@ -122,13 +122,13 @@ impl PreparedTarget {
     /// The I/O target for requests.
     ///
     /// # Panics
-    /// If the work is opening volumes, which has no requests.
+    /// If the work is unlocking volumes, which has no requests.
     pub(crate) fn io_target(&self) -> IoTarget {
         self.range.as_ref().expect("systems are under a load").io_target()
     }
 
-    /// Finds where the `len` bytes written since `began` are stored, so that they can be dropped
-    /// from a cache below. Returns a note if they cannot be found.
+    /// Finds the location of the `len` bytes written since `began`, so that they can be dropped from a cache
+    /// below. Returns a note if it cannot be found.
     pub(super) fn find_stored(&mut self, began: SystemTime, len: u64) -> Option<String> {
         match look_below(&self.target, began, len) {
             Below::Stored(path) => {
@@ -204,8 +204,8 @@ fn makes_names(plan: &Plan) -> bool {
     }
 }
 
-/// Creates a directory for new files on `target`; if the target is not a directory, elsewhere,
-/// where it stays empty.
+/// Creates a directory for new files on `target`; if the target is not a directory, elsewhere, where it stays
+/// empty.
 fn work_directory(
     target: &Target,
     inside: &std::path::Path,

@@ -16,7 +16,7 @@ use crate::decide::Plan;
 use crate::decide::arms::Arms;
 use crate::{Halt, RunError};
 
-/// Share of a run's time that all points together may take.
+/// Share of a run's time that all points together may use.
 const SHARE: f64 = 0.04;
 
 /// Maximum and minimum time of one point.
@@ -44,7 +44,8 @@ const FEWEST_READS: u64 = 4;
 const READ_AGAIN: u64 = 8;
 const INTO_CACHE_S: f64 = 0.1;
 
-/// A part of the reads that is dear shows in this quantile: memory that is in use is taken before what a host took back.
+/// Slow reads show in this quantile: memory that is in use is allocated before memory that the host has
+/// reclaimed.
 const DEAR: f64 = 0.75;
 
 /// Pattern, bytes and depth of a point.
@@ -98,7 +99,7 @@ impl Claimed<'_> {
         let io_target = IoTarget { file, mode: IoMode::Buffered, ..direct };
         let found = self.memory_cost(&io_target, reads);
         forget(&io_target.file);
-        // Where the system changes the flag of the open file, that is the file of all requests.
+        // If the system changes the flag of the open file, that is the file of all requests.
         with_direct(&io_target.file, true)
             .map_err(|source| RunError::Storage { act: "bypass the page cache again", source })?;
         found
@@ -163,7 +164,7 @@ impl Claimed<'_> {
         Ok(Some(curve))
     }
 
-    /// How long a queue of a point's requests takes at least.
+    /// Minimum duration of a queue of a point's requests.
     fn takes(&self, Point(_, block_size, depth): Point) -> Duration {
         let bytes = block_size as f64 * f64::from(depth);
         let queue_s = (bytes / self.pace.read.min(self.pace.write)).max(self.pace.request_s);
@@ -209,10 +210,11 @@ impl Claimed<'_> {
     }
 }
 
-/// How often the page cache is read into: in a file of `len` bytes on a disk that reads `rate` bytes a second.
+/// How often the page cache is read into: for a file of `len` bytes on a disk that reads `rate` bytes per
+/// second.
 fn reads_into_cache(rate: f64, len: u64) -> Option<u64> {
     let in_time = (rate * INTO_CACHE_S) as u64;
-    // Memory that others need stays theirs.
+    // Memory that others need is not used.
     let spare = memory_available().map_or(u64::MAX, |available| available / 4);
     let reads = (in_time.min(len).min(spare) / INTO_CACHE).min(MOST_READS);
     (reads >= FEWEST_READS).then_some(reads)
@@ -250,7 +252,7 @@ fn ciphers(arms: &[record::Arm], tier: Tier) -> Vec<CipherSpeed> {
     found
 }
 
-/// Bytes per second of AES-256-XTS in RAM; infinite if that is not known.
+/// Bytes per second of AES-256-XTS in RAM; infinite if that is unknown.
 pub(super) fn cipher_rate(tier: Tier) -> f64 {
     speed("aes-256-xts", 4096, tier).map_or(f64::INFINITY, |speed| speed.encrypt_bytes_per_s)
 }
@@ -326,7 +328,7 @@ queue_depth = 1
 headline = "iops"
 "#;
 
-    /// What a run of 20 s on a directory looks at before its trials; `None` without direct I/O.
+    /// The measurements of a 20 s run on a directory before its trials; `None` without direct I/O.
     fn looked(wants_why: bool) -> Option<Option<Why>> {
         let place = tempfile::tempdir().unwrap();
         let profile = Profile::from_toml(PROFILE, "a test").unwrap();
@@ -350,7 +352,7 @@ headline = "iops"
         assert!(prepared.halt.is_none());
         let range = prepared.claimed.plain.range.as_ref().unwrap();
         let is_direct = range.mode() == IoMode::Direct;
-        // It is switched off for a while, and every later request needs it.
+        // It is disabled for a while, and every later request needs it.
         #[cfg(target_os = "linux")]
         if is_direct {
             let flags = rustix::fs::fcntl_getfl(&*range.io_target().file).unwrap();

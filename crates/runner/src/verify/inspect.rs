@@ -1,5 +1,4 @@
-//! Inspects one arm: writes to it, closes it, searches its data at rest, reopens it, and reads
-//! back.
+//! Inspects one arm: writes to it, closes it, searches its stored data, reopens it, and reads back.
 
 use std::io;
 use std::path::Path;
@@ -25,9 +24,9 @@ pub(crate) trait Subject {
     fn io_target(&self) -> &IoTarget;
     /// The directory of its files, if it has any.
     fn files(&self) -> Option<&Path>;
-    /// Its stored data, if the place is known.
+    /// Its stored data, if the location is known.
     fn backing(&self) -> Option<&Backing>;
-    /// Closes it: only its data at rest is left.
+    /// Closes it: only its stored data is left.
     fn close(&mut self) -> Result<system::Closed, SystemError>;
     /// It could not be closed or reopened, or exited while it was read.
     fn reopen(&mut self) -> Result<(), SystemError>;
@@ -69,7 +68,7 @@ pub(crate) enum Failure {
 impl Failure {
     fn storage(act: &'static str) -> impl Fn(io::Error) -> Self {
         move |e| match e.kind() {
-            // No signal interrupts calls here: a search reports in this way that it was stopped.
+            // Signals do not interrupt calls here: a search reports in this way that it was stopped.
             io::ErrorKind::Interrupted => Self::Stopped,
             _ => Self::Storage(act, e),
         }
@@ -191,8 +190,8 @@ fn read_back(
     Ok(())
 }
 
-/// Searches the data at rest and records the result. Drops it from the page cache before and after,
-/// so that both the search and the reopened arm read from the storage.
+/// Searches the stored data and records the result. Drops it from the page cache before and after, so that both
+/// the search and the reopened arm read from the storage.
 fn search(
     backing: &Backing,
     what: &Written<'_>,
@@ -245,7 +244,7 @@ fn search_dropped(
     Ok(())
 }
 
-/// Writes the data at rest to the device and drops it from the page cache.
+/// Writes the stored data to the device and drops it from the page cache.
 fn drop_from_cache(backing: &Backing) -> io::Result<()> {
     for content in &backing.content {
         match content {
@@ -278,7 +277,7 @@ fn reveals(backing: &Backing, known: Option<&Known>, names: u64) -> Option<Revea
     }
 }
 
-/// The stored files of each place before the pattern is written.
+/// The stored files of each location before the pattern is written.
 fn trees(backing: &Backing) -> Vec<Tree> {
     let content = backing.content.iter().filter_map(|content| match content {
         Content::Path(path) => Some(path),

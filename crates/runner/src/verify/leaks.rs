@@ -70,8 +70,7 @@ fn names(known: &Known, fresh: &[Entry], matched: Option<&[(&File, &Entry)]>) ->
     if fresh.iter().any(plain) {
         return Names::Plain;
     }
-    // The size determines which entry belongs to which file; otherwise all entries are considered
-    // together.
+    // The size determines which entry belongs to which file; otherwise all entries are considered together.
     let lengths: Vec<(usize, usize)> = match matched {
         Some(pairs) => pairs.iter().map(|(f, e)| (f.name_len, e.name_len())).collect(),
         None => fresh.iter().filter(|e| !e.is_directory).map(|e| (0, e.name_len())).collect(),

@@ -1,5 +1,5 @@
-//! Checks after the trials that data written through each arm comes back after closing and
-//! reopening it, and that its data at rest contains no plaintext.
+//! Checks after the trials that data written through each arm is read back intact after closing and reopening
+//! it, and that its stored data contains no plaintext.
 //!
 //! Writes a marked pattern to the arm's I/O target and, if the arm has files, to files with known names, sizes
 //! and times. Closes the arm, searches its stored data, reopens it, and reads the pattern back. Arms that do
@@ -76,11 +76,11 @@ impl<'a> Measured<'a> {
 const NOT_ALL: &str =
     "There was no time to inspect what all choices stored: a larger --budget has it.";
 
-/// Seconds to close a choice and to open it again on an idle machine, and the requests that wait for the disk meanwhile.
+/// Seconds to close a choice and to open it again on an idle machine, and the requests that wait for the disk.
 const REOPEN_S: f64 = 0.5;
 const REQUESTS: f64 = 40.0;
 
-/// How much of a choice's storage is inspected.
+/// The inspected amount of a choice's storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effort {
     /// Bytes that are written to the I/O target and read back, if it is that large.
@@ -125,7 +125,7 @@ pub(crate) fn usual_s(prepared: &Prepared<'_>) -> f64 {
 /// data, about `each` bytes, separately.
 pub(crate) fn traffic(arms: u64, own: u64, each: u64) -> (u64, u64) {
     let written = arms * (write::REGION + known_plaintext::BYTES);
-    // Read back and searched: all of an own place, or the written data.
+    // Read back and searched: all of a separate location, or the written data.
     (written, 2 * written + own * each.min(scan::MOST))
 }
 

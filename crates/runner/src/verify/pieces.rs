@@ -16,8 +16,8 @@ use super::tree::{Entry, Tree};
 /// Bytes searched in one step.
 pub(super) const PIECE: u64 = 1 << 20;
 
-/// Bytes at the beginning of a changed file that are searched first. The pattern is at the
-/// beginning of an I/O target, and headers of files are small.
+/// Leading bytes of a changed file that are searched first. The pattern is at the start of an I/O target, and
+/// headers of files are small.
 const BEGINNING: u64 = 12 << 20;
 
 /// A source of data.
@@ -46,8 +46,7 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// The pieces of the data at rest; only the first `region` bytes of an I/O target that others
-    /// also use.
+    /// The pieces of the stored data; only the first `region` bytes of an I/O target that others also use.
     pub(super) fn of(backing: &Backing, before: &[Tree], region: u64) -> Self {
         let mut all = Self::default();
         let (mut first, mut others) = (Vec::new(), Vec::new());
@@ -149,7 +148,7 @@ impl Reader {
                 Ok(0) => break,
                 Ok(n) => there += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                // A direct read beginning in the middle of a sector at the end of a file.
+                // A direct read starting in the middle of a sector at the end of a file.
                 Err(_) if there >= piece.len as usize => break,
                 Err(e) => return Err(e),
             }

@@ -1,5 +1,4 @@
-//! Searches the data at rest for plaintext at any alignment, and for blocks that are less random
-//! than ciphertext.
+//! Searches the stored data for plaintext at any alignment, and for blocks with less entropy than ciphertext.
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -36,7 +35,7 @@ const BEYOND: usize = 4096;
 /// The result of a search.
 pub(super) struct Found {
     pub(super) scan: Scan,
-    /// Number of places with the name of a known file.
+    /// Number of positions with the name of a known file.
     pub(super) names: u64,
     /// Number of blocks below the threshold where everything must be random.
     pub(super) weak: u64,
@@ -95,7 +94,7 @@ pub(super) fn search(
     Ok(Found { scan, names, weak: meter.weak })
 }
 
-/// Judges the entropy of a place with `weak` blocks that must be random.
+/// Judges the entropy of a location with `weak` blocks that must be random.
 ///
 /// If a system stores plain structures together with its ciphertext, these are accepted up to half of the
 /// written amount. The pattern in any form that keeps its redundancy (another alphabet, a repeated key) is
@@ -323,8 +322,7 @@ mod tests {
         assert_eq!(weak(&data, Random::Untold), (0, Randomness::Untold));
     }
 
-    /// The pattern encrypted with a key of one byte, among as much ciphertext: it has no marker,
-    /// but is detected.
+    /// The pattern encrypted with a one-byte key, among as much ciphertext: it has no marker, but is detected.
     #[test]
     fn what_lies_there_in_another_guise_is_doubted_and_structures_of_a_systems_own_are_not() {
         let pattern = Pattern::new();

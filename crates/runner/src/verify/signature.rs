@@ -74,7 +74,7 @@ fn header(path: &Path) -> Option<String> {
     }
 }
 
-/// Whether a file begins like those of eCryptfs.
+/// Whether a file starts like those of eCryptfs.
 fn is_ecryptfs(path: &Path) -> bool {
     let mut marker = [0; ecryptfs::MARKED.end - ecryptfs::MARKED.start];
     let read = File::open(path)

@@ -44,8 +44,7 @@ impl Entry {
 }
 
 impl Tree {
-    /// The current contents of `root`. Does not follow symbolic links, and leaves out what cannot
-    /// be read.
+    /// The current contents of `root`. Does not follow symbolic links, and omits unreadable entries.
     pub(super) fn of(root: &Path) -> Self {
         let mut entries = Vec::new();
         match fs::symlink_metadata(root) {

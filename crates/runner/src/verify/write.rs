@@ -26,7 +26,7 @@ pub(super) const REQUEST: usize = 1 << 20;
 /// A multiple of the data units of all formats and the sectors of all devices.
 const WHOLE: u64 = 4096;
 
-/// Writes at most `most` bytes of the pattern to the beginning of the I/O target, and returns their number.
+/// Writes at most `most` bytes of the pattern to the start of the I/O target, and returns their number.
 ///
 /// # Errors
 /// [`io::ErrorKind::Interrupted`] if `stop` was set.

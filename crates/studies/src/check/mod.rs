@@ -116,7 +116,7 @@ pub enum Check {
     LessSpread {
         /// The numbers that supposedly differ little.
         a: Select,
-        /// The numbers that supposedly differ much.
+        /// The numbers that are said to differ much.
         b: Select,
         /// The dimension in which the numbers of a cell differ.
         along: Dimension,

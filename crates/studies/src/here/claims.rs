@@ -188,7 +188,7 @@ fn is(w: &Workload, operation: &Operation) -> bool {
     w.operation == *operation
 }
 
-/// A file written from its beginning to its end, as dd does.
+/// A file written sequentially, as by dd.
 fn is_copy(w: &Workload) -> bool {
     w.headline == "seconds" && w.fresh_file && w.trial_bytes.is_some()
 }

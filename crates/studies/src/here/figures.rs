@@ -173,7 +173,7 @@ impl<'a> View<'a> {
         Figure::of(&log_ratios(self.of_workload(workload), &workload.id, &arm.id, &base))
     }
 
-    /// ln of the share of plain speed that `arm` keeps, over all workloads of a kind.
+    /// ln of the fraction of plain speed that `arm` reaches, over all workloads of a kind.
     pub(super) fn kept(&self, arm: &Arm, which: impl Fn(&Workload) -> bool) -> Option<Figure> {
         let all: Vec<Figure> =
             self.workloads(which).filter_map(|w| self.against(w, arm, self.plain?)).collect();

@@ -23,7 +23,7 @@ pub enum Told {
     Holds,
     /// The interval is outside it.
     DoesNotHold,
-    /// It holds for some systems, and not for others.
+    /// It holds for some systems, but not for others.
     HoldsForSome,
     /// The interval reaches over the border.
     CannotBeTold,

@@ -54,7 +54,7 @@ pub struct About {
     pub devices: &'static [&'static str],
     /// The encryption systems measured.
     pub systems: &'static [&'static str],
-    /// How it condensed its trials, and which part of that can be repeated.
+    /// The study's estimator, and which part of it can be reproduced.
     pub estimator: &'static str,
 }
 

@@ -18,20 +18,20 @@ pub(crate) struct Bar {
     pub(crate) value_text: String,
     /// Additional readings; may be empty.
     pub(crate) more: String,
-    /// Where it begins: 0, except for the steps of a waterfall.
+    /// Its start: 0, except for the steps of a waterfall.
     pub(crate) from: f64,
-    /// Where it ends.
+    /// Its end.
     pub(crate) value: Option<f64>,
     /// Ends of the whisker.
     pub(crate) interval: Option<(f64, f64)>,
     /// Colour of the bar.
     pub(crate) role: Role,
-    /// Colour and end of another bar below it, which shares its place.
+    /// Colour and end of another bar below it, at the same position.
     pub(crate) second: Option<(Role, f64)>,
 }
 
 impl Bar {
-    /// A bar that begins at 0.
+    /// A bar that starts at 0.
     pub(crate) fn new(label: &str, value_text: String, role: Role, value: f64) -> Self {
         Self {
             label: label.to_owned(),
@@ -59,11 +59,11 @@ pub(crate) struct Bars<'a> {
     pub(crate) rows: Vec<Bar>,
     /// End of the axis; see [`Bars::end_for`].
     pub(crate) end: f64,
-    /// A line to compare with, such as 100 %.
+    /// A reference line, such as 100 %.
     pub(crate) reference: Option<f64>,
     /// A shaded range, such as the noise around the reference.
     pub(crate) band: Option<(f64, f64)>,
-    /// How ticks are written.
+    /// The format of ticks.
     pub(crate) tick: &'a dyn Fn(f64) -> String,
 }
 

@@ -1,4 +1,4 @@
-//! A grid of tests as its users know it: a number in each cell, filled by the share of plain speed.
+//! A familiar grid of tests: a number in each cell, filled in proportion to the percentage of plain speed.
 
 use super::{Anchor, Drawing, LABEL, Role, TICK, WIDTH, look, shortened};
 
@@ -17,7 +17,7 @@ pub(crate) struct Number {
     pub(crate) text: String,
     /// Written small below it.
     pub(crate) below: String,
-    /// How far the cell is filled, 0 to 1.
+    /// The filled part of the cell, 0 to 1.
     pub(crate) fill: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Curves over a few named places, such as block sizes, with the interval of each point as a whisker.
+//! Curves over a few labelled positions, such as block sizes, with the interval of each point as a whisker.
 
 use cryptbench_answer::quantity::digits;
 
@@ -28,7 +28,7 @@ pub(crate) struct Point {
 pub(crate) struct Curve {
     /// Name.
     pub(crate) label: String,
-    /// Ascending places.
+    /// Ascending positions.
     pub(crate) points: Vec<Point>,
     /// Colour of line and whiskers.
     pub(crate) role: Role,
@@ -38,13 +38,13 @@ pub(crate) struct Curve {
 pub(crate) struct Lines {
     /// Its content.
     pub(crate) title: String,
-    /// Names of the places.
+    /// Labels of the positions.
     pub(crate) places: Vec<String>,
     /// The curves, the last one on top.
     pub(crate) curves: Vec<Curve>,
     /// Unit of the values.
     pub(crate) unit: &'static str,
-    /// A line to compare with, such as 100 %.
+    /// A reference line, such as 100 %.
     pub(crate) reference: Option<f64>,
 }
 
@@ -87,7 +87,7 @@ impl Lines {
         Some(drawing)
     }
 
-    /// A reading for each place, half the way to the next.
+    /// A reading for each position, up to half-way to the next.
     fn readings(&self, x: &Scale) -> Vec<Reading> {
         let side = |i: usize| x.at(i as f64 - 0.5);
         let words = |(i, name): (usize, &String)| {

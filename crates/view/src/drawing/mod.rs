@@ -77,7 +77,7 @@ pub struct Area {
 /// A part of a picture with its values in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// Where they are read.
+    /// The positions of the readings.
     pub area: Area,
     /// The values.
     pub words: String,
@@ -139,7 +139,7 @@ impl Mark {
     }
 }
 
-/// Which end of a text is at its place.
+/// Which end of a text is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The first letter.
@@ -150,14 +150,14 @@ pub enum Anchor {
     End,
 }
 
-/// How a text looks.
+/// The style of a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// Its colour.
     pub role: Role,
     /// Size of its letters in CSS pixels.
     pub size: f64,
-    /// Where its place is.
+    /// The position of its anchor.
     pub anchor: Anchor,
 }
 
@@ -195,7 +195,7 @@ pub enum Shape {
     Text {
         /// Colour, size and anchor.
         look: Look,
-        /// The place of the anchor, halfway up the letters.
+        /// The position of the anchor, halfway up the letters.
         at: Point,
         /// The text.
         words: String,
@@ -259,7 +259,7 @@ impl Drawing {
         self.readings.push(Reading { area, words });
     }
 
-    /// A reading for each row, of which the first begins at `top`.
+    /// A reading for each row; the first starts at `top`.
     fn rows(&mut self, top: f64, height: f64, words: impl IntoIterator<Item = String>) {
         let rows = words.into_iter().enumerate().map(|(i, words)| {
             let area = Area { left: 0.0, top: top + i as f64 * height, width: WIDTH, height };
@@ -277,7 +277,7 @@ impl Drawing {
         }
     }
 
-    /// The same with ground, margin, title and legend, as a file needs them.
+    /// The same with background, margin, title and legend, for a file.
     fn framed(&self) -> Self {
         /// Around everything, and the heights of the title and of an entry of the legend.
         const MARGIN: f64 = 12.0;

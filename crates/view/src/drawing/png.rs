@@ -176,7 +176,7 @@ fn letters(look: Look, (x, y): Point, words: &str) -> Vec<Outline> {
 
 /// Collects the outlines of letters, curves as straight lines.
 struct Pen {
-    /// Where the letter's base line begins.
+    /// Start of the letter's base line.
     origin: Point,
     scale: f64,
     outlines: Vec<Outline>,
@@ -231,7 +231,7 @@ mod tests {
     use super::super::look;
     use super::*;
 
-    /// How much of the canvas the shapes cover, in square CSS pixels.
+    /// Area of the canvas covered by the shapes, in square CSS pixels.
     fn covered(shapes: &[Shape]) -> f64 {
         let area = Area { left: -10.0, top: -10.0, width: 40.0, height: 40.0 };
         let canvas = shapes.iter().fold(Canvas::new(area), Canvas::with);

@@ -16,7 +16,7 @@ pub enum Role {
     Muted,
     /// Lines of a scale.
     Grid,
-    /// Ground of a part of the picture, such as the noise of the disk.
+    /// Background of a part of the picture, such as the noise of the disk.
     Band,
     /// Text on a shade.
     OnShade,
@@ -26,9 +26,9 @@ pub enum Role {
     PlainAgain,
     /// A layer that does not encrypt.
     NullLayer,
-    /// An encrypted arm: its place among the first [`Role::ENCRYPTED`].
+    /// An encrypted arm: its index among the first [`Role::ENCRYPTED`].
     Encrypted(usize),
-    /// A difference: its place among the [`Role::SHADES`], from the greatest loss to the greatest gain.
+    /// A difference: its index among the [`Role::SHADES`], from the greatest loss to the greatest gain.
     Shade(usize),
 }
 

@@ -25,7 +25,7 @@ impl Scale {
         self.pixels
     }
 
-    /// The place of a value; of one beyond an end, that end.
+    /// The position of a value; for one beyond an end, that end.
     pub(super) fn at(&self, value: f64) -> f64 {
         let along = |v: f64| if self.is_log { v.ln() } else { v };
         let [low, high] = self.values.map(along);

@@ -14,7 +14,7 @@ const DOWN: [f64; 2] = [8.0, HEIGHT - 20.0];
 pub(crate) struct Trace {
     /// Name.
     pub(crate) label: String,
-    /// Place in bytes and speed in MB/s, ascending places.
+    /// Offset in bytes and speed in MB/s, ascending offsets.
     pub(crate) points: Vec<Point>,
     /// Place in bytes and access time in microseconds.
     pub(crate) dots: Vec<Point>,

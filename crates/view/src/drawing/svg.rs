@@ -6,10 +6,10 @@ use maud::{Markup, PreEscaped, html};
 
 use super::{Anchor, Area, Drawing, Look, MARK, Mark, Point, Role, Shape};
 
-/// The family that PNGs are drawn with comes first; its measures are those of Verdana.
+/// The font family of the PNGs comes first; its metrics are those of Verdana.
 const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
-/// What a drawing is drawn with.
+/// The output of a drawing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ink<'a> {
     /// The classes of [`super::rules`], as an element with this identifier, unique in its page.
@@ -47,7 +47,7 @@ pub(crate) fn svg(drawing: &Drawing, ink: Ink<'_>) -> Markup {
     }
 }
 
-/// What a browser shows at the pointer, and the page's script steps through.
+/// The tooltip of a browser, and the steps of the page's script.
 fn readings(drawing: &Drawing) -> Markup {
     html! {
         @for reading in &drawing.readings {
@@ -63,7 +63,7 @@ fn view_box(area: Area) -> String {
     [area.left, area.top, area.width, area.height].map(short).join(" ")
 }
 
-/// The look of a shape: adjoining ones of the same are written together.
+/// The style of a shape: adjoining ones with the same style are written together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Paint {
     Fill(Role),

@@ -20,7 +20,7 @@ use crate::drawing::{
 
 pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     let many = view.workloads().len() > MOST_CHARTED;
-    // Of openings the picture shows everything: they have no throughput.
+    // For unlocking, the picture shows everything: there is no throughput.
     let openings = view.record.plan.form() == Presentation::Unlock;
     let nothing = view.workloads().is_empty() || view.record.trials.is_empty();
     if view.detail >= Detail::NoCharts || nothing || many || openings {
@@ -49,7 +49,7 @@ fn multiples(
     any.then(|| Section::new(id, heading, finding, content))
 }
 
-/// CPU time per GiB of plain storage, and of the arms that take least and most.
+/// CPU time per GiB of plain storage, and of the arms that use least and most.
 fn cpu_finding(view: &View<'_>) -> String {
     let measure = Measure::of(view.record);
     let mean = |arm: &Arm| {
@@ -176,7 +176,7 @@ fn cpu_time(view: &View<'_>) -> Option<Section> {
     })
 }
 
-/// What a bar shows that begins at 0 and has the scale of its chart.
+/// The tooltip of a bar that starts at 0 and has the scale of its chart.
 struct Amount {
     value: f64,
     text: String,

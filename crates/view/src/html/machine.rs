@@ -1,4 +1,4 @@
-//! Who used the CPU time of the trials, and what a reader must know about the machine.
+//! Who used the CPU time of the trials, and important facts about the machine.
 
 use cryptbench_answer::quantity::{cpu, digits, percent};
 use cryptbench_answer::remarks::{ENERGY, PARTS, remarks};

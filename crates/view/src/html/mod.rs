@@ -1,4 +1,4 @@
-//! One self-contained HTML page: the answer first, method last, nothing loaded from anywhere.
+//! One self-contained HTML page: the answer first, the method last, nothing loaded from elsewhere.
 
 mod answer;
 mod condensed;
@@ -41,7 +41,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// Maximum size of a page in bytes: mail and ticket systems accept it, and phones open it.
 pub const MOST_BYTES: usize = 1_000_000;
 
-/// How much a page shows; each step leaves out more, for records that are too large for the previous one.
+/// The amount of content on a page; each step omits more, for records that are too large for the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail {
     /// Everything.
@@ -181,7 +181,7 @@ fn contents(sections: &[Section]) -> Markup {
     }
 }
 
-/// What every section reads.
+/// The common input of all sections.
 struct View<'a> {
     report: &'a Report<'a>,
     record: &'a Record,

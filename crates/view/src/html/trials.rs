@@ -1,4 +1,4 @@
-//! The raw trials as data for a table that the page's script makes, and the record itself for downloading.
+//! The raw trials as data for a table that the page's script creates, and the record itself for downloading.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ struct Carried {
     whole: bool,
 }
 
-/// The section, with as much of the record as `room` bytes hold.
+/// The section, with as much of the record as fits into `room` bytes.
 pub(super) fn section(view: &View<'_>, room: usize) -> Section {
     let trials = &view.record.trials;
     let carried = carried(view, room);
@@ -72,8 +72,8 @@ fn carried(view: &View<'_>, room: usize) -> Option<Carried> {
     (json.len() <= room).then_some(Carried { json, whole: false })
 }
 
-/// The trials as rows of numbers, in the order in which the page's script reads them: workload and arm are places in
-/// the plan.
+/// The trials as rows of numbers, in the order in which the page's script reads them: workload and arm are
+/// indices in the plan.
 fn rows(view: &View<'_>) -> Value {
     let places = |ids: Vec<&'_ str>| -> HashMap<String, usize> {
         ids.into_iter().enumerate().map(|(i, id)| (id.to_owned(), i)).collect()

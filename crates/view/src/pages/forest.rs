@@ -1,4 +1,5 @@
-//! Costs on many machines as one self-contained HTML page: a forest plot with one row a group, which unfolds to its machines.
+//! Costs on many machines as one self-contained HTML page: a forest plot with one row per group, which unfolds
+//! to its machines.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -53,7 +54,7 @@ pub struct ForestPlot {
 pub struct ForestRow {
     /// Kind of machine and choice.
     pub label: String,
-    /// In words: the next machine, the mean, how many.
+    /// In words: the next machine, the mean, the number of machines.
     pub words: String,
     /// The prediction interval for the next machine.
     pub next: Option<(f64, f64)>,
@@ -173,7 +174,7 @@ fn forest_row(axis: Axis, row: &ForestRow) -> Markup {
     }
 }
 
-/// The machines to show, the slowest first; of many those at both ends.
+/// The machines to show, the slowest first; with many, those at both ends.
 fn shown(machines: &[(String, f64)]) -> Vec<&(String, f64)> {
     let mut sorted: Vec<_> = machines.iter().collect();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));

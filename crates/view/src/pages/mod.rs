@@ -16,7 +16,7 @@ const STYLE: &str = include_str!("../html/page.css");
 pub(super) struct Frame<'a> {
     /// Version of the program.
     pub(super) version: &'a str,
-    /// What a browser shows as the name of the page.
+    /// The browser's title of the page.
     pub(super) title: &'a str,
     pub(super) heading: &'a str,
     /// Style used only by this page.
@@ -59,7 +59,7 @@ impl Frame<'_> {
     }
 }
 
-/// Names and words as a frame takes them.
+/// Names and words for a frame.
 pub(super) fn pairs(facts: &[(String, String)]) -> Vec<(&str, &str)> {
     facts.iter().map(|(name, words)| (name.as_str(), words.as_str())).collect()
 }

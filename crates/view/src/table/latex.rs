@@ -8,7 +8,7 @@ use cryptbench_answer::surroundings::{occasion, title};
 use cryptbench_estimate::arms::compared;
 use cryptbench_record::{Arm, Cell, Workload};
 
-/// What a document needs for the tables.
+/// The preamble of a document with the tables.
 pub const PREAMBLE: &str =
     "% Needs \\usepackage{booktabs,longtable,siunitx} and \\sisetup{separate-uncertainty=true}.\n";
 
@@ -197,7 +197,7 @@ impl Plain<'_> {
     }
 }
 
-/// What a column holds.
+/// The content of a column.
 enum Column {
     Text,
     /// Digits before and after the point, of the value and of the part after ±; the unit of all fields.

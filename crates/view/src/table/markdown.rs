@@ -49,7 +49,7 @@ pub fn render(report: &Report<'_>) -> String {
     out
 }
 
-/// The headline, and what to take, to avoid and to settle.
+/// The headline, and what to use, to avoid and to settle.
 fn summary(answer: &Answer<'_>) -> String {
     let mut out = format!("**{}**\n", escaped(&answer.headline.join(" ")));
     let open: Vec<String> = answer.open.iter().map(|open| open.line(None)).collect();

@@ -13,13 +13,13 @@ const SPEED: usize = 6;
 const SHARE: usize = 5;
 const MIDDLE: usize = 9;
 
-/// Columns from which on there is room for the shares kept.
+/// Columns from which there is room for the percentages of plain speed.
 const LEAST_WITH_SHARES: usize = 60;
 
 /// Longer bars show no more.
 const LONGEST: usize = 60;
 
-/// How a bar looks: its body, and the half column at its free end on the left and on the right.
+/// The characters of a bar: its body, and the half column at its free end on the left and on the right.
 struct Brush {
     body: char,
     left_half: char,

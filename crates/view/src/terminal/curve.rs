@@ -48,8 +48,7 @@ fn summary(arm: &ArmCurve<'_>) -> String {
     format!("{}: {average} on average, {least} to {most}", clean(&arm.arm.label))
 }
 
-/// The speed shown in each column, if there is one: the mean of the places in it, otherwise the place
-/// before.
+/// The speed shown in each column, if there is one: the mean of the offsets in it, otherwise the offset before.
 fn by_column(curve: &Curve<'_>, arm: &ArmCurve<'_>, columns: usize) -> Vec<Option<f64>> {
     let column = |at: u64| place(at, curve.extent, columns);
     let mut sums = vec![(0_u32, 0.0); columns];

@@ -44,7 +44,7 @@ fn block(map: &Map, width: usize) -> String {
     lines.join("\n")
 }
 
-/// Two lines, so that maps side by side begin at the same height.
+/// Two lines, so that maps side by side start at the same height.
 fn caption(map: &Map) -> Vec<String> {
     let range = map.range().map_or_else(String::new, |[least, mean, most]| {
         let [least, mean, most] = [least, mean, most].map(percent_digits);

@@ -71,7 +71,7 @@ pub(super) fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(room))
 }
 
-/// The beginning of `text` that fits into `columns`: letters of some scripts take two.
+/// The prefix of `text` that fits into `columns`: letters of some scripts are two columns wide.
 pub(super) fn cut(text: &str, columns: usize) -> String {
     let mut used = 0;
     let fits = |c: &char| {
@@ -81,7 +81,7 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     text.chars().take_while(fits).collect()
 }
 
-/// Blocks of lines side by side as far as `width` has room, then below each other.
+/// Blocks of lines side by side as far as `width` allows, then below each other.
 pub(super) fn beside(blocks: &[String], width: usize) -> String {
     let mut bands: Vec<Vec<&String>> = Vec::new();
     let mut used = 0;

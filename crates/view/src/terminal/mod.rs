@@ -58,7 +58,7 @@ const MOST_PROSE: usize = 120;
 /// How to lay out text.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
-    /// Columns that a line may take; fewer than 40 are treated as 40, more than 200 as 200.
+    /// Maximum width of a line in columns; fewer than 40 are treated as 40, more than 200 as 200.
     pub width: usize,
     /// Whether to emphasise with ANSI colours; no meaning is expressed only by colour.
     pub colour: bool,

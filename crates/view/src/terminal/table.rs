@@ -84,7 +84,7 @@ impl View<'_, '_> {
         floor.map_or_else(|| NONE.to_owned(), |f| percent(f * 100.0))
     }
 
-    /// Of each durable write one in a hundred takes longer than this; users of databases know it by name.
+    /// One in a hundred durable writes takes longer than this; database users know it by name.
     fn p99(cell: Option<&Cell>) -> String {
         let p99 = cell.filter(|c| c.trials > 0).and_then(|c| c.latency.p99_us);
         p99.map_or_else(|| NONE.to_owned(), latency)

@@ -22,7 +22,7 @@ pub(crate) struct Sectors {
     pub(crate) physical: Option<u32>,
 }
 
-/// The sectors below an open file or directory. `Unsupported` where the call is missing, as in Wine.
+/// The underlying sectors of an open file or directory. `Unsupported` if the call is missing, as in Wine.
 pub(crate) fn sectors(file: &File) -> io::Result<Sectors> {
     // SAFETY: a structure of numbers.
     let mut found: fs::FILE_STORAGE_INFO = unsafe { zeroed() };
@@ -59,7 +59,7 @@ pub(crate) fn sector_of_volume(root: &Path) -> io::Result<u32> {
     Ok(sector)
 }
 
-/// Asks a device; returns how many bytes of `answer` it wrote.
+/// Queries a device; returns how many bytes of `answer` it wrote.
 fn asked(device: &File, code: u32, question: &[u8], answer: &mut [u8]) -> io::Result<usize> {
     let mut len = 0;
     let from = if question.is_empty() { null() } else { question.as_ptr().cast() };

@@ -28,12 +28,12 @@ const CHANGES: u32 = fs::FILE_WRITE_DATA
 /// The system, administrators, the creator of an entry, and the owner.
 const TRUSTED: [&str; 4] = ["S-1-5-18", "S-1-5-32-544", "S-1-3-0", "S-1-3-4"];
 
-/// Who may change something.
+/// The users who may change something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rights {
     /// The owner, as `S-1-5-...`.
     pub(crate) owner: String,
-    /// Those whom its list lets change it; `None` if it has no list, or one that is not understood.
+    /// The users whom its list permits to change it; `None` if it has no list, or one in an unknown form.
     pub(crate) changed_by: Option<Vec<String>>,
 }
 
@@ -62,27 +62,27 @@ impl Drop for Local {
 /// `sid` points to a valid security identifier.
 unsafe fn named(sid: security::PSID) -> io::Result<String> {
     let mut words = null_mut();
-    // SAFETY: the caller's promise, and the pointer is the call's.
+    // SAFETY: the caller's promise, and the pointer belongs to the call.
     done(unsafe { authorization::ConvertSidToStringSidW(sid, &raw mut words) })?;
     let _freed = Local(words.cast());
-    // SAFETY: the call ends the text with a zero.
+    // SAFETY: the call zero-terminates the text.
     let len = (0..).take_while(|&at| unsafe { *words.add(at) } != 0).count();
     // SAFETY: this many units precede the zero.
     let units = unsafe { std::slice::from_raw_parts(words, len) };
     Ok(text(units).to_string_lossy().into_owned())
 }
 
-/// The user whom this process belongs to.
+/// The user of this process.
 pub(crate) fn user() -> io::Result<String> {
     let mut token = null_mut();
-    // SAFETY: the pseudo handle is always open, and the handle is the call's.
+    // SAFETY: the pseudo handle is always open, and the handle belongs to the call.
     done(unsafe {
         let this = threading::GetCurrentProcess();
         threading::OpenProcessToken(this, security::TOKEN_QUERY, &raw mut token)
     })?;
     // SAFETY: the call has just opened it, and nothing else owns it.
     let token = unsafe { OwnedHandle::from_raw_handle(token) };
-    // A user of the longest name takes less; of `u64`, so that the structure is aligned.
+    // The longest user identifier needs less; of `u64`, so that the structure is aligned.
     let mut found = [0_u64; 32];
     let mut len = 0;
     // SAFETY: the handle is open, and the length of the buffer is correct.
@@ -103,10 +103,10 @@ pub(crate) fn user() -> io::Result<String> {
     }
 }
 
-/// Who may change an open file or directory.
+/// The users who may change an open file or directory.
 pub(crate) fn rights(file: &File) -> io::Result<Rights> {
     let (mut owner, mut list, mut all) = (null_mut(), null_mut(), null_mut());
-    // SAFETY: the handle is open, and the pointers are the call's.
+    // SAFETY: the handle is open, and the pointers belong to the call.
     let failed = unsafe {
         authorization::GetSecurityInfo(
             file.as_raw_handle(),
@@ -127,7 +127,7 @@ pub(crate) fn rights(file: &File) -> io::Result<Rights> {
     unsafe { Ok(Rights { owner: named(owner)?, changed_by: changed_by(list)? }) }
 }
 
-/// Those whom a list lets change something.
+/// The users whom a list permits to change something.
 ///
 /// # Safety
 /// `list` is null or points to a valid list.
@@ -142,7 +142,7 @@ unsafe fn changed_by(list: *const security::ACL) -> io::Result<Option<Vec<String
     // SAFETY: the caller's promise.
     for number in 0..u32::from(unsafe { (*list).AceCount }) {
         let mut entry = null_mut();
-        // SAFETY: the list has this entry, and the pointer is the call's.
+        // SAFETY: the list has this entry, and the pointer belongs to the call.
         done(unsafe { security::GetAce(list, number, &raw mut entry) })?;
         let entry = entry.cast::<security::ACCESS_ALLOWED_ACE>();
         // SAFETY: all kinds of entries begin with this header.

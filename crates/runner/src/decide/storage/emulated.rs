@@ -14,7 +14,7 @@ use crate::request::EmulateRequest;
 /// Size of the scratch file if the user sets none.
 const USUAL: u64 = 256 * MIB;
 
-/// Bytes that ext4 takes for itself in addition to a sixteenth.
+/// Bytes that ext4 needs in addition to a sixteenth.
 const FILE_SYSTEM: u64 = 96 * MIB;
 
 /// An emulated device of the right size.

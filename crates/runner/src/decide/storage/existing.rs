@@ -95,7 +95,7 @@ impl Existing {
         ends.map(|held| held.start + held.offset + 1).max().unwrap_or(0)
     }
 
-    /// Whether it is named by one of `consented`.
+    /// Whether it is listed in `consented`.
     pub(super) fn is_named(&self, path: &Path, consented: &[(PathBuf, Option<Number>)]) -> bool {
         let names_it = |(other, number): &(PathBuf, Option<Number>)| {
             other == path && *number == Some(self.identity.number)

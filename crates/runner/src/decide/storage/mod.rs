@@ -71,7 +71,7 @@ impl Storage {
         }
         let asked = target.size.map(|size| (size, "asked for with --size"));
         let usual = request.profile.size.map(|size| (size, "as the profile has it"));
-        // As much whether the user or the program chose the systems, so that both measure the same.
+        // The same amount whether the user or the program chose the systems, so that both measure the same.
         let most = has_a_disk.then_some(RANGE);
         let present = Present::admit(target, facts, arms, workloads, (asked.or(usual), most))?;
         Ok(Self::Present(Box::new(present)))

@@ -1,4 +1,4 @@
-//! Devices that are only read: which work and which arms that leaves, and what a reader must know.
+//! Devices that are only read: the remaining work and arms, and notes for the reader.
 
 use cryptbench_catalog::{PAIRED, PLAIN};
 use cryptbench_load::{BlockWork, FileUse, Profile, Work, WorkloadSpec};
@@ -42,7 +42,7 @@ pub(crate) fn reads(work: &Work) -> bool {
     matches!(work, Work::Block(work) if reads(work))
 }
 
-/// What a reader must know of a device in use, in sentences.
+/// Notes for the reader about a device in use, in sentences.
 pub(super) fn in_use_notes(in_use: &InUse, stretch: u64) -> Vec<String> {
     let record::InUse { system, cipher, sector_size, offset_bytes, size_bytes, .. } = &in_use.facts;
     let (mapped, below) = (shown(&in_use.mapped), shown(&in_use.below));
@@ -62,7 +62,7 @@ pub(super) fn in_use_notes(in_use: &InUse, stretch: u64) -> Vec<String> {
     ]
 }
 
-/// What a reader must know of a device that is only read, in sentences.
+/// Notes for the reader about a device that is only read, in sentences.
 pub(super) fn only_read_note(target: &Target) -> String {
     format!(
         "{} was only read, and nothing was written. The ciphers decrypted whatever lies there, which takes as long as \
@@ -81,7 +81,7 @@ pub(super) fn check_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(),
     let Arms::Systems(arms) = arms else { return refuse("volumes to be opened are made first") };
     let reads_there = |arm: &ArmSpec| match arm.system {
         name if [PLAIN.name, PAIRED.name].contains(&name) => true,
-        // In this process, on the bytes that are there.
+        // In this process, on the existing bytes.
         name => find(name).is_ok_and(|s| !s.makes_a_disk() && s.attachment() == Attachment::Inline),
     };
     if let Some(arm) = arms.iter().find(|arm| !reads_there(arm)) {

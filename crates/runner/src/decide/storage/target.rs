@@ -147,7 +147,7 @@ impl Target {
         self.existing.as_ref().map(|_| self.ground.size / MIB * MIB)
     }
 
-    /// Whether new files are made there, in contrast to storage that is overwritten or only read.
+    /// Whether new files are created there, in contrast to storage that is overwritten or only read.
     pub(crate) fn is_directory(&self) -> bool {
         self.existing.is_none() && self.only_read.is_none()
     }
@@ -416,7 +416,7 @@ mod tests {
         let file = dir.path().join("precious");
         fs::write(&file, "data").unwrap();
         std::os::unix::fs::symlink("/nowhere/at/all", dir.path().join("link")).unwrap();
-        // `/mnt/dta` instead of `/mnt/data` would measure the disk below /mnt.
+        // With `/mnt/dta` instead of `/mnt/data` the disk below /mnt would be measured.
         let names = ["precious", "no/file", "/dev/no-such-device-of-this-machine", "link", "dta"];
         let said = names.map(|name| inspect(&dir.path().join(name)).unwrap_err().to_string());
         let said = said.join("\n").replace(&dir.path().display().to_string(), "DIR");

@@ -16,8 +16,7 @@ use crate::decide::sizes::{containers, file_space, least_scratch, makes_files, u
 use crate::look::{Facts, InUse, Number, Place, There};
 use crate::request::{Consent, TargetRequest};
 
-/// Size of the scratch file for workloads that do not use it: it only shows which kind of I/O
-/// works.
+/// Size of the scratch file for workloads that do not use it: it only tests which kind of I/O works.
 const UNUSED: u64 = 16 * MIB;
 
 /// The targets of a run.
@@ -123,7 +122,7 @@ impl Targets {
         std::iter::once(&self.plain).chain(&self.encrypted)
     }
 
-    /// Checks that the consent matches the storage; otherwise it was meant for something else.
+    /// Checks that the consent matches the storage; otherwise it was given for something else.
     fn check_consent(
         &self,
         consent: &Consent,
@@ -275,7 +274,7 @@ impl Targets {
         })
     }
 
-    /// How many targets use the space of the file system of `target`, itself among them.
+    /// Number of targets that use the space of the file system of `target`, including itself.
     fn sharing(&self, target: &Target) -> u64 {
         let others = self.each().filter(|other| !std::ptr::eq(*other, target));
         1 + others.filter(|other| pair::share_room(target, other)).count() as u64

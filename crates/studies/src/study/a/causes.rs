@@ -8,7 +8,7 @@ use crate::study::Answer;
 use crate::study::a::models::{Cell, Fitted, MIB, Model, PIECE, fitted};
 use crate::table::Table;
 
-/// A request that takes less than this many times its plain time is called free.
+/// A request that takes less than this many times its plain time counts as free.
 const FREE: f64 = 1.03;
 
 /// Times of one device in one direction, and how the models fit them.
@@ -18,7 +18,7 @@ struct Series {
     /// Speed of AES in RAM, MiB/s.
     cipher: f64,
     cells: Vec<Cell>,
-    /// Cells left out since their MB/s and IO/s contradict each other.
+    /// Cells omitted because their MB/s and IO/s contradict each other.
     contradictory: usize,
     fitted: Vec<Fitted>,
 }
@@ -32,7 +32,7 @@ impl Series {
         self.fitted.iter().find(|f| f.model == model)
     }
 
-    /// The first sizes in a row that `is` holds for: the smallest and the largest.
+    /// The first consecutive sizes for which `is` holds: the smallest and the largest.
     fn sizes(&self, is: impl Fn(&Cell) -> bool) -> Option<(String, String)> {
         let mut row = self.cells.iter().skip_while(|c| !is(c)).take_while(|c| is(c));
         let first = row.next()?;

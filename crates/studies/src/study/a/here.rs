@@ -16,10 +16,10 @@ use crate::trimmed_mean;
 const DEVICES: [(&str, &str, &str); 3] =
     [("flash", "flash drive", "usb-flash"), ("ssd", "SSD", "sata-ssd"), ("hdd", "HDD", "hdd-7200")];
 
-/// Requests of this size and more show how long a KiB takes.
+/// Requests of at least this size show the time per KiB.
 const LARGE: f64 = 262_144.0;
 
-/// What a record of the profile `atto` shows of its encrypted arms.
+/// The results of a record of the profile `atto` for its encrypted arms.
 pub(crate) fn answers(files: &Files, record: &Record) -> Result<Vec<Answer>, DataError> {
     let mut lines: Vec<String> = late(record).into_iter().collect();
     for arm in record.plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted) {
@@ -126,7 +126,7 @@ fn is_of(speed: &cryptbench_record::CipherSpeed, name: &str, data_unit: Option<u
     speed.cipher == name && Some(speed.data_unit) == data_unit
 }
 
-/// The model that fits best, and how long a KiB of large requests takes.
+/// The model that fits best, and the time per KiB of large requests.
 fn told(cells: &[Cell], cipher: f64) -> Option<String> {
     let best = *fitted(cells, cipher).first()?;
     let kib = |us: fn(&Cell) -> f64| slope(cells, us);
@@ -158,14 +158,14 @@ fn pairs<'a>(ours: &'a [Cell], theirs: &'a [Cell]) -> impl Iterator<Item = (&'a 
     ours.iter().filter_map(|own| Some((own, theirs.iter().find(|c| c.bytes == own.bytes)?)))
 }
 
-/// How far plain storage is from a published device's: mean |ln(ours / theirs)|.
+/// The distance of plain storage from a published device's: mean |ln(ours / theirs)|.
 fn distance(ours: &[Cell], theirs: &[Cell]) -> f64 {
     let all: Vec<f64> =
         pairs(ours, theirs).map(|(a, b)| (a.plain_us / b.plain_us).ln().abs()).collect();
     trimmed_mean(&all, 0).unwrap_or(f64::INFINITY)
 }
 
-/// By how much the shares of plain speed differ.
+/// The difference of the percentages of plain speed.
 fn apart(ours: &[Cell], theirs: &[Cell]) -> Option<String> {
     let share = |c: &Cell| 100.0 * c.plain_us / c.encrypted_us;
     let all: Vec<(f64, f64)> =

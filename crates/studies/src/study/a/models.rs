@@ -1,4 +1,4 @@
-//! Models of the time that an encrypted request takes on a device whose plain times are known.
+//! Models of the time of an encrypted request on a device whose plain times are known.
 
 use cryptbench_stats::criterion::{Fit, least};
 
@@ -8,10 +8,10 @@ pub(super) const MIB: f64 = 1_048_576.0;
 /// `EncryptedIoQueue.h`).
 pub(super) const PIECE: f64 = 262_144.0;
 
-/// Where an added time is looked for, microseconds.
+/// Search range for an added time, microseconds.
 const ADDED_US: (f64, f64) = (1.0, 5_000.0);
 
-/// Where another speed of the device is looked for, MiB/s.
+/// Search range for another speed of the device, MiB/s.
 const ELSEWHERE: (f64, f64) = (20.0, 1_000.0);
 
 /// Requests of one size in one direction: bytes, and microseconds from one to the next.
@@ -37,7 +37,7 @@ pub(super) enum Model {
     InPieces,
     /// A slower region of the device.
     Elsewhere,
-    /// Pieces in series with the cipher, in such a place.
+    /// Pieces in series with the cipher, in such a region.
     InPiecesElsewhere,
 }
 
@@ -96,7 +96,7 @@ pub(super) struct Fitted {
     pub model: Model,
     /// Microseconds added to each request or piece.
     pub added_us: Option<f64>,
-    /// MiB/s of the device in that other place.
+    /// MiB/s of the device in that other region.
     pub rate: Option<f64>,
     pub fit: Fit,
 }

@@ -6,7 +6,7 @@ use crate::error::DataError;
 use crate::files::Files;
 use crate::study::Answer;
 
-/// Series of one system, and by how many percent they differ in the mean.
+/// Series of one system, and their mean differences in percent.
 struct Series {
     count: f64,
     percent: f64,

@@ -1,5 +1,5 @@
-//! The numbers that study D printed: the speeds in twelve figures, and by how many percent one
-//! program is faster.
+//! The numbers that study D printed: the speeds in twelve figures, and the percentages by which one program is
+//! faster.
 
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
 const STATED: [(&str, &str); 3] =
     [("hdd", "TrueCrypt"), ("sshd", "BestCrypt"), ("ssd", "BestCrypt")];
 
-/// How many of the three ciphers do better with the stated program, by each way of taking "better".
+/// How many of the three ciphers are faster with the stated program, by each interpretation of "better".
 fn sensitivity(speeds: &BTreeMap<(Cell<'_>, &str), Printed>) -> Table {
     type Reading = fn(&[f64]) -> bool;
     let readings: [(&str, Reading); 4] = [

@@ -40,7 +40,7 @@ struct Picture {
     about: Markup,
     charts: Vec<Part>,
     table: Markup,
-    /// Arms without room.
+    /// Arms for which there was no room.
     left_out: usize,
 }
 

@@ -96,7 +96,7 @@ fn plain(value: &Value) -> Option<Vec<u8>> {
     }
 }
 
-/// The different fields, and for each field its place among them; `None` where that would not be shorter.
+/// The different fields, and for each field its index among them; `None` if that would not be shorter.
 fn dictionary<'a>(kind: Kind, fields: &[&'a [u8]]) -> Option<(Vec<&'a [u8]>, Vec<u32>)> {
     if kind == Kind::Truth || fields.is_empty() {
         return None;

@@ -22,7 +22,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// A row that begins with its key.
+    /// The name in the JSON.
     pub(super) fn row(&self, workload: &str, arm: &str) -> Fields {
         let (w, a) = (self.workloads.get(workload).copied(), self.arms.get(arm).copied());
         let mut row = Fields::default();

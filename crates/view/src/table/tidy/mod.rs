@@ -8,7 +8,7 @@ mod trials;
 
 use cryptbench_record::{Cell, Record};
 
-/// Which rows a table has.
+/// The rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// One for each measured trial, in the order in which they ran; discarded trials have none.

@@ -104,7 +104,7 @@ fn aligned(values: &[Value]) -> Vec<String> {
     let widest = |of: fn(&(String, String)) -> &str| {
         parts.iter().map(|p| textwrap::core::display_width(of(p))).max().unwrap_or(0)
     };
-    // `cache` has no spread and may use its place.
+    // `cache` has no spread and may use its column.
     let figures = parts.iter().filter(|p| !p.1.is_empty());
     let figure = figures.map(|p| p.0.chars().count()).max().unwrap_or(1);
     let spread = widest(|p| &p.1);

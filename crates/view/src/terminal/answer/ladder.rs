@@ -14,7 +14,7 @@ const FINE_BELOW: f64 = 19.95;
 /// A mean whose interval spans this factor is too uncertain to use.
 const UNCERTAIN: f64 = 1.5;
 
-/// Choices that a screen has room for.
+/// Maximum number of choices on a screen.
 const MOST_RUNGS: usize = 14;
 
 /// The ranking with its legend, in at most `width` columns.

@@ -27,7 +27,7 @@ pub struct Outlook<'a> {
     pub here: Option<&'a Path>,
     /// The command that prints all figures.
     pub full: &'a str,
-    /// Where the page is.
+    /// The location of the page.
     pub page: Option<&'a str>,
 }
 
@@ -43,7 +43,7 @@ pub fn render(report: &Report<'_>, style: Style, outlook: Outlook<'_>) -> String
         Figure::Nothing => (String::new(), SCREEN),
     };
     let figure = if figure.is_empty() { figure } else { format!("\n{figure}\n") };
-    // Assumes that much is left out; how much is known only later.
+    // Assumes that much is omitted; the number is known only later.
     let longest = more(outlook, usize::MAX, width).lines().count();
     let used = headline.lines().count() + figure.lines().count() + 1 + longest;
     let sections = Sections::chosen(answer, outlook.here, width, limit.saturating_sub(used));
@@ -55,7 +55,7 @@ pub fn render(report: &Report<'_>, style: Style, outlook: Outlook<'_>) -> String
     )
 }
 
-/// Headline and what to take, ending with a newline.
+/// Headline and what to use, ending with a newline.
 pub fn brief(report: &Report<'_>, style: Style) -> String {
     let width = style.columns();
     let answer = &report.answer;
@@ -85,7 +85,7 @@ struct Sections {
 }
 
 impl Sections {
-    /// What to take comes before all else; then the first entry of each section before the second of any.
+    /// What to use comes before everything else; then the first entry of each section before the second of any.
     fn chosen(answer: &Answer<'_>, here: Option<&Path>, width: usize, room: usize) -> Self {
         let open: Vec<String> = answer.open.iter().map(|open| open.line(here)).collect();
         let sections = [

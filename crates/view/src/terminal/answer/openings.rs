@@ -1,4 +1,4 @@
-//! How long volumes take to open.
+//! The unlock times of volumes.
 
 use cryptbench_answer::opening::OpeningRow;
 use cryptbench_answer::quantity::{NONE, fraction};
@@ -7,7 +7,7 @@ use cryptbench_record::Record;
 use super::super::layout::{add, clean, fitted, unruled};
 use super::wrap;
 
-/// Volumes that a screen has room for.
+/// Maximum number of volumes on a screen.
 const MOST: usize = 12;
 
 /// The table in at most `width` columns.

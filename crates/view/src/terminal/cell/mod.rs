@@ -124,7 +124,7 @@ fn judgement(
     lines.join("\n")
 }
 
-/// How the speed of one arm comes about.
+/// How the speed of one arm arises.
 fn held_back(arm: &Arm, binding: &Binding, width: usize) -> String {
     let title = format!("What holds {} back:", clean(&arm.label));
     let lines = chain(binding).into_iter().map(|line| wrap(&line, "  ", "    ", width));

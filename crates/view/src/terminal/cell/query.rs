@@ -62,8 +62,8 @@ impl Named for Arm {
     }
 }
 
-/// The workload, and the arm if one is named. Identifiers and labels may contain slashes themselves: the whole text is
-/// tried as a workload first, then every way to split it.
+/// The workload, and the arm if one is given. Identifiers and labels may contain slashes themselves: the whole
+/// text is tried as a workload first, then every way to split it.
 pub(super) fn find<'r>(
     record: &'r Record,
     names: &Names,

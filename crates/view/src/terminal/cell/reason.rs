@@ -56,8 +56,8 @@ pub(super) fn numbers(
     numbers
 }
 
-/// The estimate from the slices without the extremes of each trial. Nothing follows from it: it shows whether a few stalls
-/// make the figure.
+/// The estimate from the slices without the extremes of each trial. It does not affect verdicts: it shows
+/// whether a few stalls cause the figure.
 pub(super) fn middle_of_slices(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -246,10 +246,10 @@ pub(super) fn settle(
     })
 }
 
-/// How long this many pairs take at the pace so far; empty if that is unknown.
+/// The time for this many pairs at the pace so far; empty if that is unknown.
 fn time_of(lookup: &Lookup<'_>, workload: &Workload, pairs: u32) -> String {
     let record = lookup.record;
-    // From the beginning of one trial to that of the next, preparations and pauses included.
+    // From the start of one trial to that of the next, including preparations and pauses.
     let mut began: Vec<f64> = record.trials.iter().map(|t| t.at_s).collect();
     began.sort_by(f64::total_cmp);
     let between: Vec<f64> = began.windows(2).map(|w| w[1] - w[0]).collect();

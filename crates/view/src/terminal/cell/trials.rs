@@ -44,7 +44,7 @@ pub(super) fn sparks(
     let ranges: Vec<String> = arms.iter().map(|(_, of)| slowest_to_fastest(workload, of)).collect();
     let widest_of = |texts: &[String]| texts.iter().map(|t| widest(t)).max().unwrap_or(0);
     let first = widest_of(&names).min(width / 3);
-    // In a narrow terminal the list below has the numbers.
+    // In a narrow terminal the numbers are in the list below.
     let shown = width >= first + widest_of(&ranges) + 4 + LEAST_COLUMNS;
     let last = if shown { widest_of(&ranges) + 2 } else { 0 };
     let room = width.saturating_sub(first + last + 2).clamp(1, MOST_COLUMNS);
