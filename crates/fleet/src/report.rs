@@ -253,8 +253,10 @@ fn group(fleet: &Fleet, kind: usize, pooled: &[(usize, Option<Pooled>)]) -> Grou
         }
     };
     let rows: Vec<Row> = pooled.iter().map(row).collect();
-    let machines = rows.iter().map(|r| r.machines).max().unwrap_or(0);
-    Group { kind: fleet.kinds[kind].clone(), machines, rows }
+    // One slow disk may lack one workload, and the next one another.
+    let points = pooled.iter().flat_map(|(workload, _)| &fleet.points[&(kind, *workload)]);
+    let machines: BTreeSet<usize> = points.map(|point| point.member).collect();
+    Group { kind: fleet.kinds[kind].clone(), machines: machines.len(), rows }
 }
 
 #[cfg(test)]

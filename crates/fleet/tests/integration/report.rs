@@ -6,7 +6,7 @@ use std::path::Path;
 use cryptbench_fleet::{FAILURE, Failure, Files, Fleet, Report, Shared, stream};
 use cryptbench_record::{Machine, Node, Record};
 
-use crate::made::{FAST, Kind, Normal, damage, leave, record};
+use crate::made::{FAST, Kind, Normal, WORKLOADS, damage, leave, record};
 
 pub fn report(directory: &Path, expected: &[String]) -> Report {
     let mut fleet = Fleet::default();
@@ -72,6 +72,22 @@ fn the_known_costs_of_three_kinds_lie_in_their_intervals() {
         }
     }
     assert!(found.outliers.is_empty(), "{:?}", found.outliers);
+}
+
+#[test]
+fn a_machine_that_lacks_one_workload_is_one_of_its_group() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut normal = Normal::new(7);
+    for i in 0..5 {
+        let mut slow = record(&mut normal, &format!("s{i}"), &SLOW, (12, 0.02));
+        if let Some(lacks) = WORKLOADS.get(i) {
+            slow.trials.retain(|trial| trial.workload != *lacks);
+        }
+        leave(dir.path(), &slow);
+    }
+    let found = report(dir.path(), &[]);
+    let machines: Vec<usize> = found.groups[0].rows.iter().map(|row| row.machines).collect();
+    assert_eq!((found.groups.len(), found.groups[0].machines, machines), (1, 5, vec![4, 4]));
 }
 
 #[test]
