@@ -27,14 +27,16 @@ pub struct ServedVolume {
 
 /// Serves `device` as a file in a new private mount, and attaches a loop device to it. Returns the
 /// loop device and the file.
+///
+/// losetup(8) opens the file. This process serves it, and a thread that waits for an answer of its own process would keep
+/// that from ending after SIGKILL.
 pub(crate) fn as_disk(
     stack: &mut ResourceStack,
     device: Arc<dyn BlockDevice>,
 ) -> Result<(PathBuf, PathBuf), SystemError> {
     let path = mount_point::create(stack)?;
     let file = fuse_server::create(stack, device, &path, &FuseOptions::default())?;
-    let open = served_file::open(&file, false, None)?;
-    Ok((loop_device::create_over(stack, &open, &file, false)?, file))
+    Ok((loop_device::create(stack, &file, false)?, file))
 }
 
 impl ServedVolume {
@@ -102,6 +104,10 @@ impl ServedVolume {
     pub fn attach(&mut self, read_only: bool) -> Result<PathBuf, SystemError> {
         match &self.disk {
             Some(disk) => ublk_disk::start(disk).map(|()| disk.path.clone()),
+            // This process serves the file itself, so another one opens it, and nobody is disbelieved.
+            None if self.expected.is_none() => {
+                loop_device::create(&mut self.stack, &self.file, read_only)
+            }
             None => {
                 let open = served_file::open(&self.file, read_only, self.expected)?;
                 loop_device::create_over(&mut self.stack, &open, &self.file, read_only)

@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use cryptbench_text::shown;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::{Deserialize, Serialize};
+use tracing::info;
 
 use super::mount::ProgramMount;
 use super::stack::STOP_POLL;
@@ -152,6 +154,13 @@ impl Resource for Daemon {
         let alone = *ends == Ends::Unmounted
             && process::wait_while_busy(child, process::GRACE).map_err(failed)?.is_some();
         if !alone {
+            if *ends == Ends::Unmounted {
+                info!(
+                    "{} still serves {}, as another mount namespace (a container) has a copy of its mount: it is ended",
+                    self.program,
+                    shown(&self.path)
+                );
+            }
             let _ = kill_process_group(Pid::from_child(child), Signal::TERM);
             let patience = if *ends == Ends::Asked { process::GRACE } else { process::GRACE / 12 };
             if !matches!(process::wait_within(child, patience), Ok(Some(_))) {
