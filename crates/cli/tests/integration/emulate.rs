@@ -120,6 +120,52 @@ fn a_dry_run_serves_nothing() {
     assert!(s.left_behind().is_empty());
 }
 
+/// A memory card that writes 1 MB/s and reads 4 MB/s, as a model in `place`.
+fn slow_card(place: &std::path::Path) -> String {
+    let mut model = include_str!("../../../devices/models/sd-card.toml").to_owned();
+    for (was, is) in [
+        ("name = \"sd-card\"", "name = \"slow-card\""),
+        ("\nread_mib_s = 90.0", "\nread_mib_s = 3.8"),
+        ("\nwrite_mib_s = 90.0", "\nwrite_mib_s = 0.95"),
+    ] {
+        assert!(model.contains(was), "{was}");
+        model = model.replace(was, is);
+    }
+    let file = place.join("slow-card.toml");
+    std::fs::write(&file, model).unwrap();
+    file.display().to_string()
+}
+
+/// A run once took 243 s of 30 s there, and had no figure.
+#[test]
+fn a_run_on_a_slow_card_keeps_its_budget() {
+    const MOST: Duration = Duration::from_millis(34_500);
+    if !can_serve() {
+        return;
+    }
+    let s = Sandbox::new();
+    let (out, model) = (s.out().display().to_string(), slow_card(&s.target()));
+    let run = ["run", "--emulate", &model, "--builtin-only", "--size", "64MiB", "--budget", "30s"];
+    let began = Instant::now();
+    let done = s.run(&[&run[..], &["--output", &out]].concat());
+    let (took, said) = (began.elapsed(), text(&done.stderr));
+    assert!(took <= MOST, "{took:?}: {said}");
+    match done.status.code() {
+        Some(0) => {
+            let record = cryptbench_record::read(&s.out()).unwrap();
+            let counts =
+                |t: &cryptbench_record::Trial| t.arm.starts_with("builtin/") && t.block.is_some();
+            assert!(record.trials.iter().any(counts), "{said}");
+            // The file was cut, or it would have taken a minute to fill.
+            assert!(record.target.scratch.size_bytes < 32 << 20, "{:?}", record.target.scratch);
+        }
+        // It ended as soon as that was known, with the budget that would do.
+        Some(10) => assert!(said.lines().last().unwrap().contains("--budget "), "{said}"),
+        code => panic!("{code:?}: {said}"),
+    }
+    assert_eq!(s.left_behind(), [s.target().join("slow-card.toml")]);
+}
+
 #[test]
 fn what_cannot_be_emulated_is_refused() {
     let s = Sandbox::new();

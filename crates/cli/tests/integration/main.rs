@@ -46,6 +46,7 @@ mod search_path;
 mod serve;
 mod serve_in_a_browser;
 mod share;
+mod situations;
 mod slices;
 mod slurm;
 mod ssh;
