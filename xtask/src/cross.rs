@@ -1,6 +1,6 @@
-//! `cargo xtask cross check`: type-checks the program for Windows, and everything for 64-bit ARM. `cargo xtask
-//! cross aarch64` runs the tests of the crates with ARM kernels under QEMU, `cargo xtask cross windows` the
-//! program and the portable crates' tests under Wine (`cross/windows.rs`).
+//! `cargo xtask cross check`: type-checks the program for Windows and for a static build with musl, and everything
+//! for 64-bit ARM. `cargo xtask cross aarch64` runs the tests of the crates with ARM kernels under QEMU, `cargo xtask
+//! cross windows` the program and the portable crates' tests under Wine (`cross/windows.rs`).
 //!
 //! The project's toolchain has the standard library of this machine only, and the others come from
 //! a server outside Debian. This uses Debian's own compiler instead, `rustc-web`, which is kept as
@@ -47,6 +47,8 @@ pub enum System {
     Windows,
     /// Linux on 64-bit ARM
     Aarch64,
+    /// Linux on x86-64 with musl instead of glibc, for a program that needs no library
+    Musl,
 }
 
 /// The portable crates: they get everything system-specific from `os` and `blockdev`.
@@ -77,7 +79,7 @@ pub const PORTABLE: &[&str] = &[
 /// Options for static programs.
 pub const STATIC: &str = "-Ctarget-feature=+crt-static";
 
-/// The standard library, built for Windows from its source.
+/// The standard library, built for Windows or musl from its source.
 pub const STD: &str = "-Zbuild-std=std,panic_abort";
 
 /// Debian's compiler. A file with that name elsewhere on the path is another one.
@@ -91,12 +93,19 @@ const FOR_ALL: [Need; 2] = [
     Need { file: "/usr/share/doc/cargo-web/copyright", package: "cargo-web", reason: COMPILER },
 ];
 
+const SOURCE: Need = Need {
+    file: "/usr/share/doc/rust-web-src/copyright",
+    package: "rust-web-src",
+    reason: "the standard library's source, built for Windows and for musl",
+};
+
+const FOR_MUSL: [Need; 2] = [
+    SOURCE,
+    Need { file: "/usr/bin/musl-gcc", package: "musl-tools", reason: "SQLite's C with musl" },
+];
+
 const FOR_WINDOWS: [Need; 2] = [
-    Need {
-        file: "/usr/share/doc/rust-web-src/copyright",
-        package: "rust-web-src",
-        reason: "the standard library's source, built for Windows",
-    },
+    SOURCE,
     Need {
         file: "/usr/bin/x86_64-w64-mingw32-gcc",
         package: "gcc-mingw-w64-x86-64-win32",
@@ -127,6 +136,7 @@ impl System {
         match self {
             Self::Windows => "x86_64-pc-windows-gnu",
             Self::Aarch64 => "aarch64-unknown-linux-gnu",
+            Self::Musl => "x86_64-unknown-linux-musl",
         }
     }
 
@@ -134,6 +144,7 @@ impl System {
         match self {
             Self::Windows => FOR_ALL.into_iter().chain(FOR_WINDOWS).collect(),
             Self::Aarch64 => FOR_ALL.into_iter().chain(FOR_AARCH64).collect(),
+            Self::Musl => FOR_ALL.into_iter().chain(FOR_MUSL).collect(),
         }
     }
 
@@ -141,7 +152,7 @@ impl System {
     fn arguments(self) -> Vec<String> {
         match self {
             // The program with all crates that it is built from.
-            Self::Windows => {
+            Self::Windows | Self::Musl => {
                 vec![STD.to_owned(), "--package=cryptbench".to_owned()]
             }
             Self::Aarch64 => vec!["--workspace".to_owned()],
@@ -208,7 +219,7 @@ pub fn prepared(system: System) -> anyhow::Result<Step> {
         return Ok(Step::Skip(format!("Debian's {version} is older than {least}")));
     }
     let mut fetch = cargo("fetch", system);
-    if system == System::Windows {
+    if system != System::Aarch64 {
         let library = Path::new("/usr/lib/rustlib/src/rust/library/std");
         if !library.is_dir() {
             return Ok(Step::Skip(format!("{version} has no source at {}", library.display())));
