@@ -285,7 +285,7 @@ fn built(
                 let (data_key, tweak_key) = key.split_at(key.len() - BLOCK);
                 let mut block = Zeroizing::new([0; BLOCK]);
                 block.copy_from_slice(tweak_key);
-                // The hash of ESSIV covers the whole key, as dm-crypt takes it.
+                // The hash of ESSIV covers the whole key, as in dm-crypt.
                 let ivs = iv.map(|iv| iv.keyed(blocks, key, tier));
                 Box::new(Lrw::new(blocks(data_key, tier), &block, ivs))
             }
@@ -295,7 +295,7 @@ fn built(
             unfused(mode, blocks, key, tier, stream.min(narrow::BLOCK))
         }
         Chosen::Adiantum { rounds, tweak } => {
-            // Of Adiantum, the kernel counts blocks of AES and cryptsetup those of twice as many bytes.
+            // For Adiantum, the kernel counts AES blocks and cryptsetup blocks of twice that size.
             let counted = if stream == BLOCK { 2 * BLOCK } else { BLOCK };
             adiantum::with_tweaks(rounds, key, tweak.ivs(counted), tier)
         }
@@ -507,7 +507,7 @@ mod tests {
         data
     }
 
-    /// A mode that fell through to another one's arm would give the same bytes.
+    /// A mode that fell through to another one's match arm would produce the same bytes.
     #[test]
     fn each_mode_reaches_its_own_cipher() {
         for algorithm in &ALGORITHMS {
@@ -516,7 +516,7 @@ mod tests {
                 Keying::Narrow(_) => (NARROW_MODES, narrow::BLOCK),
                 Keying::Adiantum(_) => (ADIANTUM_MODES, BLOCK),
             };
-            // The digest is the key of ESSIV, and not every cipher takes its length.
+            // The digest is the key of ESSIV, and not every cipher accepts its length.
             let fits = |name: &&str| (algorithm.takes)(Hash::find(name).unwrap().bytes);
             let hash = ["sha256", "sha1", "md5"].into_iter().find(fits);
             let mut seen: Vec<(String, Vec<u8>)> = Vec::new();

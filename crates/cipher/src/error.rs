@@ -1,4 +1,4 @@
-//! The crate's error type: mistakes that a caller can make when it chooses and keys a cipher.
+//! The crate's error type: a caller's mistakes when choosing and keying a cipher.
 
 use thiserror::Error;
 
@@ -21,7 +21,7 @@ pub enum CipherError {
         cipher: &'static str,
         /// Bytes that it needs, all halves and stages together.
         expected: usize,
-        /// Bytes given.
+        /// The given number of bytes.
         actual: usize,
     },
     /// A dm-crypt specification contains an unsupported cipher.
@@ -40,7 +40,7 @@ pub enum CipherError {
         cipher: &'static str,
         /// The requested mode.
         mode: String,
-        /// Every mode of the cipher, with `HASH` in place of each hash.
+        /// Every mode of the cipher, with `HASH` for each hash.
         known: &'static [&'static str],
     },
     /// A dm-crypt specification's ESSIV uses an unsupported hash.
@@ -70,7 +70,7 @@ pub enum CipherError {
         mode: String,
         /// Every length in bytes that it accepts.
         expected: Vec<usize>,
-        /// Bytes given.
+        /// The given number of bytes.
         actual: usize,
     },
     /// dm-crypt supports the mode only for 512-byte data units.

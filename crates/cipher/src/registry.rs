@@ -41,7 +41,7 @@ pub struct CipherInfo {
     keying: Keying,
 }
 
-/// How a cipher of the registry takes its key.
+/// How a cipher of the registry uses its key.
 enum Keying {
     /// XTS: stages in encryption order; one, or a cascade.
     Xts(&'static [&'static Algorithm]),
@@ -103,7 +103,8 @@ static CIPHERS: &[CipherInfo] = &[
     CipherInfo::xts("twofish-serpent-xts", "Twofish(Serpent)-XTS", &[&SERPENT_256, &TWOFISH_256]),
 ];
 
-/// Ciphers of programs that published studies measured, such as TrueCrypt 4 and BestCrypt. No volume is made with them here.
+/// Ciphers of programs that published studies measured, such as TrueCrypt 4 and BestCrypt. No volume is created
+/// with them here.
 static HISTORY: &[CipherInfo] = &[
     CipherInfo::history("aes-192-xts", "AES-192-XTS (history)", 48, ("aes", "xts-plain64")),
     CipherInfo::history(

@@ -141,8 +141,8 @@ impl FromStr for Tier {
     }
 }
 
-/// The tier of this process: the highest that the CPU has and `CRYPTBENCH_CPU` allows. The first
-/// call determines it for good.
+/// The tier of this process: the highest that the CPU has and `CRYPTBENCH_CPU` allows. The first call
+/// determines it permanently.
 ///
 /// # Errors
 /// [`CpuError`] if the variable is set but names no tier.

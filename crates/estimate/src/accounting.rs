@@ -19,8 +19,8 @@ pub struct Split<'a> {
     pub arm: &'a Arm,
     /// Load generator, the system's helper programs, kernel threads and everything else, in this order.
     ///
-    /// The last is the rest of the machine's busy time less its idle baseline: below 0 if others were
-    /// busier while the baseline was measured.
+    /// The last is the rest of the machine's busy time minus its idle baseline: below 0 if others were busier
+    /// while the baseline was measured.
     pub seconds: [f64; 4],
     /// GiB moved in the trials; 0 where some workload moves no bytes of files.
     pub gib: f64,
@@ -52,14 +52,14 @@ impl Split<'_> {
         self.seconds.map(|s| 100.0 * s / self.capacity_s)
     }
 
-    /// Percent of the machine that the trials certainly used: all parts except the last, which includes
-    /// the work of others.
+    /// Percentage of the machine that the trials certainly used: all parts except the last, which includes the
+    /// work of others.
     pub fn used_percent(&self) -> f64 {
         self.percents()[..3].iter().sum()
     }
 }
 
-/// The split of every arm that has accounted trials, plain first, its repetition left out.
+/// The split of every arm that has accounted trials, plain first, without its repetition.
 pub fn splits(record: &Record) -> Vec<Split<'_>> {
     drawn(&record.plan.arms).into_iter().filter_map(|arm| split(record, arm)).collect()
 }
@@ -101,7 +101,7 @@ fn accounted<'a>(record: &'a Record, arm: &Arm) -> Vec<(&'a Trial, &'a Accountin
     measured(record).into_iter().filter(|(t, _)| t.arm == arm.id).collect()
 }
 
-/// The measured trials with their accounts; discarded ones are left out.
+/// The measured trials with their accounts, without discarded ones.
 pub fn measured(record: &Record) -> Vec<(&Trial, &Accounting)> {
     let of_blocks = record.trials.iter().filter(|t| t.block.is_some());
     of_blocks.filter_map(|t| Some((t, t.measured.accounting.as_ref()?))).collect()

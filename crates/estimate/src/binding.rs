@@ -28,7 +28,7 @@ pub struct Binding {
     pub bottleneck: Option<Bottleneck>,
 }
 
-/// What reached the disk from plain storage and from the arm.
+/// The requests of plain storage and of the arm that reached the disk.
 #[derive(Clone, Copy, Debug)]
 pub struct AtDisk {
     /// From plain storage.
@@ -37,13 +37,13 @@ pub struct AtDisk {
     pub arm: Flow,
     /// The parts of the arm's loss.
     pub factors: Factors,
-    /// Speed of plain storage with as many requests in flight as the arm has, as a share of its speed
-    /// with all of them; `None` without a curve.
+    /// Speed of plain storage at the arm's number of requests in flight, as a share of its speed at the full
+    /// queue depth; `None` without a curve.
     pub plain_with_so_many: Option<f64>,
 }
 
 impl Binding {
-    /// Whether the arm loses enough, and surely enough, to ask why.
+    /// Whether the arm's loss is large and certain enough to look for its cause.
     pub fn loses(&self) -> bool {
         self.is_certain && self.asked.plain_rate / self.asked.rate > LEAST_LOSS
     }
@@ -330,7 +330,7 @@ fn cipher_s(record: &Record, workload: &Workload, arm: &Arm) -> Option<f64> {
     })
 }
 
-/// What reached the disk in the trials of one cell, without what other programs ask of it. `None` as of [`at_disk`].
+/// The disk requests in the trials of one cell, without those of other programs. `None` as for [`at_disk`].
 fn flow(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Flow> {
     let trials = lookup.trials.of_cell(&workload.id, &arm.id);
     flow_of(&trials, &cell_counts(lookup, workload, arm)?, workload.in_flight())

@@ -6,7 +6,7 @@ use cryptbench_stats::{FAMILY_LEVEL, estimate, pairs_needed, smallest_detectable
 use crate::lookup::Lookup;
 use crate::verdict::{HOPELESS_PERCENT, TELLING_MARGIN_PERCENT};
 
-/// Repeats that ran, and about how many decide.
+/// Number of repeats that ran, and approximate number that decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Need {
     /// Repeats that ran.
@@ -16,7 +16,7 @@ pub struct Need {
 }
 
 impl Need {
-    /// How many times as many repeats decide as ran.
+    /// Ratio of the number of repeats that decide to the number that ran.
     pub fn factor(self) -> f64 {
         f64::from(self.need) / f64::from(self.ran.max(1))
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cryptbench_record::{Plan, Trial, Workload};
 use cryptbench_stats::{FAMILY_LEVEL, estimate};
 
-/// How much slower or faster slices are right behind one of an arm.
+/// How much slower or faster slices are directly after one of an arm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CarryOver {
     /// Workload identifier.

@@ -62,7 +62,7 @@ fn described(record: &Record, trials: &Trials<'_>) -> Vec<Cell> {
     cells
 }
 
-/// How far plain storage differs from itself, log units.
+/// The difference of plain storage from itself, log units.
 #[derive(Clone, Copy)]
 struct Noise {
     of_trial: f64,

@@ -1,4 +1,4 @@
-//! How published studies condensed their trials, so that their figures can be reproduced exactly.
+//! The estimators of published studies, so that their figures can be reproduced exactly.
 //!
 //! These figures are shown by name next to ours and never affect a verdict: each discards the pairing, and
 //! three of the four discard the spread within the trials.
@@ -15,8 +15,8 @@ pub fn sample_sd(values: &[f64]) -> Option<f64> {
     (values.len() >= 2).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// The values without one largest and one smallest, ascending (the dd script's ten trials, of which
-/// eight count); fewer than three values stay as they are.
+/// The values without one largest and one smallest, ascending (the dd script's ten trials, of which eight
+/// count); fewer than three values are returned unchanged.
 pub fn trimmed(values: &[f64]) -> Vec<f64> {
     let each_side = usize::from(values.len() >= 3);
     cryptbench_stats::trimmed(values, each_side).unwrap_or_default()

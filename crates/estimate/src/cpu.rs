@@ -11,8 +11,8 @@ pub enum Measure {
     /// CPU time of the measuring process, of the systems' helper programs and of the kernel's threads, if systems
     /// outside this process do their work.
     Attributed,
-    /// The same, if trials do not separate it: busy time of the machine less its idle baseline, which includes
-    /// everything that others ran.
+    /// The same, if trials do not separate it: busy time of the machine minus its idle baseline, which includes
+    /// all activity of others.
     Machine,
 }
 

@@ -30,7 +30,7 @@ pub struct Disturbance {
 /// Disturbed trials, and the share of time waited in the worst of them.
 #[derive(Default)]
 pub struct Crowd {
-    /// How many were disturbed.
+    /// Number of disturbed trials.
     pub trials: usize,
     /// Share of the time waited in the worst of them.
     pub worst: f64,

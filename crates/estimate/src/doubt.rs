@@ -1,4 +1,5 @@
-//! Differences that something else than encryption can have made: other programs, or a cache that cannot be recognised.
+//! Differences with possible causes other than encryption: other programs, or a cache that cannot be
+//! recognised.
 //!
 //! Pairing removes what both trials of a pair share. It does not remove a burst of other work that lasts as
 //! long as the run and affects one trial of every pair more. Such pairs agree with each other, so their
@@ -12,7 +13,7 @@ use cryptbench_stats::{FAMILY_LEVEL, estimate};
 use crate::disturbance::is_disturbed;
 use crate::lookup::Trials;
 
-/// Why a gain is not put down to an arm.
+/// Why a gain is not attributed to an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
     /// Other programs kept its pairs waiting, and the others do not show it.

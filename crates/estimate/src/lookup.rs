@@ -65,7 +65,7 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// What every picture and table reads.
+/// The common input of pictures and tables.
 pub struct Lookup<'r> {
     /// The measurements.
     pub record: &'r Record,
@@ -83,7 +83,7 @@ impl<'r> Lookup<'r> {
         Self::with(record, cells(record))
     }
 
-    /// A lookup of cells that are known already.
+    /// A lookup of existing cells.
     pub fn with(record: &'r Record, cells: Vec<Cell>) -> Self {
         let plan = &record.plan;
         let workloads: HashSet<&str> = plan.workloads.iter().map(|w| w.id.as_str()).collect();

@@ -10,8 +10,8 @@ use crate::lookup::Lookup;
 pub struct Opening {
     /// Median of the trials.
     pub median: f64,
-    /// Interval of the median from the order of the trials, at 95 % where enough of them allow it, else
-    /// from the smallest to the largest.
+    /// Interval of the median from the order of the trials, at 95 % if there are enough of them, otherwise from
+    /// the smallest to the largest.
     pub low: f64,
     /// See `low`.
     pub high: f64,

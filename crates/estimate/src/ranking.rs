@@ -28,8 +28,8 @@ pub struct Ranking<'a> {
 pub struct Ranked<'a> {
     /// The arm.
     pub arm: &'a Arm,
-    /// From 1; an arm without a proven difference to the first one of the place above it shares that. The last of one place
-    /// and the first of the next may be just as close to each other.
+    /// From 1; an arm without a proven difference from the first one of the rank above it shares that rank. The
+    /// last of one rank and the first of the next may differ as little.
     pub place: usize,
     /// Over all workloads of the ranking.
     pub all: Mean,

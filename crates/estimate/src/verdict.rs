@@ -11,7 +11,7 @@ use cryptbench_stats::{
 /// Above this margin "same" says more about the noise of the disk than about encryption.
 pub const TELLING_MARGIN_PERCENT: f64 = 10.0;
 
-/// If losses up to this margin would not show, nothing was learnt.
+/// If losses up to this margin cannot be detected, the run shows nothing.
 pub const HOPELESS_PERCENT: f64 = 30.0;
 
 /// The basis of one verdict; everything in the log domain, d = ln(E/P) per block.
@@ -26,7 +26,7 @@ pub struct Evidence<'a> {
     pub tests: usize,
     /// Noise of the mean of the workload, 0 if it is unknown.
     pub noise: f64,
-    /// Whether a difference may be put down to the arm (see [`doubt`](crate::doubt)).
+    /// Whether a difference may be attributed to the arm (see [`doubt`](crate::doubt)).
     pub claimable: bool,
 }
 
@@ -36,8 +36,8 @@ pub struct Evidence<'a> {
 /// 2. Equivalent within the difference to detect.
 /// 3. Slower (faster) by its own interval, without Holm: likely costs (likely gains). So a verdict never
 ///    contradicts its interval.
-/// 4. Known at least as precisely as that, or about as precisely as plain itself: within
-///    noise, with the difference that would have been found.
+/// 4. Known at least as precisely as that, or about as precisely as plain itself: within noise, with the
+///    difference that would have been detected.
 /// 5. Otherwise inconclusive, with the pairs that rule 4 needs.
 pub fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
     let Evidence { d, estimate, p_holm, tests, noise, claimable } = *evidence;

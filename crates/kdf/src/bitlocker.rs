@@ -10,7 +10,7 @@ use crate::error::KdfError;
 /// Links of the chain, the same in every version.
 pub const BITLOCKER_ITERATIONS: u64 = 1 << 20;
 
-/// Links between two looks at the stop flags.
+/// Number of links between two checks of the stop flags.
 const UNCHECKED: u64 = 1 << 12;
 
 /// Bytes of a digest.

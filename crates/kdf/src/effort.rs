@@ -1,4 +1,4 @@
-//! The machine's resources that a key derivation may use, and when it must give up.
+//! The machine's resources that a key derivation may use, and when it must stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,7 +51,7 @@ impl<'a> Effort<'a> {
         self.threads
     }
 
-    /// The same effort for one of `parts` that work side by side and that `stop` ends together.
+    /// The same effort for one of `parts` that work in parallel and that `stop` stops together.
     pub(crate) fn share(mut self, parts: usize, stop: &'a AtomicBool) -> Self {
         self.threads = (self.threads / parts.max(1)).max(1);
         self.stops[1] = Some(stop);

@@ -5,10 +5,8 @@ use std::time::{Duration, Instant};
 
 /// The time during which at least one key derivation ran.
 ///
-/// This is wall-clock time: derivations that run simultaneously on several threads count once. It
-/// therefore never exceeds the time of the surrounding work, and the difference is the rest of that
-/// work.
-/// more than the time of the work that they are part of, and the difference is the rest of that work.
+/// This is wall-clock time: derivations that run simultaneously on several threads count once. It therefore
+/// never exceeds the time of the surrounding work, and the difference is the rest of that work.
 #[derive(Debug, Default)]
 pub struct Stopwatch(Mutex<State>);
 

@@ -76,7 +76,7 @@ impl From<Operation> for Direction {
     }
 }
 
-/// How offsets follow each other, in blocks of the extent.
+/// The order of offsets, in blocks of the extent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
     /// Block after block, wrapping at the end of the extent.
@@ -183,7 +183,7 @@ pub enum Flush {
     AtEnd,
 }
 
-/// What data is written.
+/// The content of written data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// Incompressible, with verify headers.
@@ -212,7 +212,7 @@ pub enum Rate {
 pub struct Job {
     /// The operations of the requests.
     pub direction: Direction,
-    /// How offsets follow each other.
+    /// The order of offsets.
     pub pattern: Pattern,
     /// Where the pattern starts.
     pub start: Start,
@@ -226,7 +226,7 @@ pub struct Job {
     pub amount: Amount,
     /// When written data must be on the device.
     pub flush: Flush,
-    /// What data is written.
+    /// The content of written data.
     pub content: Content,
     /// Rate limit, if any.
     pub rate: Option<Rate>,

@@ -1,4 +1,4 @@
-//! Verifies that an I/O target holds the data that it acknowledged.
+//! Verifies that an I/O target contains the data that it acknowledged.
 //!
 //! A map records each write that the storage acknowledged, with the generation of its job. A reader scans the
 //! extent and compares the verify header of every sector with the map. One generation is one state of a block:
@@ -31,7 +31,7 @@ cryptbench_catalog::named! {
         /// The sector is sound but older than one lost write explains. It is either older than the
         /// write before the last one, or a second read found what the first one should have found.
         Stale = "stale",
-        /// The sector is sound but belongs elsewhere: a write or a read was misdirected.
+        /// The sector is sound but belongs to another offset: a write or a read was misdirected.
         Misplaced = "misplaced",
         /// The bytes differ from those that were written.
         Damaged = "damaged",
@@ -64,7 +64,7 @@ pub struct Verification {
     /// Sectors in the acknowledged state, or in that of a later write in flight when its job was
     /// stopped or failed.
     pub valid: u64,
-    /// Sectors without an acknowledged write, unless they hold data written for another place.
+    /// Sectors without an acknowledged write, unless they contain data written for another offset.
     pub unwritten: u64,
     /// [`Fault::Lost`].
     pub lost: u64,

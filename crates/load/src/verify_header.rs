@@ -26,11 +26,11 @@ pub const HEADER_LEN: usize = 32;
 
 /// First bytes of every sector that the engine writes.
 ///
-/// Storage with these bytes at the start of a sector is not encrypted. They appear at a given place
-/// by chance with probability 2^-64.
+/// Storage with these bytes at the start of a sector is not encrypted. They appear at a given offset by chance
+/// with probability 2^-64.
 pub const MARKER: [u8; 8] = *b"\x89cBench\n";
 
-/// Bytes of data of which the compressible share is taken.
+/// Bytes of data to which the compressible share applies.
 const COMPRESSIBLE_UNIT: usize = 4096;
 
 /// Maximum number of flipped bits with which a marker still counts as a damaged one. Random bytes are that
@@ -40,17 +40,16 @@ const MARKER_FLIPS: u32 = 3;
 /// The state of a sector that was read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectorState {
-    /// A verify header for exactly this place. After a lost write, its generation is older than
-    /// expected.
+    /// A verify header for exactly this offset. After a lost write, its generation is older than expected.
     Valid {
         /// The job that wrote it.
         generation: u64,
         /// Low half of that job's seed.
         seed: u32,
     },
-    /// A sound verify header of another place: a misdirected write or read.
+    /// A sound verify header of another offset: a misdirected write or read.
     Misplaced {
-        /// The place it was written for, in bytes from the start of the I/O target.
+        /// The offset for which it was written, in bytes from the start of the I/O target.
         offset: u64,
         /// The job that wrote it.
         generation: u64,

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::terminal::Readable;
 
-/// The most bytes of a message: one can hold any path.
+/// Maximum size of a message in bytes: it can hold any path.
 pub const MOST: usize = 4608;
 
 /// One end of a channel.
@@ -26,7 +26,7 @@ impl Channel {
     /// The end that is this process's standard input.
     ///
     /// # Errors
-    /// As of [`to_child`](Self::to_child).
+    /// As for [`to_child`](Self::to_child).
     pub fn to_parent() -> io::Result<Self> {
         crate::system::channel::standard_input().map(Self)
     }

@@ -1,8 +1,9 @@
-//! A process without the rights that its work does not need: another user's, no new ones, and few system calls.
+//! A process without the rights that its work does not need: another user, no new privileges, and few system
+//! calls.
 
 use std::io;
 
-/// What a confined process is to do.
+/// The work of a confined process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// It accepts connections on a socket that it received.

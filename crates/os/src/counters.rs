@@ -66,14 +66,14 @@ impl Counters {
 pub struct Passed {
     /// Seconds from the first snapshot to the second.
     pub wall_s: f64,
-    /// CPU seconds of the whole machine, without the idle baseline: less than 0 if others used more while that was
+    /// CPU seconds of the whole machine, without the idle baseline: negative if others used more while that was
     /// measured, so that a sum over many spans has no bias.
     pub busy_s: f64,
     /// CPU seconds of the threads that submit the load. The four parts add up to `busy_s`.
     pub generator_s: f64,
     /// CPU seconds of the encryption system's processes and serving threads.
     pub daemons_s: f64,
-    /// CPU seconds of kernel threads, without their idle baseline, likewise.
+    /// CPU seconds of kernel threads, also without their idle baseline.
     pub kernel_s: f64,
     /// CPU seconds of everything else. May be slightly negative, because the machine counts in
     /// ticks.

@@ -149,7 +149,7 @@ pub fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<()> {
     system::write_all_at(file, data, offset)
 }
 
-/// Gives a new file the permissions and the time of the last change that `old` has, and for root its owner and group.
+/// Gives a new file the permissions and the modification time of `old`, and for root its owner and group.
 /// Rights by which a program runs as its owner are not passed on.
 ///
 /// # Errors

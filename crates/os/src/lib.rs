@@ -1,5 +1,6 @@
-//! The operating system as cryptbench needs it: safe creation, reading and naming of files,
-//! counters, storage, processes, terminals. Which other places ask which system they run on, `xtask/src/tidy/one_system.rs` lists.
+//! The operating system functions that cryptbench needs: safe creation, reading and naming of files, counters,
+//! storage, processes, terminals. `xtask/src/tidy/one_system.rs` lists the other files that check which system
+//! they run on.
 //!
 //! Anyone who can write to a directory can put a symbolic link, a pipe or a device where a file is
 //! expected, and can swap it between a check and its use. Therefore every new file is created here

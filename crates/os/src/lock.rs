@@ -87,7 +87,7 @@ sys.stdin.read()
 
         let file = tempfile::NamedTempFile::new().unwrap();
         let at_once = |how| lock_within(&file.reopen().unwrap(), how, Duration::ZERO);
-        // QEMU takes read locks of open files (OFD); other programs take those of processes.
+        // QEMU acquires read locks of open files (OFD); other programs those of processes.
         for how in ["ofd read", "ofd write", "posix read", "posix write"] {
             let started = Command::new("python3")
                 .args(["-c", HOLDER, how])

@@ -70,8 +70,8 @@ impl Machine {
     }
 }
 
-/// A file system of the kernel without which nothing that is set up can be found or undone, if it
-/// is not mounted: `/proc` on Linux.
+/// A kernel file system that is required to find or undo anything that is set up, if it is not mounted: `/proc`
+/// on Linux.
 #[must_use]
 pub fn missing_file_system() -> Option<&'static str> {
     crate::system::machine::missing_file_system()

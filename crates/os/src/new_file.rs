@@ -126,9 +126,9 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     new.replace()
 }
 
-/// Writes to an output named by the user. A file is written like in [`write_whole`]. A pipe, a
-/// character device named below `/dev`, and a descriptor of this process such as `/dev/stdout`
-/// (from its position on) are written directly.
+/// Writes to an output specified by the user. A file is written as in [`write_whole`]. A pipe, a character
+/// device below `/dev`, and a descriptor of this process such as `/dev/stdout` (from its position on) are
+/// written directly.
 ///
 /// # Errors
 /// Those of [`write_whole`]; refuses a block device.

@@ -1,4 +1,5 @@
-//! Paths as text from which they can be read again: JSON holds Unicode only, and a path any bytes but zero.
+//! Paths as text from which they can be read again: JSON supports only Unicode, and a path any bytes except
+//! zero.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::system::files::name_of_bytes;
 
-/// Begins a text that is not the path itself. No path holds this character.
+/// The prefix of a text that is not the path itself. No path contains this character.
 const ESCAPED: char = '\0';
 
 /// A path in Unicode as it is; another one as a zero character and its bytes, of which those that are not printable ASCII
@@ -26,7 +27,7 @@ pub fn text_of_path(path: &Path) -> String {
     text
 }
 
-/// The path that [`text_of_path`] made into this text.
+/// The path that [`text_of_path`] converted to this text.
 #[must_use]
 pub fn path_of_text(text: &str) -> PathBuf {
     match text.strip_prefix(ESCAPED) {

@@ -1,4 +1,5 @@
-//! Processes: by number, held, started separately; where programs are found; and protection of this process's memory.
+//! Processes: by number, held, started separately; the search path of programs; and protection of this
+//! process's memory.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -11,8 +12,8 @@ pub const OPENER: &str = crate::system::process::OPENER;
 
 /// The directories in which this program, and those that it starts, look for programs: those of `PATH` and the system's.
 ///
-/// An empty or relative part of `PATH` is left out. It means the current directory or one below it, where anyone may have
-/// put a program for root to run.
+/// An empty or relative part of `PATH` is omitted. It means the current directory or one below it, where
+/// another user may have put a program for root to run.
 #[must_use]
 pub fn search_path() -> OsString {
     search_path_of(std::env::var_os("PATH").as_deref())
@@ -36,7 +37,7 @@ pub fn program_in(path: &OsStr, name: &str) -> Option<PathBuf> {
 
 /// Starts a program of the system that is called `name`, and what it starts itself, from the [`search_path`].
 ///
-/// `std::process::Command` must not look for it: that follows every part of `PATH`.
+/// `std::process::Command` must not search for it: that follows every part of `PATH`.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`].
@@ -109,7 +110,7 @@ pub fn pipe() -> io::Result<(File, File)> {
     Ok((crate::system::process::file(from), crate::system::process::file(to)))
 }
 
-/// A process that is held: no other process gets its number meanwhile.
+/// A process that is held: no other process gets its number during that time.
 #[derive(Debug)]
 pub struct Handle(crate::system::process::Handle);
 
@@ -178,8 +179,8 @@ pub fn leave_terminal() -> io::Result<()> {
     crate::system::process::leave_terminal()
 }
 
-/// Keeps descriptors that this process inherited, other than 0 to 2, from every program that it starts. Called first, as
-/// whoever started this process may have left any file open.
+/// Keeps inherited descriptors, other than 0 to 2, from every program that this process starts. Called first,
+/// because the parent process may have left any file open.
 ///
 /// # Errors
 /// The operating system's error.

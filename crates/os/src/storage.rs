@@ -72,7 +72,7 @@ impl Mount {
     }
 }
 
-/// The number of the file system that holds the target of `path`.
+/// The number of the file system that contains the target of `path`.
 ///
 /// # Errors
 /// The operating system's error.

@@ -13,14 +13,14 @@ pub fn width() -> Option<u16> {
     crate::system::terminal::width()
 }
 
-/// Whether the terminals of this process take ANSI sequences; asks them to (Windows). True where no stream is a terminal.
+/// Whether the terminals of this process support ANSI sequences; enables them (Windows). True if no stream is a
+/// terminal.
 #[must_use]
 pub fn takes_colours() -> bool {
     crate::system::terminal::takes_colours()
 }
 
-/// Waits at most `patience` for data or the end of the input. Also false if a signal arrives
-/// meanwhile.
+/// Waits at most `patience` for data or the end of the input. Also false if a signal arrives in the meantime.
 ///
 /// # Errors
 /// The operating system's error; [`io::ErrorKind::Unsupported`] if it cannot wait.

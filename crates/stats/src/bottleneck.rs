@@ -12,7 +12,7 @@
 //! per request also predict a speed. [`bottleneck`] returns no cause if the prediction is further than
 //! [`TOLERANCE`] from the measured speed. A full thread, full CPUs and a cache need no prediction.
 
-/// How far a prediction may be from the measured speed, as a factor.
+/// Maximum deviation of a prediction from the measured speed, as a factor.
 pub const TOLERANCE: f64 = 1.15;
 
 /// A thread that works for at least this share of the time fills its CPU. Its maximum speed is then the
@@ -58,7 +58,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Seconds that a request stays at the disk.
+    /// Seconds of a request at the disk.
     pub fn residence_s(&self) -> f64 {
         self.in_flight / (self.rate * self.per_request)
     }
@@ -89,7 +89,7 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// Of the loss from `plain` to `arm`. `None` if a figure is not positive.
+    /// The loss from `plain` to `arm`. `None` if a figure is not positive.
     pub fn of(plain: &Flow, arm: &Flow) -> Option<Self> {
         let factors = Self {
             in_flight: (plain.in_flight / arm.in_flight).ln(),
@@ -123,7 +123,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// From points in any order; those that are not positive are left out.
+    /// From points in any order; those that are not positive are omitted.
     pub fn new(mut points: Vec<Point>) -> Self {
         points.retain(|p| p.in_flight > 0.0 && p.bytes > 0.0 && p.rate > 0.0);
         points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
@@ -145,7 +145,7 @@ impl Curve {
     pub fn rate(&self, in_flight: f64, bytes: f64) -> Option<f64> {
         let after = self.sizes.iter().position(|size| size[0].bytes >= bytes);
         let (low, high) = match after {
-            // Larger than any: as many bytes as of the largest.
+            // Larger than any: the same number of bytes as for the largest.
             None => {
                 let last = self.sizes.last()?;
                 return Some(at(last, in_flight) * last[0].bytes / bytes);
@@ -202,27 +202,27 @@ pub struct Asked {
     pub cipher_s: Option<f64>,
 }
 
-/// What a write has to read before it can be written, one read after another.
+/// The reads that must precede a write, in sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadsFirst {
     /// Reads of the disk for each write.
     pub per_request: f64,
     /// Mean bytes of a read.
     pub bytes: f64,
-    /// Seconds that a write's reads take at the disk together.
+    /// Disk seconds of all reads of a write.
     pub seconds: f64,
     /// Disk seconds of a plain write, if nobody waits there for those of the arm.
     pub written_later_s: f64,
 }
 
-/// What reached the disk.
+/// The requests that reached the disk.
 #[derive(Clone, Copy, Debug)]
 pub struct Disk<'a> {
     /// From plain storage.
     pub plain: Flow,
     /// From the arm.
     pub arm: Flow,
-    /// How fast plain storage is.
+    /// The speed of plain storage.
     pub curve: &'a Curve,
 }
 
@@ -266,7 +266,7 @@ pub enum Cause {
         per_request: f64,
         /// Bytes of a read.
         bytes: f64,
-        /// Seconds that a write's reads take.
+        /// Seconds of a write's reads.
         seconds: f64,
     },
     /// It is only as fast as at queue depth 1.
@@ -281,7 +281,7 @@ pub enum Cause {
         /// The part of them in which a CPU works.
         work_s: Option<f64>,
     },
-    /// The cipher, which takes most of the added time.
+    /// The cipher, which causes most of the added time.
     Cipher {
         /// Seconds of each request.
         seconds: f64,
@@ -395,7 +395,7 @@ fn more_bytes(asked: &Asked, plain: &Flow, arm: &Flow) -> bool {
 fn added(asked: &Asked, rate: f64, plain_rate: f64, work_s: Option<f64>) -> Cause {
     let seconds = 1.0 / rate - 1.0 / plain_rate;
     match asked.cipher_s {
-        // A cipher that takes longer in RAM is not the one that the arm has.
+        // A cipher that takes longer in RAM cannot be that of the arm.
         Some(cipher_s) if (seconds / 2.0..=seconds * TOLERANCE).contains(&cipher_s) => {
             Cause::Cipher { seconds: cipher_s }
         }
@@ -429,7 +429,7 @@ fn at_the_disk(
 ) -> Option<Bottleneck> {
     let Disk { plain, arm, curve } = disk;
     let factors = Factors::of(plain, arm)?;
-    // Relative to how well the curve knows plain storage.
+    // Relative to the accuracy of the curve for plain storage.
     let predicted = arm.on(curve)? * asked.plain_rate / plain.on(curve)?;
     let cause = match cut {
         Some(pieces) => pieces,
@@ -570,7 +570,7 @@ mod tests {
         let arm = Flow { rate: 0.5 / SERVICE, in_flight: 0.5, busy: 0.5, ..plain() };
         let asked = Asked { busiest_thread: Some(0.97), ..ASKED };
         assert_eq!(named(asked, plain(), arm), Some(Cause::CoreFull { share: 0.97 }));
-        // In the rest of the time it would do 12 % more, which is as near as it has to be; or 25 %.
+        // In the rest of the time it would do 12 % more, which is within the tolerance; or 25 %.
         let found = |share| named(Asked { busiest_thread: Some(share), ..ASKED }, plain(), arm);
         assert_eq!(found(0.89), Some(Cause::CoreFull { share: 0.89 }));
         assert_eq!(found(0.8), None, "the thread or the disk: that is not told by these figures");
@@ -650,7 +650,8 @@ mod tests {
             named(alone, plain_alone, arm),
             Some(Cause::Pieces { bytes: piece, pieces: 8.0, work_s: alone.work_s })
         );
-        // At the disk together, which rests for half of the time: in flight are as many on average as one after another.
+        // At the disk in parallel, which is idle for half of the time: on average as many are in flight as in
+        // sequence.
         let rate = 0.5 * 4.0 / service(piece) / 8.0;
         let arm = Flow { rate, in_flight: 2.0, per_request: 8.0, bytes: piece, busy: 0.5 };
         assert_eq!(named(large, plain, arm), Some(pieces));

@@ -1,10 +1,10 @@
-//! Which of several models describes numbers best: least squares of logarithms, and Akaike's criterion.
+//! Chooses the model that describes numbers best: least squares on the log scale, and Akaike's criterion.
 //!
 //! H. Akaike, "A new look at the statistical model identification", IEEE Transactions on Automatic
 //! Control 19 (1974), with the correction for few values by C. Hurvich and C.-L. Tsai, "Regression
 //! and time series model selection in small samples", Biometrika 76 (1989).
 
-/// How a model with its best parameters describes values.
+/// The fit of a model with its best parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
     /// Root mean square of ln(value / model).
@@ -31,7 +31,7 @@ impl Fit {
     }
 }
 
-/// Values among which [`least`] looks for the best before it narrows down.
+/// Number of values that [`least`] examines before it narrows down.
 const COARSE: u32 = 60;
 
 /// Steps of the golden section; each leaves 0.618 of the interval.

@@ -8,7 +8,7 @@
 use crate::paired::{PairedEstimate, Spread, estimate};
 use crate::student;
 
-/// How to compare two neighbours of a chain.
+/// The comparison of two neighbours of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// d = ln(after / before), for speeds: steps multiply.
@@ -22,8 +22,8 @@ pub enum Scale {
 pub struct Waterfall {
     /// The change from each arm to the next, in chain order: one fewer than the number of arms.
     pub steps: Vec<Step>,
-    /// Every arm but the first, compared with the first; the last one is the whole. With two arms
-    /// this equals `steps`.
+    /// Every arm except the first, compared with the first; the last one is the whole. With two arms this
+    /// equals `steps`.
     pub levels: Vec<PairedEstimate>,
 }
 

@@ -17,8 +17,8 @@ use crate::{StoppingRule, student};
 /// margin for the effects of optional stopping and irregular noise.
 pub const FAMILY_LEVEL: f64 = 0.01;
 
-/// How much the means of two plain arms differ over `pairs` pairs, in log units: about this at
-/// most, 95 % of the time, given the [`noise_floor`](fn@crate::noise_floor) of single trials.
+/// The difference between the means of two plain arms over `pairs` pairs, in log units: an upper limit 95 % of
+/// the time, given the [`noise_floor`](fn@crate::noise_floor) of individual trials.
 ///
 /// The floor is a 95th percentile of |d|, and d is centred on 0. If the d are independent, the
 /// floor of their mean is √`pairs` times smaller. Infinite without pairs, because nothing is then

@@ -10,7 +10,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// Steps after which a series or fraction is taken as it is; none needs as many.
+/// Maximum number of terms of a series or fraction; none needs as many.
 const MOST_STEPS: u32 = 100_000;
 
 /// Φ(z), the area of the standard normal distribution below `z`.
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn tails_of_student() {
         for case in TAILS {
-            // With many degrees of freedom, df / (df + t²) is so near 1 that it loses digits.
+            // With many degrees of freedom, df / (df + t²) is so close to 1 that it loses digits.
             let within = if case.0 < 1e5 { 1e-11 } else { 1e-6 };
             close(student_tail(case.0, case.1), case.2, within, &case);
         }

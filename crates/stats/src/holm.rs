@@ -1,6 +1,6 @@
 //! Holm's step-down correction: decides which of many small p-values are still significant.
 
-/// Adjusted p-values in the order given; compare each with the family's level directly.
+/// Adjusted p-values in the given order; compare each with the family's level directly.
 ///
 /// The i-th smallest of m is multiplied by m - i + 1, raised to at least the previous adjusted
 /// value, and capped at 1 (Holm 1979, *A Simple Sequentially Rejective Multiple Test Procedure*,

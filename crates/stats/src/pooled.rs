@@ -30,7 +30,7 @@ pub struct Effect {
     pub variance: f64,
 }
 
-/// How the variance between machines was estimated.
+/// The method by which the variance between machines was estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heterogeneity {
     /// Restricted maximum likelihood.
@@ -39,7 +39,7 @@ pub enum Heterogeneity {
     PauleMandel,
 }
 
-/// The effects of many machines as one. All fields but the counts are in log units or their squares.
+/// The effects of many machines as one. All fields except the counts are in log units or their squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pooled {
     /// Number of machines.
@@ -58,9 +58,9 @@ pub struct Pooled {
     pub method: Heterogeneity,
     /// Share of the variance of the effects that is between machines, 0 to 1 (I² of Higgins & Thompson 2002).
     pub share_between: f64,
-    /// Lower end of the interval that holds the next machine's true effect.
+    /// Lower end of the prediction interval for the next machine's true effect.
     pub next_low: f64,
-    /// Upper end of the interval that holds the next machine's true effect.
+    /// Upper end of the prediction interval for the next machine's true effect.
     pub next_high: f64,
 }
 
@@ -112,8 +112,8 @@ impl Pooled {
     }
 }
 
-/// For each effect the p-value of "this machine is like the others", corrected by Holm over all of them. Same errors as
-/// [`pool`].
+/// For each effect the p-value of "this machine is like the others", corrected by Holm over all of them. Same
+/// errors as [`pool`].
 pub fn outliers(effects: &[Effect]) -> Option<Vec<f64>> {
     residual_p(effects).map(|raw| holm(&raw))
 }
@@ -321,8 +321,8 @@ mod tests {
         .to_vec()
     }
 
-    /// What metafor's `rma(yi, vi, data=dat.bcg)` prints (Viechtbauer 2010, *Journal of Statistical Software* 36:3, section
-    /// 5.1): estimate -0.7145, τ² 0.3132, I² 92.22 %.
+    /// The output of metafor's `rma(yi, vi, data=dat.bcg)` (Viechtbauer 2010, *Journal of Statistical Software*
+    /// 36:3, section 5.1): estimate -0.7145, τ² 0.3132, I² 92.22 %.
     #[test]
     fn it_gives_what_metafor_prints_for_the_bcg_trials() {
         let found = pool(&bcg(), 0.95).unwrap();
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(found.between, 0.0);
         // Never narrower than the plain random-effects interval.
         assert!((found.standard_error - (1e-3_f64 / 5.0).sqrt()).abs() < 1e-12);
-        // Nor is the next machine known better than their mean.
+        // The next machine cannot be known better than their mean either.
         assert!(found.next_low <= found.low && found.high <= found.next_high);
     }
 

@@ -1,8 +1,8 @@
 //! Tests whether one more value differs from earlier ones by more than they differ from each other.
 //!
-//! The test is for runs on different days. Two runs differ (other places on the device,
-//! temperature, other software) far more than the trials of one run do, so only the spread
-//! *between* runs separates a change from noise. Values are ln of speeds, one per run.
+//! The test is for runs on different days. Two runs differ (another position on the device, temperature, other
+//! software) far more than the trials of one run do, so only the spread *between* runs separates a change from
+//! noise. Values are ln of speeds, one per run.
 
 use crate::paired::Spread;
 use crate::student;

@@ -1,9 +1,9 @@
 //! The order of the arms inside each block: seeded, randomised, and balanced over positions.
 //!
-//! A slow drift (a disk that warms up, a write cache that drains) favours the arm that runs first.
-//! In each group of as many blocks as there are arms, every arm therefore takes every position
-//! once, so a linear drift inside the blocks cancels from the mean. The seed determines which arm
-//! starts, so nothing periodic in the machine can align with it. Two arms give ABBA or BAAB.
+//! A slow drift (a disk that warms up, a write cache that drains) favours the arm that runs first. In each
+//! group of as many blocks as there are arms, every arm therefore has every position once, so a linear drift
+//! inside the blocks cancels from the mean. The seed determines which arm starts, so nothing periodic in the
+//! machine can align with it. Two arms give ABBA or BAAB.
 //!
 //! The rows are those of a Williams design (Williams 1949, Aust. J. Chem. 2:149). With an even
 //! number of arms, each arm follows each other arm exactly once in a group, which also balances

@@ -1,8 +1,9 @@
 //! The order of the slices of a block: seeded, random, and balanced over time and over the preceding slices.
 //!
-//! What a slice leaves behind (a full cache, a fast clock) is billed to the next one. If every arm follows every arm
-//! equally often, itself included, all are billed alike, and nothing of it is left in their ratios. In a plain shuffle an
-//! arm follows itself less often than it follows the others, so one that leaves much behind would suffer least from it.
+//! The after-effects of a slice (a full cache, a raised clock rate) affect the next one. If every arm follows
+//! every arm equally often, including itself, all are affected equally, and their ratios are unaffected. In a
+//! plain shuffle an arm follows itself less often than it follows the others, so one with large after-effects
+//! would suffer least from them.
 //!
 //! A block consists of groups in which each arm has as many turns as there are arms, so every pair of
 //! neighbours occurs once. A drift that is slower than a group therefore also cancels. A group is a serially
@@ -19,9 +20,9 @@ use crate::schedule::{below, permutation, stream};
 
 /// The order of the slices of a block in which each of `arms` arms (numbered from 0) has `rounds` turns.
 ///
-/// Every arm follows every arm, itself included, `rounds / arms` times, rounded down or up; of all neighbours one pair is
-/// missing, which the end and the beginning of the block would make. Where there are fewer rounds than arms, some arms
-/// never follow some others.
+/// Every arm follows every arm, including itself, `rounds / arms` times, rounded down or up; one pair of
+/// neighbours is missing, which the end and the start of the block would form. With fewer rounds than arms,
+/// some arms never follow some others.
 pub fn slice_order(seed: u64, workload: u64, block: u32, arms: usize, rounds: usize) -> Vec<usize> {
     if arms < 2 {
         return vec![0; arms * rounds];
@@ -73,8 +74,8 @@ fn exits(random: &mut ChaCha8Rng, arms: usize, turns: usize) -> Vec<VecDeque<usi
         .collect()
 }
 
-/// Reorders `exits` so that the last exits of all other arms lead to arm 0. Without that, a walk could come back to it for
-/// the last time before all exits are used.
+/// Reorders `exits` so that the last exits of all other arms lead to arm 0. Without that, a walk could return
+/// to it for the last time before all exits are used.
 fn leave_last_towards_0(exits: &mut [VecDeque<usize>], random: &mut ChaCha8Rng) {
     let arms = exits.len();
     // About one draw in `arms` is a tree; redrawing it completely makes all trees equally likely.

@@ -21,8 +21,9 @@ macro_rules! each {
     };
 }
 
-/// Defines `xts` and `blocks`, which key an algorithm for the first of these instruction sets that the CPU has and `tier` allows,
-/// or else for the portable kernel. Keys have lengths that the algorithm takes; the tables of ciphers ensure this.
+/// Defines `xts` and `blocks`, which key an algorithm for the first of these instruction sets that the CPU has
+/// and `tier` allows, or otherwise for the portable kernel. Key lengths are valid for the algorithm; the tables
+/// of ciphers ensure this.
 macro_rules! kernels {
     (xts $xts:ident, $(blocks $blocks:ident,)? portable $portable:ident, $sets:tt) => {
         /// Keys the algorithm in XTS for the best kernel that the CPU has and `tier` allows.

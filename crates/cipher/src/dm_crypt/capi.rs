@@ -86,7 +86,7 @@ impl<'a> Term<'a> {
         }
     }
 
-    /// A cipher without a mode, whichever driver is named: `aes-generic`, `ecb(aes)`.
+    /// A cipher without a mode, whichever driver is specified: `aes-generic`, `ecb(aes)`.
     fn cipher(&self) -> Option<&'a str> {
         match (self.name, self.terms.as_slice()) {
             (name, []) => name.split('-').next(),
@@ -141,7 +141,7 @@ mod tests {
         ] {
             assert_eq!(translated(whole), None, "{whole}");
         }
-        // A header can hold megabytes of it, and each depth takes stack.
+        // A header can contain megabytes of it, and each level uses stack space.
         assert_eq!(translated(&format!("capi:{}-x", "(".repeat(1_000_000))), None);
     }
 }

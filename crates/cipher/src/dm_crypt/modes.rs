@@ -1,4 +1,4 @@
-//! The names of modes with their IV generators, `HASH` in place of each hash.
+//! The names of modes with their IV generators, with `HASH` for each hash.
 
 /// A table in which the feedback modes, which both block lengths support, are between the others.
 macro_rules! with_feedback {

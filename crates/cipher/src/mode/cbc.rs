@@ -162,7 +162,7 @@ mod tests {
         ];
         let keys = [
             vec![0x2b7e1516_28aed2a6_abf71588_09cf4f3c_u128],
-            // Whose upper half is all that counts.
+            // Only its upper half is used.
             vec![0x8e73b0f7_da0e6452_c810f32b_809079e5, 0x62f8ead2_522c6b7b << 64],
             vec![0x603deb10_15ca71be_2b73aef0_857d7781, 0x1f352c07_3b6108d7_2d9810a3_0914dff4],
         ];

@@ -96,7 +96,7 @@ fn gather_words<const LANES: usize>(words: &mut [Word<LANES>]) {
     }
 }
 
-/// What diffuser A adds to word `i`.
+/// The value that diffuser A adds to word `i`.
 #[inline(always)]
 fn before<const LANES: usize>(words: &[Word<LANES>], i: usize, rotation: u32) -> Word<LANES> {
     let len = words.len();
@@ -104,7 +104,7 @@ fn before<const LANES: usize>(words: &[Word<LANES>], i: usize, rotation: u32) ->
     mixed(at(2), at(5), rotation)
 }
 
-/// What diffuser B adds to word `i`.
+/// The value that diffuser B adds to word `i`.
 #[inline(always)]
 fn after<const LANES: usize>(words: &[Word<LANES>], i: usize, rotation: u32) -> Word<LANES> {
     let len = words.len();

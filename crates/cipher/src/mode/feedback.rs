@@ -5,7 +5,7 @@ use super::cbc::add;
 use super::iv::Ivs;
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
-/// How blocks follow each other.
+/// The chaining of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feedback {
     /// The IV, a big-endian number, counts up (NIST SP 800-38A, 6.5).

@@ -43,7 +43,8 @@ impl Hctr2 {
         hash.finalize().into()
     }
 
-    /// Adds the stream that `start` makes: the cipher of the block's number, from 1 on, added to it.
+    /// XORs the keystream derived from `start`: for each block, from 1 on, the cipher of its number combined
+    /// with it.
     fn add_stream(&self, start: u128, data: &mut [u8]) {
         for (first, part) in (0..).step_by(BATCH).zip(data.chunks_mut(BATCH * BLOCK)) {
             let mut blocks = [[0; BLOCK]; BATCH];

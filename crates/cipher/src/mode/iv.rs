@@ -22,7 +22,7 @@ pub(crate) enum Ivs<const N: usize> {
     /// The number of the unit's first cipher block plus one, big-endian in the last eight bytes. The shift
     /// derives it from a sector number.
     Benbi { shift: u32 },
-    /// Zeros: equal units at different places show.
+    /// Zeros: equal units at different offsets are visible.
     Null,
     /// The number, little-endian, enciphered under a hash of the key (Fruhwirth, "New Methods in Hard
     /// Disk Encryption", 2005, 4.2).

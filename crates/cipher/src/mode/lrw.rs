@@ -24,7 +24,7 @@ pub(crate) struct Lrw<const N: usize> {
     /// The tweak key times 2^(i+1) - 1: how a mask changes if the previous index ends in i ones,
     /// which turn into zeros.
     steps: Zeroizing<[u128; 128]>,
-    /// Where the index of a unit's first block comes from; `None` counts blocks.
+    /// The source of the index of a unit's first block; `None` counts blocks.
     ivs: Option<Ivs<N>>,
 }
 

@@ -1,4 +1,4 @@
-//! XTS (IEEE 1619-2018, 5) over any block cipher; fused kernels live with their algorithm.
+//! XTS (IEEE 1619-2018, 5) over any block cipher; fused kernels are in their algorithm's module.
 
 use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit};
 

@@ -102,7 +102,7 @@ pub(crate) trait Vector: Words + Send + Sync + 'static {
     fn transpose(vectors: [Self; 4]) -> [Self; 4];
     /// The bytes of the lower halves of each lane in turn, those of `self` first.
     fn interleave_low(self, other: Self) -> Self;
-    /// Likewise of the upper halves.
+    /// The same for the upper halves.
     fn interleave_high(self, other: Self) -> Self;
 }
 

@@ -131,7 +131,7 @@ vector! {
             // SAFETY: the value proves the instruction set.
             Self(unsafe {
                 match LEFT {
-                    // Whole bytes move in one instruction.
+                    // Whole bytes are shifted in one instruction.
                     16 => _mm256_shuffle_epi8(self.0, order([2, 3, 0, 1])),
                     8 => _mm256_shuffle_epi8(self.0, order([3, 0, 1, 2])),
                     _ => _mm256_or_si256(
@@ -172,7 +172,7 @@ vector! {
     }
 }
 
-/// The shuffle that makes byte `i` of each word of its byte `order[i]`.
+/// The shuffle that sets byte `i` of each word to its byte `order[i]`.
 ///
 /// # Safety
 /// The CPU must have AVX2.

@@ -1,7 +1,7 @@
 //! Argon2i and Argon2id (RFC 9106), as LUKS2 and VeraCrypt use them.
 //!
-//! This crate has its own implementation because a header from a stranger can demand minutes of
-//! work: while it fills the memory it checks the stop flags, and it frees the memory when it stops.
+//! This crate has its own implementation because an untrusted header can demand minutes of work: while it fills
+//! the memory it checks the stop flags, and it frees the memory when it stops.
 
 mod block;
 mod fill;

@@ -263,7 +263,7 @@ impl Pads {
     }
 }
 
-// A measurement, which means nothing without optimisation: left out where it would only be compiled.
+// A measurement, which is meaningless without optimisation: omitted where it would only be compiled.
 #[cfg(not(debug_assertions))]
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! What SHA-256 and SHA-512 have in common (FIPS 180-4, sections 6.2 and 6.4).
+//! The common parts of SHA-256 and SHA-512 (FIPS 180-4, sections 6.2 and 6.4).
 
 use super::lanes::Lanes;
 

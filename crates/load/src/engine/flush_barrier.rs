@@ -24,7 +24,7 @@ struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Submit,
-    /// Flush, then ask again.
+    /// Flush, then check again.
     Flush,
     /// Leave: the job has finished.
     Leave,

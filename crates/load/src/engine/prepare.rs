@@ -18,8 +18,8 @@ use crate::{LoadError, MAX_BLOCK_SIZE, Pattern};
 const FILL_BLOCK: u32 = 1 << 20;
 const FILL_DEPTH: u32 = 4;
 
-/// Request size of a prefill through the page cache. Its steps are as long as the device takes [`STEP`] for, as nothing ends
-/// a flush before it is done, nor a process that waits for one.
+/// Request size of a prefill through the page cache. A step is the amount that the device writes in [`STEP`],
+/// because nothing interrupts a flush, nor a process that waits for one.
 const BUFFERED_BLOCK: u32 = 128 << 10;
 const STEP: Duration = Duration::from_millis(300);
 const LONGEST_STEP: u64 = 64 << 20;
@@ -27,7 +27,7 @@ const LONGEST_STEP: u64 = 64 << 20;
 /// Largest queue depth of [preconditioning](Engine::precondition) with small blocks.
 const SMALL_DEPTH: u32 = 64;
 
-/// How to bring an I/O target to a known state before it is measured.
+/// Options for bringing an I/O target to a known state before it is measured.
 ///
 /// The SNIA Solid State Storage Performance Test Specification preconditions with two passes of
 /// sequential 128 KiB writes for any load. Passes in random order leave a device in the state after

@@ -23,11 +23,11 @@ use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
 pub(super) struct Threads {
-    /// How requests reach the kernel.
+    /// The path of requests to the kernel.
     pub(super) way: Way,
 }
 
-/// How requests reach the kernel.
+/// The path of requests to the kernel.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Way {
     /// As positioned reads and writes.

@@ -1,4 +1,4 @@
-//! What both engines need to know to transfer one block.
+//! The parameters that both engines need to transfer one block.
 
 use std::fs::File;
 use std::io;
@@ -61,7 +61,7 @@ pub(super) struct Transfer {
     pub(super) mode: IoMode,
     pub(super) direction: Direction,
     pub(super) transform: Option<Arc<dyn SectorTransform>>,
-    /// How the inline layer passes requests on.
+    /// How the inline layer passes on requests.
     pub(super) passes: Passes,
     /// `None` if written data has no verify headers.
     pub(super) headers: Option<HeaderWriter>,
@@ -170,7 +170,7 @@ impl Transfer {
     }
 }
 
-/// How the inline layer of a target passes requests on.
+/// How the inline layer of a target passes on requests.
 pub(super) fn passes(io_target: &IoTarget) -> Passes {
     io_target.transform.as_ref().map(|transform| transform.passes()).unwrap_or_default()
 }

@@ -73,7 +73,7 @@ impl Tree {
             files: sizes.into_iter().map(new).collect(),
             renames_exclusively: true,
         };
-        // Removes a half-made tree, which dropping would leave behind.
+        // Removes a partial tree, which dropping would leave behind.
         if let Err(e) = tree.fill(&at) {
             tree.undo(&at);
             return Err(e);
@@ -216,7 +216,7 @@ impl Tree {
     }
 }
 
-/// Opens the directory to measure. The user named it, so it may be a link.
+/// Opens the directory to measure. The user specified it, so it may be a link.
 fn at(directory: &Path) -> Result<Directory, LoadError> {
     Directory::open(directory).map_err(|e| LoadError::file("open", directory.to_owned(), e))
 }

@@ -92,7 +92,7 @@ impl Job {
     }
 }
 
-/// Checks that an I/O target can take requests of `block_size` bytes, and has room for one.
+/// Checks that an I/O target accepts requests of `block_size` bytes, and has room for one.
 fn check_block(io_target: &IoTarget, block_size: u64) -> Result<(), LoadError> {
     if block_size == 0 || !block_size.is_multiple_of(SECTOR as u64) || block_size > MAX_BLOCK_SIZE {
         return Err(LoadError::BlockSize { block_size });

@@ -52,7 +52,7 @@ pub enum ProfileError {
         field: String,
         /// The defect.
         problem: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
     /// A limit on file sizes leaves no workload.

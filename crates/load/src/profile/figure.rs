@@ -1,4 +1,4 @@
-//! The figure by which people know the results of a profile.
+//! The figure by which a profile's results are known.
 
 cryptbench_catalog::named! {
     /// The figure that people quote for a workload.

@@ -1,4 +1,4 @@
-//! Predicts how much a profile would write and read, and how long it would take.
+//! Predicts how much a profile would write and read, and its duration.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub struct Assumptions {
     pub rates: Rates,
 }
 
-/// What a run would do. Timed trials take exactly the given time. The amounts that they move and
+/// The amounts and times of a run. Timed trials take exactly the given time. The amounts that they transfer and
 /// the times of all others follow from the assumed speeds. Caches reduce both.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
@@ -177,7 +177,7 @@ impl Work {
                     }
                 }
             }
-            // The files are made first, unless an earlier trial has left them.
+            // The files are created first, unless an earlier trial has left them.
             Self::Files(work) => {
                 let read_s = match work.action {
                     FileAction::Read => {

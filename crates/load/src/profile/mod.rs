@@ -1,6 +1,6 @@
 //! Workload profiles: the workloads that people quote, as data.
 //!
-//! A profile is a TOML file; `profiles/` holds the built-in ones.
+//! A profile is a TOML file; `profiles/` contains the built-in ones.
 
 mod error;
 mod figure;
@@ -51,7 +51,7 @@ pub struct Profile {
     pub name: String,
     /// One sentence.
     pub description: String,
-    /// The form in which its users know the results.
+    /// The familiar form of the results.
     pub presentation: Presentation,
     /// Whether requests go through the page cache unless the user decides otherwise.
     pub buffered: bool,
@@ -67,7 +67,7 @@ pub struct Profile {
     pub pause_s: f64,
     /// Seconds of pause between two rounds of all workloads (between two series of iozone).
     pub round_pause_s: f64,
-    /// How its users condense trials.
+    /// The estimator of its users.
     pub estimator: Option<Estimator>,
     /// At least one; identifiers are unique.
     pub workloads: Vec<WorkloadSpec>,

@@ -23,7 +23,7 @@ impl BlockWork {
         }
     }
 
-    /// Leaves out places of a sample that do not fit into `bytes`; returns how many remain, and how many there were.
+    /// Drops points of a sample that do not fit into `bytes`; returns how many remain, and how many there were.
     fn sample_within(&mut self, bytes: u64) -> Option<(u32, u32)> {
         let Pattern::Sampled { points, run } = self.pattern else { return None };
         let fit = bytes / self.block_size.saturating_mul(u64::from(run)).max(1);

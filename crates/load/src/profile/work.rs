@@ -24,7 +24,7 @@ pub enum Work {
 pub struct BlockWork {
     /// The operations of the requests.
     pub direction: Direction,
-    /// How offsets follow each other.
+    /// The order of offsets.
     pub pattern: Pattern,
     /// Where the pattern starts.
     pub start: Start,
@@ -38,7 +38,7 @@ pub struct BlockWork {
     pub amount: WorkAmount,
     /// When written data must be on the device.
     pub flush: Flush,
-    /// What data is written.
+    /// The content of written data.
     pub content: Content,
     /// Rate limit, if any.
     pub rate: Option<Rate>,
@@ -55,7 +55,7 @@ pub struct BlockWork {
 /// How long or how much a trial of a workload measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkAmount {
-    /// For the length of a trial.
+    /// For the duration of a trial.
     #[default]
     Time,
     /// This number of bytes.

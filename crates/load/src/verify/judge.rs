@@ -9,7 +9,7 @@ pub(super) struct Judge {
     pub(super) writers: Vec<Writer>,
 }
 
-/// What a sound sector of a unit holds: the expected state, or the generation of another one.
+/// The content of a sound sector of a unit: the expected state, or the generation of another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shows {
     Right,
@@ -17,7 +17,7 @@ enum Shows {
 }
 
 impl Judge {
-    /// Whether any sector of a unit holds something that a second read might show differently.
+    /// Whether a second read might return something different for any sector of a unit.
     pub(super) fn is_outdated(&self, data: &[u8], offset: u64, history: History) -> bool {
         sectors(data, offset).any(|(_, state)| self.is_other(state, history))
     }

@@ -34,7 +34,7 @@ pub struct Measurement {
     /// opens it. A read in a mix begins when it is submitted, so the sealing of its neighbours
     /// before that is not included.
     pub latency: Histogram<u64>,
-    /// Time from the same beginning until the kernel had accepted the request.
+    /// Time from the same start until the kernel had accepted the request.
     pub submission: Histogram<u64>,
     /// Time from there to the end.
     pub completion: Histogram<u64>,

@@ -1,4 +1,4 @@
-//! What a device counts, and who counts it.
+//! The counters of a device, and how they are read.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// The counters of a device at one moment, or what they counted between two. What a system does not count is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounts {
-    /// Nanoseconds of a clock that never goes back; between two moments, the time between them.
+    /// Nanoseconds of a monotonic clock; between two moments, the time between them.
     pub span_ns: u64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -28,7 +28,7 @@ pub struct DeviceCounts {
     pub queued: Option<u64>,
     /// Reads that were merged with one beside them before they reached the device.
     pub merged_reads: Option<u64>,
-    /// Writes that were merged likewise.
+    /// Writes that were merged in the same way.
     pub merged_writes: Option<u64>,
     /// Discard requests that ended.
     pub discards: Option<u64>,
@@ -84,7 +84,7 @@ fn time_since(now: u64, earlier: u64) -> u64 {
     (now + round).saturating_sub(earlier)
 }
 
-/// Who counts what a device does.
+/// The source of a device's counters.
 #[derive(Clone)]
 pub enum CountedBy {
     /// The system, in the file or volume of [`crate::storage::Node::counters`].
@@ -106,7 +106,7 @@ impl fmt::Debug for CountedBy {
 pub(crate) type Reader = Box<dyn Fn() -> Option<DeviceCounts> + Send + Sync>;
 
 impl CountedBy {
-    /// A reader; `open` makes that of a file or volume, if it counts.
+    /// A reader; `open` creates that of a file or volume, if it has counters.
     pub(crate) fn reader(self, open: impl FnOnce(PathBuf) -> Option<Reader>) -> Option<Reader> {
         match self {
             Self::System(path) => open(path),

@@ -88,8 +88,7 @@ impl Directory {
     /// Opens the parent directory of `path`, and returns it with the last component of `path`.
     ///
     /// # Errors
-    /// Those of [`Self::open`]; `InvalidInput` for a path without a last component, such as `/` or
-    /// `..`.
+    /// Those of [`Self::open`]; `InvalidInput` for a path without a last component, such as `/` or `..`.
     pub fn of(path: &Path) -> io::Result<(Self, OsString)> {
         let none = || io::Error::new(io::ErrorKind::InvalidInput, "it does not name a file");
         let name = path.file_name().ok_or_else(none)?.to_owned();
@@ -174,7 +173,7 @@ impl Directory {
     /// [`Self::create_file`] made earlier with the mode 0600.
     ///
     /// # Errors
-    /// Those of [`Self::open_file`]; `PermissionDenied` if a stranger may have prepared it.
+    /// Those of [`Self::open_file`]; `PermissionDenied` if another user may have prepared it.
     pub fn open_own_to_write(&self, name: &OsStr) -> io::Result<File> {
         let file = self.open_file_to_write(name)?;
         let found = fstat(&file)?;
@@ -327,7 +326,7 @@ impl Directory {
         Ok(rustix::fs::symlinkat(target, &self.descriptor, single(name)?)?)
     }
 
-    /// Gives it the permissions and the time of the last change that `old` has, and for root its owner and group.
+    /// Gives it the permissions and the modification time of `old`, and for root its owner and group.
     ///
     /// # Errors
     /// The operating system's error.
@@ -351,8 +350,8 @@ impl Directory {
         Ok(unlinkat(&self.descriptor, single(name)?, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes the subdirectory `name` with all its contents if it has this identity. It removes
-    /// exactly the directory that was inspected, even if its name is reused meanwhile.
+    /// Removes the subdirectory `name` with all its contents if it has this identity. It removes exactly the
+    /// directory that was inspected, even if its name is reused in the meantime.
     ///
     /// # Errors
     /// `NotFound` if a different directory has the name; otherwise the operating system's error.

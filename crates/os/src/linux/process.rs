@@ -39,7 +39,7 @@ pub(crate) struct Stat {
 
 impl Stat {
     pub(crate) fn read(task: &Path) -> Option<Self> {
-        // 52 numbers and a name take much less space.
+        // 52 numbers and a name need much less space.
         let mut buffer = [0; 2048];
         Self::parse(read(&task.join("stat"), &mut buffer)?)
     }

@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"before, page page ");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         assert!(own_descriptor(Path::new("/dev/stdout")));
-        // A path is not a descriptor just because it begins like one.
+        // A path with the prefix of a descriptor path is not necessarily one.
         for other in ["/dev/fd/../../etc/hostname", "/proc/self/fd/x", "/dev/shm/link"] {
             assert!(!own_descriptor(Path::new(other)), "{other}");
         }

@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Who may write to a directory according to its permission bits without making it untrusted.
+/// The users who may write to a directory according to its permission bits without making it untrusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writers {
     /// Only its owner.

@@ -1,4 +1,4 @@
-//! The calls of Windows that the standard library lacks. The only unsafe code of this crate.
+//! The Windows calls that the standard library lacks. The only unsafe code of this crate.
 #![allow(unsafe_code)]
 
 pub(super) mod device;
@@ -67,7 +67,7 @@ pub(super) struct Information {
 pub(super) fn information(file: &impl AsRawHandle) -> io::Result<Information> {
     // SAFETY: a structure of numbers.
     let mut found: fs::BY_HANDLE_FILE_INFORMATION = unsafe { zeroed() };
-    // SAFETY: the handle is open and the structure is the call's.
+    // SAFETY: the handle is open and the structure belongs to the call.
     done(unsafe { fs::GetFileInformationByHandle(file.as_raw_handle(), &raw mut found) })?;
     Ok(Information {
         volume: u64::from(found.dwVolumeSerialNumber),
@@ -104,7 +104,7 @@ pub(super) fn reopen(file: &File, flags: u32) -> io::Result<File> {
     Ok(unsafe { File::from_raw_handle(handle) })
 }
 
-/// The same where the call is missing, as in Wine: by its path, if that leads to the same file still.
+/// The same if the call is missing, as in Wine: by its path, if that still leads to the same file.
 fn reopen_by_path(file: &File, flags: u32) -> io::Result<File> {
     let mut options = File::options();
     let again = options.read(true).write(true).custom_flags(flags).open(path_of(file)?)?;
@@ -183,7 +183,7 @@ pub(super) fn volume(root: &Path) -> io::Result<Volume> {
     Ok(Volume { serial: u64::from(serial), file_system, flags })
 }
 
-/// The name of the volume at `root` that stays when its letter changes.
+/// The name of the volume at `root` that does not change with its letter.
 pub(super) fn volume_name(root: &Path) -> io::Result<PathBuf> {
     let mut buffer = [0; 64];
     let root = wide(root);

@@ -53,7 +53,7 @@ trait Kernel: Isa {
     unsafe fn nh(key: &NhKey, message: &[u8]) -> [u64; nh::PASSES];
 }
 
-/// All keys but those of AES. They are written in place, because a move would leave a copy behind.
+/// All keys except that of AES. They are written in place, because a move would leave a copy behind.
 #[derive(Zeroize, ZeroizeOnDrop)]
 struct Keys {
     stream: Key,
@@ -187,8 +187,8 @@ impl<K: Kernel> Adiantum<K> {
         );
         for (index, hash) in hashes.iter().enumerate() {
             let mut part = buffer.part(index * unit..(index + 1) * unit);
-            // The whole unit, which is a whole number of blocks of the stream more often than the bulk is. The last block is
-            // overwritten below.
+            // The whole unit, which is more often a whole number of keystream blocks than the bulk. The last
+            // block is overwritten below.
             let (key, (from, to)) = (&subkeys[index], part.pointers());
             self.kernel.run(
                 #[inline(always)]
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
     use crate::hex::hex;
 
-    /// What a kernel makes of a text: encrypted, decrypted.
+    /// The output of a kernel for a text: encrypted, decrypted.
     fn batch<K: Kernel>(
         kernel: K,
         key: &Key,
@@ -264,7 +264,8 @@ mod tests {
         all
     }
 
-    /// Here rather than at the public interface, since tweaks have any length and texts any from a block on.
+    /// Tested here rather than through the public interface, because tweaks have any length and texts any
+    /// length from a block on.
     #[test]
     fn vectors_of_the_reference_implementation_and_of_linux() {
         for (rounds, text, least) in [

@@ -36,7 +36,8 @@ mod tests {
     use crate::kernel::{Buffer, Run};
     use crate::sector::Layout;
 
-    /// Here rather than at the public interface, since some tweaks have 128 bits and some keys 192.
+    /// Tested here rather than through the public interface, because some tweaks have 128 bits and some keys
+    /// 192.
     #[test]
     fn xts_of_wycheproof_on_every_tier() {
         let text = include_str!("../../../tests/vectors/xts-wycheproof.txt");

@@ -1,4 +1,4 @@
-//! Where the key goes when state bytes are stored in another basis and with a constant offset.
+//! The position of the key when state bytes are stored in another basis and with a constant offset.
 //!
 //! The kernels store each half of the state as `B(half + offset)`. B is a linear map of bytes that
 //! lets the S-boxes invert without a map before. The offset is chosen so that the half already

@@ -7,7 +7,7 @@ use crate::isa::Isa;
 use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 use crate::mode::xts::{Sequence, Tweaks};
 
-/// Masks that a kernel makes from one, 512 bytes in all: the usual data unit.
+/// Masks that a kernel derives from one, 512 bytes in total: the usual data unit.
 pub(super) const CHUNK: usize = 32;
 
 /// Maximum number of blocks that a kernel transforms in one call.
@@ -81,7 +81,7 @@ fn part_of_batch<K: Kernel>(kernel: K, keys: &K::Keys, mut buffer: Buffer<'_>, m
     let mut blocks = Blocks([[0; BLOCK]; MAX_BLOCKS]);
     blocks.0.as_flattened_mut()[..len].copy_from_slice(buffer.src());
     let memory = blocks.0.as_mut_ptr().cast::<u8>();
-    // SAFETY: both arrays hold the largest number of blocks that a kernel takes.
+    // SAFETY: both arrays hold the largest number of blocks that a kernel accepts.
     unsafe { transform(kernel, keys, memory, masks, memory) };
     buffer.dst().copy_from_slice(&blocks.0.as_flattened()[..len]);
 }
@@ -158,7 +158,7 @@ impl<K: Kernel> WideXts<K> {
         let encipher = |tweaks: &mut Tweaks, count: usize| {
             for part in tweaks.0.chunks_exact_mut(K::BLOCKS).take(count.div_ceil(K::BLOCKS)) {
                 let memory = part.as_mut_ptr().cast::<u8>();
-                // SAFETY: a part has as many blocks as the kernel takes.
+                // SAFETY: a part has as many blocks as the kernel accepts.
                 unsafe { transform(self.kernel, &self.keys.tweak, memory, &NO_MASKS, memory) };
             }
         };

@@ -12,7 +12,7 @@ pub(super) const ROUNDS: usize = ROUND_KEYS - 1;
 /// A linear map of bytes by the images of its bits, lowest first.
 pub(super) type Linear = [u8; 8];
 
-/// The image of a byte, without a look-up, because key bytes pass through here.
+/// The image of a byte, without a table look-up, because key bytes pass through here.
 pub(super) fn apply(map: &Linear, byte: u8) -> u8 {
     let term = |(bit, image): (usize, &u8)| image & (byte >> bit & 1).wrapping_neg();
     map.iter().enumerate().map(term).fold(0, |sum, term| sum ^ term)

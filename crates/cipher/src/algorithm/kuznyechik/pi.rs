@@ -40,9 +40,9 @@ const IDENTITY_MAP: [u8; 256] = tabulate(&[128, 64, 32, 16, 8, 4, 2, 1]);
 /// A change of representation as nibble tables, low nibble first.
 pub(super) struct Change(pub(super) [Table; 2]);
 
-/// How encryption represents a state byte.
+/// The representation of a state byte in encryption.
 pub(super) const ENCRYPT_LINEAR: Linear = images(&ALPHA_MAP);
-/// How decryption represents a state byte.
+/// The representation of a state byte in decryption.
 pub(super) const DECRYPT_LINEAR: Linear = images(&OMEGA_INVERSE);
 
 /// Into the representation of encryption.
@@ -128,7 +128,7 @@ pub(super) struct Backward {
 
 /// [`Backward`] for all rounds but the last, to the inverse of omega.
 pub(super) static BACKWARD: Backward = backward(&OMEGA_INVERSE);
-/// [`Backward`] for the last round, to bytes as they are.
+/// [`Backward`] for the last round, to plain bytes.
 pub(super) static BACKWARD_LAST: Backward = backward(&IDENTITY_MAP);
 
 const EMPTY: Table = Table::new([0; 16]);

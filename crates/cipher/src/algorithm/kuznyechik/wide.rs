@@ -64,7 +64,7 @@ pub(super) mod tests {
     #[repr(C, align(64))]
     struct Masks([u128; 64]);
 
-    /// RFC 7801, 5.5 and 5.6, in every place of the slices.
+    /// RFC 7801, 5.5 and 5.6, in every position of the slices.
     pub(in super::super) fn check<I: Kernel>(tier: Tier) {
         let Some(isa) = I::new(tier) else {
             eprintln!("SKIPPED: this CPU has no {}", I::NAME);

@@ -1,10 +1,10 @@
 //! Serpent's S-boxes and their inverses as circuits of two-input gates.
 //!
-//! A meet-in-the-middle search found these circuits instead of taking them from Osvik, "Speeding up
-//! Serpent" (AES3, 2000). It searched sequences of steps that each add a function of some words to
-//! another word. Each box takes 12 to 14 gates, with one or two intermediate results at a time.
-//! Complements are free, because the round keys absorb them (see [`super::schedule`]). Each step
-//! undoes itself, so the inverse boxes have as many gates.
+//! These circuits were found by a meet-in-the-middle search instead of being taken from Osvik, "Speeding up
+//! Serpent" (AES3, 2000). It searched sequences of steps that each add a function of some words to another
+//! word. Each box takes 12 to 14 gates, with one or two intermediate results at a time. Complements are free,
+//! because the round keys absorb them (see [`super::schedule`]). Each step undoes itself, so the inverse boxes
+//! have as many gates.
 
 use super::word::Word;
 

@@ -80,7 +80,7 @@ mod tests {
         }
     }
 
-    /// Here rather than at the public interface, since the vectors' tweaks have 128 bits.
+    /// Tested here rather than through the public interface, because the vectors' tweaks have 128 bits.
     #[test]
     fn xts_of_botan_on_every_tier() {
         let vectors = vectors(include_str!("../../../tests/vectors/serpent-xts.txt"));

@@ -1,9 +1,9 @@
 //! The fused XTS kernel over any [`Planes`]: for each group it loads text, adds masks and converts
 //! to words once.
 //!
-//! A group consists of the four vectors of each word that the rounds take. Masks are made where
-//! they are needed, as words like the text, so they cost no transposition. They continue from one
-//! unit to the next within a group, so 512-byte units run as fast as long ones.
+//! A group consists of the four vectors of each word that the rounds use. Masks are computed where they are
+//! needed, as words like the text, so they cost no transposition. They continue from one unit to the next
+//! within a group, so 512-byte units run as fast as long ones.
 
 use super::keys::Keys;
 use super::rounds::{State, rounds};

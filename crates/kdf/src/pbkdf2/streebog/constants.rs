@@ -43,7 +43,7 @@ pub(super) const ROWS: [u64; 64] = [
     0xd804_5870_ef14_980e, 0xad08_b0e0_c328_2d1c, 0x4710_7ddd_9b50_5a38, 0x8e20_faa7_2ba0_b470,
 ];
 
-/// What byte `value` of word `j` adds to its image.
+/// The contribution of byte `value` of word `j` to its image.
 pub(super) const fn image(j: usize, value: u8) -> u64 {
     let mut image = 0;
     let mut bit = 0;

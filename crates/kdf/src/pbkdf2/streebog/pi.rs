@@ -153,7 +153,7 @@ const OF_U: Table = {
     table
 };
 
-/// By t: what Pi adds to [`OF_U`].
+/// By t: the contribution of Pi to [`OF_U`].
 const OF_T: Table = {
     let mut table = [0; 16];
     let mut t = 0;

@@ -1,4 +1,4 @@
-//! Requests through a stdio buffer, as programs make them with fwrite(3) and fread(3).
+//! Requests through a stdio buffer, as made by programs with fwrite(3) and fread(3).
 //!
 //! The C library's own stdio performs them, because its behaviour is the subject of the
 //! measurement: glibc passes whole blocks of a large request around its buffer and copies the rest.

@@ -143,7 +143,7 @@ struct Ends<'a> {
 }
 
 fn new_port() -> io::Result<OwnedHandle> {
-    // SAFETY: without a file and a port it makes a port.
+    // SAFETY: without a file and a port it creates a port.
     let handle = unsafe { CreateIoCompletionPort(INVALID_HANDLE_VALUE, null_mut(), 0, 1) };
     if handle.is_null() {
         return Err(io::Error::last_os_error());
@@ -524,7 +524,7 @@ fn moved(request: IoRequest, moved: io::Result<u32>) -> Result<(), LoadError> {
     }
 }
 
-/// Beyond the end of a file there is nothing to read, which Windows calls an error.
+/// Beyond the end of a file there is nothing to read, which Windows reports as an error.
 fn failed(request: IoRequest, source: io::Error) -> LoadError {
     let IoRequest { operation, offset, len } = request;
     match source.raw_os_error().map(i32::cast_unsigned) {

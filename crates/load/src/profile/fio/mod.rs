@@ -44,8 +44,7 @@ impl Source<'_> {
     }
 }
 
-/// Whether a text looks like a job file: it begins with a section whose name could not begin a
-/// profile in TOML.
+/// Whether a text looks like a job file: it begins with a section whose name could not begin a profile in TOML.
 pub(super) fn looks_like(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|l| !l.is_empty() && !l.starts_with(['#', ';']));

@@ -1,4 +1,4 @@
-//! What a job writes, and when it must be on the device.
+//! The data that a job writes, and when it must be on the device.
 
 use super::super::{ProfileError, WorkAmount};
 use super::Remarks;

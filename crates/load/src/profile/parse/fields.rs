@@ -175,7 +175,7 @@ impl<'a> Fields<'a> {
         self.source
     }
 
-    /// The position of the key's value, or of the table if the key is missing or has been taken.
+    /// The position of the key's value, or of the table if the key is missing or has been used.
     pub(super) fn at(&self, key: &str) -> usize {
         self.entries.iter().find(|e| e.key.value == key).map_or(self.at, |e| e.value.at)
     }
@@ -320,12 +320,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The keys that nothing has taken, in the order of the text.
+    /// The unused keys, in the order of the text.
     pub(super) fn rest(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries)
     }
 
-    /// Returns an error if a key remains that nothing has taken.
+    /// Returns an error if an unused key remains.
     pub(super) fn finish(&mut self) -> Result<(), ProfileError> {
         let Some(entry) = self.entries.first() else { return Ok(()) };
         let remedy = format!("such a {} accepts {}", self.what, self.known.join(", "));

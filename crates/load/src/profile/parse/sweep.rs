@@ -1,9 +1,9 @@
 //! Expands a `[[sweep]]` into workloads: one for every combination of its values.
 //!
-//! A key of a workload may hold a list there, or `{ from = "4KiB", to = "16MiB" }` for doubling
-//! sizes. The first list varies slowest. Each `[[sweep.grid]]` adds its keys to the sweep's own,
-//! one grid after the other. Each `[[sweep.case]]` is a named variant, and varies fastest.
-//! Combinations whose block is larger than their file are left out.
+//! A key of a workload may hold a list there, or `{ from = "4KiB", to = "16MiB" }` for doubling sizes. The
+//! first list varies slowest. Each `[[sweep.grid]]` adds its keys to the sweep's own, one grid after the other.
+//! Each `[[sweep.case]]` is a named variant, and varies fastest. Combinations whose block is larger than their
+//! file are omitted.
 
 use super::super::size::{format_size, parse_size};
 use super::super::{ProfileError, WorkloadSpec};

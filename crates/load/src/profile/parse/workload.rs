@@ -149,7 +149,7 @@ fn pattern(fields: &mut Fields<'_>) -> Result<Pattern, ProfileError> {
     })
 }
 
-/// The file, its position in the text, and the size given.
+/// The file, its position in the text, and the given size.
 fn file(
     fields: &mut Fields<'_>,
     direction: Direction,

@@ -14,7 +14,7 @@ pub(in crate::linux) fn close_on_exec(first: u32) -> io::Result<()> {
     for entry in std::fs::read_dir("/proc/self/fd")? {
         let number = entry?.file_name().to_str().and_then(|name| name.parse::<libc::c_int>().ok());
         if let Some(number) = number.filter(|number| number.cast_unsigned() >= first) {
-            // SAFETY: integers only. A descriptor that was closed meanwhile is an error.
+            // SAFETY: integers only. A descriptor that was closed in the meantime is an error.
             unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
         }
     }

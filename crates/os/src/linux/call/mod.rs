@@ -1,4 +1,4 @@
-//! The calls of Linux that no safe crate has. The only unsafe code of this crate on Linux.
+//! The Linux calls for which there is no safe crate. The only unsafe code of this crate on Linux.
 #![allow(unsafe_code)]
 
 pub(super) mod descriptors;

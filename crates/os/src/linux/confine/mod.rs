@@ -42,7 +42,7 @@ pub(crate) fn give_up_rights() -> io::Result<()> {
     // Keys are locked, and buffers pinned, within this limit once root's rights are gone.
     let all = Rlimit { current: None, maximum: None };
     let is_limited = setrlimit(Resource::Memlock, all).is_err();
-    // Root of a container may lack the right to raise it. The right to lock memory stays then, and no other.
+    // Root of a container may lack permission to raise it. The right to lock memory then remains, and no other.
     set_keep_capabilities(is_limited)?;
     let is_another = become_nobody()?;
     if is_limited || !is_another {

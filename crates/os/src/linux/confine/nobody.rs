@@ -14,7 +14,7 @@ const FREE: [(u32, u32); 2] = [(1_879_048_192, 2_147_483_647), (61_184, 65_519)]
 /// `nogroup`, which owns nothing.
 const NOGROUP: u32 = 65_534;
 
-/// How many numbers are tried of each range.
+/// Maximum number of attempts in each range.
 const TRIES: u32 = 16;
 
 /// Changes the user of this process's only thread. Returns whether that was possible.

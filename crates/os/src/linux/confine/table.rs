@@ -1,4 +1,4 @@
-//! The system calls that a confined process has. A call that is missing here fails with `EPERM`.
+//! The permitted system calls of a confined process. A call that is missing here fails with `EPERM`.
 //!
 //! What a transport of `export` newly needs gets its line here. `strace -f` on the process that serves a volume shows what
 //! was refused.

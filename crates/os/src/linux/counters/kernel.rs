@@ -54,7 +54,7 @@ impl KernelThreads {
         if let Some(ns) = open.get(&id).and_then(Account::read) {
             return Some(ns);
         }
-        // Not seen before, or a new thread has the number.
+        // Not seen before, or a new thread with the same number.
         open.remove(&id);
         let account = self.clock.open(&self.directory(id))?;
         let ns = account.read();

@@ -20,7 +20,7 @@ pub(super) struct MachineTicks {
 
 impl MachineTicks {
     pub(super) fn read(proc: &Path) -> Option<Self> {
-        // The line with the sum comes first.
+        // The line with the sum is the first.
         let mut buffer = [0; 512];
         Self::parse(std::str::from_utf8(task::read(&proc.join("stat"), &mut buffer)?).ok()?)
     }

@@ -106,7 +106,7 @@ impl Counters {
         self.daemons.watch(pid);
     }
 
-    /// Stops all watching, because the system under test is going to be closed.
+    /// Stops all observation, because the system under test is going to be closed.
     pub fn forget_watched(&mut self) {
         self.daemons.forget();
     }

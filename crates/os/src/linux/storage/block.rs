@@ -158,8 +158,8 @@ impl Node {
     }
 }
 
-/// How cryptsetup(8) names devices that encrypt, by the beginning of the UUID. Those of systems that set none are known by that
-/// of the name.
+/// The prefixes of cryptsetup(8)'s UUIDs for devices that encrypt. Those of systems that set none are
+/// identified by the prefix of the name.
 const BY_UUID: [(&str, &str); 7] = [
     ("CRYPT-LUKS2-", "LUKS2"),
     ("CRYPT-LUKS1-", "LUKS1"),
@@ -305,7 +305,7 @@ impl Tree {
         all
     }
 
-    /// The same, and the device below the file of a loop device.
+    /// The same, and the device of the file of a loop device.
     fn below(&self, node: &Node) -> Vec<Node> {
         let mut all = self.directly_below(node);
         let backing = node.backing_file().and_then(|file| fs::metadata(file).ok());
@@ -327,8 +327,7 @@ impl Tree {
         all
     }
 
-    /// The regular files that hold a device's data, by device and inode number, each with its loop
-    /// device.
+    /// The regular files that contain a device's data, by device and inode number, each with its loop device.
     #[must_use]
     pub fn files(&self, top: &Node) -> BTreeMap<(u64, u64), Node> {
         let file = |node: Node| {
@@ -367,7 +366,7 @@ impl Tree {
         all.iter().filter(|node| self.below(node).is_empty()).map(Node::name).collect()
     }
 
-    /// The devices that hold this one: mappings, arrays, volume groups.
+    /// The devices built on this one: mappings, arrays, volume groups.
     ///
     /// # Errors
     /// If the kernel's list of holders cannot be read.
@@ -432,8 +431,8 @@ mod tests {
 
     use super::*;
 
-    /// A fake machine made of files, with one loop device over `file`, whose name and number no
-    /// real device has.
+    /// A simulated machine consisting of files, with one loop device over `file`, whose name and number no real
+    /// device has.
     fn machine(file: &OsStr) -> (tempfile::TempDir, Tree) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();

@@ -1,4 +1,5 @@
-//! XTS fused with the cipher: masks stay in registers, and each group makes those of the next between its rounds.
+//! XTS fused with the cipher: masks stay in registers, and each group computes those of the next between its
+//! rounds.
 //!
 //! The tweaks of up to [`UNITS`] data units are enciphered together, because one at a time would cost the
 //! latency of a whole AES each. The first masks of a unit come from integer instructions, which the rounds do

@@ -46,7 +46,7 @@ impl Kernel for Avx2 {
             }
             for start in (GROUP / 2..masks.len() / 2).step_by(GROUP / 2) {
                 for (i, x) in x.iter_mut().enumerate() {
-                    // The byte shifted out comes back multiplied by x^7 + x^2 + x + 1.
+                    // The byte shifted out is fed back multiplied by x^7 + x^2 + x + 1.
                     let out = _mm256_bsrli_epi128::<15>(*x);
                     let low = _mm256_xor_si256(out, _mm256_slli_epi64::<1>(out));
                     let high =

@@ -1,8 +1,7 @@
 //! Serpent's S-boxes and their inverses as circuits of three-input gates.
 //!
-//! A SAT solver found them: 7 gates per box. For most boxes it proved that 6 gates cannot do, or
-//! that 8 are needed. The circuits omit the constants, as the two-input circuits in
-//! [`super::super::boxes`] do.
+//! A SAT solver found them: 7 gates per box. For most boxes it proved that 6 gates are not enough, or that 8
+//! are needed. The circuits omit the constants, as the two-input circuits in [`super::super::boxes`] do.
 
 use super::super::word::Word;
 

@@ -29,7 +29,7 @@ impl Arena {
         self.memory.len()
     }
 
-    /// The kind of pages, for people.
+    /// The kind of pages, for display.
     pub(super) fn pages(&self) -> &'static str {
         self.pages
     }

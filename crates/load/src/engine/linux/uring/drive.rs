@@ -18,7 +18,7 @@ use crate::offsets::OffsetGenerator;
 use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
-/// Reads of a task that are put back at most, so that a device that refuses all ends it.
+/// Maximum number of resubmitted reads of a task, so that a device that refuses all stops it.
 const MOST_AGAIN: u32 = 1 << 16;
 
 /// Flags that end the requests early.

@@ -88,7 +88,7 @@ impl Session {
 }
 
 impl Session {
-    /// The arena's kind of pages, for people.
+    /// The arena's kind of pages, for display.
     pub(super) fn pages(&self) -> &'static str {
         self.arena.as_ref().map_or("no buffers", Arena::pages)
     }
