@@ -10,19 +10,19 @@ use cryptbench_volume::Volume;
 const BELIEVED: [(&str, &str); 11] = [
     (
         "which credentials the volume needs",
-        "three answers, each yes or no; the worst is a needless question",
+        "three answers, each yes or no; the worst case is an unnecessary prompt",
     ),
     (
         "that the volume is read-only",
-        "never that it can be written to, if the user or the storage says otherwise",
+        "never that it is writable, if the user or the storage says otherwise",
     ),
     ("its sector size", "a power of two from 512 to 4096 bytes"),
     ("its size", "a multiple of 512 bytes, and no more than the file or device holds"),
     (
         "that it can be served as a disk",
-        "only where the kernel has ublk; the kernel checks its requests",
+        "only if the kernel has ublk; the kernel checks its requests",
     ),
-    ("that it serves", "one word, once it was asked to; until then nothing is mounted"),
+    ("that it serves", "one word, after it was asked to; until then nothing is mounted"),
     (
         "the file in its mount",
         "a regular file of that mount and of that size, opened once without following a link, and used by its descriptor",
@@ -33,8 +33,8 @@ const BELIEVED: [(&str, &str); 11] = [
     ),
     ("the target of an eCryptfs link", "at most 4095 bytes, stored and never followed"),
     (
-        "what an eCryptfs file holds",
-        "the process fills a new file, whose length nothing depends on; sizes, keys and reasons are only shown",
+        "content of an eCryptfs file",
+        "the process fills a new file, on whose length nothing depends; sizes, keys and reasons are only shown",
     ),
     (
         "its text and its exit code",
