@@ -18,6 +18,11 @@ pub trait BlockDevice: Send + Sync {
     /// The granularity of requests in bytes: a power of two, at least 512.
     fn sector(&self) -> usize;
 
+    /// What follows the last whole sector. Only a file has that, and disk images of some programs end within it.
+    fn rest(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
     /// Whether the device refuses every write.
     fn is_read_only(&self) -> bool;
 

@@ -13,6 +13,8 @@ use crate::{AlignedBuf, system};
 pub struct FileDevice {
     file: Arc<File>,
     size: u64,
+    /// Bytes behind the last whole sector.
+    rest: usize,
     sector: usize,
     mode: IoMode,
     read_only: bool,
@@ -48,9 +50,9 @@ impl FileDevice {
             IoMode::Direct => system::direct_sector(&file)?.unwrap_or(AlignedBuf::ALIGN),
         };
         let size = file.seek(SeekFrom::End(0))?;
-        // No format uses a partial sector at the end.
-        let size = size - size % sector as u64;
-        Ok(Self { file: Arc::new(file), size, sector, mode, read_only })
+        // No volume uses a partial sector at the end.
+        let rest = (size % sector as u64) as usize;
+        Ok(Self { file: Arc::new(file), size: size - rest as u64, rest, sector, mode, read_only })
     }
 
     fn must_copy(&self, memory: *const u8) -> bool {
@@ -71,6 +73,14 @@ impl BlockDevice for FileDevice {
 
     fn sector(&self) -> usize {
         self.sector
+    }
+
+    fn rest(&self) -> Vec<u8> {
+        let mut rest = vec![0; self.rest];
+        // Direct I/O takes whole sectors alone.
+        let read = self.mode == IoMode::Buffered
+            && system::read_exact_at(&self.file, &mut rest, self.size).is_ok();
+        if read { rest } else { Vec::new() }
     }
 
     fn is_read_only(&self) -> bool {

@@ -55,6 +55,11 @@ pub enum Kind {
     FileVault,
     /// One file of a lower directory of eCryptfs.
     EcryptfsFile,
+    /// An encrypted disk image of macOS.
+    AppleEncrypted {
+        /// 1 has its header at the end (until Mac OS X 10.4), 2 at the start.
+        version: u8,
+    },
     /// A file system or other unencrypted contents with a known magic.
     FileSystem {
         /// Name, such as `ext`.
@@ -103,6 +108,11 @@ pub(crate) fn unpacked_by(name: &str) -> Option<String> {
         ("7-Zip file", "7z x FILE"),
         ("RAR file", "unrar x FILE"),
         ("EWF image", "ewfexport -f raw IMAGE"),
+        (
+            "VMDK SESparse disk image",
+            "qemu-img convert -f vmdk -O raw DISK.vmdk DISK, with the small file that describes the disk",
+        ),
+        ("Apple sparse disk image", "on a Mac, hdiutil convert IMAGE -format UDTO -o DISK"),
         ("partclone image", "partclone.restore -C -s IMAGE -O DISK"),
     ];
     let command = packed.iter().find(|(known, _)| *known == name).map(|(_, command)| *command);
@@ -122,6 +132,7 @@ fn image_format(name: &str) -> Option<&'static str> {
         ("VHDX", "vhdx"),
         ("VHD", "vpc"),
         ("VMDK", "vmdk"),
+        ("Apple UDIF", "dmg"),
         ("VDI", "vdi"),
         ("Parallels", "parallels"),
     ]
@@ -144,6 +155,9 @@ impl fmt::Display for Kind {
             Self::BitLocker { to_go: true } => write!(f, "BitLocker To Go"),
             Self::FileVault => write!(f, "FileVault 2 (CoreStorage)"),
             Self::EcryptfsFile => write!(f, "a file of an eCryptfs directory"),
+            Self::AppleEncrypted { version } => {
+                write!(f, "an encrypted Apple disk image (encrcdsa, version {version})")
+            }
             Self::FileSystem { name } if unpacked_by(name).is_some() => {
                 write!(f, "{name}, in which the disk is packed")
             }
@@ -173,7 +187,7 @@ const SAMPLES: u64 = 64;
 ///
 /// A magic at the end of the device, such as that of a backup partition table, decides only if nothing known is
 /// at the start of the device and it does not look random: an earlier use of the device may have left it there.
-/// Otherwise it is a note.
+/// Otherwise it is a note. The trailers of Apple's disk images, whose content looks random, decide there too.
 ///
 /// Detection never writes. It lists unreadable parts in the result and judges the rest.
 ///
@@ -204,6 +218,9 @@ pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
             let looks = statistics(&mut reader);
             let end = ends.into_iter().next().map(|found| found.kind);
             match (looks, end) {
+                // Their trailers are long, and what is before them is packed or encrypted.
+                (_, Some(end @ Kind::AppleEncrypted { .. })) => end,
+                (_, Some(end @ Kind::FileSystem { name: magic::UDIF })) => end,
                 (looks @ Kind::Random { .. }, Some(end)) => {
                     notes.push(format!("the end of the device says: {end}"));
                     looks

@@ -163,10 +163,16 @@ impl Kind {
                 "it is one of a directory's",
                 "name the directory: cryptbench volume dump DIRECTORY OUTPUT".to_owned(),
             ),
+            Self::AppleEncrypted { .. } => (
+                self.to_string(),
+                "this program does not have the format",
+                "on a Mac, `hdiutil attach` opens it, and `hdiutil convert IMAGE -format UDTO -o DISK` writes it unencrypted"
+                    .to_owned(),
+            ),
             Self::FileSystem { name } => {
                 let command = unpacked_by(name)?;
                 // By its pronunciation, as in "an xz file".
-                let article = if name.starts_with(['x', 'E', 'l']) { "an" } else { "a" };
+                let article = if name.starts_with(['x', 'A', 'E', 'l']) { "an" } else { "a" };
                 (
                     format!("{article} {name}"),
                     "the disk is packed within it",

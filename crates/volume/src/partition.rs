@@ -1,10 +1,11 @@
-//! The partitions of a disk: MBR with logical partitions, and GPT.
+//! The partitions of a disk: GPT, MBR with logical partitions, and Apple's map.
 
 use std::collections::BTreeSet;
 
-use cryptbench_blockdev::{BlockDevice, Extent, read_bytes};
+use cryptbench_blockdev::{BlockDevice, Extent, MemoryDevice, read_bytes};
 
 use crate::VolumeError;
+use crate::detect::{Kind, detect};
 
 /// A partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +19,11 @@ pub struct Partition {
 /// Sectors that partition tables count in.
 const SECTORS: [u64; 2] = [512, 4096];
 
-/// Maximum number of GPT entries that are read; 128 are usual.
+/// Maximum number of entries of a GPT or an Apple partition map that are read; 128 are usual.
 const MOST_ENTRIES: u32 = 1024;
+
+/// Bytes of a partition that tell whether something begins there.
+const BEGINNING: u64 = 128 << 10;
 
 /// The number of the first logical partition.
 const FIRST_LOGICAL: u32 = 5;
@@ -40,7 +44,8 @@ pub fn partitions(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeErro
             return Ok(found);
         }
     }
-    mbr(device)
+    let found = mbr(device)?;
+    if found.is_empty() { apple(device) } else { Ok(found) }
 }
 
 /// The bytes of partition `number`.
@@ -103,14 +108,54 @@ fn gpt(device: &dyn BlockDevice, sector: u64) -> Result<Option<Vec<Partition>>, 
     Ok(Some(found))
 }
 
+/// No record says whether its disk has sectors of 512 or of 4096 bytes, and a copy of a disk does not either. Then what
+/// begins its partitions tells.
 fn mbr(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeError> {
+    let small = mbr_in(device, SECTORS[0])?;
+    let large = mbr_in(device, SECTORS[1])?;
+    if large.is_empty() || device.sector() as u64 == SECTORS[1] {
+        return Ok(if large.is_empty() { small } else { large });
+    }
+    let (in_small, in_large) = (begun(device, &small)?, begun(device, &large)?);
+    let is_large = in_large.known > in_small.known
+        || in_small.known + in_small.others == 0
+            && in_large.others > 0
+            && large.len() == small.len();
+    Ok(if is_large { large } else { small })
+}
+
+/// How many partitions begin with something.
+#[derive(Default)]
+struct Begun {
+    known: usize,
+    /// With what could be encrypted, or anything.
+    others: usize,
+}
+
+fn begun(device: &dyn BlockDevice, all: &[Partition]) -> Result<Begun, VolumeError> {
+    let mut begun = Begun::default();
+    for Partition { extent, .. } in all {
+        let Some(bytes) = read(device, extent.offset, extent.len.min(BEGINNING))? else { continue };
+        match detect(&MemoryDevice::new(bytes))?.kind {
+            Kind::Zeros | Kind::Unreadable => {}
+            Kind::Random { .. } | Kind::Unknown { .. } => begun.others += 1,
+            _ => begun.known += 1,
+        }
+    }
+    Ok(begun)
+}
+
+/// The partitions by a master boot record that counts in sectors of these bytes.
+fn mbr_in(device: &dyn BlockDevice, sector: u64) -> Result<Vec<Partition>, VolumeError> {
     let Some(first) = read(device, 0, 512)? else { return Ok(Vec::new()) };
     let (mut found, mut next) = (Vec::new(), FIRST_LOGICAL);
     for (number, entry) in (1..).zip(entries(&first)) {
         match entry {
-            Some(entry) if entry.is_extended() => logical(device, &entry, &mut next, &mut found)?,
+            Some(entry) if entry.is_extended() => {
+                logical(device, sector, &entry, &mut next, &mut found)?
+            }
             Some(entry) => {
-                found.extend(within(device, number, entry.first, entry.sectors, SECTORS[0]));
+                found.extend(within(device, number, entry.first, entry.sectors, sector));
             }
             None => {}
         }
@@ -123,6 +168,7 @@ fn mbr(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeError> {
 /// next partition, counts on over several extended ones (Linux, block/partitions/msdos.c).
 fn logical(
     device: &dyn BlockDevice,
+    sector: u64,
     whole: &Entry,
     number: &mut u32,
     found: &mut Vec<Partition>,
@@ -131,7 +177,7 @@ fn logical(
     let (mut at, mut sectors) = (whole.first, whole.sectors);
     let mut seen = BTreeSet::new();
     while seen.insert(at) && seen.len() <= MOST_LOGICAL as usize {
-        let Some(record) = read(device, at * SECTORS[0], 512)? else { return Ok(()) };
+        let Some(record) = read(device, at * sector, 512)? else { return Ok(()) };
         let entries = entries(&record);
         for (index, entry) in entries.iter().enumerate() {
             let Some(entry) = entry.as_ref().filter(|entry| !entry.is_extended()) else { continue };
@@ -144,13 +190,38 @@ fn logical(
             if *number >= FIRST_LOGICAL + MOST_LOGICAL {
                 return Ok(());
             }
-            found.extend(within(device, *number, first, entry.sectors, SECTORS[0]));
+            found.extend(within(device, *number, first, entry.sectors, sector));
             *number += 1;
         }
         let Some(next) = entries.into_iter().flatten().find(Entry::is_extended) else { break };
         (at, sectors) = (whole.first + next.first, next.sectors);
     }
     Ok(())
+}
+
+/// Apple's map, which counts in blocks of the size that its first block names (Linux, block/partitions/mac.c).
+fn apple(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeError> {
+    let big = |bytes: &[u8]| bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
+    let mut found = Vec::new();
+    let Some(first) = read(device, 0, 512)? else { return Ok(found) };
+    let block = big(&first[2..4]);
+    if !first.starts_with(b"ER") || block < 512 || !block.is_power_of_two() {
+        return Ok(found);
+    }
+    let (mut number, mut count) = (1, 1);
+    while number <= count {
+        let entry = read(device, u64::from(number) * block, 512)?;
+        let Some(entry) = entry.filter(|entry| entry.starts_with(b"PM")) else { break };
+        if number == 1 {
+            count = big(&entry[4..8]).min(u64::from(MOST_ENTRIES)) as u32;
+        }
+        let (start, blocks) = (big(&entry[8..12]), big(&entry[12..16]));
+        if blocks > 0 {
+            found.extend(within(device, number, start, blocks, block));
+        }
+        number += 1;
+    }
+    Ok(found)
 }
 
 /// An entry of a master boot record that is in use.
@@ -263,6 +334,77 @@ mod tests {
         header[80..84].copy_from_slice(&4_u32.to_le_bytes());
         header[84..88].copy_from_slice(&128_u32.to_le_bytes());
         header
+    }
+
+    #[test]
+    fn a_record_counts_in_the_sectors_in_which_something_begins() {
+        let luks = |device: &MemoryDevice, at: u64| {
+            write_bytes(device, at, b"LUKS\xba\xbe\0\x01").unwrap();
+        };
+        let new = || {
+            let device = MemoryDevice::new(vec![0; 8 << 20]);
+            record(&device, 0, &[entry(0x83, 100, 100), entry(0x05, 400, 400)]);
+            device
+        };
+        let in_4096 = [(1, 800, 800), (5, 3216, 80)];
+        // Nothing is there: as most disks are.
+        let device = new();
+        record(&device, 400, &[entry(0x83, 2, 10)]);
+        assert_eq!(found(&device), [(1, 100, 100), (5, 402, 10)]);
+        // A header in one of them tells.
+        luks(&device, 100 * 512);
+        assert_eq!(found(&device), [(1, 100, 100), (5, 402, 10)]);
+        let device = new();
+        record(&device, 400 * 8, &[entry(0x83, 2, 10)]);
+        luks(&device, 402 * 4096);
+        assert_eq!(found(&device), in_4096);
+        // What can be encrypted tells only where nothing is at the other places.
+        let noise: Vec<u8> = (0..2 << 20)
+            .scan(1_u32, |state, _| {
+                *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                Some((*state >> 24) as u8)
+            })
+            .collect();
+        let device = MemoryDevice::new(vec![0; 8 << 20]);
+        record(&device, 0, &[entry(0x83, 100, 100)]);
+        write_bytes(&device, 100 * 4096, &noise).unwrap();
+        assert_eq!(found(&device), [(1, 800, 800)]);
+        write_bytes(&device, 100 * 512, &noise[..4096]).unwrap();
+        assert_eq!(found(&device), [(1, 100, 100)]);
+    }
+
+    /// Apple's map with these partitions: first block and blocks.
+    fn map(device: &MemoryDevice, block: u16, all: &[(u32, u32)]) {
+        write_bytes(device, 0, &[&b"ER"[..], &block.to_be_bytes(), &[0; 508]].concat()).unwrap();
+        for (number, (start, blocks)) in (1..).zip(all) {
+            let mut entry = [0; 512];
+            entry[..2].copy_from_slice(b"PM");
+            entry[4..8].copy_from_slice(&(all.len() as u32).to_be_bytes());
+            entry[8..12].copy_from_slice(&start.to_be_bytes());
+            entry[12..16].copy_from_slice(&blocks.to_be_bytes());
+            write_bytes(device, number * u64::from(block), &entry).unwrap();
+        }
+    }
+
+    #[test]
+    fn apples_map_of_either_block_size() {
+        for block in [512, 2048] {
+            let device = MemoryDevice::new(vec![0; 1 << 20]);
+            map(&device, block, &[(1, 63), (64, 32), (0, 0), (96, 9000)]);
+            let in_sectors = u64::from(block) / 512;
+            let all = [(1, 1, 63), (2, 64, 32), (4, 96, 2048 / in_sectors - 96)];
+            let all = all.map(|(number, at, len)| (number, at * in_sectors, len * in_sectors));
+            assert_eq!(found(&device), all);
+        }
+        let device = MemoryDevice::new(vec![0; 1 << 20]);
+        map(&device, 512, &[(1, 63), (64, 32)]);
+        // A record that has partitions comes first, as in Linux.
+        let mut first = [0; 512];
+        device.read_at(0, &mut first).unwrap();
+        first[446..462].copy_from_slice(&entry(0x83, 8, 16));
+        first[510..].copy_from_slice(&[0x55, 0xaa]);
+        write_bytes(&device, 0, &first).unwrap();
+        assert_eq!(found(&device), [(1, 8, 16)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::sandbox::{Sandbox, text};
+use crate::sandbox::{Sandbox, skipped, text};
 
 const OPENED: [&str; 2] = ["--passphrase-file", "mount"];
 
@@ -182,6 +182,42 @@ fn it_goes_on_where_it_was_interrupted() {
     assert_eq!(read("out/one"), b"y");
     assert_eq!(read("out/söme dir/4097"), read("aes-128/upper/söme dir/4097"));
     assert!(!sandbox.target().join("out/söme dir/.cryptbench.unfinished").exists());
+}
+
+/// A file whose reads fail, in place of another one, while this is there.
+struct Unreadable(PathBuf);
+
+impl Unreadable {
+    /// `None`, and said, where nothing can be mounted.
+    fn at(path: PathBuf) -> Option<Self> {
+        let args = ["--bind".as_ref(), "/proc/1/mem".as_ref(), path.as_os_str()];
+        let done = Command::new("mount").args(args).output();
+        if done.is_ok_and(|done| done.status.success()) && fs::read(&path).is_err() {
+            return Some(Self(path));
+        }
+        skipped("no file can be mounted over another one");
+        None
+    }
+}
+
+impl Drop for Unreadable {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_loses_only_itself() {
+    let sandbox = unpacked();
+    let Some(_bad) = Unreadable::at(lower(&sandbox, "söme dir/4097")) else { return };
+    let mut header = fs::read(lower(&sandbox, "one")).unwrap();
+    header[8..4096].fill(0xff);
+    fs::write(lower(&sandbox, "one"), header).unwrap();
+    let told = told(&sandbox, &[]);
+    // Root may open it or not.
+    let why = ["4097: Input/output error", "4097: Permission denied", "Input/output error"];
+    assert!(why.iter().any(|why| told.contains(why)), "{told}");
+    assert!(told.contains("one: ") && told.contains("2 of its names and files"), "{told}");
 }
 
 #[test]

@@ -68,6 +68,7 @@ fn header(path: &Path) -> Option<String> {
         Kind::BitLocker { .. } => Some("BitLocker header".to_owned()),
         Kind::FileVault => Some("FileVault 2 header".to_owned()),
         Kind::EcryptfsFile => Some("eCryptfs header".to_owned()),
+        Kind::AppleEncrypted { .. } => Some("header of an encrypted Apple disk image".to_owned()),
         Kind::FileSystem { name } => Some(format!("{name} file system")),
         Kind::PartitionTable { name } => Some(format!("{name} partition table")),
         Kind::Zeros | Kind::Random { .. } | Kind::Unknown { .. } | Kind::Unreadable => None,

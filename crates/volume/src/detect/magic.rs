@@ -86,6 +86,20 @@ const fn bit_locker(
     }
 }
 
+const fn apple_encrypted(
+    version: u8,
+    places: &'static [Place],
+    bytes: &'static [&'static [u8]],
+) -> Magic {
+    Magic {
+        kind: Kind::AppleEncrypted { version },
+        name: "encrcdsa",
+        places,
+        bytes,
+        plausible: None,
+    }
+}
+
 impl Magic {
     const fn only_if(mut self, plausible: fn(&mut Reader<'_>, u64) -> bool) -> Self {
         self.plausible = Some(plausible);
@@ -137,10 +151,10 @@ fn gzip(reader: &mut Reader<'_>, at: u64) -> bool {
 /// Ordered: encrypted formats come first because BitLocker To Go poses as FAT.
 ///
 /// The values are those of libblkid (util-linux 2.41, libblkid/src/superblocks and partitions), for BitLocker
-/// those of libbde's format document, and for disk images those of QEMU (block/*.c). LUKS, FileVault 2 and the
-/// MBR need more than a magic and are found elsewhere. Omitted are formats that libblkid identifies only by a
-/// checksum after a short magic (RAID of JMicron, Silicon Image and VIA, System V, external logs of XFS), and
-/// those that only occur on disks with zones.
+/// those of libbde's format document, and for disk images those of QEMU (block/*.c) and libmodi. LUKS,
+/// FileVault 2 and the MBR need more than a magic and are found elsewhere. Omitted are formats that libblkid
+/// identifies only by a checksum after a short magic (RAID of JMicron, Silicon Image and VIA, System V, external
+/// logs of XFS), and those that only occur on disks with zones.
 static MAGICS: &[Magic] = &[
     bit_locker(&[Start(3)], &[b"-FVE-FS-"], false),
     // The GUID 4967d63b-2e29-4ad8-8399-f6a339e3d001 in the boot sector of BitLocker To Go, and
@@ -333,6 +347,7 @@ static MAGICS: &[Magic] = &[
     fs("QED disk image", "qed", &[Start(0)], &[b"QED\0"]),
     fs("VHDX disk image", "vhdx", &[Start(0)], &[b"vhdxfile"]),
     fs("VHD disk image", "vpc", &[Start(0), sectors_before_end(1)], &[b"conectix"]),
+    fs("VMDK SESparse disk image", "vmdk", &[Start(0)], &[b"\xbe\xba\xfe\xca\0\0\0\0"]),
     fs("VMDK disk image", "vmdk", &[Start(0)], &[b"KDMV", b"COWD", b"# Disk DescriptorFile"]),
     fs("VDI disk image", "vdi", &[Start(64)], &[b"\x7f\x10\xda\xbe"]),
     fs(
@@ -341,6 +356,10 @@ static MAGICS: &[Magic] = &[
         &[Start(0)],
         &[b"WithoutFreeSpace", b"WithouFreSpacExt"],
     ),
+    fs(UDIF, "dmg", &[End { unit: 1, back: 512, forward: 0 }], &[b"koly\0\0\0\x04\0\0\x02\0"]),
+    fs("Apple sparse disk image", "sparseimage", &[Start(0)], &[b"sprs\0\0\0\x03"]),
+    apple_encrypted(2, &[Start(0)], &[b"encrcdsa\0\0\0\x02"]),
+    apple_encrypted(1, &[End { unit: 1, back: 8, forward: 0 }], &[b"cdsaencr"]),
     // Packed files.
     fs("gzip file", "gzip", &[Start(0)], &[b"\x1f\x8b\x08"]).only_if(gzip),
     fs("xz file", "xz", &[Start(0)], &[b"\xfd7zXZ\0"]),
@@ -369,6 +388,9 @@ static MAGICS: &[Magic] = &[
     table("BSD", "bsd", &[Start(64), Start(128), Start(512)], &[b"\x57\x45\x56\x82"]),
     table("Sun", "sun", &[Start(508)], &[b"\xda\xbe"]).only_if(is_sun_label),
 ];
+
+/// Apple's name for its disk images, most of which are compressed.
+pub(super) const UDIF: &str = "Apple UDIF disk image";
 
 /// Everything with a known magic except LUKS: first contents identified at the start of the device, then the
 /// rest, each in the table's order.

@@ -12,27 +12,37 @@ pub(super) const PIECE: u64 = 4096;
 /// A device, and the pieces of it that were read.
 pub(super) struct Reader<'a> {
     device: &'a dyn BlockDevice,
+    rest: Vec<u8>,
     /// By offset: the bytes, or why they could not be read.
     pieces: BTreeMap<u64, Result<Vec<u8>, String>>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(device: &'a dyn BlockDevice) -> Self {
-        Self { device, pieces: BTreeMap::new() }
+        Self { device, rest: device.rest(), pieces: BTreeMap::new() }
     }
 
+    /// Bytes of the device, with what follows its last whole sector.
     pub(super) fn size(&self) -> u64 {
-        self.device.size()
+        self.device.size() + self.rest.len() as u64
     }
 
     /// The piece that begins at `offset`, a multiple of [`PIECE`]; `None` if it cannot be read.
     pub(super) fn piece(&mut self, offset: u64) -> Option<&[u8]> {
-        let device = self.device;
+        let (device, rest) = (self.device, &self.rest);
         let range = offset..(offset + PIECE).min(device.size());
-        if range.is_empty() {
+        let is_last = (offset..offset + PIECE).contains(&device.size());
+        if range.is_empty() && !(is_last && !rest.is_empty()) {
             return None;
         }
-        let read = || read_bytes(device, range).map_err(|error| chain(&error));
+        let read = || {
+            let mut bytes = match range.is_empty() {
+                true => Vec::new(),
+                false => read_bytes(device, range).map_err(|error| chain(&error))?,
+            };
+            bytes.extend(rest.iter().filter(|_| is_last));
+            Ok(bytes)
+        };
         self.pieces.entry(offset).or_insert_with(read).as_deref().ok()
     }
 

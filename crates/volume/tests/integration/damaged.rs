@@ -325,6 +325,20 @@ fn partitioned() -> Vec<u8> {
     disk
 }
 
+/// Apple's map with three partitions.
+fn apple_map() -> [u8; 2048] {
+    let mut map = [0; 2048];
+    map[..4].copy_from_slice(b"ER\x02\0");
+    for (number, (start, blocks)) in (1..).zip([(1_u32, 3_u32), (8, 40), (60, 40)]) {
+        let entry = &mut map[512 * number..][..16];
+        entry[..4].copy_from_slice(b"PM\0\0");
+        entry[4..8].copy_from_slice(&3_u32.to_be_bytes());
+        entry[8..12].copy_from_slice(&start.to_be_bytes());
+        entry[12..].copy_from_slice(&blocks.to_be_bytes());
+    }
+    map
+}
+
 /// The entry of the MBR that stands for a GPT.
 fn protective() -> [u8; 16] {
     let mut entry = [0xff; 16];
@@ -348,19 +362,39 @@ fn partition_tables() {
             bytes[446 + 32..][..16].copy_from_slice(&protective());
             damage(&mut bytes[520..2048], &mut random);
         }
-        watch.judge(seed, || {
-            let device: Arc<dyn BlockDevice> = Arc::new(MemoryDevice::new(bytes));
-            let found = partitions(&*device).unwrap();
-            for partition in &found {
-                let extent = partition.extent;
-                assert!(extent.offset + extent.len <= device.size(), "{partition:?}");
-                let _ = Part::new(Arc::clone(&device), extent.offset, Some(extent.len))
-                    .map(|part| detect::detect(&part).map(|found| found.kind.to_string()));
-            }
-            !found.is_empty()
-        });
+        watch.judge(seed, || has_partitions(bytes));
         cryptbench_prove::count(1, "inputs: partition tables");
     }
+}
+
+#[test]
+fn apple_partition_maps() {
+    let mut whole = vec![0; 64 << 10];
+    whole[..2048].copy_from_slice(&apple_map());
+    let watch = Watch::new("inputs: Apple's partition maps", LIMIT);
+    for seed in seeds(2000) {
+        let (mut bytes, mut random) = (whole.clone(), Random::new(seed));
+        // The marks stay in most, without which nothing is read.
+        for entry in 0..4 {
+            let from = 512 * entry + if random.once_in(8) { 0 } else { 2 };
+            damage(&mut bytes[from..512 * entry + 64], &mut random);
+        }
+        watch.judge(seed, || has_partitions(bytes));
+        cryptbench_prove::count(1, "inputs: Apple's partition maps");
+    }
+}
+
+/// Looks into every partition that there is.
+fn has_partitions(bytes: Vec<u8>) -> bool {
+    let device: Arc<dyn BlockDevice> = Arc::new(MemoryDevice::new(bytes));
+    let found = partitions(&*device).unwrap();
+    for partition in &found {
+        let extent = partition.extent;
+        assert!(extent.offset + extent.len <= device.size(), "{partition:?}");
+        let _ = Part::new(Arc::clone(&device), extent.offset, Some(extent.len))
+            .map(|part| detect::detect(&part).map(|found| found.kind.to_string()));
+    }
+    !found.is_empty()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use cryptbench_blockdev::{BlockDevice, MemoryDevice, write_bytes};
+use cryptbench_blockdev::{BlockDevice, FileDevice, IoMode, MemoryDevice, write_bytes};
 use cryptbench_kdf::Effort;
 use cryptbench_volume::detect::{Kind, detect, signatures};
 use cryptbench_volume::format::luks::{CreateOptions, Resources, Version, create};
@@ -144,7 +144,7 @@ fn magics() {
 }
 
 /// Contents of libblkid's and QEMU's tables: name, offset (from the end where negative), magic.
-const PLACES: [(&str, i64, &[u8]); 44] = [
+const PLACES: [(&str, i64, &[u8]); 49] = [
     ("linux_raid_member", 0, b"\xfc\x4e\x2b\xa9\x01\0\0\0"),
     ("linux_raid_member", 4096, b"\xfc\x4e\x2b\xa9\x01\0\0\0"),
     ("linux_raid_member", -8192, b"\xfc\x4e\x2b\xa9\x01\0\0\0"),
@@ -186,6 +186,11 @@ const PLACES: [(&str, i64, &[u8]); 44] = [
     ("swsuspend", 4086, b"S1SUSPEND"),
     ("qcow2", 0, b"QFI\xfb"),
     ("vpc", -512, b"conectix"),
+    ("vmdk", 0, b"\xbe\xba\xfe\xca\0\0\0\0"),
+    ("dmg", -512, b"koly\0\0\0\x04\0\0\x02\0"),
+    ("sparseimage", 0, b"sprs\0\0\0\x03"),
+    ("encrcdsa", 0, b"encrcdsa\0\0\0\x02"),
+    ("encrcdsa", -8, b"cdsaencr"),
     ("gpt", -512, b"EFI PART"),
     ("sgi", 0, b"\x0b\xe5\xa9\x41"),
     ("bsd", 512, b"\x57\x45\x56\x82"),
@@ -209,6 +214,7 @@ fn everything_is_found_at_each_of_its_places() {
             let detected = detect(&device).unwrap();
             match detected.kind {
                 Kind::Random { .. } => {
+                    assert!(!matches!(name, "dmg" | "encrcdsa"), "{name}");
                     assert!(is_random && place < 0 && detected.notes.len() == 1, "{name}");
                 }
                 kind => assert!(kind == found.kind, "{name} at {place}: {kind}"),
@@ -224,6 +230,28 @@ fn everything_is_found_at_each_of_its_places() {
     bytes[32 << 10..][..6].copy_from_slice(b"SKUL\xba\xbe");
     let places: Vec<_> = signatures(&MemoryDevice::new(bytes)).iter().map(|s| s.offset).collect();
     assert_eq!(places, [0, 32 << 10]);
+}
+
+/// Images of other programs end anywhere, and devices are cut to whole sectors.
+#[test]
+fn what_a_file_ends_with_is_seen_within_a_sector() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for (len, rest, trailer, expected) in [
+        (MIB, 100, &b"koly\0\0\0\x04\0\0\x02\0"[..], "Apple UDIF disk image"),
+        (4096, 13, b"koly\0\0\0\x04\0\0\x02\0", "Apple UDIF disk image"),
+        (MIB, 252, b"cdsaencr", "encrcdsa, version 1"),
+        (MIB + 512, 3, b"cdsaencr", "encrcdsa, version 1"),
+    ] {
+        let mut bytes = noise(len + rest, 11);
+        let at = bytes.len() - if trailer.len() == 8 { 8 } else { 512 };
+        bytes[at..at + trailer.len()].copy_from_slice(trailer);
+        std::fs::write(file.path(), &bytes).unwrap();
+        let device = FileDevice::open(file.path(), IoMode::Buffered, true).unwrap();
+        let found = detect(&device).unwrap().kind;
+        assert!(found.to_string().contains(expected), "{found}");
+        let obstacle = found.obstacle().unwrap().to_string();
+        assert!(obstacle.contains("qemu-img convert -f dmg") || obstacle.contains("hdiutil"));
+    }
 }
 
 #[test]

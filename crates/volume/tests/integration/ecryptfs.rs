@@ -152,6 +152,57 @@ fn what_is_missing_is_told() {
 }
 
 #[test]
+fn what_cannot_be_read_loses_only_itself() {
+    let mut keys = keys(PASSPHRASE);
+    let mut long = ONE.to_vec();
+    (1..5000).for_each(|_| long.extend_from_slice(&ONE[8192..]));
+    long[..8].copy_from_slice(&(5000 * 4096_u64).to_be_bytes());
+    let header = Header::parse(&long[..START]).unwrap();
+    // The places of extents, and what is said of them.
+    for (bad, expected, told) in [
+        (&[3, 70][..], 5000, "2 of its 5000 extents are unreadable, and are zeros here: bad"),
+        (&[0], 5000, "1 of its 5000 extents are unreadable, and are zeros here: bad"),
+        (&[], 5000, ""),
+    ] {
+        let mut out = Vec::new();
+        let read = |at: u64, part: &mut [u8]| {
+            let (first, last) = ((at - 8192) / 4096, (at - 8192 + part.len() as u64 - 1) / 4096);
+            if bad.iter().any(|bad| (first..=last).contains(bad)) {
+                return Err(std::io::Error::other("bad"));
+            }
+            part.copy_from_slice(&long[at as usize..][..part.len()]);
+            Ok(())
+        };
+        let write = |part: &[u8]| {
+            out.extend_from_slice(part);
+            Ok(())
+        };
+        let stop = AtomicBool::new(false);
+        let problem = copy(&header, &mut keys, long.len() as u64, read, write, &stop).unwrap();
+        assert_eq!(problem.unwrap_or_default(), told);
+        assert_eq!(out.len(), expected * 4096);
+        for (number, extent) in (0..).zip(out.chunks(4096)) {
+            assert_eq!(extent.iter().all(|byte| *byte == 0), bad.contains(&number), "{number}");
+        }
+    }
+    // A disk that is gone does not make a file of zeros.
+    let mut out = 0;
+    let gone = |at: u64, _: &mut [u8]| match at {
+        0..8192 => Ok(()),
+        _ => Err(std::io::Error::other("gone")),
+    };
+    let write = |part: &[u8]| {
+        out += part.len();
+        Ok(())
+    };
+    let stop = AtomicBool::new(false);
+    let problem = copy(&header, &mut keys, long.len() as u64, gone, write, &stop).unwrap();
+    let problem = problem.unwrap();
+    assert!(problem.contains("bytes are left out") && problem.contains("gone"), "{problem}");
+    assert!(out < 1024 * 4096, "{out}");
+}
+
+#[test]
 fn what_is_no_lower_file_is_told_from_what_is_damaged() {
     let mut other = ONE.to_vec();
     other[8] ^= 1;

@@ -129,9 +129,11 @@ pub(super) fn boot(device: &dyn BlockDevice) -> Result<([u8; BOOT_BYTES], Boot),
 /// progress.
 ///
 /// # Errors
-/// [`VolumeError::NotThisFormat`] if no copy is valid; [`VolumeError::Io`].
+/// [`VolumeError::NotThisFormat`] if no copy is valid; [`VolumeError::CannotOpen`] if none is in its place;
+/// [`VolumeError::Io`].
 pub(super) fn search(device: &dyn BlockDevice) -> Result<Boot, VolumeError> {
     const PIECE: u64 = 4 << 20;
+    let mut elsewhere = None;
     for start in (0..device.size()).step_by(PIECE as usize) {
         let end = device.size().min(start + PIECE);
         let piece = read_bytes(device, start..end)
@@ -141,14 +143,25 @@ pub(super) fn search(device: &dyn BlockDevice) -> Result<Boot, VolumeError> {
             if !sector.starts_with(&SIGNATURE) {
                 continue;
             }
-            if let Ok(copy) = read_copy(device, false, at)
-                && copy.offsets.contains(&at)
-            {
+            let Ok(copy) = read_copy(device, false, at) else { continue };
+            if copy.offsets.contains(&at) {
                 let metadata = copy.offsets;
                 let layout = Layout::Seven { metadata, on_write: None, to_go: false };
                 return Ok(Boot { layout, sector: None });
             }
+            elsewhere.get_or_insert((at, copy.offsets));
         }
+    }
+    if let Some((at, [first, second, third])) = elsewhere {
+        return Err(VolumeError::CannotOpen {
+            what: "this BitLocker volume".to_owned(),
+            why: format!(
+                "its metadata at byte {at} belongs at byte {first}, {second} or {third}: its start is missing, or other bytes \
+                 precede it"
+            ),
+            with: "if it is within a disk, name the place: --partition N or --offset BYTES"
+                .to_owned(),
+        });
     }
     let reason = "it has neither BitLocker's boot sector nor its metadata".to_owned();
     Err(VolumeError::NotThisFormat { format: super::FORMAT, reason })

@@ -11,8 +11,12 @@ use crate::VolumeError;
 /// Extents per read.
 const AT_ONCE: usize = 64;
 
+/// Number of consecutive unreadable extents after which the disk is taken to be gone.
+const GIVES_UP: u64 = 1024;
+
 /// Writes the content of a lower file of `len` bytes, read by `read` at an offset. Returns the missing parts:
-/// the rest of a truncated file, and extents of zeros, which no cipher produces and which are left as zeros.
+/// the rest of a truncated file, extents that cannot be read and become zeros, and extents of zeros, which no
+/// cipher produces and which are left as zeros.
 ///
 /// # Errors
 /// As for opening the header; those of `write`, as [`VolumeError::Io`]; [`VolumeError::Stopped`].
@@ -36,14 +40,32 @@ pub fn copy(
     }
     let mut buffer = vec![0; AT_ONCE * EXTENT];
     let (mut at, mut bytes, mut lost) = (0, 0, 0_u64);
+    let (mut unreadable, mut in_a_row, mut why) = (0_u64, 0, None);
     while at < extents.min(there) {
         if stop.load(Ordering::Relaxed) {
             return Err(VolumeError::Stopped);
         }
         let now = (extents.min(there) - at).min(AT_ONCE as u64);
         let part = &mut buffer[..now as usize * EXTENT];
-        if let Err(error) = read(header.data + at * EXTENT as u64, part) {
-            problem = Some(format!("{bytes} of {} bytes are readable: {error}", header.size));
+        let from = header.data + at * EXTENT as u64;
+        if read(from, part).is_err() {
+            // One by one, as a bad place of a disk is smaller.
+            for (number, extent) in (0..).zip(part.chunks_mut(EXTENT)) {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(VolumeError::Stopped);
+                }
+                match read(from + number * EXTENT as u64, extent) {
+                    Ok(()) => in_a_row = 0,
+                    Err(error) => {
+                        extent.fill(0);
+                        (unreadable, in_a_row) = (unreadable + 1, in_a_row + 1);
+                        why = Some(error);
+                    }
+                }
+            }
+        }
+        if in_a_row >= GIVES_UP {
+            problem = Some(format!("its last {} bytes are left out", header.size - bytes));
             break;
         }
         for (number, extent) in (at..).zip(part.chunks_mut(EXTENT)) {
@@ -63,6 +85,12 @@ pub fn copy(
         let used = (header.size - bytes).min(part.len() as u64);
         write(&part[..used as usize]).map_err(VolumeError::io("writing the file"))?;
         bytes += used;
+    }
+    lost = lost.saturating_sub(unreadable);
+    if let Some(error) = why.filter(|_| unreadable > 0) {
+        let before = problem.map(|problem| problem + "; ").unwrap_or_default();
+        let told = format!("extents are unreadable, and are zeros here: {error}");
+        problem = Some(format!("{before}{unreadable} of its {extents} {told}"));
     }
     if lost > 0 {
         let before = problem.map(|problem| problem + "; ").unwrap_or_default();

@@ -3,6 +3,7 @@
 use cryptbench_blockdev::Extent;
 
 use super::header::{DATA_UNIT, HEADER_BYTES, Header};
+use super::whole;
 use crate::volume::there;
 use crate::{Access, VolumeError};
 
@@ -129,8 +130,9 @@ impl Slot {
 /// As [`extent`], for a complete host.
 ///
 /// # Errors
-/// As for [`extent`]; [`VolumeError::CannotOpen`] if the host is truncated.
+/// As for [`extent`]; [`VolumeError::CannotOpen`] if the host is truncated, or if other bytes precede the container.
 pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, VolumeError> {
+    whole::check(header, slot, size)?;
     let data = extent(header, slot, size)?;
     there(data, size, DATA_UNIT, Access::ReadWrite).map(|(data, _)| data)
 }
@@ -154,7 +156,9 @@ pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, V
         }
         (Slot::Primary | Slot::Backup, 0..=3) => {
             let offset = HEADER_BYTES as u64;
-            Extent { offset, len: size.saturating_sub(offset) }
+            // A copy can have ended early, which only version 3 tells.
+            let told = if header.version == 3 { header.volume_size } else { 0 };
+            Extent { offset, len: size.saturating_sub(offset).max(told) }
         }
         _ => Extent { offset: header.data_offset, len: header.volume_size },
     };

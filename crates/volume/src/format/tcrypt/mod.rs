@@ -18,6 +18,7 @@ mod password;
 mod scheme;
 mod seal;
 mod unlock;
+mod whole;
 
 pub use backup::{HeaderSource, backup_headers, restore_headers};
 pub use change::{HeaderOptions, change_credentials};

@@ -8,6 +8,8 @@ use cryptbench_kdf::Derivation;
 use super::header::{DATA_UNIT, Product};
 use super::layout::{self, Slot};
 use super::unlock::{Request, Unlocked, unlock};
+use super::whole;
+use crate::pieces::{Pieces, Source};
 use crate::volume::{WARNING, there};
 use crate::{Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
@@ -38,6 +40,8 @@ pub fn open(
         effort: options.effort,
     };
     let unlocked = unlock(&*device, credentials, &request)?;
+    let whole::Whole { device, lost, warning: elsewhere } =
+        whole::find(device, &unlocked, options.tier, options.access)?;
     let data = layout::extent(&unlocked.header, unlocked.slot, device.size())?;
     let (data, warning) =
         there(data, device.size(), unlocked.header.sector() as u64, options.access)?;
@@ -59,9 +63,29 @@ pub fn open(
         protected,
     };
     let mut info = info(&unlocked, &mapping)?;
-    info.details.extend(warning.map(|text| (WARNING, text)));
+    info.details.extend(elsewhere.into_iter().chain(warning).map(|text| (WARNING, text)));
     let sector = unlocked.header.sector();
-    Volume::new(device, mapping, options.access, info)?.with_sector(sector)
+    let volume = Volume::new(device, mapping, options.access, info)?.with_sector(sector)?;
+    without(lost.saturating_sub(data.offset), volume)
+}
+
+/// The volume, whose first `lost` bytes are not there: they read as zeros, up to the end of their sector.
+fn without(lost: u64, volume: Volume) -> Result<Volume, VolumeError> {
+    let lost = lost.next_multiple_of(volume.sector() as u64);
+    if lost == 0 {
+        return Ok(volume);
+    }
+    if lost >= volume.size() {
+        return Err(VolumeError::CannotOpen {
+            what: "this volume, a header without data,".to_owned(),
+            why: "all of its data is missing".to_owned(),
+            with: "only a whole copy can be opened".to_owned(),
+        });
+    }
+    let mut pieces = Pieces::default();
+    pieces.push(0, Source::Zeros);
+    pieces.push(lost, Source::Encrypted(lost));
+    volume.with_pieces(pieces)
 }
 
 /// Opens the partition of an encrypted system that was copied without its disk. The header is on the disk, or in a file with

@@ -205,6 +205,9 @@ fn no_key_fits(tried: bool, sectors: &[(Slot, Vec<u8>)], request: &Request<'_>) 
             ", or not a disk with a {names} system; a partition alone needs --header with its disk, or a copy of the disk's \
              sector 62"
         )),
+        [Slot::Backup] => message.push_str(&format!(
+            ", or not a {names} volume, or the end is missing, where its backup header is"
+        )),
         [Slot::Elsewhere] => message.push_str(&format!(", or not the header of a {names} system")),
         _ if request.slots[0].is_hidden() => {
             message.push_str(&format!(", or no {names} hidden volume is here"));

@@ -139,6 +139,14 @@ fn until_the_boot_sector_is_written_there_is_no_volume() {
     let options = OpenOptions { format: Some("bitlocker"), access: Access::ReadWrite, ..options() };
     let opened = open(Arc::clone(&device) as _, &passphrase(PASSWORD), &options).unwrap();
     assert!(opened.is_read_only());
+    // Not at its place.
+    let volume = self::volume();
+    for bytes in [volume[8192..].to_vec(), [&[0; 4096], &volume[..]].concat()] {
+        let refused = open(Arc::new(MemoryDevice::new(bytes)), &passphrase(PASSWORD), &options);
+        let refused = refused.unwrap_err();
+        assert!(matches!(refused, VolumeError::CannotOpen { .. }), "{refused}");
+        assert!(refused.to_string().contains("--offset"), "{refused}");
+    }
     let mut bytes = device.contents();
     bytes.iter_mut().for_each(|byte| *byte &= 0x7f);
     let refused = open(Arc::new(MemoryDevice::new(bytes)), &passphrase(PASSWORD), &options);

@@ -1,6 +1,7 @@
 //! VeraCrypt and TrueCrypt volumes against volumes that other programs wrote, and against ourselves.
 
 mod create;
+mod cut;
 mod fixtures;
 mod images;
 pub mod malformed;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use cryptbench_blockdev::{BlockDevice, FileDevice, IoMode, MemoryDevice};
 use cryptbench_kdf::Effort;
+use cryptbench_volume::format::tcrypt::{HeaderOptions, backup_headers};
 use cryptbench_volume::{Credentials, OpenOptions, Secret, Volume, VolumeError};
 use sha2::{Digest, Sha256};
 
@@ -84,4 +86,13 @@ fn share<T>(rows: Vec<T>, part: usize, parts: usize) -> impl Iterator<Item = T> 
 
 fn memory(size: usize) -> Arc<MemoryDevice> {
     Arc::new(MemoryDevice::new(vec![0; size]))
+}
+
+/// The header backup of a volume.
+fn backup_of(
+    device: &Arc<MemoryDevice>,
+    credentials: &Credentials,
+    options: &HeaderOptions<'_>,
+) -> Vec<u8> {
+    backup_headers(&**device, credentials, None, options).unwrap()
 }

@@ -1,0 +1,241 @@
+//! The whole container around a backup header. The header is found from the container's end, but its data offset counts
+//! from the start: a copy without its start, or after other bytes, would be decrypted at the wrong place.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use cryptbench_blockdev::{BlockDevice, Extent, MemoryDevice, check_request, read_bytes};
+use cryptbench_cipher::Tier;
+
+use super::header::Header;
+use super::layout::{self, GROUP, Slot};
+use super::scheme::Scheme;
+use super::unlock::Unlocked;
+use crate::detect::{Kind, detect};
+use crate::{Access, Part, VolumeError};
+
+/// Possible sizes of the area after a hidden volume: none in VeraCrypt on Linux, two values on Windows.
+const LEFT_FREE: [u64; 3] = [0, 4096, GROUP];
+
+/// Bytes of data that are decrypted to see whether they are those of a volume.
+const LOOK: u64 = 1 << 20;
+
+/// Maximum number of missing bytes: they are written as zeros where somebody dumps the volume.
+const MOST_LOST: u64 = 16 << 40;
+
+/// The container as it was made.
+pub(super) struct Whole {
+    pub(super) device: Arc<dyn BlockDevice>,
+    /// Bytes at its start that are not there.
+    pub(super) lost: u64,
+    /// A warning for the user.
+    pub(super) warning: Option<String>,
+}
+
+/// The possible sizes of the container when the header in this slot was made; none if the layout does not show it.
+fn sizes(header: &Header, slot: Slot) -> Vec<u64> {
+    let end = header.data_offset.saturating_add(header.volume_size).saturating_add(GROUP);
+    match slot {
+        Slot::Backup if header.version >= 4 => vec![end],
+        Slot::HiddenBackup if header.version >= 4 => {
+            LEFT_FREE.map(|free| end.saturating_add(free)).into()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Fails unless a host of `size` bytes can be the whole container. In any other host, a written header could overwrite
+/// data.
+///
+/// # Errors
+/// [`VolumeError::CannotOpen`].
+pub(super) fn check(header: &Header, slot: Slot, size: u64) -> Result<(), VolumeError> {
+    let sizes = sizes(header, slot);
+    match sizes.first() {
+        Some(&whole) if !sizes.contains(&size) => {
+            Err(refusal(&difference(whole, size), whole, size))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The whole container that the header of `unlocked` belongs to.
+///
+/// # Errors
+/// [`VolumeError::CannotOpen`] if it is to be written to and is not what `device` is, or where it begins is not known.
+pub(super) fn find(
+    device: Arc<dyn BlockDevice>,
+    unlocked: &Unlocked,
+    tier: Tier,
+    access: Access,
+) -> Result<Whole, VolumeError> {
+    let (header, slot, size) = (&unlocked.header, unlocked.slot, device.size());
+    if slot == Slot::HiddenLegacy && matches!(unlocked.scheme, Scheme::Xts(_)) {
+        return uncounted(device, unlocked, tier, access);
+    }
+    let sizes = sizes(header, slot);
+    let as_it_is = |device| Ok(Whole { device, lost: 0, warning: None });
+    if sizes.is_empty() || sizes == [size] || reads(&device, size, unlocked, tier)? {
+        return as_it_is(device);
+    }
+    let mut found = None;
+    for &whole in sizes.iter().filter(|whole| **whole != size) {
+        if found.is_none() && reads(&device, whole, unlocked, tier)? {
+            found = Some(whole);
+        }
+    }
+    let whole = match (found, slot) {
+        (Some(whole), _) => whole,
+        (None, _) if sizes.contains(&size) => return as_it_is(device),
+        // Data that looks random, such as packed files, is still where the header says.
+        (None, Slot::Backup) => sizes[0],
+        (None, _) => {
+            let why = "its start is missing or other bytes precede it, and the place of its data is unknown";
+            return Err(refusal(why, sizes[0], size));
+        }
+    };
+    let what = difference(whole, size);
+    if access == Access::ReadWrite {
+        return Err(refusal(&what, whole, size));
+    }
+    let lost = whole.saturating_sub(size);
+    Ok(Whole { device: at_its_place(device, whole)?, lost, warning: Some(what) })
+}
+
+/// A hidden volume of TrueCrypt 5: its data is found from the end, its tweaks count from a start that no header records.
+fn uncounted(
+    device: Arc<dyn BlockDevice>,
+    unlocked: &Unlocked,
+    tier: Tier,
+    access: Access,
+) -> Result<Whole, VolumeError> {
+    let Extent { offset, len } = layout::extent(&unlocked.header, unlocked.slot, device.size())?;
+    let warning = match decrypts(&*device, offset..offset + len, unlocked, tier)? {
+        true => None,
+        false if access == Access::ReadOnly => Some(
+            "its content looks random: if the start of the container is missing, it is decrypted wrongly".to_owned(),
+        ),
+        false => {
+            return Err(VolumeError::CannotOpen {
+                what: "this hidden volume".to_owned(),
+                why: "its content looks random, as if the start of the container were missing".to_owned(),
+                with: "read-only it opens: volume dump, or --read-only".to_owned(),
+            });
+        }
+    };
+    Ok(Whole { device, lost: 0, warning })
+}
+
+fn difference(whole: u64, size: u64) -> String {
+    match whole.checked_sub(size) {
+        Some(lost) => format!(
+            "the start of the container is missing: the first {lost} of {whole} bytes are missing and read as zeros"
+        ),
+        None => format!("{} bytes precede the container", size - whole),
+    }
+}
+
+fn refusal(why: &str, whole: u64, size: u64) -> VolumeError {
+    VolumeError::CannotOpen {
+        what: "this volume".to_owned(),
+        why: why.to_owned(),
+        with: match size.checked_sub(whole) {
+            Some(before) => format!("--offset {before} names where it begins"),
+            None => {
+                "read-only the rest of it opens: volume dump, or --read-only, with --backup-header"
+                    .to_owned()
+            }
+        },
+    }
+}
+
+/// `device` as the end of a container of `whole` bytes.
+fn at_its_place(
+    device: Arc<dyn BlockDevice>,
+    whole: u64,
+) -> Result<Arc<dyn BlockDevice>, VolumeError> {
+    let size = device.size();
+    if whole < size {
+        return Ok(Arc::new(Part::new(device, size - whole, None)?));
+    }
+    let lost = whole - size;
+    if lost > MOST_LOST || !lost.is_multiple_of(device.sector() as u64) {
+        return Err(VolumeError::CannotOpen {
+            what: "this volume".to_owned(),
+            why: format!("by its header the first {lost} of {whole} bytes are missing"),
+            with: "at most 16 TiB, in whole sectors, may be missing".to_owned(),
+        });
+    }
+    Ok(Arc::new(Headless { device, lost }))
+}
+
+/// Whether the keys decrypt to something that does not look random, if the container has this size.
+fn reads(
+    device: &Arc<dyn BlockDevice>,
+    whole: u64,
+    unlocked: &Unlocked,
+    tier: Tier,
+) -> Result<bool, VolumeError> {
+    let header = &unlocked.header;
+    let lost = whole.saturating_sub(device.size());
+    let from = header.data_offset.max(lost);
+    let host = at_its_place(Arc::clone(device), whole)?;
+    let end = (header.data_offset.saturating_add(header.volume_size)).min(host.size());
+    decrypts(&*host, from..end, unlocked, tier)
+}
+
+fn decrypts(
+    host: &dyn BlockDevice,
+    Range { start, end }: Range<u64>,
+    unlocked: &Unlocked,
+    tier: Tier,
+) -> Result<bool, VolumeError> {
+    let end = end.min(start.saturating_add(LOOK));
+    if start >= end || !(end - start).is_multiple_of(512) || !start.is_multiple_of(512) {
+        return Ok(false);
+    }
+    let mut plain = read_bytes(host, start..end).map_err(VolumeError::io("reading data"))?;
+    let cipher = unlocked.scheme.keyed(&unlocked.header.keys, tier)?;
+    cipher.decrypt_in_place(unlocked.scheme.first_tweak(start), &mut plain);
+    Ok(!matches!(detect(&MemoryDevice::new(plain))?.kind, Kind::Random { .. } | Kind::Unreadable))
+}
+
+/// A container without its start, which reads as zeros.
+struct Headless {
+    device: Arc<dyn BlockDevice>,
+    lost: u64,
+}
+
+impl BlockDevice for Headless {
+    fn size(&self) -> u64 {
+        self.lost + self.device.size()
+    }
+
+    fn sector(&self) -> usize {
+        self.device.sector()
+    }
+
+    fn is_read_only(&self) -> bool {
+        true
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        check_request(self, offset, buf.len())?;
+        let zeros = self.lost.saturating_sub(offset).min(buf.len() as u64);
+        let (before, rest) = buf.split_at_mut(zeros as usize);
+        before.fill(0);
+        match rest.is_empty() {
+            true => Ok(()),
+            false => self.device.read_at(offset + zeros - self.lost, rest),
+        }
+    }
+
+    fn write_at(&self, _: u64, _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.device.flush()
+    }
+}

@@ -1,0 +1,237 @@
+//! Containers without their start, or with other bytes before it, opened by their backup header.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use cryptbench_blockdev::{BlockDevice, MemoryDevice};
+use cryptbench_volume::format::tcrypt::{
+    CreateOptions, Fill, HeaderOptions, HeaderSource, HiddenPlace, create, create_hidden,
+    restore_headers,
+};
+use cryptbench_volume::{Access, Credentials, OpenOptions, VolumeError};
+
+use super::{credentials, effort, memory, open, options, plaintext, shared_volumes};
+
+const KIB: usize = 1024;
+const SIZE: usize = 1024 * KIB;
+/// Where the data begins.
+const DATA: usize = 128 * KIB;
+
+fn sha512() -> OpenOptions<'static> {
+    OpenOptions { prf: Some("sha-512"), ..options() }
+}
+
+fn backup() -> OpenOptions<'static> {
+    OpenOptions { backup_header: true, ..sha512() }
+}
+
+fn header() -> HeaderOptions<'static> {
+    HeaderOptions {
+        prf: Some("sha-512"),
+        ..HeaderOptions::new(cryptbench_cipher::tier().unwrap(), effort())
+    }
+}
+
+fn cheap(passphrase: &str) -> Credentials {
+    credentials(passphrase, Some(1))
+}
+
+fn device(bytes: &[u8]) -> Arc<MemoryDevice> {
+    Arc::new(MemoryDevice::new(bytes.to_vec()))
+}
+
+/// A host with an outer and a hidden volume, both full of text that tells its place, and their plaintexts.
+fn made() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+    let device = memory(SIZE);
+    let new = CreateOptions {
+        fill: Fill::Quick,
+        ..CreateOptions::new(cryptbench_cipher::tier().unwrap(), effort())
+    };
+    let (outer, hidden) = (cheap("outer"), cheap("hidden"));
+    create(&*device, &outer, &new).unwrap();
+    let place = HiddenPlace { outer: &outer, outer_prf: Some("sha-512"), size: 256 << 10 };
+    create_hidden(&*device, &hidden, &place, &new).unwrap();
+    let write = |credentials: &Credentials, is_hidden: bool| {
+        let writable = OpenOptions { access: Access::ReadWrite, hidden: is_hidden, ..sha512() };
+        let volume = open(device.clone(), credentials, &writable).unwrap();
+        let part = volume.size() as usize / if is_hidden { 1 } else { 2 };
+        let text: Vec<u8> =
+            (0..part / 16).flat_map(|i| format!("{i:015}\n").into_bytes()).collect();
+        volume.write_at(0, &text).unwrap();
+        plaintext(&volume)
+    };
+    write(&outer, false);
+    let hidden = write(&hidden, true);
+    let outer = plaintext(&open(device.clone(), &outer, &sha512()).unwrap());
+    (device.contents(), outer, hidden)
+}
+
+/// What a refusal says.
+fn refused(bytes: &[u8], credentials: &Credentials, options: &OpenOptions<'_>) -> String {
+    let error = open(device(bytes), credentials, options).unwrap_err();
+    assert!(matches!(error, VolumeError::CannotOpen { .. }), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn a_container_without_its_start() {
+    let (host, plain, hidden_plain) = made();
+    let hidden = OpenOptions { hidden: true, ..backup() };
+    // Within the first headers, all of them, and into the data.
+    for lost in [512, 64 * KIB, DATA, DATA + 512, DATA + 100 * KIB] {
+        let cut = &host[lost..];
+        let volume = open(device(cut), &cheap("outer"), &backup()).unwrap();
+        let mut expected = plain.clone();
+        expected[..lost.saturating_sub(DATA)].fill(0);
+        assert!(plaintext(&volume) == expected, "{lost}");
+        let said = volume.info().warnings().collect::<String>();
+        assert!(said.contains(&format!("first {lost} of {SIZE} bytes are missing")), "{said}");
+        let writable = OpenOptions { access: Access::ReadWrite, ..backup() };
+        assert!(refused(cut, &cheap("outer"), &writable).contains("read-only"));
+        // The hidden volume is whole in all of these.
+        let volume = open(device(cut), &cheap("hidden"), &hidden).unwrap();
+        assert!(plaintext(&volume) == hidden_plain, "{lost}");
+        // A header that is put back would lie over data.
+        for is_hidden in [false, true] {
+            let cut = device(cut);
+            let credentials = cheap(if is_hidden { "hidden" } else { "outer" });
+            let options = HeaderOptions { hidden: is_hidden, ..header() };
+            let error = restore_headers(&*cut, HeaderSource::Embedded, &credentials, &options);
+            let error = error.unwrap_err();
+            assert!(matches!(error, VolumeError::CannotOpen { .. }), "{lost}: {error}");
+            assert!(cut.contents() == host[lost..], "{lost}");
+        }
+    }
+    let all = &host[SIZE - DATA..];
+    assert!(refused(all, &cheap("outer"), &backup()).contains("all of its data is missing"));
+}
+
+#[test]
+fn a_hidden_volume_without_its_start() {
+    let (host, _, plain) = made();
+    let hidden = OpenOptions { hidden: true, ..backup() };
+    let start = SIZE - DATA - plain.len() - 4 * KIB;
+    let lost = start + 8 * KIB;
+    let volume = open(device(&host[lost..]), &cheap("hidden"), &hidden).unwrap();
+    let mut expected = plain;
+    let missing = lost - (SIZE - DATA - (256 << 10));
+    expected[..missing].fill(0);
+    assert!(plaintext(&volume) == expected);
+    // Of data that looks random nothing tells where it is.
+    let mut bytes = host[lost..].to_vec();
+    let end = bytes.len() - DATA;
+    let noise = bytes[end + 512..end + 2048].to_vec();
+    for part in bytes[..end].chunks_mut(noise.len()) {
+        part.copy_from_slice(&noise[..part.len()]);
+    }
+    assert!(refused(&bytes, &cheap("hidden"), &hidden).contains("is unknown"));
+}
+
+#[test]
+fn a_container_behind_other_bytes() {
+    let (host, plain, hidden_plain) = made();
+    let mut bytes = vec![7; 3 * 512];
+    bytes.extend_from_slice(&host);
+    let volume = open(device(&bytes), &cheap("outer"), &backup()).unwrap();
+    assert!(plaintext(&volume) == plain);
+    let said = volume.info().warnings().collect::<String>();
+    assert!(said.contains("1536 bytes precede the container"), "{said}");
+    let hidden = OpenOptions { hidden: true, ..backup() };
+    let volume = open(device(&bytes), &cheap("hidden"), &hidden).unwrap();
+    assert!(plaintext(&volume) == hidden_plain);
+    let writable = OpenOptions { access: Access::ReadWrite, ..backup() };
+    assert!(refused(&bytes, &cheap("outer"), &writable).contains("--offset 1536"));
+    let disk = device(&bytes);
+    let restored = restore_headers(&*disk, HeaderSource::Embedded, &cheap("outer"), &header());
+    assert!(restored.unwrap_err().to_string().contains("--offset 1536"));
+    assert!(disk.contents() == bytes);
+}
+
+#[test]
+fn a_container_without_its_end_says_where_its_backup_header_is() {
+    let (host, ..) = made();
+    let error = open(device(&host[..SIZE - 4096]), &cheap("outer"), &backup()).unwrap_err();
+    assert!(error.to_string().contains("or the end is missing"), "{error}");
+    // Nothing is written to where its end was.
+    let cut = device(&host[..SIZE - 4096]);
+    let saved = super::backup_of(&cut, &cheap("outer"), &header());
+    let source = HeaderSource::File(&saved);
+    restore_headers(&*cut, source, &cheap("outer"), &header()).unwrap_err();
+    assert!(cut.contents() == host[..SIZE - 4096]);
+}
+
+/// TrueCrypt 5 has no backup header, and its headers do not tell where the data was.
+#[test]
+fn containers_of_truecrypt_5_that_were_cut() {
+    let Some(dir) = unpacked(&["tc_3-sha512-xts-aes-hidden"]) else { return };
+    let host = std::fs::read(dir.path().join("tc_3-sha512-xts-aes-hidden")).unwrap();
+    let truecrypt = OpenOptions { format: Some("truecrypt"), ..sha512() };
+    let outer = credentials("aaaaaaaaaaaa", None);
+    let whole = plaintext(&open(device(&host), &outer, &truecrypt).unwrap());
+    let cut = open(device(&host[..host.len() - 4096]), &outer, &truecrypt).unwrap();
+    assert!(plaintext(&cut) == whole[..whole.len() - 4096]);
+    let said = cut.info().warnings().collect::<String>();
+    assert!(said.contains("cut short"), "{said}");
+    let hidden = OpenOptions { hidden: true, ..truecrypt };
+    let own = credentials("bbbbbbbbbbbb", None);
+    let cut = open(device(&host[4096..]), &own, &hidden).unwrap();
+    let said = cut.info().warnings().collect::<String>();
+    assert!(said.contains("decrypted wrongly"), "{said}");
+    let writable = OpenOptions { access: Access::ReadWrite, ..hidden };
+    assert!(refused(&host[4096..], &own, &writable).contains("looks random"));
+    for options in [hidden, writable] {
+        let volume = open(device(&host), &own, &options).unwrap();
+        assert_eq!(volume.info().warnings().count(), 0);
+    }
+}
+
+/// These images, in a place of their own; `None`, and said, without them.
+fn unpacked(names: &[&str]) -> Option<tempfile::TempDir> {
+    let Some(shared) = shared_volumes() else {
+        eprintln!("SKIPPED: no ../shared/data/volumes beside the repository");
+        return None;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let mut tar = Command::new("tar");
+    tar.arg("-xf").arg(shared.join("tcrypt-images.tar.xz")).arg("-C").arg(dir.path());
+    tar.args(names.iter().map(|name| format!("./{name}")));
+    if tar.status().is_ok_and(|done| done.success()) {
+        return Some(dir);
+    }
+    eprintln!("SKIPPED: tar cannot unpack the images");
+    None
+}
+
+/// What VeraCrypt and TrueCrypt made: each container of header version 4 or 5, whole and cut.
+#[test]
+fn containers_of_other_programs_without_their_start() {
+    let names = ["tc_4-sha512-xts-aes-hidden", "tc_4-sha512-xts-serpent-twofish-aes-hidden"];
+    let Some(dir) = unpacked(&names) else { return };
+    for name in names {
+        let host = std::fs::read(dir.path().join(name)).unwrap();
+        for (passphrase, is_hidden) in [("aaaaaaaaaaaa", false), ("bbbbbbbbbbbb", true)] {
+            let options = OpenOptions {
+                hidden: is_hidden,
+                backup_header: true,
+                format: Some("truecrypt"),
+                ..options()
+            };
+            let credentials = credentials(passphrase, None);
+            let whole = plaintext(&open(device(&host), &credentials, &options).unwrap());
+            for lost in [4096, DATA, DATA + 4096] {
+                let volume = open(device(&host[lost..]), &credentials, &options).unwrap();
+                let mut expected = whole.clone();
+                expected[..if is_hidden { 0 } else { lost.saturating_sub(DATA) }].fill(0);
+                assert!(plaintext(&volume) == expected, "{name} {is_hidden} {lost}");
+                cryptbench_prove::count(1, "containers of TrueCrypt without their start");
+            }
+        }
+    }
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/veracrypt");
+    let host = std::fs::read(fixtures.join("vc_sha512_aes.hc")).unwrap();
+    let whole =
+        plaintext(&open(device(&host), &credentials("cryptbench", Some(1)), &backup()).unwrap());
+    let cut = open(device(&host[DATA..]), &credentials("cryptbench", Some(1)), &backup()).unwrap();
+    assert!(plaintext(&cut) == whole);
+}
