@@ -30,6 +30,8 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/sbin/mkfs.ntfs", package: "ntfs-3g", reason: "NTFS in BitLocker volumes" },
     Need { file: "/usr/sbin/mkfs.exfat", package: "exfatprogs", reason: "exFAT in volumes" },
     Need { file: "/usr/bin/qemu-img", package: "qemu-utils", reason: "LUKS1 both ways" },
+    Need { file: "/usr/sbin/parted", package: "parted", reason: "Apple's partition map" },
+    Need { file: "/usr/sbin/fdisk", package: "fdisk", reason: "disks with sectors of 4096 bytes" },
     Need { file: "/usr/bin/linux.uml", package: "user-mode-linux", reason: "a real dm-crypt" },
     Need { file: "/sbin/modprobe", package: "kmod", reason: "modules of user-mode Linux" },
     Need {

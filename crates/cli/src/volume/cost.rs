@@ -23,7 +23,7 @@ const KEY_BYTES: usize = 64;
 const ITERATIONS: u32 = 2000;
 const MEMORY_KIB: u32 = 16 << 10;
 
-/// Prints the minimum time to try every key of the volume, if that is long.
+/// Prints the maximum time to find the key of the volume, if that is long.
 pub fn tell(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>, effort: Effort<'_>) {
     if std::env::var_os(TO_TERMINAL).is_none() && !say::stderr_is_terminal() {
         return;
@@ -31,9 +31,10 @@ pub fn tell(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>, effor
     let all = derivations(args, header, pim);
     let time: Duration = all.iter().filter_map(|(one, len)| estimate(one, *len, effort)).sum();
     if time > SHORT {
-        let what = if all.len() > 1 { "trying every key" } else { "deriving the key" };
+        let what =
+            if all.len() > 1 { "trying every key takes up to" } else { "deriving the key takes" };
         let seconds = time.as_secs_f64().ceil();
-        say::message(&format!("{what} takes at least about {seconds} s here"));
+        say::message(&format!("{what} about {seconds} s here"));
     }
 }
 

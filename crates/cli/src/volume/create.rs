@@ -278,7 +278,8 @@ impl<'a> Recovery<'a> {
     fn keep(&self) -> anyhow::Result<()> {
         let Some(path) = self.keep_in else { return Ok(()) };
         let digits = self.password.digits();
-        super::dump::new_file(path, |file| {
+        super::dump::new_file(path, |make| {
+            let mut file = make()?;
             file.write_all(&digits)?;
             Ok(file.write_all(b"\n")?)
         })?;

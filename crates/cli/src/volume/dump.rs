@@ -70,31 +70,42 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         return Err(Refusal::target(output, "it exists; nothing is overwritten").into());
     }
     let task = Task { grows: true, ..task };
-    let write = |file: &File| task.run(Some(file), secrets, work, stop).map(drop);
+    let write = |make: Make<'_>| task.run_into(make, secrets, work, stop).map(drop);
     if args.resume {
-        resumable(output, write)?;
+        resumable(output, write)?
     } else {
-        new_file(output, |file| write(file))?;
+        new_file(output, write)?
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// Creates the file to write.
+pub type Make<'a> = &'a mut dyn FnMut() -> anyhow::Result<File>;
+
 /// Has a file written under the name `path` with `.partial`, until it is complete.
-fn resumable(path: &Path, write: impl FnOnce(&File) -> anyhow::Result<()>) -> anyhow::Result<()> {
+fn resumable(
+    path: &Path,
+    write: impl FnOnce(Make<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     let (directory, name) = Directory::of(path).map_err(fail)?;
     let mut partial = name.clone();
     partial.push(".partial");
     let beside = path.with_file_name(&partial);
-    let file = match directory.open_own_to_write(&partial) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => directory.create_file(&partial, 0o600),
-        opened => opened,
-    };
-    let file = file.map_err(|e| Refusal::target(&beside, &e.to_string()))?;
-    if !is_locked(&file, &directory, &partial) {
-        return Err(Refusal::target(path, "another process writes it").into());
-    }
-    if let Err(error) = write(&file) {
+    let mut made = None;
+    let written = write(&mut || {
+        let file = match directory.open_own_to_write(&partial) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => directory.create_file(&partial, 0o600),
+            opened => opened,
+        };
+        let file = file.map_err(|e| Refusal::target(&beside, &e.to_string()))?;
+        if !is_locked(&file, &directory, &partial) {
+            return Err(Refusal::target(path, "another process writes it").into());
+        }
+        Ok(made.insert(file).try_clone().map_err(fail)?)
+    });
+    let Some(file) = made else { return written };
+    if let Err(error) = written {
         if file.metadata().is_ok_and(|found| found.len() == 0) {
             let _ = directory.remove_file(&partial);
         } else {
@@ -147,14 +158,15 @@ fn resumed_at(volume: &dyn BlockDevice, to: &mut File, output: &Path) -> anyhow:
     Ok(done)
 }
 
-/// Writes a file that only this user can read, and that gets its name only when it is complete and on the disk.
+/// Has a file written that only this user can read, and that gets its name only when it is complete and on the disk.
 pub fn new_file(
     path: &Path,
-    write: impl FnOnce(&mut File) -> anyhow::Result<()>,
+    write: impl FnOnce(Make<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut partial = Partial::beside(path)?;
-    write(partial.file())?;
-    partial.appear(path)
+    let fail = |e: io::Error| Refusal::target(path, &e.to_string());
+    let mut partial = None;
+    write(&mut || Ok(partial.insert(Partial::beside(path)?).file().try_clone().map_err(fail)?))?;
+    partial.map_or(Ok(()), |partial: Partial| partial.appear(path))
 }
 
 fn copy(

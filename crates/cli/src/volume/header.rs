@@ -31,9 +31,35 @@ fn refuse_detached(unlock: &UnlockArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Refuses what would be left out of a backup.
+fn refuse_ignored(unlock: &UnlockArgs) -> anyhow::Result<()> {
+    let given = [
+        (
+            unlock.hidden,
+            "--hidden: a backup begins with the outer volume's header, so give that volume's credentials, and --with-hidden \
+             to save the hidden one's header as well",
+        ),
+        (
+            unlock.system,
+            "--system: the header of an encrypted system is sector 62 of its disk, which `dd if=DISK of=FILE bs=512 skip=62 \
+             count=1` saves",
+        ),
+        (
+            unlock.backup_header,
+            "--backup-header: the first header is saved; if that is damaged, `header-restore` mends it",
+        ),
+        (unlock.key_slot.is_some(), "--key-slot: all keyslots are saved"),
+    ];
+    match given.iter().find(|(is_given, _)| *is_given) {
+        Some((_, reason)) => bail!(VolumeError::Invalid((*reason).to_owned())),
+        None => Ok(()),
+    }
+}
+
 pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
     refuse_detached(unlock)?;
+    refuse_ignored(unlock)?;
     let task = Task::on(unlock, Access::ReadOnly);
     let work = |given: Given| save(args, given, stop);
     if confined::is_child() {
@@ -55,7 +81,7 @@ pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<Exit
         });
         [own].into_iter().chain(hidden).collect()
     };
-    new_file(&args.output, |file| task.run(Some(file), secrets, work, stop).map(drop))?;
+    new_file(&args.output, |make| task.run_into(make, secrets, work, stop).map(drop))?;
     say::message(&format!(
         "saved to {}; anyone who has it and one of today's passphrases can open the volume",
         args.output.display()
@@ -67,7 +93,12 @@ fn save(args: &HeaderBackupArgs, given: Given, stop: &AtomicBool) -> anyhow::Res
     let unlock = &args.unlock;
     let mut file = given.other.context("no output came")?;
     let device = &*given.target.device;
-    if target::is_changeable_luks(&given.target, unlock.format.as_deref())? {
+    if target::is_saved_as_luks(&given.target, unlock.format.as_deref())
+        .with_context(|| whose(unlock))?
+    {
+        if args.with_hidden {
+            bail!(VolumeError::Invalid("--with-hidden: LUKS has no hidden volumes".to_owned()));
+        }
         luks::backup_header(device, &mut file).map(drop).with_context(|| whose(unlock))?;
         return Ok(ExitCode::SUCCESS);
     }

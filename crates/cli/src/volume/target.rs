@@ -45,6 +45,15 @@ pub fn directory(unlock: &UnlockArgs) -> anyhow::Result<Directory> {
 pub fn of_another(lower: &Directory) -> Option<VolumeError> {
     let names = lower.names().unwrap_or_default();
     let is_here = |file: &&str| names.iter().any(|name| name == *file);
+    if ["bands", "Info.plist"].iter().all(is_here) {
+        return Some(VolumeError::CannotOpen {
+            what: "an Apple sparse bundle".to_owned(),
+            why: "the disk is in pieces within it".to_owned(),
+            with: "convert it first: on a Mac, hdiutil convert BUNDLE -format UDTO -o DISK; on Linux, sparsebundlefs shows \
+                   the disk as a file"
+                .to_owned(),
+        });
+    }
     let system = SYSTEMS.iter().find(|system| system.files.iter().any(is_here))?;
     Some(VolumeError::CannotOpen {
         what: format!("a {} directory", system.name),
@@ -198,6 +207,7 @@ enum Family {
     Luks,
     BitLocker,
     FileVault,
+    FreeOtfe,
     Other,
 }
 
@@ -213,6 +223,7 @@ fn family(target: &Target, format: Option<&str>) -> anyhow::Result<Family> {
         }
         Some("bitlocker") => Family::BitLocker,
         Some(filevault::FORMAT) => Family::FileVault,
+        Some("freeotfe") => Family::FreeOtfe,
         Some(name) if name.starts_with("luks") => Family::Luks,
         Some(_) => Family::Other,
         None => match detect(&*target.device)?.kind {
@@ -232,8 +243,30 @@ pub fn is_changeable_luks(target: &Target, format: Option<&str>) -> anyhow::Resu
             hint: Some("`manage-bde` on Windows does that".to_owned()),
         }),
         Family::FileVault => bail!(filevault::unchangeable()),
+        Family::FreeOtfe => bail!(VolumeError::Unsupported {
+            what: "changing what opens a FreeOTFE volume".to_owned(),
+            hint: Some("LibreCrypt does that".to_owned()),
+        }),
         family => Ok(family == Family::Luks),
     }
+}
+
+/// Whether the volume whose header is to be saved is LUKS.
+pub fn is_saved_as_luks(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
+    let (name, hint) = match family(target, format)? {
+        Family::BitLocker => (
+            "BitLocker",
+            "its metadata is on the volume three times; `manage-bde -KeyPackage` on Windows saves what repair-bde needs if \
+             all copies are lost",
+        ),
+        Family::FileVault => {
+            ("FileVault", "its metadata is spread over the disk: copy the whole disk")
+        }
+        Family::FreeOtfe => ("FreeOTFE", "LibreCrypt saves it as the critical data block"),
+        family => return Ok(family == Family::Luks),
+    };
+    let what = format!("saving the header of a {name} volume");
+    Err(VolumeError::Unsupported { what, hint: Some(hint.to_owned()) }.into())
 }
 
 /// The requirements of a volume with a detached header: only LUKS has that, and system encryption has it on its

@@ -7,6 +7,7 @@ mod ciphers;
 mod compare;
 mod confined;
 mod damaged;
+mod disk_images;
 mod doctor;
 mod documented;
 mod emulate;

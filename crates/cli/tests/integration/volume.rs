@@ -564,7 +564,7 @@ fn bitlocker_is_created_opened_by_each_protector_and_described() {
         cryptbench: old: a recovery password has eight groups of six digits; this one has something else in between; only the 48 digits, or what Windows saved, belong in this file
         cryptbench: v: BitLocker has no hidden volumes
         cryptbench: changing a BitLocker volume's keys or metadata is not supported; `manage-bde` on Windows does that
-        cryptbench: changing a BitLocker volume's keys or metadata is not supported; `manage-bde` on Windows does that
+        cryptbench: v: saving the header of a BitLocker volume is not supported; its metadata is on the volume three times; `manage-bde -KeyPackage` on Windows saves what repair-bde needs if all copies are lost
         ");
     assert!(!bench.path("out").exists());
 }

@@ -128,7 +128,7 @@ fn what_cannot_be_opened_or_changed_says_so() {
     insta::assert_snapshot!(said.trim(), @r#"
         cryptbench: v: the CoreStorage volume "Ünbenannt" cannot be opened: it is being encrypted or decrypted (state "Converting"); macOS finishes that (diskutil coreStorage list shows how far it is)
         cryptbench: changing a FileVault volume's keys or metadata is not supported; `diskutil coreStorage` on macOS does that
-        cryptbench: changing a FileVault volume's keys or metadata is not supported; `diskutil coreStorage` on macOS does that
+        cryptbench: v: saving the header of a FileVault volume is not supported; its metadata is spread over the disk: copy the whole disk
         cryptbench: v: changing a FileVault volume's keys or metadata is not supported; `diskutil coreStorage` on macOS does that
         cryptbench: v: FileVault has no startup keys
         cryptbench: v: FileVault has no hidden volumes

@@ -212,7 +212,13 @@ pub fn begin<T>(
     let options = OpenOptions { protect_hidden: protected.as_ref(), ..options };
     let header = header.as_ref().map(|header| header as &dyn BlockDevice);
     let device = target::part(args, Arc::new(device))?;
+    let all = device.size();
     let volume = target::unlock(args, device, header, &own, &options)?;
+    if volume.size() > all {
+        let what = "a mount or export of a volume of which more is missing than its headers";
+        let hint = "`volume dump` writes it, with zeros for what is missing".to_owned();
+        bail!(VolumeError::Unsupported { what: what.to_owned(), hint: Some(hint) });
+    }
     keep_open_keys_from_swap(&volume);
     channel.send(&Opened::of(&volume, needs.rings).say(), &[])?;
     let here = Here { channel, owner, volume: Arc::new(volume), told: false };

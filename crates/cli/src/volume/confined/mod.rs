@@ -134,7 +134,23 @@ impl<'a> Task<'a> {
         self.run_on(volume, other, secrets, work, stop)
     }
 
-    /// The same on an open volume.
+    /// The same for work that writes a new file: it is made once the credentials are there, so that none is there while a
+    /// passphrase is asked for.
+    ///
+    /// # Errors
+    /// Those of [`Self::run`], and of `make`.
+    pub fn run_into(
+        &self,
+        make: impl FnOnce() -> anyhow::Result<File>,
+        secrets: impl FnOnce(Asking<'_>) -> anyhow::Result<Vec<Credentials>>,
+        work: impl FnOnce(Given) -> anyhow::Result<ExitCode>,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<ExitCode> {
+        let volume = target::open_for_child(&self.unlock.volume, self.access)?;
+        self.run_with(volume, None, || make().map(Some), secrets, work, stop)
+    }
+
+    /// [`Self::run`] on an open volume.
     ///
     /// # Errors
     /// Those of [`Self::run`].
@@ -146,16 +162,31 @@ impl<'a> Task<'a> {
         work: impl FnOnce(Given) -> anyhow::Result<ExitCode>,
         stop: &AtomicBool,
     ) -> anyhow::Result<ExitCode> {
+        let copied = || Ok(other.map(File::try_clone).transpose()?);
+        self.run_with(volume, other, copied, secrets, work, stop)
+    }
+
+    fn run_with(
+        &self,
+        volume: File,
+        saved: Option<&File>,
+        other: impl FnOnce() -> anyhow::Result<Option<File>>,
+        secrets: impl FnOnce(Asking<'_>) -> anyhow::Result<Vec<Credentials>>,
+        work: impl FnOnce(Given) -> anyhow::Result<ExitCode>,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<ExitCode> {
         let header = self.unlock.header.as_ref();
         let header =
             header.map(|path| target::open_for_child(path, Access::ReadOnly)).transpose()?;
         if !keeper::can_start() {
-            let given = Given::here(self, volume, header, other)?.of_part(self.unlock)?;
+            let given = Given::here(self, volume, header, saved)?.of_part(self.unlock)?;
             let credentials = secrets(&mut || given.asks(self))?;
-            return warned(work(Given { credentials, ..given }));
+            return warned(work(Given { credentials, other: other()?, ..given }));
         }
-        let saved = other.filter(|_| self.restores);
+        let saved = saved.filter(|_| self.restores);
         let credentials = secrets(&mut || self.ask(&volume, saved, stop))?;
+        let other = other()?;
+        let other = other.as_ref();
         // The length of a partition is in its table, which this process does not read.
         let patience = match other.filter(|_| self.grows && self.unlock.partition.is_none()) {
             Some(other) => {
