@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_record::{Device, Operation, PairedTarget, Power, Record, Trial};
+use cryptbench_catalog::DeviceKind;
+use cryptbench_record::{Device, KindOfDevice, Operation, PairedTarget, Power, Record, Trial};
 
 use crate::machine::is_kernels;
 use crate::place::limits_in_words;
@@ -82,7 +83,9 @@ pub fn meta(record: &Record) -> String {
         (None, Some(device)) => {
             // A device that is measured as it is has no file system.
             let size = decimal_bytes(device.size_bytes);
-            let words = [&device.name, &size, &target.filesystem].map(String::as_str);
+            let kind = target.device_kind.as_ref().and_then(KindOfDevice::known);
+            let kind = kind.map_or("", DeviceKind::in_words);
+            let words = [&device.name, kind, &size, &target.filesystem];
             words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
         }
         (None, None) => target.directory.clone(),
@@ -153,7 +156,9 @@ fn system(record: &Record) -> String {
 
 /// The disk, or the model that replaced one.
 fn storage(record: &Record) -> String {
-    let Some(e) = &record.target.emulated else { return disk(record.target.device.as_ref()) };
+    let Some(e) = &record.target.emulated else {
+        return disk(record.target.device.as_ref(), record.target.device_kind.as_ref());
+    };
     let late = e.late_share.map_or_else(String::new, |share| {
         let by = e.late_us.map_or_else(String::new, |us| format!(", by {us:.0} µs on average"));
         format!(
@@ -173,15 +178,20 @@ fn storage(record: &Record) -> String {
     )
 }
 
-fn disk(device: Option<&Device>) -> String {
+fn disk(device: Option<&Device>, kind: Option<&KindOfDevice>) -> String {
     let Some(d) = device else {
-        return "not known: its counters could not be read".to_owned();
+        let said = kind.map_or_else(String::new, |kind| format!("; {kind}"));
+        return format!("not known: its counters could not be read{said}");
     };
     let name = match d.model.as_deref().map(str::trim) {
         Some(model) => format!("{model} ({})", d.name),
         None => d.name.clone(),
     };
-    let kind = if d.rotational { ", said to rotate" } else { "" };
+    let kind = match kind {
+        Some(kind) => format!(", {kind}"),
+        None if d.rotational => ", said to rotate".to_owned(),
+        None => String::new(),
+    };
     let mut words = format!("{name}, {}{kind}", decimal_bytes(d.size_bytes));
     for (name, value) in [("scheduler", &d.scheduler), ("cache", &d.write_cache)] {
         if !value.is_empty() {
@@ -210,7 +220,7 @@ fn beside(record: &Record) -> String {
             mount: (&p.filesystem, &p.source, &p.mount_options),
             directory: &p.directory,
         });
-        format!("{}: {place}; disk: {}", p.name, disk(p.device.as_ref()))
+        format!("{}: {place}; disk: {}", p.name, disk(p.device.as_ref(), None))
     };
     record.target.places().map(one).collect::<Vec<_>>().join("; ")
 }

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod cipher;
+mod device;
 pub mod guessing;
 mod named;
 pub mod package;
@@ -16,6 +17,7 @@ mod systems;
 mod workload;
 
 pub use cipher::*;
+pub use device::DeviceKind;
 pub use package::{Manager, Package};
 pub use remedy::Remedy;
 pub use system::{Encrypts, Facility, Family, Named, System, Weakness, encrypts, find};

@@ -205,6 +205,7 @@ fn of_arguments(args: &RunArgs) -> anyhow::Result<Request> {
             pair,
             emulate: emulate(args)?,
             size: args.how.size,
+            device_kind: args.place.device_kind,
             buffered: (args.how.buffered || args.how.direct).then_some(args.how.buffered),
         },
         profile,

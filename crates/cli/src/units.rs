@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use cryptbench_catalog::DeviceKind;
+
 /// `90`, `90s`, `2m`, `1h`, `250ms`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
@@ -40,6 +42,14 @@ pub fn pause(text: &str) -> Result<Duration, String> {
 /// The name of a cipher, in any case: `AES-256-XTS`, as printed in tables, is `aes-256-xts`.
 pub fn cipher(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.to_ascii_lowercase())
+}
+
+/// `usb-stick`: a kind of storage device.
+pub fn device_kind(text: &str) -> Result<DeviceKind, String> {
+    DeviceKind::of(&text.to_ascii_lowercase()).ok_or_else(|| {
+        let all: Vec<&str> = DeviceKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        format!("not a kind of device: name one of {}", all.join(", "))
+    })
 }
 
 /// `1073741824`, `256M`, `256MiB`, `1G`; all units are binary.

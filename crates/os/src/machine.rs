@@ -25,6 +25,14 @@ pub struct Machine {
     pub power: Power,
 }
 
+impl Machine {
+    /// Whether a hypervisor provides the devices, or a kernel that runs as a program.
+    #[must_use]
+    pub fn is_virtual(&self) -> bool {
+        self.virtualisation.as_deref().is_some_and(|name| name != "container")
+    }
+}
+
 /// What control groups grant to all their processes together; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {

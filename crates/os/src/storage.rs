@@ -1,9 +1,12 @@
 //! Storage: mounts, free space, and block devices with the devices below and the holders above
 //! each.
 
+mod kind;
+
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
+pub use self::kind::{Bus, Kind, Medium, Signs};
 pub use crate::system::storage::*;
 
 /// A mount in this process's namespace.

@@ -39,7 +39,7 @@ pub use id::{ArmId, WorkloadId};
 pub use in_ram::{CipherInRam, DerivationInRam, InRam, PimInRam};
 pub use io::{LARGEST, RecordError, parse, read, read_document, title_beside, to_json, write};
 pub use log::{LOG, TrialLog, is_being_written, read_log};
-pub use place::{Limits, PlaceKind};
+pub use place::{KindOfDevice, Limits, PlaceKind};
 pub use printable::{printable_document, printable_record};
 pub use results::{Addition, Cell, CpuCost, Estimate, Latency, Results, Verdict};
 pub use run::{

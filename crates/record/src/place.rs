@@ -1,5 +1,6 @@
 //! The kind of a target, if that changes the meaning of its figures, and the limits of a container.
 
+use cryptbench_catalog::DeviceKind;
 use serde::{Deserialize, Serialize};
 
 /// A property of a target that a disk with a simple file system does not have.
@@ -36,6 +37,53 @@ pub enum PlaceKind {
     Unknown,
 }
 
+/// What kind of device a disk is, as people distinguish them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct KindOfDevice {
+    /// `hdd`, `sshd`, `sata-ssd`, `nvme`, `ssd`, `usb-stick`, `memory-card`, `emmc` or `virtual`; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// What shows it, or why it is not known.
+    pub why: String,
+    /// Whether the owner said so, with `--device-kind`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_owner: bool,
+}
+
+impl KindOfDevice {
+    /// As the owner says it, whatever the machine found.
+    #[must_use]
+    pub fn said(kind: DeviceKind, found: Option<&Self>) -> Self {
+        let found = found.filter(|found| found.known().is_some_and(|other| other != kind));
+        let beside = found.map_or_else(String::new, |found| {
+            let other = found.known().map_or("", DeviceKind::in_words);
+            format!("; this machine finds a {other}: {}", found.why)
+        });
+        Self {
+            kind: Some(kind.as_str().to_owned()),
+            why: format!("said by the owner{beside}"),
+            by_owner: true,
+        }
+    }
+
+    /// The kind, if it is known to this version.
+    #[must_use]
+    pub fn known(&self) -> Option<DeviceKind> {
+        DeviceKind::of(self.kind.as_deref()?)
+    }
+}
+
+impl std::fmt::Display for KindOfDevice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.kind, self.known()) {
+            (_, Some(kind)) => write!(f, "{} ({})", kind.in_words(), self.why),
+            (Some(later), None) => write!(f, "{later} ({})", self.why),
+            (None, None) => write!(f, "kind not known: {}", self.why),
+        }
+    }
+}
+
 /// What a container's control groups (cgroups) grant to all their processes together. Absent values are not limited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -61,7 +109,27 @@ impl Limits {
 
 #[cfg(test)]
 mod tests {
-    use super::PlaceKind;
+    use cryptbench_catalog::DeviceKind;
+
+    use super::{KindOfDevice, PlaceKind};
+
+    #[test]
+    fn the_owners_word_counts_and_what_the_machine_finds_is_kept_beside_it() {
+        let of = |kind: Option<&str>, why: &str| KindOfDevice {
+            kind: kind.map(ToOwned::to_owned),
+            why: why.to_owned(),
+            by_owner: false,
+        };
+        let silent = of(None, "USB, and the drive does not say whether it rotates");
+        assert!(silent.to_string().starts_with("kind not known: USB"));
+        let said = KindOfDevice::said(DeviceKind::UsbStick, Some(&silent));
+        assert_eq!(said.to_string(), "USB stick (said by the owner)");
+        let found = of(Some("hdd"), "SATA, 7200 revolutions per minute");
+        let said = KindOfDevice::said(DeviceKind::Hybrid, Some(&found));
+        assert_eq!(said.known(), Some(DeviceKind::Hybrid));
+        assert!(said.why.ends_with("finds a hard disk: SATA, 7200 revolutions per minute"));
+        assert_eq!(of(Some("holographic"), "x").to_string(), "holographic (x)");
+    }
 
     #[test]
     fn kinds_of_later_versions_are_read() {

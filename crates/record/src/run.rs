@@ -6,8 +6,8 @@ use cryptbench_catalog::Presentation;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DiskCounts, Evidence, InRam, Limits, Operation, Pattern, PlaceKind, Results, Trial, Uncounted,
-    Why,
+    DiskCounts, Evidence, InRam, KindOfDevice, Limits, Operation, Pattern, PlaceKind, Results,
+    Trial, Uncounted, Why,
 };
 
 /// One run of the program: its plan, its surroundings, its raw trials and the results derived from
@@ -439,6 +439,9 @@ pub struct Target {
     /// The underlying block device, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
+    /// What kind of device its disk is; records of earlier versions, and emulated devices, lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_kind: Option<KindOfDevice>,
     /// The activity of its disk before the run, while nothing of the run was there; absent if it is not
     /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -30,6 +30,8 @@ pub struct DryRun {
     pub storage: String,
     /// The kind of the target, other than a file system on a disk.
     pub place: Vec<record::PlaceKind>,
+    /// What kind of device that is on; absent if it is emulated.
+    pub device_kind: Option<record::KindOfDevice>,
     /// Alignment of direct requests in bytes; 1 if it is unknown.
     pub sector: u64,
     /// Directory and storage of each target that the user encrypted.
@@ -102,6 +104,7 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
         directory,
         storage,
         place: plain.ground.kinds.clone(),
+        device_kind: plain.ground.device_kind.clone(),
         sector: plan.storage.sector(),
         paired: encrypted.iter().map(described).collect(),
         forecast: match is_only_read {
@@ -140,6 +143,7 @@ fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> Dry
             storage.backing_in_words()
         ),
         place: Vec::new(),
+        device_kind: None,
         sector: 1,
         paired: Vec::new(),
         forecast: in_all(forecast, &plan.recorded, own, range.size),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cryptbench_catalog::DeviceKind;
 use cryptbench_devices::Model;
 use cryptbench_load::{EngineChoice, Profile};
 use cryptbench_record as record;
@@ -38,6 +39,8 @@ pub struct TargetRequest {
     pub emulate: Option<EmulateRequest>,
     /// Bytes of the scratch file; `None` chooses from the free space.
     pub size: Option<u64>,
+    /// What kind of device the target is on, if its owner says so.
+    pub device_kind: Option<DeviceKind>,
     /// Whether requests go through the page cache; `None` leaves it to the profile. If direct I/O
     /// does not work, they always do.
     pub buffered: Option<bool>,
@@ -121,6 +124,7 @@ impl Request {
                 pair: Vec::new(),
                 emulate: None,
                 size: None,
+                device_kind: None,
                 buffered: None,
             },
             profile,

@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args, Command, ValueEnum};
+use cryptbench_catalog::DeviceKind;
 use cryptbench_runner::EngineChoice;
 use cryptbench_serve::Offered;
 
 use crate::args::StudyArg;
-use crate::units::{bytes, cipher, duration, pause, percent, setting};
+use crate::units::{bytes, cipher, device_kind, duration, pause, percent, setting};
 
 // Headings name the pages of docs/ that tell more; the help of an option names its own, if it has one.
 const PLACE: &str = "Where (docs/safety.md, docs/systems/paired.md)";
@@ -69,6 +70,10 @@ pub struct PlaceArgs {
     /// Keep an emulated device's bytes in a file in DIR [default: in memory]
     #[arg(long, value_name = "DIR", requires = "emulate")]
     pub emulate_backing: Option<PathBuf>,
+    /// Say what kind of device the target is on, where this machine cannot tell: hdd, sshd, sata-ssd, nvme, ssd, usb-stick,
+    /// memory-card, emmc or virtual (docs/studies.md)
+    #[arg(long, value_name = "KIND", value_parser = device_kind, conflicts_with = "emulate")]
+    pub device_kind: Option<DeviceKind>,
     /// Read TARGET and write nothing: a disk or partition, which may be in use. Compares plain with ciphers in this process
     #[arg(long, conflicts_with_all = ["pair", "emulate", "destroy", "existing", "buffered", "verify", "precondition"])]
     pub read_only: bool,

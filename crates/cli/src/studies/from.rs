@@ -7,6 +7,7 @@ use cryptbench_record::Record;
 use cryptbench_studies::here::{Tested, conclusions};
 use cryptbench_studies::own::{answers, own};
 use cryptbench_studies::{Answer, Letter, Table};
+use cryptbench_view::columns::paragraph;
 use cryptbench_view::studies::brief;
 use cryptbench_view::table::{csv, latex, markdown};
 use serde::Serialize;
@@ -28,6 +29,21 @@ pub struct Own {
     answers: Vec<Answer>,
     /// The study's conclusions, tested on these records.
     conclusions: Vec<Tested>,
+    /// Why those on kinds of devices were not tested.
+    #[serde(skip)]
+    kind_not_known: Option<String>,
+}
+
+/// Why the conclusions of A and D on kinds of devices are not tested on a record, if that is because its kind is not known.
+fn kind_not_known(study: Letter, record: &Record) -> Option<String> {
+    let found = record.target.device_kind.as_ref()?;
+    (matches!(study, Letter::A | Letter::D) && found.kind.is_none()).then(|| {
+        format!(
+            "What the study says of flash drives, SSDs and hard disks was not tested, as this machine does not tell which of \
+             them this is: {}. If you know, say so: run --device-kind KIND.",
+            found.why
+        )
+    })
 }
 
 impl Own {
@@ -40,6 +56,7 @@ impl Own {
             tables: own(study, records),
             answers: answers(study, records),
             conclusions: conclusions(Some(study), &measured),
+            kind_not_known: records.iter().find_map(|record| kind_not_known(study, record)),
         }
     }
 
@@ -51,6 +68,7 @@ impl Own {
         if !self.conclusions.is_empty() {
             blocks.push(brief(&self.conclusions, width).trim_end().to_owned());
         }
+        blocks.extend(self.kind_not_known.as_deref().map(|why| paragraph(why, width, 0)));
         blocks.join("\n\n")
     }
 

@@ -8,7 +8,7 @@ use windows_sys::Win32::System::SystemServices::FILE_READ_ONLY_VOLUME;
 
 use super::call::device::{self, Sectors};
 use super::{call, dirs};
-use crate::storage::{Mount, Space, Untold};
+use crate::storage::{Bus, Kind, Medium, Mount, Signs, Space, Untold};
 
 /// All volumes with a letter that this user can see.
 ///
@@ -131,6 +131,34 @@ impl Node {
             "queue/physical_block_size" => Some(self.sectors()?.physical?.to_string()),
             _ => None,
         }
+    }
+
+    fn signs(&self, in_virtual_machine: bool) -> Option<Signs> {
+        let disk = super::files::open_volume(&self.device_path()).ok()?;
+        let (bus, is_removable) = device::bus(&disk)?;
+        // STORAGE_BUS_TYPE of winioctl.h.
+        let bus = match bus {
+            3 | 11 => Bus::Ata,
+            7 => Bus::Usb,
+            8 => Bus::Hidden("a RAID controller"),
+            9 => Bus::Hidden("iSCSI: the drive is in another machine"),
+            10 => Bus::Sas,
+            12 => Bus::Mmc { card: "SD".to_owned(), is_soldered: false },
+            13 => Bus::Mmc { card: "MMC".to_owned(), is_soldered: false },
+            14 | 15 => Bus::Virtual("a virtual bus"),
+            16 => Bus::Hidden("Storage Spaces"),
+            17 => Bus::Nvme,
+            19 => Bus::Ufs,
+            _ => Bus::Unknown,
+        };
+        // Windows takes a disk to seek unless the drive says that it does not rotate.
+        let medium = match device::seeks(&disk) {
+            Some(false) => Medium::Still,
+            Some(true) => Medium::TakenToRotate,
+            None => Medium::Unknown,
+        };
+        let names = device::model(&disk).unwrap_or_default();
+        Some(Signs { bus, medium, is_removable, names, in_virtual_machine, says_hybrid: false })
     }
 
     fn sectors(&self) -> Option<Sectors> {
@@ -276,6 +304,12 @@ impl Tree {
     /// Never fails here.
     pub fn loops_over(&self, _node: &Node) -> Result<Vec<Node>, Untold> {
         Ok(Vec::new())
+    }
+
+    /// The kind of the disk of a volume, by the descriptor of its driver.
+    #[must_use]
+    pub fn kind(&self, node: &Node, in_virtual_machine: bool) -> Kind {
+        node.signs(in_virtual_machine).unwrap_or_default().kind()
     }
 
     /// All volumes with a letter.

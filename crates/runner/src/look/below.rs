@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use cryptbench_os::machine::Machine;
 use cryptbench_os::storage::{Node, Tree};
-use cryptbench_record::{Device, Uncounted};
+use cryptbench_record::{Device, KindOfDevice, Uncounted};
 use serde::{Deserialize, Serialize};
 
 use super::Number;
@@ -98,6 +99,17 @@ fn with_queue(node: &Node) -> Node {
 
 fn sector(node: &Node) -> Option<u32> {
     with_queue(node).attribute("queue/logical_block_size")?.parse().ok()
+}
+
+/// The kind of the device that [`Below::device`] describes.
+pub(super) fn kind(tree: &Tree, node: &Node) -> KindOfDevice {
+    let counted = tree.counted(node);
+    let found = tree.kind(counted.as_ref().unwrap_or(node), Machine::this().is_virtual());
+    KindOfDevice {
+        kind: found.kind.map(|kind| kind.as_str().to_owned()),
+        why: found.why,
+        by_owner: false,
+    }
 }
 
 /// Describes a device for a record.

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use cryptbench_os::FileIdentity;
 use cryptbench_os::dirs::resolved;
 use cryptbench_os::storage::{Tree, is_encrypted, mount_of, number_of, space};
-use cryptbench_record::{EncryptedBy, PlaceKind, Uncounted};
+use cryptbench_record::{EncryptedBy, KindOfDevice, PlaceKind, Uncounted};
 use cryptbench_system::provision::runtime_directory;
 use cryptbench_text::shown;
 use serde::{Deserialize, Serialize};
 
-use super::below::uncounted;
+use super::below::{kind, uncounted};
 use super::{Asked, Below, Number, encryption, kinds};
 
 /// The storage under a target.
@@ -34,6 +34,8 @@ pub(crate) struct Ground {
     /// Bytes in all; 0 if the file system does not count them.
     pub(crate) size: u64,
     pub(crate) below: Option<Below>,
+    /// What kind of device that is; with what its owner says once a target is admitted.
+    pub(crate) device_kind: Option<KindOfDevice>,
     /// Why the requests that reach the disk are unknown, if they are.
     pub(crate) uncounted: Option<Uncounted>,
     /// Whether the file system encrypts by its own policy.
@@ -82,6 +84,7 @@ impl Ground {
             size: space.size,
             uncounted: uncounted(&mount.file_system, below.as_ref()),
             kinds: kinds::of(&mount, &path, below.as_ref()),
+            device_kind: node.as_ref().map(|node| kind(&tree, node)),
             below,
             is_encrypted: is_encrypted(&path),
             encrypted_by,
@@ -107,6 +110,7 @@ impl Ground {
             encrypted_by: encryption::below(path, ("", &source), node.as_ref()),
             uncounted: uncounted("", below.as_ref()),
             kinds: kinds::of_device(below.as_ref()),
+            device_kind: node.as_ref().map(|node| kind(&tree, node)),
             below,
             source,
             ..Self::default()

@@ -172,6 +172,7 @@ impl<'a> Claimed<'a> {
             source: target.ground.source.clone(),
             place: self.place(),
             device: target.device().cloned(),
+            device_kind: target.ground.device_kind.clone().filter(|_| self.emulation.is_none()),
             idle_disk: self.plain.idle_disk,
             uncounted: self.plain.uncounted,
             encrypted_by: target.ground.encrypted_by.clone(),

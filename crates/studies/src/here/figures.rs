@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use cryptbench_catalog::DeviceKind;
 use cryptbench_record::{
     Arm, ArmRole, Cell, Pattern, Record, Trial, Workload, log_ratios, trials_of,
 };
@@ -133,7 +134,8 @@ impl<'a> View<'a> {
         self.record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted)
     }
 
-    /// The device's kind. Virtual disks often claim to rotate, so those of a virtual machine have none.
+    /// The device's kind, as far as the studies had that kind. Virtual disks often claim to rotate, so those of a virtual
+    /// machine have none.
     pub(super) fn device(&self) -> Option<Device> {
         let target = &self.record.target;
         if let Some(emulated) = &target.emulated {
@@ -145,6 +147,16 @@ impl<'a> View<'a> {
                 _ => None,
             };
         }
+        if let Some(found) = &target.device_kind {
+            return match found.known()? {
+                DeviceKind::UsbStick => Some(Device::Flash),
+                DeviceKind::SataSsd | DeviceKind::Nvme | DeviceKind::Ssd => Some(Device::Ssd),
+                DeviceKind::Hybrid => Some(Device::Sshd),
+                DeviceKind::HardDisk => Some(Device::Hdd),
+                DeviceKind::MemoryCard | DeviceKind::Soldered | DeviceKind::Virtual => None,
+            };
+        }
+        // Of records of earlier versions there is only the kernel's word.
         let device = target.device.as_ref()?;
         match (device.rotational, &self.record.machine.virtualisation) {
             (true, Some(_)) => None,

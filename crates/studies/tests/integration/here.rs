@@ -1,6 +1,6 @@
 //! The studies' conclusions on records whose costs are known.
 
-use cryptbench_record::Record;
+use cryptbench_record::{KindOfDevice, Record};
 use cryptbench_studies::Letter;
 use cryptbench_studies::here::{Tested, Told, conclusions};
 use serde_json::{Value, json};
@@ -64,6 +64,37 @@ fn a_disk_that_loses_what_study_a_says_bears_it_out() {
     assert!(small.parts[0].figure.starts_with("70 % lost (70 to 70)"), "{:?}", small.parts);
     assert!(tested.iter().all(|t| !t.id.starts_with("ssd")), "it is no SSD");
     assert!(tested.iter().all(|t| t.id != "fastest-cipher"), "nothing was measured in RAM");
+}
+
+/// Conclusions on kinds of devices that were tested where the record has this kind.
+fn tested_on(kind: Option<&str>, by_owner: bool) -> Vec<&'static str> {
+    let mut record = record(0.8, 0.9, 0.001);
+    record.target.device_kind =
+        Some(KindOfDevice { kind: kind.map(ToOwned::to_owned), why: "made".to_owned(), by_owner });
+    let tested = conclusions(Some(Letter::A), &[(&record, &[])]);
+    let mut of_kinds: Vec<_> = tested.iter().filter_map(|t| t.id.split('-').next()).collect();
+    of_kinds.retain(|kind| ["flash", "ssd", "hdd"].contains(kind));
+    of_kinds.dedup();
+    of_kinds
+}
+
+#[test]
+fn conclusions_on_a_kind_of_device_are_tested_on_that_kind_only() {
+    for (kind, expected) in [
+        (Some("usb-stick"), &["flash"][..]),
+        (Some("sata-ssd"), &["ssd"]),
+        (Some("nvme"), &["ssd"]),
+        (Some("hdd"), &["hdd"]),
+        // Study A had none of these, although the kernel says that the disk rotates.
+        (Some("sshd"), &[]),
+        (Some("memory-card"), &[]),
+        (Some("virtual"), &[]),
+        (Some("holographic"), &[]),
+        (None, &[]),
+    ] {
+        assert_eq!(tested_on(kind, false), expected, "{kind:?}");
+        assert_eq!(tested_on(kind, true), expected, "{kind:?}, said by the owner");
+    }
 }
 
 #[test]

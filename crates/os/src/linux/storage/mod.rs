@@ -2,6 +2,7 @@
 
 mod block;
 mod fuse;
+mod kind;
 pub(super) mod mounts;
 
 use std::io;

@@ -109,6 +109,14 @@ fn named(descriptor: &[u8]) -> Option<String> {
     }
 }
 
+/// How the disk is attached, as a `STORAGE_BUS_TYPE`, and whether its medium can be taken out.
+pub(crate) fn bus(device: &File) -> Option<(i32, bool)> {
+    // STORAGE_DEVICE_DESCRIPTOR: RemovableMedia at 10, BusType at 28.
+    let found = property(device, ioctl::StorageDeviceProperty).ok()?;
+    let bus = i32::from_le_bytes(found.get(28..32)?.try_into().ok()?);
+    Some((bus, *found.get(10)? != 0))
+}
+
 /// Whether the disk has a seek penalty, as a rotating one does.
 pub(crate) fn seeks(device: &File) -> Option<bool> {
     // DEVICE_SEEK_PENALTY_DESCRIPTOR: version, size, the answer.

@@ -60,7 +60,11 @@ impl Present {
         workloads: &[WorkloadSpec],
         sizes: (Option<(u64, &str)>, Option<u64>),
     ) -> Result<Self, RunError> {
-        let targets = Targets::admit(target, facts)?;
+        let mut targets = Targets::admit(target, facts)?;
+        if let Some(said) = target.device_kind {
+            let found = &mut targets.plain.ground.device_kind;
+            *found = Some(record::KindOfDevice::said(said, found.as_ref()));
+        }
         targets.check_suit(arms, workloads)?;
         let range = match arms {
             Arms::Systems(arms) => Some(targets.range(sizes, arms, workloads)?),

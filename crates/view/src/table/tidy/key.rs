@@ -11,12 +11,14 @@ pub(super) struct Keys<'a> {
     run_id: &'a str,
     workloads: HashMap<&'a str, &'a Workload>,
     arms: HashMap<&'a str, &'a Arm>,
+    device_kind: Option<&'a str>,
 }
 
 impl<'a> Keys<'a> {
     pub(super) fn of(record: &'a Record) -> Self {
         Self {
             run_id: &record.run_id,
+            device_kind: record.target.device_kind.as_ref().and_then(|k| k.kind.as_deref()),
             workloads: record.plan.workloads.iter().map(|w| (w.id.as_str(), w)).collect(),
             arms: record.plan.arms.iter().map(|a| (a.id.as_str(), a)).collect(),
         }
@@ -45,6 +47,7 @@ impl<'a> Keys<'a> {
         row.text("kernel_tier", a.and_then(|a| a.kernel_tier.as_deref()));
         row.text("attachment", a.and_then(|a| a.attachment.as_deref()));
         row.text("settings", a.and_then(settings).as_deref());
+        row.text("device_kind", self.device_kind);
         row
     }
 }

@@ -1,0 +1,44 @@
+//! Kinds of storage devices, as people distinguish them when they buy one.
+
+crate::named! {
+    /// A kind of storage device.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum DeviceKind {
+        /// Rotating platters.
+        HardDisk = "hdd",
+        /// Rotating platters with flash in front of them.
+        Hybrid = "sshd",
+        /// Flash on SATA.
+        SataSsd = "sata-ssd",
+        /// Flash on PCI Express.
+        Nvme = "nvme",
+        /// Flash on another bus: SAS, or a USB enclosure.
+        Ssd = "ssd",
+        /// A USB stick.
+        UsbStick = "usb-stick",
+        /// SD, microSD, MMC and older cards, also in a reader.
+        MemoryCard = "memory-card",
+        /// Flash soldered to the board: eMMC, UFS.
+        Soldered = "emmc",
+        /// A disk that a hypervisor or a cloud provides.
+        Virtual = "virtual",
+    }
+}
+
+impl DeviceKind {
+    /// The name of the kind in sentences.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::HardDisk => "hard disk",
+            Self::Hybrid => "hybrid disk",
+            Self::SataSsd => "SATA SSD",
+            Self::Nvme => "NVMe SSD",
+            Self::Ssd => "SSD",
+            Self::UsbStick => "USB stick",
+            Self::MemoryCard => "memory card",
+            Self::Soldered => "soldered flash",
+            Self::Virtual => "virtual disk",
+        }
+    }
+}
