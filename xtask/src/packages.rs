@@ -54,6 +54,7 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/encfs", package: "encfs", reason: "EncFS as an arm" },
     Need { file: "/usr/bin/cryfs", package: "cryfs", reason: "CryFS as an arm" },
     Need { file: "/usr/bin/securefs", package: "securefs", reason: "securefs as an arm" },
+    Need { file: "/usr/bin/rclone", package: "rclone", reason: "rclone crypt as an arm" },
     Need { file: "/usr/sbin/xfs_io", package: "xfsprogs", reason: "policies of fscrypt" },
     Need {
         file: "/usr/bin/ecryptfs-add-passphrase",

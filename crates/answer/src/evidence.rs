@@ -14,7 +14,7 @@ pub struct Row<'a> {
     pub arm: &'a Arm,
     /// Bytes that came back: `9.4 MiB`, `only 3.0 MiB of 9.4 MiB`, `LOST`, `not checked`.
     pub read_back: String,
-    /// Whether plaintext was found: `none`, `FOUND`, `seen` and `unseen` where nothing is encrypted.
+    /// Whether plaintext was found: `none`, `FOUND`, `IN CACHE`, `seen` and `unseen` where nothing is encrypted.
     pub plaintext: &'static str,
     /// Bits for each byte, and the share of blocks below the threshold if there are any.
     pub entropy: String,
@@ -35,6 +35,7 @@ fn row<'a>(arm: &'a Arm, evidence: &Evidence) -> Row<'a> {
     let plaintext = match (evidence.shows_plaintext(), encrypted) {
         (None, _) => "not searched",
         (Some(false), true) => "none",
+        (Some(true), true) if evidence.shows_plaintext_in_cache() => "IN CACHE",
         (Some(true), true) => "FOUND",
         (Some(true), false) => "seen",
         (Some(false), false) => "UNSEEN",
@@ -81,6 +82,9 @@ fn entropy(evidence: &Evidence) -> String {
 }
 
 fn reveals(evidence: &Evidence, encrypted: bool) -> String {
+    if encrypted && evidence.shows_plaintext_in_cache() {
+        return "everything that is in its cache, which is not encrypted".to_owned();
+    }
     if !encrypted || evidence.shows_plaintext() == Some(true) {
         return "everything: it is not encrypted".to_owned();
     }

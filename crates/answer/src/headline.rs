@@ -92,6 +92,9 @@ fn failures(view: &View<'_, '_>) -> Vec<String> {
             let evidence = record.evidence.iter().find(|e| e.arm == arm.id)?;
             let name = view.names.arm(arm);
             Some(match () {
+                () if evidence.shows_plaintext_in_cache() => format!(
+                    "{name} leaves readable text in its cache on this disk, beside what it encrypts."
+                ),
                 () if evidence.shows_plaintext() == Some(true) => {
                     format!("{name} stored readable text on the disk: it does not encrypt.")
                 }

@@ -24,6 +24,7 @@ pub static SYSTEMS: &[&System] = &[
     &ENCFS,
     &CRYFS,
     &SECUREFS,
+    &RCLONE,
     &FSCRYPT,
     &ECRYPTFS,
     &BITLOCKER,
@@ -301,6 +302,18 @@ pub static SECUREFS: System = System {
         "securefs",
         "securefs",
         "an encrypted directory, each file in authenticated blocks, in securefs' lite format",
+    )
+};
+
+/// rclone(1), its remote "crypt" over a local directory.
+pub static RCLONE: System = System {
+    needs: &[(Facility::Fuse, "rclone")],
+    packages: &[everywhere("rclone")],
+    mounted_as: Some("fuse.rclone"),
+    ..directory(
+        "rclone",
+        "rclone crypt",
+        "an encrypted directory, each file in authenticated blocks of 64 KiB, behind a cache of plaintext",
     )
 };
 

@@ -145,7 +145,9 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
             | RunError::Storage { .. }
             | RunError::Verification { .. }
             | RunError::NotKept { .. } => STORAGE,
-            RunError::Plaintext { .. } | RunError::NotRandom { .. } => PLAINTEXT,
+            RunError::Plaintext { .. }
+            | RunError::PlaintextInCache { .. }
+            | RunError::NotRandom { .. } => PLAINTEXT,
             RunError::Profile(_) => INPUT,
             RunError::LeftOver => LEFT_OVER,
             RunError::NoTime { .. } => UNMEASURED,

@@ -60,6 +60,11 @@ impl Evidence {
     pub fn shows_plaintext(&self) -> Option<bool> {
         self.scan.as_ref().map(|scan| scan.markers > 0)
     }
+
+    /// Whether plaintext was found in the system's cache, and nowhere else.
+    pub fn shows_plaintext_in_cache(&self) -> bool {
+        self.scan.as_ref().is_some_and(|s| s.markers > 0 && s.markers == s.markers_beside)
+    }
 }
 
 /// The result of reading the pattern back.
@@ -97,6 +102,9 @@ pub struct Scan {
     pub scanned_bytes: u64,
     /// Number of places with a marker of the plaintext, at any alignment.
     pub markers: u64,
+    /// How many of them are in what the system's program keeps beside its ciphertext, such as a cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub markers_beside: u64,
     /// The first such position: the file, as the arm's storage calls it, and the byte offset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_marker: Option<(String, u64)>,
@@ -113,6 +121,10 @@ impl Scan {
     pub fn is_whole(&self) -> bool {
         self.scanned_bytes >= self.stored_bytes
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The conclusion from the entropy of stored data.

@@ -59,6 +59,21 @@ pub enum RunError {
         /// The byte offset in that file.
         offset: u64,
     },
+    /// A system that should encrypt stored plaintext beside its ciphertext.
+    #[error(
+        "{arm} leaves plaintext in its cache: data written through it lies there as it is, in {places} places; the first is \
+         byte {offset} of {file}. None was found in what it encrypts"
+    )]
+    PlaintextInCache {
+        /// Label of the arm.
+        arm: String,
+        /// Number of places at which plaintext was found.
+        places: u64,
+        /// The file with the first of them, named as in the arm's storage.
+        file: String,
+        /// The byte offset in that file.
+        offset: u64,
+    },
     /// A system that should encrypt stored data that cannot be ciphertext, at a position where only ciphertext
     /// is allowed.
     #[error(

@@ -2,7 +2,7 @@
 //! and captures their output.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, PipeReader, Read as _, Write as _};
+use std::io::{self, PipeReader, Read as _, Seek as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,11 +47,19 @@ pub(crate) struct Invocation {
     arguments: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
     input: Option<Zeroizing<Vec<u8>>>,
+    /// Whether the input is a file in memory.
+    is_document: bool,
 }
 
 impl Invocation {
     pub(crate) fn new(program: &'static str) -> Self {
-        Self { program, arguments: Vec::new(), variables: Vec::new(), input: None }
+        Self {
+            program,
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            input: None,
+            is_document: false,
+        }
     }
 
     /// Adds arguments.
@@ -74,6 +82,12 @@ impl Invocation {
     pub(crate) fn input(mut self, input: Zeroizing<Vec<u8>>) -> Self {
         self.input = Some(input);
         self
+    }
+
+    /// Sets its standard input, which is a file in memory: programs can open /dev/stdin as often as they like.
+    pub(crate) fn document(mut self, text: Zeroizing<Vec<u8>>) -> Self {
+        self.is_document = true;
+        self.input(text)
     }
 
     /// Runs it to its end and returns its standard output, trimmed.
@@ -155,8 +169,25 @@ impl Invocation {
     /// The command line, for display. It does not contain standard input.
     fn shown(&self) -> String {
         let words = self.arguments.iter().map(|word| format!(" {}", shown(word.as_ref())));
-        let input = if self.input.is_some() { " < (a pipe)" } else { "" };
+        let input = match (&self.input, self.is_document) {
+            (None, _) => "",
+            (Some(_), false) => " < (a pipe)",
+            (Some(_), true) => " < (a file in memory)",
+        };
         format!("{}{}{input}", self.program, words.collect::<String>())
+    }
+
+    fn stdin(&self) -> io::Result<Stdio> {
+        match &self.input {
+            None => Ok(Stdio::null()),
+            Some(_) if !self.is_document => Ok(Stdio::piped()),
+            Some(text) => {
+                let mut file = cryptbench_os::files::in_memory("document")?;
+                file.write_all(text)?;
+                file.rewind()?;
+                Ok(file.into())
+            }
+        }
     }
 
     #[expect(clippy::disallowed_methods, reason = "found by `program_in`")]
@@ -174,7 +205,7 @@ impl Invocation {
             .env("LC_ALL", "C")
             .envs(["HOME", "TMPDIR"].into_iter().filter_map(|v| Some((v, std::env::var_os(v)?))))
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdin(self.stdin().map_err(|e| failed(e.to_string()))?)
             .stdout(out)
             .stderr(err)
             // An interrupt from the terminal is for this process, which cleans up.

@@ -91,6 +91,8 @@ pub struct Backing {
     pub tree: Option<PathBuf>,
     /// The data that must look random.
     pub random: Random,
+    /// What the system's program keeps beside its ciphertext, in `content`: a cache, the state of its volumes.
+    pub beside: Option<PathBuf>,
 }
 
 /// The stored data that must look random.
@@ -226,7 +228,7 @@ impl PreparedArm {
             cached_below: false,
             turned_out: None,
             parameters: Vec::new(),
-            backing: Some(Backing { content, tree, random: Random::From(0) }),
+            backing: Some(Backing { content, tree, random: Random::From(0), beside: None }),
             layers: None,
         }
     }

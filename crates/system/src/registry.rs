@@ -355,7 +355,7 @@ mod tests {
             [pick(&["nosuch"], &[], &[]), pick(&[], &["rot13"], &[]), pick(&[], &[], &[1000])];
         let said = unknown.map(|selection| here(&selection).unwrap_err().to_string());
         insta::assert_snapshot!(said.join("\n"), @r#"
-            there is no system "nosuch"; registered are: plain, builtin, builtin-mounted, builtin-raw, dm-crypt, qemu-luks, nbdkit-luks, veracrypt, truecrypt, bindfs, delay, serial, serial-mounted, pieces, pieces-mounted, gocryptfs, encfs, cryfs, securefs, fscrypt, ecryptfs, bitlocker, filevault2, zfs, bcachefs, opal, paired
+            there is no system "nosuch"; registered are: plain, builtin, builtin-mounted, builtin-raw, dm-crypt, qemu-luks, nbdkit-luks, veracrypt, truecrypt, bindfs, delay, serial, serial-mounted, pieces, pieces-mounted, gocryptfs, encfs, cryfs, securefs, rclone, fscrypt, ecryptfs, bitlocker, filevault2, zfs, bcachefs, opal, paired
             unknown cipher `rot13` (known: aes-128-xts, aes-256-xts, adiantum-12, camellia-256-xts, kuznyechik-xts, serpent-256-xts, twofish-256-xts, aes-twofish-xts, aes-twofish-serpent-xts, camellia-kuznyechik-xts, camellia-serpent-xts, kuznyechik-aes-xts, kuznyechik-serpent-camellia-xts, kuznyechik-twofish-xts, serpent-aes-xts, serpent-twofish-aes-xts, twofish-serpent-xts)
             no chosen system offers a data unit of 1000 bytes; the data units are 512 (VeraCrypt) and 4096 (LUKS2)
             "#);

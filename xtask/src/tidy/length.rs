@@ -21,6 +21,8 @@ const LATER: &[(&str, usize)] = &[
     ("docs/formats/luks.md", 50),
     ("docs/formats/overwriting.md", 265),
     ("docs/reliability.md", 260),
+    ("docs/systems/cryptomator.md", 190),
+    ("docs/systems/rclone.md", 235),
     ("docs/systems/serial.md", 200),
     ("docs/validated.md", 320),
     ("docs/why.md", 1_020),

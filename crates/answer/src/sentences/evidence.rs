@@ -33,7 +33,12 @@ fn wrong(arm: &Arm, found: &Evidence) -> Vec<Sentence> {
     let label = &arm.label;
     let mut said = Vec::new();
     let mut say = |words: String| said.push(Sentence::new(u8::MAX, words));
-    if is_encrypted(arm) && found.shows_plaintext() == Some(true) {
+    if is_encrypted(arm) && found.shows_plaintext_in_cache() {
+        say(format!(
+            "{label} leaves plaintext in its cache: what was written through it lies there as it is, and none was found in \
+             what it encrypts. Its speed is that of the cache as long as a file is open."
+        ));
+    } else if is_encrypted(arm) && found.shows_plaintext() == Some(true) {
         say(format!(
             "{label} does not encrypt: what was written through it lies on the disk as it is. What it costs says \
              nothing about encryption."

@@ -213,6 +213,25 @@ fn cryfs_shows_what_it_is_and_nothing_of_the_files() {
 }
 
 #[test]
+fn rclone_leaves_plaintext_in_its_cache_and_the_run_says_so() {
+    let s = Sandbox::new();
+    let done = run(&s, None, &["--system", "rclone"]);
+    let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));
+    if stderr.contains("not available here") {
+        skipped(&format!("rclone: {stderr}"));
+        return;
+    }
+    assert_eq!(done.status.code(), Some(8), "{stderr}\n{stdout}");
+    assert!(stderr.contains("leaves plaintext in its cache"), "{stderr}");
+    assert!(stdout.contains("leaves readable text in its cache"), "{stdout}");
+    for said in [&stderr, &stdout, &s.full()] {
+        assert!(!said.contains("does not encrypt"), "{said}");
+    }
+    assert!(s.full().contains("IN CACHE"), "{}", s.full());
+    assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
+}
+
+#[test]
 fn fscrypt_shows_all_but_content_and_names() {
     each_arm("fscrypt", &[], |arm, evidence| {
         if arm.role != ArmRole::Encrypted {

@@ -42,6 +42,7 @@ const CALLED: &[&str] = &[
     "ntfs-3g",
     "qemu-img",
     "qemu-storage-daemon",
+    "rclone",
     "securefs",
     "sh",
     "systemd-detect-virt",

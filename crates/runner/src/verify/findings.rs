@@ -37,7 +37,11 @@ fn plaintext(arm: &Arm, evidence: &Evidence) -> Option<RunError> {
         return None;
     }
     let (file, offset) = scan.first_marker.clone().unwrap_or_default();
-    Some(RunError::Plaintext { arm: arm.label.clone(), places: scan.markers, file, offset })
+    let (arm, places) = (arm.label.clone(), scan.markers);
+    Some(match evidence.shows_plaintext_in_cache() {
+        true => RunError::PlaintextInCache { arm, places, file, offset },
+        false => RunError::Plaintext { arm, places, file, offset },
+    })
 }
 
 /// If everything must be ciphertext, a single block that is not random enough is a failure: none
@@ -131,6 +135,17 @@ mod tests {
         insta::assert_snapshot!(error, @"A does not encrypt: data written through it lies on the storage as plaintext, in 3 places; the first is byte 7 of stored");
         assert!(plaintext(&arm(ArmRole::Encrypted), &evidence(0, 9)).is_none());
         assert!(plaintext(&arm(ArmRole::NullLayer), &evidence(3, 9)).is_none());
+    }
+
+    #[test]
+    fn plaintext_in_a_cache_is_called_that_and_elsewhere_it_is_not() {
+        let mut found = evidence(3, 9);
+        found.scan.as_mut().unwrap().markers_beside = 3;
+        let error = plaintext(&arm(ArmRole::Encrypted), &found).unwrap().to_string();
+        insta::assert_snapshot!(error, @"A leaves plaintext in its cache: data written through it lies there as it is, in 3 places; the first is byte 7 of stored. None was found in what it encrypts");
+        found.scan.as_mut().unwrap().markers_beside = 2;
+        let error = plaintext(&arm(ArmRole::Encrypted), &found).unwrap().to_string();
+        assert!(error.contains("does not encrypt"), "{error}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cryptbench_os::files;
@@ -26,6 +26,16 @@ pub(super) enum Source {
     Path(PathBuf),
     /// An open file, from this offset on.
     Open(Arc<File>, u64),
+}
+
+impl Source {
+    /// Whether it is a file in that directory.
+    pub(super) fn is_below(&self, directory: Option<&Path>) -> bool {
+        match (self, directory) {
+            (Self::Path(path), Some(directory)) => path.starts_with(directory),
+            _ => false,
+        }
+    }
 }
 
 /// A range of a source.

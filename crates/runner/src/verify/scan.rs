@@ -58,6 +58,7 @@ pub(super) fn search(
 ) -> io::Result<Found> {
     let pieces = Pieces::of(backing, before, region);
     let plain = [Finder::new(pattern.marker()), Finder::new(&MARKER)];
+    let beside = backing.beside.as_deref();
     let name = known.map(|known| Finder::new(known.word.as_bytes()));
     let stored_bytes = pieces.stored();
     let mut scan = Scan { stored_bytes, ..Scan::default() };
@@ -83,6 +84,7 @@ pub(super) fn search(
                 let first = || (pieces.sources[piece.source].0.clone(), place);
                 scan.first_marker.get_or_insert_with(first);
                 scan.markers += 1;
+                scan.markers_beside += u64::from(pieces.sources[piece.source].1.is_below(beside));
             }
         }
         names += name.as_ref().map_or(0, |finder| occurrences(finder, data, own).count() as u64);
@@ -197,7 +199,7 @@ mod tests {
     static GO: AtomicBool = AtomicBool::new(false);
 
     fn backing(path: &Path, random: Random) -> Backing {
-        Backing { content: vec![Content::Path(path.to_owned())], tree: None, random }
+        Backing { content: vec![Content::Path(path.to_owned())], random, ..Backing::default() }
     }
 
     fn searched(data: &[u8], pattern: &Pattern) -> Found {

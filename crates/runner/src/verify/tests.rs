@@ -85,6 +85,7 @@ impl Fake {
                 content: vec![Content::Path(stored.clone())],
                 tree: None,
                 random: Random::From(0),
+                beside: None,
             },
             stored,
             at_rest: Box::new(|_, _| Ok(())),

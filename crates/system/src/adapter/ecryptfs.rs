@@ -101,6 +101,7 @@ fn create(
         content: vec![Content::Path(lower.clone())],
         tree: Some(lower.clone()),
         random: Random::Mostly,
+        beside: None,
     };
     Ok(Laid { backing, stored: Some(lower), cached: true, open: Box::new(open) })
 }

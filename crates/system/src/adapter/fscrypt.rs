@@ -185,7 +185,7 @@ fn create(
             (Box::new(open), Some(tree))
         }
     };
-    let backing = Backing { content, tree, random: Random::Untold };
+    let backing = Backing { content, tree, random: Random::Untold, beside: None };
     // The kernel encrypts in the page cache even with direct I/O; without encryption, direct I/O
     // bypasses the cache.
     Ok(Laid { backing, stored, cached: arm.cipher.is_some(), open })

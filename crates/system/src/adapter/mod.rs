@@ -19,6 +19,7 @@ pub(crate) mod paired;
 pub(crate) mod passing;
 pub(crate) mod plain;
 pub(crate) mod qemu_luks;
+pub(crate) mod rclone;
 pub(crate) mod securefs;
 pub(crate) mod truecrypt;
 pub(crate) mod veracrypt;
@@ -47,6 +48,7 @@ pub(crate) static SYSTEMS: &[&System] = &[
     &encfs::ENCFS,
     &cryfs::CRYFS,
     &securefs::SECUREFS,
+    &rclone::RCLONE,
     &fscrypt::FSCRYPT,
     &ecryptfs::ECRYPTFS,
     &bitlocker::BITLOCKER,

@@ -279,7 +279,8 @@ pub(crate) fn prepare(
         let made = disk(stack, None)?;
         show(stack, made)
     });
-    let backing = Backing { content: vec![Content::Path(path.clone())], tree: None, random };
+    let backing =
+        Backing { content: vec![Content::Path(path.clone())], tree: None, random, beside: None };
     let mut prepared = PreparedArm::on_stack(shown, context, stack, backing, reopen)?;
     prepared.turned_out = turned_out;
     prepared.parameters = parameters;

@@ -155,6 +155,7 @@ pub(crate) fn create(
         content: vec![Content::Path(store)],
         tree: Some(ciphertext.clone()),
         random: Random::Mostly,
+        beside: Some(memory),
     };
     // The program's files use the page cache of the target.
     Ok(Laid { backing, stored: Some(ciphertext), cached: true, open: Box::new(open) })

@@ -53,7 +53,7 @@ pub(crate) fn prepare(
     let shown = show(&mut stack)?;
     // Without a header and a file system, all of it is ciphertext.
     let content = vec![Content::Path(path)];
-    let backing = Backing { content, tree: None, random: Random::From(0) };
+    let backing = Backing { content, tree: None, random: Random::From(0), beside: None };
     let prepared = PreparedArm::on_stack(shown, context, stack, backing, Box::new(show))?;
     Ok(prepared.without_files())
 }

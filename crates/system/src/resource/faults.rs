@@ -22,7 +22,7 @@ use crate::provision::{filesystem, state_directories};
 use crate::{ArmContext, Availability, PreparedArm, Role, Selection, SystemError, find};
 
 /// Programs that systems run.
-const PROGRAMS: [&str; 18] = [
+const PROGRAMS: [&str; 19] = [
     "losetup",
     "mount",
     "umount",
@@ -37,6 +37,7 @@ const PROGRAMS: [&str; 18] = [
     "encfs",
     "cryfs",
     "securefs",
+    "rclone",
     "fusermount3",
     "veracrypt",
     "partx",
@@ -351,7 +352,8 @@ fn directories_over_fuse() {
     each_step("encfs", &[("encfs", "*")], &ANY);
     each_step("cryfs", &[("cryfs", "*")], &ANY);
     each_step("securefs", &[("securefs", "create*"), ("securefs", "mount*")], &ANY);
-    for system in ["bindfs", "gocryptfs", "encfs", "cryfs", "securefs"] {
+    each_step("rclone", &[("rclone", "mount*")], &ANY);
+    for system in ["bindfs", "gocryptfs", "encfs", "cryfs", "securefs", "rclone"] {
         dies_midway(system);
     }
 }

@@ -246,6 +246,11 @@ fn securefs() {
 }
 
 #[test]
+fn rclone() {
+    rests_and_wakes("rclone", &[("cache", &["full", "writes"])], Closed::Unmounted);
+}
+
+#[test]
 fn fscrypt() {
     rests_and_wakes("fscrypt", &[("on", &["container", "target"])], Closed::KeyRemoved);
 }

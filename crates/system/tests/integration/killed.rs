@@ -255,6 +255,11 @@ fn securefs_killed() {
 }
 
 #[test]
+fn rclone_killed() {
+    killed_anywhere("rclone_killed", "rclone");
+}
+
+#[test]
 fn fscrypt_killed() {
     killed_anywhere("fscrypt_killed", "fscrypt");
 }

@@ -32,6 +32,7 @@ fn record() -> Record {
                     stored_bytes: 64 << 20,
                     scanned_bytes: 32 << 20,
                     markers,
+                    markers_beside: 0,
                     first_marker,
                     entropy: Some(entropy),
                     randomness: if encrypted { Randomness::Random } else { Randomness::Untold },
@@ -139,6 +140,18 @@ fn plaintext_comes_before_every_figure() {
         AES-256-XTS 4096 B        8.0 MiB       FOUND              7.95
         ");
     assert!(html::page(&Labelled::of(&record).report()).contains("<strong>FOUND</strong>"));
+}
+
+#[test]
+fn plaintext_in_a_cache_is_called_that() {
+    let mut record = record();
+    let scan = record.evidence.last_mut().unwrap().scan.as_mut().unwrap();
+    (scan.markers, scan.markers_beside) = (3, 3);
+    insta::assert_snapshot!(said(&record) + "\n" + &last(&record), @"
+        AES-256-XTS 4096 B leaves plaintext in its cache: what was written through it lies there as it is, and none was found in what it encrypts. Its speed is that of the cache as long as a file is open.
+        AES-256-XTS 4096 B        8.0 MiB    IN CACHE              7.95
+            shows everything that is in its cache, which is not encrypted
+        ");
 }
 
 #[test]
