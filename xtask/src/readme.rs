@@ -1,8 +1,8 @@
-//! `cargo xtask readme`: the transcripts in README.md and docs/, the records that they show, the options of `run`, and what
-//! `volume` opens.
+//! `cargo xtask readme`: the transcripts in README.md and docs/, the records that they show, the options of `run`, the items
+//! of the studies, and what `volume` opens.
 //!
 //! The tests that compare them with the program (`cli/tests/integration/transcripts.rs`,
-//! `cli/src/run/options_page.rs`, `cli/src/volume/formats_page.rs`) write them.
+//! `cli/src/run/options_page.rs`, `cli/src/studies/items_page.rs`, `cli/src/volume/formats_page.rs`) write them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let tests = [
         "transcripts::every_transcript_is_what_the_program_prints_for_that_record",
         "run::options_page::docs_have_the_options_as_they_are_defined",
+        "studies::items_page::docs_have_every_item_of_the_studies",
         "volume::formats_page::docs_have_the_formats_as_the_registries_do",
     ];
     let done = Command::new(env!("CARGO"))
@@ -45,7 +46,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         bail!("the generated blocks cannot be written");
     }
     println!(
-        "README.md and docs show the records in {FIXTURES}, the options of run and the formats"
+        "README.md and docs show the records in {FIXTURES}, the options of run, the items of the studies and the formats"
     );
     Ok(())
 }

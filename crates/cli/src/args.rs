@@ -341,6 +341,7 @@ pub struct PredictArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(group = clap::ArgGroup::new("tables").args(["from", "items"]).multiple(true))]
 pub struct StudiesArgs {
     /// Print this study in full [default: list all]
     #[arg(value_enum, ignore_case = true)]
@@ -351,11 +352,14 @@ pub struct StudiesArgs {
     /// Print the study's tables from records of yours again, as `run --study` did
     #[arg(long, value_name = "RECORD", num_args = 1.., requires = "study")]
     pub from: Vec<PathBuf>,
+    /// Print everything that the studies have, each with the command that shows it
+    #[arg(long, conflicts_with_all = ["from", "beside"])]
+    pub items: bool,
     /// The format of these tables
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = StudyFormatArg::Text, requires = "from")]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = StudyFormatArg::Text, requires = "tables")]
     pub format: StudyFormatArg,
     /// Write them to this file
-    #[arg(long, short, value_name = "FILE", requires = "from")]
+    #[arg(long, short, value_name = "FILE", requires = "tables")]
     pub output: Option<PathBuf>,
     /// Print an object with all numbers instead
     #[arg(long, conflicts_with = "format")]

@@ -1,14 +1,17 @@
 //! `cryptbench studies`: published studies replayed from their numbers, and compared with a record.
 
 pub mod from;
+#[cfg(test)]
+mod items_page;
 pub mod text;
 
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use cryptbench_studies::beside::{Beside, beside};
-use cryptbench_studies::{Answer, Files, Replay, own, replay};
+use cryptbench_studies::{Answer, Files, Replay, items, own, replay};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::args::StudiesArgs;
 use crate::exit::Refusal;
@@ -32,6 +35,14 @@ pub fn studies(args: &StudiesArgs) -> anyhow::Result<ExitCode> {
     }
     let asked: Vec<_> = args.study.map(Into::into).into_iter().collect();
     let studies = replay(&Files::published(), &asked).context("the published numbers")?;
+    if args.items {
+        let all = items::items(&Files::published(), &studies).context("the items")?;
+        if args.json {
+            print_json(&json!({ "schema": "cryptbench.study-items/1", "items": all }))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        return from::print_tables(args, &[items::table(&all)], None);
+    }
     let (mut near, mut answers) = (Vec::new(), Vec::new());
     if let Some(path) = &args.beside {
         let records = [cryptbench_record::read(path)?];

@@ -23,6 +23,7 @@ const PUBLISHED: &[(&str, &str)] = published![
     "errors",
     "habr_iozone",
     "hdtune",
+    "items",
     "parameters",
     "prf_times",
     "veracrypt_cipher_benchmark",

@@ -10,6 +10,7 @@
 //! | a conclusion | an entry in `study/<letter>/conclusions.rs` |
 //! | a kind of check | a variant of [`Check`] and its arm in `check/evaluate.rs` |
 //! | a conclusion tested on records | an entry in `here/claims.rs` |
+//! | an item of a study, such as a tool | a line of `data/items.csv` |
 //! | a study | `study/<letter>/`, its line in `study/mod.rs`, its files in `files.rs` |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
@@ -21,6 +22,7 @@ mod csv;
 mod error;
 mod files;
 pub mod here;
+pub mod items;
 mod number;
 mod observation;
 pub mod own;

@@ -95,12 +95,27 @@ pub fn print_again(args: &StudiesArgs, study: Letter) -> anyhow::Result<ExitCode
         print_json(&own)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let text = own.text(terminal_style(false).width);
+    print_tables(args, &own.tables, Some(text))
+}
+
+/// Prints or writes tables in the chosen format; `text` is what stands for them on a terminal.
+pub fn print_tables(
+    args: &StudiesArgs,
+    tables: &[Table],
+    text: Option<String>,
+) -> anyhow::Result<ExitCode> {
     let width = terminal_style(false).width;
+    let text = || {
+        text.unwrap_or_else(|| {
+            tables.iter().map(|table| text::table(table, width)).collect::<Vec<_>>().join("\n\n")
+        })
+    };
     let shown = match args.format {
-        StudyFormatArg::Text => own.text(width) + "\n",
-        StudyFormatArg::Csv => joined(&own.tables, as_csv),
-        StudyFormatArg::Markdown => joined(&own.tables, as_markdown),
-        StudyFormatArg::Latex => latex::PREAMBLE.to_owned() + "\n" + &joined(&own.tables, as_latex),
+        StudyFormatArg::Text => text() + "\n",
+        StudyFormatArg::Csv => joined(tables, as_csv),
+        StudyFormatArg::Markdown => joined(tables, as_markdown),
+        StudyFormatArg::Latex => latex::PREAMBLE.to_owned() + "\n" + &joined(tables, as_latex),
     };
     match &args.output {
         Some(file) => written(file, cryptbench_os::write_named(file, shown.as_bytes()))?,

@@ -87,6 +87,12 @@ pub fn conclusions(study: Option<Letter>, records: &[(&Record, &[Cell])]) -> Vec
         .collect()
 }
 
+/// Whether a conclusion of that name is tested on records.
+#[must_use]
+pub fn tests(study: Letter, id: &str) -> bool {
+    claims::CLAIMS.iter().any(|claim| claim.study == study && claim.id == id)
+}
+
 /// The verdict over all systems; `None` without any.
 fn together(parts: &[Part]) -> Option<Told> {
     let first = parts.first()?.told;

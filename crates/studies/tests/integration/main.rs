@@ -2,4 +2,5 @@
 
 mod beside;
 mod here;
+mod items;
 mod replay;

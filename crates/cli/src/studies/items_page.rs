@@ -1,0 +1,59 @@
+//! The table of docs/studies.md: everything that the studies have, with the command that shows it.
+
+use std::fs;
+use std::path::Path;
+
+use clap::Parser as _;
+use cryptbench_studies::items::{Item, items, table};
+use cryptbench_studies::{Files, replay};
+use cryptbench_view::table::markdown;
+
+use crate::args::Args;
+
+const MARK: &str = "<!-- generated: items of the studies, by cargo xtask readme -->\n";
+const END: &str = "<!-- end of generated -->";
+
+fn all() -> Vec<Item> {
+    let files = Files::published();
+    items(&files, &replay(&files, &[]).unwrap()).unwrap()
+}
+
+/// The table, with commands as code.
+fn written(all: &[Item]) -> String {
+    let table = table(all);
+    let headings = table.headings.iter().map(ToString::to_string).collect();
+    let code = |mut row: Vec<String>| {
+        row[3] = format!("`{}`", row[3]);
+        row
+    };
+    let rows: Vec<_> = std::iter::once(headings).chain(table.rows.into_iter().map(code)).collect();
+    // No column is of numbers.
+    let grid = markdown::grid(&rows).replace("\\`", "`").replace("---:", "---");
+    format!("\n{}.\n\n{grid}\n", table.title)
+}
+
+#[test]
+fn docs_have_every_item_of_the_studies() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies.md");
+    let page = fs::read_to_string(&file).unwrap();
+    let (before, block) = page.split_once(MARK).expect("the mark");
+    let (_, after) = block.split_once(END).expect("the end of the block");
+    let made = format!("{before}{MARK}{}{END}{after}", written(&all()));
+    if std::env::var_os("CRYPTBENCH_WRITE").is_some() {
+        fs::write(&file, made).unwrap();
+    } else {
+        assert_eq!(page, made, "`cargo xtask readme` writes it");
+    }
+}
+
+#[test]
+fn every_item_is_shown_by_a_command_that_there_is() {
+    let all = all();
+    assert_eq!(all.len(), 125);
+    for item in &all {
+        let words = item.command.split(' ');
+        if let Err(error) = Args::try_parse_from(words) {
+            panic!("{}: {}\n{error}", item.item, item.command);
+        }
+    }
+}
