@@ -60,7 +60,13 @@ fn parts(args: &RunArgs, study: Letter) -> anyhow::Result<(Vec<RunArgs>, Vec<Str
     let mut parts: Vec<RunArgs> = Vec::new();
     for profile in &profiles {
         match fits(args, profile) {
-            Ok(()) => parts.push(part(&chosen, profile)),
+            Ok(()) => {
+                let mut part = part(&chosen, profile);
+                if protocol.places == Some(*profile) {
+                    remarks.extend(systems::in_places(&mut part, is_on_a_device(args)));
+                }
+                parts.push(part);
+            }
             Err(error) if profiles.len() == 1 => return Err(error),
             Err(error) => remarks.push(format!("{profile} is left out: {error:#}")),
         }

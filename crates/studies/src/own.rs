@@ -255,7 +255,9 @@ fn copies(record: &Record) -> Table {
 fn losses(iozone: Option<&Record>, dd: Option<&Record>) -> Option<Table> {
     let mut rows = Vec::new();
     let record = iozone.or(dd)?;
-    for arm in arms(record) {
+    // dd was measured in more places.
+    let is_new = |arm: &&Arm| arms(record).all(|known| known.id != arm.id);
+    for arm in arms(record).chain(dd.into_iter().flat_map(arms).filter(is_new)) {
         let (lost, between) =
             iozone.map_or((None, None), |r| (lost(r, arm), between_series(r, arm)));
         let copy = dd.and_then(|r| {

@@ -7,8 +7,11 @@ use cryptbench_record::{Arm, Workload};
 use super::interval;
 use super::settings::difference;
 
-/// The setting that chooses the location, and its values for a container file.
-const PLACE: (&str, [&str; 2]) = ("on", ["container", "container-in-partition"]);
+/// The setting that chooses the location, and its values for a container file, each with the location that differs
+/// only by that file. A container on the target and a partition of a disk image there are both files: they are not
+/// compared.
+const PLACE: (&str, [(&str, &str); 2]) =
+    ("on", [("container-in-partition", "partition"), ("container", "target")]);
 
 /// The settings that determine locations of data or requests: none of them is one to change for speed. Older
 /// records call `io-target` `surface`.
@@ -22,8 +25,7 @@ pub fn places(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
         for direct in arms.iter().filter(|arm| arm.id != container.id) {
             let Some(change) = difference(container, direct) else { continue };
             let is_place = change.setting == PLACE.0
-                && PLACE.1.contains(&change.from.as_str())
-                && !PLACE.1.contains(&change.to.as_str());
+                && PLACE.1.contains(&(change.from.as_str(), change.to.as_str()));
             if is_place && !told.contains(&container.system.as_str()) {
                 let sentence = compared(lookup, container, direct);
                 told.extend(sentence.is_some().then_some(container.system.as_str()));

@@ -211,6 +211,9 @@ fn a_container_is_held_against_its_device() {
     let alike = of(vec![place(0.8, container), place(0.8, partition)]);
     let sentence = told(&alike, "Container or partition: ").unwrap();
     assert!(sentence.ends_with("take whichever is handier."), "{sentence}");
+    // Both are a file on the target: a difference would be none of containers.
+    let equal = of(vec![place(0.6, "container"), place(0.9, partition)]);
+    assert!(told(&equal, "Container or partition: ").is_none(), "{equal:#?}");
 }
 
 #[test]

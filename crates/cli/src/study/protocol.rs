@@ -21,6 +21,8 @@ pub struct Protocol {
     pub own_ciphers: &'static [(&'static str, &'static str)],
     /// Settings of single systems, by the name here.
     pub settings: &'static [(&'static str, &'static str, &'static str)],
+    /// A profile in which systems are measured on a partition and in a container file on one, too.
+    pub places: Option<&'static str>,
     /// Whether the substitute of one system must not be used for another: the study compares them.
     pub apart: bool,
     /// Whether its volumes had NTFS.
@@ -78,6 +80,7 @@ pub fn protocol(study: Letter) -> Protocol {
             ciphers: &["aes-256-xts"],
             own_ciphers: &[],
             settings: &[],
+            places: None,
             apart: false,
             ntfs: true,
             serial: true,
@@ -91,6 +94,7 @@ pub fn protocol(study: Letter) -> Protocol {
             ciphers: &["aes-128-xts"],
             own_ciphers: &[],
             settings: &[],
+            places: None,
             apart: false,
             ntfs: false,
             serial: false,
@@ -118,6 +122,7 @@ pub fn protocol(study: Letter) -> Protocol {
                 &[(DM_CRYPT.name, AES_256_CBC_ESSIV.name), (TRUECRYPT.name, AES_256_XTS.name)]
             },
             settings: const { &[(DM_CRYPT.name, "format", "luks1"), (ENCFS.name, "preset", "paranoia")] },
+            places: Some("dd-copy"),
             apart: false,
             ntfs: false,
             serial: false,
@@ -139,6 +144,7 @@ pub fn protocol(study: Letter) -> Protocol {
             ciphers: &["aes-256-xts", "serpent-256-xts", "twofish-256-xts"],
             own_ciphers: &[],
             settings: &[],
+            places: None,
             apart: true,
             ntfs: false,
             serial: false,

@@ -147,6 +147,33 @@ fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
     chosen.what.set.extend(settings);
 }
 
+/// The setting that says where a system's disk lies, and its values here: the place of the other profiles, and what the study
+/// compares.
+const ON: (&str, [&str; 3]) = ("on", ["container", "partition", "container-in-partition"]);
+
+/// Has systems measured on a partition and in a container on one; what is compared, in a sentence. `None` where no system
+/// can be, or where the user says where it lies.
+pub fn in_places(part: &mut RunArgs, is_on_device: bool) -> Option<String> {
+    let has_places = |name: &&String| {
+        cryptbench_system::find(name).is_ok_and(|system| {
+            let on = system.settings().iter().find(|setting| setting.name == ON.0);
+            on.is_some_and(|setting| ON.1.iter().all(|value| setting.values.contains(value)))
+        })
+    };
+    let systems: Vec<&str> =
+        part.what.system.iter().filter(has_places).map(String::as_str).collect();
+    if systems.is_empty() || is_on_device || part.what.set.iter().any(|(name, _)| name == ON.0) {
+        return None;
+    }
+    let said = format!(
+        "{}: {} also on a partition and in a container file on that partition, which the study compares",
+        part.what.profile.display(),
+        systems.join(", ")
+    );
+    part.what.set.push((ON.0.to_owned(), ON.1.map(str::to_owned).to_vec()));
+    Some(said)
+}
+
 /// The setting of systems whose disks can have the file system of the study.
 const FILE_SYSTEM: &str = "file-system";
 

@@ -127,6 +127,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     c("truecrypt-before-luks", "TrueCrypt is slightly faster than LUKS", |v| {
         between(v, &[&DM_CRYPT], &[&TRUECRYPT])
     }),
+    c("container-slower", "a container file is slower than a partition", container_slower),
     c("series-differ", "identical series differ by up to 5 %", |v| {
         let series = v.record.plan.profile == "iozone";
         let apart = v.between_series().filter(|_| series);
@@ -249,6 +250,27 @@ fn between(v: &View<'_>, slower: &[&System], faster: &[&System]) -> Vec<Part> {
             let name = format!("{} over {}", slow.label, fast.label);
             parts.extend(Figure::mean_of(&all).map(|f| part(&name, f, &SLOWER, Figure::as_times)));
         }
+    }
+    parts
+}
+
+/// A container file on a partition against that partition, in the same system.
+fn container_slower(v: &View<'_>) -> Vec<Part> {
+    let on = |arm: &Arm, place: &str| arm.settings.get("on").is_some_and(|value| value == place);
+    let but_for_the_place = |arm: &Arm| {
+        let mut settings = arm.settings.clone();
+        settings.remove("on");
+        (arm.system.clone(), arm.cipher.clone(), arm.data_unit, settings)
+    };
+    let mut parts = Vec::new();
+    for inner in v.systems().filter(|arm| on(arm, "container-in-partition")) {
+        let is_outer =
+            |arm: &&Arm| on(arm, "partition") && but_for_the_place(arm) == but_for_the_place(inner);
+        let Some(outer) = v.systems().find(is_outer) else { continue };
+        let all: Vec<Figure> =
+            v.workloads(|_| true).filter_map(|w| v.against(w, inner, outer)).collect();
+        let name = format!("{} over {}", inner.label, outer.label);
+        parts.extend(Figure::mean_of(&all).map(|f| part(&name, f, &SLOWER, Figure::as_times)));
     }
     parts
 }
