@@ -157,7 +157,10 @@ fn system(record: &Record) -> String {
 /// The disk, or the model that replaced one.
 fn storage(record: &Record) -> String {
     let Some(e) = &record.target.emulated else {
-        return disk(record.target.device.as_ref(), record.target.device_kind.as_ref());
+        let target = &record.target;
+        let itself = target.self_encrypting.as_ref().map(|words| format!(", {words}"));
+        return disk(target.device.as_ref(), target.device_kind.as_ref())
+            + &itself.unwrap_or_default();
     };
     let late = e.late_share.map_or_else(String::new, |share| {
         let by = e.late_us.map_or_else(String::new, |us| format!(", by {us:.0} µs on average"));

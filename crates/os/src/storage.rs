@@ -2,11 +2,13 @@
 //! each.
 
 mod kind;
+mod opal;
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 pub use self::kind::{Bus, Kind, Medium, Signs};
+pub use self::opal::{OpalDrive, SelfEncrypting};
 pub use crate::system::storage::*;
 
 /// A mount in this process's namespace.

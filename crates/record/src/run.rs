@@ -442,6 +442,9 @@ pub struct Target {
     /// What kind of device its disk is; records of earlier versions, and emulated devices, lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_kind: Option<KindOfDevice>,
+    /// What its disk says of encrypting itself (OPAL), if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_encrypting: Option<String>,
     /// The activity of its disk before the run, while nothing of the run was there; absent if it is not
     /// counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]

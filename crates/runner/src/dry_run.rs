@@ -32,6 +32,8 @@ pub struct DryRun {
     pub place: Vec<record::PlaceKind>,
     /// What kind of device that is on; absent if it is emulated.
     pub device_kind: Option<record::KindOfDevice>,
+    /// What that says of encrypting itself, if it does.
+    pub self_encrypting: Option<String>,
     /// Alignment of direct requests in bytes; 1 if it is unknown.
     pub sector: u64,
     /// Directory and storage of each target that the user encrypted.
@@ -105,6 +107,7 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
         storage,
         place: plain.ground.kinds.clone(),
         device_kind: plain.ground.device_kind.clone(),
+        self_encrypting: plain.ground.self_encrypting.clone(),
         sector: plan.storage.sector(),
         paired: encrypted.iter().map(described).collect(),
         forecast: match is_only_read {
@@ -144,6 +147,7 @@ fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> Dry
         ),
         place: Vec::new(),
         device_kind: None,
+        self_encrypting: None,
         sector: 1,
         paired: Vec::new(),
         forecast: in_all(forecast, &plan.recorded, own, range.size),

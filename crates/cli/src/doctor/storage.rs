@@ -83,6 +83,7 @@ fn room(directory: &Path, dry: &DryRun) -> Vec<Finding> {
     let free = free.unwrap_or_default();
     let (bytes, why) = &dry.scratch;
     let mut findings = vec![place(&dry.storage, &dry.place)];
+    findings.extend(dry.self_encrypting.as_ref().map(|words| Finding::ok("drive", words.clone())));
     findings.extend(dry.device_kind.as_ref().map(|kind| Finding::ok("device", kind.to_string())));
     findings.push(Finding::ok("scratch file", format!("{} ({why}){free}", human(*bytes))));
     findings.extend(dry.remarks.iter().map(|remark| Finding::ok("remark", remark.clone())));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cryptbench_answer::quantity::thousands;
-use cryptbench_catalog::guessing::{CARD, CARD_WATTS, GUESSING, PROGRAM, SOURCE};
+use cryptbench_catalog::guessing::{CARD, CARD_WATTS, GUESSING, OTHER_VOLUMES, PROGRAM, SOURCE};
 use cryptbench_kdf::{Derivation, Function};
 use cryptbench_microbench::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed};
 
@@ -174,6 +174,27 @@ pub fn published(study: &Study, row: &KdfSpeed) -> Option<String> {
         plain(row),
         each.collect::<Vec<_>>().join(", ")
     ))
+}
+
+/// What the same card takes for volumes of other formats, at the cost in its benchmark.
+fn other_volumes(study: &Study) -> String {
+    let each = OTHER_VOLUMES.iter().map(|rate| {
+        let times = study.question.bits.iter().map(|bit| {
+            format!("{} bits {}", bits(*bit), span((bit - 1.0).exp2() / rate.per_second))
+        });
+        format!(
+            "{} ({} iterations) {} a second, {}",
+            rate.function,
+            rate.iterations,
+            figures(rate.per_second),
+            times.collect::<Vec<_>>().join(", ")
+        )
+    });
+    format!(
+        "Guesses of the same card at other volumes, published and not measured here: {}. Volumes with more iterations are guessed as \
+         much more slowly; of LUKS2 with Argon2id no rate is published there",
+        each.collect::<Vec<_>>().join("; ")
+    )
 }
 
 /// `840`, `5.1e6`
@@ -419,6 +440,7 @@ pub fn assumptions(study: &Study) -> Vec<String> {
              iterations, and {CARD_WATTS} W is the most that the card takes: {SOURCE}",
             GUESSING.iter().map(|rate| rate.mode).collect::<Vec<_>>().join(", ")
         ),
+        other_volumes(study) + ".",
         format!(
             "A guess derives {GUESS_KEY_BYTES} bytes, enough for a volume of one cipher, while opening derives \
              {HEADER_KEY_BYTES}: a guess costs less than opening.",

@@ -8,7 +8,7 @@ use windows_sys::Win32::System::SystemServices::FILE_READ_ONLY_VOLUME;
 
 use super::call::device::{self, Sectors};
 use super::{call, dirs};
-use crate::storage::{Bus, Kind, Medium, Mount, Signs, Space, Untold};
+use crate::storage::{Bus, Kind, Medium, Mount, SelfEncrypting, Signs, Space, Untold};
 
 /// All volumes with a letter that this user can see.
 ///
@@ -310,6 +310,12 @@ impl Tree {
     #[must_use]
     pub fn kind(&self, node: &Node, in_virtual_machine: bool) -> Kind {
         node.signs(in_virtual_machine).unwrap_or_default().kind()
+    }
+
+    /// Unknown: Windows has no question for it.
+    #[must_use]
+    pub fn self_encrypting(&self, _node: &Node) -> Option<SelfEncrypting> {
+        None
     }
 
     /// All volumes with a letter.

@@ -112,6 +112,13 @@ pub(super) fn kind(tree: &Tree, node: &Node) -> KindOfDevice {
     }
 }
 
+/// What the drive of that device says of encrypting itself.
+pub(super) fn self_encrypting(tree: &Tree, node: &Node) -> Option<String> {
+    let counted = tree.counted(node);
+    let found = tree.self_encrypting(counted.as_ref().unwrap_or(node));
+    found.map(|found| found.to_string())
+}
+
 /// Describes a device for a record.
 fn describe(node: &Node) -> Option<Device> {
     let disk = with_queue(node);

@@ -10,7 +10,7 @@ use cryptbench_system::provision::runtime_directory;
 use cryptbench_text::shown;
 use serde::{Deserialize, Serialize};
 
-use super::below::{kind, uncounted};
+use super::below::{kind, self_encrypting, uncounted};
 use super::{Asked, Below, Number, encryption, kinds};
 
 /// The storage under a target.
@@ -36,6 +36,8 @@ pub(crate) struct Ground {
     pub(crate) below: Option<Below>,
     /// What kind of device that is; with what its owner says once a target is admitted.
     pub(crate) device_kind: Option<KindOfDevice>,
+    /// What that says of encrypting itself, if it does.
+    pub(crate) self_encrypting: Option<String>,
     /// Why the requests that reach the disk are unknown, if they are.
     pub(crate) uncounted: Option<Uncounted>,
     /// Whether the file system encrypts by its own policy.
@@ -85,6 +87,7 @@ impl Ground {
             uncounted: uncounted(&mount.file_system, below.as_ref()),
             kinds: kinds::of(&mount, &path, below.as_ref()),
             device_kind: node.as_ref().map(|node| kind(&tree, node)),
+            self_encrypting: node.as_ref().and_then(|node| self_encrypting(&tree, node)),
             below,
             is_encrypted: is_encrypted(&path),
             encrypted_by,
@@ -111,6 +114,7 @@ impl Ground {
             uncounted: uncounted("", below.as_ref()),
             kinds: kinds::of_device(below.as_ref()),
             device_kind: node.as_ref().map(|node| kind(&tree, node)),
+            self_encrypting: node.as_ref().and_then(|node| self_encrypting(&tree, node)),
             below,
             source,
             ..Self::default()

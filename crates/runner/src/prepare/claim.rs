@@ -172,6 +172,11 @@ impl<'a> Claimed<'a> {
             source: target.ground.source.clone(),
             place: self.place(),
             device: target.device().cloned(),
+            self_encrypting: target
+                .ground
+                .self_encrypting
+                .clone()
+                .filter(|_| self.emulation.is_none()),
             device_kind: target.ground.device_kind.clone().filter(|_| self.emulation.is_none()),
             idle_disk: self.plain.idle_disk,
             uncounted: self.plain.uncounted,

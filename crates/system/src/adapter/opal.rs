@@ -16,7 +16,7 @@ pub(crate) static OPAL: System = System::unsupported(&catalog::OPAL, |machine| {
     }
     because(
         "taking possession of a drive erases all of it, which cryptbench does not do to a directory's disk",
-        "measure the drive as it is: with Opal its plain speed is its encrypted speed; sedutil-cli --scan \
-             tells which drives are of this kind",
+        "measure the drive as it is: with Opal its plain speed is its encrypted speed; `cryptbench doctor` as root tells whether \
+             the drive is of this kind",
     )
 });

@@ -3,3 +3,4 @@
 
 pub(super) mod descriptors;
 pub(super) mod loop_device;
+pub(super) mod opal;

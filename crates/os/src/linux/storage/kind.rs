@@ -8,7 +8,9 @@ use std::fs;
 use std::path::Path;
 
 use super::{Node, Tree};
-use crate::storage::{Bus, Kind, Medium, Signs};
+use crate::linux::call::opal::Drive;
+use crate::linux::open_without_waiting;
+use crate::storage::{Bus, Kind, Medium, SelfEncrypting, Signs};
 
 impl Tree {
     /// The kind of the disk of `node`; `in_virtual_machine` says whether a hypervisor may have made it up.
@@ -18,6 +20,13 @@ impl Tree {
         let mut signs = signs(&disk);
         signs.in_virtual_machine = in_virtual_machine;
         signs.kind()
+    }
+
+    /// Whether the disk of `node` encrypts itself, as far as this user may ask.
+    #[must_use]
+    pub fn self_encrypting(&self, node: &Node) -> Option<SelfEncrypting> {
+        let path = node.disk().device_path();
+        SelfEncrypting::ask(&Drive(open_without_waiting(&path).ok()?))
     }
 }
 
