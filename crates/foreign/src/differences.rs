@@ -44,6 +44,13 @@ pub fn differences(a: &Record, b: &Record) -> Vec<Difference> {
     note("file system", s.filesystem.clone(), t.filesystem.clone());
     note("mount options", s.mount_options.clone(), t.mount_options.clone());
     note("device", device(s), device(t));
+    let kind = |of: &Target| {
+        of.device_kind.as_ref().and_then(|found| found.kind.clone()).unwrap_or_default()
+    };
+    // Records of earlier versions have none.
+    if s.device_kind.is_some() && t.device_kind.is_some() {
+        note("kind of device", kind(s), kind(t));
+    }
     note("I/O scheduler", scheduler(s), scheduler(t));
     note("scratch file", gib(s.scratch.size_bytes), gib(t.scratch.size_bytes));
     note("engine", engine(s), engine(t));
@@ -59,7 +66,10 @@ pub fn differences(a: &Record, b: &Record) -> Vec<Difference> {
         note(&what, settings(&arm.settings), settings(&other.settings));
     }
     note("profile", a.plan.profile.clone(), b.plan.profile.clone());
-    note("trial", seconds(a.plan.trial_s), seconds(b.plan.trial_s));
+    // Work without a given length has one in the plan all the same.
+    if [a, b].iter().any(|r| r.plan.workloads.iter().any(cryptbench_record::Workload::is_timed)) {
+        note("trial", seconds(a.plan.trial_s), seconds(b.plan.trial_s));
+    }
     note("program", a.program_version.clone(), b.program_version.clone());
     found
 }

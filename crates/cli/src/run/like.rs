@@ -52,8 +52,8 @@ fn complete(asked: &mut RunArgs, record: &Record, path: &Path) -> anyhow::Result
         how.trials = how.trials.or(Some(plan.max_pairs).filter(|trials| *trials > 0));
     } else {
         how.max_pairs = plan.max_pairs.max(1);
-        how.budget = how.budget.or(seconds(plan.budget_s));
     }
+    how.budget = how.budget.or(seconds(plan.budget_s));
     if plan.workloads.iter().any(cryptbench_record::Workload::is_timed) {
         how.trial = how.trial.or(seconds(plan.trial_s));
     }
