@@ -15,6 +15,8 @@ pub struct Reading {
     /// Speed as a multiple of plain's: the paired estimate, and where a cache or too few pairs forbid
     /// one the ratio of the medians. `None` for plain itself.
     pub ratio: Option<f64>,
+    /// The interval of that multiple, where it is a paired estimate.
+    pub interval: Option<(f64, f64)>,
     /// The verdict's sign; `None` for plain, unless it was served from a cache.
     pub mark: Option<Sign>,
 }
@@ -27,5 +29,6 @@ pub fn reading(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Re
         None => cell.cached.then_some(Sign::Cached),
     };
     let ratio = lookup.ratio(workload, arm);
-    Some(Reading { bandwidth: cell.bandwidth, iops: cell.iops, ratio, mark })
+    let interval = cell.kept.as_ref().filter(|_| !cell.cached).map(|kept| (kept.low, kept.high));
+    Some(Reading { bandwidth: cell.bandwidth, iops: cell.iops, ratio, interval, mark })
 }

@@ -1,11 +1,11 @@
-//! Every chart of the page as a separate file: an SVG that needs no style sheet, and a PNG of it (feature
+//! Every chart of the page as a separate file: an SVG that needs no style sheet, a PDF, and a PNG of it (feature
 //! `png`).
 
 use std::collections::HashSet;
 
 use cryptbench_answer::{Labelled, Report};
 
-use crate::drawing::{Drawing, Ink, svg};
+use crate::drawing::{Drawing, Ink, pdf, svg};
 use crate::html;
 
 /// One chart.
@@ -23,6 +23,11 @@ impl Chart {
     /// A separate document, in light colours, with its title and its legend.
     pub fn svg(&self) -> String {
         svg(&self.drawing, Ink::File(&self.run)).into_string()
+    }
+
+    /// A PDF file of one page, in light colours, with its title and its legend.
+    pub fn pdf(&self) -> Vec<u8> {
+        pdf(&self.drawing, &self.run)
     }
 
     /// A PNG file of three pixels per CSS pixel.

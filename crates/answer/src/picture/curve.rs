@@ -50,6 +50,8 @@ pub struct ArmCurve<'a> {
     pub arm: &'a Arm,
     /// Offset in bytes and speed in bytes per second (median over trials), ascending offsets.
     pub points: Vec<(u64, f64)>,
+    /// Of these places, the lowest and the highest speed of the trials, where there are several.
+    pub between: Vec<(u64, [f64; 2])>,
     /// Place in bytes and access time in microseconds.
     pub dots: Vec<(u64, f64)>,
     /// Smallest, mean and largest speed of the curve, bytes per second.
@@ -65,12 +67,19 @@ pub fn curve<'a>(lookup: &Lookup<'a>) -> Option<Curve<'a>> {
     let arms: Vec<ArmCurve<'a>> = arms
         .into_iter()
         .map(|arm| {
-            let points = points(lookup, workload, arm, &places);
+            let speeds = speeds(lookup, workload, arm, &places);
+            let median = |(at, v): &(u64, Vec<f64>)| Some((*at, median(v)?));
+            let points: Vec<_> = speeds.iter().filter_map(median).collect();
+            let ends = |(at, v): &(u64, Vec<f64>)| {
+                let fold = |f: fn(f64, f64) -> f64| v.iter().copied().reduce(f);
+                (v.len() > 1).then_some((*at, [fold(f64::min)?, fold(f64::max)?]))
+            };
+            let between = speeds.iter().filter_map(ends).collect();
             let speeds: Vec<f64> = points.iter().map(|(_, v)| *v).collect();
             let fold = |f: fn(f64, f64) -> f64| speeds.iter().copied().reduce(f).unwrap_or(0.0);
             let range = [fold(f64::min), mean(&speeds).unwrap_or(0.0), fold(f64::max)];
             let dots = access.map_or_else(Vec::new, |w| dots(lookup, w, arm));
-            ArmCurve { arm, points, dots, range }
+            ArmCurve { arm, points, between, dots, range }
         })
         .collect();
     let fastest = arms.iter().map(|a| a.range[2]).fold(0.0, f64::max);
@@ -146,8 +155,13 @@ fn samples<'a>(
         .filter_map(|t| t.measured.samples.as_ref())
 }
 
-/// Speed at each offset: bytes divided by latency, times the requests in flight; the median of the trials.
-fn points(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, places: &Places) -> Vec<(u64, f64)> {
+/// Speeds at each offset in each trial: bytes divided by latency, times the requests in flight.
+fn speeds(
+    lookup: &Lookup<'_>,
+    workload: &Workload,
+    arm: &Arm,
+    places: &Places,
+) -> Vec<(u64, Vec<f64>)> {
     let in_flight = f64::from(workload.in_flight().max(1));
     let mut speeds: Vec<Vec<f64>> = vec![Vec::new(); places.starts.len()];
     for samples in samples(lookup, workload, Some(arm)) {
@@ -165,7 +179,7 @@ fn points(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, places: &Places) 
             }
         }
     }
-    places.starts.iter().zip(speeds).filter_map(|(at, v)| Some((*at, median(&v)?))).collect()
+    places.starts.iter().copied().zip(speeds).collect()
 }
 
 /// The random workload with a time as its headline of which most arms have samples; of those, the one

@@ -47,6 +47,7 @@ fn files(report: &Report<'_>) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     .into();
     for chart in charts(report) {
         files.push((format!("charts/{}.svg", chart.name), chart.svg().into_bytes()));
+        files.push((format!("charts/{}.pdf", chart.name), chart.pdf()));
         if let Some(picture) = png(&chart)? {
             files.push((format!("charts/{}.png", chart.name), picture));
         }

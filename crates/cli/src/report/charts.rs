@@ -1,5 +1,5 @@
-//! Every chart of the page as a file: SVG, and PNG for programs that do not read SVG if the program was built with
-//! that feature.
+//! Every chart of the page as a file: SVG, PDF for papers, and PNG for programs that read neither if the program was built
+//! with that feature.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -18,8 +18,8 @@ use crate::exit::Refusal;
 
 /// The formats of the charts, for the user.
 pub const FORMATS: &str = match cfg!(feature = "png") {
-    true => "each as SVG and PNG",
-    false => "each as SVG (this cryptbench was built without PNG: `--features png`)",
+    true => "each as SVG, PDF and PNG",
+    false => "each as SVG and PDF (this cryptbench was built without PNG: `--features png`)",
 };
 
 /// Writes all charts into `directory`, which is created if it is missing, and returns their number. Refuses, before
@@ -30,12 +30,14 @@ pub fn write(report: &Report<'_>, directory: &Path) -> anyhow::Result<usize> {
     let name = |chart: &Chart, ending: &str| OsString::from(format!("{}.{ending}", chart.name));
     for chart in &charts {
         place.refuse_others(&name(chart, "svg"))?;
+        place.refuse_others(&name(chart, "pdf"))?;
         if cfg!(feature = "png") {
             place.refuse_others(&name(chart, "png"))?;
         }
     }
     for chart in &charts {
         place.put(name(chart, "svg"), chart.svg().as_bytes())?;
+        place.put(name(chart, "pdf"), &chart.pdf())?;
         if let Some(picture) = png(chart)? {
             place.put(name(chart, "png"), &picture)?;
         }
@@ -77,7 +79,7 @@ impl<'a> Place<'a> {
         written(&file, done)
     }
 
-    /// Both formats have the mark near their start.
+    /// All formats have the mark near their start.
     fn refuse_others(&self, name: &OsStr) -> anyhow::Result<()> {
         let mut head = Vec::new();
         let ours = match self.directory.open_file(name) {

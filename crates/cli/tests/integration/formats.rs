@@ -133,12 +133,16 @@ fn charts_are_files_with_names_and_others_files_are_kept() {
         .collect();
     names.sort();
     let svgs = names.iter().filter(|n| n.ends_with(".svg")).count();
-    let formats = if cfg!(feature = "png") { 2 } else { 1 };
+    let formats = if cfg!(feature = "png") { 3 } else { 2 };
     assert!(svgs >= 8 && names.len() == formats * svgs, "{names:?}");
     assert!(names.iter().any(|n| n.starts_with("percent-of-plain-speed-")), "{names:?}");
     for name in &names {
         let bytes = fs::read(charts.join(name)).unwrap();
-        let head: &[u8] = if name.ends_with(".png") { b"\x89PNG" } else { b"<svg xmlns" };
+        let head: &[u8] = match name.rsplit('.').next() {
+            Some("png") => b"\x89PNG",
+            Some("pdf") => b"%PDF-1.4",
+            _ => b"<svg xmlns",
+        };
         assert!(bytes.starts_with(head), "{name}");
     }
     // Again over its own, but not over what is somebody else's, and then nothing is written at all.

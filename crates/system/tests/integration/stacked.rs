@@ -273,16 +273,6 @@ fn securefs_in_two_block_sizes() {
 }
 
 #[test]
-fn rclone_in_both_modes_of_its_cache() {
-    use_each_arm(&Expected {
-        system: "rclone",
-        settings: &[("cache", &["full", "writes"])],
-        encrypted: 2,
-        served: true,
-    });
-}
-
-#[test]
 fn fscrypt_in_a_container_in_each_cipher_and_without() {
     use_each_arm(&Expected {
         system: "fscrypt",

@@ -1,4 +1,4 @@
-//! Pictures as data: lines, areas, marks and texts in CSS pixels, from which SVG and PNG are drawn.
+//! Pictures as data: lines, areas, marks and texts in CSS pixels, from which SVG, PDF and PNG are drawn.
 
 mod bars;
 mod cells;
@@ -6,6 +6,7 @@ mod depth;
 mod drift;
 mod heat;
 mod lines;
+mod pdf;
 mod percentiles;
 #[cfg(feature = "png")]
 mod png;
@@ -22,6 +23,7 @@ pub(crate) use depth::{Cell, Depth};
 pub(crate) use drift::{Drift, Series};
 pub(crate) use heat::{SHADES, heat, number as heat_number};
 pub(crate) use lines::{Curve, Lines, Point as Place};
+pub(crate) use pdf::pdf;
 pub(crate) use percentiles::{Ladder, Percentiles};
 #[cfg(feature = "png")]
 pub(crate) use png::png;
@@ -31,7 +33,7 @@ pub(crate) use surface::{Surface, Trace};
 pub(crate) use svg::{Ink, svg};
 pub(crate) use two_sided::{Block, Side, TwoSided};
 
-/// The mark of a file that this program wrote, in SVG and in PNG.
+/// The mark of a file that this program wrote, in SVG, in PDF and in PNG.
 pub const MARK: &str = "cryptbench chart";
 
 /// Width of every chart in CSS pixels, which fits a phone.
@@ -44,7 +46,7 @@ const TICK: f64 = 11.0;
 /// Across and down, in CSS pixels.
 pub type Point = (f64, f64);
 
-/// A picture: everything that a page, an SVG file or a PNG file shows of it.
+/// A picture: everything that a page or a file shows of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     /// Its content.

@@ -16,6 +16,8 @@ pub(crate) struct Trace {
     pub(crate) label: String,
     /// Offset in bytes and speed in MB/s, ascending offsets.
     pub(crate) points: Vec<Point>,
+    /// Place in bytes, and the lowest and the highest speed of the trials there.
+    pub(crate) between: Vec<(f64, [f64; 2])>,
     /// Place in bytes and access time in microseconds.
     pub(crate) dots: Vec<Point>,
     /// Colour of line and dots.
@@ -54,12 +56,15 @@ impl Surface {
             self.dots(&mut drawing, &x);
         }
         for trace in &self.traces {
+            for (at, ends) in &trace.between {
+                drawing.line(trace.role, 0.6, ends.map(|v| (x.at(*at), y.at(v))));
+            }
             drawing.line(trace.role, 1.8, trace.points.iter().map(|(at, v)| (x.at(*at), y.at(*v))));
         }
         let place = |bytes: f64| format!("{} {name}", digits(bytes / unit));
         let mut traces = Vec::new();
         for trace in &self.traces {
-            let Trace { label, points, dots, role } = trace;
+            let Trace { label, points, dots, role, .. } = trace;
             traces.push(strips::Trace {
                 name: label.clone(),
                 points,
@@ -129,6 +134,7 @@ mod tests {
         let trace = Trace {
             label: "a".to_owned(),
             points: vec![(0.0, 200.0), (gib, 150.0), (2.0 * gib, 100.0)],
+            between: vec![(gib, [140.0, 170.0])],
             dots: vec![(gib, 50.0), (gib, 9_000.0)],
             role: Role::Plain,
         };
@@ -141,9 +147,15 @@ mod tests {
         };
         let drawing = surface.draw();
         let line = drawing.shapes.iter().find_map(|s| match s {
-            Shape::Line { role: Role::Plain, points, .. } => Some(points.clone()),
+            Shape::Line { role: Role::Plain, points, width } if *width > 1.0 => {
+                Some(points.clone())
+            }
             _ => None,
         });
+        let upright = drawing.shapes.iter().any(|s| {
+            matches!(s, Shape::Line { role: Role::Plain, points, .. } if points[0].0 == points[1].0)
+        });
+        assert!(upright, "the range of the trials");
         let [a, b, c] = line.unwrap()[..] else { panic!() };
         assert!((b.0 - a.0 - (c.0 - b.0)).abs() < 1e-9 && (b.1 - a.1 - (c.1 - b.1)).abs() < 1e-9);
         let dots: Vec<Point> = drawing

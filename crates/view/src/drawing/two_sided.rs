@@ -21,6 +21,8 @@ pub(crate) struct Side {
     pub(crate) share: f64,
     /// Written at the bar's free end.
     pub(crate) text: String,
+    /// The ends of its interval, as shares of the longest.
+    pub(crate) interval: Option<[f64; 2]>,
 }
 
 /// One block size: of plain and of the arm, writes and reads.
@@ -90,7 +92,17 @@ fn bar(drawing: &mut Drawing, role: Role, top: f64, sides: &[Side; 2]) {
         // A hair's breadth shows that there is a bar.
         let far = near + way * (share * longest).max(1.0);
         drawing.area(role, [near, far], y);
-        let place = (far + way * 3.0, f64::midpoint(y[0], y[1]));
+        let middle = f64::midpoint(y[0], y[1]);
+        let mut end = far;
+        if let Some(ends) = side.interval.filter(|ends| ends.iter().all(|v| v.is_finite())) {
+            let [low, high] = ends.map(|share| near + way * share.clamp(0.0, 1.0) * longest);
+            drawing.line(Role::Ink, 1.0, [(low, middle), (high, middle)]);
+            for x in [low, high] {
+                drawing.line(Role::Ink, 1.0, [(x, middle - 2.5), (x, middle + 2.5)]);
+            }
+            end = if (high - near).abs() > (far - near).abs() { high } else { far };
+        }
+        let place = (end + way * 3.0, middle);
         drawing.text(look(Role::Ink, SMALL, anchor), place, &side.text);
     }
 }
@@ -102,7 +114,7 @@ mod tests {
 
     #[test]
     fn writes_lie_on_the_left_and_reads_on_the_right_to_scale() {
-        let side = |share: f64| Side { share, text: "1".to_owned() };
+        let side = |share: f64| Side { share, text: "1".to_owned(), interval: None };
         let block = Block {
             label: "4 KiB".to_owned(),
             bars: [[side(1.0), side(0.5)], [side(f64::NAN), Side::default()]],
@@ -121,5 +133,27 @@ mod tests {
         assert!(write.left + write.width < WIDTH / 2.0 && read.left > WIDTH / 2.0);
         assert!((write.width - 2.0 * read.width).abs() < 1e-9);
         assert_eq!(odd.width, 1.0);
+    }
+
+    #[test]
+    fn whiskers_end_where_the_interval_does_and_the_number_is_behind_them() {
+        let side = Side { share: 0.5, text: "1".to_owned(), interval: Some([0.4, 0.7]) };
+        let bars = [[Side::default(), Side::default()], [Side::default(), side]];
+        let block = Block { label: "4 KiB".to_owned(), bars };
+        let roles = [Role::Plain, Role::Encrypted(0)];
+        let drawing = TwoSided { title: String::new(), blocks: vec![block], roles }.draw();
+        let near = f64::midpoint(0.0, WIDTH) + MIDDLE / 2.0;
+        let longest = WIDTH - near - NUMBER;
+        let whisker = drawing.shapes.iter().find_map(|shape| match shape {
+            Shape::Line { points, .. } => Some([points[0].0, points[1].0]),
+            _ => None,
+        });
+        let [low, high] = whisker.unwrap().map(|x| (x - near) / longest);
+        assert!((low - 0.4).abs() < 1e-9 && (high - 0.7).abs() < 1e-9, "{low} to {high}");
+        let number = drawing.shapes.iter().find_map(|shape| match shape {
+            Shape::Text { at, words, .. } if words == "1" => Some(at.0),
+            _ => None,
+        });
+        assert!(number.unwrap() > near + 0.7 * longest);
     }
 }

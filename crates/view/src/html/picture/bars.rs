@@ -32,8 +32,8 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     Some(Picture {
         heading: "Speed by block size".to_owned(),
         about: html! {
-            "Median of the trials in MB/s: writes to the left, reads to the right, plain above each arm. All \
-             charts of one kind have one scale."
+            "Median of the trials in MB/s: writes to the left, reads to the right, plain above each arm. The \
+             whiskers are the 95 % interval of the percentage of plain, on plain's median. All charts of one kind have one scale."
         },
         left_out: found.first()?.left_out,
         table: html! { @for chart in &found { (table(chart)) } },
@@ -42,13 +42,16 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
 }
 
 fn block(row: &Row, arm: usize, most: f64) -> Block {
-    let side = |reading: &Option<Reading>| {
+    let side = |reading: &Option<Reading>, plain: &Option<Reading>| {
         reading.map_or_else(Side::default, |r| Side {
             share: r.bandwidth / most,
             text: digits(r.bandwidth / 1e6),
+            interval: r.interval.zip(*plain).map(|((low, high), plain)| {
+                [low, high].map(|times| times * plain.bandwidth / most)
+            }),
         })
     };
-    let sides = |i: usize| [side(&row.arms[i][0]), side(&row.arms[i][1])];
+    let sides = |i: usize| [0, 1].map(|way| side(&row.arms[i][way], &row.arms[0][way]));
     let below = if arm == 0 { [Side::default(), Side::default()] } else { sides(arm) };
     Block { label: binary_bytes(row.block_size), bars: [sides(0), below] }
 }

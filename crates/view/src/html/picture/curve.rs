@@ -13,6 +13,7 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     let trace = |arm: &ArmCurve<'_>| Trace {
         label: arm.arm.label.clone(),
         points: arm.points.iter().map(|(at, v)| (*at as f64, v / 1e6)).collect(),
+        between: arm.between.iter().map(|(at, ends)| (*at as f64, ends.map(|v| v / 1e6))).collect(),
         dots: arm.dots.iter().map(|(at, us)| (*at as f64, *us)).collect(),
         role: arm_role(view.arms(), arm.arm),
     };
@@ -41,7 +42,7 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     Some(Picture {
         heading: "Speed over the surface".to_owned(),
         about: html! {
-            "MB/s at each place of the surface, median of the trials"
+            "MB/s at each place of the surface, median of the trials; upright lines reach from the slowest to the fastest trial"
             @if let Some(access) = curve.access.filter(|_| curve.slowest_us > 0.0) {
                 "; the dots are the times of single requests (" (access.label) "), on the right-hand scale"
             }
