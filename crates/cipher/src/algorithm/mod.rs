@@ -77,10 +77,14 @@ macro_rules! kernels {
 
 pub(crate) mod adiantum;
 pub(crate) mod aes;
+pub(crate) mod anubis;
 pub(crate) mod camellia;
 pub(crate) mod cast6;
+mod field;
+pub(crate) mod khazad;
 pub(crate) mod kuznyechik;
 pub(crate) mod narrow;
+pub(crate) mod seed;
 pub(crate) mod serpent;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
-//! Ciphers with 64-bit blocks, for old volumes only: Blowfish, CAST5 and triple DES from
-//! RustCrypto.
+//! Ciphers with 64-bit blocks, for old volumes only: Blowfish, CAST5, DES and triple DES
+//! from RustCrypto.
 //!
 //! Each has one scalar kernel that is not constant time. Such short blocks repeat after tens of
 //! gigabytes (Bhargavan and Leurent, "On the Practical (In-)Security of 64-bit Block Ciphers",
@@ -10,7 +10,7 @@ use cast5::Cast5;
 use cipher::array::Array;
 use cipher::typenum::U8;
 use cipher::{Block, BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, KeyInit};
-use des::TdesEde3;
+use des::{Des, TdesEde3};
 
 use crate::cpu::Tier;
 use crate::kernel::BlockKernel;
@@ -71,4 +71,9 @@ pub(crate) fn cast5(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
 /// Triple DES in EDE with three keys, 24 bytes.
 pub(crate) fn triple_des(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     keyed::<TdesEde3>(key)
+}
+
+/// DES, 8 bytes of which 56 bits are the key.
+pub(crate) fn des(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
+    keyed::<Des>(key)
 }

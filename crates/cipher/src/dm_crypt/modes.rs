@@ -29,6 +29,7 @@ macro_rules! with_feedback {
             "pcbc-essiv:HASH",
             "pcbc-benbi",
             "pcbc-null",
+            "pcbc-eboiv",
             $($after,)+
         ]
     };
@@ -42,6 +43,7 @@ pub(super) const WIDE_MODES: &[&str] = with_feedback![
     "xts-essiv:HASH",
     "xts-benbi",
     "xts-null",
+    "xts-eboiv",
     "cbc-plain64",
     "cbc-plain",
     "cbc-plain64be",
@@ -56,7 +58,8 @@ pub(super) const WIDE_MODES: &[&str] = with_feedback![
     "lrw-plain64be",
     "lrw-essiv:HASH",
     "lrw-benbi",
-    "lrw-null";
+    "lrw-null",
+    "lrw-eboiv";
     "hctr2-plain64",
     "hctr2-plain",
     "hctr2-plain64be",
@@ -73,6 +76,7 @@ pub(super) const NARROW_MODES: &[&str] = with_feedback![
     "cbc-essiv:HASH",
     "cbc-benbi",
     "cbc-null",
+    "cbc-eboiv",
     "cbc-lmk";
     "ecb",
 ];
@@ -85,3 +89,6 @@ pub(super) const ADIANTUM_MODES: &[&str] = &[
     "adiantum-benbi",
     "adiantum-null",
 ];
+
+/// Modes of `cipher_null`, as errors list them.
+pub(super) const NULL_MODES: &[&str] = &["ecb"];

@@ -3,7 +3,6 @@
 
 use super::cbc::Cbc;
 use super::diffuser::{diffuse, gather};
-use super::iv::SECTOR;
 use crate::kernel::{BLOCK, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
 /// CBC around the diffuser.
@@ -25,7 +24,8 @@ impl Elephant {
         for (first, units) in (0..).step_by(TOGETHER).zip(data.chunks_mut(TOGETHER * unit)) {
             let halves = &mut halves[..2 * (units.len() / unit)];
             for (index, pair) in halves.chunks_exact_mut(2).enumerate() {
-                let offset = (run.after(first + index).first as u64).wrapping_mul(SECTOR);
+                let number = run.after(first + index).first as u64;
+                let offset = number.wrapping_mul(run.layout.data_unit as u64);
                 pair.fill(u128::from(offset).to_le_bytes());
                 // Distinguishes the second half from the first.
                 pair[1][BLOCK - 1] = 0x80;

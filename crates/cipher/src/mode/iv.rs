@@ -6,7 +6,8 @@
 
 use zeroize::Zeroizing;
 
-use crate::kernel::{BlockKernel, Run, Visit, tell};
+use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
+use crate::sector::Layout;
 
 /// Bytes of the sectors that numbers count.
 pub(crate) const SECTOR: u64 = 512;
@@ -27,9 +28,13 @@ pub(crate) enum Ivs<const N: usize> {
     /// The number, little-endian, enciphered under a hash of the key (Fruhwirth, "New Methods in Hard
     /// Disk Encryption", 2005, 4.2).
     Essiv(Box<dyn BlockKernel<N>>),
-    /// The offset of the data unit in bytes, little-endian, enciphered under the data key (Ferguson,
-    /// "AES-CBC + Elephant diffuser", 2006, 4.1).
+    /// The number times the length of a data unit, little-endian, enciphered under the data key (Ferguson,
+    /// "AES-CBC + Elephant diffuser", 2006, 4.1). It is the unit's offset in bytes where numbers count
+    /// units; where they count 512-byte sectors, dm-crypt multiplies all the same.
     Eboiv(Box<dyn BlockKernel<N>>),
+    /// The same in XTS or LRW, where dm-crypt enciphers zeros in the mode itself with that number
+    /// (crypt_iv_eboiv_gen).
+    EboivOf(Box<dyn UnitKernel>),
     /// A secret seed with the number added to each eight bytes (TrueCrypt up to 4.0).
     Seeded(Zeroizing<[u8; N]>),
 }
@@ -43,7 +48,15 @@ impl<const N: usize> Ivs<N> {
                 Self::Plain => padded(u64::from(number as u32)),
                 Self::Plain64 | Self::Essiv(_) => padded(number),
                 // No device is so large that its offsets need more than 64 bits.
-                Self::Eboiv(_) => padded(number.wrapping_mul(SECTOR)),
+                Self::Eboiv(_) => padded(number.wrapping_mul(run.layout.data_unit as u64)),
+                Self::EboivOf(kernel) => {
+                    let first = number.wrapping_mul(run.layout.data_unit as u64);
+                    let layout = Layout { data_unit: N, tweak_step: 1 };
+                    let mut zeros = [0; N];
+                    let run = Run { first: u128::from(first), layout };
+                    kernel.encrypt_units(run, Buffer::in_place(&mut zeros));
+                    zeros
+                }
                 Self::Plain64Be => at_end(number),
                 Self::Benbi { shift } => at_end((number << shift).wrapping_add(1)),
                 Self::Null => [0; N],
@@ -67,6 +80,10 @@ impl<const N: usize> Ivs<N> {
             tell(&**cipher, visit);
             cipher.visit_keys(visit);
         }
+        if let Self::EboivOf(kernel) = self {
+            tell(&**kernel, visit);
+            kernel.visit_keys(visit);
+        }
     }
 }
 
@@ -87,7 +104,6 @@ fn at_end<const N: usize>(number: u64) -> [u8; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sector::Layout;
 
     #[test]
     fn generators_write_the_number_as_dm_crypt_does() {

@@ -1,7 +1,10 @@
 //! CBC with IVs of loop-AES (Linux, drivers/md/dm-crypt.c, `lmk`): MD5 of a unit's plaintext after its first 16 bytes, and of its
 //! number. So a change within a unit changes all of its ciphertext.
+//!
+//! Version 3 of loop-AES's multi-key mode has a seed before them.
 
 use md5::block_api::compress;
+use zeroize::Zeroizing;
 
 use super::cbc::{Cbc, add};
 use super::iv::Ivs;
@@ -17,18 +20,47 @@ const LEFT_OUT: usize = 16;
 /// Data units enciphered together.
 const TOGETHER: usize = 64;
 
+/// Bytes of the seed that count (LMK_SEED_SIZE is longer, and the rest of it zeros).
+const SEED: usize = 16;
+
 /// A block cipher in CBC with such IVs.
-pub(crate) struct Lmk<const N: usize>(Cbc<N>);
+pub(crate) struct Lmk<const N: usize> {
+    cbc: Cbc<N>,
+    /// MD5's state before the plaintext.
+    start: Zeroizing<[u32; 4]>,
+}
 
 impl<const N: usize> Lmk<N> {
-    pub(crate) fn new(cipher: Box<dyn BlockKernel<N>>) -> Self {
-        Self(Cbc { cipher, ivs: Ivs::Null, whitening: Whitening::None })
+    /// `seed` has at least a cipher's shortest key.
+    pub(crate) fn new(cipher: Box<dyn BlockKernel<N>>, seed: Option<&[u8]>) -> Self {
+        // RFC 1321, 3.3.
+        let mut start = Zeroizing::new([0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476]);
+        if let Some(seed) = seed {
+            let mut block = Zeroizing::new([0; 64]);
+            block.iter_mut().zip(seed).take(SEED).for_each(|(byte, seed)| *byte = *seed);
+            compress(&mut start, std::slice::from_ref(&*block));
+        }
+        Self { cbc: Cbc { cipher, ivs: Ivs::Null, whitening: Whitening::None }, start }
+    }
+
+    /// The start of MD5's state after whole blocks, without its padding.
+    fn iv_of(&self, unit: &[u8], number: u64) -> [u8; N] {
+        let mut blocks = [0; UNIT];
+        blocks[..UNIT - LEFT_OUT].copy_from_slice(&unit[LEFT_OUT..]);
+        let end = &mut blocks[UNIT - LEFT_OUT..];
+        // 56 bits of the number, a padding bit, and a length that no digest has.
+        let number = number & 0x00ff_ffff_ffff_ffff | 1 << 63;
+        end[..8].copy_from_slice(&number.to_le_bytes());
+        end[8..12].copy_from_slice(&4024_u32.to_le_bytes());
+        let mut state = *self.start;
+        compress(&mut state, blocks.as_chunks::<64>().0);
+        std::array::from_fn(|i| state[i / 4].to_le_bytes()[i % 4])
     }
 }
 
 impl<const N: usize> UnitKernel for Lmk<N> {
     fn encrypt_units(&self, run: Run, mut buffer: Buffer<'_>) {
-        let together = self.0.cipher.parallel().clamp(1, TOGETHER);
+        let together = self.cbc.cipher.parallel().clamp(1, TOGETHER);
         let total = buffer.len() / UNIT;
         let mut ivs = [[0; N]; TOGETHER];
         for first in (0..total).step_by(together) {
@@ -36,42 +68,27 @@ impl<const N: usize> UnitKernel for Lmk<N> {
             let mut part = buffer.part(first * UNIT..end * UNIT);
             let ivs = &mut ivs[..end - first];
             for ((index, iv), unit) in ivs.iter_mut().enumerate().zip(part.src().chunks(UNIT)) {
-                *iv = iv_of(unit, run.after(first + index).first as u64);
+                *iv = self.iv_of(unit, run.after(first + index).first as u64);
             }
             let whole = 0..part.len();
-            self.0.cipher.encrypt_chains(ivs, part.part(whole));
+            self.cbc.cipher.encrypt_chains(ivs, part.part(whole));
         }
     }
 
     fn decrypt_units(&self, run: Run, mut buffer: Buffer<'_>) {
         let whole = 0..buffer.len();
-        self.0.decrypt_units(run, buffer.part(whole));
+        self.cbc.decrypt_units(run, buffer.part(whole));
         for (index, unit) in buffer.dst().chunks_mut(UNIT).enumerate() {
-            let iv: [u8; N] = iv_of(unit, run.after(index).first as u64);
+            let iv: [u8; N] = self.iv_of(unit, run.after(index).first as u64);
             add(&mut unit.as_chunks_mut().0[0], &iv);
         }
     }
 
     fn visit_keys(&self, visit: Visit<'_>) {
-        self.0.visit_keys(visit);
+        self.cbc.visit_keys(visit);
     }
 
     fn name(&self) -> &'static str {
-        self.0.name()
+        self.cbc.name()
     }
-}
-
-/// The start of MD5's state after whole blocks, without its padding.
-fn iv_of<const N: usize>(unit: &[u8], number: u64) -> [u8; N] {
-    let mut blocks = [0; UNIT];
-    blocks[..UNIT - LEFT_OUT].copy_from_slice(&unit[LEFT_OUT..]);
-    let end = &mut blocks[UNIT - LEFT_OUT..];
-    // 56 bits of the number, a padding bit, and a length that no digest has.
-    let number = number & 0x00ff_ffff_ffff_ffff | 1 << 63;
-    end[..8].copy_from_slice(&number.to_le_bytes());
-    end[8..12].copy_from_slice(&4024_u32.to_le_bytes());
-    // RFC 1321, 3.3.
-    let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
-    compress(&mut state, blocks.as_chunks::<64>().0);
-    std::array::from_fn(|i| state[i / 4].to_le_bytes()[i % 4])
 }

@@ -9,6 +9,8 @@ pub(crate) mod hctr2;
 pub(crate) mod iv;
 pub(crate) mod lmk;
 pub(crate) mod lrw;
+pub(crate) mod none;
+pub(crate) mod several;
 pub(crate) mod whitening;
 pub(crate) mod xts;
 pub(crate) mod xts_iv;

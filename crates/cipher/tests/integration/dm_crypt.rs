@@ -37,16 +37,17 @@ fn reference(name: &str, key: &[u8]) -> Cipher {
         ("cast6", _) => keyed::<cast6::Cast6>(key),
         ("cast5", _) => keyed::<cast5::Cast5>(key),
         ("des3_ede", _) => keyed::<des::TdesEde3>(key),
+        ("des", _) => keyed::<des::Des>(key),
         other => panic!("{other:?}"),
     }
 }
 
 fn block_bytes(name: &str) -> usize {
-    if matches!(name, "blowfish" | "cast5" | "des3_ede") { 8 } else { 16 }
+    if matches!(name, "blowfish" | "cast5" | "des" | "des3_ede") { 8 } else { 16 }
 }
 
-/// The IV as Linux's drivers/md/dm-crypt.c documents its generators.
-fn iv_of(name: &str, generator: &str, key: &[u8], sector: u64) -> Vec<u8> {
+/// The IV of a unit of so many bytes, as Linux's drivers/md/dm-crypt.c documents its generators.
+fn iv_of(name: &str, generator: &str, key: &[u8], sector: u64, unit: usize) -> Vec<u8> {
     let mut iv = vec![0; block_bytes(name)];
     match generator {
         "plain" => iv[..4].copy_from_slice(&(sector as u32).to_le_bytes()),
@@ -62,7 +63,7 @@ fn iv_of(name: &str, generator: &str, key: &[u8], sector: u64) -> Vec<u8> {
         }
         "null" => {}
         "eboiv" => {
-            iv[..8].copy_from_slice(&(sector * 512).to_le_bytes());
+            iv[..8].copy_from_slice(&(sector * unit as u64).to_le_bytes());
             reference(name, key)(&mut iv);
         }
         essiv => {
@@ -126,6 +127,13 @@ fn elephant(unit: &mut [u8]) {
 fn encrypt_unit(name: &str, mode: &str, key: &[u8], sector: u64, unit: &mut [u8]) {
     let size = block_bytes(name);
     let (chain, iv) = mode.split_once('-').unwrap_or((mode, ""));
+    let bytes = unit.len();
+    // Zeros enciphered in the mode itself, with the offset as the number.
+    let eboiv = |plain64| {
+        let mut zeros = vec![0; size];
+        encrypt_unit(name, plain64, key, sector * bytes as u64, &mut zeros);
+        zeros
+    };
     // Only ESSIV has an option that counts.
     let iv = if iv.starts_with("essiv") { iv } else { iv.split(':').next().unwrap() };
     match chain {
@@ -138,7 +146,7 @@ fn encrypt_unit(name: &str, mode: &str, key: &[u8], sector: u64, unit: &mut [u8]
             let cipher = reference(name, sector_key);
             let mut halves = vec![0; 32];
             for half in halves.chunks_mut(16) {
-                half[..8].copy_from_slice(&(sector * 512).to_le_bytes());
+                half[..8].copy_from_slice(&(sector * bytes as u64).to_le_bytes());
             }
             halves[31] = 0x80;
             halves.chunks_mut(16).for_each(cipher);
@@ -148,7 +156,7 @@ fn encrypt_unit(name: &str, mode: &str, key: &[u8], sector: u64, unit: &mut [u8]
         }
         "cbc" => {
             let cipher = reference(name, key);
-            let mut before = iv_of(name, iv, key, sector);
+            let mut before = iv_of(name, iv, key, sector, bytes);
             for block in unit.chunks_mut(size) {
                 add(block, &before);
                 cipher(block);
@@ -157,7 +165,7 @@ fn encrypt_unit(name: &str, mode: &str, key: &[u8], sector: u64, unit: &mut [u8]
         }
         "ctr" | "cfb" | "ofb" | "pcbc" => {
             let cipher = reference(name, key);
-            let mut last = iv_of(name, iv, key, sector);
+            let mut last = iv_of(name, iv, key, sector, bytes);
             if iv == "benbi" && chain != "pcbc" {
                 // The crypto API has blocks of one byte for these, and dm-crypt counts such (crypt_iv_benbi_ctr).
                 last[size - 8..].copy_from_slice(&(sector * 512 + 1).to_be_bytes());
@@ -193,7 +201,10 @@ fn encrypt_unit(name: &str, mode: &str, key: &[u8], sector: u64, unit: &mut [u8]
         "xts" => {
             let (data_key, tweak_key) = key.split_at(key.len() / 2);
             let cipher = reference(name, data_key);
-            let mut mask = iv_of(name, iv, key, sector);
+            let mut mask = match iv {
+                "eboiv" => eboiv("xts-plain64"),
+                iv => iv_of(name, iv, key, sector, bytes),
+            };
             reference(name, tweak_key)(&mut mask);
             for block in unit.chunks_mut(size) {
                 add(block, &mask);
@@ -208,8 +219,9 @@ fn encrypt_unit(name: &str, mode: &str, key: &[u8], sector: u64, unit: &mut [u8]
             let tweak = u128::from_be_bytes(tweak_key.try_into().unwrap());
             let first = match iv {
                 "benbi" => u128::from(sector) * 32 + 1,
+                "eboiv" => u128::from_be_bytes(eboiv("lrw-plain64").try_into().unwrap()),
                 // The hash of ESSIV is that of the whole key.
-                iv => u128::from_be_bytes(iv_of(name, iv, key, sector).try_into().unwrap()),
+                iv => u128::from_be_bytes(iv_of(name, iv, key, sector, bytes).try_into().unwrap()),
             };
             for (index, block) in (0..).zip(unit.chunks_mut(size)) {
                 let index = first.wrapping_add(index);
@@ -229,7 +241,7 @@ fn random(rng: &mut ChaCha8Rng, bytes: usize) -> Vec<u8> {
     data
 }
 
-const MODES: [&str; 27] = [
+const MODES: [&str; 30] = [
     "ecb",
     "cbc-plain",
     "cbc-plain64",
@@ -257,6 +269,9 @@ const MODES: [&str; 27] = [
     "cfb-plain64",
     "ofb-benbi",
     "pcbc-plain64",
+    "pcbc-eboiv",
+    "xts-eboiv",
+    "lrw-eboiv",
 ];
 
 /// Modes whose code is that of others up to the hash; one cipher and key length is enough.
@@ -278,7 +293,10 @@ const MORE: [(&str, &str); 12] = [
 #[test]
 fn every_specification_agrees_with_plain_modes_over_rustcrypto() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
-    let every = dm_crypt_ciphers().flat_map(|name| MODES.map(|mode| (name, mode)));
+    // RustCrypto does not have these.
+    let others = ["anubis", "seed", "khazad", "cipher_null"];
+    let every = dm_crypt_ciphers().filter(|name| !others.contains(name));
+    let every = every.flat_map(|name| MODES.map(|mode| (name, mode)));
     let mut seen = 0;
     for (name, mode) in every.chain(MORE) {
         let Ok(lengths) = dm_crypt_key_bytes(name, mode) else {
@@ -319,9 +337,9 @@ fn every_specification_agrees_with_plain_modes_over_rustcrypto() {
             }
         }
     }
-    // Serpent and CAST6 have all modes, the other 128-bit ciphers not the two hashes of 20 bytes; CAST5 and triple DES have ECB, the plain
-    // CBCs and feedback, Blowfish the hashes too.
-    assert_eq!(seen, 2 * 27 + 3 * 25 + 12 + 16 + 12 + MORE.len());
+    // Serpent and CAST6 have all modes, the other 128-bit ciphers not the two hashes of 20 bytes; CAST5, DES and triple DES have
+    // ECB, the plain CBCs and feedback, Blowfish the hashes too.
+    assert_eq!(seen, 2 * 30 + 3 * 28 + 14 + 18 + 14 + 14 + MORE.len());
 }
 
 #[test]
@@ -406,6 +424,8 @@ fn cbc_agrees_with_openssl() {
         ("camellia", 16, "camellia-128-cbc"),
         ("camellia", 32, "camellia-256-cbc"),
         ("des3_ede", 24, "des-ede3-cbc"),
+        ("des", 8, "des-cbc"),
+        ("seed", 16, "seed-cbc"),
         ("blowfish", 16, "bf-cbc"),
         ("cast5", 16, "cast5-cbc"),
     ] {
@@ -414,7 +434,7 @@ fn cbc_agrees_with_openssl() {
         let first = 0x1_2345_6789;
         let mut expected = Vec::new();
         for (sector, unit) in (first..).zip(plain.chunks(512)) {
-            let iv = iv_of(name, "plain64", &key, sector);
+            let iv = iv_of(if name == "seed" { "aes" } else { name }, "plain64", &key, sector, 512);
             expected.extend(openssl(theirs, &key, &iv, unit).unwrap_or_default());
         }
         if expected.is_empty() {
@@ -431,19 +451,80 @@ fn cbc_agrees_with_openssl() {
 }
 
 #[test]
+fn several_keys_take_turns() {
+    let mut rng = ChaCha8Rng::seed_from_u64(14);
+    for mode in ["cbc-plain64", "xts-plain64", "cbc-essiv:sha256", "cbc-lmk", "ecb"] {
+        for length in dm_crypt_key_bytes("aes:4", mode).unwrap() {
+            let key = random(&mut rng, length);
+            let plain = random(&mut rng, 11 * 512);
+            let dm_crypt = |name, key| dm_crypt(name, mode, key, Layout::SECTOR_512, Tier::Soft);
+            let cipher = dm_crypt("aes:4", &key).unwrap();
+            let mut data = plain.clone();
+            cipher.encrypt_in_place(6, &mut data);
+            for (sector, (unit, plain)) in (6..).zip(data.chunks(512).zip(plain.chunks(512))) {
+                let of = &key[sector % 4 * length / 4..][..length / 4];
+                let mut expected = plain.to_vec();
+                dm_crypt("aes", of).unwrap().encrypt_in_place(sector as u64, &mut expected);
+                assert!(unit == expected, "{mode}, {length} bytes, sector {sector}");
+            }
+            cipher.decrypt_in_place(6, &mut data);
+            assert!(data == plain, "{mode}, {length} bytes");
+        }
+    }
+    // The lengths tell version 2 of loop-AES from version 3, which has a seed.
+    assert_eq!(dm_crypt_key_bytes("aes:2", "cbc-lmk").unwrap(), [32, 48, 64]);
+    let with_seed = [1024, 1040, 1536, 1560, 2048, 2080];
+    assert_eq!(dm_crypt_key_bytes("aes:64", "cbc-lmk").unwrap(), with_seed);
+    assert_eq!(dm_crypt_key_bytes("aes:64", "cbc-plain64").unwrap(), [1024, 1536, 2048]);
+    assert_eq!(dm_crypt_key_bytes("cipher_null", "ecb").unwrap(), []);
+}
+
+/// With the seed the IV is MD5's state after the seed, the end of the plaintext, and the number; its first block shows it.
+#[test]
+fn the_seed_of_loop_aes_goes_before_the_plaintext() {
+    let key: Vec<u8> = (0..1040_u32).map(|i| (i * 7 / 3) as u8).collect();
+    let cipher = dm_crypt("aes:64", "cbc-lmk", &key, Layout::SECTOR_512, Tier::Soft).unwrap();
+    let plain: Vec<u8> = (0..512_u32).map(|i| (i * 5 / 2) as u8).collect();
+    let mut data = plain.clone();
+    cipher.encrypt_in_place(65, &mut data);
+    let mut hashed = key[1024..].to_vec();
+    hashed.resize(64, 0);
+    hashed.extend(&plain[16..]);
+    hashed.extend((65_u64 | 1 << 63).to_le_bytes());
+    hashed.extend(4024_u32.to_le_bytes());
+    hashed.extend([0; 4]);
+    // RFC 1321, 3.3.
+    let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
+    md5::block_api::compress(&mut state, hashed.as_chunks().0);
+    let mut block: Vec<u8> = state.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
+    add(&mut block, &plain[..16]);
+    // The second of 64 keys.
+    reference("aes", &key[16..32])(&mut block);
+    assert_eq!(data[..16], block);
+}
+
+#[test]
 fn mistakes_are_errors_that_say_what_is_right() {
     let error = |cipher: &str, mode: &str| dm_crypt_key_bytes(cipher, mode).unwrap_err();
     assert_eq!(
         error("rot13", "xts-plain64").to_string(),
         "unknown dm-crypt cipher `rot13-xts-plain64` \
          (known: aes, serpent, twofish, camellia, cast6, cast5, blowfish, des3_ede, xchacha12,aes, \
-         xchacha20,aes)"
+         xchacha20,aes, anubis, seed, khazad, des, cipher_null)"
     );
     for mode in ["", "xts", "cbc", "gcm-random", "xts-plain65", "xts-essiv", "cbc-random", "xts-"] {
         let error = error("aes", mode);
         assert!(matches!(error, CipherError::DmCryptMode { .. }), "{mode}: {error}");
         assert!(error.to_string().contains("known: xts-plain64, xts-plain,"), "{error}");
     }
+    for mode in ["ctr-eboiv", "cfb-eboiv", "ofb-eboiv", "hctr2-eboiv"] {
+        assert!(matches!(error("aes", mode), CipherError::DmCryptMode { .. }), "{mode}");
+    }
+    for cipher in ["aes:", "aes:0", "aes:3", "aes:2:2", "aes:131072", "aes:x"] {
+        let error = error(cipher, "cbc-plain64");
+        assert!(matches!(error, CipherError::DmCryptCipher { .. }), "{cipher}: {error}");
+    }
+    assert!(matches!(error("cipher_null", "cbc-plain64"), CipherError::DmCryptMode { .. }));
     for mode in ["xts-plain64", "lrw-benbi"] {
         assert!(matches!(error("cast5", mode), CipherError::DmCryptMode { .. }));
     }

@@ -68,11 +68,13 @@ fn check(cipher: &dyn SectorCipher, live: &[(usize, usize)], name: &str) {
 }
 
 /// Of all modes one for each type inside.
-const MODES: [&str; 16] = [
+const MODES: [&str; 18] = [
     "ecb",
     "cbc-plain",
     "cbc-essiv:sha256",
     "cbc-eboiv",
+    "xts-eboiv",
+    "lrw-eboiv",
     "cbc-elephant",
     "lrw-benbi",
     "lrw-essiv:sha256",
@@ -105,10 +107,12 @@ fn ciphers_tell_of_all_their_keys() {
             let make = || spec.with_key(key, Layout::SECTOR_512, tier).unwrap();
             run(format!("{} on {tier}", spec.name), &make);
         }
-        for name in dm_crypt_ciphers() {
+        for name in dm_crypt_ciphers().chain(["aes:2"]) {
             for mode in MODES {
                 let Ok(lengths) = dm_crypt_key_bytes(name, mode) else { continue };
-                let key = &key[..lengths[lengths.len() - 1]];
+                // `cipher_null` has no key.
+                let Some(length) = lengths.last() else { continue };
+                let key = &key[..*length];
                 let make = || dm_crypt(name, mode, key, Layout::SECTOR_512, tier).unwrap();
                 run(format!("{name}-{mode} on {tier}"), &make);
             }

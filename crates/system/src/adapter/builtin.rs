@@ -198,8 +198,8 @@ impl Ours {
                 Ok(Keyed { cipher, first_tweak, tweak_step })
             }
             Self::BitLocker(_, method) => {
-                let (cipher, tweak_step) = method.keyed(key, data_unit as usize, tier)?;
-                Ok(Keyed { cipher, first_tweak: 0, tweak_step })
+                let cipher = method.keyed(key, data_unit as usize, tier)?;
+                Ok(Keyed { cipher, first_tweak: 0, tweak_step: 1 })
             }
             Self::FileVault => {
                 let cipher = filevault::keyed(key, tier)?;

@@ -332,10 +332,10 @@ fn write_data(
     options: &CreateOptions<'_>,
 ) -> Result<(), VolumeError> {
     let key = options.method.key_of_stored(&keys.data);
-    let (cipher, step) = options.method.keyed(&key, place.sector as usize, options.tier)?;
+    let cipher = options.method.keyed(&key, place.sector as usize, options.tier)?;
     let write = |at: u64, len: u64| {
         let mut data = vec![0; len as usize];
-        cipher.encrypt_in_place(at / place.sector * step, &mut data);
+        cipher.encrypt_in_place(at / place.sector, &mut data);
         write_bytes(device, at, &data).map_err(VolumeError::io("writing the first sectors"))
     };
     let zeros = |at: u64, len: u64| {

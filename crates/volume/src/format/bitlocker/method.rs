@@ -113,9 +113,7 @@ impl Method {
         key
     }
 
-    /// The keyed cipher for sectors of `sector` bytes, and the difference between the tweaks of adjacent
-    /// sectors. XTS counts sectors; the IVs of CBC are derived from byte offsets, which [`dm_crypt`] counts in
-    /// units of 512.
+    /// The keyed cipher for sectors of `sector` bytes, whose tweaks count sectors.
     ///
     /// # Errors
     /// [`CipherError`] for a key or sector that does not fit.
@@ -124,11 +122,10 @@ impl Method {
         key: &[u8],
         sector: usize,
         tier: Tier,
-    ) -> Result<(Box<dyn SectorCipher>, u64), CipherError> {
-        let tweak_step = if self.is_xts() { 1 } else { sector as u64 / 512 };
-        let layout = Layout { data_unit: sector, tweak_step };
+    ) -> Result<Box<dyn SectorCipher>, CipherError> {
+        let layout = Layout { data_unit: sector, tweak_step: 1 };
         let (cipher, mode) = self.row().2.parts();
-        Ok((dm_crypt(cipher, mode, key, layout, tier)?, tweak_step))
+        dm_crypt(cipher, mode, key, layout, tier)
     }
 }
 
@@ -159,7 +156,7 @@ mod tests {
             let stored: Vec<u8> = (0..method.stored_bytes()).map(|i| i as u8).collect();
             let key = method.key_of_stored(&stored);
             for sector in [512, 4096] {
-                let (cipher, _) = method.keyed(&key, sector, Tier::Soft).unwrap();
+                let cipher = method.keyed(&key, sector, Tier::Soft).unwrap();
                 assert_eq!(cipher.data_unit(), sector);
             }
             assert_eq!(Method::find(method.name()), Some(method));

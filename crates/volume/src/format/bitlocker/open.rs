@@ -89,7 +89,7 @@ pub fn open(
         data: Extent { offset: 0, len: size },
         cipher: opened.cipher,
         first_tweak: 0,
-        tweak_step: opened.tweak_step,
+        tweak_step: 1,
         protected: None,
     };
     Volume::new(device, mapping, access, info)?.with_pieces(pieces)
@@ -169,7 +169,6 @@ fn check_clear_digest(metadata: &Metadata) -> Result<(), VolumeError> {
 /// The cipher of an opened volume, and its details for the user.
 struct Opened {
     cipher: Box<dyn SectorCipher>,
-    tweak_step: u64,
     name: String,
     key_bytes: usize,
     opened_with: String,
@@ -183,16 +182,15 @@ impl Opened {
         options: &OpenOptions<'_>,
     ) -> Result<Self, VolumeError> {
         let Unlocked { method, key, opened_with, warning } = unlocked;
-        let (cipher, tweak_step) = method.keyed(&key, sector, options.tier)?;
+        let cipher = method.keyed(&key, sector, options.tier)?;
         let name = method.dm_crypt().to_owned();
-        Ok(Self { cipher, tweak_step, name, key_bytes: key.len(), opened_with, warning })
+        Ok(Self { cipher, name, key_bytes: key.len(), opened_with, warning })
     }
 
     /// For a volume that is not encrypted at all, and has no key.
     fn plain(sector: usize) -> Self {
         Self {
             cipher: Box::new(NoCipher(sector)),
-            tweak_step: 1,
             name: "none".to_owned(),
             key_bytes: 0,
             opened_with: "nothing, as it is not encrypted".to_owned(),

@@ -1,0 +1,45 @@
+//! Several keys, as `aes:64` has them: dm-crypt takes one after the other, from sector to sector.
+
+use crate::kernel::{Buffer, Run, UnitKernel, Visit, tell};
+
+/// The cipher under each key; their count is a power of two.
+pub(crate) struct Several(pub(crate) Vec<Box<dyn UnitKernel>>);
+
+impl Several {
+    /// Calls `each` with each unit, and the cipher that its number selects.
+    fn each(
+        &self,
+        run: Run,
+        mut buffer: Buffer<'_>,
+        each: impl Fn(&dyn UnitKernel, Run, Buffer<'_>),
+    ) {
+        let unit = run.layout.data_unit;
+        for (index, start) in (0..buffer.len()).step_by(unit).enumerate() {
+            let run = run.after(index);
+            // Numbers count sectors of 512 bytes: with larger ones some keys are never taken.
+            let kernel = &self.0[run.first as usize & (self.0.len() - 1)];
+            each(&**kernel, run, buffer.part(start..start + unit));
+        }
+    }
+}
+
+impl UnitKernel for Several {
+    fn encrypt_units(&self, run: Run, buffer: Buffer<'_>) {
+        self.each(run, buffer, |kernel, run, unit| kernel.encrypt_units(run, unit));
+    }
+
+    fn decrypt_units(&self, run: Run, buffer: Buffer<'_>) {
+        self.each(run, buffer, |kernel, run, unit| kernel.decrypt_units(run, unit));
+    }
+
+    fn visit_keys(&self, visit: Visit<'_>) {
+        for kernel in &self.0 {
+            tell(&**kernel, visit);
+            kernel.visit_keys(visit);
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        self.0.first().map_or("none", |kernel| kernel.name())
+    }
+}
