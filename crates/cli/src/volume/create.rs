@@ -300,10 +300,14 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     }
     // The longest key of dm-crypt's cipher: that of AES-256 for `aes-xts-plain64`.
     let longest = name.split_once('-').and_then(|(cipher, mode)| {
-        Some((mode, cryptbench_cipher::dm_crypt_key_bytes(cipher, mode).ok()?.pop()?))
+        let lengths = cryptbench_cipher::dm_crypt_key_bytes(cipher, mode).ok()?;
+        Some((cipher, mode, lengths.last().copied().unwrap_or(0)))
     });
     let reason = match longest {
-        Some((mode, bytes)) if luks::makes_new(mode) => return Ok((name, bytes)),
+        Some((cipher, ..)) if !luks::makes_cipher(cipher) => {
+            format!("`{name}` is only opened, not created: `aes-xts-plain64` protects better")
+        }
+        Some((_, mode, bytes)) if luks::makes_new(mode) => return Ok((name, bytes)),
         Some(_) => {
             format!("`{name}` is only opened, not created: it shows what sectors have in common")
         }

@@ -33,7 +33,11 @@ fn luks_ciphers() -> Vec<Row> {
     for cipher in dm_crypt_ciphers() {
         for created in [true, false] {
             let modes = dm_crypt_modes(cipher).iter().copied();
-            let modes: Vec<_> = modes.filter(|mode| luks::makes_new(mode) == created).collect();
+            let makes_new = |mode: &&str| luks::makes_cipher(cipher) && luks::makes_new(mode);
+            let modes: Vec<_> = modes.filter(|mode| makes_new(mode) == created).collect();
+            if modes.is_empty() {
+                continue;
+            }
             let set = (modes, created);
             match sets.iter_mut().find(|(known, _)| *known == set) {
                 Some((_, ciphers)) => ciphers.push(cipher),
@@ -88,6 +92,9 @@ fn functions(format: &'static str, kind: VolumeKind) -> Vec<Row> {
 
 fn rows() -> Vec<Row> {
     let mut rows = luks_ciphers();
+    let several =
+        "several keys in turn, such as `aes:64`, with `lmk` in versions 2 and 3 of loop-AES";
+    rows.push(("LUKS", several.to_owned(), true, false, true));
     rows.push(("LUKS", format!("`HASH` of ESSIV: {}", listed(essiv_hashes())), true, true, true));
     rows.push(("LUKS", format!("hashes: {}", listed(luks::hashes())), true, true, true));
     rows.push(("LUKS2", "Argon2i; Argon2id".to_owned(), true, true, true));

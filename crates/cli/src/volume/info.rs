@@ -231,8 +231,9 @@ fn describe_header(header: &Info, lines: &mut Lines) {
     }
     for segment in &header.segments {
         let size = segment.size.map_or_else(|| "to the end".to_owned(), |s| format!("{s} bytes"));
+        let clear = not_encrypted(&segment.encryption);
         let text = format!(
-            "{}, {}-byte sectors, from byte {}, {size}",
+            "{}{clear}, {}-byte sectors, from byte {}, {size}",
             segment.encryption, segment.sector_size, segment.offset
         );
         lines.add(&format!("segment {}", segment.id), &text);
@@ -244,7 +245,8 @@ fn describe_header(header: &Info, lines: &mut Lines) {
             None | Some("normal") => String::new(),
             Some(priority) => format!(", priority {priority}"),
         };
-        lines.add(&format!("keyslot {}", slot.id), &format!("{told}{priority}"));
+        let clear = slot.encryption.as_deref().map_or("", not_encrypted);
+        lines.add(&format!("keyslot {}", slot.id), &format!("{told}{clear}{priority}"));
     }
     for token in &header.tokens {
         lines.add("token", token);
@@ -252,6 +254,11 @@ fn describe_header(header: &Info, lines: &mut Lines) {
     if let Some(obstacle) = &header.obstacle {
         lines.add("cannot be opened", obstacle);
     }
+}
+
+/// What is to be said of `cipher_null`.
+fn not_encrypted(encryption: &str) -> &'static str {
+    if encryption.contains("cipher_null") { " (not encrypted)" } else { "" }
 }
 
 fn describe_bitlocker(metadata: &bitlocker::Info, lines: &mut Lines) {

@@ -66,7 +66,9 @@ pub fn read(
         (None, None) if luks && !keyfiles.is_empty() || others => Secret::default(),
         (None, None) => ask(whose, prompt)?,
     };
-    if passphrase.bytes().is_empty() && keyfiles.is_empty() && !others {
+    // cryptsetup takes an empty one, which images of systems have before their first start.
+    let may_be_empty = others || luks && prompt == Prompt::Once;
+    if passphrase.bytes().is_empty() && keyfiles.is_empty() && !may_be_empty {
         let reason = "an empty passphrase and no key file unlock nothing";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
@@ -354,10 +356,13 @@ mod tests {
             assert_eq!(read.keyfiles[0].bytes(), written);
         }
         std::fs::write(&file, "\n").unwrap();
-        assert!(
-            read(&source(Some(&file), &[]), "x", true, Prompt::Once, &AtomicBool::new(false))
-                .is_err()
-        );
+        // Only a LUKS volume that exists can have an empty one.
+        for (luks, prompt, taken) in
+            [(true, Prompt::Once, true), (true, Prompt::Twice, false), (false, Prompt::Once, false)]
+        {
+            let read = read(&source(Some(&file), &[]), "x", luks, prompt, &AtomicBool::new(false));
+            assert_eq!(read.is_ok(), taken);
+        }
         assert!(
             read(&source(Some(dir.path()), &[]), "x", true, Prompt::Once, &AtomicBool::new(false))
                 .is_err()

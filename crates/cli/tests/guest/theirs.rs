@@ -97,6 +97,18 @@ fn rare_luks() -> Vec<Theirs> {
         luks("luks1-null", "--cipher serpent-cbc-null --key-size 128"),
         luks("luks1-lmk", "--cipher aes-cbc-lmk --key-size 256"),
         luks("luks1-lmk-narrow", "--cipher blowfish-cbc-lmk --key-size 128"),
+        luks("luks1-lmk-two", "--cipher aes:2-cbc-lmk --key-size 512"),
+        large(luks("luks1-lmk-seed", "--cipher aes:64-cbc-lmk --key-size 8320")),
+        large(luks("luks1-lmk-seed", "--cipher aes:64-cbc-lmk --key-size 8320"), 50),
+        large(
+            luks(
+                "luks2-lmk-seed",
+                "--pbkdf pbkdf2 --sector-size 512 --cipher aes:64-cbc-lmk --key-size 16640",
+            ),
+            36,
+        ),
+        luks("luks1-eboiv", "--cipher anubis-pcbc-eboiv --key-size 320"),
+        in_the_clear(),
         luks("luks1-tomb", "--cipher aes-xts-plain64:sha256 --key-size 512"),
         luks("luks1-capi", "--cipher 'capi:xts(ecb(aes-generic))-plain64' --key-size 256"),
         luks(
@@ -108,6 +120,25 @@ fn rare_luks() -> Vec<Theirs> {
         luks("luks1-pcbc", "--cipher aes-pcbc-plain --key-size 192 --hash sm3"),
         luks("luks1-ecb", "--cipher aes-ecb --key-size 256 --hash blake2b-512"),
     ]
+}
+
+/// One whose keyslots need room.
+fn large(theirs: Theirs, megabytes: u64) -> Theirs {
+    Theirs { megabytes, ..theirs }
+}
+
+/// LUKS1 without encryption, which cryptsetup opens with the empty passphrase only.
+fn in_the_clear() -> Theirs {
+    let null = luks("luks1-cipher-null", "--cipher cipher_null-ecb --key-size 128");
+    // Were it opened here, it could not be opened again.
+    let refused = "cryptsetup open --key-file old $D x || true";
+    Theirs {
+        make: format!("{}\n{refused}", null.make.replace("$D old", "$D empty")),
+        theirs: "cryptsetup open --key-file empty $D x".to_owned(),
+        secret: "empty",
+        ours: vec!["--passphrase-file empty"],
+        ..null
+    }
 }
 
 /// A TrueCrypt volume of tcplay's. The PRF is named: trying all would take the guest 7 s for each volume.
@@ -191,7 +222,15 @@ fn we_read_the_luks_volumes_of_cryptsetup() {
 #[test]
 fn we_read_what_few_volumes_of_cryptsetup_have() {
     let Some(guest) = Guest::new(&[]) else { return };
-    let quick = ["luks2-adiantum-20", "luks1-benbi", "luks1-lmk", "luks1-capi"];
+    let quick = [
+        "luks2-adiantum-20",
+        "luks1-benbi",
+        "luks1-lmk",
+        "luks1-lmk-seed",
+        "luks1-eboiv",
+        "luks1-cipher-null",
+        "luks1-capi",
+    ];
     from_the_kernel(&guest, &of_tier(rare_luks(), |theirs| theirs.name, &quick));
 }
 
@@ -241,6 +280,7 @@ fill() {
 fn from_the_kernel(guest: &Guest, all: &[Theirs]) {
     guest.write("old", b"old secret");
     guest.write("new", b"new secret");
+    guest.write("empty", b"");
     guest.write("key", noise(3, 300));
     let plain = noise(4, 21 << 20);
     guest.write("plain", &plain);

@@ -111,6 +111,10 @@ pub fn create(
 ) -> Result<(), VolumeError> {
     let passphrase = new_passphrase(credentials)?;
     let plan = Plan::new(device, options)?;
+    if !plan.encryption.suits_keyslots() {
+        let reason = format!("{} is only opened, not created", plan.encryption);
+        return Err(VolumeError::Invalid(reason));
+    }
     let mut key = LockedBytes::zeroed(options.key_bytes);
     random(&mut key)?;
     // Fails if the cipher does not exist or does not accept a key of this size.

@@ -3,14 +3,15 @@
 use cryptbench_blockdev::{BlockDevice, Extent};
 use cryptbench_kdf::Derivation;
 
-use super::STRIPES;
 use super::backup::refuse_other_contents;
 use super::hash::{Hash, refuse_short};
 use super::limits::{Budget, Resources};
 use super::material;
 use super::model::{Keyslot, Metadata, Priority, Slot};
+use super::spec::Spec;
 use super::store::{self, Header, Which, random};
 use super::unlock::{Unlocked, cannot_use, matches, new_passphrase, passphrase, unlock};
+use super::{STRIPES, Version};
 use crate::overwrite::MEND;
 use crate::{Credentials, VolumeError};
 
@@ -222,7 +223,16 @@ fn new_slot(
     if let Derivation::Pbkdf2 { prf, .. } = derivation {
         refuse_short(prf.name, prf.output_bytes)?;
     }
-    let encryption = metadata.segment()?.spec()?;
+    let mut encryption = metadata.segment()?.spec()?;
+    let mut area_key_bytes = key.key.len();
+    if !encryption.suits_keyslots() && metadata.version == Version::Luks2 {
+        (encryption, area_key_bytes) = Spec::of_keyslots();
+    }
+    if encryption.is_null() {
+        // LUKS1 has one cipher for data and keyslots.
+        let reason = "the keyslots of this volume are not encrypted (cipher_null), so a key protects nothing";
+        return Err(VolumeError::Invalid(reason.to_owned()));
+    }
     let hash: &'static Hash = match &metadata.keyslots[&key.keyslot] {
         Slot::Usable(slot) => slot.hash,
         Slot::Unusable { reason, .. } => return Err(cannot_use(key.keyslot, reason)),
@@ -238,7 +248,7 @@ fn new_slot(
         hash,
         area,
         encryption,
-        area_key_bytes: key.key.len(),
+        area_key_bytes,
         // The replaced content, if any.
         priority: match metadata.keyslots.get(&id) {
             Some(Slot::Usable(slot)) => slot.priority,

@@ -27,7 +27,7 @@ pub(super) fn read(
     let stored = read_bytes(device, range).map_err(io("reading key material"))?;
     let cipher = {
         let key = area_key(slot, passphrase, resources, budget)?;
-        slot.encryption.of_keyslots(&key, resources.tier)?
+        slot.encryption.for_keyslot(&key, resources.tier)?
     };
     // On older systems an ordinary user may not lock this much memory, and the bytes exist only for
     // milliseconds.
@@ -51,7 +51,7 @@ pub(super) fn write(
 ) -> Result<(), VolumeError> {
     let cipher = {
         let key = area_key(slot, passphrase, resources, &Budget::new(resources.limits))?;
-        slot.encryption.of_keyslots(&key, resources.tier)?
+        slot.encryption.for_keyslot(&key, resources.tier)?
     };
     let len = Keyslot::material_bytes(slot.key_bytes, slot.stripes);
     let mut material = LockedBytes::brief(len as usize);
@@ -91,6 +91,14 @@ fn area_key(
     resources: &Resources<'_>,
     budget: &Budget,
 ) -> Result<LockedBytes, VolumeError> {
+    if slot.encryption.is_null() && !passphrase.is_empty() {
+        // If someone replaced the volume with theirs, it would open with the owner's passphrase.
+        return Err(VolumeError::CannotOpen {
+            what: format!("keyslot {}", slot.id),
+            why: "it is not encrypted (cipher_null): any passphrase would open it".to_owned(),
+            with: "as in cryptsetup, only an empty passphrase opens it".to_owned(),
+        });
+    }
     // Check before the derivation: a length that no cipher accepts would multiply its cost.
     slot.encryption.check(slot.area_key_bytes)?;
     budget.spend(&slot.derivation, slot.area_key_bytes)?;

@@ -47,12 +47,22 @@ pub fn prf_of(hash: &str) -> Option<&'static str> {
     hash::Hash::find(hash).and_then(hash::Hash::prf).ok().map(|prf| prf.name)
 }
 
+/// Whether new volumes should have this cipher, such as `aes`. Rare and weak ciphers, and several keys, are only
+/// opened.
+#[must_use]
+pub fn makes_cipher(cipher: &str) -> bool {
+    let several = cipher.contains(':') && !cipher.starts_with("capi:");
+    !matches!(cipher, "anubis" | "cipher_null" | "des" | "khazad" | "seed") && !several
+}
+
 /// Whether new volumes should have this mode, such as `xts-plain64`. The other modes reveal which sectors are
-/// equal, or what two versions of a sector have in common; they are only opened.
+/// equal, or what two versions of a sector have in common; they are only opened. So is `eboiv` outside CBC.
 #[must_use]
 pub fn makes_new(mode: &str) -> bool {
     let (chain, generator) = mode.split_once('-').unwrap_or((mode, ""));
-    matches!(chain, "xts" | "cbc" | "adiantum" | "hctr2") && !generator.starts_with("null")
+    let usual =
+        !generator.starts_with("null") && (chain == "cbc" || !generator.starts_with("eboiv"));
+    matches!(chain, "xts" | "cbc" | "adiantum" | "hctr2") && usual
 }
 
 /// The hashes that headers can name, by the names that this program writes.

@@ -11,9 +11,9 @@ use super::spec::{Spec, WITH};
 use super::unlock::cannot_use;
 use crate::VolumeError;
 
-/// Maximum accepted length of a volume key or keyslot key, in bytes. The longest in use has 64 bytes, or 128
-/// with integrity.
-pub(super) const MOST_KEY: usize = 512;
+/// Maximum accepted length of a volume key or keyslot key, in bytes. One key has at most 64, or 128 with
+/// integrity; loop-AES uses 64 keys and a seed.
+pub(super) const MOST_KEY: usize = 65 * 64;
 
 /// Maximum number of stripes accepted; every known implementation writes 4000.
 pub(super) const MOST_STRIPES: u32 = 8192;

@@ -154,6 +154,9 @@ fn open_volume(
             details.push(("damaged copy", format!("{} header: {problem}", copy.role)));
         }
     }
+    if spec.is_null() {
+        details.push((WARNING, "its data is not encrypted (cipher_null)".to_owned()));
+    }
     let whole = Extent { offset: segment.offset, len };
     let (extent, warning) = there(whole, data.size(), sector, options.access)?;
     details.extend(warning.map(|text| (WARNING, text)));

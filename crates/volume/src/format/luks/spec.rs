@@ -23,6 +23,11 @@ impl Spec {
             .then(|| Self { cipher: cipher.to_owned(), mode: mode.to_owned() })
     }
 
+    /// The cipher and key length of LUKS2 keyslots if the data's cipher is unsuitable, as in cryptsetup.
+    pub(super) fn of_keyslots() -> (Self, usize) {
+        (Self { cipher: "aes".to_owned(), mode: "xts-plain64".to_owned() }, 64)
+    }
+
     /// Checks that the cipher exists and accepts a key of `key_bytes`.
     ///
     /// # Errors
@@ -30,7 +35,7 @@ impl Spec {
     pub(super) fn check(&self, key_bytes: usize) -> Result<(), VolumeError> {
         let lengths = cryptbench_cipher::dm_crypt_key_bytes(&self.cipher, &self.mode)
             .map_err(|error| self.cannot(&error))?;
-        if lengths.contains(&key_bytes) {
+        if lengths.is_empty() || lengths.contains(&key_bytes) {
             return Ok(());
         }
         let lengths: Vec<_> = lengths.iter().map(usize::to_string).collect();
@@ -39,6 +44,18 @@ impl Spec {
             why: format!("its key has {key_bytes} bytes, and it takes {}", lengths.join(" or ")),
             with: WITH.to_owned(),
         })
+    }
+
+    /// Whether it does not encrypt, under whatever name.
+    pub(super) fn is_null(&self) -> bool {
+        let lengths = cryptbench_cipher::dm_crypt_key_bytes(&self.cipher, &self.mode);
+        lengths.is_ok_and(|lengths| lengths.is_empty())
+    }
+
+    /// Whether keyslots of LUKS2 have this cipher. If the data is not encrypted or has several keys, cryptsetup
+    /// uses AES-XTS.
+    pub(super) fn suits_keyslots(&self) -> bool {
+        !self.is_null() && (!self.cipher.contains(':') || self.cipher.starts_with("capi:"))
     }
 
     /// The cipher under `key` for sectors of `sector` bytes, whose tweaks count 512-byte sectors.
@@ -58,7 +75,7 @@ impl Spec {
     ///
     /// # Errors
     /// As for [`with_key`](Self::with_key).
-    pub(super) fn of_keyslots(
+    pub(super) fn for_keyslot(
         &self,
         key: &[u8],
         tier: Tier,
@@ -90,8 +107,11 @@ impl Spec {
             ("only processors of IBM Z have its keys".to_owned(), "open it there with cryptsetup")
         } else if begins("cipher_null") {
             ("it does not encrypt".to_owned(), "cryptsetup opens it")
-        } else if self.cipher.contains(':') && !self.cipher.starts_with("capi:") {
-            ("it has several keys".to_owned(), WITH)
+        } else if self.cipher.contains(':')
+            && !self.cipher.starts_with("capi:")
+            && matches!(error, CipherError::DmCryptCipher { .. })
+        {
+            ("this program does not have the cipher with so many keys".to_owned(), WITH)
         } else if self.mode.ends_with("random") {
             ("it needs dm-integrity for its tags".to_owned(), WITH)
         } else {

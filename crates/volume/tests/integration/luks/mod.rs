@@ -4,6 +4,7 @@ mod hostile;
 mod images;
 mod interrupted;
 mod keyslots;
+mod null;
 mod roundtrip;
 mod tools;
 pub mod volumes;
