@@ -22,7 +22,7 @@ use crate::provision::{filesystem, state_directories};
 use crate::{ArmContext, Availability, PreparedArm, Role, Selection, SystemError, find};
 
 /// Programs that systems run.
-const PROGRAMS: [&str; 19] = [
+const PROGRAMS: [&str; 20] = [
     "losetup",
     "mount",
     "umount",
@@ -38,6 +38,7 @@ const PROGRAMS: [&str; 19] = [
     "cryfs",
     "securefs",
     "rclone",
+    "fusermount",
     "fusermount3",
     "veracrypt",
     "partx",
