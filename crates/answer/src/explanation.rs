@@ -168,7 +168,7 @@ pub fn taken(step: &Step) -> String {
     format!("{} [{}, {}]", loss(c.mean), loss(c.high), loss(c.low))
 }
 
-/// `sequential writes QD4`.
+/// `sequential writes (4 at once)`.
 pub fn label(sweep: &Sweep<'_>) -> String {
     let w = sweep.workloads[0];
     let what = match &w.operation {
@@ -182,7 +182,11 @@ pub fn label(sweep: &Sweep<'_>) -> String {
         true => series_name(&w.label),
         false => format!("{} {what}", w.pattern),
     };
-    format!("{name}{stdio} QD{}{file}", w.in_flight())
+    let flight = match w.in_flight() {
+        0 | 1 => "one at a time".to_owned(),
+        n => format!("{n} at once"),
+    };
+    format!("{name}{stdio} ({flight}){file}")
 }
 
 /// Whether the label says more than operation and pattern, such as iozone's `rewrite` and `reread`.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use cryptbench_catalog::{self as catalog, BINDFS, BUILTIN, Family};
+use cryptbench_catalog::{self as catalog, BINDFS, BUILTIN, Family, Presentation};
 use cryptbench_estimate::class::Class;
 use cryptbench_record::{Arm, ArmRole, Pattern, Plan, Record, Workload};
 
@@ -19,6 +19,8 @@ pub fn family(arm: &Arm) -> Family {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     by_id: BTreeMap<String, String>,
+    /// Labels that texts of the record have, and the name of each; the longest label first.
+    by_label: Vec<(String, String)>,
 }
 
 impl Names {
@@ -27,7 +29,47 @@ impl Names {
     pub fn of(plan: &Plan) -> Self {
         let workloads = workloads(&plan.workloads);
         let arms = arms(&plan.arms);
-        Self { by_id: workloads.chain(arms).collect() }
+        let by_id: BTreeMap<String, String> = workloads.chain(arms).collect();
+        let labels = plan.workloads.iter().map(|w| (&w.id, &w.label));
+        let labels = labels.chain(plan.arms.iter().map(|a| (&a.id, &a.label)));
+        let mut by_label: Vec<(String, String)> = labels
+            .filter_map(|(id, label)| Some((label.clone(), by_id.get(id)?.clone())))
+            .filter(|(label, name)| !label.is_empty() && label != name)
+            .collect();
+        by_label.sort_by_key(|(label, _)| std::cmp::Reverse(label.len()));
+        Self { by_id, by_label }
+    }
+
+    /// The label that the record has for what is called so, where it is another one.
+    #[must_use]
+    pub fn label_of(&self, name: &str) -> Option<&str> {
+        self.by_label.iter().find(|(_, known)| known == name).map(|(label, _)| label.as_str())
+    }
+
+    /// A text of the record, such as a note, with names where it has labels.
+    #[must_use]
+    pub fn reworded(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(next) = rest.chars().next() {
+            let within = out.ends_with(char::is_alphanumeric);
+            let is_label = |label: &str| {
+                let after = rest.strip_prefix(label)?.chars().next();
+                (!after.is_some_and(char::is_alphanumeric)).then_some(label.len())
+            };
+            let found = self.by_label.iter().find_map(|(l, name)| Some((is_label(l)?, name)));
+            match found.filter(|_| !within) {
+                Some((length, name)) => {
+                    out.push_str(name);
+                    rest = &rest[length..];
+                }
+                None => {
+                    out.push(next);
+                    rest = &rest[next.len_utf8()..];
+                }
+            }
+        }
+        out
     }
 
     /// A workload's name, such as `Large reads, one at a time`.
@@ -175,8 +217,37 @@ pub fn cipher(arm: &Arm) -> Option<String> {
     Some(format!("{format}{}", words.collect::<Vec<_>>().join("-")))
 }
 
-/// The record with current labels. Stored labels stay unchanged, so that records agree with older ones.
-pub fn relabelled(record: &Record) -> Cow<'_, Record> {
+/// Whether tables have the names of workloads. Users of another program's profile know its own, and series of many
+/// sizes are told by their labels.
+fn shows_names(plan: &Plan) -> bool {
+    const MOST: usize = 24;
+    matches!(plan.form(), Presentation::Table | Presentation::Server)
+        && plan.workloads.len() <= MOST
+}
+
+/// The record with the catalogue's names as labels, also in its notes. Stored labels stay unchanged, so that records agree
+/// with older ones.
+pub fn relabelled(record: &Record) -> (Record, Names) {
+    let mut shown = in_todays_words(record).into_owned();
+    let names = Names::of(&shown.plan);
+    for note in &mut shown.notes {
+        *note = names.reworded(note);
+    }
+    // Volumes that are opened have the names that their user gave.
+    if shown.plan.form() != Presentation::Unlock {
+        for arm in &mut shown.plan.arms {
+            arm.label = names.arm(arm).to_owned();
+        }
+    }
+    if shows_names(&shown.plan) {
+        for workload in &mut shown.plan.workloads {
+            workload.label = names.workload(workload).to_owned();
+        }
+    }
+    (shown, names)
+}
+
+fn in_todays_words(record: &Record) -> Cow<'_, Record> {
     let today = |label: &str| match label {
         "plain again" => "plain, repeated".to_owned(),
         label => label.replace("null layer", "pass-through"),

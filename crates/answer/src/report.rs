@@ -1,7 +1,5 @@
 //! Everything that is shown of a record, created once.
 
-use std::borrow::Cow;
-
 use cryptbench_estimate::binding::{Bound, bindings};
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Record, Results};
@@ -11,33 +9,25 @@ use crate::explanation::additions;
 use crate::names::{Names, relabelled};
 use crate::sentences::sentences;
 
-/// A record with the current labels of its arms. Stored labels stay unchanged, so that records agree with older
-/// ones.
+/// A record with the catalogue's names as labels. Stored labels stay unchanged, so that records agree with older ones.
 pub struct Labelled<'r> {
     stored: &'r Record,
-    shown: Cow<'r, Record>,
+    shown: Record,
+    names: Names,
 }
 
 impl<'r> Labelled<'r> {
-    /// The labels of today for a record of any version.
+    /// The names of today for a record of any version.
     pub fn of(stored: &'r Record) -> Self {
-        Self { stored, shown: relabelled(stored) }
-    }
-
-    /// The record of a report with the answer's names as labels.
-    pub fn named(report: &Report<'r>) -> Self {
-        let mut shown = report.record.clone();
-        for arm in &mut shown.plan.arms {
-            arm.label = report.names.arm(arm).to_owned();
-        }
-        Self { stored: report.stored, shown: Cow::Owned(shown) }
+        let (shown, names) = relabelled(stored);
+        Self { stored, shown, names }
     }
 
     /// The results of its trials. The same trials give the same report.
     pub fn report(&self) -> Report<'_> {
-        let record = &*self.shown;
+        let record = &self.shown;
         let lookup = Lookup::of(record);
-        let names = Names::of(&record.plan);
+        let names = self.names.clone();
         let bindings = bindings(&lookup);
         let answer = answer(&lookup, &names, &bindings);
         let sentences = sentences(&lookup);

@@ -156,12 +156,14 @@ pub fn list(names: &[&str], most: usize) -> String {
     match names {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        many if many.len() > most => {
-            format!("{} and {} more", many[..most].join(", "), many.len() - most)
-        }
         many => {
+            // Many names have a comma of their own.
+            let between = if many.iter().any(|name| name.contains(", ")) { "; " } else { ", " };
+            if many.len() > most {
+                return format!("{} and {} more", many[..most].join(between), many.len() - most);
+            }
             let (last, rest) = many.split_last().expect("two or more names");
-            format!("{} and {last}", rest.join(", "))
+            format!("{} and {last}", rest.join(between))
         }
     }
 }

@@ -88,7 +88,7 @@ pub struct ReportArgs {
     /// Rows of csv and parquet
     #[arg(long, value_enum, value_name = "ROWS", default_value_t = TableArg::Trials)]
     pub table: TableArg,
-    /// Also write every chart there as SVG and PDF (and PNG, if built with it)
+    /// Also write every chart there as SVG, PDF and PNG
     #[arg(long, value_name = "DIR")]
     pub charts: Option<PathBuf>,
     /// The same as --format json

@@ -162,7 +162,9 @@ impl Live {
             Event::Estimate { workload, arm, kept, low, high } => {
                 self.board.add(workload, arm, (*kept, *low, *high));
             }
-            Event::Note { text, aside: false } => self.line(&format!("Note: {text}")),
+            Event::Note { text, aside: false } => {
+                self.line(&format!("Note: {}", self.board.reworded(text)));
+            }
             _ => {}
         }
     }
@@ -218,7 +220,9 @@ impl Log {
                 let share = share_words(*kept, *low, *high);
                 self.estimate = format!("{workload}, {arm} so far: {share} % of plain");
             }
-            Event::Note { text, aside: false } => say::message(&format!("note: {text}")),
+            Event::Note { text, aside: false } => {
+                say::message(&format!("note: {}", self.board.reworded(text)));
+            }
             _ => {}
         }
     }

@@ -17,9 +17,16 @@ pub fn series_name(label: &str) -> String {
     if words.is_empty() { label.to_owned() } else { words.join(" ") }
 }
 
+/// An identifier without the parts that have numbers: `rand-read-4k-q32` is of the series `rand-read`.
+pub fn series_of(id: &str) -> String {
+    let has_number = |part: &str| part.bytes().any(|b| b.is_ascii_digit());
+    let parts: Vec<&str> = id.split('-').filter(|part| !has_number(part)).collect();
+    if parts.is_empty() { id.to_owned() } else { parts.join("-") }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::series_name;
+    use super::{series_name, series_of};
 
     #[test]
     fn a_series_is_a_label_without_its_numbers() {
@@ -32,5 +39,6 @@ mod tests {
         ] {
             assert_eq!(series_name(label), series);
         }
+        assert_eq!(["rand-read-4k-q32", "4k"].map(series_of), ["rand-read", "4k"]);
     }
 }

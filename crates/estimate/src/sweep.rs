@@ -6,7 +6,7 @@ use cryptbench_stats::{CostModel, SizePoint};
 
 use crate::arms::plain_arm;
 use crate::lookup::{Lookup, mean};
-use crate::series::series_name;
+use crate::series::{series_name, series_of};
 use crate::soundness::is_unsound;
 
 /// Minimum number of block sizes of a sweep: two points are always on a line.
@@ -80,7 +80,7 @@ pub fn sweeps<'a>(lookup: &Lookup<'a>) -> Vec<Sweep<'a>> {
     found
 }
 
-/// Whether two workloads differ in nothing but the block size and the numbers of their labels.
+/// Whether two workloads differ in nothing but the block size and the numbers of their labels or identifiers.
 fn is_same_work(a: &Workload, b: &Workload) -> bool {
     a.operation == b.operation
         && a.pattern == b.pattern
@@ -93,7 +93,7 @@ fn is_same_work(a: &Workload, b: &Workload) -> bool {
         && a.warm_cache == b.warm_cache
         && a.stdio == b.stdio
         && a.file_bytes == b.file_bytes
-        && series_name(&a.label) == series_name(&b.label)
+        && (series_name(&a.label) == series_name(&b.label) || series_of(&a.id) == series_of(&b.id))
 }
 
 impl<'a> Sweep<'a> {

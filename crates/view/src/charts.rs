@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use cryptbench_answer::{Labelled, Report};
+use cryptbench_answer::Report;
 
 use crate::drawing::{Drawing, Ink, pdf, svg};
 use crate::html;
@@ -40,13 +40,14 @@ impl Chart {
 /// The charts of a record in the order of the page, including those that the page of a large record omits.
 pub fn charts(report: &Report<'_>) -> Vec<Chart> {
     let mut names = HashSet::new();
-    // A separate chart uses the answer's names.
-    let named = Labelled::named(report);
-    let report = &named.report();
+    let has_overview = html::has_overview(report);
     html::drawings(report)
         .into_iter()
-        .map(|drawing| {
-            let name = unused(&slug(&drawing.title), &mut names);
+        .enumerate()
+        .map(|(i, drawing)| {
+            // Its title is a sentence.
+            let title = if i == 0 && has_overview { "overview" } else { &drawing.title };
+            let name = unused(&slug(title), &mut names);
             Chart { name, drawing, run: report.record.run_id.clone() }
         })
         .collect()

@@ -87,7 +87,8 @@ fn of_columns(columns: &Columns, record: &Record) -> Value {
     let rows = columns.rows.iter().enumerate().map(|(i, row)| {
         let before = columns.before.iter().map(|column| words(&column.fields[i]));
         let values = row.values.iter().map(|v| value(v, FINE_BELOW, margin));
-        json!({ "name": row.name, "values": before.chain(values).collect::<Vec<_>>() })
+        let values = before.chain(values).collect::<Vec<_>>();
+        json!({ "name": row.name, "values": values, "noise": row.noise })
     });
     let no_loss = columns.rows.iter().flat_map(|r| &r.values).any(|v| v.mark == Mark::NoLoss);
     let mut notes = Vec::new();
@@ -102,7 +103,12 @@ fn of_columns(columns: &Columns, record: &Record) -> Value {
         Some(title) => format!("{title}, % of plain speed"),
         None => "% of plain speed".to_owned(),
     };
-    table(&caption(&title, record), "Workload", &headings, &rows.collect::<Vec<_>>(), &notes)
+    let rows: Vec<Value> = rows.collect();
+    let mut table = table(&caption(&title, record), "Workload", &headings, &rows, &notes);
+    let hollow: Vec<bool> = columns.columns.iter().map(|c| c.is_engine).collect();
+    // The last headings, which have one scale; whether each is no system.
+    table["hollow"] = hollow.into();
+    table
 }
 
 fn of_ladder(ladder: &Ladder<'_>, record: &Record) -> Value {

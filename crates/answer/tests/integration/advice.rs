@@ -204,7 +204,7 @@ fn a_container_is_held_against_its_device() {
     };
     let (container, partition) = ("container-in-partition", "partition");
     let found = of(vec![place(0.6, container), place(0.9, partition)]);
-    let told_of = "Container or partition: VeraCrypt, container-in-partition has ";
+    let told_of = "Container or partition: VeraCrypt, on container-in-partition has ";
     let sentence = told(&found, told_of).unwrap();
     assert!(has_interval(sentence) && sentence.ends_with("the container is slower."), "{sentence}");
     assert!(told(&found, "Change on").is_none(), "{found:#?}");

@@ -32,6 +32,8 @@ pub struct Board {
     choices: Vec<ArmId>,
     /// Label and name of all, pass-throughs among them.
     names: BTreeMap<String, (String, String)>,
+    /// The same, for texts.
+    wording: Names,
     shares: BTreeMap<(usize, usize), Share>,
 }
 
@@ -61,7 +63,13 @@ impl Board {
             names: arms.chain(workloads).collect(),
             workloads: in_order(&plan.workloads).into_iter().map(|w| w.id.clone().into()).collect(),
             shares: BTreeMap::new(),
+            wording: names,
         }
+    }
+
+    /// A note with names where it has labels.
+    pub fn reworded(&self, note: &str) -> String {
+        self.wording.reworded(note)
     }
 
     fn called<'a>(&'a self, id: &'a str) -> Called<'a> {

@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::sandbox::{Sandbox, skipped, text};
+use cryptbench_answer::names::Names as Called;
 use cryptbench_record::{
     Arm, ArmRole, Entropy, Evidence, Names, Randomness, Record, Rest, Reveals, Sizes,
 };
@@ -86,19 +87,12 @@ fn each_arm(system: &str, settings: &[&str], check: impl Fn(&Arm, &Evidence)) {
     assert!(page.contains("What lies on the disk"), "{system}");
 }
 
-/// A label that is stored, in today's words.
-fn today(label: &str) -> String {
-    label.replace("plain again", "plain, repeated").replace("null layer", "pass-through")
-}
-
 /// The section is there, and no line is wider than 80 columns.
 fn shown(stdout: &str, record: &Record) {
     let section = stdout.split("What lies on the disk").nth(1).expect("the section");
     assert!(!section.contains("FOUND") && !section.contains("UNSEEN"), "{section}");
-    assert!(
-        record.plan.arms[1..].iter().all(|arm| section.contains(&today(&arm.label))),
-        "{section}"
-    );
+    let names = Called::of(&record.plan);
+    assert!(record.plan.arms[1..].iter().all(|arm| section.contains(names.arm(arm))), "{section}");
     for line in stdout.lines().filter(|l| !l.starts_with("report  ")) {
         assert!(line.chars().count() <= 80, "wider than 80 columns: {line}");
     }

@@ -41,7 +41,7 @@ fn everything_about_one_cell_of_a_real_record() {
 #[test]
 fn a_workload_alone_tells_all_of_its_arms() {
     let shown = text(&explained("rand. read 4 KiB QD1", "80").stdout);
-    for arm in ["pass-through (", "AES-256-XTS 512 B (", "AES-256-XTS 4096 B ("] {
+    for arm in ["pass-through (", "AES-256 alone, 512 B (", "AES-256 alone, 4096 B ("] {
         assert!(shown.lines().any(|l| l.starts_with(arm)), "{arm} in {shown}");
     }
     assert!(shown.lines().all(|l| textwrap::core::display_width(l) <= 80), "{shown}");

@@ -65,6 +65,54 @@ fn the_first_screen_is_the_answer_and_axe_finds_nothing() {
     assert!(complaints.is_empty(), "{complaints:?}");
 }
 
+/// On paper: ten pages at most, and nothing shrunk, which a browser does where something is wider than the page.
+#[test]
+fn the_page_is_printed_on_ten_sheets_at_most() {
+    if let Some(why) = page::missing() {
+        return skipped(why);
+    }
+    let s = Sandbox::new();
+    for fixture in ["readme", "ranked", "builtin-only"] {
+        let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(fixture);
+        let record = record.with_extension("json");
+        let file = s.out().join(format!("{fixture}.html"));
+        let args = ["report", record.to_str().unwrap(), "--output", file.to_str().unwrap()];
+        assert!(s.run(&args).status.success());
+        let pdf = s.out().join(format!("{fixture}.pdf"));
+        let done = Command::new(page::CHROMIUM)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"])
+            .arg(format!("--user-data-dir={}", s.out().join("browser").display()))
+            .arg(format!("--print-to-pdf={}", pdf.display()))
+            .arg(format!("file://{}", file.display()))
+            .output()
+            .unwrap();
+        assert!(pdf.is_file(), "{}", text(&done.stderr));
+        let written = std::fs::read(&pdf).unwrap();
+        let sheet = b"/Type /Page\n";
+        let sheets = written.windows(sheet.len()).filter(|found| found == sheet).count();
+        assert!((1..=10).contains(&sheets), "{fixture}: {sheets} sheets");
+    }
+    // As wide as A4 between its margins, nothing is wider.
+    let browser = Browser::new();
+    let mut tab = browser.tab();
+    for fixture in ["readme", "ranked", "builtin-only"] {
+        tab.goto(&format!("file://{}", s.out().join(format!("{fixture}.html")).display()));
+        tab.wait("document.querySelector('figure.answer') !== null");
+        tab.media("print");
+        tab.size(695, 1000);
+        tab.eval("dispatchEvent(new Event('beforeprint'))");
+        let wide = tab.eval("document.documentElement.scrollWidth");
+        assert!(wide.as_u64() <= Some(695), "{fixture}: {wide} wide");
+        // 8 pt are 10.67 CSS pixels.
+        let small = tab.eval(
+            "[...document.querySelectorAll('td, th')].filter((e) => e.getClientRects().length > 0
+                && parseFloat(getComputedStyle(e).fontSize) < 10.66).length",
+        );
+        assert_eq!(small, 0, "{fixture}: smaller than 8 pt");
+        tab.media("");
+    }
+}
+
 /// What a chart shows is read off it with the keyboard and by pointing.
 #[test]
 fn charts_are_read_by_key_and_by_pointing() {

@@ -6,6 +6,7 @@ mod depth;
 mod drift;
 mod heat;
 mod lines;
+mod overview;
 mod pdf;
 mod percentiles;
 #[cfg(feature = "png")]
@@ -23,6 +24,7 @@ pub(crate) use depth::{Cell, Depth};
 pub(crate) use drift::{Drift, Series};
 pub(crate) use heat::{SHADES, heat, number as heat_number};
 pub(crate) use lines::{Curve, Lines, Point as Place};
+pub(crate) use overview::{Overview, Row as OverviewRow, Shown};
 pub(crate) use pdf::pdf;
 pub(crate) use percentiles::{Ladder, Percentiles};
 #[cfg(feature = "png")]

@@ -190,7 +190,7 @@ fn arm_row(arm: &Arm, attached: bool, set: bool) -> Markup {
     };
     html! {
         tr {
-            th scope="row" { (arm.label) }
+            th scope="row" { (arm.label) " " (identifier(&arm.id)) }
             td { (role_words(arm.role)) }
             td { (system) }
             td { (or_none(&arm.cipher)) }
@@ -210,14 +210,19 @@ fn settings(arm: &Arm) -> String {
 
 /// The work of each workload; if there are very many, only the first of each series.
 fn workloads(view: &View<'_>) -> Markup {
-    let rows: Vec<(String, String)> = match view.workloads().len() > MOST_LISTED {
-        false => view.workloads().iter().map(|w| (w.label.clone(), workload_words(w))).collect(),
+    let rows: Vec<(Markup, String)> = match view.workloads().len() > MOST_LISTED {
+        false => view
+            .workloads()
+            .iter()
+            .map(|w| (html! { (w.label) " " (identifier(&w.id)) }, workload_words(w)))
+            .collect(),
         true => condensed(view.lookup)
             .iter()
             .filter_map(|series| {
                 let n = thousands(series.workloads.len() as f64);
                 let first = workload_words(series.workloads.first()?);
-                Some((format!("{} ({n})", series.name), format!("the first: {first}")))
+                let name = format!("{} ({n})", series.name);
+                Some((html! { (name) }, format!("the first: {first}")))
             })
             .collect(),
     };
@@ -227,6 +232,11 @@ fn workloads(view: &View<'_>) -> Markup {
             tbody { @for (name, words) in &rows { tr { th scope="row" { (name) } td { (words) } } } }
         }
     }
+}
+
+/// What options, CSV and JSON call it.
+fn identifier(id: &str) -> Markup {
+    html! { small { code { (id) } } }
 }
 
 fn stops(view: &View<'_>) -> Markup {

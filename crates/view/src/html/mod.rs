@@ -9,6 +9,7 @@ mod glance;
 mod machine;
 mod method;
 mod numbers;
+mod overview;
 mod picture;
 mod ranking;
 mod section;
@@ -90,9 +91,16 @@ pub fn page(report: &Report<'_>) -> String {
 /// Bytes of the section of trials in addition to the record in it.
 const SECTION_BYTES: usize = 2_000;
 
-/// Every chart, whatever the page itself omits.
+/// Whether the first of [`drawings`] is the overview.
+pub(super) fn has_overview(report: &Report<'_>) -> bool {
+    overview::drawing(&View::new(report)).is_some()
+}
+
+/// Every chart, the overview first, whatever the page itself leaves out.
 pub(super) fn drawings(report: &Report<'_>) -> Vec<Drawing> {
-    sections(&View::new(report)).into_iter().flat_map(Section::drawings).collect()
+    let view = View::new(report);
+    let sections = sections(&view).into_iter().flat_map(Section::drawings);
+    overview::drawing(&view).into_iter().chain(sections).collect()
 }
 
 fn document(view: &View<'_>, main: &Markup) -> Markup {

@@ -82,7 +82,7 @@
     section.querySelector("p.about").after(make("p", { class: "hint" }, words));
   }
 
-  /* What an address or a link names is opened, and all of it is on paper. */
+  /* What an address or a link names is opened. On paper are the sections that its readers need, and those that are open. */
   const folds = [...document.querySelectorAll("details.fold")];
   const unfold = (element) => {
     const fold = element && element.closest("details.fold");
@@ -96,7 +96,9 @@
   named();
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = folds.filter((fold) => !fold.open);
+    const paper = ["glance", "condensed", "ranking", "picture", "evidence", "verdict", "machine", "method"];
+    const isOnPaper = (fold) => paper.includes(fold.querySelector("h2").id);
+    closed = folds.filter((fold) => !fold.open && isOnPaper(fold));
     for (const fold of closed) fold.open = true;
   });
   addEventListener("afterprint", () => {

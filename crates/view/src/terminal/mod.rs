@@ -13,6 +13,7 @@ mod files;
 mod grid;
 mod header;
 mod heatmap;
+mod identifiers;
 mod layout;
 mod paint;
 mod peers;
@@ -134,6 +135,7 @@ pub fn render(report: &Report<'_>, style: Style) -> String {
             );
         }
     }
+    parts.extend(identifiers::table(&record.plan, width));
     paint::titled(&parts.join("\n\n"), style.colour) + "\n"
 }
 

@@ -57,7 +57,7 @@ fn an_addition_per_request_and_per_byte_is_found_and_said() {
     let record = swept(|bytes| 15e-6 + 0.30e-9 * bytes as f64);
     let results = analyse(&record);
     let said = results.sentences.iter().find(|s| s.contains("to each request of")).unwrap();
-    // "AES-256-XTS 512 B adds 15.0 µs [14.8, 15.3] to each request of random reads QD1 and 0.30 ns ..."
+    // "AES-256-XTS 512 B adds 15.0 µs [14.8, 15.3] to each request of random reads (one at a time) and 0.30 ns ..."
     let value = |unit: &str| -> f64 {
         let before = said.split(&format!(" {unit} [")).next().unwrap();
         before.rsplit(' ').next().unwrap().parse().unwrap()
@@ -84,7 +84,7 @@ fn what_is_no_line_is_called_so() {
 fn nothing_added_is_not_told_as_something() {
     let record = swept(|_| 0.0);
     let results = analyse(&record);
-    let of_sweep = results.sentences.iter().find(|s| s.contains("random reads QD1"));
+    let of_sweep = results.sentences.iter().find(|s| s.contains("random reads (one at a time)"));
     let told = of_sweep.is_none_or(|s| s.contains("that could be told") || s.contains("no line"));
     assert!(told, "{:#?}", results.sentences);
     assert!(!shown(&record).contains("Why small requests"));
@@ -99,10 +99,11 @@ fn layer_and_cipher_are_taken_apart() {
         encrypted("AES-256-XTS 512 B", 512, &[0.72], 0.3),
     ];
     let text = shown(&Fixture { arms, ..Fixture::default() }.record());
-    let begin = text.find("What path (pass-through) and cipher of AES-256-XTS 512 B take").unwrap();
-    let row = text[begin..].lines().find(|l| l.starts_with("random read 4 KiB QD1")).unwrap();
+    let begin = text.find("What path (pass-through) and cipher of AES-256 alone take").unwrap();
+    let row = text[begin..].lines().find(|l| l.starts_with("Small reads, one at a time")).unwrap();
     let number = |i: usize| -> f64 {
-        let words: Vec<&str> = row["random read 4 KiB QD1".len()..].split_whitespace().collect();
+        let words: Vec<&str> =
+            row["Small reads, one at a time".len()..].split_whitespace().collect();
         words[i].parse().unwrap()
     };
     // Columns: layer [low, high] cipher [low, high] share %.

@@ -47,6 +47,8 @@ fn as_csv(row: &str) -> String {
     let fields: Vec<Value> = serde_json::from_str(row).unwrap();
     let field = |field: &Value| match field {
         Value::Null => String::new(),
+        // RFC 4180.
+        Value::String(text) if text.contains(',') => format!("\"{text}\""),
         Value::String(text) => text.clone(),
         Value::Number(number) if number.is_f64() => number.as_f64().unwrap().to_string(),
         other => other.to_string(),

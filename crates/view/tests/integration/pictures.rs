@@ -115,7 +115,7 @@ fn an_arm_that_leaves_workloads_out_has_no_bars_and_no_open_questions_there() {
     assert!(bars.nth(1).unwrap().contains("  a  "));
     assert!(bars.next().unwrap().contains(" 1 KiB "));
     let tally = text.lines().skip_while(|l| !l.starts_with("write (21)")).nth(2).unwrap();
-    assert!(tally.starts_with("  AES-256-XTS 4096 B") && !tally.contains('?'), "{tally}");
+    assert!(tally.starts_with("  AES-256 alone, 4096 B") && !tally.contains('?'), "{tally}");
 }
 
 #[test]
@@ -341,10 +341,10 @@ fn cpu_time_is_split_by_who_used_it_and_remarkable_machines_are_noted() {
     let row = quiet
         .lines()
         .skip_while(|l| !l.contains("helpers"))
-        .find(|l| l.starts_with("AES-256-XTS 512 B"))
+        .find(|l| l.starts_with("AES-256 alone, 512 B"))
         .unwrap();
     let fields: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!(fields[3..7], ["0.31", "0.000", "0.015", "0.005"], "{row}");
+    assert_eq!(fields[4..8], ["0.31", "0.000", "0.015", "0.005"], "{row}");
     assert!(!quiet.contains("Note: "), "nothing remarkable");
     for t in &mut record.trials {
         t.measured.accounting.as_mut().unwrap().cpu_pressure = Some(0.3);
@@ -363,7 +363,7 @@ fn cpu_time_is_split_by_who_used_it_and_remarkable_machines_are_noted() {
         "other programs used more than 10 % of the processors",
         "The hypervisor took 10 % of the processors' time",
         "The processor reached 97 °C",
-        "The processors ran 20 % slower under AES-256-XTS 512 B than under plain",
+        "The processors ran 20 % slower under AES-256 alone, 512 B than under plain",
     ] {
         assert!(loud.contains(note), "{note}");
     }

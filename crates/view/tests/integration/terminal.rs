@@ -1,6 +1,7 @@
 //! What a person reads in a terminal: snapshots, widths, and no escape sequences unless asked for.
 
 use cryptbench_answer::Labelled;
+use cryptbench_answer::names::Names;
 use cryptbench_record::{Evidence, Record, StopReason};
 use cryptbench_view::terminal::answer::brief;
 use cryptbench_view::terminal::{Style, explain, render};
@@ -165,7 +166,7 @@ fn a_wide_terminal_shows_every_figure_and_the_trials() {
     for column in ["MB/s", "IOPS", "p50", "p99", "% of plain", "noise", "CPU s/GiB", "trials"] {
         assert!(head.contains(column), "{column}: {head}");
     }
-    let row = wide.lines().find(|l| l.starts_with("  AES-256-XTS 512 B")).unwrap();
+    let row = wide.lines().find(|l| l.starts_with("  AES-256 alone, 512 B")).unwrap();
     assert_eq!(row.chars().filter(|c| ('▁'..='█').contains(c)).count(), 12, "one a block: {row}");
     assert!(!text(&record, 139).contains("p99"), "one column less has no room");
 }
@@ -228,16 +229,19 @@ fn a_cell_that_needs_more_pairs_says_how_many() {
 fn every_cell_of_every_kind_of_run_can_be_explained_in_any_width() {
     for (kind, fixture) in kinds().into_iter().filter(|(kind, _)| *kind != "many") {
         let record = fixture.record();
+        let names = Names::of(&record.plan);
         for workload in &record.plan.workloads {
             for width in [40, 60, 79, 80, 100, 120, 160, 200] {
                 let all = explained(&record, &workload.id, width).unwrap();
                 within(kind, &all, width);
             }
             for arm in &record.plan.arms {
+                // Found by its label, and called by its name.
                 let cell = format!("{}/{}", workload.label, today(&arm.label));
+                let name = names.arm(arm);
                 let one = explained(&record, &cell, 80).unwrap();
                 within(kind, &one, 80);
-                assert!(one.contains(&today(&arm.label)) && !one.contains("NaN"), "{kind}: {one}");
+                assert!(one.contains(name) && !one.contains("NaN"), "{kind}: {one}");
             }
         }
     }
@@ -256,30 +260,30 @@ fn a_cell_is_found_by_any_part_of_its_name() {
     let unclear = ["read", "fsync", "seq-read-1048576-q1/aes", "seq-read-1048576-q1/serpent"];
     let said = unclear.map(|cell| title(cell).unwrap_err());
     insta::assert_snapshot!(said.join("\n"), @r#"
-        "read" may be any of these workloads:
-          seq-read-1048576-q1  sequential read 1 MiB QD1
-          seq-read-1048576-q8  sequential read 1 MiB QD8
-          ran-read-4096-q1     random read 4 KiB QD1
-          ran-read-4096-q32    random read 4 KiB QD32
-        no workload is called "fsync"; there are:
-          seq-read-1048576-q1   sequential read 1 MiB QD1
-          seq-write-1048576-q1  sequential write 1 MiB QD1
-          seq-read-1048576-q8   sequential read 1 MiB QD8
-          seq-write-1048576-q8  sequential write 1 MiB QD8
-          ran-read-4096-q1      random read 4 KiB QD1
-          ran-write-4096-q1     random write 4 KiB QD1
-          ran-read-4096-q32     random read 4 KiB QD32
-          ran-write-4096-q32    random write 4 KiB QD32
-        "aes" may be any of these arms:
-          builtin/aes-256-xts-512-b   AES-256-XTS 512 B
-          builtin/aes-256-xts-4096-b  AES-256-XTS 4096 B
-        no arm is called "serpent"; there are:
-          plain                       plain
-          plain-again                 plain, repeated
-          builtin/null                pass-through
-          builtin/aes-256-xts-512-b   AES-256-XTS 512 B
-          builtin/aes-256-xts-4096-b  AES-256-XTS 4096 B
-        "#);
+    "read" may be any of these workloads:
+      seq-read-1048576-q1  Large reads, one at a time
+      seq-read-1048576-q8  Large reads, 8 at once
+      ran-read-4096-q1     Small reads, one at a time
+      ran-read-4096-q32    Small reads, 32 at once
+    no workload is called "fsync"; there are:
+      seq-read-1048576-q1   Large reads, one at a time
+      seq-write-1048576-q1  Large writes, one at a time
+      seq-read-1048576-q8   Large reads, 8 at once
+      seq-write-1048576-q8  Large writes, 8 at once
+      ran-read-4096-q1      Small reads, one at a time
+      ran-write-4096-q1     Small writes, one at a time
+      ran-read-4096-q32     Small reads, 32 at once
+      ran-write-4096-q32    Small writes, 32 at once
+    "aes" may be any of these arms:
+      builtin/aes-256-xts-512-b   AES-256 alone, 512 B
+      builtin/aes-256-xts-4096-b  AES-256 alone, 4096 B
+    no arm is called "serpent"; there are:
+      plain                       plain
+      plain-again                 plain, repeated
+      builtin/null                pass-through
+      builtin/aes-256-xts-512-b   AES-256 alone, 512 B
+      builtin/aes-256-xts-4096-b  AES-256 alone, 4096 B
+    "#);
     assert!(title("").is_err() && title("/").is_err());
 }
 
@@ -321,7 +325,8 @@ fn every_arm_and_workload_is_in_every_layout() {
     for (kind, fixture) in kinds() {
         let record = fixture.record();
         let flat: String = text(&record, 200).split_whitespace().collect::<Vec<_>>().join(" ");
-        for workload in &record.plan.workloads {
+        let labelled = Labelled::of(&record);
+        for workload in &labelled.report().record.plan.workloads {
             assert!(flat.contains(&workload.label), "{kind}: {}", workload.label);
         }
     }

@@ -234,6 +234,11 @@ impl Tab {
         self.call("Emulation.setEmulatedMedia", &json!({ "features": features }));
     }
 
+    /// As on paper (`print`), or as usual (empty).
+    pub fn media(&mut self, media: &str) {
+        self.call("Emulation.setEmulatedMedia", &json!({ "media": media }));
+    }
+
     /// The whole page as PNG.
     pub fn screenshot(&mut self, path: &Path) {
         let shot = self.call("Page.captureScreenshot", &json!({ "captureBeyondViewport": true }));

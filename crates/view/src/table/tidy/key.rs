@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use cryptbench_answer::names::Names;
 use cryptbench_record::{Arm, ArmRole, Record, Workload};
 
 use super::Fields;
@@ -12,6 +13,7 @@ pub(super) struct Keys<'a> {
     workloads: HashMap<&'a str, &'a Workload>,
     arms: HashMap<&'a str, &'a Arm>,
     device_kind: Option<&'a str>,
+    names: Names,
 }
 
 impl<'a> Keys<'a> {
@@ -21,6 +23,7 @@ impl<'a> Keys<'a> {
             device_kind: record.target.device_kind.as_ref().and_then(|k| k.kind.as_deref()),
             workloads: record.plan.workloads.iter().map(|w| (w.id.as_str(), w)).collect(),
             arms: record.plan.arms.iter().map(|a| (a.id.as_str(), a)).collect(),
+            names: Names::of(&record.plan),
         }
     }
 
@@ -30,7 +33,7 @@ impl<'a> Keys<'a> {
         let mut row = Fields::default();
         row.text("run_id", Some(self.run_id));
         row.text("workload", Some(workload));
-        row.text("workload_label", w.map(|w| w.label.as_str()));
+        row.text("workload_label", w.map(|w| self.names.workload(w)));
         row.text("operation", w.map(|w| w.operation.as_str()));
         row.text("pattern", w.map(|w| w.pattern.as_str()));
         row.integer("block_size_bytes", w.map(|w| w.block_size));
@@ -39,7 +42,7 @@ impl<'a> Keys<'a> {
         row.integer("read_percent", w.and_then(|w| w.read_percent));
         row.integer("file_bytes", w.and_then(|w| w.file_bytes));
         row.text("arm", Some(arm));
-        row.text("arm_label", a.map(|a| a.label.as_str()));
+        row.text("arm_label", a.map(|a| self.names.arm(a)));
         row.text("role", a.map(|a| role(a.role)));
         row.text("system", a.map(|a| a.system.as_str()));
         row.text("cipher", a.and_then(|a| a.cipher.as_deref()));

@@ -36,6 +36,16 @@ trait Named {
     fn id(&self) -> &str;
     fn label(&self) -> &str;
     fn name<'a>(&'a self, names: &'a Names) -> &'a str;
+
+    /// The label that the record has for it.
+    fn stored<'a>(&'a self, names: &'a Names) -> &'a str {
+        names.label_of(self.name(names)).unwrap_or(self.label())
+    }
+
+    fn is_called(&self, asked: &str, names: &Names) -> bool {
+        [self.id(), self.label(), self.stored(names)].contains(&asked)
+            || self.name(names).eq_ignore_ascii_case(asked)
+    }
 }
 
 impl Named for Workload {
@@ -98,8 +108,7 @@ fn pick<'r, T: Named>(
     asked: &str,
 ) -> Result<&'r T, NoSuchCell> {
     let asked = asked.trim();
-    let is_called =
-        |x: &&T| x.id() == asked || x.label() == asked || x.name(names).eq_ignore_ascii_case(asked);
+    let is_called = |x: &&T| x.is_called(asked, names);
     if let Some(exact) = all.iter().find(is_called) {
         return Ok(exact);
     }
@@ -108,11 +117,11 @@ fn pick<'r, T: Named>(
         return Err(refused(what, asked, all, false));
     }
     let whole = |x: &&T| {
-        let own = [words(x.id()), words(x.label())].concat();
+        let own = [words(x.id()), words(x.label()), words(x.stored(names))].concat();
         wanted.iter().all(|w| own.contains(w))
     };
     let part = |x: &&T| {
-        let own = format!("{} {}", x.id(), x.label()).to_lowercase();
+        let own = format!("{} {} {}", x.id(), x.label(), x.stored(names)).to_lowercase();
         wanted.iter().all(|w| own.contains(w.as_str()))
     };
     let mut found: Vec<&T> = all.iter().filter(whole).collect();
