@@ -8,13 +8,16 @@ mod text;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use cryptbench_answer::names::Names;
 use cryptbench_estimate::cells::cells;
+use cryptbench_foreign::answer::answer;
 use cryptbench_foreign::compare::{Comparison, Options, compare as compare_sets, sentences};
 use cryptbench_foreign::costs::{CostChange, costs};
 use cryptbench_foreign::differences::{Difference, differences};
+use cryptbench_foreign::naming::Naming;
 use cryptbench_foreign::reproduced::{Reproduction, reproduction};
 use cryptbench_foreign::{ArmChoice, Set, from_record, is_record, read, read_halves};
-use cryptbench_record::{Record, Results};
+use cryptbench_record::{Arm, Record, Results, Workload};
 use cryptbench_text::shown;
 use serde::Serialize;
 
@@ -28,6 +31,9 @@ struct Document {
     schema: &'static str,
     #[serde(flatten)]
     comparison: Comparison,
+    /// What changed, by how much, and how sure that is.
+    answer: Vec<String>,
+    /// What else to know of it.
     sentences: Vec<String>,
     /// For two records: the other differences.
     differences: Vec<Difference>,
@@ -36,6 +42,29 @@ struct Document {
     /// For the same: whether the second reproduces the costs of the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     reproduction: Option<Reproduction>,
+}
+
+/// The catalogue's names in one record, which answer, tables and page share.
+struct Called(Names);
+
+impl Called {
+    fn of(record: &Record) -> Self {
+        Self(Names::of(&record.plan))
+    }
+}
+
+impl Naming for Called {
+    fn workload(&self, workload: &Workload) -> String {
+        self.0.workload(workload).to_owned()
+    }
+
+    fn arm(&self, arm: &Arm) -> String {
+        self.0.arm(arm).to_owned()
+    }
+
+    fn text(&self, text: &str) -> String {
+        self.0.reworded(text)
+    }
 }
 
 pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
@@ -71,11 +100,13 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         return Err(Refusal::input(at_b, &nothing_shared(&comparison)).into());
     }
     let (differences, costs) = match (&first, &second) {
-        (Some(x), Some(y)) => (differences(x, y), changes(x, y, &args.arm)),
+        (Some(x), Some(y)) => (differences(x, y, &Called::of(x)), changes(x, y, &args.arm)),
         _ => (Vec::new(), Vec::new()),
     };
+    let is_same_run = matches!((&first, &second), (Some(a), Some(b)) if a.run_id == b.run_id);
     let reproduction = first.and_then(|first| reproduction(&first, &costs));
-    show(args, comparison, differences, costs, reproduction)
+    let found = Found { comparison, differences, costs, reproduction, is_same_run };
+    show(args, found)
 }
 
 /// One file that contains both plain and encrypted storage.
@@ -90,7 +121,7 @@ fn halves(args: &CompareArgs, at: &Path) -> anyhow::Result<ExitCode> {
     }
     let (plain, encrypted) = read_halves(at)?;
     let comparison = compare_sets(&plain, &encrypted, options(args));
-    show(args, comparison, Vec::new(), Vec::new(), None)
+    show(args, Found::of(comparison))
 }
 
 fn options(args: &CompareArgs) -> Options {
@@ -101,13 +132,29 @@ fn options(args: &CompareArgs) -> Options {
     }
 }
 
-fn show(
-    args: &CompareArgs,
+/// All that is found of two sides.
+struct Found {
     comparison: Comparison,
     differences: Vec<Difference>,
     costs: Vec<CostChange>,
     reproduction: Option<Reproduction>,
-) -> anyhow::Result<ExitCode> {
+    is_same_run: bool,
+}
+
+impl Found {
+    /// Of sides that are not two records.
+    fn of(comparison: Comparison) -> Self {
+        let (differences, costs) = (Vec::new(), Vec::new());
+        Self { comparison, differences, costs, reproduction: None, is_same_run: false }
+    }
+}
+
+fn show(args: &CompareArgs, found: Found) -> anyhow::Result<ExitCode> {
+    let Found { comparison, differences, costs, reproduction, is_same_run } = found;
+    let mut answer = answer(&comparison, &costs, reproduction.as_ref());
+    if is_same_run {
+        answer = vec!["A and B are the same run.".to_owned()];
+    }
     let sentences = sentences(&comparison);
     if args.csv {
         print(csv::lines(&comparison).trim_end());
@@ -116,6 +163,7 @@ fn show(
     let document = Document {
         schema: "cryptbench.comparison/1",
         comparison,
+        answer,
         sentences,
         differences,
         costs,
@@ -136,9 +184,10 @@ pub fn beside(first: &Record, second: &Record, width: usize) -> String {
         Record { results: Some(results), ..record.clone() }
     };
     let (first, second) = (with_cells(first), with_cells(second));
-    let costs = costs(&first, &second, 0.95);
+    let names = Called::of(&first);
+    let costs = costs(&first, &second, 0.95, &names);
     let reproduction = reproduction(&first, &costs);
-    text::beside(&differences(&first, &second), &costs, reproduction.as_ref(), width)
+    text::beside(&differences(&first, &second, &names), &costs, reproduction.as_ref(), width)
 }
 
 /// Refuses records of different sets of arms: the other arms affect an arm's trials.
@@ -185,7 +234,7 @@ fn set(
     choice: ArmChoice<'_>,
 ) -> anyhow::Result<Set> {
     Ok(match record {
-        Some(record) => from_record(record, path, choice)?,
+        Some(record) => from_record(record, path, choice, &Called::of(record))?,
         None => {
             let mut paths = vec![path.to_owned()];
             paths.extend(also.iter().cloned());
@@ -196,7 +245,7 @@ fn set(
 
 /// A cost is that of an arm relative to plain storage of its own record: with --arm there is nothing to pair.
 fn changes(a: &Record, b: &Record, arms: &[String]) -> Vec<CostChange> {
-    if arms.is_empty() { costs(a, b, 0.95) } else { Vec::new() }
+    if arms.is_empty() { costs(a, b, 0.95, &Called::of(a)) } else { Vec::new() }
 }
 
 fn nothing_shared(comparison: &Comparison) -> String {
@@ -206,7 +255,8 @@ fn nothing_shared(comparison: &Comparison) -> String {
     let some = |names: &[String]| {
         let shown: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
         let more = if names.len() > 3 { " ..." } else { "" };
-        format!("{}{more}", shown.join(", "))
+        // Names of workloads have commas of their own.
+        format!("{}{more}", shown.join("; "))
     };
     format!(
         "has no cell in common with the other. A has {}; B has {}",

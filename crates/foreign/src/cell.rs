@@ -160,9 +160,19 @@ pub struct Cell {
     pub key: Key,
     /// The runs, in the order of reading.
     pub runs: Vec<Run>,
-    /// The record says that the data came from a cache, so the cell gets no verdict.
+    /// What a record's reader calls the work; else it is called as its key has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The record says that a cache answered, so the cell gets no verdict.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
+}
+
+impl Cell {
+    /// What the work is called where people read it.
+    pub fn called(&self) -> String {
+        self.title.clone().unwrap_or_else(|| self.key.to_string())
+    }
 }
 
 /// All cells of one side of a comparison.

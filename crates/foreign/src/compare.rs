@@ -20,7 +20,7 @@ pub use sentences::sentences;
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The quantity to compare. By default each cell uses the first of bandwidth, IOPS and latency
-    /// that all its runs have.
+    /// that all its runs have; small requests prefer IOPS.
     pub measure: Option<Measure>,
     /// A figure in addition to the ratio of geometric means.
     pub estimator: Option<Estimator>,
@@ -92,8 +92,10 @@ pub struct Side {
 pub struct Compared {
     /// The measured work, as the first set records it.
     pub key: Key,
-    /// The measured work in words.
+    /// The measured work in words, from its key.
     pub name: String,
+    /// What people call it: a record's own names, else `name`.
+    pub title: String,
     /// The quantity compared.
     pub measure: Measure,
     /// The first set's runs.
@@ -165,14 +167,14 @@ pub enum Verdict {
 /// Compares `b` with the baseline `a`.
 pub fn compare(a: &Set, b: &Set, options: Options) -> Comparison {
     let pairing = pairing::pair(&a.cells, &b.cells);
-    let names = |cells: &[&Cell]| cells.iter().map(|c| c.key.to_string()).collect();
+    let names = |cells: &[&Cell]| cells.iter().map(|c| c.called()).collect();
     let mut cells = Vec::new();
     let mut without_measure = Vec::new();
     let formats = [a, b].map(|s| s.formats.first().copied().unwrap_or(Format::Record));
     for (x, y) in &pairing.both {
         match measure(x, y, options.measure) {
             Some(measure) => cells.push(compared(x, y, measure, formats, options)),
-            None => without_measure.push(x.key.to_string()),
+            None => without_measure.push(x.called()),
         }
     }
     correct(&mut cells, options.margin);
@@ -206,8 +208,14 @@ fn side(set: &Set, noise: Option<SeriesNoise>) -> Side {
     }
 }
 
+/// Requests up to this size are counted rather than their bytes, as in the answer of a run.
+const SMALL: u64 = 16 << 10;
+
 fn measure(a: &Cell, b: &Cell, asked: Option<Measure>) -> Option<Measure> {
-    let all = [Measure::Bandwidth, Measure::Iops, Measure::Latency];
+    let mut all = [Measure::Bandwidth, Measure::Iops, Measure::Latency];
+    if a.key.block_size.is_some_and(|size| size <= SMALL) {
+        all.swap(0, 1);
+    }
     let has = |m: &Measure| a.runs.iter().chain(&b.runs).all(|r| r.value(*m).is_some());
     all.into_iter().filter(|m| asked.is_none_or(|asked| asked == *m)).find(has)
 }
@@ -249,6 +257,7 @@ fn compared(
     };
     Compared {
         name: a.key.to_string(),
+        title: a.called(),
         key: a.key.clone(),
         measure,
         a: of(x, formats[0]),

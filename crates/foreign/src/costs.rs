@@ -12,13 +12,19 @@ use cryptbench_stats::{
 };
 use serde::Serialize;
 
+use crate::naming::Naming;
+
 /// The change of one arm's cost in one workload.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostChange {
-    /// The workload's name in tables.
+    /// The workload's label in the record.
     pub workload: String,
-    /// The arm's name in tables.
+    /// The arm's label in the record.
     pub arm: String,
+    /// What people call the workload.
+    pub workload_name: String,
+    /// What people call the arm.
+    pub arm_name: String,
     /// Share of plain speed in the first record.
     pub a: f64,
     /// Share of plain speed in the second record.
@@ -43,9 +49,9 @@ pub struct CostChange {
     pub power: Option<f64>,
 }
 
-/// Compares every arm except plain in every workload for which both records have at least 3 pairs. Skips cells
-/// served from a cache.
-pub fn costs(a: &Record, b: &Record, confidence: f64) -> Vec<CostChange> {
+/// Compares every arm except plain in every workload for which both records have at least 3 pairs.
+/// Skips cells that a cache answered.
+pub fn costs(a: &Record, b: &Record, confidence: f64, names: &dyn Naming) -> Vec<CostChange> {
     let mut found = Vec::new();
     let mut samples = Vec::new();
     for workload in
@@ -66,6 +72,8 @@ pub fn costs(a: &Record, b: &Record, confidence: f64) -> Vec<CostChange> {
             found.push(CostChange {
                 workload: workload.label.clone(),
                 arm: arm.label.clone(),
+                workload_name: names.workload(workload),
+                arm_name: names.arm(arm),
                 a: mean(&x),
                 b: mean(&y),
                 ratio: e.difference.exp(),

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use cryptbench_record::{Record, Target};
 use serde::Serialize;
 
+use crate::naming::Naming;
+
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
@@ -18,7 +20,7 @@ pub struct Difference {
 }
 
 /// All differences between the machines, targets and plans of two records, most relevant first.
-pub fn differences(a: &Record, b: &Record) -> Vec<Difference> {
+pub fn differences(a: &Record, b: &Record, names: &dyn Naming) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut note = |what: &str, a: String, b: String| {
         if a != b {
@@ -57,12 +59,12 @@ pub fn differences(a: &Record, b: &Record) -> Vec<Difference> {
     note("engine details", text(&s.engine.details), text(&t.engine.details));
     for arm in &a.plan.arms {
         let Some(other) = b.plan.arms.iter().find(|o| o.id == arm.id) else { continue };
-        let what = format!("cipher code of {}", arm.label);
+        let what = format!("cipher code of {}", names.arm(arm));
         note(&what, text(&arm.kernel_tier), text(&other.kernel_tier));
         let settings = |s: &BTreeMap<String, String>| {
             s.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" ")
         };
-        let what = format!("settings of {}", arm.label);
+        let what = format!("settings of {}", names.arm(arm));
         note(&what, settings(&arm.settings), settings(&other.settings));
     }
     note("profile", a.plan.profile.clone(), b.plan.profile.clone());

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
+pub mod answer;
 mod cell;
 pub mod compare;
 pub mod costs;
@@ -23,6 +24,7 @@ mod fio;
 mod hdtune;
 mod iozone;
 pub mod joint;
+pub mod naming;
 mod number;
 mod read;
 mod record;

@@ -286,7 +286,7 @@ fn cells(observations: Vec<(PathBuf, Observation)>) -> Vec<Cell> {
             line: o.line,
         };
         let index = *at.entry(key.clone()).or_insert_with(|| {
-            cells.push(Cell { key, runs: Vec::new(), cached: false });
+            cells.push(Cell { key, runs: Vec::new(), title: None, cached: false });
             cells.len() - 1
         });
         cells[index].runs.push(run);

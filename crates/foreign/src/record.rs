@@ -6,6 +6,7 @@ use cryptbench_record::{ArmRole, Record, Workload};
 use cryptbench_text::shown;
 
 use crate::cell::{Cell, Format, Key, Run, Set};
+use crate::naming::Naming;
 use crate::number::positive;
 use crate::read::make_printable;
 
@@ -44,7 +45,12 @@ pub enum RecordError {
 }
 
 /// The trials of a record as cells, without discarded ones.
-pub fn from_record(record: &Record, path: &Path, arms: ArmChoice<'_>) -> Result<Set, RecordError> {
+pub fn from_record(
+    record: &Record,
+    path: &Path,
+    arms: ArmChoice<'_>,
+    names: &dyn Naming,
+) -> Result<Set, RecordError> {
     let label = shown(path);
     let chosen = |role: ArmRole, id: &str, name: &str| match arms {
         ArmChoice::All => true,
@@ -81,7 +87,12 @@ pub fn from_record(record: &Record, path: &Path, arms: ArmChoice<'_>) -> Result<
             let results = record.results.iter().flat_map(|r| &r.cells);
             let cached =
                 results.filter(|c| c.workload == workload.id && c.arm == arm.id).any(|c| c.cached);
-            cells.push((workload, Cell { key: key(workload, name), runs, cached }));
+            let title = match &name {
+                Some(_) => format!("{}, {}", names.workload(workload), names.arm(arm)),
+                None => names.workload(workload),
+            };
+            let (key, title) = (key(workload, name), Some(title));
+            cells.push((workload, Cell { key, runs, title, cached }));
         }
     }
     // Workloads with equal keys are distinguished by their identifiers.
@@ -100,7 +111,7 @@ pub fn from_record(record: &Record, path: &Path, arms: ArmChoice<'_>) -> Result<
         let what = taken.iter().map(|a| a.label.as_str()).collect::<Vec<_>>().join(", ");
         return Err(RecordError::Empty { label, what });
     }
-    let mut remarks = record.notes.clone();
+    let mut remarks: Vec<String> = record.notes.iter().map(|note| names.text(note)).collect();
     if record.partial {
         remarks.push(format!("{label}: the run was interrupted; fewer trials than planned"));
     }

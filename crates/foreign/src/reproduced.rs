@@ -62,7 +62,7 @@ pub fn reproduction(first: &Record, changes: &[CostChange]) -> Option<Reproducti
 impl Reproduction {
     /// The verdict in two sentences.
     pub fn sentences(&self) -> String {
-        let Self { outcome, margin, costs, same, changed, power } = self;
+        let Self { outcome, margin, costs, same, changed, .. } = self;
         let percent = format!("{:.0} %", 100.0 * margin);
         let verdict = match outcome {
             Outcome::Reproduced => {
@@ -76,20 +76,26 @@ impl Reproduction {
                  {percent}."
             ),
         };
+        let found = self.chance_of_finding().map_or_else(String::new, |found| format!(" {found}"));
+        verdict + &found
+    }
+
+    /// How probably a difference as large as the margin would have been found, as a sentence.
+    pub fn chance_of_finding(&self) -> Option<String> {
+        let percent = format!("{:.0} %", 100.0 * self.margin);
         let chance = |p: f64| match p {
             p if p < 0.005 => "less than 1 %".to_owned(),
             p if p > 0.995 => "more than 99 %".to_owned(),
             p => format!("{:.0} %", 100.0 * p),
         };
-        let found = power.map_or_else(String::new, |[least, middle, most]| {
+        self.power.map(|[least, middle, most]| {
             let range = match (chance(least), chance(most)) {
                 (low, high) if low == high => low,
                 (low, high) => format!("{low} to {high} (median {})", chance(middle)),
             };
             format!(
-                " A difference of {percent} would have been found with a probability of {range}."
+                "A difference of {percent} would have been found with a probability of {range}."
             )
-        });
-        verdict + &found
+        })
     }
 }

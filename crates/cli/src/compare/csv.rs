@@ -4,7 +4,7 @@ use cryptbench_foreign::Measure;
 use cryptbench_foreign::compare::Comparison;
 
 const HEAD: &str = "set,cell,pattern,operation,file_size,block_size,queue_depth,threads,name,measure,a_runs,a_mean,\
-a_figure,b_runs,b_mean,b_figure,ratio,low,high,p_value,p_holm,verdict";
+a_figure,b_runs,b_mean,b_figure,ratio,low,high,p_value,p_holm,verdict,title";
 
 /// One line per cell of both sides, then those of only one side. Means are in bytes per second, requests per
 /// second or microseconds.
@@ -44,6 +44,7 @@ pub fn lines(comparison: &Comparison) -> String {
             number(i.map(|i| i.p_value)),
             number(i.map(|i| i.p_holm)),
             verdict.as_ref().and_then(|v| v.as_str()).unwrap_or("").to_owned(),
+            c.title.clone(),
         ]);
     }
     for (set, names) in [("a", &comparison.only_a), ("b", &comparison.only_b)] {

@@ -1,5 +1,6 @@
 //! A comparison as text for a terminal.
 
+use cryptbench_answer::quantity::{latency, megabytes, requests};
 use cryptbench_foreign::Measure;
 use cryptbench_foreign::compare::{Compared, Side, Verdict};
 use cryptbench_foreign::costs::CostChange;
@@ -15,21 +16,21 @@ const SHOWN: usize = 40;
 /// The most names shown of cells that only one side has.
 const NAMED: usize = 12;
 
-const LEGEND: &str = "B of A: % of A, ratio of geometric means [95 % interval, Welch]; ▼ slower, ▲ faster (p < 0.01 after Holm \
-over the cells); = within 3 %; ~ not to be told apart; c a cache answered";
+const SHARES: &str = "Share of plain speed, %. Each record is measured against its own plain speed, so a slower disk does not \
+count as a loss.";
+
+const LEGEND: &str = "B of A: % of A [95 % interval]. ▼ smaller, ▲ larger (proven); = the same within 3 %; ~ cannot be told \
+apart; c a cache answered";
 
 pub fn render(document: &Document, all: bool, width: usize) -> String {
     let comparison = &document.comparison;
-    let mut blocks = vec![
-        "UNPAIRED comparison of B with A".to_owned(),
-        [side("A", &comparison.a, width), side("B", &comparison.b, width)].join("\n"),
-    ];
-    blocks.extend(differing(&document.differences, width));
-    blocks.push(cells(document, all, width));
+    let mut blocks = vec![paragraph(&document.answer.join(" "), width, 0)];
+    blocks.push([side("A", &comparison.a, width), side("B", &comparison.b, width)].join("\n"));
     if !document.costs.is_empty() {
         blocks.push(costs(&document.costs, width));
     }
-    blocks.extend(document.reproduction.iter().map(|of| paragraph(&of.sentences(), width, 0)));
+    blocks.push(cells(document, all, width));
+    blocks.extend(differing(&document.differences, width));
     for (text, names) in [
         ("Only in A", &comparison.only_a),
         ("Only in B", &comparison.only_b),
@@ -44,6 +45,7 @@ pub fn render(document: &Document, all: bool, width: usize) -> String {
             blocks.push(paragraph(&format!("{text} ({}): {list}", names.len()), width, 0));
         }
     }
+    blocks.extend(remarks([&comparison.a, &comparison.b], width));
     let sentences = document.sentences.iter().map(|s| hang("", s, width));
     blocks.push(sentences.collect::<Vec<_>>().join("\n"));
     blocks.join("\n\n")
@@ -56,13 +58,15 @@ pub fn beside(
     reproduction: Option<&Reproduction>,
     width: usize,
 ) -> String {
-    let mut blocks = differing(differences, width);
-    let Some(reproduction) = reproduction else {
-        blocks.push("The two have no cost in common with 3 pairs or more in each.".to_owned());
-        return blocks.join("\n\n");
+    let mut blocks = match reproduction {
+        Some(of) => vec![
+            paragraph(&of.sentences(), width, 0),
+            costs(changes, width),
+            paragraph(LEGEND, width, 0),
+        ],
+        None => vec!["Too few repeats to compare: both need 3 or more of a workload.".to_owned()],
     };
-    blocks.push(costs(changes, width));
-    blocks.push(paragraph(&reproduction.sentences(), width, 0));
+    blocks.extend(differing(differences, width));
     blocks.join("\n\n")
 }
 
@@ -70,7 +74,7 @@ fn differing(differences: &[Difference], width: usize) -> Vec<String> {
     if differences.is_empty() {
         return Vec::new();
     }
-    let title = "What differs between the two records besides their speeds:";
+    let title = "What else differs between A and B:";
     let rows = differences.iter().map(|d| vec![d.what.clone(), d.a.clone(), d.b.clone()]);
     vec![paragraph(title, width, 0), grid(&["what", "A", "B"], rows.collect(), 3, width)]
 }
@@ -83,19 +87,28 @@ fn side(name: &str, side: &Side, width: usize) -> String {
         (few, many) => format!("{few} to {many} runs"),
     };
     let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let mut lines = vec![hang(
+    hang(
         &format!("{name}  "),
         &format!(
             "{}: {}, {}, {}, {runs} each",
             side.label,
             formats.join(" and "),
             counted(side.files, "file"),
-            counted(side.cells, "cell")
+            counted(side.cells, "result")
         ),
         width,
-    )];
-    lines.extend(side.remarks.iter().map(|r| hang("   remark: ", r, width)));
-    lines.join("\n")
+    )
+}
+
+/// What to know of each side, once where it is the same of both.
+fn remarks([a, b]: [&Side; 2], width: usize) -> Option<String> {
+    let of_a = a.remarks.iter().map(|remark| {
+        let first = if b.remarks.contains(remark) { "A, B  " } else { "A  " };
+        hang(first, remark, width)
+    });
+    let of_b = b.remarks.iter().filter(|remark| !a.remarks.contains(remark));
+    let lines: Vec<String> = of_a.chain(of_b.map(|remark| hang("B  ", remark, width))).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn cells(document: &Document, all: bool, width: usize) -> String {
@@ -113,17 +126,18 @@ fn cells(document: &Document, all: bool, width: usize) -> String {
             .interval
             .map_or_else(String::new, |i| format!(" [{}, {}]", percent(i.low), percent(i.high)));
         vec![
-            c.name.clone(),
+            c.title.clone(),
             value(&c.a),
             value(&c.b),
             format!("{}{interval} {}", percent(c.ratio), mark(c.verdict)),
         ]
     });
-    let table = grid(&["cell", "A", "B", "B of A"], rows.collect(), 1, width);
-    let mut text = format!("{table}\n\n{}", paragraph(LEGEND, width, 0));
+    let title = paragraph("Raw speeds: the mean of all runs.", width, 0);
+    let table = grid(&["", "A", "B", "B of A"], rows.collect(), 1, width);
+    let mut text = format!("{title}\n\n{table}\n\n{}", paragraph(LEGEND, width, 0));
     if left_out > 0 {
         let note = format!(
-            "The {SHOWN} cells that lie farthest apart; {left_out} more with --all, --csv or --json."
+            "The {SHOWN} largest differences; {left_out} more with --all, --csv or --json."
         );
         text.push_str(&format!("\n{}", paragraph(&note, width, 0)));
     }
@@ -139,17 +153,15 @@ fn costs(changes: &[CostChange], width: usize) -> String {
             (false, _) => '~',
         };
         vec![
-            c.workload.clone(),
-            c.arm.clone(),
+            c.workload_name.clone(),
+            c.arm_name.clone(),
             percent(c.a),
             percent(c.b),
             format!("{} [{}, {}] {mark}", percent(c.ratio), percent(c.low), percent(c.high)),
         ]
     });
-    let headings = ["workload", "arm", "A keeps", "B keeps", "B of A"];
-    let note = "What each record keeps of its own plain speed, in %: paired within the records, so that a slower disk is no \
-                cost, and unpaired between them.";
-    format!("{}\n\n{}", paragraph(note, width, 0), grid(&headings, rows.collect(), 2, width))
+    let headings = ["workload", "choice", "A", "B", "B of A"];
+    format!("{}\n\n{}", paragraph(SHARES, width, 0), grid(&headings, rows.collect(), 2, width))
 }
 
 fn mark(verdict: Verdict) -> &'static str {
@@ -168,29 +180,11 @@ fn percent(ratio: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// A value with three digits and its unit.
+/// A value with its unit, as the answer of a run has it.
 fn value(value: f64, measure: Measure) -> String {
-    let (scaled, unit) = match measure {
-        Measure::Bandwidth => match value {
-            v if v >= 1e9 => (v / 1e9, "GB/s"),
-            v if v >= 1e6 => (v / 1e6, "MB/s"),
-            v => (v / 1e3, "kB/s"),
-        },
-        Measure::Iops => match value {
-            v if v >= 1e6 => (v / 1e6, "M IOPS"),
-            v if v >= 1e3 => (v / 1e3, "k IOPS"),
-            v => (v, "IOPS"),
-        },
-        Measure::Latency => match value {
-            v if v >= 1e6 => (v / 1e6, "s"),
-            v if v >= 1e3 => (v / 1e3, "ms"),
-            v => (v, "µs"),
-        },
-    };
-    let digits = match scaled {
-        s if s < 9.995 => 2,
-        s if s < 99.95 => 1,
-        _ => 0,
-    };
-    format!("{scaled:.digits$} {unit}")
+    match measure {
+        Measure::Bandwidth => megabytes(value),
+        Measure::Iops => requests(value),
+        Measure::Latency => latency(value),
+    }
 }

@@ -41,8 +41,9 @@ fn series_of_every_foreign_format() {
             _ => fixture(&format!("{name}{which}")),
         };
         let out = compare(&s, &[&of("plain"), &of("layered")]);
-        assert!(out.starts_with("UNPAIRED comparison of B with A"), "{out}");
-        for part in [cell, "Unpaired, B against A", "did not take turns", "95 % interval, Welch"] {
+        // The answer comes first.
+        assert!(out.starts_with("B is ") || out.starts_with("A and B "), "{out}");
+        for part in [cell, "Unpaired: A and B did not take turns", "% of A [95 % interval]"] {
             assert!(out.contains(part), "{part} is not in {out}");
         }
         let iozone = out.contains("in percent of the larger of the two");
@@ -54,12 +55,14 @@ fn series_of_every_foreign_format() {
         ["plain", "encrypted", "both"].map(|n| fixture(&format!("dd/study-b/{n}.log")));
     for logs in [&[plain.as_str(), &encrypted][..], &[&both]] {
         let out = compare(&s, &[logs, &["--estimator", "trimmed-mean"]].concat());
-        for part in ["(zeros)", "(random)", "10 runs each", "of 2 cells B is slower in 2"] {
+        for part in
+            ["(zeros)", "(random)", "10 runs each", "B is slower in 2 of 2 results, most of all in"]
+        {
             assert!(out.contains(part), "{part} is not in {out}");
         }
     }
     let one = compare(&s, &[&fixture("diskmark/cdm7.txt"), &fixture("diskmark/kdm1.txt")]);
-    for part in ["a ratio without an interval", "Only in A (4)", "1 run each"] {
+    for part in ["cannot be judged: it takes 3 runs", "Only in A (4)", "1 run each"] {
         assert!(one.contains(part), "{part} is not in {one}");
     }
 }
@@ -98,9 +101,21 @@ fn two_records_and_a_record_beside_foreign_results() {
     }
     let [one, two] = ["one", "two"].map(|n| s.out().join(n).display().to_string());
     let out = compare(&s, &[&one, &two]);
-    for part in ["cryptbench record", "A keeps", "paired within the records", "(plain)"] {
+    for part in [
+        "cryptbench record",
+        "Share of plain speed",
+        "Raw speeds",
+        "Small reads, 32 at once, plain",
+        "IOPS",
+    ] {
         assert!(out.contains(part), "{part} is not in {out}");
     }
+    // Shares come before raw speeds, and both after the answer.
+    let at = |part: &str| out.find(part).unwrap();
+    assert!(at("A and B") < at("cryptbench record"), "{out}");
+    assert!(at("Share of plain speed, %") < at("Raw speeds: the mean"), "{out}");
+    // Identifiers and labels are for programs.
+    assert!(!out.contains("QD32") && !out.contains("builtin/"), "{out}");
     // The same machine in the same state: nothing but what the runs chose by themselves differs.
     assert!(!out.contains("processor "), "{out}");
     let json: Value = serde_json::from_str(&compare(&s, &[&one, &one, "--json"])).unwrap();
@@ -108,6 +123,7 @@ fn two_records_and_a_record_beside_foreign_results() {
         assert_eq!(cell["ratio"].as_f64(), Some(1.0), "{cell}");
     }
     assert_eq!(json["differences"].as_array().map(Vec::len), Some(0));
+    assert_eq!(json["answer"][0].as_str(), Some("A and B are the same run."));
     // Arms of one's choice, by identifier.
     let json: Value = serde_json::from_str(&compare(
         &s,
@@ -118,7 +134,7 @@ fn two_records_and_a_record_beside_foreign_results() {
     assert!(json["costs"].as_array().unwrap().is_empty());
     let cdm = fixture("diskmark/cdm7.txt");
     let beside = compare(&s, &[&one, &cdm]);
-    for part in ["seq. read 1 MiB QD8", "CrystalDiskMark", "rand. write 4 KiB"] {
+    for part in ["Large reads, 8 at once", "CrystalDiskMark", "Small writes"] {
         assert!(beside.contains(part), "{part} is not in {beside}");
     }
     let mut said = refused(&s, &[&one, &two, "--arm", "nothing"]);
@@ -152,7 +168,7 @@ fn a_run_like_another_says_whether_it_reproduces_it() {
     let done = s.run(&["run", "--like", &one, "--output", &two]);
     let out = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(done.status.success(), "{}", text(&done.stderr));
-    for part in ["B this run", "A keeps", "eproduced", "would have been found"] {
+    for part in ["B this run", "Share of plain speed", "eproduced", "would have been found"] {
         assert!(out.contains(part) || out.contains("Not contradicted"), "{part} is not in {out}");
     }
     let read = |at: &str| cryptbench_record::read(at.as_ref()).unwrap().plan;

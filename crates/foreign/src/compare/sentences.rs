@@ -1,13 +1,12 @@
 //! Describes a comparison in sentences with their figures.
 
 use super::{Compared, Comparison, Verdict};
-use crate::cell::{Format, Measure};
+use crate::cell::Format;
 use crate::estimator::Estimator;
 
-/// The sentences of a comparison, the most important first.
+/// The sentences of a comparison after its [`answer`](crate::answer::answer).
 pub fn sentences(comparison: &Comparison) -> Vec<String> {
-    let mut found = vec![verdict(comparison)];
-    found.extend(single(comparison));
+    let mut found: Vec<String> = single(comparison).into_iter().collect();
     found.extend(coarse(comparison));
     found.push(caution(comparison));
     found.extend(percent(comparison));
@@ -19,88 +18,27 @@ fn of(comparison: &Comparison, verdict: Verdict) -> Vec<&Compared> {
     comparison.cells.iter().filter(|c| c.verdict == verdict).collect()
 }
 
-fn verdict(comparison: &Comparison) -> String {
-    let [slower, faster, equivalent, apart] =
-        [Verdict::Slower, Verdict::Faster, Verdict::Equivalent, Verdict::NotToldApart]
-            .map(|v| of(comparison, v));
-    let judged = slower.len() + faster.len() + equivalent.len() + apart.len();
-    if judged == 0 {
-        return "No cell has a verdict.".into();
-    }
-    let groups = [&slower, &faster, &equivalent, &apart];
-    if let (1, Some(one)) = (judged, groups.into_iter().flatten().next()) {
-        let what = match one.verdict {
-            Verdict::Slower => "B is slower",
-            Verdict::Faster => "B is faster",
-            Verdict::Equivalent => "B differs by less than the margin",
-            _ => "B cannot be told from A",
-        };
-        return format!("Unpaired, B against A: {what} in {}.", figure(one));
-    }
-    let mut parts = Vec::new();
-    if let Some(most) = extreme(&slower) {
-        parts.push(format!("slower in {} (most of all {})", slower.len(), figure(most)));
-    }
-    if let Some(most) = extreme(&faster) {
-        parts.push(format!("faster in {} (most of all {})", faster.len(), figure(most)));
-    }
-    if !equivalent.is_empty() {
-        let margin = comparison.margin * 100.0;
-        parts.push(format!("within {margin:.0} % in {}", equivalent.len()));
-    }
-    if !apart.is_empty() {
-        parts.push(format!("not to be told apart in {}", apart.len()));
-    }
-    format!("Unpaired, B against A: of {judged} cells B is {}.", parts.join(", "))
-}
-
-/// The cell that differs most.
-fn extreme<'a>(cells: &[&'a Compared]) -> Option<&'a Compared> {
-    cells.iter().copied().max_by(|x, y| x.ratio.ln().abs().total_cmp(&y.ratio.ln().abs()))
-}
-
-fn figure(cell: &Compared) -> String {
-    let percent = |ratio: f64| {
-        let value = 100.0 * ratio;
-        if value < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") }
-    };
-    let of = match cell.measure {
-        Measure::Bandwidth => "of A's speed",
-        Measure::Iops => "of A's requests per second",
-        Measure::Latency => "of A's latency",
-    };
-    let interval = cell
-        .interval
-        .map_or(String::new(), |i| format!(" [{}, {}]", percent(i.low), percent(i.high)));
-    format!("{}: {} %{interval} {of}", cell.name, percent(cell.ratio))
-}
-
 fn single(comparison: &Comparison) -> Option<String> {
-    let without = of(comparison, Verdict::NoInterval);
-    let most = extreme(&without)?;
-    let count = match (without.len(), comparison.cells.len()) {
-        (1, 1) => "The cell has".to_owned(),
-        (n, all) if n == all => format!("All {n} cells have"),
-        (1, _) => "One cell has".to_owned(),
-        (n, _) => format!("{n} cells have"),
+    let count = match (of(comparison, Verdict::NoInterval).len(), comparison.cells.len()) {
+        (0, _) => return None,
+        (1, 1) => "The result has".to_owned(),
+        (n, all) if n == all => format!("All {n} results have"),
+        (1, _) => "One result has".to_owned(),
+        (n, _) => format!("{n} results have"),
     };
-    Some(format!(
-        "{count} fewer than 3 runs on a side: a ratio without an interval, which cannot tell a difference from chance \
-         (farthest apart {}).",
-        figure(most)
-    ))
+    Some(format!("{count} fewer than 3 runs on a side, and therefore no interval."))
 }
 
 fn coarse(comparison: &Comparison) -> Option<String> {
     let cells = of(comparison, Verdict::TooCoarse).len();
     let cells = match cells {
         0 => return None,
-        1 => "One cell has".to_owned(),
-        n => format!("{n} cells have"),
+        1 => "One result has".to_owned(),
+        n => format!("{n} results have"),
     };
     Some(format!(
-        "{cells} the same printed value in all runs of a side: the program's resolution hides how runs differ, so that there is \
-         a ratio without an interval."
+        "{cells} the same printed value in all runs of a side, and no interval: the program's resolution hides how runs \
+         differ."
     ))
 }
 
@@ -112,9 +50,8 @@ fn caution(comparison: &Comparison) -> String {
         false => "`cryptbench run`",
     };
     format!(
-        "The runs of A and B did not take turns. Drift of the disk or the machine between them, what a cache held, and \
-         another place on the device are in every ratio, and no interval excludes them: it holds chance from run to run \
-         alone. {instead} makes them take turns."
+        "The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content \
+         of a cache, or another place on the device. {instead} makes A and B take turns."
     )
 }
 

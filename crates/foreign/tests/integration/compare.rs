@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use cryptbench_foreign::compare::{Options, Verdict, compare, sentences};
+use cryptbench_foreign::answer::answer;
+use cryptbench_foreign::compare::{Comparison, Options, Verdict, compare, sentences};
 use cryptbench_foreign::costs::CostChange;
 use cryptbench_foreign::estimator::Estimator;
 use cryptbench_foreign::reproduced::reproduction;
@@ -22,6 +23,7 @@ fn set(format: Format, cells: Vec<(Key, Vec<f64>)>) -> Set {
     let cells = cells.into_iter().map(|(key, values)| Cell {
         key,
         runs: values.into_iter().map(run).collect(),
+        title: None,
         cached: false,
     });
     Set {
@@ -37,6 +39,11 @@ fn set(format: Format, cells: Vec<(Key, Vec<f64>)>) -> Set {
 fn noisy(mean: f64, sd: f64, runs: usize) -> Vec<f64> {
     let z = [-0.3, 1.1, 0.2, -1.3, 0.7, -0.8, 1.6, -0.1, 0.4, -1.5];
     (0..runs).map(|i| mean * (sd * z[i % z.len()]).exp()).collect()
+}
+
+/// The answer and what follows.
+fn said(c: &Comparison) -> Vec<String> {
+    [answer(c, &[], None), sentences(c)].concat()
 }
 
 #[test]
@@ -66,11 +73,12 @@ fn verdicts_and_their_words() {
     let verdicts: Vec<Verdict> = c.cells.iter().map(|c| c.verdict).collect();
     use Verdict::{Equivalent, Faster, NotToldApart, Slower};
     assert_eq!(verdicts, [Slower, Faster, Equivalent, NotToldApart]);
-    insta::assert_snapshot!(sentences(&c).join("\n"), @"
-        Unpaired, B against A: of 4 cells B is slower in 1 (most of all seq. write 4 KiB: 70 % [69, 71] of A's speed), faster in 1 (most of all seq. read 4 KiB: 120 % [119, 121] of A's speed), within 3 % in 1, not to be told apart in 1.
-        The runs of A and B did not take turns. Drift of the disk or the machine between them, what a cache held, and another place on the device are in every ratio, and no interval excludes them: it holds chance from run to run alone. `cryptbench run` makes them take turns.
-        Over 4 cells B loses 1.0 % on average, in percent of the larger of the two (differences without sign: mean 14.0 %, largest 30.0 %). 8 identical series of A differ by 5.7 % on average, at most 12.6 %; they would be said to lose up to 12.6 %. 8 identical series of B differ by 5.7 % on average, at most 12.6 %; they would be said to lose up to 12.6 %. So identical series show as much.
-        ");
+    insta::assert_snapshot!(said(&c).join("\n"), @"
+    B is slower in 1 and faster in 1 of 4 results, most of all in seq. write 4 KiB: 70 % of A's speed (95 % interval 69 to 71). Chance alone shows such a difference in fewer than 1 of 100 comparisons.
+    Unpaired: A and B did not take turns, so drift between them is in every speed.
+    The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content of a cache, or another place on the device. `cryptbench run` makes A and B take turns.
+    Over 4 cells B loses 1.0 % on average, in percent of the larger of the two (differences without sign: mean 14.0 %, largest 30.0 %). 8 identical series of A differ by 5.7 % on average, at most 12.6 %; they would be said to lose up to 12.6 %. 8 identical series of B differ by 5.7 % on average, at most 12.6 %; they would be said to lose up to 12.6 %. So identical series show as much.
+    ");
 }
 
 #[test]
@@ -85,7 +93,7 @@ fn longer_latency_is_slower() {
     let options = Options { measure: Some(Measure::Latency), ..Options::default() };
     let c = compare(&of(1.0), &of(1.5), options);
     assert_eq!(c.cells[0].verdict, Verdict::Slower);
-    insta::assert_snapshot!(sentences(&c)[0], @"Unpaired, B against A: B is slower in seq. read 4 KiB: 150 % [148, 152] of A's latency.");
+    insta::assert_snapshot!(said(&c)[0], @"B is slower than A: seq. read 4 KiB: 150 % of A's latency (95 % interval 148 to 152). Chance alone shows such a difference in fewer than 1 of 100 comparisons.");
     let iops = Options { measure: Some(Measure::Iops), ..Options::default() };
     let c = compare(&of(1.0), &of(1.5), iops);
     assert_eq!((c.cells.len(), c.without_measure.len()), (0, 1));
@@ -98,11 +106,12 @@ fn single_runs_have_a_ratio_and_no_interval() {
     assert!(c.cells[0].interval.is_none());
     assert!((c.cells[0].ratio - 0.8).abs() < 1e-12);
     assert_eq!(c.cells[0].verdict, Verdict::NoInterval);
-    insta::assert_snapshot!(sentences(&c).join("\n"), @"
-        No cell has a verdict.
-        The cell has fewer than 3 runs on a side: a ratio without an interval, which cannot tell a difference from chance (farthest apart seq. read 4 KiB: 80 % of A's speed).
-        The runs of A and B did not take turns. Drift of the disk or the machine between them, what a cache held, and another place on the device are in every ratio, and no interval excludes them: it holds chance from run to run alone. `cryptbench run` makes them take turns.
-        ");
+    insta::assert_snapshot!(said(&c).join("\n"), @"
+    A and B cannot be judged: it takes 3 runs on each side to tell a difference from chance. The largest difference is in seq. read 4 KiB: 80 % of A's speed.
+    Unpaired: A and B did not take turns, so drift between them is in every speed.
+    The result has fewer than 3 runs on a side, and therefore no interval.
+    The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content of a cache, or another place on the device. `cryptbench run` makes A and B take turns.
+    ");
 }
 
 #[test]
@@ -112,11 +121,12 @@ fn runs_without_any_spread_are_no_certainty() {
     let c = compare(&a, &b, Options::default());
     assert_eq!(c.cells[0].verdict, Verdict::TooCoarse);
     assert!(c.cells[0].interval.is_none());
-    insta::assert_snapshot!(sentences(&c).join("\n"), @"
-        No cell has a verdict.
-        One cell has the same printed value in all runs of a side: the program's resolution hides how runs differ, so that there is a ratio without an interval.
-        The runs of A and B did not take turns. Drift of the disk or the machine between them, what a cache held, and another place on the device are in every ratio, and no interval excludes them: it holds chance from run to run alone. `cryptbench run` makes them take turns.
-        ");
+    insta::assert_snapshot!(said(&c).join("\n"), @"
+    A and B cannot be judged: all runs of a side have the same printed value. The largest difference is in seq. read 4 KiB: 124 % of A's speed.
+    Unpaired: A and B did not take turns, so drift between them is in every speed.
+    One result has the same printed value in all runs of a side, and no interval: the program's resolution hides how runs differ.
+    The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content of a cache, or another place on the device. `cryptbench run` makes A and B take turns.
+    ");
 }
 
 #[test]
@@ -194,6 +204,8 @@ fn a_result_is_reproduced_contradicted_or_neither() {
     let change = |changed: bool, same: bool, power: f64| CostChange {
         workload: "w".into(),
         arm: "a".into(),
+        workload_name: "Small reads".into(),
+        arm_name: "LUKS2".into(),
         a: 0.8,
         b: 0.8,
         ratio: 1.0,
@@ -223,6 +235,50 @@ fn a_result_is_reproduced_contradicted_or_neither() {
     ");
 }
 
+/// Of two records: what changed in the shares of plain speed, before raw speeds.
+#[test]
+fn the_answer_begins_with_shares_of_plain_speed() {
+    let change = |b: f64, changed: bool, same: bool| CostChange {
+        workload: "rand. read 4 KiB QD32".into(),
+        arm: "dm-crypt aes".into(),
+        workload_name: "Small reads, 32 at once".into(),
+        arm_name: "LUKS2".into(),
+        a: 0.8,
+        b,
+        ratio: b / 0.8,
+        low: b / 0.8 - 0.03,
+        high: b / 0.8 + 0.03,
+        p_value: 1.0,
+        p_holm: 1.0,
+        pairs: (9, 9),
+        changed,
+        same,
+        power: Some(0.5),
+    };
+    let text = include_str!("../../../cli/tests/fixtures/readme.json");
+    let record: cryptbench_record::Record = serde_json::from_str(text).unwrap();
+    let a = set(Format::Record, vec![(key("read", 4096), noisy(1e8, 0.01, 8))]);
+    let compared = compare(&a, &a, Options::default());
+    let first = |changes: &[CostChange]| {
+        answer(&compared, changes, reproduction(&record, changes).as_ref())[..2].join(" ")
+    };
+    let (lower, higher) = (change(0.7, true, false), change(0.9, true, false));
+    let (same, open) = (change(0.8, false, true), change(0.79, false, false));
+    insta::assert_snapshot!([
+        first(&[lower, same.clone(), open.clone()]),
+        first(&[higher, same.clone()]),
+        first(&[same.clone(), same.clone()]),
+        first(&[same, open.clone()]),
+        first(&[open]),
+    ].join("\n"), @"
+    B's share of plain speed is smaller in 1 of 3 cases, most of all in Small reads, 32 at once with LUKS2: 70 % instead of 80 %, which is 13 % less (95 % interval 9.5 to 16). Chance alone shows such a difference in fewer than 1 of 100 comparisons. Raw speeds are the same: the only result differs by less than 3 %.
+    B's share of plain speed is larger in 1 of 2 cases, most of all in Small reads, 32 at once with LUKS2: 90 % instead of 80 %, which is 12 % more (95 % interval 9.5 to 16). Chance alone shows such a difference in fewer than 1 of 100 comparisons. Raw speeds are the same: the only result differs by less than 3 %.
+    A and B are the same: all 2 shares of plain speed within 3 %. A difference of 3 % would have been found with a probability of 50 %. Raw speeds are the same: the only result differs by less than 3 %.
+    A and B cannot be told apart: no share of plain speed differs beyond chance, and 1 of 2 are the same within 3 %. A difference of 3 % would have been found with a probability of 50 %. Raw speeds are the same: the only result differs by less than 3 %.
+    A and B cannot be told apart: no share of plain speed differs beyond chance. A difference of 3 % would have been found with a probability of 50 %. Raw speeds are the same: the only result differs by less than 3 %.
+    ");
+}
+
 #[test]
 fn estimators_are_shown_and_judge_nothing() {
     let runs = vec![100.0, 10.0, 20.0, 20.0, 20.0];
@@ -233,9 +289,10 @@ fn estimators_are_shown_and_judge_nothing() {
     assert_eq!(c.cells[0].a.figure, Some(20.0));
     assert_eq!(c.cells[0].ratio.to_bits(), plain.cells[0].ratio.to_bits());
     assert_eq!(c.cells[0].verdict, plain.cells[0].verdict);
-    insta::assert_snapshot!(sentences(&c).join("\n"), @"
-        Unpaired, B against A: B cannot be told from A in seq. read 4 KiB: 100 % [29, 346] of A's speed.
-        The runs of A and B did not take turns. Drift of the disk or the machine between them, what a cache held, and another place on the device are in every ratio, and no interval excludes them: it holds chance from run to run alone. `cryptbench run` makes them take turns.
-        The figures shown are each side's mean without the smallest and the largest; verdicts rest on geometric means and Welch's interval all the same.
-        ");
+    insta::assert_snapshot!(said(&c).join("\n"), @"
+    A and B cannot be told apart: seq. read 4 KiB: 100 % of A's speed (95 % interval 29 to 346), which chance explains.
+    Unpaired: A and B did not take turns, so drift between them is in every speed.
+    The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content of a cache, or another place on the device. `cryptbench run` makes A and B take turns.
+    The figures shown are each side's mean without the smallest and the largest; verdicts rest on geometric means and Welch's interval all the same.
+    ");
 }

@@ -1,0 +1,13 @@
+//! What a record's workloads and choices are called where people read them.
+
+use cryptbench_record::{Arm, Workload};
+
+/// The names that the caller has for the parts of one record.
+pub trait Naming {
+    /// A workload's name, such as `Large reads, one at a time`.
+    fn workload(&self, workload: &Workload) -> String;
+    /// An arm's name, such as `LUKS2`.
+    fn arm(&self, arm: &Arm) -> String;
+    /// A text of the record, in which labels are names.
+    fn text(&self, text: &str) -> String;
+}
