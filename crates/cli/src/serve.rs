@@ -3,7 +3,9 @@
 pub mod args;
 mod choices;
 mod devices;
+mod mounted;
 mod plan;
+mod terms;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

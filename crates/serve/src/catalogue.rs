@@ -19,6 +19,8 @@ pub struct Catalogue {
     pub studies: Vec<Choice>,
     /// Workload profiles.
     pub profiles: Vec<Profile>,
+    /// Mounted disks with a directory that can be measured.
+    pub mounted: Vec<Mounted>,
     /// Disks and partitions that a run can overwrite.
     pub devices: Vec<Device>,
     /// The formats that a record can be converted to.
@@ -77,6 +79,19 @@ pub struct Profile {
     pub about: String,
     /// Number of workloads.
     pub workloads: usize,
+}
+
+/// A mounted disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mounted {
+    /// A directory on it that can be written.
+    pub path: String,
+    /// Bytes of its file system.
+    pub size: u64,
+    /// Free bytes.
+    pub free: u64,
+    /// File system and device.
+    pub about: String,
 }
 
 /// A disk or a partition.

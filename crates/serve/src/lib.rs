@@ -39,7 +39,7 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 
 pub use address::Address;
-pub use catalogue::{Catalogue, Choice, Device, Format, Offered, Profile, System};
+pub use catalogue::{Catalogue, Choice, Device, Format, Mounted, Offered, Profile, System};
 pub use error::ServeError;
 pub use opener::{Opener, open};
 pub use order::{Invalid, Order, Pair};

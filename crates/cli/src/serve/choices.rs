@@ -6,7 +6,7 @@ use cryptbench_serve::{Catalogue, Choice, Format, Profile as Offered, System};
 use cryptbench_studies::abouts;
 use cryptbench_system::Availability;
 
-use super::{devices, here};
+use super::{devices, here, mounted};
 use crate::run::args::offered;
 
 pub fn catalogue() -> Catalogue {
@@ -26,6 +26,7 @@ pub fn catalogue() -> Catalogue {
         profiles: profiles
             .map(|p| Offered { name: p.name, about: p.description, workloads: p.workloads.len() })
             .collect(),
+        mounted: mounted::mounted(&here()),
         devices: devices::devices(),
         formats: formats(),
         options: offered(),

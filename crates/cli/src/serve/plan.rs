@@ -13,6 +13,7 @@ use cryptbench_system::SystemError;
 use cryptbench_text::chain;
 use serde_json::Value;
 
+use super::terms::{label, of_the_page};
 use crate::args::{Args, Command};
 use crate::run::args::RunArgs;
 use crate::run::request;
@@ -31,15 +32,20 @@ pub fn plan(words: &[OsString]) -> Result<Value, Invalid> {
         Some(letter) => study::plan(&args, letter.into()),
         None => request(&args).and_then(|request| dry_run::plan(&request)),
     };
-    planned.map_err(|error| Invalid::value(option(&error, &args), chain(error.as_ref())))
+    planned
+        .map_err(|error| Invalid::value(option(&error, &args), of_the_page(&chain(error.as_ref()))))
 }
 
-/// The parser's message, without the hints for a terminal.
+/// What the parser says, in the terms of the page.
 fn unparsed(error: &clap::Error) -> Invalid {
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
     let first = first.split_whitespace().collect::<Vec<_>>().join(" ");
     let problem = first.strip_prefix("error: ").unwrap_or(&first);
+    let text_of = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
     let option = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         Some(ContextValue::Strings(all)) => all.first().map(String::as_str),
@@ -50,7 +56,16 @@ fn unparsed(error: &clap::Error) -> Invalid {
         let end = name.find([' ', '=', '<', ']', '>']).unwrap_or(name.len());
         name[..end].to_lowercase()
     });
-    Invalid::value(name.as_deref(), problem.to_owned())
+    // The value is in the field, beside which this is shown.
+    let reason = text_of(ContextKind::InvalidValue).and(problem.split_once(">': "));
+    let problem = match (&name, reason, error.get(ContextKind::ValidValue)) {
+        (Some(name), _, Some(ContextValue::Strings(all))) if !all.is_empty() => {
+            format!("{}: choose {}", label(name), all.join(", "))
+        }
+        (Some(name), Some((_, reason)), _) => format!("{}: {reason}", label(name)),
+        _ => of_the_page(problem.strip_prefix("the argument ").unwrap_or(problem)),
+    };
+    Invalid::value(name.as_deref(), problem)
 }
 
 /// The option with the invalid value, if the error contains it.
@@ -112,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_refused_as_in_a_terminal_at_its_field() {
+    fn a_wrong_value_is_refused_in_the_terms_of_the_page_at_its_field() {
         let dir = tempfile::tempdir().unwrap();
         let here = dir.path().to_str().unwrap();
         let mut said = String::new();

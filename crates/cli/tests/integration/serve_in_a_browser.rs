@@ -74,6 +74,9 @@ fn a_run_is_watched_to_its_end_and_can_be_read_by_everybody() {
     tab.wait("document.querySelector('#plan dl') !== null");
     assert!(tab.text("document.getElementById('plan').innerText").contains("Would write"));
     assert!(s.left_behind().is_empty(), "a plan writes nothing");
+    // The disk of the directory can be chosen.
+    let disks = tab.eval("document.querySelectorAll('#mounted option').length");
+    assert!(disks.as_u64() > Some(0), "{disks}");
     look(&mut tab, "new", axe);
     assert!(tab.complaints().is_empty(), "{:?}", tab.complaints());
 
@@ -132,6 +135,8 @@ fn a_run_is_cancelled_and_two_are_compared() {
     tab.wait(&format!("{list}.includes('when the run has ended')"));
     assert_eq!(tab.eval("document.querySelector('#runs a[href*=export]')"), Value::Null);
     assert!(tab.text("document.getElementById('news').innerText").contains("is being measured"));
+    // One run at a time.
+    assert_eq!(tab.eval("document.getElementById('start').disabled"), true);
     tab.eval("location.hash = '#live'");
     tab.wait(ESTIMATES);
     tab.eval("document.getElementById('cancel').focus()");
@@ -152,6 +157,12 @@ fn a_run_is_cancelled_and_two_are_compared() {
     click(&mut tab, "compare");
     tab.wait("document.querySelectorAll('#comparison tbody tr').length > 0");
     look(&mut tab, "compare", axe.as_deref());
+    // The answer comes first, and the runs are told by their dates, not by identifiers.
+    let headline = tab.text("document.querySelector('#comparison > .headline').textContent");
+    assert!(headline.starts_with("B") || headline.starts_with("A and B"), "{headline}");
+    let two = tab.text("document.getElementById('comparing').textContent");
+    assert!(two.starts_with("A, the baseline: ") && !two.contains("-"), "{two}");
+    assert_eq!(tab.eval("document.getElementById('start').disabled"), false);
     // Every download that is offered is one.
     tab.eval("history.back()");
     tab.wait("!document.getElementById('view-runs').hidden");
@@ -195,10 +206,11 @@ fn a_pair_and_an_emulated_run_are_planned_and_a_wrong_value_is_said_at_its_field
         assert_eq!(tab.text("document.activeElement.id"), id);
         set(&mut tab, "encrypted", beside.to_str().unwrap());
     }
-    // The same words as in a terminal.
+    // The reason is that of a terminal, and the field is called as here.
     let said = tab.text("document.getElementById('wrong').textContent");
     let terminal = s.run(&["run", "--budget", "soon"]);
-    assert!(crate::sandbox::text(&terminal.stderr).contains(&said), "{said}");
+    let reason = said.strip_prefix("Longest time: ").expect(&said);
+    assert!(crate::sandbox::text(&terminal.stderr).contains(reason), "{said}");
     look(&mut tab, "pair-wrong", axe);
     set(&mut tab, "budget", "26s");
     click(&mut tab, "see-plan");
@@ -252,6 +264,22 @@ fn a_run_is_renamed_and_deleted_once_that_is_confirmed() {
     assert!(page.contains("&lt;b&gt;laptop&lt;/b&gt; &amp;") && !page.contains("<b>laptop"));
     assert!(s.run(&["history", "add", run.to_str().unwrap()]).status.success());
     assert!(crate::sandbox::text(&s.run(&["history", "list"]).stdout).contains("laptop"));
+
+    // What settles an open question fills the form.
+    let filled = tab.eval(
+        "import('./js/form.js').then(({ askedBy, fill }) => {
+            fill(askedBy(\"cryptbench run '/tmp/a b' --systems builtin --budget 7m\"));
+            const value = (id) => document.getElementById(id).value;
+            const chosen = [...document.getElementsByName('system')].filter((b) => b.checked);
+            return [value('directory'), value('budget'), chosen.map((b) => b.value).join(),
+                askedBy('sudo cryptbench run'), askedBy('cryptbench run --nosuch 1')];
+        })",
+    );
+    assert_eq!(filled, serde_json::json!(["/tmp/a b", "7m", "builtin", null, null]));
+    tab.wait("location.hash === '#new'");
+    tab.eval("history.back()");
+    tab.wait("location.hash.startsWith('#run/')");
+    tab.wait("document.querySelector('#run-answer .answer table') !== null");
 
     click(&mut tab, "delete");
     assert_eq!(tab.text("document.activeElement.id"), "keep");

@@ -2,6 +2,7 @@
 // run that goes on is the same one, filling.
 
 import { h, s, scrolling, unbroken } from "./dom.js";
+import { askedBy, fill as fillForm } from "./form.js";
 import { get } from "./server.js";
 
 // Percent of plain speed at the right end of a strip.
@@ -61,12 +62,68 @@ function whole(table) {
   return h("div", null, scrolling(table.caption, made), notes);
 }
 
+// Shapes tell the choices apart without colour; what is no system is hollow.
+const SHAPES = [["○", "●"], ["◇", "◆"], ["□", "■"], ["△", "▲"]];
+const PATHS = ["M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z", "M0-5.8 5.8 0 0 5.8-5.8 0z", "M-4.3-4.3h8.6v8.6h-8.6z", "M0-5.6 5.4 4h-10.8z"];
+const TICKS = [0, 0.25, 0.5, 0.75];
+
+const sign = (i, hollow) => SHAPES[Math.min(i, SHAPES.length - 1)][hollow ? 0 : 1];
+
+function across(noise, height, marks) {
+  const low = 1 - noise;
+  const band = Number.isFinite(noise) && noise < 1
+    ? s("rect", { class: "band", x: place(low), width: `${parseFloat(place(1 / low)) - parseFloat(place(low))}%`, height: "100%" }) : null;
+  return s("svg", { class: "over", height, "aria-hidden": "true" }, band,
+    TICKS.map((tick) => s("line", { class: "g", x1: place(tick), x2: place(tick), y2: "100%" })),
+    s("line", { class: "one", x1: place(1), x2: place(1), y2: "100%" }), marks);
+}
+
+/** The figure of the report's first screen: a row for each workload, a mark for each choice on one scale. */
+function overview(table) {
+  const before = table.headings.length - table.hollow.length;
+  const names = table.headings.slice(before);
+  const figure = (value, i) => h("span", { class: `c${i}` }, h("i", { "aria-hidden": "true" }, sign(i, table.hollow[i])),
+    h("span", { class: "unseen" }, `${names[i]}: `), value.text, value.mark ? [" ", h("span", { class: "mark", title: value.verdict }, value.mark)] : null);
+  const mark = (value, i) => {
+    if (!Number.isFinite(value.kept)) return null;
+    const y = `${Math.round((100 * (i + 0.5)) / names.length)}%`;
+    return s("g", { class: `c${i}${table.hollow[i] ? " hollow" : ""}` },
+      s("line", { x1: place(value.low), x2: place(value.high), y1: y, y2: y }),
+      s("svg", { x: place(value.kept), y }, s("path", { d: PATHS[Math.min(i, PATHS.length - 1)] })));
+  };
+  const row = ({ name, values, noise }) => {
+    const shares = values.slice(before);
+    // A table that is laid out as something else loses its roles in some browsers.
+    return h("tr", { role: "row" },
+      h("th", { scope: "row", role: "rowheader" }, name, values.slice(0, before).filter((v) => v.text).map((v) => h("small", null, v.text))),
+      h("td", { class: "scale", role: "cell" }, across(noise, 17 * Math.max(2, names.length), shares.map(mark))),
+      h("td", { class: "figures", role: "cell" }, shares.map(figure)));
+  };
+  const axis = s("svg", { class: "over", height: 16, "aria-hidden": "true" },
+    TICKS.map((tick) => s("text", { class: tick === 0 ? "first" : null, x: place(tick), y: 12 }, 100 * tick)), s("text", { class: "p", x: place(1), y: 12 }, "plain = 100"));
+  const key = h("p", { class: "key" }, names.map((name, i) => h("span", { class: `c${i}` }, h("i", { "aria-hidden": "true" }, sign(i, table.hollow[i])), name)),
+    h("span", { class: "key-n" }, "noise: plain against itself"));
+  const made = h("table", { class: "overview", role: "table" }, h("caption", null, table.caption),
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, h("th", { scope: "col", role: "columnheader" }, `${table.corner}, ${table.headings.slice(0, before).join(", ")}`), h("td", { role: "cell" }, axis), h("td", { role: "cell" }))),
+    h("tbody", { role: "rowgroup" }, table.rows.map(row)));
+  return h("div", null, key, made, h("p", { class: "hint" }, table.notes.join(" ")));
+}
+
 const lines = (title, kind, list) =>
   (list.length === 0 ? null : h("div", { class: kind }, h("h4", null, title), h("ul", null, list.map((line) => h("li", null, line)))));
 
 function open(list) {
   return lines("Still open", "open", list.map(({ text, command }) =>
-    (command ? [unbroken(text), " ", h("code", null, unbroken(command))] : unbroken(text))));
+    (command ? [unbroken(text), " ", h("code", null, unbroken(command)), " ", again(command)] : unbroken(text))));
+}
+
+/** A button that fills the form of a new run with what settles it. */
+function again(command) {
+  const order = askedBy(command);
+  if (!order) return null;
+  const button = h("button", { type: "button", class: "again" }, "Run again");
+  button.addEventListener("click", () => fillForm(order));
+  return button;
 }
 
 /** The answer of the run `name`. */
@@ -74,11 +131,12 @@ export async function answer(name) {
   const a = await get(`api/runs/${encodeURIComponent(name)}/answer`);
   const [first, ...rest] = a.headline;
   const made = h("div", { class: "answer" },
+    h("p", { class: "hint measured" }, a.measured),
     h("h3", { class: "headline" }, unbroken(first ?? "Nothing was compared.")),
-    rest.length > 0 ? h("p", { class: "sub" }, unbroken(rest.join(" "))) : null,
-    h("p", { class: "hint measured" }, a.measured));
+    rest.length > 0 ? h("p", { class: "sub" }, unbroken(rest.join(" "))) : null);
   const figure = h("div", { class: "figure" });
-  if (a.table) draw(figure, a.table);
+  if (a.table?.hollow) figure.append(overview(a.table));
+  else if (a.table) draw(figure, a.table);
   const advice = [lines("What to take", "take", a.take.map(unbroken)), lines("Avoid", "avoid", a.avoid.map(unbroken))].filter(Boolean);
   const after = [lines("What holds it back", "held", a.why.map(unbroken)), open(a.open)].filter(Boolean);
   made.append(h("div", { class: "cols" },

@@ -1,10 +1,11 @@
 // Two runs compared: what the program says of them, cell by cell.
 
 import { by, h, percent, say, scrolling } from "./dom.js";
+import { dated } from "./runs.js";
 import { get } from "./server.js";
 
 const VERDICTS = {
-  slower: "slower", faster: "faster", equivalent: "equivalent", "not-told-apart": "not told apart",
+  slower: "slower", faster: "faster", equivalent: "the same", "not-told-apart": "cannot be told",
   "no-interval": "too few runs", "too-coarse": "too coarse", cached: "a cache answered",
 };
 
@@ -21,27 +22,36 @@ export async function show(a, b) {
   // Another two were asked for meanwhile.
   if (mine !== newest) return;
   if (answer instanceof Error) return say(by("comparing"), answer.message);
-  say(by("comparing"), `A, the baseline, is run ${a}; B is run ${b}.`);
+  const runs = await get("api/runs").catch(() => []);
+  if (mine !== newest) return;
+  const called = (name) => {
+    const run = runs.find((one) => one.name === name);
+    return run ? dated(run) : name;
+  };
+  say(by("comparing"), `A, the baseline: ${called(a)}. B: ${called(b)}.`);
   place.replaceChildren(...parts(answer));
 }
 
 function parts(c) {
+  const [first, ...rest] = c.answer;
   const made = [
-    h("ul", { class: "sentences" }, c.sentences.map((sentence) => h("li", null, sentence))),
+    h("h3", { class: "headline" }, first),
+    rest.length > 0 ? h("p", { class: "sub" }, rest.join(" ")) : "",
   ];
   if (c.costs.length > 0) {
     made.push(table("Share of plain speed", ["Workload", "Choice", "A", "B", "Change"], c.costs.map((cost) => [
-      cost.workload, cost.arm, percent(cost.a), percent(cost.b),
-      cost.changed ? mark(cost.ratio < 1 ? "slower" : "faster") : "not told apart",
+      cost.workload_name, cost.arm_name, percent(cost.a), percent(cost.b),
+      cost.changed ? mark(cost.ratio < 1 ? "slower" : "faster") : cost.same ? "the same" : "cannot be told",
     ])));
   }
   made.push(table("Speed of each workload on each choice", ["Workload and choice", "B / A", "Interval", "Verdict"], c.cells.map((cell) => [
-    cell.name, number(cell.ratio), cell.interval ? `${number(cell.interval.low)} to ${number(cell.interval.high)}` : "none",
+    cell.title, number(cell.ratio), cell.interval ? `${number(cell.interval.low)} to ${number(cell.interval.high)}` : "none",
     mark(cell.verdict),
   ])));
   if (c.differences.length > 0) {
     made.push(table("What else differs", ["What", "A", "B"], c.differences.map((d) => [d.what, d.a, d.b])));
   }
+  made.push(h("ul", { class: "sentences" }, c.sentences.map((sentence) => h("li", null, sentence))));
   return made;
 }
 

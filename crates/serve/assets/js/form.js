@@ -2,6 +2,7 @@
 
 import { by, bytes, facts, h, time } from "./dom.js";
 import { get, post } from "./server.js";
+import { isRunning, watch } from "./state.js";
 
 let asked = null;
 
@@ -16,6 +17,12 @@ export async function start() {
   by("see-plan").addEventListener("click", () => act(by("see-plan"), plan));
   for (const radio of document.getElementsByName("kind")) radio.addEventListener("change", showKind);
   showKind();
+  // A machine measures one run at a time.
+  watch((state) => {
+    const running = isRunning(state);
+    by("start").disabled = running;
+    by("busy").hidden = !running;
+  });
   try {
     offer(await choices());
   } catch (refused) {
@@ -51,6 +58,7 @@ function offers(id, list, words, none) {
 function offer(catalogue) {
   by("version").textContent = catalogue.version;
   if (!by("directory").value) by("directory").value = catalogue.target;
+  disks(catalogue.mounted);
   by("devices").replaceChildren(...catalogue.devices.map((d) =>
     h("option", { value: d.path }, `${bytes(d.size)}, ${d.about}`)));
   const about = offers("profile", catalogue.profiles, (p) => {
@@ -81,6 +89,60 @@ function offer(catalogue) {
     const count = chosen("cipher").length;
     by("ciphers-chosen").textContent = count > 0 ? ` (${count} chosen)` : "";
   });
+}
+
+/** The mounted disks; another directory is typed. */
+function disks(mounted) {
+  const words = (d) => `${d.path} (${d.about}, ${bytes(d.free)} of ${bytes(d.size)} free)`;
+  by("mounted").replaceChildren(...mounted.map((d) => h("option", { value: d.path }, words(d))),
+    h("option", { value: "" }, "Another directory"));
+  by("of-mounted").hidden = mounted.length === 0;
+  const follow = () => {
+    by("mounted").value = mounted.some((d) => d.path === typed("directory")) ? typed("directory") : "";
+  };
+  by("mounted").addEventListener("change", () => {
+    if (by("mounted").value) by("directory").value = by("mounted").value;
+    else by("directory").focus();
+  });
+  by("directory").addEventListener("input", follow);
+  follow();
+}
+
+/** What `cryptbench run` of a suggested command measures, or nothing where this form cannot ask for it. */
+export function askedBy(command) {
+  const words = [...command.matchAll(/'((?:[^']|'\\'')*)'|(\S+)/g)].map(([, quoted, bare]) => quoted?.replaceAll("'\\''", "'") ?? bare);
+  if (words.shift() !== "cryptbench" || words.shift() !== "run") return null;
+  const found = { target: null, options: {} };
+  while (words.length > 0) {
+    const word = words.shift();
+    const name = word.startsWith("--") ? word.slice(2).replace(/^systems$/, "system") : null;
+    if (name === null) found.target = word;
+    else if (!by(name)?.dataset.option) return null;
+    else found.options[name] = by(name).type === "checkbox" ? true : words.shift();
+  }
+  return found;
+}
+
+/** Fills the form with what a suggested command asks for, so that it can be seen before it starts. */
+export function fill({ target, options }) {
+  by("form").reset();
+  by("kind-directory").checked = true;
+  showKind();
+  if (target) by("directory").value = target;
+  by("directory").dispatchEvent(new Event("input"));
+  for (const [name, value] of Object.entries(options)) {
+    const field = by(name);
+    if (field.matches("ul")) {
+      const names = value.split(",");
+      for (const box of document.getElementsByName(name)) box.checked = names.includes(box.value) && !box.disabled;
+    } else if (field.type === "checkbox") field.checked = true;
+    else field.value = value;
+    for (let fold = field.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    field.dispatchEvent(new Event("change"));
+  }
+  by("plan").replaceChildren();
+  location.hash = "#new";
+  by("start").focus();
 }
 
 /** A field for an option of the command line that has none of its own on the page. */
@@ -179,10 +241,11 @@ async function plan() {
   by("plan").replaceChildren();
   const planned = await post("api/plan", order());
   const title = h("h3", { tabindex: "-1" }, "The plan");
+  const much = planned.wear ? h("p", { class: "banner" }, planned.wear) : "";
   const remarks = (list) => (list?.length > 0 ? h("ul", { class: "notes" }, list.map((r) => h("li", null, r))) : "");
   // A study has one for each of its profiles.
   const each = (planned.plans ?? [planned]).flatMap((p) => [factsOf(p), remarks(p.remarks)]);
-  by("plan").replaceChildren(title, planned.plans ? remarks(planned.remarks) : "", ...each,
+  by("plan").replaceChildren(title, much, planned.plans ? remarks(planned.remarks) : "", ...each,
     h("p", { class: "about" }, "Nothing was written yet."));
   title.focus();
 }

@@ -57,7 +57,7 @@ function item(run, formats) {
     tell(`${count()}${chosen.length > 2 ? "; two can be compared" : ""}.`);
   });
   const title = h("h3", null, h("a", { href: address(run.name) }, named(run)));
-  const choose = h("p", { class: "row" }, box, h("label", { for: id }, `Compare ${run.name}`));
+  const choose = h("p", { class: "row" }, box, h("label", { for: id }, `Compare ${dated(run)}`));
   if (!run.summary) return h("li", null, title, h("p", { class: "what" }, about(run)));
   return h("li", null, title, h("p", { class: "what" }, about(run)),
     run.summary.headline ? h("p", null, unbroken(run.summary.headline)) : null, choose, links(run, formats));
@@ -68,6 +68,9 @@ export const address = (name) => `#run/${encodeURIComponent(name)}`;
 
 /** What a run is called: by its title, else by its time. */
 export const named = (run) => run.title ?? when(run);
+
+/** Title and date, to tell it from others of the same title. */
+export const dated = (run) => (run.title ? `${run.title}, ${when(run)}` : when(run));
 
 /** What was measured, in a line. */
 export function about(run) {

@@ -1,0 +1,88 @@
+//! Refusals in the terms of the page: the labels of its fields, not the options of the command line.
+
+/// Options and the fields that have them, as the page calls them.
+const FIELDS: [(&str, &str); 13] = [
+    ("builtin-only", "AES-256 alone"),
+    ("budget", "Longest time"),
+    ("cipher", "Ciphers"),
+    ("data-unit", "Sector sizes"),
+    ("sector-size", "Sector sizes"),
+    ("emulate", "Model"),
+    ("profile", "Workload profile"),
+    ("set", "Settings of systems"),
+    ("size", "Scratch file"),
+    ("split", "The pass-throughs of the default systems"),
+    ("study", "A published study"),
+    ("system", "Encryption systems"),
+    ("systems", "Encryption systems"),
+];
+
+/// What the page calls the field of an option. Those without a field of their own are named after their option.
+pub fn label(option: &str) -> String {
+    match FIELDS.iter().find(|(name, _)| *name == option) {
+        Some((_, label)) => (*label).to_owned(),
+        None => {
+            let words = option.replace('-', " ");
+            let mut letters = words.chars();
+            letters
+                .next()
+                .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+        }
+    }
+}
+
+/// A message with the names of fields where it has those of options: `--budget` is “Longest time”.
+pub fn of_the_page(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = rest.find("--") {
+        let (before, option) = rest.split_at(at);
+        let name: &str = &option[2..];
+        let end = name.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(name.len());
+        let is_option = end > 1 && !before.ends_with(|c: char| c.is_alphanumeric() || c == '-');
+        // Quotes of the parser and of Markdown are ours by now.
+        let before = before.strip_suffix(['\'', '`']).filter(|_| is_option).unwrap_or(before);
+        out.push_str(before);
+        if !is_option {
+            out.push_str("--");
+            rest = name;
+            continue;
+        }
+        out.push_str(&format!("“{}”", label(&name[..end])));
+        rest = &name[end..];
+        // `<TIME>` tells a reader of the page nothing.
+        if let Some(value) = rest.strip_prefix(" <") {
+            rest = value.find('>').map_or(rest, |close| &value[close + 1..]);
+        }
+        rest = rest.strip_prefix(['\'', '`']).unwrap_or(rest);
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_called_as_their_fields() {
+        for (message, page) in [
+            ("give --budget 30s, or fewer choices", "give “Longest time” 30s, or fewer choices"),
+            ("'--study <A|B>' cannot be used", "“A published study” cannot be used"),
+            ("a shorter `--trial`", "a shorter “Trial”"),
+            ("--max-pairs is 0", "“Max pairs” is 0"),
+            ("a -- b, x--y", "a -- b, x--y"),
+        ] {
+            assert_eq!(of_the_page(message), page);
+        }
+    }
+
+    #[test]
+    fn each_field_of_the_page_is_called_as_here() {
+        let page = include_str!("../../../serve/assets/index.html");
+        for (option, label) in FIELDS {
+            let elsewhere = ["sector-size", "systems"].contains(&option);
+            let has_field = page.contains(&format!("id=\"{option}\"")) || elsewhere;
+            assert!(has_field && page.to_lowercase().contains(&label.to_lowercase()), "{option}");
+        }
+    }
+}
