@@ -2,7 +2,8 @@
 //! of the studies, and what `volume` opens.
 //!
 //! The tests that compare them with the program (`cli/tests/integration/transcripts.rs`,
-//! `cli/src/run/options_page.rs`, `cli/src/studies/items_page.rs`, `cli/src/volume/formats_page.rs`) write them.
+//! `cli/src/run/options_page.rs`, `cli/src/scripts_page.rs`, `cli/src/studies/items_page.rs`,
+//! `cli/src/volume/formats_page.rs`) write them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         "transcripts::every_transcript_is_what_the_program_prints_for_that_record",
         "run::options_page::docs_have_the_options_as_they_are_defined",
         "studies::items_page::docs_have_every_item_of_the_studies",
+        "scripts_page::docs_have_quiet_json_and_exit_codes_as_they_are_defined",
         "volume::formats_page::docs_have_the_formats_as_the_registries_do",
     ];
     let done = Command::new(env!("CARGO"))

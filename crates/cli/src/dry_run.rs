@@ -4,28 +4,35 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use cryptbench_answer::names::Names;
-use cryptbench_runner::{DryRun, Request, dry_run};
+use cryptbench_runner::{DryRun, Request, dry_run, wear};
 use cryptbench_text::human;
 use serde_json::{Value, json};
 
 use crate::output::runs_directory;
 use crate::say::{print, print_json};
 
+const WIDTH: usize = 80;
+
 pub fn show(request: &Request, json: bool) -> anyhow::Result<ExitCode> {
+    let dry = of(request)?;
     if json {
-        print_json(&plan(request)?)?;
+        print_json(&object(&dry))?;
     } else {
-        print(&words(&dry_run(request, runs_directory().as_deref())?));
+        if let Some(much) = wear(std::slice::from_ref(&dry)) {
+            print(&format!("{}\n", textwrap::fill(&much, WIDTH)));
+        }
+        print(&words(&dry));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The plan for programs.
-pub fn plan(request: &Request) -> anyhow::Result<Value> {
-    Ok(object(&dry_run(request, runs_directory().as_deref())?))
+/// The prediction of a run.
+pub fn of(request: &Request) -> anyhow::Result<DryRun> {
+    Ok(dry_run(request, runs_directory().as_deref())?)
 }
 
-fn object(dry: &DryRun) -> Value {
+/// The plan for programs.
+pub fn object(dry: &DryRun) -> Value {
     let DryRun { plan, forecast, scratch, .. } = dry;
     let names = Names::of(plan);
     json!({
@@ -49,6 +56,7 @@ fn object(dry: &DryRun) -> Value {
         "bytes_written": forecast.bytes_written,
         "bytes_read": forecast.bytes_read,
         "bytes_taken_up": forecast.scratch_bytes,
+        "wear": wear(std::slice::from_ref(dry)),
         "seconds": forecast.seconds,
         "budget_s": plan.budget_s,
         "speeds_from": dry.measured.as_ref().map(|rates| &rates.run_id),
@@ -56,7 +64,8 @@ fn object(dry: &DryRun) -> Value {
     })
 }
 
-fn words(dry: &DryRun) -> String {
+/// The prediction in lines.
+pub fn words(dry: &DryRun) -> String {
     let DryRun { plan, forecast, scratch, .. } = dry;
     let names = Names::of(plan);
     let arms: Vec<_> = plan.arms.iter().map(|arm| names.arm(arm)).collect();
@@ -111,7 +120,7 @@ fn words(dry: &DryRun) -> String {
     lines.extend(dry.remarks.iter().map(|r| format!("remark      {r}")));
     lines.push("Nothing was written. Leave out --dry-run to measure.".to_owned());
     lines.retain(|line| line.trim_end() != "ciphers");
-    let options = textwrap::Options::new(80)
+    let options = textwrap::Options::new(WIDTH)
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
         .subsequent_indent("            ");
     lines.iter().map(|line| textwrap::fill(line, &options)).collect::<Vec<_>>().join("\n")

@@ -24,6 +24,8 @@ mod report;
 mod run;
 mod run_log;
 mod say;
+#[cfg(test)]
+mod scripts_page;
 mod serve;
 mod signal;
 mod studies;

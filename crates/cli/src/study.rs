@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use cryptbench_load::Profile;
 use cryptbench_os::{Details, FileType};
 use cryptbench_record::{Event, InRam, Record, Sink as _};
+use cryptbench_runner::{DryRun, wear};
 use cryptbench_studies::here::Tested;
 use cryptbench_studies::{Answer, Letter, Table};
 use cryptbench_text::shown;
@@ -46,10 +47,20 @@ struct Document {
 /// The plans of a study for programs.
 pub fn plan(args: &RunArgs, study: Letter) -> anyhow::Result<Value> {
     let (parts, remarks) = parts(args, study)?;
-    let plans = parts.iter().map(|part| dry_run::plan(&request(part)?));
-    let plans = plans.collect::<anyhow::Result<Vec<_>>>()?;
-    let schema = "cryptbench.study-dry-run/1";
-    Ok(json!({ "schema": schema, "study": study, "remarks": remarks, "plans": plans }))
+    let runs = predicted(&parts)?;
+    let plans: Vec<Value> = runs.iter().map(dry_run::object).collect();
+    Ok(json!({
+        "schema": "cryptbench.study-dry-run/1",
+        "study": study,
+        "wear": wear(&runs),
+        "remarks": remarks,
+        "plans": plans,
+    }))
+}
+
+/// What each run of a study would do.
+fn predicted(parts: &[RunArgs]) -> anyhow::Result<Vec<DryRun>> {
+    parts.iter().map(|part| dry_run::of(&request(part)?)).collect()
 }
 
 /// The runs of a study, and what is omitted or replaced.
@@ -87,6 +98,10 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         }
     };
     let profiles = protocol.profiles_on(is_on_a_device(args));
+    // Whatever is impossible must be known before anything is measured.
+    let runs = predicted(&parts)?;
+    let much = wear(&runs);
+    much.iter().for_each(|much| say(&format!("{much}\n")));
     say(&format!("Study {study} on this machine: {}", profiles.join(", then ")));
     remarks.iter().for_each(|r| say(&format!("- {r}")));
     let mut lines = matches!(args.shown.progress, ProgressArg::Json).then(Lines::default);
@@ -98,15 +113,11 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         if protocol.in_ram {
             say(&in_ram::forecast(args));
         }
-        for part in &parts {
+        for run in &runs {
             say("");
-            dry_run::show(&request(part)?, false)?;
+            print(&dry_run::words(run));
         }
         return Ok(ExitCode::SUCCESS);
-    }
-    // Anything impossible must be known before anything is measured.
-    for part in &parts {
-        request(part)?;
     }
     if let Some(lines) = &mut lines {
         remarks.iter().cloned().for_each(|text| lines.take(&Event::Note { text, aside: false }));

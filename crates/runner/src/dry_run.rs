@@ -17,6 +17,7 @@ use crate::decide::{Plan, decide};
 use crate::disk_rates::rates_of;
 use crate::look::{Facts, look};
 use crate::verify::traffic;
+use crate::wear::wear;
 use crate::{DiskRates, Request, RunError};
 
 /// The prediction of a run.
@@ -36,6 +37,8 @@ pub struct DryRun {
     pub self_encrypting: Option<String>,
     /// Alignment of direct requests in bytes; 1 if it is unknown.
     pub sector: u64,
+    /// The disk that is written, if it is known.
+    pub disk: Option<record::Device>,
     /// Directory and storage of each target that the user encrypted.
     pub paired: Vec<(String, String)>,
     /// Bytes of the scratch file, and the reason for that size.
@@ -67,10 +70,22 @@ pub fn dry_run_on(
     runs: Option<&Path>,
 ) -> Result<DryRun, RunError> {
     let plan = decide(request, facts)?;
-    Ok(match &plan.storage {
-        Storage::Present(present) => on_present(&plan, present, request, runs),
-        Storage::Emulated(storage) => on_emulated(&plan, storage, request),
-    })
+    Ok(of(&plan, request, runs))
+}
+
+fn of(plan: &Plan, request: &Request, runs: Option<&Path>) -> DryRun {
+    match &plan.storage {
+        Storage::Present(present) => on_present(plan, present, request, runs),
+        Storage::Emulated(storage) => on_emulated(plan, storage, request),
+    }
+}
+
+/// What to say before a run of this plan that writes much. A run that goes on has said it.
+pub(crate) fn wear_of(plan: &Plan, request: &Request) -> Option<String> {
+    if plan.earlier.is_some() {
+        return None;
+    }
+    wear(&[of(plan, request, None)])
 }
 
 fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&Path>) -> DryRun {
@@ -109,6 +124,7 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
         device_kind: plain.ground.device_kind.clone(),
         self_encrypting: plain.ground.self_encrypting.clone(),
         sector: plan.storage.sector(),
+        disk: plain.device().cloned(),
         paired: encrypted.iter().map(described).collect(),
         forecast: match is_only_read {
             true => within_budget(forecast, plan.recorded.budget_s),
@@ -149,12 +165,20 @@ fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> Dry
         device_kind: None,
         self_encrypting: None,
         sector: 1,
+        disk: None,
         paired: Vec::new(),
         forecast: in_all(forecast, &plan.recorded, own, range.size),
         scratch: (range.size, range.reason.clone()),
         plan: plan.recorded.clone(),
         measured: None,
         remarks: plan.remarks.clone(),
+    }
+}
+
+impl DryRun {
+    /// Whether a model takes the place of a disk.
+    pub(crate) fn is_emulated(&self) -> bool {
+        self.storage.starts_with("EMULATED")
     }
 }
 

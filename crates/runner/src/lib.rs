@@ -18,6 +18,7 @@ mod resumed;
 mod run;
 mod time;
 mod verify;
+mod wear;
 
 pub use cryptbench_load::EngineChoice;
 pub use decide::limits::{DEFAULT_BUDGET, DEFAULT_PRECISION, half_width};
@@ -32,6 +33,7 @@ pub use measure::Turns;
 pub use measure::schedule::{Bench, drive};
 pub use request::{Consent, EmulateRequest, PairRequest, Request, TargetRequest};
 pub use run::run;
+pub use wear::wear;
 
 /// Describes this machine. The caller has measured `idle_baseline`, a fraction from 0 to 1.
 #[must_use]

@@ -6,6 +6,7 @@ use std::thread;
 use cryptbench_record::{Record, Sink};
 
 use crate::decide::decide;
+use crate::dry_run::wear_of;
 use crate::look::look;
 use crate::prepare::Claimed;
 use crate::recorder::Recorder;
@@ -29,7 +30,9 @@ pub fn run(
     thread::scope(|scope| {
         let _watched = time.watch(scope);
         let facts = look(request);
-        let plan = decide(request, &facts)?;
+        let mut plan = decide(request, &facts)?;
+        let much = wear_of(&plan, request);
+        plan.remarks.splice(0..0, much);
         let claimed = Claimed::claim(&plan, &time)?;
         let mut recorder = Recorder::begin(&plan, &claimed, program_version, sink)?;
         let prepared = claimed.prepare(&mut recorder);

@@ -30,7 +30,7 @@ pub fn plan(words: &[OsString]) -> Result<Value, Invalid> {
     args.shown.json = true;
     let planned = match args.what.study {
         Some(letter) => study::plan(&args, letter.into()),
-        None => request(&args).and_then(|request| dry_run::plan(&request)),
+        None => request(&args).and_then(|request| Ok(dry_run::object(&dry_run::of(&request)?))),
     };
     planned
         .map_err(|error| Invalid::value(option(&error, &args), of_the_page(&chain(error.as_ref()))))

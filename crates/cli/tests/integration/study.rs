@@ -230,3 +230,35 @@ fn study_ds_table_on_the_terminal() {
         assert!(flat.contains(part), "{part} is not in {flat}");
     }
 }
+
+/// Hundreds of gigabytes wear an SSD: whoever starts such a study reads that first, with the part of a drive's endurance.
+#[test]
+fn a_study_that_writes_much_says_so_first() {
+    let s = Sandbox::new();
+    let done = s.run(&["run", "--study", "A", "--dry-run", "--json"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let json: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let plans = json["plans"].as_array().unwrap();
+    let written: f64 = plans.iter().map(|plan| plan["bytes_written"].as_f64().unwrap()).sum();
+    assert!(written > 2e11, "{written}");
+    let wear = json["wear"].as_str().unwrap();
+    // All parts together, in two digits at least.
+    let words = match written {
+        n if n < 999.5e9 => format!("This plan writes {:.0} GB", n / 1e9),
+        n if n < 9.95e12 => format!("This plan writes {:.1} TB", n / 1e12),
+        n => format!("This plan writes {:.0} TB", n / 1e12),
+    };
+    assert!(wear.starts_with(&words), "{words}: {wear}");
+    assert!(
+        wear.contains(" is typically rated for (Samsung 870 EVO: 600 TB for each TB)"),
+        "{wear}"
+    );
+    let done = s.run(&["run", "--study", "A", "--dry-run"]);
+    let flat = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.starts_with(wear), "{flat}");
+    // A short run writes little, and says nothing of it.
+    let short = ["--budget", "30s", "--size", "16MiB", "--builtin-only"];
+    let little = s.run(&[&["run", "--dry-run", "--json"], &short[..]].concat());
+    let little: Value = serde_json::from_slice(&little.stdout).unwrap();
+    assert!(little["wear"].is_null(), "{little}");
+}

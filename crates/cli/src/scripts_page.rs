@@ -1,0 +1,96 @@
+//! docs/scripts.md: which commands take `--quiet` and `--json`, and the exit codes, made from their definitions.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use clap::{Command, CommandFactory as _};
+
+use crate::args::Args;
+use crate::exit::HELP;
+
+const MARK: &str = "<!-- generated: quiet, JSON and exit codes, by cargo xtask readme -->\n";
+const END: &str = "<!-- end of generated -->";
+
+/// A row for each command that has one of the two options.
+fn commands(command: &Command, name: &str, out: &mut String) {
+    let help = |option: &str| {
+        let arg = command.get_arguments().find(|arg| arg.get_long() == Some(option))?;
+        Some(arg.get_help()?.to_string().replace('|', "\\|"))
+    };
+    let (quiet, json) = (help("quiet"), help("json"));
+    if quiet.is_some() || json.is_some() {
+        let [quiet, json] = [quiet, json].map(|help| help.unwrap_or_else(|| "–".to_owned()));
+        writeln!(out, "| `{name}` | {quiet} | {json} |").unwrap();
+    }
+    let below = command.get_subcommands().filter(|c| c.get_name() != "help" && !c.is_hide_set());
+    for below in below {
+        commands(below, format!("{name} {}", below.get_name()).trim_start(), out);
+    }
+}
+
+/// Codes and what they mean, from the list that `--help` prints.
+fn codes() -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for line in HELP.lines().skip(1) {
+        let text = line.trim();
+        match line.strip_prefix("  ").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            Some(rest) => {
+                let (code, meaning) = rest.split_once("  ").unwrap_or((rest, ""));
+                found.push((code.trim().to_owned(), meaning.trim().to_owned()));
+            }
+            None => {
+                let (_, meaning) = found.last_mut().expect("a code comes first");
+                *meaning = format!("{meaning} {text}").trim_start().to_owned();
+            }
+        }
+    }
+    found
+}
+
+fn tables() -> String {
+    let mut made = "\n| command | `--quiet` | `--json` |\n|---|---|---|\n".to_owned();
+    let mut command = Args::command();
+    command.build();
+    commands(&command, "", &mut made);
+    made.push_str("\n| exit code | what it means |\n|---|---|\n");
+    for (code, meaning) in codes() {
+        writeln!(made, "| {code} | {meaning} |").unwrap();
+    }
+    made + "\n"
+}
+
+#[test]
+fn docs_have_quiet_json_and_exit_codes_as_they_are_defined() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scripts.md");
+    let page = fs::read_to_string(&file).unwrap();
+    let (before, block) = page.split_once(MARK).expect("the mark");
+    let (_, after) = block.split_once(END).expect("the end of the block");
+    let made = format!("{before}{MARK}{}{END}{after}", tables());
+    if std::env::var_os("CRYPTBENCH_WRITE").is_some() {
+        fs::write(&file, made).unwrap();
+    } else {
+        assert_eq!(page, made, "`cargo xtask readme` writes it");
+    }
+}
+
+#[test]
+fn every_exit_code_is_in_the_list() {
+    use crate::exit;
+    let codes: Vec<String> = codes().into_iter().map(|(code, _)| code).collect();
+    for code in [
+        exit::FAILURE,
+        exit::USAGE,
+        exit::TARGET,
+        exit::STORAGE,
+        exit::INPUT,
+        exit::LEFT_OVER,
+        exit::NO_KEY,
+        exit::PLAINTEXT,
+        exit::REGRESSION,
+        exit::UNMEASURED,
+    ] {
+        assert!(codes.contains(&code.to_string()), "{code} in {codes:?}");
+    }
+}
