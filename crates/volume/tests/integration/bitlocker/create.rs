@@ -140,7 +140,7 @@ fn until_the_boot_sector_is_written_there_is_no_volume() {
     let opened = open(Arc::clone(&device) as _, &passphrase(PASSWORD), &options).unwrap();
     assert!(opened.is_read_only());
     // Not at its place.
-    let volume = self::volume();
+    let volume = volume();
     for bytes in [volume[8192..].to_vec(), [&[0; 4096], &volume[..]].concat()] {
         let refused = open(Arc::new(MemoryDevice::new(bytes)), &passphrase(PASSWORD), &options);
         let refused = refused.unwrap_err();
