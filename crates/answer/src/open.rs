@@ -32,6 +32,7 @@ pub(crate) fn open(view: &View<'_, '_>) -> Vec<Open> {
     found.extend(settled(view, &undecided));
     found.extend(only_read(view));
     found.extend(without_time(view));
+    found.extend(fewer_files(view));
     found.extend(left_out(view));
     found.extend(cached(view));
     found.extend(uncounted(view));
@@ -151,6 +152,17 @@ fn without_time(view: &View<'_, '_>) -> Option<Open> {
         Some(command) => Open { text: format!("{text}. More time:"), command: Some(command) },
         None => Open::new(format!("{text}; {option} would do.")),
     })
+}
+
+/// Sets of small files that are smaller than the profile's, for lack of time.
+fn fewer_files(view: &View<'_, '_>) -> Option<Open> {
+    let fewer = |w: &Workload| Some((w.files?, w.files_of_profile?));
+    let (files, planned) = view.lookup.record.plan.workloads.iter().find_map(fewer)?;
+    Some(Open::new(format!(
+        "Each set has {} files instead of {}: the budget has no time for more.",
+        thousands(files),
+        thousands(planned)
+    )))
 }
 
 /// Systems served from a cache where plain storage used the disk.

@@ -2,12 +2,16 @@
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_estimate::opening::{Opening, opening};
-use cryptbench_record::{Arm, ArmRole, Operation, Workload};
+use cryptbench_record::{Arm, ArmRole, Operation, Workload, budget_option};
 
 use crate::advice::opening::openings;
 use crate::answer::{Answer, MOST_ADVICE, Open};
 use crate::figure::Figure;
 use crate::quantity::{duration, fraction, seconds};
+use crate::wording::list;
+
+/// Volumes that are named one by one.
+const MOST_NAMED: usize = 2;
 
 /// One volume and its unlock time.
 pub struct OpeningRow {
@@ -51,14 +55,27 @@ pub(crate) fn answer<'a>(lookup: &Lookup<'a>) -> Answer<'a> {
     let ended = partial.then(|| {
         Open::new(format!("The run ended early, after {}.", duration(lookup.record.elapsed_s)))
     });
+    let open = ended.into_iter().chain(without_time(lookup)).collect();
     Answer {
         headline: vec![headline],
         figure: Figure::Openings(rows.collect()),
         take,
         avoid: Vec::new(),
         why: Vec::new(),
-        open: ended.into_iter().collect(),
+        open,
     }
+}
+
+/// The volumes that the budget had no time for, and the budget that has it.
+fn without_time(lookup: &Lookup<'_>) -> Option<Open> {
+    let late = lookup.record.plan.left_out.iter().filter(|out| out.enough_s.is_some());
+    let names: Vec<&str> = late.clone().map(|out| &*out.system).collect();
+    let enough_s = late.filter_map(|out| out.enough_s).reduce(f64::max)?;
+    Some(Open::new(format!(
+        "Not opened, for lack of time: {}; {} would do.",
+        list(&names, MOST_NAMED),
+        budget_option(enough_s)
+    )))
 }
 
 fn times<'a>(lookup: &Lookup<'a>, way: &Workload) -> Vec<(&'a Arm, Opening)> {

@@ -268,6 +268,9 @@ pub struct Workload {
     /// Number of files, for small files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u32>,
+    /// Number of files of the profile, if the budget had no time for as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_of_profile: Option<u32>,
     /// Why its trials are not sliced in a run with slices, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsliced: Option<String>,

@@ -57,7 +57,9 @@ impl Arms {
                 ));
             }
             let mut arms = volumes::arms(&request.unlock)?;
-            if let Some(plan) = &request.like {
+            // Those of a run that goes on may have been fewer, for lack of time.
+            let earlier = request.resume.as_deref().map(|record| &record.plan);
+            if let Some(plan) = earlier.or(request.like.as_deref()) {
                 arms.retain(|arm| plan.arms.iter().any(|asked| asked.id == arm.id));
             }
             return Ok((Self::Volumes(arms), None));

@@ -74,7 +74,10 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
     let storage = Storage::choose(request, facts, &mut arms, choices.as_mut())?;
     let named = arms.recorded(&request.target.pair, storage.encrypted(), tiers)?;
     let buffered = Buffered::choose(request);
-    let profile = sectors::whole(request.profile.clone(), &storage, buffered)?;
+    let mut profile = sectors::whole(request.profile.clone(), &storage, buffered)?;
+    if let Some(earlier) = request.resume.as_deref().map(|r| &r.plan).or(request.like.as_deref()) {
+        workloads::keep_files(&mut profile.workloads, earlier);
+    }
     // Work over all of the storage covers this many bytes from here on.
     let request = &Request { profile: profile.over(storage.whole()), ..request.clone() };
     let (draft, trial_is_asked) = limits::schedule(request, named, facts.drawn.seed)?;

@@ -18,7 +18,7 @@ const CIPHER: &str = "aes-256-xts";
 /// Bytes of LUKS's volume key, and of the header key that VeraCrypt and TrueCrypt derive for the
 /// longest cascade, because they learn the cipher only from the header.
 pub(crate) const LUKS_KEY: usize = 64;
-const TCRYPT_KEY: usize = 192;
+pub(crate) const TCRYPT_KEY: usize = 192;
 
 /// A volume format whose unlocking can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl UnlockFormat {
     }
 
     /// The kind of volume for the rules of PIMs; `None` if the header contains the cost.
-    fn kind(self) -> Option<VolumeKind> {
+    pub(crate) fn kind(self) -> Option<VolumeKind> {
         match self {
             Self::VeraCrypt => Some(VolumeKind::VeraCrypt { system: false }),
             Self::TrueCrypt => Some(VolumeKind::TrueCrypt { system: false }),

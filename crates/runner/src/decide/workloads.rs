@@ -20,6 +20,16 @@ pub(super) fn record_workload(w: &WorkloadSpec, request: &Request) -> record::Wo
     }
 }
 
+/// Gives the sets of small files the numbers that they had in an earlier run, which may have had no time for more.
+pub(super) fn keep_files(workloads: &mut [WorkloadSpec], earlier: &record::Plan) {
+    for workload in workloads {
+        let was = earlier.workloads.iter().find(|was| was.id == workload.id);
+        if let (Work::Files(files), Some(count)) = (&mut workload.work, was.and_then(|w| w.files)) {
+            files.count = count.min(files.count).max(1);
+        }
+    }
+}
+
 /// Why the trials of a workload are not sliced, if they are not.
 fn whole_trials(work: &Work, request: &Request) -> Option<&'static str> {
     let block = match work {

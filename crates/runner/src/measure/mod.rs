@@ -126,7 +126,9 @@ impl Bench for Measured<'_> {
     fn trial(&mut self, workload: usize, arm: usize, offsets: u64) -> Result<Observation, Halt> {
         self.generation += 1;
         self.set_parameters(arm)?;
-        match &self.plan().workloads[workload].work {
+        // Trials change this, and none of its workloads.
+        let work = self.prepared.claimed.workloads[workload].work.clone();
+        match &work {
             Work::Block(work) => self.requests(work, arm, offsets),
             Work::Files(work) => self.small_files(work, arm, offsets),
             Work::Unlock(work) => self.open_volume(work, arm),
@@ -192,7 +194,11 @@ impl Bench for Measured<'_> {
         let (claimed, recorded) = (&self.prepared.claimed, &self.prepared.recorded);
         let len = claimed.plain.range.as_ref().map_or(0, ActiveRange::len);
         let timed_s = recorded.trial_s + recorded.ramp_s;
-        let seconds = trial_s(&self.plan().workloads[workload], timed_s, len, &claimed.pace);
+        let spec = &claimed.workloads[workload];
+        let seconds = claimed
+            .file_pace
+            .trial_s(workload, spec)
+            .unwrap_or_else(|| trial_s(spec, timed_s, len, &claimed.pace));
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 }

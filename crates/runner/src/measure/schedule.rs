@@ -96,6 +96,7 @@ pub fn drive(
         blocks,
         ratios,
         ended: vec![None; plan.workloads.len()],
+        cut: vec![false; plan.workloads.len()],
         longest_block: vec![Duration::ZERO; plan.workloads.len()],
         planned: plan.fixed_trials(),
         speeds: vec![vec![Speed::default(); plan.arms.len()]; plan.workloads.len()],
@@ -125,6 +126,8 @@ struct Driver<'a> {
     /// in which both completed requests.
     ratios: Vec<Vec<Vec<f64>>>,
     ended: Vec<Option<StopReason>>,
+    /// Workloads of which a block found no time.
+    cut: Vec<bool>,
     longest_block: Vec<Duration>,
     /// Number of trials of the whole run, if it is fixed.
     planned: Option<u32>,
@@ -143,7 +146,10 @@ impl Driver<'_> {
             }
             match self.block(workload, None)? {
                 true => self.say_if_whole(workload),
-                false => self.ended[workload] = Some(StopReason::Budget),
+                false => {
+                    self.ended[workload] = Some(StopReason::Budget);
+                    self.cut[workload] = true;
+                }
             }
         }
         for workload in 0..self.plan.workloads.len() {
@@ -153,16 +159,44 @@ impl Driver<'_> {
         }
         // The discarded trials have shown how long the measured ones take.
         self.leave_out();
-        let first = self.blocks.iter().copied().min().unwrap_or(0);
+        loop {
+            self.rounds()?;
+            // Others may have taken less time than expected.
+            if !self.take_in() {
+                return Ok(StopReason::Budget);
+            }
+        }
+    }
+
+    /// Runs blocks until every workload has ended.
+    fn rounds(&mut self) -> Result<(), Halt> {
+        let open = self.blocks.iter().zip(&self.ended).filter(|(_, ended)| ended.is_none());
+        let first = open.map(|(blocks, _)| *blocks).min().unwrap_or(0);
         for round in first.. {
             if round > first {
                 self.bench.pause(Duration::from_secs_f64(self.plan.round_pause_s));
             }
             if !self.round(round)? {
-                break;
+                return Ok(());
             }
         }
-        Ok(StopReason::Budget)
+        Ok(())
+    }
+
+    /// Takes in the shortest of the workloads that were left out and can begin at once, if its fewest pairs fit the time that
+    /// is left.
+    fn take_in(&mut self) -> bool {
+        let begins =
+            |w: usize| !self.plan.workloads[w].is_timed() || !self.longest_block[w].is_zero();
+        let is_out = |w: &usize| {
+            let out = self.blocks[*w] == 0 && self.ended[*w] == Some(StopReason::Budget);
+            out && !self.cut[*w] && begins(*w)
+        };
+        let left = self.limit().saturating_sub(self.bench.elapsed());
+        let pairs = (FEWEST_PAIRS as u32).min(self.plan.min_pairs);
+        let shortest = (0..self.plan.workloads.len()).filter(is_out).min_by_key(|w| self.cost(*w));
+        let shortest = shortest.filter(|w| self.cost(*w).saturating_mul(pairs) <= left);
+        shortest.is_some_and(|w| self.ended[w].take().is_some())
     }
 
     /// Runs one block of each workload that is still open; returns whether any remains open.
@@ -181,6 +215,7 @@ impl Driver<'_> {
             }
             if !self.fits(workload) || !self.block(workload, Some(self.blocks[workload]))? {
                 self.ended[workload] = Some(StopReason::Budget);
+                self.cut[workload] = true;
                 continue;
             }
             self.blocks[workload] += 1;

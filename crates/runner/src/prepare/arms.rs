@@ -15,6 +15,7 @@ use crate::decide::arms::makes_a_disk;
 use crate::decide::choices::{Choices, SET_UP_EACH, set_up_left};
 use crate::decide::fit::least_for_any;
 use crate::decide::limits::{FIRST_PLANNED, MEASURED_WITHIN, OTHERS_UP_WITHIN, SET_UP_PLANNED};
+use crate::decide::sizes::file_space;
 use crate::finish::take_down;
 use crate::recorder::Recorder;
 use crate::time::within;
@@ -253,6 +254,7 @@ impl<'a> Claimed<'a> {
             journal: self.journal.clone(),
             reserve: Arc::clone(&self.reserve),
             seed: self.plan.recorded.seed,
+            room: file_space(&self.workloads),
             plain: Site::of(&self.plain),
             encrypted: self.encrypted.iter().map(Site::of).collect(),
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cryptbench_blockdev::IoMode;
 use cryptbench_export::SERVING;
-use cryptbench_load::Engine;
+use cryptbench_load::{Engine, WorkloadSpec};
 use cryptbench_os::counters::{CountedBy, Counters, DeviceCounts};
 use cryptbench_os::machine::throttled;
 use cryptbench_record::{self as record, DiskCounts, PlaceKind, Uncounted};
@@ -16,7 +16,7 @@ use cryptbench_text::shown;
 
 use super::emulated::Emulation;
 use super::pace::Pace;
-use super::{ActiveRange, PreparedTarget, places};
+use super::{ActiveRange, FilePace, PreparedTarget, places};
 use crate::decide::Plan;
 use crate::decide::storage::{Buffered, Present, Storage, Target};
 use crate::look::InUse;
@@ -36,6 +36,9 @@ pub(crate) struct Claimed<'a> {
     pub(crate) clock: Clock,
     /// The speed of the storage, once some of it was written.
     pub(crate) pace: Pace,
+    /// The plan's workloads, with as many small files as there is time for, and how long those take.
+    pub(crate) workloads: Vec<WorkloadSpec>,
+    pub(crate) file_pace: FilePace,
     pub(crate) machine: record::Machine,
     /// Notes on the storage for readers, in sentences.
     pub(crate) notes: Vec<String>,
@@ -134,6 +137,8 @@ impl<'a> Claimed<'a> {
             throttled,
             clock: Clock { started: time.started, before: Duration::from_secs_f64(before) },
             pace: Pace::default(),
+            workloads: plan.workloads.clone(),
+            file_pace: FilePace::default(),
             machine,
             notes,
             engine,

@@ -3,7 +3,7 @@
 use std::time::{Instant, SystemTime};
 
 use cryptbench_blockdev::IoTarget;
-use cryptbench_load::{Pattern, Precondition};
+use cryptbench_load::{Pattern, Precondition, WorkloadSpec};
 use cryptbench_record::{Event, Sink as _, budget_option, longer_budget};
 use cryptbench_system::ArmSpec;
 use cryptbench_text::human;
@@ -12,6 +12,7 @@ use super::pace::RecentRate;
 use super::{ActiveRange, Claimed};
 use crate::decide::fit::{SMALL, least_for_any, size};
 use crate::decide::limits::{FIRST_PLANNED, SET_UP_PLANNED};
+use crate::decide::sizes::{least_scratch, uses_range};
 use crate::recorder::Recorder;
 use crate::{Halt, RunError};
 
@@ -149,7 +150,15 @@ impl Claimed<'_> {
             Some(first) => &first.arms[..],
             None => plan.arms.systems(),
         };
-        Ok(size(least, planned, share, |len| takes(arms, len)))
+        let fits = size(least, planned, share, |len| takes(arms, len));
+        // Where only work on new files is left, nothing needs the range.
+        let fits_in = |w: &WorkloadSpec| least_scratch(std::slice::from_ref(w)) <= fits;
+        let (of_range, others): (Vec<_>, Vec<_>) =
+            plan.workloads.iter().partition(|w| uses_range(&w.work));
+        match others.is_empty() || of_range.into_iter().any(fits_in) {
+            true => Ok(fits),
+            false => Ok(MIB.max(self.plain_range().least()).min(fits)),
+        }
     }
 
     /// Rewrites a filled range in random order.

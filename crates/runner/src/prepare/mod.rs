@@ -11,10 +11,13 @@ pub(crate) mod pace;
 mod places;
 mod seclusion;
 mod set_up;
+mod small_files;
 mod target;
+mod unlock_fit;
 pub(crate) mod volumes;
 mod why;
 
+use std::path::Path;
 use std::time::Duration;
 
 use cryptbench_blockdev::IoMode;
@@ -24,6 +27,7 @@ use cryptbench_system::{ArmSpec, PreparedArm};
 pub(crate) use self::active_range::ActiveRange;
 pub(crate) use self::claim::Claimed;
 use self::set_up::preparing;
+pub(crate) use self::small_files::FilePace;
 pub(crate) use self::target::PreparedTarget;
 use self::volumes::Unlocker;
 use crate::decide::arms::{Arms, recorded_up};
@@ -98,6 +102,7 @@ impl<'a> Claimed<'a> {
         let mut recorded = plan.recorded.clone();
         match &plan.arms {
             Arms::Systems(arms) => {
+                self.look_at_files()?;
                 self.fill(recorder)?;
                 match &plan.choices {
                     Some(choices) => {
@@ -117,11 +122,16 @@ impl<'a> Claimed<'a> {
                 self.end_within(limits::MEASURED_WITHIN);
                 // Systems choose unspecified settings, and the kernel reports its drivers once they are in use.
                 recorded.arms = recorded_up(&up.specs(), plan.tier)?;
+                let directories: Vec<&Path> =
+                    up.arms.iter().map(|arm| &*arm.prepared.directory).collect();
+                self.look_at_files_of(&directories, &mut recorded, recorder)?;
             }
             Arms::Volumes(arms) => {
+                let (arms, left_out) = self.affordable(arms, recorder)?;
+                recorded.left_out.extend(left_out);
                 let mut begun = 0;
                 let made = Unlocker::prepare(
-                    arms,
+                    &arms,
                     self.plain.work.path(),
                     volumes::UNLOCK_TIME,
                     self.stop,
@@ -132,6 +142,7 @@ impl<'a> Claimed<'a> {
                 )?;
                 recorded.arms = made.record_arms()?;
                 up.volumes = Some(made);
+                self.end_within(limits::MEASURED_WITHIN);
             }
         }
         let why = self.why(&recorded)?;

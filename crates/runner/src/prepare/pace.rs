@@ -3,24 +3,20 @@
 use std::time::Duration;
 
 use cryptbench_blockdev::IoMode;
-use cryptbench_load::{
-    Amount, FileAction, FileSet, FileWork, Flush, Job, Operation, Pattern, Work,
-};
+use cryptbench_load::{Amount, Flush, Job, Operation, Pattern};
 use cryptbench_system::ArmSpec;
 
 use super::Claimed;
 use super::why::cipher_rate;
 pub(crate) use crate::decide::fit::Pace;
 use crate::decide::fit::system_s;
+use crate::decide::sizes::file_space;
 use crate::{Halt, RunError};
 
 /// Time of one measurement, and bytes of its requests.
 const LOOK: Duration = Duration::from_millis(60);
 const LARGE: u64 = 1 << 20;
 const SMALL: u64 = 4 << 10;
-
-/// Files that are created to measure their cost.
-const FEW: u32 = 64;
 
 /// Bytes per second of the latest steps. The previous step counts half as much as the last, which may be short,
 /// or include a stall.
@@ -42,7 +38,7 @@ impl RecentRate {
 impl Claimed<'_> {
     /// Seconds to set up the arms of a system for a range of `len` bytes, at the pace seen so far.
     pub(super) fn system_s(&self, arms: &[ArmSpec], len: u64) -> f64 {
-        let room = (self.plan.file_space(), self.plain.target.free());
+        let room = (file_space(&self.workloads), self.plain.target.free());
         system_s(arms, len, room, &self.pace)
     }
 
@@ -72,7 +68,7 @@ impl Claimed<'_> {
             true => Ok(()),
             false => {
                 self.pace.read_s = write_s;
-                self.look_at_files()
+                Ok(())
             }
         }
     }
@@ -82,24 +78,6 @@ impl Claimed<'_> {
         self.look(operation, SMALL, flush)?;
         let (elapsed_s, ios) = self.look(operation, SMALL, flush)?;
         Ok(elapsed_s / ios.max(1) as f64)
-    }
-
-    /// Creates a few new files, if the work is on many.
-    fn look_at_files(&mut self) -> Result<(), Halt> {
-        let files = self.plan.workloads.iter().find_map(|w| match &w.work {
-            Work::Files(files) => Some(files),
-            _ => None,
-        });
-        let Some(files) = files else { return Ok(()) };
-        let few =
-            FileWork { action: FileAction::Create, count: FEW.min(files.count), ..files.clone() };
-        let seed = self.plan.recorded.seed;
-        let made = FileSet::new(seed).run(self.plain.work.path(), &few, seed, self.stop)?;
-        if made.interrupted {
-            return Err(Halt::Interrupted);
-        }
-        self.pace.file_s = made.elapsed.as_secs_f64() / made.files.max(1) as f64;
-        Ok(())
     }
 
     /// Looks at the cipher, which needs no storage.

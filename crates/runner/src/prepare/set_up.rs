@@ -32,6 +32,8 @@ pub(super) struct SetUp<'a> {
     pub(super) journal: Journal,
     pub(super) reserve: Arc<Reserve>,
     pub(super) seed: u64,
+    /// Bytes that new files of workloads take.
+    pub(super) room: u64,
     pub(super) plain: Site,
     pub(super) encrypted: Vec<Site>,
 }
@@ -88,7 +90,7 @@ impl SetUp<'_> {
             directory: &site.inside,
             work: &site.work,
             reserve: &self.reserve,
-            room: self.plan.file_space(),
+            room: self.room,
             run_id: &self.plan.run_id,
             tier: self.plan.tier,
             fill: &mut fill,

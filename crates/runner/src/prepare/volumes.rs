@@ -40,7 +40,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    fn new() -> Result<Self, RunError> {
+    pub(crate) fn new() -> Result<Self, RunError> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self { cipher: cryptbench_cipher::tier()?, kdf: cryptbench_kdf::tier()?, threads })
     }

@@ -146,8 +146,8 @@ impl Mapped {
 
     /// Space of the file system in addition to an I/O target of `len` bytes, for `files` bytes of new files.
     fn room(&self, len: u64, files: u64, free: u64) -> u64 {
-        // If no workload creates files, space for them would be filled unnecessarily.
-        let spare = if files == 0 { 0 } else { (self.spare)(free) };
+        // If workloads create no files, or few, space for more would be filled unnecessarily.
+        let spare = (self.spare)(free).min(2 * files);
         spare.max(files + files / 16 + least_room(len))
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cryptbench_blockdev::Extent;
-use cryptbench_load::WorkloadSpec;
+use cryptbench_load::{FileUse, Work, WorkloadSpec};
 use cryptbench_record as record;
 use cryptbench_system::{ArmSpec, Role};
 use cryptbench_text::{chain, human, shown};
@@ -12,6 +12,7 @@ use super::only_read::{check_reads, in_use_notes, only_read_note};
 use super::{MIB, Target, pair};
 use crate::RunError;
 use crate::decide::arms::{Arms, makes_a_disk};
+use crate::decide::fit::SMALL;
 use crate::decide::sizes::{containers, file_space, least_scratch, makes_files, uses_range};
 use crate::look::{Facts, InUse, Number, Place, There};
 use crate::request::{Consent, TargetRequest};
@@ -240,6 +241,10 @@ impl Targets {
             (size, reason) =
                 (most, "small, because each system fills a file of its own".to_owned());
         }
+        let used = least.next_multiple_of(MIB).max(SMALL);
+        if asked.is_none() && all.is_none() && size > used && name_their_part(workloads) {
+            (size, reason) = (used, "as much as these workloads use".to_owned());
+        }
         for encrypted in &self.encrypted {
             let (there, why) = match encrypted.all().filter(|_| all.is_some()) {
                 Some(there) => (there, "all of the smaller one".to_owned()),
@@ -331,4 +336,12 @@ impl Targets {
         notes.extend(self.encrypted.iter().flat_map(|one| pair::caveats(&self.plain, one)));
         notes
     }
+}
+
+/// Whether each of these workloads says how much of the range it uses.
+fn name_their_part(workloads: &[WorkloadSpec]) -> bool {
+    workloads.iter().all(|w| match &w.work {
+        Work::Block(block) => block.file != FileUse::Scratch(None),
+        Work::Files(_) | Work::Unlock(_) => true,
+    })
 }
