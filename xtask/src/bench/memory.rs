@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
-use super::{build_release, machine, version};
+use super::{build_release, guest, machine, version};
 use crate::interrupted::Interrupted;
 
 /// Promised for the largest process of a run, and for all of a mount, in KiB.
@@ -29,6 +29,9 @@ pub struct Options {
     /// Measure this binary instead of building one
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
+    /// In a guest under a kernel of Debian's, which has ublk; QEMU emulates its CPU
+    #[arg(long, conflicts_with = "target")]
+    guest: bool,
 }
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
@@ -36,6 +39,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         Some(binary) => fs::canonicalize(binary)?,
         None => fs::canonicalize(build_release(&["--package", "cryptbench"])?.join("cryptbench"))?,
     };
+    if options.guest {
+        return in_guest(options, &binary);
+    }
     fs::create_dir_all(&options.target)?;
     let place = tempfile::tempdir_in(&options.target)?;
     let interrupted = Interrupted::watch()?;
@@ -54,6 +60,24 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         bail!("promised are {} and {} KiB at most", PROMISED.0, PROMISED.1);
     }
     Ok(())
+}
+
+/// The same in a guest, where the run's own mount and `volume mount` are disks of ublk.
+fn in_guest(options: &Options, binary: &Path) -> anyhow::Result<()> {
+    let work = guest::work()?;
+    let boot = guest::Boot {
+        qemu: None,
+        needs: &[("/sbin/mkfs.ext4", "e2fsprogs")],
+        programs: vec![("cryptbench", binary), ("mkfs.ext4", Path::new("/sbin/mkfs.ext4"))],
+        work: work.path(),
+        disks: Vec::new(),
+        mib: 4 << 10,
+        memory: 1536,
+    };
+    let budget = &options.budget;
+    boot.run(&format!(
+        "xtask bench memory --binary /bin/cryptbench --budget {budget} --target /mnt"
+    ))
 }
 
 /// Makes a volume with a file system, writes and reads a file in it.

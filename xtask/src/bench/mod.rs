@@ -6,9 +6,11 @@ mod ciphers;
 mod delay;
 mod engine;
 mod fleet;
+mod guest;
 mod kdf;
 mod memory;
 mod precision;
+mod scaling;
 mod serve;
 mod sharpness;
 mod startup;
@@ -47,6 +49,8 @@ pub enum Bench {
     Startup(startup::Options),
     /// The memory of a default run and of a mount
     Memory(memory::Options),
+    /// Ciphers, key derivation and a mount with one processor and with several
+    Scaling(scaling::Options),
     /// Compare a file served by us with other ways to serve it and other programs that encrypt it
     Volume(volume::Options),
     /// A fleet's records pooled and collected: time and memory by their number
@@ -69,6 +73,7 @@ pub fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Kdf(options) => kdf::run(&options),
         Bench::Startup(options) => startup::run(&options),
         Bench::Memory(options) => memory::run(&options),
+        Bench::Scaling(options) => scaling::run(&options),
         Bench::Volume(options) => volume::run(&options),
         Bench::Fleet(options) => fleet::run(&options),
         Bench::Serve(options) => serve::run(&options),
