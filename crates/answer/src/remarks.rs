@@ -1,9 +1,9 @@
 //! Important facts about the machine, and the names of the parts of its work.
 
-use cryptbench_catalog::{Family, find};
+use cryptbench_catalog::{BUILTIN_MOUNTED, Family, find};
 use cryptbench_estimate::accounting::{HOT, Heat, clock_change, flushed_late, heat};
 use cryptbench_estimate::disturbance::{Disturbance, OTHERS, PRESSED};
-use cryptbench_record::{Arm, Operation, Record};
+use cryptbench_record::{Arm, ArmRole, Operation, Record};
 
 use crate::quantity::{fraction, latency, percent};
 use crate::wording::list;
@@ -68,7 +68,34 @@ pub fn remarks(record: &Record) -> Vec<String> {
     remarks.extend(clocks(record));
     remarks.extend(flushes(record));
     remarks.extend(memory(record));
+    remarks.extend(transport(record));
     remarks
+}
+
+/// How requests reached the own mount, and what that costs beside the other ways (docs/benchmarks.md). Arms that differ in it
+/// were measured beside each other.
+fn transport(record: &Record) -> Option<String> {
+    let own = |arm: &&Arm| arm.system == BUILTIN_MOUNTED.name && arm.role == ArmRole::Encrypted;
+    let mut ways = record.plan.arms.iter().filter(own).map(|arm| arm.settings.get("transport"));
+    let way = ways.next()??;
+    if ways.any(|other| other != Some(way)) {
+        return None;
+    }
+    let costs = match way.as_str() {
+        "ublk" => {
+            "as a disk of ublk: of the CPU time that many small requests take through /dev/fuse, about a third"
+        }
+        "io-uring" => {
+            "through FUSE over io_uring and a loop device: of the CPU time that many small requests take through \
+             /dev/fuse, about half. A disk of ublk takes a third (Linux 6.5: sudo modprobe ublk_drv)"
+        }
+        "fuse" => {
+            "through /dev/fuse and a loop device. FUSE over io_uring takes half of the CPU time of many small requests \
+             (Linux 6.14), a disk of ublk a third (Linux 6.5: sudo modprobe ublk_drv)"
+        }
+        _ => return None,
+    };
+    Some(format!("Requests reach cryptbench's own mount {costs}."))
 }
 
 /// The arms whose reads are slowed because the host reclaimed memory.

@@ -38,6 +38,10 @@ pub struct Features {
     pub(crate) dm_crypt_parameters: Vec<String>,
     /// Whether the kernel has dm-inlinecrypt.
     pub(crate) has_inline_crypto: bool,
+    /// Why no disk of ublk can be made, and the remedy.
+    pub(crate) lacks_ublk: Option<(String, Remedy)>,
+    /// Why FUSE has no io_uring, and the remedy.
+    pub(crate) lacks_fuse_uring: Option<(String, Remedy)>,
 }
 
 impl Features {
@@ -52,6 +56,8 @@ impl Features {
             dm_crypt: machine.dm_crypt(),
             dm_crypt_parameters: machine.dm_crypt_parameters(),
             has_inline_crypto: machine.has_inline_crypto(),
+            lacks_ublk: machine.lacks_ublk(),
+            lacks_fuse_uring: machine.lacks_fuse_uring(),
         }
     }
 }

@@ -31,6 +31,7 @@ mod served_file;
 mod served_volume;
 mod settings;
 mod system;
+mod transport;
 
 pub use abilities::{Abilities, Features};
 pub use adapter::builtin::inline_layer;

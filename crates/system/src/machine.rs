@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cryptbench_catalog::Remedy;
+use cryptbench_export::ublk::Control;
 use cryptbench_os::process::{program_in, search_path};
 use cryptbench_text::shown;
 
@@ -30,6 +31,8 @@ pub(crate) struct Machine {
     pub(crate) path: OsString,
     /// The FUSE device.
     pub(crate) fuse: PathBuf,
+    /// The node of ublk's driver.
+    pub(crate) ublk: PathBuf,
     /// The list of the kernel's file systems (proc_filesystems(5)).
     pub(crate) file_systems: PathBuf,
     /// The directory of the running kernel's modules.
@@ -65,6 +68,7 @@ impl Machine {
         Self {
             path: search_path(),
             fuse: "/dev/fuse".into(),
+            ublk: Control::NODE.into(),
             file_systems: "/proc/filesystems".into(),
             modules: Path::new("/lib/modules")
                 .join(rustix::system::uname().release().to_string_lossy().as_ref()),
@@ -180,6 +184,30 @@ impl Machine {
         self.loaded.join("dm_inlinecrypt").exists()
             || self.has_module("dm-inlinecrypt")
             || built_in.is_ok_and(|list| list.contains("/dm-inlinecrypt.ko"))
+    }
+
+    /// The reason why no disk of ublk can be made, if any. The driver is loaded when one is made.
+    pub(crate) fn lacks_ublk(&self) -> Option<(String, Remedy)> {
+        if !self.root {
+            return Some(("a disk of ublk requires root".to_owned(), "run as root".into()));
+        }
+        let is_there = self.ublk.exists() || self.has_module("ublk_drv");
+        (!is_there).then(|| {
+            let reason =
+                format!("this kernel has no ublk: no {}, and no module ublk_drv", shown(&self.ublk));
+            let remedy = "run Linux 6.5 or later with CONFIG_BLK_DEV_UBLK, or leave the transport to this program";
+            (reason, remedy.into())
+        })
+    }
+
+    /// The reason why FUSE has no io_uring, if any.
+    pub(crate) fn lacks_fuse_uring(&self) -> Option<(String, Remedy)> {
+        let switch = self.loaded.join("fuse/parameters/enable_uring");
+        (!switch.exists()).then(|| {
+            let reason = format!("this kernel has no FUSE over io_uring: no {}", shown(&switch));
+            let remedy = "run Linux 6.14 or later with CONFIG_FUSE_IO_URING, or leave the transport to this program";
+            (reason, remedy.into())
+        })
     }
 
     /// The reason why loop devices cannot be used, if any.

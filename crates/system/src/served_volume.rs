@@ -6,13 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cryptbench_blockdev::BlockDevice;
-use cryptbench_export::fuse::{Connection, FuseOptions};
+use cryptbench_export::fuse::{self, Connection, FuseOptions};
 use cryptbench_export::ublk::Disk;
+use cryptbench_text::chain;
+use tracing::debug;
 
+use crate::kind::mapped;
 use crate::resource::{
     Journal, Place, ResourceStack, UblkDisk, fuse_server, loop_device, mount, mount_point,
     ublk_disk,
 };
+use crate::transport::Transport;
 use crate::{SystemError, served_file};
 
 /// A served device and everything set up on top of it. Dropping it removes everything.
@@ -25,18 +29,37 @@ pub struct ServedVolume {
     expected: Option<u64>,
 }
 
-/// Serves `device` as a file in a new private mount, and attaches a loop device to it. Returns the
-/// loop device and the file.
+/// Lets this process serve `device` as a disk of ublk, or as a file in a new private mount with a loop device on it.
 ///
 /// losetup(8) opens the file. This process serves it, and a thread that waits for an answer of its own process would keep
 /// that from ending after SIGKILL.
 pub(crate) fn as_disk(
     stack: &mut ResourceStack,
     device: Arc<dyn BlockDevice>,
-) -> Result<(PathBuf, PathBuf), SystemError> {
+    transport: Transport,
+) -> Result<mapped::Disk, SystemError> {
+    if matches!(transport, Transport::Auto | Transport::Ublk) {
+        match ublk_disk::serve(stack, Arc::clone(&device)) {
+            Ok(disk) => {
+                let served = Some(Transport::Ublk);
+                let by_kernel = mapped::Disk::by_kernel(disk.path.clone());
+                return Ok(mapped::Disk { served, ublk: Some(disk), ..by_kernel });
+            }
+            Err(e) if transport == Transport::Ublk => return Err(e),
+            Err(e) => debug!("no disk of ublk, so FUSE: {}", chain(&e)),
+        }
+    }
     let path = mount_point::create(stack)?;
-    let file = fuse_server::create(stack, device, &path, &FuseOptions::default())?;
-    Ok((loop_device::create(stack, &file, false)?, file))
+    let transport = match transport {
+        Transport::Auto | Transport::Ublk => fuse::Transport::Auto,
+        Transport::Uring => fuse::Transport::Uring,
+        Transport::Device => fuse::Transport::Device,
+    };
+    let options = FuseOptions { transport, ..FuseOptions::default() };
+    let (file, served) = fuse_server::create(stack, device, &path, &options)?;
+    let device = loop_device::create(stack, &file, false)?;
+    let served = Some(served);
+    Ok(mapped::Disk { file: Some(file), served, ..mapped::Disk::by_kernel(device) })
 }
 
 impl ServedVolume {
@@ -55,7 +78,7 @@ impl ServedVolume {
             Some(path) => std::path::absolute(path).map_err(SystemError::io("find", path))?,
             None => mount_point::create(&mut stack)?,
         };
-        let file = fuse_server::create(&mut stack, device, &path, options)?;
+        let (file, _) = fuse_server::create(&mut stack, device, &path, options)?;
         Ok(Self { stack, file, disk: None, expected: None })
     }
 

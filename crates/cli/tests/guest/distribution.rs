@@ -41,13 +41,20 @@ impl Distribution {
 
     /// Boots with these files as its disks, runs the script and gives what it said. Panics if it did not come to its end.
     pub fn boot(&self, disks: &[&str], script: &str) -> String {
+        self.boot_with(&[], disks, script)
+    }
+
+    /// The same with these programs of the host beside our own.
+    pub fn boot_with(&self, programs: &[(&str, &Path)], disks: &[&str], script: &str) -> String {
+        let own = ("cryptbench", Path::new(env!("CARGO_BIN_EXE_cryptbench")));
+        let programs: Vec<_> = [own].into_iter().chain(programs.iter().copied()).collect();
         let disks: Vec<_> =
             disks.iter().map(|disk| format!("file={}", self.path(disk).display())).collect();
         let guest = Guest {
             qemu: Path::new(Guest::QEMU),
             kernel: &self.kernel,
             work: &self.sandbox.target(),
-            programs: &[("cryptbench", Path::new(env!("CARGO_BIN_EXE_cryptbench")))],
+            programs: &programs,
             disks: &disks,
             memory: 768,
         };

@@ -1,5 +1,5 @@
-//! Volumes mounted from disks of ublk: what is written is there, and nothing is left of a disk that is unmounted, or whose
-//! server or keeper was killed.
+//! Volumes mounted from disks of ublk, and runs that measure one: what is written is there, and nothing is left of a disk that
+//! is unmounted, or whose server or keeper was killed.
 
 use std::fs;
 use std::path::Path;
@@ -124,4 +124,100 @@ fn a_volume_is_a_disk_of_ublk() {
     fs::write(guest.path("random"), file("random")).unwrap();
     let ours = Command::new("sha256sum").arg(guest.path("random")).output().unwrap();
     assert_eq!(text(&ours.stdout).split(' ').next(), sum.split(' ').next());
+}
+
+/// A run that serves its own mount as a disk, by another way, and one that is killed at several moments.
+const RUN: &str = r#"
+step() { echo "step: $*"; }
+comes() { n=0; until eval "$1"; do n=$((n + 1)); [ $n -lt 1200 ] || { echo "not: $1"; false; }; sleep 0.1; done; }
+left() {
+    grep -e ublk -e /run/cryptbench /proc/mounts || true
+    ls /dev | grep 'ublk[bc][0-9]' || true
+    ls -A /mnt | grep -v lost+found || true
+    losetup -a
+}
+is_clean() { [ -z "$(left)" ] || { echo "left: $(left)"; false; }; }
+run="run /mnt --system builtin-mounted --data-unit 512 --size 16MiB --quiet"
+ways() { grep -o '"transport": *"[a-z-]*"' $1/record.json | sort | uniq -c | tr -s ' \n' ' '; }
+profile() {
+    cat <<END
+name = "tiny"
+description = "One workload each way."
+trials = $1
+trial_s = 0.2
+
+[[workload]]
+id = "write"
+label = "random write"
+operation = "write"
+pattern = "random"
+block_size = "16KiB"
+queue_depth = 8
+headline = "iops"
+
+[[workload]]
+id = "read"
+label = "random read"
+operation = "read"
+pattern = "random"
+block_size = "16KiB"
+queue_depth = 8
+headline = "iops"
+END
+}
+profile 2 >/run/short.toml
+profile 40 >/run/long.toml
+mount -t ext4 /dev/vda /mnt
+
+step the first that the kernel has
+cryptbench $run --profile /run/short.toml --verify -o /run/first
+echo "first: $(ways /run/first)"
+is_clean
+
+step another
+cryptbench $run --profile /run/short.toml --set transport=fuse -o /run/second
+echo "second: $(ways /run/second)"
+is_clean
+
+step one that the kernel lacks
+if cryptbench $run --profile /run/short.toml --set transport=io-uring -o /run/third 2>/run/said; then false; fi
+cat /run/said
+is_clean
+
+for after in 0 0.3 1 3 6; do
+    step killed after $after s
+    cryptbench $run --profile /run/long.toml -o /run/killed-$after &
+    killed=$!
+    comes "grep -q '^/dev/ublkb' /proc/mounts"
+    sleep $after
+    kill -9 $killed
+    wait $killed || true
+    cryptbench cleanup
+    is_clean
+done
+"#;
+
+#[test]
+fn a_run_serves_its_mount_as_a_disk_and_leaves_none_when_it_is_killed() {
+    let Some(guest) = Distribution::new() else { return };
+    let [mkfs, losetup] = ["/sbin/mkfs.ext4", "/sbin/losetup"];
+    for (program, package) in [(mkfs, "e2fsprogs"), (losetup, "mount")] {
+        if !Path::new(program).exists() {
+            return skipped(&format!("no {program}; apt install {package}"));
+        }
+    }
+    fs::File::create_new(guest.path("disk")).unwrap().set_len(512 << 20).unwrap();
+    let made = Command::new(mkfs).args(["-q", "-F"]).arg(guest.path("disk")).status().unwrap();
+    assert!(made.success());
+    let said = guest.boot_with(
+        &[("mkfs.ext4", Path::new(mkfs)), ("losetup", Path::new(losetup))],
+        &["disk"],
+        RUN,
+    );
+    let ways = |which: &str| said.lines().find_map(|line| line.strip_prefix(which)).unwrap().trim();
+    // Of the cipher and of the pass-through.
+    assert_eq!(ways("first: "), r#"2 "transport": "ublk""#);
+    assert_eq!(ways("second: "), r#"2 "transport": "fuse""#);
+    let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("this kernel has no FUSE over io_uring"), "{said}");
 }

@@ -93,7 +93,24 @@ impl Control {
     /// # Errors
     /// The operating system's error.
     pub fn remove(&mut self, number: u32) -> io::Result<()> {
-        self.command(abi::STOP_DEV, number, (0, 0), 0)?;
+        self.stop(number)?;
+        self.delete(number)
+    }
+
+    /// Stops a disk: it disappears, even if it is in use, and its server ends. Its number stays taken until it is
+    /// [deleted](Self::delete).
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn stop(&mut self, number: u32) -> io::Result<()> {
+        self.command(abi::STOP_DEV, number, (0, 0), 0)
+    }
+
+    /// Deletes a disk that was stopped. Before Linux 6.9 this waits until its server has closed its connection.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn delete(&mut self, number: u32) -> io::Result<()> {
         // The other way waits until the server has closed its connection.
         match self.command(abi::DEL_DEV_ASYNC, number, (0, 0), 0) {
             Err(e) if Errno::from_io_error(&e) == Some(Errno::OPNOTSUPP) => {

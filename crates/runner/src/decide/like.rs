@@ -6,6 +6,9 @@ use cryptbench_system::{self as system, Abilities, ArmSpec, Availability, Select
 
 use crate::RunError;
 
+/// The setting of the own mount that is recorded as it turned out.
+const TRANSPORT: &str = "transport";
+
 /// The arms of `plan` that can be set up here, in its order. Arms that the user encrypted come from `--pair`.
 ///
 /// # Errors
@@ -62,9 +65,12 @@ fn selections(name: &str, plan: &record::Plan) -> Vec<Selection> {
             ciphers.data_units.push(unit);
         }
         for (key, value) in &arm.settings {
-            let is_setting = known
-                .iter()
-                .any(|setting| setting.name == key && setting.values.contains(&value.as_str()));
+            // What nobody asked for follows from the machine, and is not in the identifier.
+            let was_asked = key != TRANSPORT || arm.id.contains(&format!("{key}={value}"));
+            let is_setting = was_asked
+                && known
+                    .iter()
+                    .any(|setting| setting.name == key && setting.values.contains(&value.as_str()));
             let values = settings.settings.entry(key.clone()).or_default();
             if is_setting && !values.contains(value) {
                 values.push(value.clone());

@@ -1,5 +1,5 @@
-//! The built-in engine, mounted like `cryptbench volume mount`: a container served through FUSE, a
-//! loop device on it, and ext4 on that.
+//! The built-in engine, mounted like `cryptbench volume mount`: a container served as a disk of ublk, or through FUSE and a
+//! loop device, and ext4 on that.
 //!
 //! No header is written, because the measurement covers only an open volume. The null layer is the
 //! same path without a cipher.
@@ -13,20 +13,20 @@ use cryptbench_cipher::Tier;
 use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
 
 use super::builtin::{Keyed, kernel_of, keyed, offered, random_key};
-use crate::kind::mapped::{Disk, FILE_SYSTEM, Mapped, check_file_system};
+use crate::kind::mapped::{FILE_SYSTEM, Mapped, check_file_system};
 use crate::kind::place::ON;
 use crate::kind::served::Served;
 use crate::machine::Machine;
 use crate::resource::container::Container;
-use crate::served_volume;
 use crate::settings::{choices, identifier, in_words};
 use crate::system::{Kind, System};
-use crate::{ArmSpec, Availability, Features, Selection, SystemError};
+use crate::transport::{self, TRANSPORT, Transport};
+use crate::{ArmSpec, Availability, Features, Selection, SystemError, served_volume};
 
 /// Ciphers in this process behind a separate file system.
 pub(crate) static BUILTIN_MOUNTED: System = System {
     has_our_ciphers: true,
-    settings: &[FILE_SYSTEM, ON],
+    settings: &[FILE_SYSTEM, ON, TRANSPORT],
     availability,
     arms,
     kernel_tier: kernel_of,
@@ -38,11 +38,10 @@ pub(crate) static BUILTIN_MOUNTED: System = System {
             secret: random_key,
             cached: false,
             parameters: |_| Vec::new(),
-            turned_out: |_, _| None,
+            turned_out: |arm, disk| disk.served?.turned_out(arm),
             open: |volume, stack| {
                 let shown = plaintext(volume.arm, volume.secret, volume.container, volume.tier)?;
-                let (device, file) = served_volume::as_disk(stack, shown)?;
-                Ok(Disk { file: Some(file), ..Disk::by_kernel(device) })
+                served_volume::as_disk(stack, shown, Transport::of(volume.arm))
             },
         }),
     )
@@ -59,6 +58,7 @@ fn arms(
     let is_asked = system.settings.iter().any(|s| selection.settings.contains_key(s.name));
     for values in choices(system, selection) {
         check_file_system(system.name, &values, features)?;
+        transport::check(system.name, &values, features)?;
         let mut these = offered(system, "mounted ", selection)?;
         for arm in these.iter_mut().filter(|_| is_asked) {
             arm.id = identifier(system, &values).replacen(system.name, &arm.id, 1);
@@ -69,6 +69,7 @@ fn arms(
                 arm.label.push_str(&format!(", on a {}", values[ON.name]));
             }
             arm.settings = in_words(&values);
+            arm.label.push_str(Transport::of(arm).in_label());
         }
         arms.extend(these);
     }
@@ -177,5 +178,37 @@ mod tests {
         assert!(usual.iter().all(|arm| arm.settings.is_empty()), "nobody asked");
         let null = crate::null_layer_of(&arms[3], &arms).unwrap();
         assert_eq!(null.id, ids[2], "the same path");
+    }
+
+    #[test]
+    fn a_way_that_was_chosen_is_named_and_one_that_the_kernel_lacks_is_refused() {
+        let set = ["ublk", "fuse"].map(str::to_owned).into();
+        let settings = [(TRANSPORT.name.to_owned(), set)].into();
+        let selection = Selection { data_units: vec![512], settings, ..Selection::default() };
+        let found = arms(&BUILTIN_MOUNTED, &selection, &Features::default()).unwrap();
+        let ids: Vec<_> = found.iter().map(|arm| arm.id.as_str()).collect();
+        assert_eq!(
+            ids,
+            [
+                "builtin-mounted/null/transport=ublk",
+                "builtin-mounted/aes-256-xts/512/transport=ublk",
+                "builtin-mounted/null/transport=fuse",
+                "builtin-mounted/aes-256-xts/512/transport=fuse",
+            ]
+        );
+        assert!(found[3].label.ends_with(", /dev/fuse"), "{}", found[3].label);
+        assert_eq!(Transport::of(&found[1]), Transport::Ublk);
+        assert_eq!(Transport::Ublk.turned_out(&found[1]), None, "as it was asked to be");
+        let turned =
+            Transport::Uring.turned_out(&ArmSpec { settings: [].into(), ..found[1].clone() });
+        assert_eq!(turned.unwrap().settings[TRANSPORT.name], "io-uring");
+        let machine = Machine {
+            root: true,
+            ublk: "/nowhere/ublk-control".into(),
+            modules: "/nowhere".into(),
+            ..Machine::this()
+        };
+        let refused = arms(&BUILTIN_MOUNTED, &selection, &Features::of(&machine));
+        insta::assert_snapshot!(refused.unwrap_err(), @"builtin-mounted with transport=ublk is not available here: this kernel has no ublk: no /nowhere/ublk-control, and no module ublk_drv; run Linux 6.5 or later with CONFIG_BLK_DEV_UBLK, or leave the transport to this program");
     }
 }

@@ -85,7 +85,7 @@ pub(crate) static VERACRYPT: System = System {
             secret: |_| Ok(line(passphrase().as_bytes())),
             // The program's loop device has no direct I/O, and its own process uses the page cache.
             cached: true,
-            turned_out,
+            turned_out: |arm, disk| turned_out(arm, &disk.device),
             // Two header groups of 128 KiB each.
             ..Mapped::new(open, |_, _| 1 << 20)
         }),

@@ -27,8 +27,9 @@ use crate::prepared::{CONTAINER, Shown};
 use crate::provision::mountinfo::mount_at;
 use crate::provision::secret;
 use crate::resource::container::{self, Container};
-use crate::resource::{ResourceStack, kernel_parameter, mount};
+use crate::resource::{ResourceStack, UblkDisk, kernel_parameter, mount, ublk_disk};
 use crate::settings::Choice;
+use crate::transport::Transport;
 use crate::{
     ArmContext, ArmSpec, Backing, Content, Features, PreparedArm, Random, Setting, SystemError,
 };
@@ -121,7 +122,7 @@ pub(crate) struct Mapped {
     /// Parameters of the kernel for the trials of an arm: files in sysfs, and values.
     pub(crate) parameters: fn(&ArmSpec) -> Vec<(PathBuf, String)>,
     /// The actual arm on that device, if the system chose an unspecified setting.
-    pub(crate) turned_out: fn(&ArmSpec, &Path) -> Option<ArmSpec>,
+    pub(crate) turned_out: fn(&ArmSpec, &Disk) -> Option<ArmSpec>,
     /// Creates the device; if the container is new, formats it first.
     pub(crate) open: fn(&Volume<'_>, &mut ResourceStack) -> Result<Disk, SystemError>,
 }
@@ -174,12 +175,23 @@ pub(crate) struct Disk {
     pub(crate) unreadable: bool,
     /// Processes that serve it.
     pub(crate) daemons: Vec<u32>,
+    /// How this process serves it, if it does.
+    pub(crate) served: Option<Transport>,
+    /// The disk of ublk that it is, if it is one.
+    pub(crate) ublk: Option<UblkDisk>,
 }
 
 impl Disk {
     /// A device of the kernel, completely readable.
     pub(crate) fn by_kernel(device: PathBuf) -> Self {
-        Self { device, file: None, unreadable: false, daemons: Vec::new() }
+        Self {
+            device,
+            file: None,
+            unreadable: false,
+            daemons: Vec::new(),
+            served: None,
+            ublk: None,
+        }
     }
 }
 
@@ -258,7 +270,7 @@ pub(crate) fn prepare(
         false if place == Place::Partition => Random::From(place::FIRST + own),
         false => Random::From(own),
     };
-    let turned_out = (mapped.turned_out)(asked, &made.device);
+    let turned_out = (mapped.turned_out)(asked, &made);
     let mode = context.scratch.mode;
     let show = move |stack: &mut ResourceStack, made: Disk| {
         let directory = mount(stack, &made)?;
@@ -290,6 +302,9 @@ pub(crate) fn prepare(
 
 /// Mounts the file system of a disk.
 fn mount(stack: &mut ResourceStack, disk: &Disk) -> Result<PathBuf, SystemError> {
+    if let Some(ublk) = &disk.ublk {
+        return ublk_disk::mount(stack, ublk, false, None);
+    }
     let root = mount::mount(stack, &disk.device, disk.file.as_deref())?;
     if disk.file.is_some() {
         zero_by_writing(&disk.device);

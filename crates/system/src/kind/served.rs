@@ -46,7 +46,7 @@ pub(crate) fn prepare(
     let show = move |stack: &mut ResourceStack| {
         let device = plaintext(&arm, &secret, &container, tier)?;
         let directory = mount_point::create(stack)?;
-        let file = fuse_server::create(stack, device, &directory, &FuseOptions::default())?;
+        let (file, _) = fuse_server::create(stack, device, &directory, &FuseOptions::default())?;
         let device = Some(open(&file, mode, 0, Some(len))?);
         Ok(Shown { directory, device, daemons: Vec::new() })
     };

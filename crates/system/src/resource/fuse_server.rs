@@ -15,6 +15,7 @@ use super::{Identity, NOT_OURS, Place, Recovered, Resource, ResourceStack, remov
 use crate::SystemError;
 use crate::provision::filesystem;
 use crate::provision::mountinfo::{MountEntry, mount_at};
+use crate::transport::Transport;
 
 /// How long a server whose parent was killed may take to exit.
 const ORPHANED: Duration = Duration::from_secs(2);
@@ -54,20 +55,23 @@ impl Drop for Serving {
     }
 }
 
-/// Serves `device` as a file in a mount at `path`, and returns the file.
+/// Serves `device` as a file in a mount at `path`, and returns the file, and how requests arrive.
 pub(crate) fn create(
     stack: &mut ResourceStack,
     device: Arc<dyn BlockDevice>,
     path: &Path,
     options: &FuseOptions,
-) -> Result<PathBuf, SystemError> {
-    let mut file = PathBuf::new();
+) -> Result<(PathBuf, Transport), SystemError> {
+    let (mut file, mut transport) = (PathBuf::new(), Transport::Device);
     stack.create(FuseMount { path: path.to_owned() }, || {
         let server = fuse::mount(device, path, options)?;
         file = server.file();
+        if server.transport() == "io_uring" {
+            transport = Transport::Uring;
+        }
         Ok((Serving::Here(Some(server)), identity(path)))
     })?;
-    Ok(file)
+    Ok((file, transport))
 }
 
 /// Mounts at `path` what a child is to serve; returns the file, and the connection for the child.

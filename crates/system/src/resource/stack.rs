@@ -175,6 +175,12 @@ impl ResourceStack {
         self.journal.made(number, identity)
     }
 
+    /// The held data of the latest resource, of kind `R`.
+    pub(crate) fn last<R: Resource<Live: 'static>>(&mut self) -> &mut R::Live {
+        let last = self.resources.last_mut().expect("it was just made");
+        last.live().downcast_mut().expect("and is of that kind")
+    }
+
     /// The held data of the resource `number`, of kind `R`.
     pub(crate) fn live<R: Resource<Live: 'static>>(&mut self, number: u32) -> &mut R::Live {
         self.standing(number).live().downcast_mut().expect("a number is one thing's")

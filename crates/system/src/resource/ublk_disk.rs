@@ -1,4 +1,4 @@
-//! Disks that a child of this process serves through ublk, and file systems on them. Requires root.
+//! Disks that this process, or a child of it, serves through ublk, and file systems on them. Requires root.
 #![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs::File;
@@ -7,7 +7,9 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cryptbench_export::ublk::{Control, Disk};
+use cryptbench_blockdev::BlockDevice;
+use cryptbench_export::Prepared;
+use cryptbench_export::ublk::{self, Control, Disk, Server};
 use serde::{Deserialize, Serialize};
 
 use super::mount::{Standing, found, mount_of_ours, move_to};
@@ -31,6 +33,17 @@ pub struct UblkDisk {
     pub number: u32,
     /// A random number that the kernel keeps with it.
     pub mark: u64,
+}
+
+/// The server, if it is in this process. If dropped while the disk is still there, it continues to serve as long as this
+/// process lives.
+#[derive(Default)]
+pub(crate) struct Serving(Option<Server>);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        std::mem::forget(self.0.take());
+    }
 }
 
 /// A file system mounted from a disk of ublk.
@@ -66,7 +79,7 @@ pub(crate) fn create(
         let made = stack.create(what.clone(), || {
             let taken = control.add(number, &Disk { mark, ..*disk });
             connection = Some(taken.map_err(SystemError::io("make", path))?);
-            Ok(((), None))
+            Ok((Serving::default(), None))
         });
         match (made.map(drop), connection) {
             (Ok(()), Some(connection)) => return Ok((what, connection)),
@@ -80,10 +93,51 @@ pub(crate) fn create(
     Err(failed(io::Error::other("too many disks")))
 }
 
+/// Makes a disk that this process serves, and lets it appear.
+///
+/// # Errors
+/// As of [`create`]; [`SystemError::Export`] for a device that cannot be served as a disk. No disk is left behind.
+pub(crate) fn serve(
+    stack: &mut ResourceStack,
+    device: Arc<dyn BlockDevice>,
+) -> Result<UblkDisk, SystemError> {
+    let (size, read_only) = (device.size(), device.is_read_only());
+    let sector = device.sector().clamp(512, 4096);
+    let (disk, connection) = create(stack, &Disk { size, sector, read_only, mark: 0 })?;
+    let served = ublk::serve(device, connection, read_only, Prepared::rings(1));
+    let started = served.map_err(SystemError::from).and_then(|server| {
+        // Held before it starts: the kernel looks for partitions on it.
+        stack.last::<UblkDisk>().0 = Some(server);
+        start(&disk)
+    });
+    match started {
+        Ok(()) => Ok(disk),
+        Err(e) => {
+            stack.destroy_last()?;
+            Err(e)
+        }
+    }
+}
+
 /// Lets the disk appear, once its server serves.
 pub(crate) fn start(disk: &UblkDisk) -> Result<(), SystemError> {
     let start = || Control::open()?.start(disk.number);
     start().map_err(SystemError::io("start", &disk.path))
+}
+
+/// Mounts the disk's file system in a new private directory, with `nosuid,nodev` unless `options` say otherwise.
+pub(crate) fn mount(
+    stack: &mut ResourceStack,
+    disk: &UblkDisk,
+    read_only: bool,
+    options: Option<&str>,
+) -> Result<PathBuf, SystemError> {
+    let private = mount_point::create(stack)?;
+    stack.create(DiskFileSystem { path: private.clone(), disk: disk.clone() }, || {
+        filesystem::mount(&disk.path, &private, read_only, options)?;
+        Ok((Standing::Private, found(&private)))
+    })?;
+    Ok(private)
 }
 
 /// Mounts the disk's file system at `place`, with `nosuid,nodev` unless `options` say otherwise.
@@ -94,11 +148,7 @@ pub(crate) fn mount_on(
     read_only: bool,
     options: Option<&str>,
 ) -> Result<(), SystemError> {
-    let private = mount_point::create(stack)?;
-    stack.create(DiskFileSystem { path: private.clone(), disk: disk.clone() }, || {
-        filesystem::mount(&disk.path, &private, read_only, options)?;
-        Ok((Standing::Private, found(&private)))
-    })?;
+    let private = mount(stack, disk, read_only, options)?;
     let what = DiskFileSystem { path: place.path().to_owned(), disk: disk.clone() };
     move_to(stack, what, &private, place)
 }
@@ -118,10 +168,10 @@ impl UblkDisk {
 }
 
 impl Resource for UblkDisk {
-    type Live = ();
+    type Live = Serving;
     const EXCLUSIVE: bool = true;
 
-    fn destroy(&self, (): &mut (), _: Option<Identity>) -> Result<(), SystemError> {
+    fn destroy(&self, live: &mut Serving, _: Option<Identity>) -> Result<(), SystemError> {
         let failed = |e| SystemError::io("remove", &self.path)(e);
         let mut control = Control::open().map_err(failed)?;
         if !self.is_there(&mut control).map_err(failed)? {
@@ -130,7 +180,10 @@ impl Resource for UblkDisk {
         if self.is_in_use() {
             return Err(SystemError::Busy { path: self.path.clone() });
         }
-        control.remove(self.number).map_err(failed)
+        control.stop(self.number).map_err(failed)?;
+        // Closes its connection, for which the kernel may wait.
+        drop(live.0.take());
+        control.delete(self.number).map_err(failed)
     }
 
     fn recover(&self, _: Option<Identity>) -> Recovered {

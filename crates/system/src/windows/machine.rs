@@ -42,6 +42,14 @@ impl Machine {
         false
     }
 
+    pub(crate) fn lacks_ublk(&self) -> Option<(String, Remedy)> {
+        Some(("ublk is Linux's".to_owned(), "measure on Linux".into()))
+    }
+
+    pub(crate) fn lacks_fuse_uring(&self) -> Option<(String, Remedy)> {
+        Some(("FUSE is Linux's".to_owned(), "measure on Linux".into()))
+    }
+
     pub(crate) fn lacks_fuse(&self) -> Option<Availability> {
         Some(Availability::without("FUSE is Linux's", "use a program of Windows"))
     }

@@ -17,6 +17,11 @@ const SIZE: u64 = 16 << 20;
 
 /// Sets up every arm of `system`, one after the other, and passes it to `check`.
 fn each_arm(system: &str, check: impl Fn(&PreparedArm, bool, &Path)) {
+    each_arm_of(system, &Selection::default(), check);
+}
+
+/// The same with a selection of its settings.
+fn each_arm_of(system: &str, selection: &Selection, check: impl Fn(&PreparedArm, bool, &Path)) {
     let system = find(system).unwrap();
     if let Availability::Unavailable { reason, .. } = system.availability() {
         eprintln!("SKIPPED: {}: {reason}", system.name());
@@ -37,7 +42,7 @@ fn each_arm(system: &str, check: impl Fn(&PreparedArm, bool, &Path)) {
         engine.prefill(io_target, 1, &stop, &mut |_| ()).map_err(|e| SystemError::Fill(Box::new(e)))
     };
     fill(&scratch.io_target()).unwrap();
-    for arm in system.arms(&Selection::default()).unwrap() {
+    for arm in system.arms(selection).unwrap() {
         let mut context = ArmContext {
             journal: &journal,
             scratch: &scratch.io_target(),
@@ -108,6 +113,31 @@ fn the_mounted_engine_keeps_files_and_requests_encrypted_and_takes_its_mounts_do
         File::open(prepared.directory.join("scratch")).unwrap().read_exact(&mut first).unwrap();
         assert_eq!(first[..8], MARKER);
         assert_eq!(prepared.io_target.extent.len, SIZE);
+    });
+}
+
+#[test]
+fn the_own_mount_says_by_which_way_requests_reach_it() {
+    let with = |way: &str| {
+        let set = [("transport".to_owned(), vec![way.to_owned()])].into();
+        Selection { data_units: vec![512], settings: set, ..Selection::default() }
+    };
+    let is_through_fuse = |prepared: &PreparedArm| {
+        mount_at(&prepared.directory).unwrap().source.starts_with("/dev/loop")
+    };
+    each_arm_of("builtin-mounted", &with("fuse"), |prepared, _, _| {
+        assert_eq!(prepared.turned_out, None);
+        assert!(is_through_fuse(prepared));
+    });
+    each_arm_of("builtin-mounted", &with("auto"), |prepared, _, _| {
+        let way = &prepared.turned_out.as_ref().unwrap().settings["transport"];
+        let has = |node: &str| Path::new(node).exists();
+        let best = match () {
+            () if has("/dev/ublk-control") => "ublk",
+            () if has("/sys/module/fuse/parameters/enable_uring") => "io-uring",
+            () => "fuse",
+        };
+        assert_eq!((way.as_str(), is_through_fuse(prepared)), (best, best != "ublk"));
     });
 }
 

@@ -63,8 +63,9 @@ pub(crate) static DM_CRYPT: System = System {
                 let set = sizes.filter(|(_, size)| *size != "default");
                 set.map(|((_, file), size)| (directory.join(file), size.to_owned())).collect()
             },
-            turned_out: |arm, device| {
-                choice::with_sector(&DM_CRYPT, arm, attribute(device, "logical_block_size")?)
+            turned_out: |arm, disk| {
+                let sector = attribute(&disk.device, "logical_block_size")?;
+                choice::with_sector(&DM_CRYPT, arm, sector)
             },
             ..Mapped::new(open, |arm, mapped| overhead(&Choice::of(arm), mapped))
         }),

@@ -1,0 +1,89 @@
+//! How requests for a volume reach the process that serves it: a setting, and what this machine has of it.
+
+use cryptbench_catalog::Remedy;
+
+use crate::settings::Choice;
+use crate::{ArmSpec, Features, Setting, SystemError};
+
+/// The setting that chooses it.
+pub(crate) const TRANSPORT: Setting = Setting {
+    name: "transport",
+    about: "how requests reach this process: as a disk of ublk, or through FUSE (by io_uring, or by /dev/fuse) and a loop \
+            device; auto takes the first that the kernel has, as volume mount does",
+    values: &[AUTO, UBLK, URING, DEVICE],
+};
+
+const AUTO: &str = "auto";
+const UBLK: &str = "ublk";
+const URING: &str = "io-uring";
+const DEVICE: &str = "fuse";
+
+/// How requests are to arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// The first of the others that this machine has.
+    Auto,
+    /// A disk of the kernel.
+    Ublk,
+    /// FUSE over io_uring, and a loop device.
+    Uring,
+    /// Threads that read `/dev/fuse`, and a loop device.
+    Device,
+}
+
+impl Transport {
+    /// What an arm is set to.
+    pub(crate) fn of(arm: &ArmSpec) -> Self {
+        match arm.settings.get(TRANSPORT.name).map(String::as_str) {
+            Some(UBLK) => Self::Ublk,
+            Some(URING) => Self::Uring,
+            Some(DEVICE) => Self::Device,
+            _ => Self::Auto,
+        }
+    }
+
+    /// Its name among the values of the setting.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Auto => AUTO,
+            Self::Ublk => UBLK,
+            Self::Uring => URING,
+            Self::Device => DEVICE,
+        }
+    }
+
+    /// What ends the label of an arm that somebody wants served in this way.
+    pub(crate) fn in_label(self) -> &'static str {
+        match self {
+            Self::Auto => "",
+            Self::Ublk => ", ublk",
+            Self::Uring => ", FUSE over io_uring",
+            Self::Device => ", /dev/fuse",
+        }
+    }
+
+    /// The arm, if this is how it is served and it did not say so.
+    pub(crate) fn turned_out(self, arm: &ArmSpec) -> Option<ArmSpec> {
+        let is_said = arm.is_set(TRANSPORT.name, self.name());
+        (!is_said).then(|| {
+            let mut arm = arm.clone();
+            arm.settings.insert(TRANSPORT.name, self.name().to_owned());
+            arm
+        })
+    }
+}
+
+/// Refuses a way that was chosen and that this machine does not have.
+///
+/// # Errors
+/// [`SystemError::Unavailable`], with the remedy.
+pub(crate) fn check(name: &str, values: &Choice, features: &Features) -> Result<(), SystemError> {
+    let lacks: &Option<(String, Remedy)> = match values.get(TRANSPORT.name) {
+        Some(&UBLK) => &features.lacks_ublk,
+        Some(&URING) => &features.lacks_fuse_uring,
+        _ => &None,
+    };
+    let Some((reason, remedy)) = lacks.clone() else { return Ok(()) };
+    let way = values.get(TRANSPORT.name).copied().unwrap_or(AUTO);
+    Err(SystemError::Unavailable { name: format!("{name} with transport={way}"), reason, remedy })
+}
