@@ -19,6 +19,14 @@ pub fn may_write(path: &Path) -> bool {
     crate::system::dirs::may_write(path)
 }
 
+/// Checks that this user may make files in the directory `path`. Succeeds if the system cannot tell.
+///
+/// # Errors
+/// The operating system's error.
+pub fn writable(path: &Path) -> io::Result<()> {
+    crate::system::dirs::writable(path)
+}
+
 /// The path without links, in the form in which people write it.
 ///
 /// # Errors

@@ -80,6 +80,10 @@ impl Refusal {
 }
 
 fn list(uses: &[Holder]) -> String {
+    // The machine's own disk is refused whatever else uses it, and nobody unmounts that.
+    if let Some(root) = uses.iter().find(|holder| matches!(holder, Holder::Root { .. })) {
+        return root.to_string();
+    }
     uses.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -94,7 +98,16 @@ fn consent(signatures: &[Held]) -> String {
     names.iter().map(|name| format!("--yes-erase {name}")).collect::<Vec<_>>().join(" ")
 }
 
+/// Bytes of a file below which nothing can be measured in it.
+const TOO_SMALL: u64 = 1 << 20;
+
 fn unnamed(what: &str, size: u64, signatures: &[Held], path: &Path) -> String {
+    if what == "file" && size < TOO_SMALL {
+        return format!(
+            "is a file of {}, too small to be measured, and is not overwritten: name a directory",
+            human(size)
+        );
+    }
     let more = match signatures {
         [] => String::new(),
         found => format!(" {} (it holds {})", consent(found), all(found)),

@@ -15,6 +15,10 @@ pub(crate) fn may_write(path: &Path) -> bool {
     access(path, Access::WRITE_OK).is_ok()
 }
 
+pub(crate) fn writable(path: &Path) -> io::Result<()> {
+    Ok(access(path, Access::WRITE_OK | Access::EXEC_OK)?)
+}
+
 pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize()
 }

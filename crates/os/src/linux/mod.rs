@@ -37,7 +37,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 pub(crate) use self::stream::stream;
 pub use self::{
     directory::Directory,
-    trust::{Writers, renamed_by},
+    trust::{Writers, renamed_by, renamed_by_passers},
 };
 use crate::{Details, FileType};
 

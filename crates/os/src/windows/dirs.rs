@@ -23,6 +23,11 @@ pub(crate) fn may_write(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| !found.permissions().readonly() || found.is_dir())
 }
 
+/// An attempt will show it.
+pub(crate) fn writable(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// A path in its usual form, without the `\\?\` of long ones, if that form denotes the same file.
 pub(crate) fn plain(path: &Path) -> PathBuf {
     const LONGEST: usize = 240;

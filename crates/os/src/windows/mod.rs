@@ -87,6 +87,14 @@ pub fn renamed_by(_: &Path, _user: u32, _: Writers) -> io::Result<Option<PathBuf
     Ok(None)
 }
 
+/// The same.
+///
+/// # Errors
+/// Never fails here.
+pub fn renamed_by_passers(_: &Path, _users: &[u32], _: Writers) -> io::Result<Option<PathBuf>> {
+    Ok(None)
+}
+
 pub(crate) mod clock {
     //! The CPU clock of this process.
 

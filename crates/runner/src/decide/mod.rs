@@ -72,6 +72,7 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
     let tiers = Tiers::of(facts)?;
     let (mut arms, mut choices) = Arms::choose(request, &facts.abilities)?;
     let storage = Storage::choose(request, facts, &mut arms, choices.as_mut())?;
+    storage.check_others(makes_names(&arms, &request.profile.workloads), facts.is_root)?;
     let named = arms.recorded(&request.target.pair, storage.encrypted(), tiers)?;
     let buffered = Buffered::choose(request);
     let mut profile = sectors::whole(request.profile.clone(), &storage, buffered)?;
@@ -108,6 +109,17 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
         remarks,
         earlier: request.resume.clone(),
     })
+}
+
+/// Whether the run creates anything that is opened again by path.
+pub(crate) fn makes_names(arms: &Arms, workloads: &[WorkloadSpec]) -> bool {
+    match arms {
+        Arms::Systems(arms) => {
+            arms.iter().any(arms::makes_a_disk)
+                || workloads.iter().any(|w| sizes::makes_files(&w.work))
+        }
+        Arms::Volumes(_) => true,
+    }
 }
 
 /// The tiers of a CPU. A stored tier of another architecture is not a limit here.

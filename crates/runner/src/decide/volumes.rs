@@ -139,7 +139,7 @@ pub fn arms(selection: &UnlockSelection) -> Result<Vec<UnlockArm>, RunError> {
     if let Some(name) = selection.formats.iter().find(|name| !known(name)) {
         let all: Vec<_> = UnlockFormat::ALL.iter().map(|format| format.as_str()).collect();
         let all = all.join(", ");
-        return Err(RunError::Usage(format!("there is no volume format {name:?}: {all}")));
+        return Err(RunError::Usage(format!("unknown volume format {name:?}; known: {all}")));
     }
     let prfs = selection.prfs.iter().map(|name| Function::find(name).map(Function::name));
     let prfs = prfs.collect::<Result<Vec<_>, _>>()?;

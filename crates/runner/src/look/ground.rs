@@ -11,7 +11,7 @@ use cryptbench_text::shown;
 use serde::{Deserialize, Serialize};
 
 use super::below::{kind, self_encrypting, uncounted};
-use super::{Asked, Below, Number, encryption, kinds};
+use super::{Asked, Below, Number, Others, encryption, kinds};
 
 /// The storage under a target.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -46,6 +46,8 @@ pub(crate) struct Ground {
     pub(crate) encrypted_by: Option<EncryptedBy>,
     /// Whether it is a file system that this program mounted itself.
     pub(crate) is_our_own: bool,
+    /// Who else can replace files there.
+    pub(crate) others: Others,
 }
 
 impl Ground {
@@ -92,6 +94,7 @@ impl Ground {
             is_encrypted: is_encrypted(&path),
             encrypted_by,
             is_our_own,
+            others: Others::of(file.map_or(path.as_path(), super::parent), &mount.file_system),
             path,
             filesystem: mount.file_system,
             mount_options: mount.options,

@@ -8,6 +8,7 @@ mod ground;
 mod holders;
 mod in_use;
 mod kinds;
+mod others;
 mod place;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub(crate) use self::existing::numbered;
 pub(crate) use self::ground::Ground;
 pub(crate) use self::holders::Holder;
 pub use self::in_use::InUse;
+pub(crate) use self::others::Others;
 pub(crate) use self::place::{Place, There, parent};
 use crate::request::{EmulateRequest, Request, TargetRequest};
 

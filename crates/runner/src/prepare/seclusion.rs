@@ -1,12 +1,14 @@
 //! A target in which someone else could replace the files of the run: the run works in a private
 //! directory there, or creates nothing that is opened by path.
 
-use cryptbench_os::{Writers, renamed_by, user};
+use cryptbench_os::user;
 use cryptbench_system::resource::{Journal, PrivateDirectory};
-use cryptbench_text::{chain, shown};
+use cryptbench_text::chain;
 
 use crate::RunError;
 use crate::decide::storage::Target;
+use crate::decide::storage::seclusion::{Protection, protection, replaced};
+use crate::look::Others;
 
 /// A private directory on `target`, where no one else can rename the files of a run, if someone could in the
 /// target itself. `names` says whether the run creates anything that is opened again by path, such as a
@@ -25,27 +27,19 @@ pub(super) fn seclude(
     what: &str,
     journal: &Journal,
 ) -> Result<Option<PrivateDirectory>, RunError> {
-    if !target.is_directory() {
+    // Again, because it may have changed since it was looked at.
+    let mut target = target.clone();
+    if target.is_directory() {
+        target.ground.others = Others::of(&target.path, &target.ground.filesystem);
+    }
+    if protection(&target, names, user::is_root())? == Protection::None {
         return Ok(None);
     }
-    let writers = if user::is_root() { Writers::Owner } else { Writers::Group };
-    let refuse = |problem: String| RunError::Target { path: target.path.clone(), problem };
-    let who = renamed_by(&target.path, user::effective(), writers);
-    let Some(way) = who.map_err(|e| refuse(e.to_string()))? else { return Ok(None) };
-    let made = if user::is_root() {
-        let name = format!("cryptbench-{run_id}.{what}");
-        PrivateDirectory::create(&target.path, &name, journal).map_err(|e| chain(&e))
-    } else {
-        Err("only root can make a private directory there".to_owned())
-    };
-    match made {
+    let name = format!("cryptbench-{run_id}.{what}");
+    match PrivateDirectory::create(&target.path, &name, journal) {
         Ok(private) => Ok(Some(private)),
-        Err(_) if !names => Ok(None),
-        Err(why) => Err(refuse(format!(
-            "other users can rename files in {}, and could put their own in place of those that this run makes ({why}); \
-             name a directory in which only you can",
-            shown(&way)
-        ))),
+        Err(_) if !names || target.ground.others.only_asker => Ok(None),
+        Err(why) => Err(replaced(&target, &chain(&why))),
     }
 }
 

@@ -15,10 +15,8 @@ use super::lower_cache::{Below, caches_below, look_below, serving};
 use super::places;
 use super::seclusion::seclude;
 use crate::RunError;
-use crate::decide::Plan;
-use crate::decide::arms::{Arms, makes_a_disk};
-use crate::decide::sizes::makes_files;
 use crate::decide::storage::{Buffered, Range, Target};
+use crate::decide::{Plan, makes_names};
 
 /// A target in use. Its fields are removed from the first to the last.
 pub(crate) struct PreparedTarget {
@@ -69,7 +67,13 @@ impl PreparedTarget {
             1 => ("private-paired".to_owned(), "paired-work".to_owned()),
             more => (format!("private-paired-{more}"), format!("paired-work-{more}")),
         };
-        let private = seclude(&target, makes_names(plan), &plan.run_id, &private, journal)?;
+        let private = seclude(
+            &target,
+            makes_names(&plan.arms, &plan.workloads),
+            &plan.run_id,
+            &private,
+            journal,
+        )?;
         let inside = match &private {
             Some(private) => private.path().to_owned(),
             None => target.path.clone(),
@@ -191,16 +195,6 @@ impl PreparedTarget {
             notes.push(remains("The private directory", &error));
         }
         notes
-    }
-}
-
-/// Whether the run creates anything that is opened again by path.
-fn makes_names(plan: &Plan) -> bool {
-    match &plan.arms {
-        Arms::Systems(arms) => {
-            arms.iter().any(makes_a_disk) || plan.workloads.iter().any(|w| makes_files(&w.work))
-        }
-        Arms::Volumes(_) => true,
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod emulated;
 mod existing;
 mod only_read;
 mod pair;
+pub(crate) mod seclusion;
 mod target;
 mod targets;
 
@@ -99,6 +100,17 @@ impl Storage {
     }
 
     /// The targets that the user encrypted.
+    /// Refuses a directory in which others could replace what this run makes.
+    ///
+    /// # Errors
+    /// [`RunError::Target`].
+    pub(super) fn check_others(&self, names: bool, is_root: bool) -> Result<(), RunError> {
+        let Self::Present(present) = self else { return Ok(()) };
+        let Targets { plain, encrypted, .. } = &present.targets;
+        let all = [plain].into_iter().chain(encrypted);
+        all.map(|target| seclusion::protection(target, names, is_root).map(drop)).collect()
+    }
+
     pub(super) fn encrypted(&self) -> &[Target] {
         match self {
             Self::Present(present) => &present.targets.encrypted,

@@ -421,7 +421,7 @@ mod tests {
         let said = names.map(|name| inspect(&dir.path().join(name)).unwrap_err().to_string());
         let said = said.join("\n").replace(&dir.path().display().to_string(), "DIR");
         insta::assert_snapshot!(said, @"
-            DIR/precious: exists and is a file of 4 B; nothing that exists is overwritten unless it is named again: if everything on it may be lost, add --destroy DIR/precious
+            DIR/precious: is a file of 4 B, too small to be measured, and is not overwritten: name a directory
             DIR/no/file: no such directory: DIR/no
             /dev/no-such-device-of-this-machine: does not exist, and files do not belong among devices
             DIR/link: is a broken symbolic link; name a directory

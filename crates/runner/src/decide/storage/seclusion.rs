@@ -1,0 +1,61 @@
+//! Whether a run may make its files in a directory, as far as others could replace them.
+
+use cryptbench_text::shown;
+
+use super::Target;
+use crate::RunError;
+
+/// What protects the files of a run from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protection {
+    /// Nobody else gets there, or nothing is made there that is opened by its path.
+    None,
+    /// A private directory, or nothing where that cannot be made and the user who ran sudo is the only one who gets there.
+    Private,
+}
+
+/// What a run needs on `target`. `names` says whether it creates anything that is opened again by path, such as a container.
+///
+/// # Errors
+/// [`RunError::Target`] if no file can be made, or others could replace one.
+pub(crate) fn protection(
+    target: &Target,
+    names: bool,
+    is_root: bool,
+) -> Result<Protection, RunError> {
+    if !target.is_directory() {
+        return Ok(Protection::None);
+    }
+    let others = &target.ground.others;
+    if let Some(why) = &others.no_file {
+        return Err(refused(target, format!("no file can be made here: {why}")));
+    }
+    match &others.rename_in {
+        None => Ok(Protection::None),
+        Some(_) if is_root && others.no_permissions && others.only_asker => Ok(Protection::None),
+        Some(_) if names && is_root && others.no_permissions => Err(replaced(
+            target,
+            "its file system keeps no permissions: mount it with -o umask=077",
+        )),
+        Some(_) if is_root => Ok(Protection::Private),
+        Some(_) if names => Err(replaced(target, "only root can make a private directory there")),
+        Some(_) => Ok(Protection::None),
+    }
+}
+
+/// Others could replace the files of a run, and `why` that cannot be prevented.
+pub(crate) fn replaced(target: &Target, why: &str) -> RunError {
+    let way = target.ground.others.rename_in.as_deref().unwrap_or(&target.path);
+    refused(
+        target,
+        format!(
+            "other users can rename files in {}, and could put their own in place of those that this run makes ({why}); \
+             name a directory in which only you can",
+            shown(way)
+        ),
+    )
+}
+
+fn refused(target: &Target, problem: String) -> RunError {
+    RunError::Target { path: target.path.clone(), problem }
+}
