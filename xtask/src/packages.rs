@@ -29,6 +29,16 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/dislocker-file", package: "dislocker", reason: "BitLocker both ways" },
     Need { file: "/usr/sbin/mkfs.ntfs", package: "ntfs-3g", reason: "NTFS in BitLocker volumes" },
     Need { file: "/usr/sbin/mkfs.exfat", package: "exfatprogs", reason: "exFAT in volumes" },
+    Need {
+        file: "/usr/sbin/mkfs.vfat",
+        package: "dosfstools",
+        reason: "a USB stick as desktops mount it",
+    },
+    Need {
+        file: "/usr/bin/systemd-analyze",
+        package: "systemd",
+        reason: "the timer of packaging/",
+    },
     Need { file: "/usr/bin/qemu-img", package: "qemu-utils", reason: "LUKS1 both ways" },
     Need { file: "/usr/sbin/parted", package: "parted", reason: "Apple's partition map" },
     Need { file: "/usr/sbin/fdisk", package: "fdisk", reason: "disks with sectors of 4096 bytes" },

@@ -48,8 +48,13 @@ impl Open {
 
     /// Text and command in one line, to be typed in `here`.
     pub fn line(&self, here: Option<&Path>) -> String {
+        self.line_of(here, None)
+    }
+
+    /// The same by somebody who knows the directory of the run, which is `run` as a word of a command.
+    pub fn line_of(&self, here: Option<&Path>, run: Option<&str>) -> String {
         match &self.command {
-            Some(command) => format!("{} {}", self.text, command.typed(here)),
+            Some(command) => format!("{} {}", self.text, command.typed_of(here, run)),
             None => self.text.clone(),
         }
     }

@@ -19,6 +19,9 @@ const MEASURING: f64 = 0.6;
 /// More systems than this are not listed in a command.
 const MOST_SYSTEMS: usize = 4;
 
+/// Stands for the directory of the run, which a record does not contain.
+pub(crate) const RUN_DIRECTORY: &str = "RUN_DIRECTORY";
+
 /// The options of `cryptbench run` for the repeats that are needed: a longer budget, or more trials if their
 /// number is fixed. `None` if an hour is not enough, or nothing is needed.
 pub(crate) fn options(record: &Record, needs: &[Need]) -> Option<String> {
@@ -69,6 +72,15 @@ impl Command {
     /// A command that is typed alike everywhere.
     pub(crate) fn new(words: impl Into<String>) -> Self {
         Self { before: words.into(), directory: None, after: String::new() }
+    }
+
+    /// As it is typed in `here` by somebody who knows that `run` is the directory of the run.
+    pub fn typed_of(&self, here: Option<&Path>, run: Option<&str>) -> String {
+        let typed = self.typed(here);
+        match (typed.strip_suffix(RUN_DIRECTORY), run) {
+            (Some(words), Some(run)) => format!("{words}{run}"),
+            _ => typed,
+        }
     }
 
     /// As it is typed in `here`.

@@ -7,7 +7,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum CipherError {
     /// No cipher of that name is in the registry.
-    #[error("unknown cipher `{name}` (known: {})", known.join(", "))]
+    #[error("unknown cipher {name:?}; known: {}", known.join(", "))]
     Unknown {
         /// The requested name.
         name: String,
@@ -25,7 +25,7 @@ pub enum CipherError {
         actual: usize,
     },
     /// A dm-crypt specification contains an unsupported cipher.
-    #[error("unknown dm-crypt cipher `{name}` (known: {})", known.join(", "))]
+    #[error("unknown dm-crypt cipher {name:?}; known: {}", known.join(", "))]
     DmCryptCipher {
         /// The whole specification.
         name: String,
@@ -34,7 +34,7 @@ pub enum CipherError {
     },
     /// A dm-crypt specification contains a mode or IV generator that is unsupported, or unavailable for this
     /// cipher.
-    #[error("unknown dm-crypt mode `{mode}` for {cipher} (known: {})", known.join(", "))]
+    #[error("unknown dm-crypt mode {mode:?} for {cipher}; known: {}", known.join(", "))]
     DmCryptMode {
         /// Name of the cipher.
         cipher: &'static str,
@@ -44,7 +44,7 @@ pub enum CipherError {
         known: &'static [&'static str],
     },
     /// A dm-crypt specification's ESSIV uses an unsupported hash.
-    #[error("unknown ESSIV hash `{name}` (known: {})", known.join(", "))]
+    #[error("unknown ESSIV hash {name:?}; known: {}", known.join(", "))]
     EssivHash {
         /// The requested name.
         name: String,

@@ -15,7 +15,7 @@ use crate::history::args::HistoryArgs;
 use crate::kdf::parse::{Multiplier, entropy, multiplier};
 use crate::run::args::RunArgs;
 use crate::serve::args::ServeArgs;
-use crate::units::{bytes, cipher, cipher_rate, duration, not_negative, piece, threads};
+use crate::units::{bytes, cipher_rate, duration, not_negative, piece, threads};
 use crate::volume::args::ConfinementArgs;
 use crate::volume::args::VolumeCommand;
 
@@ -68,7 +68,6 @@ pub enum Command {
     /// Print completions for a shell
     Completions(CompletionsArgs),
     /// Write the manual pages into a directory
-    #[command(hide = true)]
     Manual(ManualArgs),
     /// Write a run's files for another process of this program, as it says on standard input
     #[command(hide = true, name = crate::output::keeper::COMMAND)]
@@ -77,7 +76,7 @@ pub enum Command {
 
 #[derive(Clone, Debug, ClapArgs)]
 pub struct ReportArgs {
-    /// A record.json, the directory of a run, or `last` for the newest of yours
+    /// A record.json, the directory of a run or of a study, or `last` for the newest of yours (`last~1`: the one before)
     pub record: PathBuf,
     /// The format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = FormatArg::Html)]
@@ -180,7 +179,7 @@ pub struct FormArgs {
 #[derive(Debug, ClapArgs)]
 pub struct CiphersArgs {
     /// Measure this cipher (repeatable; see --list) [default: all but those of history, which are measured if named]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = cipher)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cipher: Vec<String>,
     /// Measure this sector size, in bytes (repeatable) [default: 512 and 4096]
     #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]
@@ -294,7 +293,7 @@ pub struct PredictArgs {
     #[arg(long, value_name = "PROFILE")]
     pub device: Option<PathBuf>,
     /// Predict for this cipher (repeatable) [default: aes-256-xts]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = cipher)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cipher: Vec<String>,
     /// Predict for this sector size, in bytes (repeatable) [default: 512]
     #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]

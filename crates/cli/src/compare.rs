@@ -22,6 +22,7 @@ use cryptbench_text::shown;
 use serde::Serialize;
 
 use crate::exit::Refusal;
+use crate::names;
 use crate::say::{print, print_json, terminal_style};
 use args::CompareArgs;
 
@@ -88,13 +89,14 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         let reason = "--arm names an arm of a record, and neither A nor B is one";
         return Err(Refusal::usage(at_a, reason).into());
     }
-    let choice = |which: usize| match (args.arm.get(which).or(args.arm.first()), both) {
-        (Some(arm), _) => ArmChoice::One(arm),
-        (None, true) => ArmChoice::All,
-        (None, false) => ArmChoice::Plain,
+    let named = |which: usize, record: Option<&Record>, at: &Path| {
+        let asked = args.arm.get(which).or(args.arm.first()).zip(record);
+        asked.map(|(arm, record)| names::arm(record, at, arm)).transpose()
     };
-    let a = set(at_a, &args.also_a, first.as_ref(), choice(0))?;
-    let b = set(at_b, &args.also_b, second.as_ref(), choice(1))?;
+    let arm_a = named(0, first.as_ref(), at_a)?;
+    let arm_b = named(1, second.as_ref(), at_b)?;
+    let a = set(at_a, &args.also_a, first.as_ref(), choice(arm_a.as_deref(), both))?;
+    let b = set(at_b, &args.also_b, second.as_ref(), choice(arm_b.as_deref(), both))?;
     let comparison = compare_sets(&a, &b, options(args));
     if comparison.cells.is_empty() {
         return Err(Refusal::input(at_b, &nothing_shared(&comparison)).into());
@@ -107,6 +109,15 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let reproduction = first.and_then(|first| reproduction(&first, &costs));
     let found = Found { comparison, differences, costs, reproduction, is_same_run };
     show(args, found)
+}
+
+/// The choices of a record that are compared: the one that was asked for, all of both records, or plain storage.
+fn choice(arm: Option<&str>, both: bool) -> ArmChoice<'_> {
+    match (arm, both) {
+        (Some(arm), _) => ArmChoice::One(arm),
+        (None, true) => ArmChoice::All,
+        (None, false) => ArmChoice::Plain,
+    }
 }
 
 /// One file that contains both plain and encrypted storage.

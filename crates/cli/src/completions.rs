@@ -2,17 +2,99 @@
 
 use std::process::ExitCode;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory as _};
+use clap_complete::Shell;
+use cryptbench_devices::Model;
+use cryptbench_load::Profile;
 
 use crate::args::{Args, CompletionsArgs};
 use crate::say::print_bytes;
 
 pub fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
-    let mut command = visible(&Args::command());
+    let mut command = with_values(visible(&Args::command()));
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "cryptbench", &mut script);
-    print_bytes(&script);
+    let script = String::from_utf8(script)?;
+    print_bytes(with_files(args.shell, &script).as_bytes());
     Ok(ExitCode::SUCCESS)
+}
+
+/// What names a record besides its path.
+const LAST: [&str; 2] = ["last", "last~1"];
+
+/// Options that take a record, by command.
+const RECORDS: &[(&str, &[&str])] = &[
+    ("report", &["record"]),
+    ("compare", &["a", "b", "joint"]),
+    ("run", &["like", "resume"]),
+    ("predict", &["record", "against"]),
+    ("studies", &["beside", "from"]),
+];
+
+/// The program with the values that its options can have: names of systems, ciphers and profiles, and `last`.
+fn with_values(mut program: Command) -> Command {
+    let own = cryptbench_cipher::ciphers().iter().map(|cipher| cipher.name);
+    let ciphers: Vec<&str> = own.collect();
+    let systems = cryptbench_system::systems().iter().map(|system| system.name());
+    let systems: Vec<&str> = systems.chain([cryptbench_system::ALL]).collect();
+    let profiles: Vec<&str> = Profile::builtin().iter().map(|(name, _)| *name).collect();
+    let models: Vec<&str> = Model::names().collect();
+    let mut give = |command: &str, option: &str, values: &[&'static str]| {
+        let values = PossibleValuesParser::new(values.to_vec());
+        program = std::mem::take(&mut program).mut_subcommand(command, |command| {
+            command.mut_arg(option, |arg| arg.value_parser(values).hide_possible_values(true))
+        });
+    };
+    give("run", "system", &systems);
+    give("run", "cipher", &ciphers);
+    give("ciphers", "cipher", &ciphers);
+    give("predict", "cipher", &ciphers);
+    give("run", "profile", &profiles);
+    give("profiles", "name", &profiles);
+    give("run", "emulate", &models);
+    give("predict", "device", &models.iter().copied().chain(LAST).collect::<Vec<_>>());
+    for (command, options) in RECORDS {
+        options.iter().for_each(|option| give(command, option, &LAST));
+    }
+    program.mut_subcommand("history", |history| {
+        [("add", "records"), ("check", "record")].into_iter().fold(
+            history,
+            |history, (name, option)| {
+                history.mut_subcommand(name, |command| {
+                    command.mut_arg(option, |arg| arg.value_parser(PossibleValuesParser::new(LAST)))
+                })
+            },
+        )
+    })
+}
+
+/// The script with files beside the names of records, profiles and models, which may be files as well.
+fn with_files(shell: Shell, script: &str) -> String {
+    match shell {
+        // Bash falls back to files where no name fits.
+        Shell::Fish => {
+            let line =
+                |line: &str| match [" -a \"last\\t", " -l profile ", " -l emulate ", " -l device "]
+                    .iter()
+                    .any(|of| line.contains(of))
+                {
+                    true => line.replace(" -r -f -a ", " -r -F -a "),
+                    false => line.to_owned(),
+                };
+            script.lines().map(line).collect::<Vec<_>>().join("\n") + "\n"
+        }
+        Shell::Zsh => {
+            let names = format!("({})", LAST.join(" "));
+            let records = "_cryptbench_records() { _alternative 'runs:newest runs:(last last~1)' 'files:file:_files' }\n\n";
+            let with = script.replace(&format!(":{names}"), ":_cryptbench_records");
+            match with.split_once("\n_cryptbench()") {
+                Some((head, rest)) => format!("{head}\n{records}_cryptbench(){rest}"),
+                None => script.to_owned(),
+            }
+        }
+        _ => script.to_owned(),
+    }
 }
 
 /// The program without its hidden commands: a completion offers only the commands in the help.
@@ -45,9 +127,9 @@ mod tests {
         assert_eq!(options(&visible(&all)), options(&all));
         let shown = visible(&all);
         let hidden: Vec<_> = all.get_subcommands().filter(|c| c.is_hide_set()).collect();
-        assert_eq!(hidden.iter().map(|c| c.get_name()).collect::<Vec<_>>(), ["manual", "keep-run"]);
+        assert_eq!(hidden.iter().map(|c| c.get_name()).collect::<Vec<_>>(), ["keep-run"]);
         assert_eq!(shown.get_subcommands().count(), all.get_subcommands().count() - hidden.len());
-        assert!(shown.find_subcommand("manual").is_none());
+        assert!(shown.find_subcommand("keep-run").is_none());
         let volume = shown.find_subcommand("volume").unwrap();
         assert!(volume.find_subcommand("keep").is_none());
         let of_all = all.find_subcommand("volume").unwrap();

@@ -16,6 +16,7 @@ use cryptbench_record::RecordError;
 use cryptbench_runner::RunError;
 use cryptbench_serve::ServeError;
 use cryptbench_system::SystemError;
+use cryptbench_text::names::Unknown;
 use cryptbench_text::{chain, shown};
 use cryptbench_volume::VolumeError;
 
@@ -43,6 +44,8 @@ pub const PLAINTEXT: u8 = 8;
 pub const REGRESSION: u8 = 9;
 /// A run ended before any arm was compared with plain storage; the record is kept and says so.
 pub const UNMEASURED: u8 = 10;
+/// `history check --quiet` cannot judge the record: too few earlier ones.
+pub const NOT_JUDGED: u8 = 11;
 /// A signal stopped the run; 128 + its number. The results so far are in the record, marked partial.
 pub const SIGNAL: u8 = 128;
 
@@ -65,6 +68,8 @@ Exit codes:
   9    `history check` or `history regressions` found a regression
   10   nothing was compared: the time budget ended before the first pair of
        trials
+  11   `history check --quiet` cannot judge the record yet: there are too few
+       earlier ones
   129, 130, 143
        ended by SIGHUP, SIGINT, SIGTERM; what was measured is kept, marked
        partial";
@@ -196,7 +201,7 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
         || error.is::<ModelError>()
         || error.is::<ProfileError>()
         || error.is::<RecordError>();
-    let usage = error.is::<CipherError>() || error.is::<CpuError>();
+    let usage = error.is::<CipherError>() || error.is::<CpuError>() || error.is::<Unknown>();
     match (input, usage, error.is::<LoadError>()) {
         (true, ..) => Some(INPUT),
         (_, true, _) => Some(USAGE),
@@ -245,7 +250,8 @@ fn kdf(error: &KdfError) -> u8 {
 
 fn system(error: &SystemError) -> u8 {
     match error {
-        SystemError::UnknownSystem { .. }
+        SystemError::UnknownSystem(_)
+        | SystemError::UnknownCipher(_)
         | SystemError::NothingSelected { .. }
         | SystemError::Unavailable { .. }
         | SystemError::Cipher(_) => USAGE,

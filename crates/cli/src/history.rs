@@ -44,15 +44,26 @@ pub fn history(args: &HistoryArgs) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         HistoryCommand::Show { id, json } => show(&History::open(&path)?, *id, *json),
-        HistoryCommand::Check { record, how } => {
+        HistoryCommand::Check { record, how, quiet } => {
             let history = History::open(&path)?;
             let checked = judge(&history, record.as_deref(), how)?;
-            told(&[checked], how)
+            let regressions = checked.count(Change::Regression);
+            if !quiet {
+                show_checks(&[checked], how)?;
+                return Ok(verdict(true, regressions));
+            }
+            if regressions > 0 {
+                print(&text::regression(&checked, terminal_style(false).width));
+            }
+            let is_judged = !checked.cells.is_empty() || checked.untold.is_empty();
+            Ok(verdict(is_judged, regressions))
         }
         HistoryCommand::Regressions { how } => {
             let runs: Vec<Run> =
                 runs(&History::open(&path)?)?.into_iter().map(|(_, r)| r).collect();
-            told(&check_all(&runs, how.measure.into(), how.level), how)
+            let checks = check_all(&runs, how.measure.into(), how.level);
+            show_checks(&checks, how)?;
+            Ok(verdict(true, checks.iter().map(|c| c.count(Change::Regression)).sum()))
         }
         HistoryCommand::Remove { id } => {
             let mut history = History::open(&path)?;
@@ -171,13 +182,20 @@ fn judge(history: &History, what: Option<&Path>, how: &CheckArgs) -> anyhow::Res
     Ok(check(&run, &all, how.measure.into(), how.level))
 }
 
-fn told(checks: &[Check], how: &CheckArgs) -> anyhow::Result<ExitCode> {
-    let regressions: usize = checks.iter().map(|c| c.count(Change::Regression)).sum();
+fn verdict(is_judged: bool, regressions: usize) -> ExitCode {
+    match (is_judged, regressions) {
+        (true, 0) => ExitCode::SUCCESS,
+        (false, 0) => ExitCode::from(exit::NOT_JUDGED),
+        _ => ExitCode::from(exit::REGRESSION),
+    }
+}
+
+fn show_checks(checks: &[Check], how: &CheckArgs) -> anyhow::Result<()> {
     let width = terminal_style(false).width;
     match (how.json, checks) {
         (true, _) => print_json(&Document { schema: "cryptbench.history-check/1", checks })?,
         (false, [one]) => print(&text::check(one, width)),
         (false, many) => print(&text::regressions(many, width)),
     }
-    Ok(if regressions > 0 { ExitCode::from(exit::REGRESSION) } else { ExitCode::SUCCESS })
+    Ok(())
 }

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use anyhow::bail;
 use comfy_table::{ContentArrangement, Table, presets};
 use cryptbench_load::Profile;
 use cryptbench_system::resource::{Cleaned, cleanup as clean};
@@ -59,11 +58,9 @@ fn settable(settings: &[Setting], indent: usize, width: usize) -> Option<String>
 
 pub fn profiles(args: &ProfilesArgs) -> anyhow::Result<ExitCode> {
     if let Some(name) = &args.name {
-        let Some((_, text)) = Profile::builtin().iter().find(|(n, _)| n == name) else {
-            Profile::named(name)?;
-            bail!("profile {name:?} has no file");
-        };
-        print(text.trim_end());
+        let name = Profile::meant(name)?;
+        let text = Profile::builtin().iter().find(|(known, _)| *known == name).map(|of| of.1);
+        print(text.unwrap_or_default().trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     let mut table = table(["profile", "workloads", "what it is"]);

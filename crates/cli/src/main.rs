@@ -13,10 +13,13 @@ mod every_command;
 mod exit;
 mod explain;
 mod fleet;
+mod guesses;
 mod history;
 mod kdf;
+mod last;
 mod lists;
 mod manual;
+mod names;
 mod output;
 mod predict;
 mod progress;
@@ -37,7 +40,8 @@ mod volume;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser as _};
 
 use args::{Args, Command};
 use cryptbench_os::machine::missing_file_system;
@@ -60,6 +64,16 @@ fn command(words: &[OsString]) -> ExitCode {
     let args = match Args::try_parse_from(words) {
         Ok(args) => args,
         Err(error) => {
+            if asks_for_short_help_of_run(words) && error.kind() == ErrorKind::DisplayHelp {
+                let command = Args::command();
+                let run = command.find_subcommand("run").expect("it is a command");
+                say::print_text(&run::short_help::text(run));
+                return ExitCode::SUCCESS;
+            }
+            if let Some(text) = guesses::told(&error).or_else(|| guesses::negative(&error, words)) {
+                say::message(&text);
+                return ExitCode::from(exit::USAGE);
+            }
             // It repeats words, and one of them may be an untrusted file name of two lines.
             let words = words.iter().map(|word| cryptbench_text::shown(word.as_ref()));
             return say::command_line(&Args::try_parse_from(words).err().unwrap_or(error));
@@ -72,6 +86,15 @@ fn command(words: &[OsString]) -> ExitCode {
         Ok(code) => code,
         Err(error) => exit::explain(&error),
     }
+}
+
+/// `run -h`, as opposed to `run --help`, which clap prints.
+fn asks_for_short_help_of_run(words: &[OsString]) -> bool {
+    let mut words =
+        words.iter().skip(1).skip_while(|word| word.as_encoded_bytes().starts_with(b"-v"));
+    let asked = |word: &&OsString| **word == "-h" || **word == "--help";
+    words.next().is_some_and(|word| word == "run")
+        && words.take_while(|word| *word != "--").find(asked).is_some_and(|word| word == "-h")
 }
 
 /// Commands that set something up refuse to start if the kernel does not show it again.
@@ -90,7 +113,9 @@ fn refuse_without(command: &Command, missing: Option<&str>) -> anyhow::Result<()
     }
 }
 
-fn perform(command: Command) -> anyhow::Result<ExitCode> {
+fn perform(mut command: Command) -> anyhow::Result<ExitCode> {
+    last::named(&mut command)?;
+    names::named(&mut command)?;
     match command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::report(&args),

@@ -79,7 +79,7 @@ mod tests {
         for name in ["cryptbench.1", "cryptbench-run.1", "cryptbench-volume-key-change.1"] {
             assert!(names.contains(name), "{name} in {names:?}");
         }
-        assert!(!names.contains("cryptbench-manual.1") && !names.contains("cryptbench-help.1"));
+        assert!(!names.contains("cryptbench-keep-run.1") && !names.contains("cryptbench-help.1"));
         let page = fs::read_to_string(dir.path().join("cryptbench-run.1")).unwrap();
         assert!(page.contains("\\-\\-budget") && page.contains(".SH SYNOPSIS"), "{page}");
     }

@@ -20,8 +20,10 @@ use cryptbench_system::provision::data_directory;
 use keeper::Keeper;
 use serde::{Deserialize, Serialize};
 
+use crate::last;
+
 /// The files of a run.
-const RECORD: &str = "record.json";
+pub const RECORD: &str = "record.json";
 const PAGE: &str = "report.html";
 
 /// The destination of the record; known to be writable before anything is measured.
@@ -211,7 +213,10 @@ impl Files {
         }
         match self.own_directory {
             true => TrialLog::create(&self.parent.below(run).map_err(io::Error::other)?.directory),
-            false => TrialLog::create(&self.parent.directory),
+            false => {
+                last::remember(run, &self.parent.path);
+                TrialLog::create(&self.parent.directory)
+            }
         }
     }
 
@@ -238,6 +243,9 @@ impl Files {
         let error = match done {
             Ok(directory) => {
                 self.end_log(run);
+                if !self.own_directory {
+                    last::remember(&run.id, &directory);
+                }
                 return Saved::In(directory);
             }
             Err(error) => error,
@@ -256,6 +264,7 @@ fn elsewhere(run: &Whole, error: anyhow::Error) -> Saved {
     let others: [fn(&str) -> anyhow::Result<Place>; 2] = [in_data_directory, in_temporary];
     for other in others {
         if let Ok(directory) = other(&run.id).and_then(|place| place.write(run, false)) {
+            last::remember(&run.id, &directory);
             return Saved::Elsewhere(directory, error);
         }
     }

@@ -12,6 +12,7 @@ use cryptbench_devices::predict::{Added, Serial};
 use serde::Serialize;
 
 use crate::args::PredictArgs;
+use crate::names;
 use crate::say::{print, print_json};
 use device::{Plain, Profile};
 use rates::{CipherRate, cipher_rates};
@@ -139,6 +140,11 @@ fn per_request(args: &PredictArgs, ciphers: &[CipherRate]) -> anyhow::Result<(f6
         return Ok((DEFAULT_PER_REQUEST_S, from.to_owned()));
     };
     let record = cryptbench_record::read(path)?;
-    let found = device::per_request_of(&record, ciphers, args.arm.as_deref())?;
+    let is_system = |name: &str| record.plan.arms.iter().any(|arm| arm.system == name);
+    let arm = match args.arm.as_deref() {
+        Some(name) if !is_system(name) => Some(names::arm(&record, path, name)?),
+        as_asked => as_asked.map(str::to_owned),
+    };
+    let found = device::per_request_of(&record, ciphers, arm.as_deref())?;
     Ok((found.seconds, format!("{} in run {}{}", found.arm, record.run_id, found.fit)))
 }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use cryptbench_answer::{Labelled, Report};
 use cryptbench_os::terminal::STDOUT;
-use cryptbench_text::{escaped_json, printable, shown};
+use cryptbench_text::{escaped_json, printable, quoted_path, shown};
 use cryptbench_view::table::Rows;
 use cryptbench_view::terminal::Style;
 use cryptbench_view::terminal::answer::Outlook;
@@ -18,18 +18,38 @@ use cryptbench_view::{html, table, terminal};
 
 use crate::args::{FormatArg, ReportArgs, TableArg};
 use crate::exit::Refusal;
-use crate::run_log::newest;
-use crate::say;
+use crate::{last, say};
 
 pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    let mut args = args.clone();
-    let is_last = args.record == Path::new("last") && !args.record.exists();
-    let named = shown(&args.record);
-    if is_last {
-        let reason = "no run of yours is kept; name a record.json, or the directory of a run";
-        args.record = newest().ok_or_else(|| Refusal::input(Path::new("last"), reason))?;
+    let found = last::records(&args.record)?;
+    let named = |record: &Path| match last::is_named(&args.record) {
+        true => shown(&args.record),
+        false => quoted_path(record),
+    };
+    if let [one] = found.as_slice() {
+        let one = ReportArgs { record: one.clone(), ..args.clone() };
+        return report_of(&one, &named(&one.record));
     }
-    let args = &args;
+    if is_of_one(args) {
+        return Err(last::several(&args.record, &found).into());
+    }
+    for (i, record) in found.iter().enumerate() {
+        let between = if i == 0 { "" } else { "\n" };
+        say::print(&format!("{between}{}\n", shown(record)));
+        report_of(&ReportArgs { record: record.clone(), ..args.clone() }, &named(record))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether what is asked for is made of one record.
+fn is_of_one(args: &ReportArgs) -> bool {
+    let files = [&args.output, &args.share, &args.bundle, &args.charts];
+    let is_page = args.format == FormatArg::Html && !args.json;
+    files.into_iter().any(Option::is_some) || args.explain.is_some() || !is_page
+}
+
+/// The report of one record; `named` is what a command calls it.
+fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
     let record = cryptbench_record::read(&args.record)?;
     let labelled = Labelled::of(&record);
     let report = labelled.report();
@@ -76,7 +96,9 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
                 let style = say::terminal_style(say::stdout_is_terminal());
                 let text = match args.quiet {
                     true => terminal::answer::brief(&report, style),
-                    false => answer(&report, &named, Some(&file), style),
+                    false => {
+                        answer(&report, named, (Some(&file), Some(&beside(&args.record))), style)
+                    }
                 };
                 say::print_styled(&text, style);
             }
@@ -148,11 +170,19 @@ fn refuse_the_record(record: &Path, output: &Path) -> anyhow::Result<()> {
 }
 
 /// The answer on one screen; `named` is the record's name in a command.
-pub fn answer(report: &Report<'_>, named: &str, page: Option<&Path>, style: Style) -> String {
+pub fn answer(
+    report: &Report<'_>,
+    named: &str,
+    (page, run): (Option<&Path>, Option<&Path>),
+    style: Style,
+) -> String {
     let here = std::env::current_dir().ok();
     let full = format!("cryptbench report {} --full", printable(named));
     let page = page.map(|page| printable(&at_home(page)).into_owned());
-    let outlook = Outlook { here: here.as_deref(), full: &full, page: page.as_deref() };
+    let run =
+        run.map(|run| quoted_path(&std::path::absolute(run).unwrap_or_else(|_| run.to_owned())));
+    let outlook =
+        Outlook { here: here.as_deref(), full: &full, page: page.as_deref(), run: run.as_deref() };
     terminal::answer::render(report, style, outlook)
 }
 

@@ -4,6 +4,7 @@ pub mod args;
 mod like;
 #[cfg(test)]
 mod options_page;
+pub mod short_help;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,7 +21,7 @@ use cryptbench_runner::{
 };
 use cryptbench_system::resource::{Cleaned, cleanup};
 use cryptbench_system::{Selection, setting_name};
-use cryptbench_text::{chain, shown};
+use cryptbench_text::{chain, quoted_path, shown};
 use cryptbench_view::terminal::answer::brief;
 
 use crate::exit;
@@ -315,7 +316,7 @@ fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
 /// A built-in profile by name, or a file: names contain no slash and no dot.
 fn profile(path: &Path) -> anyhow::Result<Profile> {
     Ok(match path.to_str().filter(|text| !text.contains(['/', '.'])) {
-        Some(name) => Profile::named(name)?,
+        Some(name) => Profile::named(Profile::meant(name)?)?,
         None => Profile::from_file(path)?,
     })
 }
@@ -332,11 +333,12 @@ fn show(args: &RunArgs, report: &Report<'_>, saved: &Saved) -> anyhow::Result<()
             let named = match (args.result.output.is_none() && args.result.resume.is_none(), saved)
             {
                 (true, Saved::In(_)) => "last".to_owned(),
-                _ => shown(directory),
+                _ => quoted_path(directory),
             };
-            answer(report, &named, Some(&directory.join("report.html")), style)
+            let page = directory.join("report.html");
+            answer(report, &named, (Some(&page), Some(directory)), style)
         }
-        (false, Saved::Nowhere(_)) => answer(report, "RECORD", None, style),
+        (false, Saved::Nowhere(_)) => answer(report, "RECORD", (None, None), style),
     };
     print_styled(&text, style);
     if let Saved::Nowhere(_) = saved {

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::bail;
 use clap::parser::ValueSource;
@@ -13,7 +13,9 @@ use cryptbench_text::printable;
 
 use crate::args::{Args, Command};
 use crate::exit::Refusal;
-use crate::output::{Output, RunLog, runs_directory};
+use crate::last;
+use crate::names;
+use crate::output::{Output, RunLog};
 use crate::progress::Progress;
 use crate::run::args::{RunArgs, go_with_resume};
 use crate::say::message;
@@ -145,6 +147,11 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     if args.what.study.is_some() {
         bail!(refuse("a study has a run for each of its profiles: start it anew"));
     }
+    names::of_run(&mut args)?;
+    // Meanwhile this run is the newest, and its plan is that of the record that was `last`.
+    if let Some(like) = args.what.like.as_mut().filter(|like| last::is_named(like)) {
+        *like = std::path::absolute(directory)?;
+    }
     std::env::set_current_dir(&began_in)
         .map_err(|e| Refusal::target(Path::new(&began_in), &e.to_string()))?;
     (args.shown, args.consent) = (given.shown.clone(), given.consent.clone());
@@ -173,13 +180,4 @@ fn refuse_other_options() -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The directory of the newest run among the user's, for `report last`.
-pub fn newest() -> Option<PathBuf> {
-    let runs = runs_directory()?;
-    let has = |run: &PathBuf| run.join("record.json").is_file() || run.join(LOG).is_file();
-    let all = fs::read_dir(runs).ok()?.flatten().map(|entry| entry.path());
-    // Names begin with the time at which a run began.
-    all.filter(has).max()
 }

@@ -81,7 +81,38 @@ pub fn message(text: &str) {
 /// The same for a text that quotes lines of a file, and in which all names are [shown](cryptbench_text::shown).
 pub fn message_lines(text: &str) {
     // The terminal may be gone, but the work must go on.
-    let _ = writeln!(io::stderr().lock(), "cryptbench: {}", printable_lines(text));
+    let text = for_people(text);
+    let _ = writeln!(io::stderr().lock(), "cryptbench: {}", printable_lines(&text));
+}
+
+/// Without the system's numbers of errors, and with a cause once that an error and its source both tell.
+fn for_people(text: &str) -> String {
+    let mut words = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(" (os error ") {
+        words += before;
+        let number = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+        rest = match number.strip_prefix(')') {
+            Some(behind) => behind,
+            None => {
+                words += " (os error ";
+                after
+            }
+        };
+    }
+    words += rest;
+    let mut parts: Vec<&str> = Vec::new();
+    for part in words.split(": ") {
+        let repeats = |last: &&str| {
+            let rest = part.strip_prefix(*last).filter(|_| last.contains(' '));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(';'))
+        };
+        if parts.last().is_some_and(repeats) {
+            parts.pop();
+        }
+        parts.push(part);
+    }
+    parts.join(": ")
 }
 
 /// Prints a message on standard error unchanged.
@@ -149,6 +180,16 @@ fn shown(text: &str, colour: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_have_no_numbers_and_each_cause_once() {
+        let said = for_people("a: No such file (os error 2): No such file (os error 2); do this");
+        assert_eq!(said, "a: No such file; do this");
+        assert_eq!(for_people("a: is full (os error 28): is full (os error 28)"), "a: is full");
+        for same in ["x: x: y", "told (os error of 1)", "a\nb: c"] {
+            assert_eq!(for_people(same), same);
+        }
+    }
 
     #[test]
     fn only_our_own_colours_pass_and_only_where_there_are_colours() {

@@ -17,6 +17,7 @@ mod partial;
 mod secrets;
 pub mod target;
 mod umount;
+mod weak;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
+use cryptbench_text::names::Unknown;
 use cryptbench_text::shown;
 
 /// Why a model cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// No built-in model has this name.
-    #[error("there is no device model {0:?}: {1} (or the path of a .toml file)")]
-    Unknown(String, String),
+    #[error("{0}; or name the path of a .toml file")]
+    Unknown(Unknown),
     /// The file cannot be read.
     #[error("cannot read {}", shown(path))]
     Read {

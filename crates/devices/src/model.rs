@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use cryptbench_text::names::{Named, Unknown, keys, named};
 use cryptbench_text::shown;
 
 use crate::error::ModelError;
@@ -178,6 +179,13 @@ pub struct Flash {
     pub jitter_percent: f64,
 }
 
+/// What a name is, for errors.
+const KIND: &str = "device model";
+
+fn built_in() -> Vec<Named<&'static str>> {
+    Model::names().map(|name| Named::new(name, name, [])).collect()
+}
+
 impl Model {
     /// Names of all built-in models.
     pub fn names() -> impl Iterator<Item = &'static str> {
@@ -189,20 +197,22 @@ impl Model {
     /// # Errors
     /// [`ModelError::Unknown`].
     pub fn named(name: &str) -> Result<Self, ModelError> {
-        let found = BUILT_IN.iter().find(|(known, _)| *known == name);
-        let names = || Self::names().collect::<Vec<_>>().join(", ");
-        let (name, text) = found.ok_or_else(|| ModelError::Unknown(name.to_owned(), names()))?;
-        Self::parse(name, text)
+        match BUILT_IN.iter().find(|(known, _)| *known == name) {
+            Some((name, text)) => Self::parse(name, text),
+            None => Err(ModelError::Unknown(Unknown::of(KIND, name, &built_in()))),
+        }
     }
 
-    /// The built-in model called `text`, or the model in that file: names contain no slash and no
-    /// dot.
+    /// The built-in model that a user means, in any case or by a part that no other has, or the model in that file: names
+    /// contain no slash and no dot.
     ///
     /// # Errors
     /// Any [`ModelError`].
     pub fn named_or_file(path: &Path) -> Result<Self, ModelError> {
         if let Some(name) = path.to_str().filter(|text| !text.contains(['/', '.'])) {
-            return Self::named(name);
+            let all = built_in();
+            let found = named(KIND, &[name], &all, || keys(&all)).map_err(ModelError::Unknown)?;
+            return Self::named(found[0]);
         }
         let read = cryptbench_os::read_text(path, LARGEST);
         let found = read.map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
@@ -365,7 +375,7 @@ mod tests {
             x is not a device model: disc.rotations_per_minute is not a positive number
             x is not a device model: line 18: unknown field `disk`, expected one of `name`, `about`, `capacity_bytes`, `surface`, `seed`, `interface`, `disc`, `hybrid`, `flash`, `sources`
             x is not a device model: disc: seeks must take a finite time that does not fall with the distance
-            there is no device model "hdd": hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc, usb-flash, sd-card, nvme (or the path of a .toml file)
+            unknown device model "hdd"; known: hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc, usb-flash, sd-card, nvme; or name the path of a .toml file
             "#);
         assert!(Model::named_or_file(Path::new("/nowhere/model.toml")).is_err());
     }

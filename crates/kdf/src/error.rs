@@ -7,7 +7,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum KdfError {
     /// No PRF of that name is in the registry.
-    #[error("unknown PRF `{name}` (known: {})", known.join(", "))]
+    #[error("unknown PRF {name:?}; known: {}", known.join(", "))]
     Unknown {
         /// The requested name.
         name: String,

@@ -4,19 +4,18 @@ use std::io;
 use std::path::PathBuf;
 
 use cryptbench_catalog::Remedy;
+use cryptbench_text::names::Unknown;
 use cryptbench_text::shown;
 
 /// Why an operation on a system, a target or a left-over failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
     /// No system has that name.
-    #[error("there is no system {name:?}; registered are: {known}")]
-    UnknownSystem {
-        /// The requested name.
-        name: String,
-        /// The names of all systems.
-        known: String,
-    },
+    #[error(transparent)]
+    UnknownSystem(Unknown),
+    /// No cipher has that name.
+    #[error(transparent)]
+    UnknownCipher(Unknown),
     /// The system cannot run here.
     #[error("{name} is not available here: {reason}; {remedy}")]
     Unavailable {

@@ -43,7 +43,9 @@ pub use machine::lacks_ntfs;
 pub use prepared::{
     ArmContext, Backing, Closed, Content, Fill, PreparedArm, Random, container_path,
 };
-pub use registry::{ALL, Selection, arms, find, null_layer_of, sweep, systems};
+pub use registry::{
+    ALL, Selection, arms, find, meant, meant_ciphers, null_layer_of, sweep, systems,
+};
 pub use served_volume::ServedVolume;
 pub use settings::setting_name;
 pub use system::{ArmSpec, Attachment, Availability, Role, Setting, System, Target};

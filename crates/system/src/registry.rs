@@ -1,6 +1,8 @@
 //! The table of systems, and the selection of arms from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use cryptbench_text::names::{self, Named, Unknown};
 
 use crate::adapter::{SYSTEMS, builtin, builtin::BUILTIN, plain::PLAIN};
 use crate::settings::{self, PRESET};
@@ -57,10 +59,67 @@ pub fn systems() -> &'static [&'static System] {
 
 /// The system with that name.
 pub fn find(name: &str) -> Result<&'static System, SystemError> {
-    systems().iter().copied().find(|s| s.name == name).ok_or_else(|| {
-        let known: Vec<_> = systems().iter().map(|s| s.name()).collect();
-        SystemError::UnknownSystem { name: name.to_owned(), known: known.join(", ") }
-    })
+    let found = systems().iter().copied().find(|s| s.name == name);
+    found.ok_or_else(|| SystemError::UnknownSystem(Unknown::of("system", name, &by_name())))
+}
+
+/// Every system by what it is called on the command line, in tables and in lists.
+fn by_name() -> Vec<Named<&'static str>> {
+    let called = |system: &&'static System| {
+        let titles = cryptbench_catalog::find(system.name).map(|known| {
+            let usual = match known.named {
+                cryptbench_catalog::Named::ByLayout(_, [_, usual]) => Some(usual.to_owned()),
+                _ => None,
+            };
+            [Some(known.usual_title()), Some(known.brand().to_owned()), usual]
+        });
+        Named::new(system.name, system.name, titles.into_iter().flatten().flatten())
+    };
+    systems().iter().map(called).collect()
+}
+
+/// The names of the systems that a user means by these: [`ALL`], a name or title in any case, or a part that no other has.
+///
+/// # Errors
+/// [`SystemError::UnknownSystem`] with all names that mean none or several.
+pub fn meant(asked: &[String]) -> Result<Vec<String>, SystemError> {
+    let mut all = by_name();
+    all.push(Named::new(ALL, ALL, []));
+    let groups = || {
+        let of = |name: &dyn Fn(&System) -> bool| {
+            let names = systems().iter().filter(|s| name(s)).map(|s| s.name());
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let is_here = |s: &System| matches!(s.availability(), Availability::Available(_));
+        let groups = [
+            ("can run here", of(&|s| s.in_all && is_here(s))),
+            ("to be installed", of(&|s| s.in_all && !is_here(s))),
+            ("only by name", of(&|s| !s.in_all)),
+        ];
+        let groups = groups.into_iter().filter(|(_, names)| !names.is_empty());
+        groups.map(|(what, names)| format!("{names} ({what})")).collect::<Vec<_>>().join("; ")
+    };
+    let found = names::named("system", asked, &all, groups).map_err(SystemError::UnknownSystem)?;
+    Ok(found.into_iter().map(str::to_owned).collect())
+}
+
+/// The ciphers of any system that a user means by these: names in any case, labels, or `AES-256` for `aes-256-xts`.
+///
+/// # Errors
+/// [`SystemError::UnknownCipher`] with all names that mean none or several.
+pub fn meant_ciphers(asked: &[String]) -> Result<Vec<String>, SystemError> {
+    let mut all: Vec<Named<&'static str>> = builtin::cipher_names()
+        .chain(settings::ciphers(systems()).into_iter().map(|name| (name, None)))
+        .map(|(name, label)| {
+            let short = name.strip_suffix("-xts").map(str::to_owned);
+            Named::new(name, name, short.into_iter().chain(label.map(str::to_owned)))
+        })
+        .collect();
+    let mut seen = BTreeSet::new();
+    all.retain(|named| seen.insert(named.it));
+    let list = || "those of `cryptbench ciphers --list` and `cryptbench systems`".to_owned();
+    let found = names::named("cipher", asked, &all, list).map_err(SystemError::UnknownCipher)?;
+    Ok(found.into_iter().map(str::to_owned).collect())
 }
 
 /// The systems of a selection, or the default ones.
@@ -347,13 +406,51 @@ mod tests {
     }
 
     #[test]
+    fn a_system_is_named_by_its_title_and_no_two_are_taken_for_one() {
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            meant(&names).map_err(|e| e.to_string())
+        };
+        let found = of(&["LUKS2", "luks2 (dm-crypt)", "VeraCrypt", "cryptbench mount", "ALL"]);
+        assert_eq!(found.unwrap(), ["dm-crypt", "dm-crypt", "veracrypt", "builtin-mounted", "all"]);
+        let several = of(&["luks"]).unwrap_err();
+        assert_eq!(
+            several,
+            "\"luks\" fits several systems, name one: dm-crypt, qemu-luks, nbdkit-luks"
+        );
+        let two = of(&["gocryptsf", "nosuch"]).unwrap_err();
+        let begins =
+            "unknown systems \"gocryptsf\" (did you mean gocryptfs?), \"nosuch\"; known: builtin";
+        assert!(two.starts_with(begins) && two.contains("plain, "), "{two}");
+        assert!(two.contains(" (can run here); ") && two.ends_with(" (only by name)"), "{two}");
+        for none in ["2", "512", "2024-02-29"] {
+            assert!(of(&[none]).is_err(), "{none}");
+        }
+    }
+
+    #[test]
+    fn ciphers_are_named_as_tables_have_them() {
+        let of = |name: &str| meant_ciphers(&[name.to_owned()]).map_err(|e| e.to_string());
+        for (asked, name) in [
+            ("AES-256", "aes-256-xts"),
+            ("AES-256-XTS", "aes-256-xts"),
+            ("AES(Twofish)-XTS", "aes-twofish-xts"),
+            ("BitLocker AES-128", "bitlocker-aes-128-xts"),
+            ("XChaCha20-Poly1305", "xchacha20-poly1305"),
+        ] {
+            assert_eq!(of(asked), Ok(vec![name.to_owned()]), "{asked}");
+        }
+        assert!(of("256").is_err());
+    }
+
+    #[test]
     fn what_nobody_offers_is_refused_with_what_there_is() {
         let unknown =
             [pick(&["nosuch"], &[], &[]), pick(&[], &["rot13"], &[]), pick(&[], &[], &[1000])];
         let said = unknown.map(|selection| here(&selection).unwrap_err().to_string());
         insta::assert_snapshot!(said.join("\n"), @r#"
-            there is no system "nosuch"; registered are: plain, builtin, builtin-mounted, builtin-raw, dm-crypt, qemu-luks, nbdkit-luks, veracrypt, truecrypt, bindfs, delay, serial, serial-mounted, pieces, pieces-mounted, gocryptfs, encfs, cryfs, securefs, rclone, fscrypt, ecryptfs, bitlocker, filevault2, zfs, bcachefs, opal, paired
-            unknown cipher `rot13` (known: aes-128-xts, aes-256-xts, adiantum-12, camellia-256-xts, kuznyechik-xts, serpent-256-xts, twofish-256-xts, aes-twofish-xts, aes-twofish-serpent-xts, camellia-kuznyechik-xts, camellia-serpent-xts, kuznyechik-aes-xts, kuznyechik-serpent-camellia-xts, kuznyechik-twofish-xts, serpent-aes-xts, serpent-twofish-aes-xts, twofish-serpent-xts)
+            unknown system "nosuch"; known: plain, builtin, builtin-mounted, builtin-raw, dm-crypt, qemu-luks, nbdkit-luks, veracrypt, truecrypt, bindfs, delay, serial, serial-mounted, pieces, pieces-mounted, gocryptfs, encfs, cryfs, securefs, rclone, fscrypt, ecryptfs, bitlocker, filevault2, zfs, bcachefs, opal, paired
+            unknown cipher "rot13"; known: aes-128-xts, aes-256-xts, adiantum-12, camellia-256-xts, kuznyechik-xts, serpent-256-xts, twofish-256-xts, aes-twofish-xts, aes-twofish-serpent-xts, camellia-kuznyechik-xts, camellia-serpent-xts, kuznyechik-aes-xts, kuznyechik-serpent-camellia-xts, kuznyechik-twofish-xts, serpent-aes-xts, serpent-twofish-aes-xts, twofish-serpent-xts
             no chosen system offers a data unit of 1000 bytes; the data units are 512 (VeraCrypt) and 4096 (LUKS2)
             "#);
     }

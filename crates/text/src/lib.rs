@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod chain;
+pub mod names;
 mod shell;
 mod sizes;
 

@@ -122,10 +122,7 @@ pub(crate) fn find(name: &str) -> Result<Open, VolumeError> {
     let found = FORMATS.iter().find(|(known, _)| *known == name);
     found.map(|(_, open)| *open).ok_or_else(|| {
         let known: Vec<_> = formats().collect();
-        VolumeError::Invalid(format!(
-            "unknown volume format `{name}` (known: {})",
-            known.join(", ")
-        ))
+        VolumeError::Invalid(format!("unknown volume format {name:?}; known: {}", known.join(", ")))
     })
 }
 

@@ -20,7 +20,7 @@ pub struct HistoryArgs {
 pub enum HistoryCommand {
     /// Add records; the same one is added once, and its file may go afterwards
     Add {
-        /// A record.json, or the directory of a run
+        /// A record.json, the directory of a run or of a study, or `last`
         #[arg(required = true, value_name = "RECORD")]
         records: Vec<PathBuf>,
     },
@@ -41,10 +41,14 @@ pub enum HistoryCommand {
     /// Judge a record by the earlier ones of the same machine, target, choice and workload; exit code 9 for a
     /// regression
     Check {
-        /// A record that need not be in the history, or the number of one that is [default: the newest]
+        /// A record that need not be in the history (`last`: the newest run), or the number of one that is [default: the
+        /// newest in the history]
         record: Option<PathBuf>,
         #[command(flatten)]
         how: CheckArgs,
+        /// Print nothing but a regression, for cron; exit code 11 if there are too few earlier records to judge it
+        #[arg(long, short, conflicts_with = "json")]
+        quiet: bool,
     },
     /// Judge every record by those before it, and list the regressions; exit code 9 if there is one
     Regressions {

@@ -42,6 +42,12 @@ pub fn check(check: &Check, width: usize) -> String {
     blocks.join("\n\n")
 }
 
+/// The regression of one record, and nothing else.
+pub fn regression(check: &Check, width: usize) -> String {
+    let first = sentences(check).into_iter().next().unwrap_or_default();
+    [title(check), first].map(|text| paragraph(&text, width, 0)).join("\n")
+}
+
 /// The findings for many records.
 pub fn regressions(checks: &[Check], width: usize) -> String {
     let mut blocks = Vec::new();

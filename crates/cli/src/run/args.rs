@@ -13,7 +13,7 @@ use cryptbench_runner::EngineChoice;
 use cryptbench_serve::Offered;
 
 use crate::args::StudyArg;
-use crate::units::{bytes, cipher, device_kind, duration, pause, percent, setting};
+use crate::units::{bytes, device_kind, duration, pause, percent, setting};
 
 // Headings name the pages of docs/ that tell more; the help of an option names its own, if it has one.
 const PLACE: &str = "Where (docs/safety.md, docs/systems/paired.md)";
@@ -108,7 +108,7 @@ pub struct WhatArgs {
     pub split: bool,
     /// Measure this cipher: one of `cryptbench ciphers --list`, of BitLocker's, such as bitlocker-aes-128-xts, or
     /// filevault-aes-128-xts (repeatable)
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = cipher)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cipher: Vec<String>,
     /// Measure only this sector size, in bytes: 512 (VeraCrypt) or 4096 (LUKS2) (repeatable)
     #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]

@@ -17,7 +17,7 @@ use super::terms::{label, of_the_page};
 use crate::args::{Args, Command};
 use crate::run::args::RunArgs;
 use crate::run::request;
-use crate::{dry_run, study};
+use crate::{dry_run, names, study};
 
 /// The output of `cryptbench run --dry-run --json` for these arguments of `run`.
 pub fn plan(words: &[OsString]) -> Result<Value, Invalid> {
@@ -28,10 +28,11 @@ pub fn plan(words: &[OsString]) -> Result<Value, Invalid> {
     };
     // Without the tables in RAM, which are not on the page.
     args.shown.json = true;
-    let planned = match args.what.study {
+    let named = names::of_run(&mut args);
+    let planned = named.and_then(|()| match args.what.study {
         Some(letter) => study::plan(&args, letter.into()),
         None => request(&args).and_then(|request| Ok(dry_run::object(&dry_run::of(&request)?))),
-    };
+    });
     planned
         .map_err(|error| Invalid::value(option(&error, &args), of_the_page(&chain(error.as_ref()))))
 }
@@ -92,14 +93,14 @@ fn option(error: &anyhow::Error, args: &RunArgs) -> Option<&'static str> {
 
 fn of_system(error: &SystemError, args: &RunArgs) -> Option<&'static str> {
     match error {
-        SystemError::UnknownSystem { .. } | SystemError::Unavailable { .. } => Some("system"),
+        SystemError::UnknownSystem(_) | SystemError::Unavailable { .. } => Some("system"),
         SystemError::NothingSelected { what, .. } => Some(match what.as_str() {
             what if what.contains("setting") => "set",
             what if what.starts_with("the cipher") => "cipher",
             what if what.starts_with("a data unit") => "data-unit",
             _ => "system",
         }),
-        SystemError::Cipher(_) => Some("cipher"),
+        SystemError::Cipher(_) | SystemError::UnknownCipher(_) => Some("cipher"),
         SystemError::Target { path, .. } => place(path, args),
         _ => None,
     }
@@ -137,7 +138,7 @@ mod tests {
             &["--sector-size=many"],
             &["--set=nothing"],
             &["--set=colour=red", "--system=builtin"],
-            &["--system=nosuch"],
+            &["--system=luks"],
             &["--cipher=nosuch", "--system=builtin"],
             &["--profile=nosuch"],
             &["--study=X"],

@@ -23,9 +23,14 @@ const KEY_BYTES: usize = 64;
 const ITERATIONS: u32 = 2000;
 const MEMORY_KIB: u32 = 16 << 10;
 
+/// Whether messages go to a terminal.
+pub fn is_told() -> bool {
+    std::env::var_os(TO_TERMINAL).is_some() || say::stderr_is_terminal()
+}
+
 /// Prints the maximum time to find the key of the volume, if that is long.
 pub fn tell(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>, effort: Effort<'_>) {
-    if std::env::var_os(TO_TERMINAL).is_none() && !say::stderr_is_terminal() {
+    if !is_told() {
         return;
     }
     let all = derivations(args, header, pim);
@@ -68,7 +73,7 @@ fn derivations(
 }
 
 /// The time of a derivation, extrapolated from a short one; `None` for an impossible one in a damaged header.
-fn estimate(derivation: &Derivation, key_bytes: usize, effort: Effort<'_>) -> Option<Duration> {
+pub fn estimate(derivation: &Derivation, key_bytes: usize, effort: Effort<'_>) -> Option<Duration> {
     let sample = match *derivation {
         Derivation::Pbkdf2 { prf, iterations } => {
             Derivation::Pbkdf2 { prf, iterations: iterations.min(ITERATIONS) }

@@ -12,6 +12,7 @@ use cryptbench_blockdev::{AlignedBuf, BlockDevice, disk_sector};
 use cryptbench_catalog::{AES_256_CBC_ESSIV, AES_256_XTS, DM_CRYPT_CIPHERS};
 use cryptbench_cipher::tier;
 use cryptbench_export::fuse::FuseOptions;
+use cryptbench_kdf::pim::{self, VolumeKind};
 use cryptbench_kdf::{Derivation, Function};
 use cryptbench_os::files::allocate_or_extend;
 use cryptbench_system::ServedVolume;
@@ -26,7 +27,7 @@ use super::args::{CreateArgs, FileSystemArg, FormatArg, SecretSource, UnlockArgs
 use super::confined::{self, Given, Task};
 use super::partial::Partial;
 use super::secrets::{self, Prompt};
-use super::{effort, mount, resources, target};
+use super::{effort, mount, resources, target, weak};
 use crate::exit::Refusal;
 use crate::{progress, say};
 
@@ -59,6 +60,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     let source = SecretSource { needless: recovery.is_some(), ..(&args.secret).into() };
     let mut credentials = secrets::read(&source, &whose, luks, Prompt::Twice, stop)?;
     credentials.recovery_password = recovery.as_ref().map(|known| known.password.digits().into());
+    plan.warn_of_weak(&credentials);
     // VeraCrypt mounts a disk only if the header has the disk's size of sectors.
     let disk_sector = existing.as_ref().and_then(disk_sector);
     let (file, opened) = match existing {
@@ -166,6 +168,34 @@ impl<'a> Plan<'a> {
             bail!(VolumeError::Invalid("LUKS1 has sectors of 512 bytes only".to_owned()));
         }
         Ok(Self::Luks { options: Box::new(options), sector_size: args.sector_size })
+    }
+
+    /// Says how long guessing a weak passphrase takes.
+    fn warn_of_weak(&self, credentials: &Credentials) {
+        // Key files make up for a weak one.
+        if !credentials.keyfiles.is_empty() {
+            return;
+        }
+        let passphrase = credentials.passphrase.bytes();
+        match self {
+            Self::Luks { options, .. } => {
+                weak::warn(passphrase, &options.derivation, options.key_bytes)
+            }
+            Self::Tcrypt { options, .. } => {
+                let kind = match options.product {
+                    tcrypt::Product::TrueCrypt => VolumeKind::TrueCrypt { system: false },
+                    tcrypt::Product::VeraCrypt => VolumeKind::VeraCrypt { system: false },
+                };
+                let function = Function::find(options.prf).ok();
+                let derivation =
+                    function.and_then(|f| pim::derivation(kind, f, credentials.pim).ok());
+                if let Some(derivation) = derivation {
+                    weak::warn(passphrase, &derivation, 64);
+                }
+            }
+            // Its cost cannot be chosen, and is not that of a derivation here.
+            Self::Bitlocker { .. } => {}
+        }
     }
 
     /// Creates it, and returns the bytes from its start that a file system may use, if not all.

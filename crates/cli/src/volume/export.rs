@@ -29,13 +29,15 @@ pub fn export(args: &ExportArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
         header.map(|header| target::open_for_child(header, Access::ReadOnly)).transpose()?;
     let most = size_of(&args.unlock.volume, &volume)?;
     let asks = Task::on(&args.unlock, access).ask(&volume, None, stop)?;
-    let credentials = target::credentials(&args.unlock, asks, stop)?;
-    let mut server = secrets::through_pipe(&[&credentials], |secrets| {
-        let mut server = Confined::open(&volume, header.as_ref(), &secrets, 1)?;
-        drop(secrets);
-        server.opened(args.read_only, most, stop).map(|_| server)
+    let mut server = secrets::in_tries(|| {
+        let credentials = target::credentials(&args.unlock, asks, stop)?;
+        secrets::through_pipe(&[&credentials], |secrets| {
+            let mut server = Confined::open(&volume, header.as_ref(), &secrets, 1)?;
+            drop(secrets);
+            server.opened(args.read_only, most, stop).map(|_| server)
+        })
     })?;
-    drop((volume, credentials));
+    drop(volume);
     let socket = NbdSocket::new(&args.nbd)?;
     server.serve_on(On::Connection, &[socket.listener()], stop)?;
     say::message(&format!("serving nbd+unix:///?socket={}", args.nbd.display()));

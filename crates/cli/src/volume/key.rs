@@ -15,7 +15,7 @@ use super::confined::{self, Asking, Asks, Given, Task};
 use super::create::calibrated;
 use super::secrets::{self, Prompt};
 use super::target;
-use super::{effort, resources};
+use super::{effort, resources, weak};
 use crate::say;
 
 pub fn key(args: &KeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
@@ -88,6 +88,7 @@ fn replace(
     }
     let info = luks::info(device).with_context(done)?;
     let derivation = luks_derivation(args, &info, stop)?;
+    weak::warn(new.passphrase.bytes(), &derivation, 64);
     let resources = resources(stop)?;
     let (keyslot, only) = (args.new_key_slot, unlock.key_slot);
     let in_place = args.in_place;

@@ -2,12 +2,12 @@
 #![expect(clippy::disallowed_methods, reason = "a passphrase may come through a pipe")]
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, IsTerminal as _, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use cryptbench_blockdev::LockedBytes;
 use cryptbench_os::files::Opening;
 use cryptbench_os::terminal::{path_of_descriptor, readable_within};
@@ -19,7 +19,8 @@ use cryptbench_volume::{Credentials, Secret, VolumeError};
 use zeroize::Zeroizing;
 
 use super::args::SecretSource;
-use crate::exit::Refusal;
+use crate::exit::{self, Refusal};
+use crate::say;
 use crate::signal::PROMPTING;
 
 /// Maximum length of a passphrase or of a LUKS key file in bytes, as in cryptsetup.
@@ -35,6 +36,32 @@ pub enum Prompt {
     Once,
     /// It is new: a typing error would lock the user out.
     Twice,
+}
+
+/// How often a passphrase can be typed.
+const TRIES: usize = 3;
+
+/// Whether a passphrase was typed at the terminal since the last try began.
+static TYPED: AtomicBool = AtomicBool::new(false);
+
+/// Tries again while no key fits and the passphrase was typed. One that came through a pipe or from a file would be the same
+/// again, and whoever writes to standard input does not wait for a prompt.
+pub fn in_tries<T>(mut attempt: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    for left in (1..TRIES).rev() {
+        TYPED.store(false, Ordering::Relaxed);
+        let error = match attempt() {
+            Err(error) if exit::code(&error) == exit::NO_KEY => error,
+            done => return done,
+        };
+        let can_ask = TYPED.load(Ordering::Relaxed) && std::io::stdin().is_terminal();
+        if !can_ask {
+            return Err(error);
+        }
+        exit::explain(&error);
+        let tries = if left == 1 { "1 more try" } else { "2 more tries" };
+        say::message(&format!("{tries}; Ctrl-C ends"));
+    }
+    attempt()
 }
 
 /// Reads the credentials from `source`, and asks for missing ones at the terminal as "Passphrase for `whose`".
@@ -235,10 +262,12 @@ fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
         if typed.as_ref().is_err_and(|e| e.kind() == ErrorKind::Interrupted) {
             bail!(VolumeError::Stopped);
         }
-        typed.context(
-            "there is no terminal to ask for a passphrase at; give it with --passphrase-fd or \
-             --passphrase-file",
-        )
+        TYPED.store(true, Ordering::Relaxed);
+        typed.map_err(|_| {
+            anyhow!(
+                "there is no terminal to ask for a passphrase at; give it with --passphrase-fd or --passphrase-file"
+            )
+        })
     };
     let first = ask(&format!("Passphrase for {whose}"))?;
     if prompt == Prompt::Twice && *ask("The same again")? != *first {

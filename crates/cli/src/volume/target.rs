@@ -217,7 +217,7 @@ fn family(target: &Target, format: Option<&str>) -> anyhow::Result<Family> {
         Some(name) if !formats().any(|known| known == name) => {
             let known: Vec<_> = formats().collect();
             bail!(VolumeError::Invalid(format!(
-                "unknown volume format `{name}` (known: {})",
+                "unknown volume format {name:?}; known: {}",
                 known.join(", ")
             )))
         }

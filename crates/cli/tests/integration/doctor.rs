@@ -164,9 +164,10 @@ fn an_ordinary_user_is_told_what_takes_root() {
         return;
     }
     let sandbox = Sandbox::new();
-    // Reachable and writable for anybody; the binary may lie below a home that is closed.
+    // The user's own; the binary may lie below a home that is closed.
     let place = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::chown(place.path(), Some(65_534), Some(65_534)).unwrap();
     let binary = place.path().join("cryptbench");
     // By another process: a file that this one had open for writing may still be so in a child of another test.
     let copied = std::process::Command::new("cp")

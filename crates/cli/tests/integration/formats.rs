@@ -117,7 +117,7 @@ fn the_record_is_never_written_over_and_what_is_amiss_is_said() {
         Usage: cryptbench report --json <RECORD>
 
         For more information, try '--help'.
-        cryptbench: cannot write /nonexistent/x.csv: No such file or directory (os error 2)
+        cryptbench: cannot write /nonexistent/x.csv: No such file or directory
         ");
 }
 

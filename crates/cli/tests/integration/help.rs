@@ -14,6 +14,14 @@ fn help_of_the_program() {
 }
 
 #[test]
+fn short_help_of_run_is_one_screen() {
+    let text = help(&["run", "-h"]);
+    assert!(text.lines().count() <= 40 && text.contains("Examples:"), "{text}");
+    assert_eq!(help(&["-v", "run", "--budget", "1m", "-h"]), text);
+    assert!(help(&["run", "--help", "-h"]).contains("--no-slices"));
+}
+
+#[test]
 fn help_of_run() {
     insta::assert_snapshot!(help(&["run", "--help"]));
 }

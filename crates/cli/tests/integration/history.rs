@@ -47,6 +47,7 @@ fn a_regression_is_found_and_noise_is_not() {
     assert!(code == 0 && told.contains("history.sqlite"), "{told}");
     let (code, few) = history(&s, &["check"]);
     assert_eq!(code, 0);
+    assert_eq!(history(&s, &["check", "--quiet"]), (11, String::new()));
     assert!(few.contains("cannot be judged yet: they have 2 earlier runs"), "{few}");
     let (_, told) = history(&s, &[&["add"], first.as_slice()].concat());
     assert_eq!(
@@ -56,6 +57,7 @@ fn a_regression_is_found_and_noise_is_not() {
     let (code, noise) = history(&s, &["check"]);
     assert_eq!(code, 0, "{noise}");
     assert!(noise.contains("No regression in"), "{noise}");
+    assert_eq!(history(&s, &["check", "--quiet"]), (0, String::new()));
     // One that is not in the history, and its files may go.
     for path in &first {
         fs::remove_file(path).unwrap();
@@ -63,6 +65,10 @@ fn a_regression_is_found_and_noise_is_not() {
     let (code, found) = history(&s, &["check", &paths[7]]);
     assert_eq!(code, 9, "{found}");
     assert!(found.contains("Regression: ") && found.contains("▼"), "{found}");
+    let (code, quiet) = history(&s, &["check", "--quiet", &paths[7]]);
+    assert_eq!(code, 9);
+    assert!(quiet.starts_with("day-7, measured 2026-01-08") && !quiet.contains('▼'), "{quiet}");
+    assert!(quiet.contains("Regression: "), "{quiet}");
     let (code, kept) = history(&s, &["check", &paths[7], "--measure", "kept"]);
     assert_eq!(code, 0, "{kept}");
     let (_, _) = history(&s, &["add", &paths[7]]);

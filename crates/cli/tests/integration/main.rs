@@ -1,6 +1,7 @@
 //! The program as its users meet it, one module for each subject.
 
 mod after_sudo;
+mod agreement;
 mod bad_devices;
 mod bundle;
 mod ciphers;
@@ -15,6 +16,7 @@ mod endless_input;
 mod errors;
 mod escapes;
 mod every_command;
+mod every_week;
 mod evidence;
 mod explain;
 mod fleet;
@@ -28,6 +30,7 @@ mod hostile_volume;
 mod interruption;
 mod kdf;
 mod large_files;
+mod last;
 mod lower;
 mod main_job;
 mod manual;
@@ -59,6 +62,7 @@ mod targets;
 mod tasks;
 mod terminal;
 mod transcripts;
+mod typed;
 mod verbose;
 mod volume;
 mod volume_filevault;

@@ -15,7 +15,7 @@ fn the_command_line() {
         &["run", "--budget", "soon"][..],
         &["run", "--size", "much"],
         &["run", "--precision", "0"],
-        &["run", "--system", "vera"],
+        &["run", "--system", "luks"],
         &["run", "--cipher", "rot13"],
         &["run", "--data-unit", "1000"],
         &["run", "--builtin-only", "--budget", "1s"],

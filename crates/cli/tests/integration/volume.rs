@@ -144,8 +144,8 @@ fn a_wrong_passphrase_is_told_from_a_damaged_header() {
     fs::write(bench.path("v"), bytes).unwrap();
     said += &bench.refused(&["dump", "v", "out", "--passphrase-file", "old"], 5);
     insta::assert_snapshot!(said, @"
-        cryptbench: v: no key fits: wrong passphrase, key files or PIM, not sha-512, or not a TrueCrypt or VeraCrypt volume; a hidden volume, or the backup of a damaged header, has to be asked for
-        cryptbench: v: no key fits: wrong passphrase, key files or PIM, not ripemd-160, or not a TrueCrypt or VeraCrypt volume; a hidden volume, or the backup of a damaged header, has to be asked for
+        cryptbench: v: no key fits: wrong passphrase, key files or PIM (--pim), not sha-512, or not a TrueCrypt or VeraCrypt volume; for a hidden volume add --hidden, for a damaged header --backup-header
+        cryptbench: v: no key fits: wrong passphrase, key files or PIM (--pim), not ripemd-160, or not a TrueCrypt or VeraCrypt volume; for a hidden volume add --hidden, for a damaged header --backup-header
         cryptbench: v: no key fits: no keyslot opens with this passphrase or key file
         cryptbench: v: no key fits: no keyslot opens with this passphrase or key file
         cryptbench: v: damaged luks2 header: primary: its checksum is wrong; secondary: at 16384: its checksum is wrong
@@ -782,6 +782,6 @@ fn a_luks_header_that_lies_elsewhere_is_named() {
         cryptbench: --header is for LUKS, which has no hidden or system volumes and names its PRF itself
         cryptbench: v with the header header: no key fits: no keyslot opens with this passphrase or key file
         cryptbench: name the file that holds the header as the volume
-        cryptbench: none: No such file or directory (os error 2)
+        cryptbench: none: No such file or directory
         ");
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cryptbench_text::names::Unknown;
 use cryptbench_text::shown;
 
 /// Why a profile could not be read.
@@ -9,13 +10,8 @@ use cryptbench_text::shown;
 #[non_exhaustive]
 pub enum ProfileError {
     /// No built-in profile has this name.
-    #[error("there is no profile '{name}'; built in: {known}")]
-    Unknown {
-        /// The requested name.
-        name: String,
-        /// The names of the built-in profiles.
-        known: String,
-    },
+    #[error("{0}; `--profile ./FILE` reads a file")]
+    Unknown(Unknown),
     /// The file could not be read.
     #[error("cannot read the profile {}", shown(path))]
     Read {

@@ -11,6 +11,7 @@ mod size;
 mod span;
 mod work;
 
+use cryptbench_text::names::{Named, Unknown, keys, named};
 use cryptbench_text::shown;
 use std::path::Path;
 
@@ -88,6 +89,10 @@ pub struct WorkloadSpec {
     pub headline: Headline,
 }
 
+fn built_in() -> Vec<Named<&'static str>> {
+    BUILTIN.iter().map(|(name, _)| Named::new(*name, name, [])).collect()
+}
+
 impl Profile {
     /// The built-in profiles: name and TOML text.
     pub fn builtin() -> &'static [(&'static str, &'static str)] {
@@ -99,11 +104,21 @@ impl Profile {
     /// # Errors
     /// [`ProfileError::Unknown`] if no profile has this name.
     pub fn named(name: &str) -> Result<Self, ProfileError> {
-        let Some((_, text)) = BUILTIN.iter().find(|(n, _)| *n == name) else {
-            let known: Vec<_> = BUILTIN.iter().map(|(n, _)| *n).collect();
-            return Err(ProfileError::Unknown { name: name.to_owned(), known: known.join(", ") });
-        };
-        Self::from_toml(text, name)
+        match BUILTIN.iter().find(|(n, _)| *n == name) {
+            Some((_, text)) => Self::from_toml(text, name),
+            None => Err(ProfileError::Unknown(Unknown::of("profile", name, &built_in()))),
+        }
+    }
+
+    /// The name of the built-in profile that a user means, in any case or by a part that no other has.
+    ///
+    /// # Errors
+    /// [`ProfileError::Unknown`] if it is none, or may be several.
+    pub fn meant(asked: &str) -> Result<&'static str, ProfileError> {
+        let all = built_in();
+        let found =
+            named("profile", &[asked], &all, || keys(&all)).map_err(ProfileError::Unknown)?;
+        Ok(found[0])
     }
 
     /// Parses a profile; `origin` is its name in errors.

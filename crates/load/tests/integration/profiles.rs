@@ -67,7 +67,7 @@ fn the_built_in_profiles_parse_and_keep_the_shape_of_tables() {
         assert_eq!(labels.len(), p.workloads.len(), "{name}: labels tell workloads apart");
         assert!(p.workloads.iter().all(|w| w.label.chars().count() <= 22), "{name}");
     }
-    insta::assert_snapshot!(Profile::named("quikc").unwrap_err(), @"there is no profile 'quikc'; built in: quick, atto, anvil, hdtune, hdtune-whole, dd-removable, dd-copy, iozone, crystaldiskmark, crystaldiskmark-nvme, server, small-files, fsync, sweep, mount");
+    insta::assert_snapshot!(Profile::named("quikc").unwrap_err(), @r#"unknown profile "quikc" (did you mean quick?); known: quick, atto, anvil, hdtune, hdtune-whole, dd-removable, dd-copy, iozone, crystaldiskmark, crystaldiskmark-nvme, server, small-files, fsync, sweep, mount; `--profile ./FILE` reads a file"#);
 }
 
 #[test]

@@ -112,6 +112,14 @@ pub(crate) fn has(cipher: &str) -> bool {
     Ours::find(cipher).is_ok()
 }
 
+/// Names of this engine's ciphers, and their labels.
+pub(crate) fn cipher_names() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
+    let registered = cryptbench_cipher::ciphers().iter().map(|c| (c.name, Some(c.label)));
+    let bitlocker = BITLOCKER_CIPHERS.iter().map(|(name, _)| (*name, None));
+    let specified = SPECIFIED.into_iter().map(|cipher| (cipher.name, None));
+    registered.chain(bitlocker).chain([(FILEVAULT_CIPHER, None)]).chain(specified)
+}
+
 /// A cipher of this engine.
 #[derive(Clone, Copy)]
 enum Ours {

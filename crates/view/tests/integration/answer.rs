@@ -18,6 +18,7 @@ const OUTLOOK: Outlook<'_> = Outlook {
     here: None,
     full: "cryptbench report last --full",
     page: Some("~/.local/share/cryptbench/runs/20240229-120000-1a2b/report.html"),
+    run: None,
 };
 
 fn answer(record: &Record, width: usize) -> String {
@@ -180,12 +181,38 @@ fn every_answer_fits_its_screen_in_any_width() {
                 text.lines().filter(|l| !l.ends_with("/report.html")).collect();
             within(name, &printed.join("\n"), width);
             assert!(!text.contains("NaN") && !text.contains("inf "), "{name}: {text}");
-            assert!(text.contains("More"), "{name}: {text}");
             if width >= 80 {
+                assert!(text.contains("More"), "{name}: {text}");
                 assert!(text.lines().count() <= lines, "{name} at {width}:\n{text}");
             }
         }
     }
+}
+
+/// The legend, plain speeds and where more is go first; what to take and each doubt stay, and no number stands for one.
+#[test]
+fn a_small_terminal_has_all_that_is_to_be_taken_and_open() {
+    let mut all = sets();
+    all.extend(profiles::all().into_iter().map(|(name, record)| (name, record, 24)));
+    let mut fitted = 0;
+    for (name, record, lines) in all {
+        let text = answer(&record, 60);
+        let said = flat(&text);
+        let labelled = Labelled::of(&record);
+        let report = labelled.report();
+        let open = report.answer.open.iter().map(|open| open.line(None));
+        for line in report.answer.take.iter().cloned().chain(open) {
+            assert!(said.contains(&flat(&line)), "{name}: {line}\nis not in\n{text}");
+        }
+        let headline = flat(&report.answer.headline.join(" "));
+        assert!(said.starts_with(&headline), "{name}: {text}");
+        let has_figures = text.contains('%') || text.contains(" s ");
+        assert!(has_figures, "{name}: {text}");
+        let is_long = text.lines().count() > lines;
+        fitted += usize::from(!is_long);
+        assert!(!is_long || !text.contains("More "), "{name}: {text}");
+    }
+    assert!(fitted > 10, "{fitted}");
 }
 
 /// Each figure of a column with its spread and its mark.

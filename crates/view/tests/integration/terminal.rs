@@ -260,30 +260,30 @@ fn a_cell_is_found_by_any_part_of_its_name() {
     let unclear = ["read", "fsync", "seq-read-1048576-q1/aes", "seq-read-1048576-q1/serpent"];
     let said = unclear.map(|cell| title(cell).unwrap_err());
     insta::assert_snapshot!(said.join("\n"), @r#"
-    "read" may be any of these workloads:
-      seq-read-1048576-q1  Large reads, one at a time
-      seq-read-1048576-q8  Large reads, 8 at once
-      ran-read-4096-q1     Small reads, one at a time
-      ran-read-4096-q32    Small reads, 32 at once
-    no workload is called "fsync"; there are:
-      seq-read-1048576-q1   Large reads, one at a time
-      seq-write-1048576-q1  Large writes, one at a time
-      seq-read-1048576-q8   Large reads, 8 at once
-      seq-write-1048576-q8  Large writes, 8 at once
-      ran-read-4096-q1      Small reads, one at a time
-      ran-write-4096-q1     Small writes, one at a time
-      ran-read-4096-q32     Small reads, 32 at once
-      ran-write-4096-q32    Small writes, 32 at once
-    "aes" may be any of these arms:
-      builtin/aes-256-xts-512-b   AES-256 alone, 512 B
-      builtin/aes-256-xts-4096-b  AES-256 alone, 4096 B
-    no arm is called "serpent"; there are:
-      plain                       plain
-      plain-again                 plain, repeated
-      builtin/null                pass-through
-      builtin/aes-256-xts-512-b   AES-256 alone, 512 B
-      builtin/aes-256-xts-4096-b  AES-256 alone, 4096 B
-    "#);
+        "read" fits several workloads, name one:
+          seq-read-1048576-q1  Large reads, one at a time
+          seq-read-1048576-q8  Large reads, 8 at once
+          ran-read-4096-q1     Small reads, one at a time
+          ran-read-4096-q32    Small reads, 32 at once
+        unknown workload "fsync"; known:
+          seq-read-1048576-q1   Large reads, one at a time
+          seq-write-1048576-q1  Large writes, one at a time
+          seq-read-1048576-q8   Large reads, 8 at once
+          seq-write-1048576-q8  Large writes, 8 at once
+          ran-read-4096-q1      Small reads, one at a time
+          ran-write-4096-q1     Small writes, one at a time
+          ran-read-4096-q32     Small reads, 32 at once
+          ran-write-4096-q32    Small writes, 32 at once
+        "aes" fits several choices, name one:
+          builtin/aes-256-xts-512-b   AES-256 alone, 512 B
+          builtin/aes-256-xts-4096-b  AES-256 alone, 4096 B
+        unknown choice "serpent"; known:
+          plain                       plain
+          plain-again                 plain, repeated
+          builtin/null                pass-through
+          builtin/aes-256-xts-512-b   AES-256 alone, 512 B
+          builtin/aes-256-xts-4096-b  AES-256 alone, 4096 B
+        "#);
     assert!(title("").is_err() && title("/").is_err());
 }
 

@@ -11,8 +11,12 @@ use cryptbench_view::terminal::answer::{Outlook, render};
 
 use crate::fixture::{Fixture, FixtureArm, encrypted, plain, plain_again, system};
 
-const OUTLOOK: Outlook<'_> =
-    Outlook { here: None, full: "cryptbench report last --full", page: Some("~/report.html") };
+const OUTLOOK: Outlook<'_> = Outlook {
+    here: None,
+    full: "cryptbench report last --full",
+    page: Some("~/report.html"),
+    run: None,
+};
 
 fn lines(record: &Record) -> String {
     render(&Labelled::of(record).report(), Style { width: 80, colour: false }, OUTLOOK)
@@ -263,11 +267,11 @@ fn a_run_that_can_go_on_says_so_with_the_rights_that_it_had() {
     let ended = beside(&ended, &of(vec![gocryptfs()]).record());
     insta::assert_snapshot!(in_use + "\n\n" + &ended, @"
         Open   The budget ended after 2 of 6 repeats. To go on: sudo cryptbench run
-               --resume DIRECTORY
+               --resume RUN_DIRECTORY
                Writes were not measured: a device in use is only read. Its sectors have
                LUKS2 (dm-crypt): 2 repeats ran, and a figure takes at least 3.
 
         Open   The run ended early, after 7 min. To go on: cryptbench run --resume
-               DIRECTORY
+               RUN_DIRECTORY
         ");
 }

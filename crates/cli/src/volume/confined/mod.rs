@@ -24,10 +24,15 @@ pub use keeper::Confined;
 
 use self::patience::Patience;
 use super::args::UnlockArgs;
+use super::secrets::in_tries;
 use super::target;
+use crate::exit::Refusal;
 
 /// The first argument of the child, before those of its keeper.
 pub const WORD: &str = "confined";
+
+/// The smallest sector of a disk, in bytes.
+const SECTOR: u64 = 512;
 
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
@@ -126,12 +131,14 @@ impl<'a> Task<'a> {
     pub fn run(
         &self,
         other: Option<&File>,
-        secrets: impl FnOnce(Asking<'_>) -> anyhow::Result<Vec<Credentials>>,
-        work: impl FnOnce(Given) -> anyhow::Result<ExitCode>,
+        secrets: impl Fn(Asking<'_>) -> anyhow::Result<Vec<Credentials>>,
+        work: impl Fn(Given) -> anyhow::Result<ExitCode>,
         stop: &AtomicBool,
     ) -> anyhow::Result<ExitCode> {
-        let volume = target::open_for_child(&self.unlock.volume, self.access)?;
-        self.run_on(volume, other, secrets, work, stop)
+        in_tries(|| {
+            let volume = target::open_for_child(&self.unlock.volume, self.access)?;
+            self.run_on(volume, other, &secrets, &work, stop)
+        })
     }
 
     /// The same for work that writes a new file: it is made once the credentials are there, so that none is there while a
@@ -142,12 +149,22 @@ impl<'a> Task<'a> {
     pub fn run_into(
         &self,
         make: impl FnOnce() -> anyhow::Result<File>,
-        secrets: impl FnOnce(Asking<'_>) -> anyhow::Result<Vec<Credentials>>,
-        work: impl FnOnce(Given) -> anyhow::Result<ExitCode>,
+        secrets: impl Fn(Asking<'_>) -> anyhow::Result<Vec<Credentials>>,
+        work: impl Fn(Given) -> anyhow::Result<ExitCode>,
         stop: &AtomicBool,
     ) -> anyhow::Result<ExitCode> {
-        let volume = target::open_for_child(&self.unlock.volume, self.access)?;
-        self.run_with(volume, None, || make().map(Some), secrets, work, stop)
+        // Made in the first try; as long as no key fits, nothing is written to it.
+        let (mut make, mut made) = (Some(make), None::<File>);
+        in_tries(|| {
+            let volume = target::open_for_child(&self.unlock.volume, self.access)?;
+            let other = || {
+                if let Some(make) = make.take() {
+                    made = Some(make()?);
+                }
+                Ok(made.as_ref().map(File::try_clone).transpose()?)
+            };
+            self.run_with(volume, None, other, &secrets, &work, stop)
+        })
     }
 
     /// [`Self::run`] on an open volume.
@@ -198,6 +215,19 @@ impl<'a> Task<'a> {
         keeper::work(&volume, header.as_ref(), other, &credentials, patience, stop)
     }
 
+    /// Refuses what is too small for a volume or the backup of a header, before anybody types a passphrase for it.
+    fn refuse_small(&self, volume: &File, saved: Option<&File>) -> anyhow::Result<()> {
+        let is_small = |file: &File| file.metadata().is_ok_and(|m| m.is_file() && m.len() < SECTOR);
+        let refuse = |what: &str| Err(Refusal::input(&self.unlock.volume, what).into());
+        match saved {
+            _ if is_small(volume) => refuse("is smaller than a sector, so it holds no volume"),
+            Some(saved) if is_small(saved) => {
+                refuse("the backup is smaller than a sector, so it is not that of a header")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The task's requirements, according to the header of the volume, which is open for reading, or of the
     /// `saved` one.
     pub fn ask(
@@ -206,6 +236,7 @@ impl<'a> Task<'a> {
         saved: Option<&File>,
         stop: &AtomicBool,
     ) -> anyhow::Result<Asks> {
+        self.refuse_small(volume, saved)?;
         match target::asks_with_header(self.unlock) {
             Some(asks) => Ok(asks),
             None => keeper::ask(volume, saved, stop),

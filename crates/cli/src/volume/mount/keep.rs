@@ -17,7 +17,7 @@ use cryptbench_os::{files, process, terminal, user};
 use cryptbench_system::ServedVolume;
 use cryptbench_system::provision::mountinfo::mount_at;
 use cryptbench_system::resource::{Journal, Place};
-use cryptbench_text::shown;
+use cryptbench_text::{quoted_path, shown};
 use cryptbench_volume::{Access, Credentials, VolumeError};
 
 use super::{POLL, READY, access, fuse, serve};
@@ -47,22 +47,30 @@ pub fn keep(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     until_unmounted(&mut up, stop)
 }
 
-/// The keeper in the process that the user started.
-pub fn in_foreground(
+/// Sets everything up in the process that the user started.
+pub fn up_here(
     args: &MountArgs,
-    credentials: Credentials,
-    protected: Option<Credentials>,
+    credentials: &Credentials,
+    protected: Option<&Credentials>,
     stop: &AtomicBool,
-) -> anyhow::Result<ExitCode> {
-    let all: Vec<_> = [&credentials].into_iter().chain(&protected).collect();
-    let mut up = secrets::through_pipe(&all, |secrets| up(args, secrets, stop))?;
-    drop((credentials, protected));
+) -> anyhow::Result<Up> {
+    let all: Vec<_> = [credentials].into_iter().chain(protected).collect();
+    secrets::through_pipe(&all, |secrets| up(args, secrets, stop))
+}
+
+/// The keeper in the process that the user started.
+pub fn in_foreground(mut up: Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     say::message(&up.what);
     until_unmounted(&mut up, stop)
 }
 
+/// Checks the mount point, before anybody types a passphrase for it.
+pub fn check_place(args: &MountArgs) -> anyhow::Result<()> {
+    Where::open(args).map(drop)
+}
+
 /// The mounted volume, and the messages about it for the user.
-struct Up {
+pub struct Up {
     mounted: ServedVolume,
     place: Where,
     what: String,
@@ -131,15 +139,25 @@ fn show(
             mounted.mount_file_system(&device, Arc::clone(place), read_only, options).context(
                 "its file system cannot be mounted; --raw gives the plaintext as a file",
             )?;
-            Ok(format!("{volume} is mounted at {}", shown(place.path())))
+            Ok(format!("{volume} is mounted at {}; {}", shown(place.path()), to_unmount(args)))
         }
         (place, _) => {
             if let Where::Place(place) = place {
                 mounted.show_at(Arc::clone(place))?;
             }
-            Ok(format!("the plaintext of {volume} is {}", shown(mounted.file())))
+            let file = quoted_path(mounted.file());
+            Ok(format!(
+                "the plaintext of {volume} is {}; to use it: sudo mount -o loop {file} DIRECTORY, fuse2fs {file} DIRECTORY \
+                 (ext4), or 7-Zip; {}",
+                shown(mounted.file()),
+                to_unmount(args)
+            ))
         }
     }
+}
+
+fn to_unmount(args: &MountArgs) -> String {
+    format!("to unmount: cryptbench volume umount {}", quoted_path(&args.mountpoint))
 }
 
 /// A kernel disk for a volume that the child can serve as one, if there is ublk and it is requested.

@@ -25,7 +25,7 @@ use super::args::{MountArgs, Transport};
 use super::confined::{self, Task};
 use super::secrets::{self, Prompt};
 use super::target;
-use crate::exit::{self, Refusal};
+use crate::exit::{self, Refusal, Said};
 use crate::say;
 
 /// The line by which the keeper in the background reports that everything is up.
@@ -51,7 +51,6 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
             "--transport ublk makes a disk and mounts its file system: it needs root and no --raw";
         return Err(Refusal::target(&args.mountpoint, reason).into());
     }
-    let (credentials, protected) = ask(args, stop)?;
     let named = [Some(&args.unlock.volume), args.unlock.header.as_ref()];
     let is_own = |path: &&PathBuf| terminal::is_descriptor(path);
     if let Some(path) = named.into_iter().flatten().find(is_own).filter(|_| !args.foreground) {
@@ -60,9 +59,16 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         return Err(Refusal::usage(path, reason).into());
     }
     if args.foreground {
-        return keep::in_foreground(args, credentials, protected, stop);
+        let up = secrets::in_tries(|| {
+            let (credentials, protected) = ask(args, stop)?;
+            keep::up_here(args, &credentials, protected.as_ref(), stop)
+        })?;
+        return keep::in_foreground(up, stop);
     }
-    hand_over(&credentials, protected.as_ref(), stop)
+    secrets::in_tries(|| {
+        let (credentials, protected) = ask(args, stop)?;
+        hand_over(&credentials, protected.as_ref(), stop)
+    })
 }
 
 /// Removes what a killed server left on this mount point. A process that is just ending releases
@@ -81,6 +87,7 @@ fn ask(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<(Credentials, Opti
     let volume = target::open_for_child(&args.unlock.volume, Access::ReadOnly)?;
     let asks = Task::on(&args.unlock, Access::ReadOnly).ask(&volume, None, stop)?;
     drop(volume);
+    keep::check_place(args)?;
     let credentials = target::credentials(&args.unlock, asks, stop)?;
     let hidden = args.protect_hidden.then(|| {
         secrets::read(&(&args.protected).into(), "the hidden volume", false, Prompt::Once, stop)
@@ -135,7 +142,7 @@ fn hand_over(
         bail!(VolumeError::Stopped);
     }
     let code = child.wait()?.code().and_then(|code| u8::try_from(code).ok());
-    Ok(ExitCode::from(code.filter(|code| *code != 0).unwrap_or(exit::FAILURE)))
+    Err(Said(code.filter(|code| *code != 0).unwrap_or(exit::FAILURE)).into())
 }
 
 /// Reads the child's output until it is mounted, or exits. Passes on a signal that only this process received.

@@ -9,7 +9,7 @@ use cryptbench_record::Record;
 use super::super::layout::{
     add, clean, fitted, heading_within, right, text as drawn, unruled, widest,
 };
-use super::wrap;
+use super::{Detail, wrap};
 
 /// Maximum length of a choice's name on one line, in columns.
 const HEADING: usize = 13;
@@ -19,14 +19,18 @@ const HEADING: usize = 13;
 struct Shown<'c> {
     before: &'c [Beside],
     behind: &'c [Beside],
+    /// Columns between two columns.
+    gap: u16,
 }
 
 /// The table with its legend, in at most `width` columns.
-pub(super) fn text(columns: &Columns, record: &Record, width: usize) -> String {
+pub(super) fn text(columns: &Columns, record: &Record, width: usize, detail: Detail) -> String {
     let Columns { before, behind, .. } = columns;
-    let bare = Shown { before: &[], behind: &[] };
-    let fewer = (0..=behind.len()).rev().map(|n| Shown { before, behind: &behind[..n] });
-    let first = (1..before.len()).rev().map(|n| Shown { before: &before[..n], behind: &[] });
+    let before = if detail.plain_speed { &before[..] } else { &[] };
+    let gap = if detail.legend { GAP } else { NARROW_GAP };
+    let bare = Shown { before: &[], behind: &[], gap };
+    let fewer = (0..=behind.len()).rev().map(|n| Shown { before, behind: &behind[..n], gap });
+    let first = (1..before.len()).rev().map(|n| Shown { before: &before[..n], behind: &[], gap });
     let whole = fewer
         .chain(first)
         .chain([bare])
@@ -39,7 +43,10 @@ pub(super) fn text(columns: &Columns, record: &Record, width: usize) -> String {
             None => narrow,
         }
     });
-    format!("{table}\n{}", legend(columns, record, width))
+    match detail.legend {
+        true => format!("{table}\n{}", legend(columns, record, width)),
+        false => table,
+    }
 }
 
 /// The common unit of all columns of figures; if each has its own name, the corner states it.
@@ -53,7 +60,7 @@ fn titled(columns: &Columns, shown: Shown<'_>) -> String {
     let Some(title) = title(columns) else { return drawn(&table) };
     let widths = table.column_max_content_widths();
     let until = widths.len() - shown.behind.len();
-    let gaps = usize::from(GAP) * until.saturating_sub(1);
+    let gaps = usize::from(shown.gap) * until.saturating_sub(1);
     let end = widths[..until].iter().map(|w| usize::from(*w)).sum::<usize>() + gaps;
     format!("{}\n{}", right(&title, end), drawn(&table))
 }
@@ -73,7 +80,7 @@ fn table(columns: &Columns, shown: Shown<'_>) -> Table {
         }
     }));
     headings.extend(shown.behind.iter().map(|column| column.heading.clone()));
-    let mut table = unruled(headings, GAP);
+    let mut table = unruled(headings, shown.gap);
     let written: Vec<Vec<String>> = (0..columns.columns.len())
         .map(|i| aligned(&columns.rows.iter().map(|row| row.values[i]).collect::<Vec<_>>()))
         .collect();
@@ -87,8 +94,9 @@ fn table(columns: &Columns, shown: Shown<'_>) -> Table {
     table
 }
 
-/// Columns between two columns.
+/// Columns between two columns, and where there is no room even for the legend.
 const GAP: u16 = 2;
+const NARROW_GAP: u16 = 1;
 
 /// `51 ±3  ▼`: figures, spreads and marks of one column under each other.
 fn aligned(values: &[Value]) -> Vec<String> {

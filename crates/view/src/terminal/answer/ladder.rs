@@ -6,7 +6,7 @@ use cryptbench_catalog::{BUILTIN, Family};
 use cryptbench_record::Record;
 
 use super::super::layout::{add, clean, fitted, unruled, widest};
-use super::wrap;
+use super::{Detail, wrap};
 
 /// Percents below which a mean has a decimal: means differ by less than single figures.
 const FINE_BELOW: f64 = 19.95;
@@ -18,7 +18,7 @@ const UNCERTAIN: f64 = 1.5;
 const MOST_RUNGS: usize = 14;
 
 /// The ranking with its legend, in at most `width` columns.
-pub(super) fn text(ladder: &Ladder<'_>, record: &Record, width: usize) -> String {
+pub(super) fn text(ladder: &Ladder<'_>, record: &Record, width: usize, detail: Detail) -> String {
     let shown = ladder.rungs.iter().take(MOST_RUNGS);
     let rungs: Vec<&Rung<'_>> = shown.chain(&ladder.floor).collect();
     // The engine itself belongs to no family.
@@ -48,7 +48,10 @@ pub(super) fn text(ladder: &Ladder<'_>, record: &Record, width: usize) -> String
     if hidden > 0 {
         lines.push(format!("   and {hidden} slower choices"));
     }
-    format!("{}\n{}", lines.join("\n"), legend(ladder, record, width))
+    if detail.legend {
+        lines.push(legend(ladder, record, width));
+    }
+    lines.join("\n")
 }
 
 /// ` 1 gocryptfs`

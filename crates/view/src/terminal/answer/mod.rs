@@ -29,25 +29,67 @@ pub struct Outlook<'a> {
     pub full: &'a str,
     /// The location of the page.
     pub page: Option<&'a str>,
+    /// The directory of the run, as a word of a command.
+    pub run: Option<&'a str>,
 }
+
+/// What is shown of what goes first where there is little room, and how much of where more is.
+#[derive(Clone, Copy)]
+struct Detail {
+    legend: bool,
+    plain_speed: bool,
+    more: More,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum More {
+    All,
+    Command,
+    Nothing,
+}
+
+/// From all to the least.
+const DETAILS: [Detail; 5] = [
+    Detail { legend: true, plain_speed: true, more: More::All },
+    Detail { legend: false, plain_speed: true, more: More::All },
+    Detail { legend: false, plain_speed: false, more: More::All },
+    Detail { legend: false, plain_speed: false, more: More::Command },
+    Detail { legend: false, plain_speed: false, more: More::Nothing },
+];
+
+/// Columns below which everything wraps: what to take and what is open is then never left out.
+const NARROW: usize = 80;
 
 /// The answer as text, ending with a newline: at most 24 lines in 80 columns, or 35 where systems are ranked.
 pub fn render(report: &Report<'_>, style: Style, outlook: Outlook<'_>) -> String {
     let width = style.columns();
     let Report { record, answer, .. } = report;
     let headline = headline(answer, width);
-    let (figure, limit) = match &answer.figure {
-        Figure::Columns(columns) => (columns::text(columns, record, width), SCREEN),
-        Figure::Ladder(ladder) => (ladder::text(ladder, record, width), RANKED),
-        Figure::Openings(rows) => (openings::text(rows, record, width), SCREEN),
-        Figure::Nothing => (String::new(), SCREEN),
+    let limit = if matches!(answer.figure, Figure::Ladder(_)) { RANKED } else { SCREEN };
+    let kept = if width < NARROW { always(answer, outlook, width) } else { 0 };
+    let lay_out = |detail: Detail| {
+        let figure = match &answer.figure {
+            Figure::Columns(columns) => columns::text(columns, record, width, detail),
+            Figure::Ladder(ladder) => ladder::text(ladder, record, width, detail),
+            Figure::Openings(rows) => openings::text(rows, record, width),
+            Figure::Nothing => String::new(),
+        };
+        let figure = if figure.is_empty() { figure } else { format!("\n{figure}\n") };
+        // Assumes that much is omitted; the number is known only later.
+        let longest = more(outlook, usize::MAX, detail.more, width).lines().count();
+        let used = headline.lines().count() + figure.lines().count() + 1 + longest;
+        (figure, detail, used)
     };
-    let figure = if figure.is_empty() { figure } else { format!("\n{figure}\n") };
-    // Assumes that much is omitted; the number is known only later.
-    let longest = more(outlook, usize::MAX, width).lines().count();
-    let used = headline.lines().count() + figure.lines().count() + 1 + longest;
-    let sections = Sections::chosen(answer, outlook.here, width, limit.saturating_sub(used));
-    let more = more(outlook, sections.left_out, width);
+    let mut laid_out = lay_out(DETAILS[0]);
+    for detail in &DETAILS[1..] {
+        if laid_out.2 + kept <= limit {
+            break;
+        }
+        laid_out = lay_out(*detail);
+    }
+    let (figure, detail, used) = laid_out;
+    let sections = Sections::chosen(answer, outlook, width, limit.saturating_sub(used));
+    let more = more(outlook, sections.left_out, detail.more, width);
     let rest = [sections.text, more].concat();
     paint::paint(
         &format!("{}\n{figure}\n{rest}", paint::bold(&headline, style.colour)),
@@ -67,6 +109,14 @@ pub fn brief(report: &Report<'_>, style: Style) -> String {
     paint::paint(&text, style.colour)
 }
 
+/// Lines of what is never left out in a narrow terminal.
+fn always(answer: &Answer<'_>, outlook: Outlook<'_>, width: usize) -> usize {
+    let Outlook { here, run, .. } = outlook;
+    let open = answer.open.iter().map(|open| open.line_of(here, run));
+    let all = answer.take.iter().cloned().chain(open);
+    all.map(|text| entry("", &text, false, width).lines().count()).sum()
+}
+
 fn headline(answer: &Answer<'_>, width: usize) -> String {
     wrap(&answer.headline.join(" "), "", "", width)
 }
@@ -77,6 +127,10 @@ fn entry(section: &str, text: &str, is_first: bool, width: usize) -> String {
     wrap(text, &format!("{name:SECTION$}"), &" ".repeat(SECTION), width)
 }
 
+/// Places of sections.
+const TAKE: usize = 0;
+const OPEN: usize = 3;
+
 /// The sections in the lines that are left.
 struct Sections {
     text: String,
@@ -86,22 +140,29 @@ struct Sections {
 
 impl Sections {
     /// What to use comes before everything else; then the first entry of each section before the second of any.
-    fn chosen(answer: &Answer<'_>, here: Option<&Path>, width: usize, room: usize) -> Self {
-        let open: Vec<String> = answer.open.iter().map(|open| open.line(here)).collect();
+    fn chosen(answer: &Answer<'_>, outlook: Outlook<'_>, width: usize, room: usize) -> Self {
+        let Outlook { here, run, .. } = outlook;
+        let open: Vec<String> = answer.open.iter().map(|open| open.line_of(here, run)).collect();
         let sections = [
             ("Take", &answer.take),
             ("Avoid", &answer.avoid),
             ("Why", &answer.why),
             ("Open", &open),
         ];
+        let is_narrow = width < NARROW;
         let most = sections.iter().map(|(_, all)| all.len()).max().unwrap_or(0);
         let take = (0..answer.take.len()).map(|i| (0, i));
+        // In a narrow terminal all that is open comes before what to avoid, and before why.
+        let first = (0..if is_narrow { open.len() } else { 0 }).map(|i| (OPEN, i));
         let others = (0..most).flat_map(|i| (1..sections.len()).map(move |section| (section, i)));
+        let others = first.chain(others.filter(|(section, _)| !is_narrow || *section != OPEN));
         let mut chosen: [Vec<&str>; 4] = Default::default();
         let (mut left, mut left_out) = (room, 0);
         for (section, i) in take.chain(others) {
             let Some(text) = sections[section].1.get(i) else { continue };
-            match left.checked_sub(entry("", text, false, width).lines().count()) {
+            let lines = entry("", text, false, width).lines().count();
+            let is_kept = is_narrow && [TAKE, OPEN].contains(&section);
+            match left.checked_sub(lines).or(is_kept.then_some(0)) {
                 Some(rest) => {
                     left = rest;
                     chosen[section].push(text);
@@ -121,14 +182,17 @@ impl Sections {
 }
 
 /// Where to find everything; the path of the page is never broken.
-fn more(outlook: Outlook<'_>, left_out: usize, width: usize) -> String {
+fn more(outlook: Outlook<'_>, left_out: usize, what: More, width: usize) -> String {
+    if what == More::Nothing {
+        return String::new();
+    }
     let remarks = match left_out {
         0 => String::new(),
         1 => " (1 more remark)".to_owned(),
         n => format!(" ({} more remarks)", n.min(99)),
     };
     let full = format!("{}{remarks}", outlook.full);
-    match outlook.page {
+    match outlook.page.filter(|_| what == More::All) {
         Some(page) => {
             let words = entry("More", &format!("{full}, or open the page:"), true, width);
             format!("{words}\n{}{page}\n", " ".repeat(SECTION))

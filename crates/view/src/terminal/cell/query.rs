@@ -18,8 +18,8 @@ pub struct NoSuchCell {
 impl fmt::Display for NoSuchCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.ambiguous {
-            true => write!(f, "{:?} may be any of these {}s:", self.asked, self.what)?,
-            false => write!(f, "no {} is called {:?}; there are:", self.what, self.asked)?,
+            true => write!(f, "{:?} fits several {}s, name one:", self.asked, self.what)?,
+            false => write!(f, "unknown {} {:?}; known:", self.what, self.asked)?,
         }
         let column = self.choices.iter().map(|(id, _)| id.chars().count()).max().unwrap_or(0);
         for (id, label) in &self.choices {
@@ -89,7 +89,7 @@ pub(super) fn find<'r>(
     for (at, _) in asked.match_indices('/') {
         match pick("workload", &plan.workloads, names, &asked[..at]) {
             Ok(workload) => {
-                let arm = pick("arm", &plan.arms, names, &asked[at + 1..])?;
+                let arm = pick("choice", &plan.arms, names, &asked[at + 1..])?;
                 return Ok((workload, Some(arm)));
             }
             Err(error) => {
@@ -113,7 +113,8 @@ fn pick<'r, T: Named>(
         return Ok(exact);
     }
     let wanted: Vec<String> = words(asked);
-    if wanted.is_empty() {
+    // A number or a date is not a part of a name that anybody means.
+    if !wanted.concat().chars().any(char::is_alphabetic) {
         return Err(refused(what, asked, all, false));
     }
     let whole = |x: &&T| {

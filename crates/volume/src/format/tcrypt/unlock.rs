@@ -192,14 +192,13 @@ fn no_key_fits(tried: bool, sectors: &[(Slot, Vec<u8>)], request: &Request<'_>) 
             "no {names} volume has this PRF with such a passphrase and PIM"
         ));
     }
-    let mut message = String::from("wrong passphrase, key files or PIM");
+    let mut message = String::from("wrong passphrase, key files or PIM (--pim)");
     if let Some(prf) = request.prf {
         message.push_str(&format!(", not {prf}"));
     }
     match request.slots {
         [Slot::Primary] => message.push_str(&format!(
-            ", or not a {names} volume; a hidden volume, or the backup of a damaged header, has to be \
-             asked for"
+            ", or not a {names} volume; for a hidden volume add --hidden, for a damaged header --backup-header"
         )),
         [Slot::System] => message.push_str(&format!(
             ", or not a disk with a {names} system; a partition alone needs --header with its disk, or a copy of the disk's \

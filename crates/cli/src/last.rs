@@ -1,0 +1,266 @@
+//! `last`, `last~1`: the newest runs of this user, wherever their records went, in every command that takes a record.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cryptbench_os::{
+    Directory, FileType, path_of_text, read_text, text_of_path, user, write_whole,
+};
+use cryptbench_record::LOG;
+use cryptbench_system::provision::data_directory;
+use cryptbench_text::shown;
+use serde::Deserialize;
+
+use crate::args::Command;
+use crate::exit::Refusal;
+use crate::history::args::HistoryCommand;
+use crate::output::{RECORD, runs_directory};
+
+/// The file in the data directory that lists runs whose records are elsewhere: a line for each, its name, a tab, its directory.
+const ELSEWHERE: &str = "elsewhere.tsv";
+
+/// Runs that are remembered, and the largest file that is read.
+const MOST: usize = 200;
+const LARGEST: u64 = 1 << 20;
+
+/// Notes that the files of the run `run` are in `directory`. A run does not fail because this does.
+pub fn remember(run: &str, directory: &Path) {
+    let Some(data) = data_directory() else { return };
+    let Ok(directory) = std::path::absolute(directory) else { return };
+    let file = data.join(ELSEWHERE);
+    let place = text_of_path(&directory);
+    let before = read_text(&file, LARGEST).unwrap_or_default();
+    let others = before.lines().filter(|line| line.split_once('\t').is_some_and(|l| l.1 != place));
+    let mut lines: Vec<&str> = others.collect();
+    let added = format!("{run}\t{place}");
+    lines.push(&added);
+    let kept = &lines[lines.len().saturating_sub(MOST)..];
+    let _ = write_whole(&file, format!("{}\n", kept.join("\n")).as_bytes());
+}
+
+/// A run of this user.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Found {
+    /// Its name, which begins with the time at which it began.
+    run: String,
+    directory: PathBuf,
+}
+
+/// The runs of this user, the newest first.
+fn runs() -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    // The user who ran sudo keeps runs, and so does root in directories that only root can write.
+    let of_asker = runs_directory().zip(user::asker().map(|asker| asker.user));
+    let of_root = data_directory().map(|data| (data.join("runs"), user::effective()));
+    for (kept, owner) in of_asker.into_iter().chain(of_root) {
+        found.extend(in_directory(&kept, owner));
+        let list = kept.parent().map(|data| data.join(ELSEWHERE));
+        found.extend(list.into_iter().flat_map(|list| elsewhere(&list, owner)));
+    }
+    found.sort_by(|a, b| b.cmp(a));
+    found.dedup_by(|a, b| a.run == b.run);
+    found
+}
+
+fn in_directory(runs: &Path, owner: u32) -> Vec<Found> {
+    let entries = fs::read_dir(runs).into_iter().flatten().flatten();
+    let found = entries.map(|entry| Found {
+        run: entry.file_name().to_string_lossy().into_owned(),
+        directory: entry.path(),
+    });
+    found.filter(|found| is_run_of(&found.directory, owner)).collect()
+}
+
+fn elsewhere(list: &Path, owner: u32) -> Vec<Found> {
+    let lines = read_text(list, LARGEST).unwrap_or_default();
+    let found = lines.lines().filter_map(|line| {
+        let (run, place) = line.split_once('\t')?;
+        let directory = path_of_text(place);
+        (is_run_of(&directory, owner) && is_still(run, &directory))
+            .then(|| Found { run: run.to_owned(), directory })
+    });
+    found.collect()
+}
+
+/// Whether `directory` and the record or log in it belong to `owner` or root: another user who takes the place of a directory
+/// must not choose what is read.
+fn is_run_of(directory: &Path, owner: u32) -> bool {
+    let is_ours = |other: u32| other == owner || other == 0;
+    let Ok(held) = Directory::open_no_follow(directory) else { return false };
+    let has = |name: &str| {
+        let found = held.entry(OsStr::new(name)).ok().flatten();
+        found.is_some_and(|file| file.kind == FileType::RegularFile && is_ours(file.owner))
+    };
+    held.owner_and_mode().is_ok_and(|(owner, _)| is_ours(owner)) && (has(RECORD) || has(LOG))
+}
+
+/// Whether the record in `directory` is still that of `run`. A log alone is believed.
+fn is_still(run: &str, directory: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Name {
+        run_id: String,
+    }
+    match cryptbench_record::read_document(directory) {
+        Ok((_, text)) => serde_json::from_str::<Name>(&text).is_ok_and(|name| name.run_id == run),
+        Err(_) => directory.join(LOG).is_file(),
+    }
+}
+
+/// How many runs before the newest `path` names. What exists by that name is a path.
+fn asked(path: &Path) -> Option<anyhow::Result<usize>> {
+    let rest = path.to_str()?.strip_prefix("last")?;
+    if fs::symlink_metadata(path).is_ok() {
+        return None;
+    }
+    match rest.strip_prefix('~') {
+        None if rest.is_empty() => Some(Ok(0)),
+        None => None,
+        Some(number) => Some(number.parse().map_err(|_| {
+            Refusal::usage(path, "write last, or last~1 for the run before it").into()
+        })),
+    }
+}
+
+/// Whether `path` names one of the newest runs.
+pub fn is_named(path: &Path) -> bool {
+    asked(path).is_some()
+}
+
+/// The record that `path` names: the run's directory for `last` and `last~1`, and `path` itself for all else.
+///
+/// # Errors
+/// There are not so many runs.
+pub fn record(path: &Path) -> anyhow::Result<PathBuf> {
+    let Some(back) = asked(path) else { return Ok(path.to_owned()) };
+    let back = back?;
+    let runs = runs();
+    let count = runs.len();
+    match runs.into_iter().nth(back) {
+        Some(found) => Ok(found.directory),
+        None => {
+            let reason = match count {
+                0 => "no run of yours is known; name a record.json, or the directory of a run"
+                    .to_owned(),
+                1 => "only 1 run of yours is known: last".to_owned(),
+                n => format!("only {n} runs of yours are known: last to last~{}", n - 1),
+            };
+            Err(Refusal::input(path, &reason).into())
+        }
+    }
+}
+
+/// The records in a directory of several runs, such as that of a study; otherwise `path` itself.
+pub fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let path = record(path)?;
+    let is_run = |directory: &Path| {
+        // Whatever has the name: reading says what it is.
+        [RECORD, LOG].iter().any(|name| fs::symlink_metadata(directory.join(name)).is_ok())
+    };
+    if !path.is_dir() || is_run(&path) {
+        return Ok(vec![path]);
+    }
+    let below = fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut runs: Vec<PathBuf> = below.filter(|below| is_run(below)).collect();
+    runs.sort();
+    match runs.is_empty() {
+        true => {
+            let reason = "holds no record; name a record.json, the directory of a run, or last";
+            Err(Refusal::input(&path, reason).into())
+        }
+        false => Ok(runs),
+    }
+}
+
+/// Puts the runs that `last` names, and those in the directory of a study, in their places in the arguments.
+///
+/// # Errors
+/// There are not so many runs.
+pub fn named(command: &mut Command) -> anyhow::Result<()> {
+    let one = |path: &mut PathBuf| record(path).map(|found| *path = found);
+    let all = |paths: &mut Vec<PathBuf>| {
+        let found: anyhow::Result<Vec<_>> = paths.iter().map(|path| records(path)).collect();
+        found.map(|found| *paths = found.concat())
+    };
+    match command {
+        Command::Compare(args) => {
+            args.a.iter_mut().chain(&mut args.b).try_for_each(one)?;
+            all(&mut args.joint)
+        }
+        Command::History(args) => match &mut args.command {
+            HistoryCommand::Add { records } => all(records),
+            HistoryCommand::Check { record, .. } => record.iter_mut().try_for_each(one),
+            _ => Ok(()),
+        },
+        Command::Studies(args) => {
+            args.beside.iter_mut().try_for_each(one)?;
+            all(&mut args.from)
+        }
+        Command::Predict(args) => {
+            args.device.iter_mut().chain(&mut args.record).try_for_each(one)?;
+            all(&mut args.against)
+        }
+        Command::Run(args) => {
+            args.what.like.iter_mut().chain(&mut args.result.resume).try_for_each(one)
+        }
+        // `report` prints what names the record.
+        _ => Ok(()),
+    }
+}
+
+/// The records that were found in a directory, for a command that takes one.
+pub fn several(path: &Path, found: &[PathBuf]) -> Refusal {
+    let names: Vec<String> = found.iter().map(|path| shown(path)).collect();
+    let reason = format!("holds {} records; name one: {}", found.len(), names.join(", "));
+    Refusal::usage(path, &reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_runs_before_the_newest() {
+        let of = |text: &str| asked(Path::new(text)).map(|asked| asked.map_err(|e| e.to_string()));
+        assert_eq!(of("last"), Some(Ok(0)));
+        assert_eq!(of("last~2"), Some(Ok(2)));
+        for path in ["lasting", "last.json", "runs/last", "20240229-120000-1a2b", "1"] {
+            assert_eq!(of(path), None, "{path}");
+        }
+        for wrong in ["last~", "last~-1", "last~x"] {
+            assert!(matches!(of(wrong), Some(Err(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_strangers_directory_is_not_the_newest_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("out");
+        fs::create_dir(&run).unwrap();
+        fs::write(run.join(RECORD), r#"{"run_id": "20260101-000000-aa"}"#).unwrap();
+        let me = user::effective();
+        let list = dir.path().join(ELSEWHERE);
+        let line = |run: &str| {
+            fs::write(&list, format!("{run}\t{}\n", text_of_path(&dir.path().join("out"))))
+        };
+        line("20260101-000000-aa").unwrap();
+        assert_eq!(elsewhere(&list, me).len(), 1);
+        // Another run has taken its place.
+        line("20250101-000000-bb").unwrap();
+        assert_eq!(elsewhere(&list, me), []);
+        line("20260101-000000-aa").unwrap();
+        let link = dir.path().join("link");
+        fs::rename(&run, &link).unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&link, &run).unwrap();
+            assert_eq!(elsewhere(&list, me), [], "a link is not followed");
+            fs::remove_file(&run).unwrap();
+            fs::rename(&link, &run).unwrap();
+            match std::os::unix::fs::chown(&run, Some(12_345), None) {
+                Ok(()) => assert_eq!(elsewhere(&list, me), []),
+                Err(_) => eprintln!("SKIPPED: giving a directory away requires root"),
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! `doctor` and `--dry-run` refuse a directory where `run` does and nowhere else: a disk as desktops mount it, and hostile ones.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::sandbox::{Sandbox, skipped, text};
+
+/// A user that no machine has.
+const USER: u32 = 12_345;
+
+/// Files that are opened by their names, so that somebody else could put others in their place.
+const FILES: &str = r#"
+name = "named"
+description = "A few files."
+
+[[sweep]]
+id = "create"
+label = "create files"
+headline = "files"
+kind = "files"
+count = 20
+action = ["create"]
+
+[[sweep.case]]
+name = "4k"
+label = "4 KiB"
+file_size = "4KiB"
+"#;
+
+struct Case {
+    above: (u32, u32),
+    disk: (u32, u32),
+    as_root: bool,
+    /// Whether a run goes through, where others could rename only if it does not.
+    may_run: bool,
+}
+
+/// Owner and mode of the directory above, of the disk, and who runs.
+fn cases() -> Vec<Case> {
+    let case = |above, disk, as_root, may_run| Case { above, disk, as_root, may_run };
+    vec![
+        // As udisks mounts for the user, here without an access list.
+        case((USER, 0o700), (USER, 0o777), false, true),
+        case((USER, 0o750), (USER, 0o777), false, true),
+        case((USER, 0o700), (0, 0o777), false, true),
+        // Everybody gets there.
+        case((0, 0o755), (USER, 0o777), false, false),
+        case((USER, 0o777), (USER, 0o755), false, false),
+        case((0, 0o755), (USER, 0o755), false, true),
+        // Nothing can be written.
+        case((0, 0o755), (0, 0o755), false, false),
+        case((0, 0o755), (USER, 0o555), false, false),
+        // Root keeps its files in a private directory wherever somebody else gets.
+        case((0, 0o755), (USER, 0o777), true, true),
+        case((USER, 0o750), (USER, 0o777), true, true),
+        case((0, 0o700), (USER, 0o777), true, true),
+        case((0, 0o700), (0, 0o755), true, true),
+    ]
+}
+
+fn set(path: &Path, (owner, mode): (u32, u32)) {
+    chown(path, Some(owner), Some(owner)).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+struct Bench {
+    s: Sandbox,
+    profile: PathBuf,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let s = Sandbox::new();
+        let profile = s.out().join("named.toml");
+        fs::write(&profile, FILES).unwrap();
+        let place = s.target().parent().unwrap().to_owned();
+        fs::set_permissions(&place, Permissions::from_mode(0o755)).unwrap();
+        Self { s, profile }
+    }
+
+    /// Exit code and words of a command of this user.
+    fn said(&self, args: &[&str], as_root: bool) -> (Option<i32>, String) {
+        let mut command = self.s.command(args);
+        let home = self.s.target().parent().unwrap().join("home");
+        chown(&home, Some(if as_root { 0 } else { USER }), None).unwrap();
+        if !as_root {
+            command.uid(USER).gid(USER).current_dir("/");
+        }
+        let done = command.output().unwrap();
+        (done.status.code(), self.s.without_place(&text(&done.stderr)))
+    }
+
+    /// Whether a run of files goes through in `disk`, after doctor and the dry run said the same.
+    fn runs(&self, disk: &Path, as_root: bool) -> bool {
+        let (disk, profile) = (disk.to_str().unwrap(), self.profile.to_str().unwrap());
+        let run = ["run", disk, "--systems", "plain", "--profile", profile, "--quiet"];
+        let (dry, words) = self.said(&[&run[..], &["--dry-run"]].concat(), as_root);
+        let short = ["--trials", "1", "--budget", "60s", "--size", "1MiB"];
+        let (real, said) = self.said(&[&run[..], &short].concat(), as_root);
+        assert_eq!(
+            dry == Some(3),
+            real == Some(3),
+            "{disk}: dry {dry:?} {words}\nrun {real:?} {said}"
+        );
+        if real == Some(3) {
+            assert_eq!(words, said);
+        } else {
+            assert_eq!(real, Some(0), "{said}");
+        }
+        let default = ["run", disk, "--dry-run"];
+        let (dry, words) = self.said(&default, as_root);
+        let (doctor, _) = self.said(&["doctor", disk], as_root);
+        assert_eq!(
+            (doctor == Some(3), dry == Some(3)),
+            (dry == Some(3), dry == Some(3)),
+            "{disk}: {words}"
+        );
+        real == Some(0)
+    }
+}
+
+#[test]
+fn doctor_the_dry_run_and_the_run_refuse_the_same() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("giving directories away needs root");
+    }
+    let bench = Bench::new();
+    for (number, case) in cases().iter().enumerate() {
+        let above = bench.s.target().join(format!("user-{number}"));
+        let disk = above.join("My 'Disk'");
+        fs::create_dir_all(&disk).unwrap();
+        set(&disk, case.disk);
+        set(&above, case.above);
+        let runs = bench.runs(&disk, case.as_root);
+        assert_eq!(runs, case.may_run, "{:?} {:?} root {}", case.above, case.disk, case.as_root);
+    }
+}
+
+#[test]
+fn a_view_of_the_kernel_is_no_disk() {
+    let bench = Bench::new();
+    for place in ["/proc", "/sys"] {
+        let said = bench.s.refused(&["run", place, "--dry-run"]);
+        assert!(said.starts_with(&format!("$ cryptbench run {place} --dry-run\n[3]")), "{said}");
+        assert_eq!(said.replace(" --dry-run", ""), bench.s.refused(&["run", place]));
+        assert!(said.contains("shows the kernel and stores nothing"), "{said}");
+    }
+}
+
+/// A file system that keeps no permissions, mounted as udisks does for a user.
+#[test]
+fn a_usb_stick_is_measured_by_the_user_who_had_it_mounted() {
+    if !Path::new("/sbin/mkfs.vfat").exists() && !Path::new("/usr/sbin/mkfs.vfat").exists() {
+        return skipped("there is no mkfs.vfat");
+    }
+    let bench = Bench::new();
+    let image = bench.s.out().join("image");
+    fs::File::create(&image).unwrap().set_len(600 << 20).unwrap();
+    let (above, image) = (bench.s.target().join("user"), image.display().to_string());
+    let disk = above.join("STICK");
+    fs::create_dir_all(&disk).unwrap();
+    let options = format!("loop,uid={USER},gid={USER},umask=000");
+    let at = disk.display().to_string();
+    if !crate::sandbox::disk::did("mkfs.vfat", &[&image])
+        || !crate::sandbox::disk::did("mount", &["-o", &options, &image, &at])
+    {
+        return skipped("mounting a FAT file system needs root and a kernel that has it");
+    }
+    let mounted = crate::sandbox::disk::Mount::at(&disk);
+    set(&above, (USER, 0o750));
+    assert!(bench.runs(&disk, false), "the user");
+    // Others get there and could rename, and root cannot keep a directory to itself.
+    assert!(!bench.runs(&disk, true), "root");
+    set(&above, (0, 0o700));
+    assert!(bench.runs(&disk, true), "root, where nobody else gets");
+    drop(mounted);
+}

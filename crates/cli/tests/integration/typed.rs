@@ -1,0 +1,114 @@
+//! Passphrases that are typed at a terminal, which `script` gives: three tries, and a weak one named.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+
+use crate::sandbox::{Sandbox, skipped, text};
+
+/// Runs a command in a terminal, and answers each prompt with the next of these lines. Exit code and what was shown.
+fn typed(s: &Sandbox, line: &str, answers: &[&str]) -> Option<(Option<i32>, String)> {
+    let line = format!("{} {line}", env!("CARGO_BIN_EXE_cryptbench"));
+    let like = s.command(&[]);
+    let mut command = Command::new("script");
+    command.args(["--quiet", "--return", "--flush", "--command", &line, "/dev/null"]);
+    for (name, value) in like.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.current_dir(s.target()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().ok()?;
+    let (mut input, mut output) = (child.stdin.take()?, child.stdout.take()?);
+    let (mut shown, mut piece, mut asked) = (Vec::new(), [0; 4096], 0);
+    loop {
+        let got = output.read(&mut piece).unwrap_or(0);
+        if got == 0 {
+            break;
+        }
+        shown.extend_from_slice(&piece[..got]);
+        let said = text(&shown);
+        let prompts =
+            said.matches("Passphrase for").count() + said.matches("The same again").count();
+        if prompts > asked && said.trim_end().ends_with(':') {
+            if let Some(answer) = answers.get(asked) {
+                // What was typed before the prompt is thrown away.
+                std::thread::sleep(std::time::Duration::from_millis(200));
+                writeln!(input, "{answer}").unwrap();
+            }
+            asked = prompts;
+        }
+    }
+    drop(input);
+    Some((child.wait().ok()?.code(), text(&shown)))
+}
+
+#[test]
+fn a_wrong_passphrase_can_be_typed_again_twice() {
+    let s = Sandbox::new();
+    fs::write(s.target().join("pass"), "old secret").unwrap();
+    let made = s.run(&[
+        "volume",
+        "create",
+        "v",
+        "--format",
+        "luks1",
+        "--passphrase-file",
+        "pass",
+        "--size",
+        "4MiB",
+        "--unlock-time",
+        "1ms",
+    ]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let open = "volume info v --open";
+    let Some((code, said)) = typed(&s, open, &["wrong", "wrong again", "old secret"]) else {
+        return skipped("script(1) cannot be run here, so there is no terminal");
+    };
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(said.matches("Passphrase for v").count(), 3, "{said}");
+    assert!(said.contains("2 more tries") && said.contains("1 more try"), "{said}");
+    let (code, said) = typed(&s, open, &["a", "b", "c", "d"]).unwrap();
+    assert_eq!((code, said.matches("Passphrase for v").count()), (Some(7), 3), "{said}");
+    assert_eq!(said.matches("no key fits").count(), 3, "{said}");
+    // One from a file is tried once.
+    fs::write(s.target().join("other"), "wrong").unwrap();
+    let (code, said) = typed(&s, &format!("{open} --passphrase-file other"), &[]).unwrap();
+    assert_eq!((code, said.matches("no key fits").count()), (Some(7), 1), "{said}");
+}
+
+#[test]
+fn a_weak_passphrase_is_named_and_taken() {
+    let s = Sandbox::new();
+    let create = "volume create v --format luks1 --size 4MiB --unlock-time 1ms";
+    let Some((code, said)) = typed(&s, create, &["sommer", "sommer"]) else {
+        return skipped("script(1) cannot be run here, so there is no terminal");
+    };
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("this passphrase is weak") && said.contains("created v"), "{said}");
+    let strong = create.replace(" v ", " w ");
+    let (code, said) = typed(&s, &strong, &["qvzkrwmtbxhdpfja", "qvzkrwmtbxhdpfja"]).unwrap();
+    assert!(code == Some(0) && !said.contains("is weak"), "{said}");
+}
+
+#[test]
+fn what_is_wrong_without_a_passphrase_is_told_before_one_is_asked_for() {
+    let s = Sandbox::new();
+    fs::write(s.target().join("tiny"), "hello").unwrap();
+    fs::create_dir(s.target().join("full")).unwrap();
+    fs::write(s.target().join("full/file"), "mine").unwrap();
+    fs::write(s.target().join("v"), [7; 8192]).unwrap();
+    insta::assert_snapshot!([
+        s.refused(&["volume", "dump", "tiny", "out"]),
+        s.refused(&["volume", "header-restore", "v", "tiny"]),
+        s.refused(&["volume", "mount", "v", "full"]),
+    ].concat(), @"
+        $ cryptbench volume dump tiny out
+        [5] cryptbench: tiny: is smaller than a sector, so it holds no volume
+        $ cryptbench volume header-restore v tiny
+        [5] cryptbench: v: the backup is smaller than a sector, so it is not that of a header
+        $ cryptbench volume mount v full
+        [3] cryptbench: SANDBOX/target/full: the mount point is not empty, or something is mounted there
+        ");
+}
