@@ -98,7 +98,6 @@ fn rare_luks() -> Vec<Theirs> {
         luks("luks1-lmk", "--cipher aes-cbc-lmk --key-size 256"),
         luks("luks1-lmk-narrow", "--cipher blowfish-cbc-lmk --key-size 128"),
         luks("luks1-lmk-two", "--cipher aes:2-cbc-lmk --key-size 512"),
-        large(luks("luks1-lmk-seed", "--cipher aes:64-cbc-lmk --key-size 8320")),
         large(luks("luks1-lmk-seed", "--cipher aes:64-cbc-lmk --key-size 8320"), 50),
         large(
             luks(
