@@ -87,11 +87,11 @@ fn transport(record: &Record) -> Option<String> {
         }
         "io-uring" => {
             "through FUSE over io_uring and a loop device: of the CPU time that many small requests take through \
-             /dev/fuse, about half. A disk of ublk takes a third (Linux 6.5: sudo modprobe ublk_drv)"
+             /dev/fuse, about half. A disk of ublk takes a third (Linux 6.5: --set transport=ublk)"
         }
         "fuse" => {
             "through /dev/fuse and a loop device. FUSE over io_uring takes half of the CPU time of many small requests \
-             (Linux 6.14), a disk of ublk a third (Linux 6.5: sudo modprobe ublk_drv)"
+             (Linux 6.14), a disk of ublk a third (Linux 6.5: --set transport=ublk)"
         }
         _ => return None,
     };

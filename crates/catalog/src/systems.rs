@@ -81,7 +81,7 @@ pub static BUILTIN_MOUNTED: System = System {
     needs: &[(Facility::Fuse, "builtin-mounted")],
     ..volume(
         "builtin-mounted",
-        "the same as a disk of ublk, or behind FUSE and a loop device, with ext4, as `cryptbench volume mount` has it",
+        "the same behind FUSE and a loop device, or as a disk of ublk, with ext4, as `cryptbench volume mount` has it",
         Encrypts::Own,
     )
 };

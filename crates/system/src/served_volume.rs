@@ -8,8 +8,6 @@ use std::sync::Arc;
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_export::fuse::{self, Connection, FuseOptions};
 use cryptbench_export::ublk::Disk;
-use cryptbench_text::chain;
-use tracing::debug;
 
 use crate::kind::mapped;
 use crate::resource::{
@@ -38,16 +36,11 @@ pub(crate) fn as_disk(
     device: Arc<dyn BlockDevice>,
     transport: Transport,
 ) -> Result<mapped::Disk, SystemError> {
-    if matches!(transport, Transport::Auto | Transport::Ublk) {
-        match ublk_disk::serve(stack, Arc::clone(&device)) {
-            Ok(disk) => {
-                let served = Some(Transport::Ublk);
-                let by_kernel = mapped::Disk::by_kernel(disk.path.clone());
-                return Ok(mapped::Disk { served, ublk: Some(disk), ..by_kernel });
-            }
-            Err(e) if transport == Transport::Ublk => return Err(e),
-            Err(e) => debug!("no disk of ublk, so FUSE: {}", chain(&e)),
-        }
+    // Only if the user chose it: a process that waits for its own disk sometimes does not end after SIGKILL.
+    if transport == Transport::Ublk {
+        let disk = ublk_disk::serve(stack, device)?;
+        let by_kernel = mapped::Disk::by_kernel(disk.path.clone());
+        return Ok(mapped::Disk { served: Some(transport), ublk: Some(disk), ..by_kernel });
     }
     let path = mount_point::create(stack)?;
     let transport = match transport {

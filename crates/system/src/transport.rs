@@ -9,7 +9,7 @@ use crate::{ArmSpec, Features, Setting, SystemError};
 pub(crate) const TRANSPORT: Setting = Setting {
     name: "transport",
     about: "how requests reach this process: as a disk of ublk, or through FUSE (by io_uring, or by /dev/fuse) and a loop \
-            device; auto takes the first that the kernel has, as volume mount does",
+            device; auto uses FUSE, by io_uring if the kernel has it",
     values: &[AUTO, UBLK, URING, DEVICE],
 };
 
@@ -21,7 +21,7 @@ const DEVICE: &str = "fuse";
 /// How requests are to arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// The first of the others that this machine has.
+    /// FUSE, over io_uring if this machine has it.
     Auto,
     /// A disk of the kernel.
     Ublk,

@@ -152,7 +152,7 @@ fn mbr_in(device: &dyn BlockDevice, sector: u64) -> Result<Vec<Partition>, Volum
     for (number, entry) in (1..).zip(entries(&first)) {
         match entry {
             Some(entry) if entry.is_extended() => {
-                logical(device, sector, &entry, &mut next, &mut found)?
+                logical(device, sector, &entry, &mut next, &mut found)?;
             }
             Some(entry) => {
                 found.extend(within(device, number, entry.first, entry.sectors, sector));

@@ -179,7 +179,7 @@ impl<'a> Plan<'a> {
         let passphrase = credentials.passphrase.bytes();
         match self {
             Self::Luks { options, .. } => {
-                weak::warn(passphrase, &options.derivation, options.key_bytes)
+                weak::warn(passphrase, &options.derivation, options.key_bytes);
             }
             Self::Tcrypt { options, .. } => {
                 let kind = match options.product {

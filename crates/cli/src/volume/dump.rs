@@ -72,9 +72,9 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let task = Task { grows: true, ..task };
     let write = |make: Make<'_>| task.run_into(make, secrets, work, stop).map(drop);
     if args.resume {
-        resumable(output, write)?
+        resumable(output, write)?;
     } else {
-        new_file(output, write)?
+        new_file(output, write)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
         let (device, rest) = (self.device, &self.rest);
         let range = offset..(offset + PIECE).min(device.size());
         let is_last = (offset..offset + PIECE).contains(&device.size());
-        if range.is_empty() && !(is_last && !rest.is_empty()) {
+        if range.is_empty() && (rest.is_empty() || !is_last) {
             return None;
         }
         let read = || {

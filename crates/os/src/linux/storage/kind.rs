@@ -147,7 +147,7 @@ fn usb_names(disk: &Path) -> Vec<String> {
 /// What the medium does, and whether the drive says that it is a hybrid.
 fn medium(disk: &Node) -> (Medium, bool) {
     let page = |name: &str| fs::read(disk.directory().join("device").join(name)).ok();
-    let identify = page("vpd_pg89").and_then(Identify::of);
+    let identify = page("vpd_pg89").and_then(|page| Identify::of(&page));
     let page_b1 = page("vpd_pgb1")
         .and_then(|page| Some(u16::from_be_bytes(page.get(4..6)?.try_into().ok()?)));
     let said =
@@ -169,7 +169,7 @@ fn medium(disk: &Node) -> (Medium, bool) {
 struct Identify(Vec<u8>);
 
 impl Identify {
-    fn of(page: Vec<u8>) -> Option<Self> {
+    fn of(page: &[u8]) -> Option<Self> {
         let data = page.get(60..60 + 512)?.to_vec();
         data.iter().any(|byte| *byte != 0).then_some(Self(data))
     }

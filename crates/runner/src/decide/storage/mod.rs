@@ -99,7 +99,6 @@ impl Storage {
         all.map(Target::sector).max().unwrap_or(1)
     }
 
-    /// The targets that the user encrypted.
     /// Refuses a directory in which others could replace what this run makes.
     ///
     /// # Errors
@@ -107,10 +106,11 @@ impl Storage {
     pub(super) fn check_others(&self, names: bool, is_root: bool) -> Result<(), RunError> {
         let Self::Present(present) = self else { return Ok(()) };
         let Targets { plain, encrypted, .. } = &present.targets;
-        let all = [plain].into_iter().chain(encrypted);
-        all.map(|target| seclusion::protection(target, names, is_root).map(drop)).collect()
+        let mut all = [plain].into_iter().chain(encrypted);
+        all.try_for_each(|target| seclusion::protection(target, names, is_root).map(drop))
     }
 
+    /// The targets that the user encrypted.
     pub(super) fn encrypted(&self) -> &[Target] {
         match self {
             Self::Present(present) => &present.targets.encrypted,
