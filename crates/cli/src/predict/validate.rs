@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use cryptbench_cipher::ciphers;
 use cryptbench_devices::Model;
 use cryptbench_devices::predict::{Added, Serial, keeps, per_request_s};
 use cryptbench_devices::published::{Point, atto};
@@ -14,7 +15,7 @@ use super::device::{on_model, operation, spacing, verb};
 use super::rates::{CipherRate, cipher_rates};
 use super::{DEFAULT_PER_REQUEST_S, SERIAL_PER_PIECE_S, text};
 use crate::args::PredictArgs;
-use crate::say::{print, print_json};
+use crate::say::{note, print, print_json};
 
 /// A prediction and the real figure.
 #[derive(Clone, Debug, Serialize)]
@@ -162,6 +163,11 @@ fn of_record(args: &PredictArgs, record: &Record) -> anyhow::Result<Vec<Group>> 
     let mut groups = Vec::new();
     for arm in record.plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted) {
         let Some(cipher) = &arm.cipher else { continue };
+        let is_given = args.cipher_rate.is_some() || args.ciphers_from.is_some();
+        if !is_given && !ciphers().iter().any(|own| own.name == cipher.as_str()) {
+            note(&format!("{}: left out, because {cipher} cannot be measured here", arm.label));
+            continue;
+        }
         let unit = arm.data_unit.unwrap_or(512);
         let (rates, _) = cipher_rates(args, std::slice::from_ref(cipher), &[unit])?;
         let Some(rate) = rates.first() else { continue };

@@ -31,17 +31,45 @@ pub fn label(option: &str) -> String {
     }
 }
 
-/// A message with the names of fields where it has those of options: `--budget` is “Longest time”.
+/// A message with the names of fields where it has those of options: `--budget` is “Longest time”. Commands in Markdown's
+/// quotes are left as they are, because they are for a terminal.
 pub fn of_the_page(message: &str) -> String {
+    let parts: Vec<&str> = message.split('`').collect();
+    // A quote that is never closed is a character like others.
+    let quoted = |i: usize| i % 2 == 1 && i + 1 < parts.len();
+    let mut out = String::with_capacity(message.len());
+    for (i, part) in parts.iter().enumerate() {
+        match part.strip_prefix("--") {
+            Some(name) if quoted(i) && !name.is_empty() && name.chars().all(in_option) => {
+                out.push_str(&format!("“{}”", label(name)));
+            }
+            _ if quoted(i) => out.push_str(&format!("`{part}`")),
+            _ => {
+                if i % 2 == 1 {
+                    out.push('`');
+                }
+                out.push_str(&text_of_the_page(part));
+            }
+        }
+    }
+    out
+}
+
+fn in_option(c: char) -> bool {
+    c.is_ascii_lowercase() || c == '-'
+}
+
+/// The same for text without Markdown's quotes.
+fn text_of_the_page(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     let mut rest = message;
     while let Some(at) = rest.find("--") {
         let (before, option) = rest.split_at(at);
         let name: &str = &option[2..];
-        let end = name.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(name.len());
+        let end = name.find(|c| !in_option(c)).unwrap_or(name.len());
         let is_option = end > 1 && !before.ends_with(|c: char| c.is_alphanumeric() || c == '-');
-        // Quotes of the parser and of Markdown are ours by now.
-        let before = before.strip_suffix(['\'', '`']).filter(|_| is_option).unwrap_or(before);
+        // The quotes of the parser are ours by now.
+        let before = before.strip_suffix('\'').filter(|_| is_option).unwrap_or(before);
         out.push_str(before);
         if !is_option {
             out.push_str("--");
@@ -54,7 +82,7 @@ pub fn of_the_page(message: &str) -> String {
         if let Some(value) = rest.strip_prefix(" <") {
             rest = value.find('>').map_or(rest, |close| &value[close + 1..]);
         }
-        rest = rest.strip_prefix(['\'', '`']).unwrap_or(rest);
+        rest = rest.strip_prefix('\'').unwrap_or(rest);
     }
     out + rest
 }
@@ -71,6 +99,12 @@ mod tests {
             ("a shorter `--trial`", "a shorter “Trial”"),
             ("--max-pairs is 0", "“Max pairs” is 0"),
             ("a -- b, x--y", "a -- b, x--y"),
+            (
+                "those of `cryptbench ciphers --list` and",
+                "those of `cryptbench ciphers --list` and",
+            ),
+            ("`--profile ./FILE` reads a file", "`--profile ./FILE` reads a file"),
+            ("a ` and --budget", "a ` and “Longest time”"),
         ] {
             assert_eq!(of_the_page(message), page);
         }

@@ -83,6 +83,12 @@ mod tests {
             assert_eq!(said(strong), None, "{strong}");
         }
         let weak = ["Password", "12345678", "aaaaaaaaaaaa", "sommer", "Sommer1"];
-        insta::assert_snapshot!(weak.map(|text| said(text).unwrap()).join("\n"), @"");
+        insta::assert_snapshot!(weak.map(|text| said(text).unwrap()).join("\n"), @"
+        warning: this passphrase is weak: of 12 bits at most, it is guessed in about 102 s on this CPU, and faster on others (cryptbench kdf); six random words are strong
+        warning: this passphrase is weak: of 10 bits at most, it is guessed in about 32 s on this CPU, and faster on others (cryptbench kdf); six random words are strong
+        warning: this passphrase is weak: of 16 bits at most, it is guessed in about 22 min on this CPU, and faster on others (cryptbench kdf); six random words are strong
+        warning: this passphrase is weak: of 25 bits at most, it is guessed in about 7 days on this CPU, and faster on others (cryptbench kdf); six random words are strong
+        warning: this passphrase is weak: of 37 bits at most, it is guessed in about 90 years on this CPU, and faster on others (cryptbench kdf); six random words are strong
+        ");
     }
 }

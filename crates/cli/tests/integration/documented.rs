@@ -28,6 +28,8 @@ const STAND_INS: &[(&str, &str)] = &[
     ("\"/media/$USER/NAME\"", "one"),
     ("/media/me/backup", "one"),
     ("/mnt/on/that/drive", "one"),
+    ("/mnt/disk/plain", "one"),
+    ("=/home/you/vault", "=two"),
     ("/mnt/plain-partition", "one"),
     ("/mnt/luks-partition", "two"),
     ("/mnt/plain", "one"),

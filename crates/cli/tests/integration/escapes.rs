@@ -202,7 +202,7 @@ fn the_prompt_for_a_passphrase() {
         let Ok(mut child) = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
             return skipped("no script of util-linux");
         };
-        child.stdin.take().unwrap().write_all(b"wrong\nwrong too\n").unwrap();
+        child.stdin.take().unwrap().write_all(&b"wrong\nwrong too\n".repeat(3)).unwrap();
         let said = text(&child.wait_with_output().unwrap().stdout);
         let prompt = said.lines().find(|line| line.contains("Passphrase for")).unwrap_or_default();
         assert!(prompt.contains("a\\u{a}b\\u{1b}[2J\\u{9b}x"), "{said:?}");

@@ -91,7 +91,6 @@ fn every_command_that_takes_a_record_takes_the_last() {
         &["compare", "last", "last~1"][..],
         &["compare", "--joint", "last", "last~1"],
         &["history", "check", "last", "--database", &database],
-        &["studies", "A", "--from", "last"],
         &["predict", "--device", "last", "--cipher-rate", "1000"],
         &["predict", "--record", "last", "--cipher-rate", "1000"],
         &["predict", "--validate", "last"],
@@ -103,6 +102,10 @@ fn every_command_that_takes_a_record_takes_the_last() {
         assert!(!said.contains("last"), "{args:?}: {said}");
         assert!(done.status.success(), "{args:?}: {said}");
     }
+    // A run of another profile: what counts is that it was found.
+    let refused = s.refused(&["studies", "A", "--from", "last"]);
+    let found = "runs/20210101-000000-bbbb: no record of a profile of study A";
+    assert!(refused.contains(found), "{refused}");
     let refused = s.refused(&["run", "--resume", "last"]);
     assert!(refused.contains("runs/20210101-000000-bbbb: holds no log"), "{refused}");
 }
@@ -126,5 +129,6 @@ fn the_directory_of_a_study_has_its_records() {
         $ cryptbench report SANDBOX/out --format csv
         [2] cryptbench: SANDBOX/out: holds 2 records; name one: SANDBOX/out/atto, SANDBOX/out/hdtune
         ");
-    said(&s, &["studies", "A", "--from", &out]);
+    let refused = s.refused(&["studies", "A", "--from", &out]);
+    assert!(refused.contains("out/atto: no record of a profile of study A"), "{refused}");
 }

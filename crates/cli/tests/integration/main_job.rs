@@ -50,7 +50,9 @@ fn a_run_prints_its_answer_and_leaves_a_record_and_a_page() {
     assert!(stdout.starts_with(text(&again.stdout).split("\nMore ").next().unwrap()));
 
     let full = s.full();
-    for expected in ["AES-256-XTS", "pass-through", "machine", "report  "] {
+    for expected in
+        ["AES-256 alone, 512 B", "builtin/aes-256-xts/512", "pass-through", "machine", "report  "]
+    {
         assert!(full.contains(expected), "no {expected:?} in:\n{full}");
     }
     for line in full.lines().filter(|l| !l.starts_with("report  ")) {

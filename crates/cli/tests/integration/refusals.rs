@@ -61,7 +61,7 @@ fn the_target() {
         $ cryptbench run no/such/directory --output SANDBOX/out
         [3] cryptbench: no/such/directory: no such directory: no/such
         $ cryptbench run precious --output SANDBOX/out
-        [3] cryptbench: precious: exists and is a file of 4 B; nothing that exists is overwritten unless it is named again: if everything on it may be lost, add --destroy SANDBOX/target/precious
+        [3] cryptbench: precious: is a file of 4 B, too small to be measured, and is not overwritten: name a directory
         ");
     assert_eq!(fs::read(&file).unwrap(), b"data");
     fs::remove_file(file).unwrap();

@@ -324,7 +324,7 @@ mod tests {
             lines: workloads.iter().map(|w| files_of(w).and_then(|_| line(each))).collect(),
             is_quick: true,
         };
-        for (each, seconds) in [(1e-5, 20.0), (2e-4, 20.0), (2e-3, 20.0), (2e-3, 120.0)] {
+        for (each, seconds) in [(1e-5, 20.0), (2e-4, 20.0), (5e-4, 20.0), (2e-3, 120.0)] {
             let pace = pace(each);
             let takes = |share: f64| pace.all_s(&workloads, share, 6.0);
             let share = largest(seconds, takes);

@@ -2,7 +2,7 @@
 // run that goes on is the same one, filling.
 
 import { h, s, scrolling, unbroken } from "./dom.js";
-import { askedBy, fill as fillForm } from "./form.js";
+import { askedBy, fill as fillForm, ready } from "./form.js";
 import { get } from "./server.js";
 
 // Percent of plain speed at the right end of a strip.
@@ -129,6 +129,8 @@ function again(command) {
 /** The answer of the run `name`. */
 export async function answer(name) {
   const a = await get(`api/runs/${encodeURIComponent(name)}/answer`);
+  // Whether the form can ask for what settles a question shows by its fields.
+  await ready;
   const [first, ...rest] = a.headline;
   const made = h("div", { class: "answer" },
     h("p", { class: "hint measured" }, a.measured),

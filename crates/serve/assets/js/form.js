@@ -5,6 +5,10 @@ import { get, post } from "./server.js";
 import { isRunning, watch } from "./state.js";
 
 let asked = null;
+let tried;
+
+/** Resolves once the form has its fields, or could not get them. */
+export const ready = new Promise((resolve) => { tried = resolve; });
 
 /** What can be chosen on this machine. */
 export const choices = () => (asked ??= get("api/catalogue").catch((e) => { asked = null; throw e; }));
@@ -29,6 +33,7 @@ export async function start() {
     by("system").replaceChildren();
     problem(new Wrong(null, `${refused.message} Then reload this page.`));
   }
+  tried();
 }
 
 /** Which kind of target is chosen. */

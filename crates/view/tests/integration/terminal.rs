@@ -179,7 +179,9 @@ fn explained(record: &Record, cell: &str, width: usize) -> Result<String, String
 #[test]
 fn a_cell_is_explained() {
     let record = Fixture::default().record();
-    insta::assert_snapshot!(explained(&record, "seq. read 1 MiB QD1/512", 80).unwrap());
+    insta::assert_snapshot!(
+        explained(&record, "seq. read 1 MiB QD1/AES-256 alone, 512 B", 80).unwrap()
+    );
 }
 
 #[test]
