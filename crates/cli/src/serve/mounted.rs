@@ -42,11 +42,9 @@ fn is_disk(mount: &Mount) -> bool {
         && !NOT_OFFERED.iter().any(|of| point.starts_with(of))
 }
 
-/// The mount that a path is on: the last of the longest mount points above it.
-fn holder<'a>(all: &'a [Mount], path: &Path) -> Option<&'a Mount> {
-    all.iter()
-        .filter(|mount| path.starts_with(&mount.mountpoint))
-        .max_by_key(|mount| mount.mountpoint.components().count())
+/// The mount that a path is on, by its name only: no device has the number 0.
+fn holder(all: &[Mount], path: &Path) -> Option<Mount> {
+    Mount::of(all.to_vec(), 0, path)
 }
 
 /// A page cannot hold every name: a path that is no text is left out.
