@@ -13,6 +13,8 @@ mod every_command;
 mod exit;
 mod explain;
 mod fleet;
+#[cfg(test)]
+mod generated;
 mod guesses;
 mod history;
 mod kdf;

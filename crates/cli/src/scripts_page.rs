@@ -1,16 +1,14 @@
 //! docs/scripts.md: which commands take `--quiet` and `--json`, and the exit codes, made from their definitions.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
 use clap::{Command, CommandFactory as _};
 
 use crate::args::Args;
 use crate::exit::HELP;
+use crate::generated::check;
 
 const MARK: &str = "<!-- generated: quiet, JSON and exit codes, by cargo xtask readme -->\n";
-const END: &str = "<!-- end of generated -->";
 
 /// A row for each command that has one of the two options.
 fn commands(command: &Command, name: &str, out: &mut String) {
@@ -63,16 +61,7 @@ fn tables() -> String {
 
 #[test]
 fn docs_have_quiet_json_and_exit_codes_as_they_are_defined() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scripts.md");
-    let page = fs::read_to_string(&file).unwrap();
-    let (before, block) = page.split_once(MARK).expect("the mark");
-    let (_, after) = block.split_once(END).expect("the end of the block");
-    let made = format!("{before}{MARK}{}{END}{after}", tables());
-    if std::env::var_os("CRYPTBENCH_WRITE").is_some() {
-        fs::write(&file, made).unwrap();
-    } else {
-        assert_eq!(page, made, "`cargo xtask readme` writes it");
-    }
+    check("scripts.md", MARK, &tables());
 }
 
 #[test]

@@ -1,20 +1,14 @@
 //! docs/options.md: tables of the options, generated from their definitions in [`super::args`].
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args as _, Command};
 
 use super::args::{RunArgs, go_with_resume};
+use crate::generated::{check, docs};
 
 const MARK: &str = "<!-- generated: options of run, by cargo xtask readme -->\n";
-const END: &str = "<!-- end of generated -->";
-
-fn docs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
-}
 
 /// The generated part: a table for each heading of the help.
 fn tables() -> String {
@@ -112,16 +106,7 @@ fn linked(text: &str) -> String {
 
 #[test]
 fn docs_have_the_options_as_they_are_defined() {
-    let file = docs().join("options.md");
-    let page = fs::read_to_string(&file).unwrap();
-    let (before, block) = page.split_once(MARK).expect("the mark");
-    let (_, after) = block.split_once(END).expect("the end of the block");
-    let made = format!("{before}{MARK}{}{END}{after}", tables());
-    if std::env::var_os("CRYPTBENCH_WRITE").is_some() {
-        fs::write(&file, made).unwrap();
-    } else {
-        assert_eq!(page, made, "`cargo xtask readme` writes it");
-    }
+    check("options.md", MARK, &tables());
 }
 
 #[test]

@@ -1,17 +1,14 @@
 //! The table of docs/studies.md: everything that the studies have, with the command that shows it.
 
-use std::fs;
-use std::path::Path;
-
 use clap::Parser as _;
 use cryptbench_studies::items::{Item, items, table};
 use cryptbench_studies::{Files, replay};
 use cryptbench_view::table::markdown;
 
 use crate::args::Args;
+use crate::generated::check;
 
 const MARK: &str = "<!-- generated: items of the studies, by cargo xtask readme -->\n";
-const END: &str = "<!-- end of generated -->";
 
 fn all() -> Vec<Item> {
     let files = Files::published();
@@ -34,16 +31,7 @@ fn written(all: &[Item]) -> String {
 
 #[test]
 fn docs_have_every_item_of_the_studies() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies.md");
-    let page = fs::read_to_string(&file).unwrap();
-    let (before, block) = page.split_once(MARK).expect("the mark");
-    let (_, after) = block.split_once(END).expect("the end of the block");
-    let made = format!("{before}{MARK}{}{END}{after}", written(&all()));
-    if std::env::var_os("CRYPTBENCH_WRITE").is_some() {
-        fs::write(&file, made).unwrap();
-    } else {
-        assert_eq!(page, made, "`cargo xtask readme` writes it");
-    }
+    check("studies.md", MARK, &written(&all()));
 }
 
 #[test]

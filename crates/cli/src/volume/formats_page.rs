@@ -2,20 +2,15 @@
 //! registries of the crates.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use cryptbench_cipher::{dm_crypt_ciphers, dm_crypt_modes, essiv_hashes, legacy_ciphers};
 use cryptbench_kdf::Function;
 use cryptbench_kdf::pim::{self, VolumeKind};
 use cryptbench_volume::format::{bitlocker, ecryptfs, filevault, freeotfe, luks, tcrypt};
 
-const MARK: &str = "<!-- generated: formats of volumes, by cargo xtask readme -->\n";
-const END: &str = "<!-- end of generated -->";
+use crate::generated::check;
 
-fn page() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats.md")
-}
+const MARK: &str = "<!-- generated: formats of volumes, by cargo xtask readme -->\n";
 
 /// A row: format, what of it, and whether that is opened, created, changed.
 type Row = (&'static str, String, bool, bool, bool);
@@ -142,13 +137,5 @@ fn table() -> String {
 
 #[test]
 fn docs_have_the_formats_as_the_registries_do() {
-    let text = fs::read_to_string(page()).unwrap();
-    let (before, block) = text.split_once(MARK).expect("the mark");
-    let (_, after) = block.split_once(END).expect("the end of the block");
-    let made = format!("{before}{MARK}{}{END}{after}", table());
-    if std::env::var_os("CRYPTBENCH_WRITE").is_some() {
-        fs::write(page(), made).unwrap();
-    } else {
-        assert_eq!(text, made, "`cargo xtask readme` writes it");
-    }
+    check("formats.md", MARK, &table());
 }

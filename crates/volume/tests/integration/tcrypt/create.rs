@@ -12,7 +12,7 @@ use cryptbench_volume::format::tcrypt::{
 };
 use cryptbench_volume::{Access, Credentials, OpenOptions, VolumeError};
 
-use super::{credentials, effort, memory, open, options, plaintext};
+use super::{cheap, credentials, effort, header, memory, open, options, plaintext, sha512};
 
 const KIB: u64 = 1024;
 const SIZE: usize = 320 * 1024;
@@ -23,21 +23,6 @@ fn new() -> CreateOptions<'static> {
 
 fn quick() -> CreateOptions<'static> {
     CreateOptions { fill: Fill::Quick, ..new() }
-}
-
-fn header() -> HeaderOptions<'static> {
-    HeaderOptions {
-        prf: Some("sha-512"),
-        ..HeaderOptions::new(cryptbench_cipher::tier().unwrap(), effort())
-    }
-}
-
-fn cheap(passphrase: &str) -> Credentials {
-    credentials(passphrase, Some(1))
-}
-
-fn sha512() -> OpenOptions<'static> {
-    OpenOptions { prf: Some("sha-512"), ..options() }
 }
 
 fn writable() -> OpenOptions<'static> {

@@ -11,30 +11,17 @@ use cryptbench_volume::format::tcrypt::{
 };
 use cryptbench_volume::{Access, Credentials, OpenOptions, VolumeError};
 
-use super::{credentials, effort, memory, open, options, plaintext, shared_volumes};
+use super::{
+    cheap, credentials, effort, header, memory, open, options, plaintext, sha512, shared_volumes,
+};
 
 const KIB: usize = 1024;
 const SIZE: usize = 1024 * KIB;
 /// Where the data begins.
 const DATA: usize = 128 * KIB;
 
-fn sha512() -> OpenOptions<'static> {
-    OpenOptions { prf: Some("sha-512"), ..options() }
-}
-
 fn backup() -> OpenOptions<'static> {
     OpenOptions { backup_header: true, ..sha512() }
-}
-
-fn header() -> HeaderOptions<'static> {
-    HeaderOptions {
-        prf: Some("sha-512"),
-        ..HeaderOptions::new(cryptbench_cipher::tier().unwrap(), effort())
-    }
-}
-
-fn cheap(passphrase: &str) -> Credentials {
-    credentials(passphrase, Some(1))
 }
 
 fn device(bytes: &[u8]) -> Arc<MemoryDevice> {

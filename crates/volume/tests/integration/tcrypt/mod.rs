@@ -33,6 +33,24 @@ pub fn credentials(passphrase: &str, pim: Option<u32>) -> Credentials {
     Credentials { passphrase, pim, ..Credentials::default() }
 }
 
+/// With the cheapest key derivation.
+fn cheap(passphrase: &str) -> Credentials {
+    credentials(passphrase, Some(1))
+}
+
+/// Read-only, with the hash of the key derivation known.
+fn sha512() -> OpenOptions<'static> {
+    OpenOptions { prf: Some("sha-512"), ..options() }
+}
+
+/// New headers with that hash.
+fn header() -> HeaderOptions<'static> {
+    HeaderOptions {
+        prf: Some("sha-512"),
+        ..HeaderOptions::new(cryptbench_cipher::tier().unwrap(), effort())
+    }
+}
+
 fn secret_file(path: &Path) -> Secret {
     Secret::new(std::fs::read(path).unwrap())
 }
