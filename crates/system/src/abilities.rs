@@ -108,7 +108,7 @@ impl Abilities {
     #[must_use]
     pub fn of_system(&self, system: &System) -> Availability {
         self.systems.get(system.name).cloned().unwrap_or_else(|| {
-            Availability::without("nobody asked whether it can run", "ask cryptbench systems")
+            Availability::without("its availability was not checked", "run cryptbench systems")
         })
     }
 

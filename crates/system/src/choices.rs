@@ -157,7 +157,7 @@ mod tests {
         insta::assert_snapshot!(format!("{reason}; {remedy}"), @"loop devices and mounts require root; run as root");
         let gocryptfs = found.iter().find(|c| c.system == "gocryptfs").unwrap();
         let (reason, remedy) = gocryptfs.lacks.as_ref().unwrap();
-        insta::assert_snapshot!(format!("{reason}; {remedy}"), @"there is no program gocryptfs; apt install gocryptfs");
+        insta::assert_snapshot!(format!("{reason}; {remedy}"), @"gocryptfs is not installed; apt install gocryptfs");
         assert!(found.iter().all(|c| c.system != "cryfs"), "nobody misses it");
         assert!(with_files.iter().all(|c| c.system != "builtin-raw"));
     }

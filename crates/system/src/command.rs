@@ -127,7 +127,7 @@ impl Invocation {
         let begun = Instant::now();
         let status = waited(&mut child, limit, stop).map_err(|e| failed(e.to_string()))?;
         if let Some(status) = status {
-            info!("{} ended after {:.3} s: {status}", self.program, begun.elapsed().as_secs_f64());
+            info!("{} exited after {:.3} s: {status}", self.program, begun.elapsed().as_secs_f64());
         }
         match status {
             Some(status) if status.success() => Ok((out.text().trim().to_owned(), err.text())),
@@ -136,7 +136,7 @@ impl Invocation {
                 process::kill_group(&mut child);
                 match stop.load(Ordering::Relaxed) {
                     true => Err(SystemError::Stopped),
-                    false => Err(failed(format!("it did not end within {} s", limit.as_secs()))),
+                    false => Err(failed(format!("it did not finish within {} s", limit.as_secs()))),
                 }
             }
         }
@@ -240,7 +240,7 @@ impl Running {
             Ok(Some(status)) => Err(failed(why(&self.output.text(), status))),
             Ok(None) => {
                 process::kill_group(&mut self.child);
-                Err(failed(format!("it did not end within {} s", limit.as_secs_f64())))
+                Err(failed(format!("it did not finish within {} s", limit.as_secs_f64())))
             }
             Err(e) => Err(failed(e.to_string())),
         }
@@ -249,13 +249,13 @@ impl Running {
     /// The error for a program that did not do its work.
     pub(crate) fn failed(&self, reason: &str) -> SystemError {
         let said = self.output.text();
-        let last = last_line(&said).map(|line| format!("; it said: {line}")).unwrap_or_default();
+        let last = last_line(&said).map(|line| format!("; its output: {line}")).unwrap_or_default();
         SystemError::Program { program: self.program, reason: format!("{reason}{last}") }
     }
 
     /// The error for a program that exited although it should serve.
     pub(crate) fn ended(&self, status: ExitStatus) -> SystemError {
-        let reason = format!("it ended: {}", why(&self.output.text(), status));
+        let reason = format!("it exited: {}", why(&self.output.text(), status));
         SystemError::Program { program: self.program, reason }
     }
 }
@@ -346,7 +346,7 @@ mod tests {
     fn what_hangs_is_ended() {
         let limit = Duration::from_millis(50);
         let error = Invocation::new("sleep").args(["1000"]).run(&Machine::this(), limit);
-        insta::assert_snapshot!(error.unwrap_err(), @"sleep: it did not end within 0 s");
+        insta::assert_snapshot!(error.unwrap_err(), @"sleep: it did not finish within 0 s");
         let stopped = Invocation::new("sleep").args(["1000"]).run_until(
             &AtomicBool::new(true),
             &Machine::this(),

@@ -61,7 +61,7 @@ pub enum SystemError {
         reason: String,
     },
     /// A resource cannot be removed because it is still in use.
-    #[error("{} is in use; close what is open there and try again", shown(path))]
+    #[error("{} is in use; close the files open there and try again", shown(path))]
     Busy {
         /// The resource.
         path: PathBuf,

@@ -115,21 +115,21 @@ impl Machine {
     pub(crate) fn lacks_fuse(&self) -> Option<Availability> {
         if !self.fuse.exists() {
             return Some(Availability::without(
-                format!("there is no {}", shown(&self.fuse)),
+                format!("{} does not exist", shown(&self.fuse)),
                 "load the fuse module (modprobe fuse)",
             ));
         }
         let wanted = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK;
         if rustix::fs::access(&self.fuse, wanted).is_err() {
             return Some(Availability::without(
-                format!("{} may not be opened by this user", shown(&self.fuse)),
-                "run as root, or let the user join the group of that device",
+                format!("this user may not open {}", shown(&self.fuse)),
+                "run as root, or add the user to the device's group",
             ));
         }
         // Root can mount; for others a setuid program does.
         (!self.root && !self.has("fusermount") && !self.has("fusermount3")).then(|| {
             Availability::without(
-                "mounting requires root or the program fusermount3, which is missing",
+                "mounting requires root or fusermount3, which is not installed",
                 Remedy::program("fusermount3").after("run as root, or "),
             )
         })
@@ -155,7 +155,7 @@ impl Machine {
         let by_kernel = self.kernel_has("ntfs3") || self.has_module("ntfs3");
         let by_program = self.has("mount.ntfs") && self.fuse.exists();
         if !self.has("mkfs.ntfs") {
-            let reason = "there is no program mkfs.ntfs".to_owned();
+            let reason = "mkfs.ntfs is not installed".to_owned();
             return Some((reason, Remedy::program("mkfs.ntfs")));
         }
         (!by_kernel && !by_program).then(|| {
@@ -189,13 +189,13 @@ impl Machine {
     /// The reason why no disk of ublk can be made, if any. The driver is loaded when one is made.
     pub(crate) fn lacks_ublk(&self) -> Option<(String, Remedy)> {
         if !self.root {
-            return Some(("a disk of ublk requires root".to_owned(), "run as root".into()));
+            return Some(("ublk devices require root".to_owned(), "run as root".into()));
         }
         let is_there = self.ublk.exists() || self.has_module("ublk_drv");
         (!is_there).then(|| {
             let reason =
-                format!("this kernel has no ublk: no {}, and no module ublk_drv", shown(&self.ublk));
-            let remedy = "run Linux 6.5 or later with CONFIG_BLK_DEV_UBLK, or leave the transport to this program";
+                format!("this kernel has no ublk: no {} and no module ublk_drv", shown(&self.ublk));
+            let remedy = "run Linux 6.5 or later with CONFIG_BLK_DEV_UBLK, or use transport=auto";
             (reason, remedy.into())
         })
     }
@@ -205,7 +205,7 @@ impl Machine {
         let switch = self.loaded.join("fuse/parameters/enable_uring");
         (!switch.exists()).then(|| {
             let reason = format!("this kernel has no FUSE over io_uring: no {}", shown(&switch));
-            let remedy = "run Linux 6.14 or later with CONFIG_FUSE_IO_URING, or leave the transport to this program";
+            let remedy = "run Linux 6.14 or later with CONFIG_FUSE_IO_URING, or use transport=auto";
             (reason, remedy.into())
         })
     }
@@ -220,7 +220,7 @@ impl Machine {
         }
         (!Path::new("/dev/loop-control").exists()).then(|| {
             Availability::without(
-                "there is no /dev/loop-control",
+                "/dev/loop-control does not exist",
                 "load the loop module (modprobe loop)",
             )
         })
@@ -230,13 +230,13 @@ impl Machine {
     pub(crate) fn lacks_disks(&self) -> Option<Availability> {
         if let Some(program) = self.missing(&["losetup", "mount", "mkfs.ext4"]) {
             return Some(Availability::without(
-                format!("there is no program {program}"),
+                format!("{program} is not installed"),
                 Remedy::program(program),
             ));
         }
         if !Path::new("/dev/loop-control").exists() {
             let remedy = "load the loop module (modprobe loop)";
-            return Some(Availability::without("there is no /dev/loop-control", remedy));
+            return Some(Availability::without("/dev/loop-control does not exist", remedy));
         }
         (!self.root)
             .then(|| Availability::without("loop devices and mounts require root", "run as root"))
@@ -246,20 +246,20 @@ impl Machine {
     pub(crate) fn lacks_device_mapper(&self) -> Option<Availability> {
         if !mapping::in_kernel() {
             let control = match Path::new("/dev/mapper/control").exists() {
-                true => "the node /dev/mapper/control has no driver behind it",
-                false => "there is no /dev/mapper/control",
+                true => "/dev/mapper/control has no driver",
+                false => "/dev/mapper/control does not exist",
             };
             return Some(Availability::without(
                 format!(
-                    "this kernel has no device mapper ({control}, /proc/misc does not list it)"
+                    "this kernel has no device mapper ({control}, and /proc/misc does not list it)"
                 ),
-                "modprobe dm_mod; if there is no such module, run a kernel with CONFIG_BLK_DEV_DM and \
+                "modprobe dm_mod; if that module does not exist, run a kernel with CONFIG_BLK_DEV_DM and \
                  CONFIG_DM_CRYPT",
             ));
         }
         if self.missing(&["dmsetup"]).is_some() {
             let remedy = Remedy::program("dmsetup");
-            return Some(Availability::without("there is no program dmsetup", remedy));
+            return Some(Availability::without("dmsetup is not installed", remedy));
         }
         self.lacks_disks()
     }

@@ -93,7 +93,7 @@ pub fn meant(asked: &[String]) -> Result<Vec<String>, SystemError> {
         let is_here = |s: &System| matches!(s.availability(), Availability::Available(_));
         let groups = [
             ("can run here", of(&|s| s.in_all && is_here(s))),
-            ("to be installed", of(&|s| s.in_all && !is_here(s))),
+            ("not available here", of(&|s| s.in_all && !is_here(s))),
             ("only by name", of(&|s| !s.in_all)),
         ];
         let groups = groups.into_iter().filter(|(_, names)| !names.is_empty());
@@ -117,7 +117,8 @@ pub fn meant_ciphers(asked: &[String]) -> Result<Vec<String>, SystemError> {
         .collect();
     let mut seen = BTreeSet::new();
     all.retain(|named| seen.insert(named.it));
-    let list = || "those of `cryptbench ciphers --list` and `cryptbench systems`".to_owned();
+    let list =
+        || "those that `cryptbench ciphers --list` and `cryptbench systems` print".to_owned();
     let found = names::named("cipher", asked, &all, list).map_err(SystemError::UnknownCipher)?;
     Ok(found.into_iter().map(str::to_owned).collect())
 }
@@ -260,7 +261,7 @@ fn sweep_over(
     names.dedup();
     let hint = match names.is_empty() {
         true => "they have no settings".to_owned(),
-        false => format!("they can be swept over: {}", names.join(", ")),
+        false => format!("settings to sweep over: {}", names.join(", ")),
     };
     Err(SystemError::NothingSelected { what: format!("a setting {name:?}"), hint })
 }
@@ -276,7 +277,7 @@ pub fn arms(selection: &Selection, abilities: &Abilities) -> Result<Vec<ArmSpec>
     if let (Some(name), true) = (foreign.first(), chosen.iter().all(|s| settings::has_cipher(s))) {
         return Err(SystemError::NothingSelected {
             what: format!("the cipher {name:?}"),
-            hint: format!("they have: {}", settings::ciphers(&chosen).join(", ")),
+            hint: format!("they offer: {}", settings::ciphers(&chosen).join(", ")),
         });
     }
     for system in chosen {
@@ -355,7 +356,7 @@ mod tests {
             assert!(stored == plain, "{}", arm.id);
         }
         let unknown = here(&pick(&["builtin"], &["bitlocker-rot13"], &[])).unwrap_err();
-        insta::assert_snapshot!(unknown, @r#"no chosen system offers the cipher "bitlocker-rot13"; BitLocker has: bitlocker-aes-128-xts, bitlocker-aes-256-xts, bitlocker-aes-128-cbc, bitlocker-aes-256-cbc, bitlocker-aes-128-cbc-elephant, bitlocker-aes-256-cbc-elephant"#);
+        insta::assert_snapshot!(unknown, @r#"no chosen system offers the cipher "bitlocker-rot13"; BitLocker offers: bitlocker-aes-128-xts, bitlocker-aes-256-xts, bitlocker-aes-128-cbc, bitlocker-aes-256-cbc, bitlocker-aes-128-cbc-elephant, bitlocker-aes-256-cbc-elephant"#);
     }
 
     #[test]
@@ -451,7 +452,7 @@ mod tests {
         insta::assert_snapshot!(said.join("\n"), @r#"
             unknown system "nosuch"; known: plain, builtin, builtin-mounted, builtin-raw, dm-crypt, qemu-luks, nbdkit-luks, veracrypt, truecrypt, bindfs, delay, serial, serial-mounted, pieces, pieces-mounted, gocryptfs, encfs, cryfs, securefs, rclone, fscrypt, ecryptfs, bitlocker, filevault2, zfs, bcachefs, opal, paired
             unknown cipher "rot13"; known: aes-128-xts, aes-256-xts, adiantum-12, camellia-256-xts, kuznyechik-xts, serpent-256-xts, twofish-256-xts, aes-twofish-xts, aes-twofish-serpent-xts, camellia-kuznyechik-xts, camellia-serpent-xts, kuznyechik-aes-xts, kuznyechik-serpent-camellia-xts, kuznyechik-twofish-xts, serpent-aes-xts, serpent-twofish-aes-xts, twofish-serpent-xts
-            no chosen system offers a data unit of 1000 bytes; the data units are 512 (VeraCrypt) and 4096 (LUKS2)
+            no chosen system offers a sector size of 1000 bytes; sectors have 512 bytes (VeraCrypt) or 4096 (LUKS2)
             "#);
     }
 
@@ -464,7 +465,7 @@ mod tests {
         sweep(&mut ours, ["cipher", "data-unit"]).unwrap();
         assert_eq!(ours.ciphers.len(), cryptbench_cipher::ciphers().len());
         assert!(ours.data_units.is_empty(), "all of them");
-        insta::assert_snapshot!(sweep(&mut ours, ["colour"]).unwrap_err(), @r#"no chosen system offers a setting "colour"; they can be swept over: cipher, data-unit, driver"#);
+        insta::assert_snapshot!(sweep(&mut ours, ["colour"]).unwrap_err(), @r#"no chosen system offers a setting "colour"; settings to sweep over: cipher, data-unit, driver"#);
     }
 
     #[test]

@@ -45,13 +45,13 @@ pub(crate) fn open(
 
 fn problem(found: &Metadata, mount: &Metadata, expected: Option<u64>) -> Option<String> {
     if !found.is_file() {
-        return Some("its server shows something else than a regular file".to_owned());
+        return Some("its server presents something other than a regular file".to_owned());
     }
     if found.dev() != mount.dev() {
-        return Some("its server shows a file of another mount".to_owned());
+        return Some("its server presents a file of another mount".to_owned());
     }
     let expected = expected.filter(|expected| *expected != found.len())?;
-    Some(format!("its server shows {} bytes instead of {expected}", found.len()))
+    Some(format!("its server reports {} bytes instead of {expected}", found.len()))
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
         assert!(open(&path("file"), false, Some(512)).is_ok());
         let larger = open(&path("file"), true, Some(1024)).unwrap_err().to_string();
         let larger = larger.replace(&dir.path().display().to_string(), "DIR");
-        insta::assert_snapshot!(larger, @"DIR/file: its server shows 512 bytes instead of 1024");
+        insta::assert_snapshot!(larger, @"DIR/file: its server reports 512 bytes instead of 1024");
         symlink("file", path("link")).unwrap();
         rustix::fs::mkfifoat(CWD, path("pipe"), Mode::RWXU).unwrap();
         fs::create_dir(path("directory")).unwrap();

@@ -8,8 +8,8 @@ use crate::{ArmSpec, Features, Setting, SystemError};
 /// The setting that chooses it.
 pub(crate) const TRANSPORT: Setting = Setting {
     name: "transport",
-    about: "how requests reach this process: as a disk of ublk, or through FUSE (by io_uring, or by /dev/fuse) and a loop \
-            device; auto uses FUSE, by io_uring if the kernel has it",
+    about: "how requests reach this process: through a ublk device, or through FUSE (over io_uring or /dev/fuse) and a loop \
+            device; auto uses FUSE, over io_uring if the kernel has it",
     values: &[AUTO, UBLK, URING, DEVICE],
 };
 

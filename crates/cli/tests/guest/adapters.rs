@@ -204,7 +204,7 @@ fn dm_crypt_and_truecrypt_encrypt_with_every_setting() {
 #[test]
 fn veracrypt_encrypts_on_the_kernels_crypto() {
     let Some(program) = on_path("veracrypt") else {
-        return skipped("there is no program veracrypt, which Debian does not package");
+        return skipped("veracrypt is not installed, and Debian does not package it");
     };
     // The program wants its container's room free once more.
     let Some(guest) = guest_with_disk(800 << 20) else { return };

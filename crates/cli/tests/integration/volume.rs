@@ -344,10 +344,10 @@ fn a_person_creates_mounts_uses_unmounts_and_opens_again() {
     insta::assert_snapshot!(said, @"
         cryptbench: SANDBOX/target/mnt: the mount point is not empty, or something is mounted there
         cryptbench: v: it is in use by another cryptbench, or by another program such as a virtual machine; unmount it, or end that first
-        cryptbench: SANDBOX/target/mnt is in use; close what is open there and try again
+        cryptbench: SANDBOX/target/mnt is in use; close the files open there and try again
         cryptbench: SANDBOX/target/mnt: the mount point is not empty, or something is mounted there
         cryptbench: v: it is in use by another cryptbench, or by another program such as a virtual machine; unmount it, or end that first
-        cryptbench: SANDBOX/target/mnt is in use; close what is open there and try again
+        cryptbench: SANDBOX/target/mnt is in use; close the files open there and try again
         ");
 }
 

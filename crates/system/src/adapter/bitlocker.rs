@@ -10,7 +10,7 @@ use crate::kind::unsupported::because;
 pub(crate) static BITLOCKER: System = System::unsupported(&catalog::BITLOCKER, |machine| {
     if !machine.has("cryptsetup") && !machine.has("dislocker") {
         return because(
-            "there is neither cryptsetup nor dislocker",
+            "neither cryptsetup nor dislocker is installed",
             Remedy::program("cryptsetup").then(" (dm-crypt) or dislocker (FUSE)"),
         );
     }
@@ -21,9 +21,9 @@ pub(crate) static BITLOCKER: System = System::unsupported(&catalog::BITLOCKER, |
         return because(reason, remedy.then(or));
     }
     because(
-        "only Windows runs its own driver: what that costs cannot be measured here",
-        "open a volume (cryptsetup open --type bitlk, or dislocker), mount it, and measure it beside a plain directory: \
-             cryptbench run --pair PLAIN ENCRYPTED; its ciphers alone: cryptbench run --builtin-only --cipher \
+        "Windows' own driver runs only on Windows, so its cost cannot be measured here",
+        "open a volume (cryptsetup open --type bitlk, or dislocker), mount it, and compare it with a plain directory: \
+             cryptbench run --pair PLAIN ENCRYPTED; to measure only its ciphers: cryptbench run --builtin-only --cipher \
              bitlocker-aes-128-xts",
     )
 });

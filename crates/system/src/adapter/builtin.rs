@@ -147,7 +147,7 @@ impl Ours {
                 let known: Vec<&str> = BITLOCKER_CIPHERS.iter().map(|(name, _)| *name).collect();
                 Err(SystemError::NothingSelected {
                     what: format!("the cipher {name:?}"),
-                    hint: format!("BitLocker has: {}", known.join(", ")),
+                    hint: format!("BitLocker offers: {}", known.join(", ")),
                 })
             }
             None => Ok(Self::Registered(cryptbench_cipher::find(name)?)),
@@ -246,8 +246,8 @@ pub(super) fn offered(
     if !LAYOUTS.iter().any(|layout| wanted(&layout.data_unit)) {
         let asked: Vec<_> = selection.data_units.iter().map(ToString::to_string).collect();
         return Err(SystemError::NothingSelected {
-            what: format!("a data unit of {} bytes", asked.join(" or ")),
-            hint: "the data units are 512 (VeraCrypt) and 4096 (LUKS2)".to_owned(),
+            what: format!("a sector size of {} bytes", asked.join(" or ")),
+            hint: "sectors have 512 bytes (VeraCrypt) or 4096 (LUKS2)".to_owned(),
         });
     }
     let default = [DEFAULT_CIPHER.to_owned()];

@@ -85,12 +85,12 @@ fn availability(_: &System, machine: &Machine) -> Availability {
         ("/dev/loop-control", "load the loop module (modprobe loop)"),
     ] {
         if !Path::new(node).exists() {
-            return Availability::without(format!("there is no {node}"), remedy);
+            return Availability::without(format!("{node} does not exist"), remedy);
         }
     }
     match machine.missing(&["losetup", "mount", "mkfs.ext4"]) {
         Some(program) => Availability::without(
-            format!("there is no program {program}"),
+            format!("{program} is not installed"),
             "install the packages mount, util-linux and e2fsprogs",
         ),
         None => Availability::Available(env!("CARGO_PKG_VERSION").to_owned()),
@@ -209,6 +209,6 @@ mod tests {
             ..Machine::this()
         };
         let refused = arms(&BUILTIN_MOUNTED, &selection, &Features::of(&machine));
-        insta::assert_snapshot!(refused.unwrap_err(), @"builtin-mounted with transport=ublk is not available here: this kernel has no ublk: no /nowhere/ublk-control, and no module ublk_drv; run Linux 6.5 or later with CONFIG_BLK_DEV_UBLK, or leave the transport to this program");
+        insta::assert_snapshot!(refused.unwrap_err(), @"builtin-mounted with transport=ublk is not available here: this kernel has no ublk: no /nowhere/ublk-control and no module ublk_drv; run Linux 6.5 or later with CONFIG_BLK_DEV_UBLK, or use transport=auto");
     }
 }

@@ -14,7 +14,7 @@ use crate::{Setting, System};
 /// As listed by `cryfs --show-ciphers` of version 0.11.
 const CIPHERS: Setting = Setting {
     name: "cipher",
-    about: "what encrypts the blocks",
+    about: "cipher for the blocks",
     values: &[
         "xchacha20-poly1305",
         "aes-256-gcm",
@@ -42,7 +42,7 @@ const CIPHERS: Setting = Setting {
 
 const BLOCKS: Setting = Setting {
     name: "block-size",
-    about: "bytes of an encrypted block, which is a file of its own",
+    about: "bytes per encrypted block, each stored in a separate file",
     values: &["16384", "4096", "32768", "65536", "131072", "524288", "1048576"],
 };
 

@@ -20,17 +20,17 @@ const BASE: &str = "base";
 const SETTINGS: &[Setting] = &[
     Setting {
         name: PER_REQUEST,
-        about: "time that each request waits",
+        about: "delay added per request",
         values: &["20us", "0us", "5us", "10us", "50us", "100us", "500us"],
     },
     Setting {
         name: PER_BYTE,
-        about: "time that each byte waits",
+        about: "delay added per byte",
         values: &["0.5ns", "0ns", "0.1ns", "0.2ns", "1ns", "2ns"],
     },
     Setting {
         name: BASE,
-        about: "time that each request waits besides, also in an arm of its own that waits for nothing else",
+        about: "further delay per request, which is also measured separately, as the pass-through",
         values: &["0us", "200us"],
     },
 ];

@@ -24,13 +24,13 @@ use crate::{ArmContext, ArmSpec, Availability, Backing, Content, Random, SystemE
 
 const CIPHERS: Setting = Setting {
     name: "cipher",
-    about: "what encrypts the content of files: AES with a key of 16 or 32 bytes",
+    about: "cipher for file contents: AES with a 16- or 32-byte key",
     values: &["aes-128-cbc", "aes-256-cbc"],
 };
 
 const NAMES: Setting = Setting {
     name: "names",
-    about: "whether names of files are encrypted",
+    about: "whether file names are encrypted",
     values: &["plain", "encrypted"],
 };
 
@@ -55,20 +55,19 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     if !machine.kernel_has("ecryptfs") && !machine.has_module("ecryptfs") {
         return Availability::without(
             format!(
-                "this kernel has no eCryptfs (none in {}, and no module)",
+                "this kernel has no eCryptfs (not in {}, and no module)",
                 shown(&machine.file_systems)
             ),
-            "modprobe ecryptfs, or a kernel with CONFIG_ECRYPT_FS",
+            "modprobe ecryptfs, or run a kernel with CONFIG_ECRYPT_FS",
         );
     }
     if !machine.root {
         return Availability::without("mounting it requires root", "run as root");
     }
     match machine.missing(&["ecryptfs-add-passphrase", "keyctl", "mount"]) {
-        Some(program) => Availability::without(
-            format!("there is no program {program}"),
-            Remedy::program(program),
-        ),
+        Some(program) => {
+            Availability::without(format!("{program} is not installed"), Remedy::program(program))
+        }
         None => Availability::Available(format!(
             "of Linux {}",
             rustix::system::uname().release().to_string_lossy()
@@ -156,9 +155,9 @@ mod tests {
         said.push(reason(&machine));
         let said = said.join("\n").replace(&lists.path().display().to_string(), "DIR");
         insta::assert_snapshot!(said, @"
-            this kernel has no eCryptfs (none in DIR/filesystems, and no module); modprobe ecryptfs, or a kernel with CONFIG_ECRYPT_FS
+            this kernel has no eCryptfs (not in DIR/filesystems, and no module); modprobe ecryptfs, or run a kernel with CONFIG_ECRYPT_FS
             mounting it requires root; run as root
-            there is no program ecryptfs-add-passphrase; apt install ecryptfs-utils
+            ecryptfs-add-passphrase is not installed; apt install ecryptfs-utils
             ");
     }
 }

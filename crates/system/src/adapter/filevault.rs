@@ -8,16 +8,16 @@ use crate::kind::unsupported::because;
 /// The disk encryption of macOS before APFS. cryptsetup(8) opens it with `fvault2Open` since 2.6.
 pub(crate) static FILEVAULT: System = System::unsupported(&catalog::FILEVAULT, |machine| {
     if !machine.has("cryptsetup") {
-        return because("there is no program cryptsetup", Remedy::program("cryptsetup"));
+        return because("cryptsetup is not installed", Remedy::program("cryptsetup"));
     }
     if let Some(crate::Availability::Unavailable { reason, remedy }) = machine.lacks_device_mapper()
     {
         return because(reason, remedy);
     }
     because(
-        "only macOS makes FileVault 2 volumes: a run cannot make one to measure",
-        "open one of yours (cryptsetup open --type fvault2, 2.6 or later), mount it, and measure it beside a \
-             plain directory: cryptbench run --pair PLAIN ENCRYPTED; its cipher alone: cryptbench run --builtin-only \
+        "only macOS creates FileVault 2 volumes, so a run cannot create one",
+        "open your own (cryptsetup open --type fvault2, 2.6 or later), mount it, and compare it with a \
+             plain directory: cryptbench run --pair PLAIN ENCRYPTED; to measure only its cipher: cryptbench run --builtin-only \
              --cipher filevault-aes-128-xts",
     )
 });

@@ -29,19 +29,19 @@ use crate::{
 
 const CIPHERS: Setting = Setting {
     name: "cipher",
-    about: "what encrypts the content of files; which there are depends on the kernel",
+    about: "cipher for file contents; which ciphers are available depends on the kernel",
     values: &["aes-256-xts", "aes-128-cbc", "adiantum"],
 };
 
 const NAMES: Setting = Setting {
     name: "names",
-    about: "what encrypts names; HCTR2 goes with aes-256-xts only",
+    about: "cipher for file names; HCTR2 requires aes-256-xts",
     values: &["usual", "aes-256-hctr2"],
 };
 
 const ON: Setting = Setting {
     name: "on",
-    about: "an ext4 of its own on a loop device, or the file system of the target itself",
+    about: "a separate ext4 file system on a loop device, or the target's own file system",
     values: &["container", "target"],
 };
 
@@ -92,18 +92,17 @@ pub(crate) static FSCRYPT: System = System {
 fn availability(_: &System, machine: &Machine) -> Availability {
     if !FEATURES.iter().any(|feature| Path::new(feature).exists()) {
         return Availability::without(
-            "neither ext4 nor f2fs of this kernel can encrypt",
-            "a kernel with CONFIG_FS_ENCRYPTION",
+            "neither this kernel's ext4 nor its f2fs supports encryption",
+            "run a kernel with CONFIG_FS_ENCRYPTION",
         );
     }
     if let Some(lacking) = machine.lacks_loop_devices() {
         return lacking;
     }
     match machine.missing(&["xfs_io", "mkfs.ext4", "losetup", "mount"]) {
-        Some(program) => Availability::without(
-            format!("there is no program {program}"),
-            Remedy::program(program),
-        ),
+        Some(program) => {
+            Availability::without(format!("{program} is not installed"), Remedy::program(program))
+        }
         None => Availability::Available(format!(
             "of Linux {}",
             rustix::system::uname().release().to_string_lossy()
@@ -118,7 +117,7 @@ fn arms(system: &System, selection: &Selection, _: &Features) -> Result<Vec<ArmS
         .collect();
     if choices.is_empty() {
         return Err(SystemError::NothingSelected {
-            what: "names in aes-256-hctr2 with another cipher than aes-256-xts".to_owned(),
+            what: "names=aes-256-hctr2 with a cipher other than aes-256-xts".to_owned(),
             hint: "choose cipher=aes-256-xts".to_owned(),
         });
     }
@@ -240,8 +239,8 @@ fn encrypt(
         Ok(_) => fs::remove_file(&probe).map_err(SystemError::io("remove", &probe)),
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NOPKG.raw_os_error()) => {
             Err(SystemError::Unavailable {
-                name: format!("fscrypt with {content} and mode {names} for names"),
-                reason: "this kernel lacks a cipher of it, as its log says".to_owned(),
+                name: format!("fscrypt with {content} for contents and mode {names} for names"),
+                reason: "this kernel lacks a cipher for it (see the kernel log)".to_owned(),
                 remedy: "modprobe essiv, adiantum or hctr2, or choose cipher=aes-256-xts".into(),
             })
         }
@@ -257,15 +256,15 @@ fn no_feature(path: &Path) -> SystemError {
     let (kind, source) =
         entry.map_or_else(Default::default, |entry| (entry.file_system, entry.source));
     let remedy = match kind.as_str() {
-        "ext4" => format!("tune2fs -O encrypt {source} switches it on"),
-        "f2fs" => "f2fs has it when made with mkfs.f2fs -O encrypt".to_owned(),
-        "" => "it may not have it at all".to_owned(),
-        _ => format!("{kind} may not have it at all"),
+        "ext4" => format!("enable it with tune2fs -O encrypt {source}"),
+        "f2fs" => "create it with mkfs.f2fs -O encrypt".to_owned(),
+        "" => "use one that supports it (ext4, f2fs)".to_owned(),
+        _ => format!("if {kind} does not support it, use ext4 or f2fs"),
     };
     SystemError::Target {
         path: PathBuf::from(path),
         problem: format!(
-            "its file system has no encryption switched on; {remedy}, or choose on=container"
+            "encryption is not enabled on its file system; {remedy}, or choose on=container"
         ),
     }
 }

@@ -9,13 +9,13 @@ use crate::{Setting, System};
 
 const CIPHERS: Setting = Setting {
     name: "cipher",
-    about: "what encrypts the content of files",
+    about: "cipher for file contents",
     values: &["aes-256-gcm", "xchacha20-poly1305", "aes-256-siv"],
 };
 
 const NAMES: Setting = Setting {
     name: "names",
-    about: "whether names of files are encrypted",
+    about: "whether file names are encrypted",
     values: &["encrypted", "plain"],
 };
 

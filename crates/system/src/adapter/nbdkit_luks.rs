@@ -31,7 +31,7 @@ const CIPHERS: [&Cipher; 2] = [&AES_256_XTS, &AES_128_XTS];
 
 const CIPHER: Setting = Setting {
     name: "cipher",
-    about: "key size of AES in XTS; the filter has no other ciphers",
+    about: "AES-XTS key size; the filter supports no other cipher",
     values: &[CIPHERS[0].name, CIPHERS[1].name],
 };
 
@@ -51,10 +51,10 @@ pub(crate) static NBDKIT_LUKS: System = System {
 
 fn availability(_: &System, machine: &Machine) -> Availability {
     if !machine.has("nbdkit") {
-        return Availability::without("there is no program nbdkit", Remedy::program("nbdkit"));
+        return Availability::without("nbdkit is not installed", Remedy::program("nbdkit"));
     }
     if !machine.has(DAEMON) {
-        return Availability::without("there is no program nbdfuse", Remedy::program(DAEMON));
+        return Availability::without("nbdfuse is not installed", Remedy::program(DAEMON));
     }
     if let Some(lacking) = machine.lacks_fuse().or_else(|| machine.lacks_disks()) {
         return lacking;
@@ -72,7 +72,7 @@ fn format(path: &Path, cipher: &Cipher, secret: &[u8], tier: Tier) -> Result<(),
         Credentials { passphrase: Secret::new(secret.to_vec()), ..Credentials::default() };
     let failed = |e: &dyn std::error::Error| SystemError::Target {
         path: path.to_owned(),
-        problem: format!("no volume can be made in it: {}", chain(e)),
+        problem: format!("cannot create a volume in it: {}", chain(e)),
     };
     let resources = Resources::new(tier, Effort::new(tier, 1));
     let mut options = CreateOptions::new(Version::Luks1, resources).map_err(|e| failed(&e))?;

@@ -10,13 +10,13 @@ use crate::kind::unsupported::because;
 pub(crate) static OPAL: System = System::unsupported(&catalog::OPAL, |machine| {
     if !machine.has("sedutil-cli") && !machine.has("cryptsetup") {
         return because(
-            "there is neither sedutil-cli nor cryptsetup",
+            "neither sedutil-cli nor cryptsetup is installed",
             Remedy::program("cryptsetup").then(" (2.7 or later), or sedutil from its project"),
         );
     }
     because(
-        "taking possession of a drive erases all of it, which cryptbench does not do to a directory's disk",
-        "measure the drive as it is: with Opal its plain speed is its encrypted speed; `cryptbench doctor` as root tells whether \
-             the drive is of this kind",
+        "taking ownership of a drive erases it, and cryptbench does not erase the disk of a directory",
+        "measure the drive as it is: with Opal its plain speed is its encrypted speed; `cryptbench doctor` as root shows whether \
+             the drive supports Opal",
     )
 });

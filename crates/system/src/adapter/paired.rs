@@ -15,8 +15,8 @@ use crate::{ArmSpec, Availability};
 pub(crate) static PAIRED: System = System {
     availability: |_, _| {
         Availability::without(
-            "a run measures two places that you prepared yourself only if you name them",
-            "cryptbench run --pair PLAIN ENCRYPTED..., all directories or all devices",
+            "locations that you prepared are measured only if you specify them",
+            "cryptbench run --pair PLAIN ENCRYPTED... (all directories or all devices)",
         )
     },
     // Only ZFS reports its encryption; the settings are those of the location.

@@ -25,12 +25,12 @@ const TWICE: &str = "2";
 const SETTINGS: &[Setting] = &[
     Setting {
         name: SIZE,
-        about: "the most bytes of a request that are passed on at once",
+        about: "largest piece in which a request is passed on",
         values: &["128KiB", "4KiB", "16KiB", "32KiB", "64KiB", "256KiB"],
     },
     Setting {
         name: WRITES,
-        about: "how often each piece is written: twice, as a journal of data does",
+        about: "number of times that each piece is written; 2 as with a data journal",
         values: &["1", TWICE],
     },
 ];

@@ -26,7 +26,7 @@ const HEADER: u64 = 4 << 20;
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "cipher",
-        about: "cipher and key size, in XTS",
+        about: "cipher and key size (XTS mode)",
         values: &["aes-256-xts", "aes-128-xts", "serpent-256-xts", "twofish-256-xts"],
     },
     IO_TARGET,
@@ -43,7 +43,7 @@ pub(crate) static QEMU_LUKS: System = System {
 fn availability(_: &System, machine: &Machine) -> Availability {
     if let Some(program) = machine.missing(&["qemu-img", DAEMON]) {
         return Availability::without(
-            format!("there is no program {program}"),
+            format!("{program} is not installed"),
             Remedy::program(program),
         );
     }
@@ -53,7 +53,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     let version = version();
     Availability::Available(match takes_parallel_requests(&version) {
         true => version,
-        false => format!("{version} (before 10.1: requests one after the other)"),
+        false => format!("{version} (before 10.1: one request at a time)"),
     })
 }
 

@@ -16,7 +16,7 @@ use crate::{Setting, System};
 
 const CACHE: Setting = Setting {
     name: "cache",
-    about: "what its cache of plaintext keeps: files that are read or written, or only those that are written",
+    about: "files that its plaintext cache keeps: those read or written, or only those written",
     values: &["full", "writes"],
 };
 

@@ -9,7 +9,7 @@ use crate::{Setting, System};
 
 const BLOCKS: Setting = Setting {
     name: "block-size",
-    about: "bytes of content under one authentication tag",
+    about: "bytes of content per authentication tag",
     values: &["4096", "1024", "16384", "65536"],
 };
 

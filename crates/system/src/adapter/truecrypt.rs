@@ -67,7 +67,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
         remedy.then("; builtin and builtin-mounted measure its ciphers without it")
     };
     if !machine.has(PROGRAM) {
-        let reason = format!("there is no program {PROGRAM}");
+        let reason = format!("{PROGRAM} is not installed");
         return Availability::without(reason, beside(Remedy::program(PROGRAM)));
     }
     if let Some(Availability::Unavailable { reason, remedy }) = machine.lacks_device_mapper() {
@@ -97,7 +97,7 @@ fn format(path: &Path, cipher: &str, secret: &[u8], tier: Tier) -> Result<(), Sy
     };
     create(&device, &credentials, &options).map_err(|e| SystemError::Target {
         path: path.to_owned(),
-        problem: format!("no volume can be made in it: {}", chain(&e)),
+        problem: format!("cannot create a volume in it: {}", chain(&e)),
     })
 }
 

@@ -52,17 +52,17 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: WHO,
-        about: "whether the kernel encrypts, or VeraCrypt's own process; auto: the kernel where it has device mapper",
+        about: "whether the kernel or VeraCrypt's own process encrypts; auto: the kernel, if it has device mapper",
         values: &["auto", "yes", "no"],
     },
     Setting {
         name: "prf",
-        about: "what derives the header's key: time at opening alone",
+        about: "PRF that derives the header key; affects only the time to open",
         values: &["sha-512", "sha-256", "blake2s-256", "whirlpool", "streebog-512"],
     },
     Setting {
         name: "pim",
-        about: "iterations of that, 15,000 + 1000 x PIM; VeraCrypt's default is 485",
+        about: "sets the PRF's iterations: 15,000 + 1000 x PIM; VeraCrypt's default PIM is 485",
         values: &["1", "10", "100", "485", "1000", "9999"],
     },
     FILE_SYSTEM,
@@ -95,7 +95,7 @@ pub(crate) static VERACRYPT: System = System {
 fn availability(_: &System, machine: &Machine) -> Availability {
     if !machine.has(NAME) {
         return Availability::without(
-            "there is no program veracrypt, and Debian has no package of it",
+            "veracrypt is not installed, and Debian does not package it",
             "install the console package from veracrypt.io; builtin and builtin-mounted measure its \
              format without it",
         );
@@ -109,7 +109,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     let version = said.split(' ').nth(1).unwrap_or("of unknown version");
     Availability::Available(match machine.lacks_device_mapper() {
         None => version.to_owned(),
-        Some(_) => format!("{version}, in its own process: there is no device mapper"),
+        Some(_) => format!("{version}, in its own process (no device mapper)"),
     })
 }
 
@@ -126,12 +126,13 @@ fn who(
         ("auto", lacking) => Ok(if own_alone || lacking.is_some() { "no" } else { "yes" }),
         (_, None) if !own_alone => Ok("yes"),
         (_, Some((reason, remedy))) => {
-            let own = ", or take kernel-crypto=no: VeraCrypt's own process";
+            let own = ", or use kernel-crypto=no (VeraCrypt's own process)";
             Err((reason.clone(), remedy.clone().then(own)))
         }
         _ => Err((
-            "no kernel has Kuznyechik, so that VeraCrypt's own process encrypts".to_owned(),
-            "take kernel-crypto=no or auto".into(),
+            "the kernel has no Kuznyechik, so only VeraCrypt's own process can encrypt with it"
+                .to_owned(),
+            "use kernel-crypto=no or auto".into(),
         )),
     }
 }
@@ -225,7 +226,7 @@ fn or_no_room(error: SystemError, path: &Path, len: u64) -> SystemError {
         Some(free) => SystemError::Target {
             path: path.to_owned(),
             problem: format!(
-                "VeraCrypt makes no volume of {} MiB where {} MiB stay free beside it: take a smaller --size",
+                "VeraCrypt creates a volume of {} MiB only if as much space again is free, not {} MiB: use a smaller --size",
                 len >> 20,
                 free >> 20
             ),
@@ -372,8 +373,8 @@ mod tests {
             arms(&VERACRYPT, &select(settings), &lacks(lacking)).unwrap_err().to_string()
         });
         insta::assert_snapshot!(refused.join("\n"), @"
-            veracrypt with kernel-crypto=yes is not available here: no device mapper; modprobe dm_mod, or take kernel-crypto=no: VeraCrypt's own process
-            veracrypt with kernel-crypto=yes is not available here: no kernel has Kuznyechik, so that VeraCrypt's own process encrypts; take kernel-crypto=no or auto
+            veracrypt with kernel-crypto=yes is not available here: no device mapper; modprobe dm_mod, or use kernel-crypto=no (VeraCrypt's own process)
+            veracrypt with kernel-crypto=yes is not available here: the kernel has no Kuznyechik, so only VeraCrypt's own process can encrypt with it; use kernel-crypto=no or auto
             ");
     }
 
@@ -389,7 +390,7 @@ mod tests {
     #[test]
     fn a_container_below_the_minimum_is_refused_and_nothing_is_asked() {
         if !Machine::this().has(NAME) {
-            eprintln!("SKIPPED: there is no program veracrypt");
+            eprintln!("SKIPPED: veracrypt is not installed");
             return;
         }
         let place = tempfile::tempdir().unwrap();

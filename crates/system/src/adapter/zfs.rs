@@ -9,16 +9,16 @@ use crate::kind::unsupported::because;
 pub(crate) static ZFS: System = System::unsupported(&catalog::ZFS, |machine| {
     if !machine.kernel_has("zfs") {
         return because(
-            "this kernel has no ZFS (/proc/filesystems does not list it)",
+            "this kernel has no ZFS (not in /proc/filesystems)",
             Remedy::packages_of(catalog::ZFS.packages)
-                .then(" and the headers of this kernel, then modprobe zfs"),
+                .then(" and this kernel's headers, then modprobe zfs"),
         );
     }
     if let Some(program) = machine.missing(&["zpool", "zfs"]) {
-        return because(format!("there is no program {program}"), Remedy::program(program));
+        return because(format!("{program} is not installed"), Remedy::program(program));
     }
     because(
-        "making pools is not done by cryptbench yet",
-        "make a plain and an encrypted dataset in one pool, and run cryptbench in each",
+        "cryptbench cannot create ZFS pools yet",
+        "create a plain and an encrypted dataset in one pool, and run cryptbench in each",
     )
 });

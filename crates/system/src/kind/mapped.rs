@@ -42,14 +42,14 @@ const MKFS_LIMIT: Duration = Duration::from_secs(900);
 /// The setting that chooses where requests go.
 pub(crate) const IO_TARGET: Setting = Setting {
     name: "io-target",
-    about: "what requests go to: a file in ext4 on the system's disk, or that disk itself",
+    about: "where requests go: to a file in ext4 on the system's disk, or to the disk itself",
     values: &["file", "device"],
 };
 
 /// The setting that chooses the content of the disk.
 pub(crate) const FILE_SYSTEM: Setting = Setting {
     name: "file-system",
-    about: "what lies on the system's disk; ntfs where mkfs.ntfs is, and the kernel's ntfs3 or ntfs-3g mounts it",
+    about: "file system on the system's disk; ntfs requires mkfs.ntfs and either the kernel's ntfs3 or ntfs-3g",
     values: &["ext4", NTFS],
 };
 
@@ -241,7 +241,7 @@ pub(crate) fn prepare(
         return Err(SystemError::Target {
             path: made.device,
             problem: format!(
-                "has {} bytes where {bytes} are needed: the container's overhead is larger than expected",
+                "it has {} bytes, but {bytes} are needed: the container's overhead is larger than expected",
                 whole.extent.len
             ),
         });
@@ -354,7 +354,7 @@ pub(super) fn open(
         .custom_flags(flags.cast_signed())
         .open(device)
         .map_err(SystemError::io("open", device))?;
-    let end = file.seek(SeekFrom::End(0)).map_err(SystemError::io("measure", device))?;
+    let end = file.seek(SeekFrom::End(0)).map_err(SystemError::io("get the size of", device))?;
     let there = end.saturating_sub(offset);
     Ok(IoTarget {
         file: Arc::new(file),

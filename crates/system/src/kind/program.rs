@@ -84,7 +84,7 @@ fn program_of(system: &System) -> &Program {
 fn availability(system: &System, machine: &Machine) -> Availability {
     let (name, program) = (system.name, program_of(system));
     if !machine.has(name) {
-        return Availability::without(format!("there is no program {name}"), Remedy::program(name));
+        return Availability::without(format!("{name} is not installed"), Remedy::program(name));
     }
     if let Some(lacking) = machine.lacks_fuse() {
         return lacking;

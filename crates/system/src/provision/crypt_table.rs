@@ -27,18 +27,18 @@ fn parse(table: &str) -> Result<CryptTable, String> {
     let mut lines = table.lines().filter(|line| !line.trim().is_empty());
     let (Some(line), None) = (lines.next(), lines.next()) else {
         return Err(format!(
-            "{} ranges instead of one; is the device being re-encrypted?",
+            "the table has {} ranges instead of one; is the device being re-encrypted?",
             table.lines().count()
         ));
     };
     let words: Vec<&str> = line.split_whitespace().collect();
     let ["0", sectors, "crypt", cipher, key, _iv_offset, below, start, options @ ..] = &words[..]
     else {
-        return Err("a table that is not dm-crypt's".to_owned());
+        return Err("not a dm-crypt table".to_owned());
     };
     let bytes = |sectors: &str| sectors.parse::<u64>().ok()?.checked_mul(SECTOR);
     let (Some(bytes), Some(offset)) = (bytes(sectors), bytes(start)) else {
-        return Err("a table without sizes".to_owned());
+        return Err("the table has no valid sizes".to_owned());
     };
     let option = |name: &str| options.iter().find_map(|word| word.strip_prefix(name));
     Ok(CryptTable {
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn what_is_not_one_range_of_dm_crypt_is_refused() {
         let two = "0 8 crypt aes-xts-plain64 :64:x 0 7:0 0\n8 8 linear 7:0 8\n";
-        insta::assert_snapshot!(parse(two).unwrap_err(), @"2 ranges instead of one; is the device being re-encrypted?");
+        insta::assert_snapshot!(parse(two).unwrap_err(), @"the table has 2 ranges instead of one; is the device being re-encrypted?");
         assert!(parse("0 8 linear 7:0 0").is_err());
         assert!(parse("0 8 crypt aes").is_err());
         assert!(parse("0 99999999999999999999 crypt a b 0 7:0 0").is_err());

@@ -134,7 +134,7 @@ pub(crate) fn end(process: Identity) -> io::Result<()> {
             return Ok(());
         }
     }
-    Err(io::Error::other(format!("process {} does not end", process.device)))
+    Err(io::Error::other(format!("process {} did not exit", process.device)))
 }
 
 /// Whether the process of a handle ends within `limit`.

@@ -23,11 +23,11 @@ pub struct Signature {
 /// [`SystemError::Io`] if it cannot be read.
 pub(super) fn recognised(path: &Path) -> Result<Option<Signature>, SystemError> {
     let device =
-        FileDevice::open(path, IoMode::Buffered, true).map_err(SystemError::io("look at", path))?;
+        FileDevice::open(path, IoMode::Buffered, true).map_err(SystemError::io("inspect", path))?;
     let kind = detect(&device)?.kind;
     if kind == Kind::Unreadable {
-        let source = std::io::Error::other("none of it can be read");
-        return Err(SystemError::io("look at", path)(source));
+        let source = std::io::Error::other("no part of it can be read");
+        return Err(SystemError::io("inspect", path)(source));
     }
     let first = signatures(&device).into_iter().next();
     Ok(first.map(|found| Signature { name: found.name.to_owned(), offset: found.offset }))

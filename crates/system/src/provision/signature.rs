@@ -36,7 +36,7 @@ fn signatures_by(machine: &Machine, path: &Path) -> Result<Vec<Signature>, Syste
         .run(machine, LIMIT)?;
     let mut found = Vec::new();
     for line in listed.lines().filter(|line| !line.trim().is_empty()) {
-        found.push(parse(line).ok_or_else(|| failed(format!("it said {line:?}")))?);
+        found.push(parse(line).ok_or_else(|| failed(format!("unexpected output {line:?}")))?);
     }
     if found.is_empty() {
         found.extend(recognised(path)?);

@@ -43,7 +43,7 @@ pub(crate) fn create(
     let file = match context.reserve.take(path) {
         Some(made) => {
             let file = Arc::clone(&stack.adopt(made).file);
-            file.set_len(len).map_err(SystemError::io("cut", path))?;
+            file.set_len(len).map_err(SystemError::io("truncate", path))?;
             file
         }
         None => {

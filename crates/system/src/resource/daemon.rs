@@ -149,14 +149,14 @@ impl Resource for Daemon {
 
     fn destroy(&self, live: &mut Served, _: Option<Identity>) -> Result<(), SystemError> {
         let Served { running: Some(Running { child, .. }), ends } = live else { return Ok(()) };
-        let failed = SystemError::io("await the end of the process that served", &self.path);
+        let failed = SystemError::io("wait for the exit of the server process of", &self.path);
         // A program that exits voluntarily writes back its data.
         let alone = *ends == Ends::Unmounted
             && process::wait_while_busy(child, process::GRACE).map_err(failed)?.is_some();
         if !alone {
             if *ends == Ends::Unmounted {
                 info!(
-                    "{} still serves {}, as another mount namespace (a container) has a copy of its mount: it is ended",
+                    "stops {}, which still serves {} because another mount namespace (a container) has a copy of its mount",
                     self.program,
                     shown(&self.path)
                 );
@@ -228,7 +228,7 @@ fn wait_until_mounted(
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
             let seconds = limit.as_secs_f64();
-            return Err(daemon.failed(&format!("it mounted nothing within {seconds} s")));
+            return Err(daemon.failed(&format!("it did not mount anything within {seconds} s")));
         }
         let changes = PollFlags::PRI | PollFlags::ERR;
         let mut fds = [PollFd::new(&list, changes), PollFd::new(&handle, PollFlags::IN)];

@@ -128,8 +128,8 @@ impl Journal {
         }
         Err(SystemError::Target {
             path: PathBuf::from(tried.join(", ")),
-                problem: "no directory for the journal is writable, and without a journal a killed run could \
-                          not be cleaned up; set XDG_STATE_HOME to a writable directory"
+                problem: "no directory for the journal is writable, and without a journal a killed run cannot \
+                          be cleaned up; set XDG_STATE_HOME to a writable directory"
                 .to_owned(),
         })
     }
@@ -154,7 +154,7 @@ impl Journal {
     /// # Errors
     /// [`SystemError::Io`].
     pub fn made(&self, id: u32, identity: Identity) -> Result<(), SystemError> {
-        debug!("{id} is there: {identity:?}");
+        debug!("{id} exists: {identity:?}");
         self.held().append(Line::Made { id, identity })
     }
 
@@ -165,7 +165,7 @@ impl Journal {
     pub fn undone(&self, id: u32) -> Result<(), SystemError> {
         let mut open = self.held();
         open.append(Line::Undone { id })?;
-        info!("{id} is undone");
+        info!("{id} was removed");
         open.there -= 1;
         Ok(())
     }

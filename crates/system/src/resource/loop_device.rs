@@ -74,7 +74,7 @@ pub(crate) fn create_partitioned(
     let until = Instant::now() + NODE_LIMIT;
     while !partition.exists() {
         if Instant::now() >= until {
-            let problem = "the partition's node does not appear; is udev running?".to_owned();
+            let problem = "the partition's device node did not appear; is udev running?".to_owned();
             return Err(SystemError::Target { path: partition, problem });
         }
         sleep(Duration::from_millis(10));

@@ -160,7 +160,7 @@ fn await_node(name: &str) -> Result<PathBuf, SystemError> {
         if Instant::now() >= until {
             return Err(SystemError::Target {
                 path,
-                problem: "the device was set up, but its node does not appear; is udev running?"
+                problem: "the device was set up, but its node did not appear; is udev running?"
                     .to_owned(),
             });
         }

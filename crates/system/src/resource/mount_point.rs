@@ -28,7 +28,8 @@ pub(crate) fn unused() -> Result<PathBuf, SystemError> {
     let Some(parent) = Machine::this().mount_points.or_else(runtime_directory) else {
         return Err(SystemError::Target {
             path: PathBuf::from("/run"),
-            problem: "cannot create a private directory for a mount; name one".to_owned(),
+            problem: "cannot create a private directory for a mount; specify a mount point"
+                .to_owned(),
         });
     };
     let mut number = [0; 6];

@@ -58,8 +58,8 @@ impl Place {
         let directory = match walk(path).map_err(failed)? {
             Walked::Directory(directory) => directory,
             Walked::LinkOfOthers(link) => {
-                let problem = "it is a symbolic link that another user can change; name the \
-                               directory that it leads to";
+                let problem = "it is a symbolic link that another user can change; specify the \
+                               directory that it points to";
                 return Err(SystemError::Target { path: link, problem: problem.to_owned() });
             }
         };
@@ -74,7 +74,7 @@ impl Place {
         let place = Self { name, parent, directory, mounted: OnceLock::new(), path };
         match place.is_where_it_was().map_err(SystemError::io("inspect", &place.path))? {
             true => place.check_free().map(|()| place),
-            false => Err(unfit("something else took its place just now")),
+            false => Err(unfit("it was replaced in the meantime; try again")),
         }
     }
 
@@ -135,10 +135,10 @@ impl Place {
         let Some(device) = placed else {
             // It was renamed before the mount was created.
             unmount(reached_by(&tree), UnmountFlags::DETACH).map_err(failed)?;
-            let problem = "something else took its place just now".to_owned();
+            let problem = "it was replaced in the meantime; try again".to_owned();
             return Err(SystemError::Target { path: self.path.clone(), problem });
         };
-        info!("mount {id} is moved from {} to {}", shown(private), shown(&self.path));
+        info!("moves mount {id} from {} to {}", shown(private), shown(&self.path));
         let _ = self.mounted.set(Placed { id, device });
         Ok(Identity::number(device))
     }

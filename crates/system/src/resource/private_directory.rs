@@ -38,7 +38,7 @@ impl PrivateDirectory {
                 true => {
                     "its file system keeps no permissions: mount it with -o umask=077".to_owned()
                 }
-                false => "was replaced by another directory as it was made".to_owned(),
+                false => "it was replaced by another directory while it was created".to_owned(),
             };
             return Err(SystemError::Target { path, problem });
         }

@@ -172,7 +172,7 @@ impl Scratch {
     /// [`SystemError::Io`].
     pub fn go_buffered(&mut self) -> Result<(), SystemError> {
         self.file = with_direct(&self.file, false)
-            .map_err(SystemError::io("change the mode of", &self.path))?;
+            .map_err(SystemError::io("change the I/O mode of", &self.path))?;
         self.mode = IoMode::Buffered;
         Ok(())
     }
@@ -266,11 +266,12 @@ impl Left {
         if self.mode == IoMode::Direct {
             // Set after opening, like the first time: some file servers refuse to open with this
             // flag.
-            file = with_direct(&file, true).map_err(SystemError::io("change the mode of", path))?;
+            file = with_direct(&file, true)
+                .map_err(SystemError::io("change the I/O mode of", path))?;
         }
         let there = file.metadata().map_err(SystemError::io("inspect", path))?.len();
         if there < self.len {
-            return Err(lost(path, format!("{there} bytes are left of {}", self.len)));
+            return Err(lost(path, format!("only {there} of its {} bytes are left", self.len)));
         }
         Ok(IoTarget {
             file,

@@ -67,7 +67,7 @@ pub(crate) fn create(
         let _ = run("modprobe", ["--quiet", "ublk_drv"]);
     }
     let mut control = Control::open().map_err(SystemError::io("open", Control::NODE))?;
-    let failed = |e| SystemError::io("make", "/dev/ublkb*")(e);
+    let failed = |e| SystemError::io("create", "/dev/ublkb*")(e);
     let mark = getrandom::u64().map_err(|e| failed(io::Error::other(e)))?;
     for number in 0..MOST {
         let path = Control::path(number);
@@ -78,7 +78,7 @@ pub(crate) fn create(
         let what = UblkDisk { path: path.clone(), number, mark };
         let made = stack.create(what.clone(), || {
             let taken = control.add(number, &Disk { mark, ..*disk });
-            connection = Some(taken.map_err(SystemError::io("make", path))?);
+            connection = Some(taken.map_err(SystemError::io("create", path))?);
             Ok((Serving::default(), None))
         });
         match (made.map(drop), connection) {
@@ -90,7 +90,7 @@ pub(crate) fn create(
             (Ok(()), None) => break,
         }
     }
-    Err(failed(io::Error::other("too many disks")))
+    Err(failed(io::Error::other("too many devices")))
 }
 
 /// Makes a disk that this process serves, and lets it appear.

@@ -72,7 +72,7 @@ pub(crate) fn create(
     })?;
     let device = device_of(container).ok_or_else(|| SystemError::Program {
         program: PROGRAM,
-        reason: "it does not list the volume that it has opened".to_owned(),
+        reason: "it does not list the volume that it opened".to_owned(),
     })?;
     let file = file_below(&device);
     // If the program itself encrypts, a process with the volume's name does it.

@@ -13,16 +13,16 @@ use crate::System;
 use crate::kind::unsupported::because;
 
 /// How an opened volume is measured.
-const PAIR: &str = "open a volume and measure a directory on it beside one on a plain disk: cryptbench run --pair C:\\plain V:\\";
+const PAIR: &str = "open a volume and compare a directory on it with one on a plain disk: cryptbench run --pair C:\\plain V:\\";
 
 /// Windows' own disk encryption.
 static BITLOCKER: System = System {
-    about: "a BitLocker volume of yours, unlocked by Windows",
+    about: "your own BitLocker volume, unlocked by Windows",
     ..System::unsupported(&catalog::BITLOCKER, |_| {
         because(
             "a run does not change how Windows encrypts a disk",
             format!(
-                "{PAIR}; manage-bde -status says which disks are encrypted; its ciphers alone: cryptbench run --cipher \
+                "{PAIR}; `manage-bde -status` shows which disks are encrypted; to measure only its ciphers: cryptbench run --cipher \
                  bitlocker-aes-128-xts"
             ),
         )
@@ -31,9 +31,9 @@ static BITLOCKER: System = System {
 
 /// VeraCrypt, and TrueCrypt, whose volumes it opens up to version 1.25.9.
 static VERACRYPT: System = System {
-    about: "a VeraCrypt or TrueCrypt volume of yours, mounted by its program",
+    about: "your own VeraCrypt or TrueCrypt volume, mounted by its program",
     ..System::unsupported(&catalog::VERACRYPT, |_| {
-        because("a run sets up no driver of Windows", PAIR)
+        because("a run does not set up Windows drivers", PAIR)
     })
 };
 

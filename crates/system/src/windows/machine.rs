@@ -9,7 +9,10 @@ use crate::Availability;
 /// File systems cannot be created here.
 #[must_use]
 pub fn lacks_ntfs() -> Option<(String, Remedy)> {
-    Some(("this program makes no file systems on Windows".to_owned(), "use Windows'".into()))
+    Some((
+        "cryptbench cannot create file systems on Windows".to_owned(),
+        "use Windows' own tools".into(),
+    ))
 }
 
 /// This machine.
@@ -43,22 +46,22 @@ impl Machine {
     }
 
     pub(crate) fn lacks_ublk(&self) -> Option<(String, Remedy)> {
-        Some(("ublk is Linux's".to_owned(), "measure on Linux".into()))
+        Some(("ublk exists only on Linux".to_owned(), "measure on Linux".into()))
     }
 
     pub(crate) fn lacks_fuse_uring(&self) -> Option<(String, Remedy)> {
-        Some(("FUSE is Linux's".to_owned(), "measure on Linux".into()))
+        Some(("FUSE is used only on Linux".to_owned(), "measure on Linux".into()))
     }
 
     pub(crate) fn lacks_fuse(&self) -> Option<Availability> {
-        Some(Availability::without("FUSE is Linux's", "use a program of Windows"))
+        Some(Availability::without("FUSE is used only on Linux", "use a Windows program"))
     }
 
     pub(crate) fn lacks_disks(&self) -> Option<Availability> {
-        Some(Availability::without("loop devices are Linux's", "attach a VHD in Windows"))
+        Some(Availability::without("loop devices exist only on Linux", "attach a VHD in Windows"))
     }
 
     pub(crate) fn lacks_device_mapper(&self) -> Option<Availability> {
-        Some(Availability::without("the device mapper is Linux's", "use BitLocker"))
+        Some(Availability::without("the device mapper exists only on Linux", "use BitLocker"))
     }
 }

@@ -83,7 +83,7 @@ pub fn signatures(path: &Path) -> Result<Vec<Signature>, SystemError> {
 pub fn crypt_table(name: &str) -> Result<CryptTable, SystemError> {
     Err(SystemError::Unavailable {
         name: name.to_owned(),
-        reason: format!("{} is Linux's", cryptbench_catalog::DM_CRYPT.name),
+        reason: format!("{} exists only on Linux", cryptbench_catalog::DM_CRYPT.name),
         remedy: "on Windows: cryptbench run --pair PLAIN ENCRYPTED".into(),
     })
 }
@@ -117,7 +117,7 @@ pub mod filesystem {
     }
 
     fn refusal(path: &Path) -> SystemError {
-        let problem = "this program makes and mounts no file systems on Windows".to_owned();
+        let problem = "cryptbench cannot create or mount file systems on Windows".to_owned();
         SystemError::Target { path: path.to_owned(), problem }
     }
 

@@ -180,7 +180,7 @@ impl PrivateDirectory {
     /// # Errors
     /// [`SystemError::Target`]: not possible here.
     pub fn create(parent: &Path, _name: &str, _journal: &Journal) -> Result<Self, SystemError> {
-        let problem = "this program makes no private directories on Windows".to_owned();
+        let problem = "cryptbench cannot create private directories on Windows".to_owned();
         Err(SystemError::Target { path: parent.to_owned(), problem })
     }
 

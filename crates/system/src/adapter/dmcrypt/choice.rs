@@ -12,53 +12,53 @@ use crate::{Features, Selection, SystemError};
 pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         name: "format",
-        about: "what the header looks like; plain dm-crypt has none",
+        about: "header format; plain dm-crypt has no header",
         values: &["luks2", "luks1", "plain"],
     },
     Setting {
         name: "cipher",
-        about: "cipher, mode and key size; the last three authenticate, for integrity = aead",
+        about: "cipher, mode and key size; the last three are authenticated modes, for integrity = aead",
         values: DM_CRYPT_NAMES,
     },
     Setting {
         name: "sector-size",
-        about: "bytes under one tweak (LUKS1 has 512 alone); unless it is set, cryptsetup chooses LUKS2's",
+        about: "bytes encrypted with one tweak (LUKS1: only 512); if not set, cryptsetup chooses it for LUKS2",
         values: &["512", "4096", "1024", "2048"],
     },
     Setting {
         name: "workqueues",
-        about: "which requests skip the kcryptd queues and are encrypted where they are issued",
+        about: "requests that bypass the kcryptd queues and are processed synchronously",
         values: &["default", "no-read", "no-write", "no-read-write"],
     },
     Setting {
         name: "same-cpu",
-        about: "whether encryption stays on the processor that issued the request",
+        about: "whether encryption stays on the CPU that issued the request",
         values: &["no", "yes"],
     },
     Setting {
         name: "integrity",
-        about: "tags of sectors (LUKS2 alone): a MAC beside the cipher, a cipher that has one, or checksums below it",
+        about: "tags per sector (only LUKS2): a separate MAC, an authenticated cipher, or checksums below the cipher",
         values: &["none", "hmac-sha256", "aead", "crc32c"],
     },
     Setting {
         name: "integrity-journal",
-        about: "what keeps tags and data together: a journal of both, nothing, or a bitmap (crc32c alone)",
+        about: "how tags and data stay consistent: a journal of both, nothing, or a bitmap (only crc32c)",
         values: &["data", "none", "bitmap"],
     },
     Setting {
         name: "inline-crypto",
-        about: "whether the device encrypts, or else the block layer (dm-inlinecrypt, Linux of 2026), of format = plain alone",
+        about: "whether the device, or else the block layer, encrypts (dm-inlinecrypt, Linux from mid-2026; only format = plain)",
         values: &["no", "yes"],
     },
     Setting {
         name: "max-read-size",
-        about: "bytes from which reads are split over the processors (Linux 6.11); of the module, in trials of this arm",
+        about: "largest read in bytes that is not split across CPUs (Linux 6.11); a module parameter, set for this choice's trials",
         values: SIZES,
     },
     Setting { name: "max-write-size", about: "the same for writes", values: SIZES },
     Setting {
         name: "io-target",
-        about: "what requests go to: a file in ext4 on the mapped device, or that device itself",
+        about: "where requests go: to a file in ext4 on the mapped device, or to the device itself",
         values: &["file", "device"],
     },
     ON,
@@ -320,20 +320,20 @@ pub(super) fn arms(
     if arms.is_empty() && without_parameters {
         return Err(SystemError::Unavailable {
             name: format!("{} with max-read-size or max-write-size", system.name),
-            reason: format!("there is none in {}", shown(&features.dm_crypt)),
-            remedy: "Linux 6.11 or newer has them; modprobe dm_crypt".into(),
+            reason: format!("{} has neither", shown(&features.dm_crypt)),
+            remedy: "run Linux 6.11 or later, and modprobe dm_crypt".into(),
         });
     }
     if arms.is_empty() && without_inline {
         return Err(SystemError::Unavailable {
             name: format!("{} with inline-crypto", system.name),
             reason: "this kernel has no dm-inlinecrypt".to_owned(),
-            remedy: "a kernel of mid-2026 or newer with CONFIG_DM_INLINECRYPT has it; modprobe dm_inlinecrypt".into(),
+            remedy: "run a kernel from mid-2026 or later with CONFIG_DM_INLINECRYPT, and modprobe dm_inlinecrypt".into(),
         });
     }
     if arms.is_empty() {
         return Err(SystemError::NothingSelected {
-            what: "this cipher, format, sector size and integrity together".to_owned(),
+            what: "this combination of cipher, format, sector size and integrity".to_owned(),
             hint: hint(system),
         });
     }
@@ -374,8 +374,8 @@ fn hint(system: &System) -> String {
         of_kind.map(|c| c.name).collect::<Vec<_>>().join(", ")
     };
     format!(
-        "{} has {} and, with integrity = aead, {}; integrity is LUKS2's, its bitmap crc32c's, LUKS1 has sectors of \
-         512 bytes, and inline-crypto is of aes-256-xts with format = plain and no other setting",
+        "{} offers {} and, with integrity = aead, {}; integrity requires LUKS2, its bitmap requires crc32c, LUKS1 has \
+         512-byte sectors, and inline-crypto requires aes-256-xts, format = plain and no other setting",
         system.name,
         names(false),
         names(true)
@@ -392,9 +392,10 @@ fn with_sectors(system: &System, selection: &Selection) -> Result<Selection, Sys
     let units = selection.data_units.iter().map(ToString::to_string);
     let units: Vec<_> = units.filter(|unit| sizes.contains(&unit.as_str())).collect();
     if units.is_empty() {
+        let asked: Vec<_> = selection.data_units.iter().map(ToString::to_string).collect();
         return Err(SystemError::NothingSelected {
-            what: format!("a data unit of {:?} bytes", selection.data_units),
-            hint: format!("{} has {}", system.name, sizes.join(", ")),
+            what: format!("a sector size of {} bytes", asked.join(" or ")),
+            hint: format!("{} offers {}", system.name, sizes.join(", ")),
         });
     }
     selection.settings.insert("sector-size".to_owned(), units);
@@ -558,7 +559,7 @@ mod tests {
         assert_eq!(with[3], "dm-crypt/aes-256-xts/max-read-size=16384");
         assert_eq!(without[2..], ["dm-crypt/aes-256-xts"]);
         let refused = refused.to_string().replace(&place.path().display().to_string(), "DIR");
-        insta::assert_snapshot!(refused, @"dm-crypt with max-read-size or max-write-size is not available here: there is none in DIR/none; Linux 6.11 or newer has them; modprobe dm_crypt");
+        insta::assert_snapshot!(refused, @"dm-crypt with max-read-size or max-write-size is not available here: DIR/none has neither; run Linux 6.11 or later, and modprobe dm_crypt");
     }
 
     #[test]
@@ -572,7 +573,7 @@ mod tests {
         let sweep = [("format", &["plain"][..]), ("inline-crypto", &["no", "yes"][..])];
         assert_eq!(ids(&select(&[], &sweep))[2..], ["dm-crypt/format=plain/aes-256-xts"]);
         let alone = [sweep[0], ("inline-crypto", &["yes"][..])];
-        insta::assert_snapshot!(DM_CRYPT.arms(&select(&[], &alone)).unwrap_err(), @"dm-crypt with inline-crypto is not available here: this kernel has no dm-inlinecrypt; a kernel of mid-2026 or newer with CONFIG_DM_INLINECRYPT has it; modprobe dm_inlinecrypt");
+        insta::assert_snapshot!(DM_CRYPT.arms(&select(&[], &alone)).unwrap_err(), @"dm-crypt with inline-crypto is not available here: this kernel has no dm-inlinecrypt; run a kernel from mid-2026 or later with CONFIG_DM_INLINECRYPT, and modprobe dm_inlinecrypt");
         std::fs::create_dir(loaded.path().join("dm_inlinecrypt")).unwrap();
         assert_eq!(
             ids(&select(&[], &sweep))[2..],
@@ -592,9 +593,9 @@ mod tests {
             DM_CRYPT.arms(&select(&[], &all)).unwrap_err().to_string()
         });
         insta::assert_snapshot!(refused.join("\n"), @"
-            no chosen system offers this cipher, format, sector size and integrity together; dm-crypt has aes-256-xts, aes-128-xts, camellia-256-xts, serpent-256-xts, twofish-256-xts, aes-256-cbc-essiv, adiantum, adiantum-12 and, with integrity = aead, aes-256-gcm, aegis-128, chacha20-poly1305; integrity is LUKS2's, its bitmap crc32c's, LUKS1 has sectors of 512 bytes, and inline-crypto is of aes-256-xts with format = plain and no other setting
-            no chosen system offers this cipher, format, sector size and integrity together; dm-crypt has aes-256-xts, aes-128-xts, camellia-256-xts, serpent-256-xts, twofish-256-xts, aes-256-cbc-essiv, adiantum, adiantum-12 and, with integrity = aead, aes-256-gcm, aegis-128, chacha20-poly1305; integrity is LUKS2's, its bitmap crc32c's, LUKS1 has sectors of 512 bytes, and inline-crypto is of aes-256-xts with format = plain and no other setting
-            no chosen system offers this cipher, format, sector size and integrity together; dm-crypt has aes-256-xts, aes-128-xts, camellia-256-xts, serpent-256-xts, twofish-256-xts, aes-256-cbc-essiv, adiantum, adiantum-12 and, with integrity = aead, aes-256-gcm, aegis-128, chacha20-poly1305; integrity is LUKS2's, its bitmap crc32c's, LUKS1 has sectors of 512 bytes, and inline-crypto is of aes-256-xts with format = plain and no other setting
+            no chosen system offers this combination of cipher, format, sector size and integrity; dm-crypt offers aes-256-xts, aes-128-xts, camellia-256-xts, serpent-256-xts, twofish-256-xts, aes-256-cbc-essiv, adiantum, adiantum-12 and, with integrity = aead, aes-256-gcm, aegis-128, chacha20-poly1305; integrity requires LUKS2, its bitmap requires crc32c, LUKS1 has 512-byte sectors, and inline-crypto requires aes-256-xts, format = plain and no other setting
+            no chosen system offers this combination of cipher, format, sector size and integrity; dm-crypt offers aes-256-xts, aes-128-xts, camellia-256-xts, serpent-256-xts, twofish-256-xts, aes-256-cbc-essiv, adiantum, adiantum-12 and, with integrity = aead, aes-256-gcm, aegis-128, chacha20-poly1305; integrity requires LUKS2, its bitmap requires crc32c, LUKS1 has 512-byte sectors, and inline-crypto requires aes-256-xts, format = plain and no other setting
+            no chosen system offers this combination of cipher, format, sector size and integrity; dm-crypt offers aes-256-xts, aes-128-xts, camellia-256-xts, serpent-256-xts, twofish-256-xts, aes-256-cbc-essiv, adiantum, adiantum-12 and, with integrity = aead, aes-256-gcm, aegis-128, chacha20-poly1305; integrity requires LUKS2, its bitmap requires crc32c, LUKS1 has 512-byte sectors, and inline-crypto requires aes-256-xts, format = plain and no other setting
             ");
         Machine::pretend(None);
     }
@@ -620,8 +621,8 @@ mod tests {
         for (selection, expected) in [
             (select(&["aes-256-gcm"], &[]), "with integrity = aead"),
             (select(&["serpent-256-xts"], &[("integrity", &["aead"])]), "with integrity = aead"),
-            (select(&[], &[("integrity", &["aead"]), ("format", &["luks1"])]), "LUKS2's"),
-            (select(&[], &[("format", &["luks1"]), ("sector-size", &["4096"])]), "512 bytes"),
+            (select(&[], &[("integrity", &["aead"]), ("format", &["luks1"])]), "requires LUKS2"),
+            (select(&[], &[("format", &["luks1"]), ("sector-size", &["4096"])]), "512-byte"),
             (Selection { data_units: vec![8192], ..Selection::default() }, "512, 4096"),
         ] {
             let error = DM_CRYPT.arms(&selection).unwrap_err().to_string();

@@ -78,7 +78,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
         // With integritysetup, in the same package.
         if !machine.has("cryptsetup") {
             let remedy = Remedy::program("cryptsetup");
-            return Availability::without("there is no program cryptsetup", remedy);
+            return Availability::without("cryptsetup is not installed", remedy);
         }
         let said = run("cryptsetup", ["--version"]);
         Availability::Available(said.map_or_else(|e| chain(&e), |said| version(&said)))

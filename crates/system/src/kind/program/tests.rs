@@ -114,23 +114,23 @@ fn a_program_that_fails_to_create_is_quoted() {
 #[test]
 fn a_program_that_hangs_as_it_creates_is_ended() {
     let error = Faked::new("create-hangs", "sleep 1000 & wait").fails();
-    insta::assert_snapshot!(error, @"gocryptfs: it did not end within 0.3 s");
+    insta::assert_snapshot!(error, @"gocryptfs: it did not finish within 0.3 s");
 }
 
 #[test]
 fn a_program_that_ends_instead_of_serving_is_quoted() {
     let script = "[ \"$1\" = -init ] && exit 0; echo 'no such filesystem' >&2; exit 3";
     let error = Faked::new("serve-fails", script).fails();
-    assert_eq!(error, "gocryptfs: it ended: no such filesystem");
+    assert_eq!(error, "gocryptfs: it exited: no such filesystem");
     let silent = Faked::new("serve-silent", "[ \"$1\" = -init ] || exit 3").fails();
-    insta::assert_snapshot!(silent, @"gocryptfs: it ended: exit status: 3");
+    insta::assert_snapshot!(silent, @"gocryptfs: it exited: exit status: 3");
 }
 
 #[test]
 fn a_program_that_never_mounts_is_ended() {
     let script = "[ \"$1\" = -init ] && exit 0; echo 'thinking about it'; sleep 1000 & wait";
     let error = Faked::new("serve-hangs", script).fails();
-    insta::assert_snapshot!(error, @"gocryptfs: it mounted nothing within 0.3 s; it said: thinking about it");
+    insta::assert_snapshot!(error, @"gocryptfs: it did not mount anything within 0.3 s; its output: thinking about it");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn availability_says_what_is_missing_and_how_to_get_it() {
     };
     for system in all {
         let name = system.name;
-        let expected = format!("there is no program {name}; apt install {name}");
+        let expected = format!("{name} is not installed; apt install {name}");
         assert_eq!(said(system, &machine), expected);
     }
     let faked = Faked::new("version", "echo 'gocryptfs 2.3; go-fuse 2.1.0; 2023-04-09'");
@@ -210,8 +210,8 @@ fn availability_says_what_is_missing_and_how_to_get_it() {
     let broken = Faked::new("broken", "echo 'cannot load libcrypto' >&2; exit 127");
     let said = [none, user, said(&GOCRYPTFS, &broken.machine)].join("\n");
     insta::assert_snapshot!(said.replace(&nothing.path().display().to_string(), "DIR"), @"
-        there is no DIR/fuse; load the fuse module (modprobe fuse)
-        mounting requires root or the program fusermount3, which is missing; run as root, or apt install fuse3
+        DIR/fuse does not exist; load the fuse module (modprobe fuse)
+        mounting requires root or fusermount3, which is not installed; run as root, or apt install fuse3
         cannot get its version: gocryptfs: cannot load libcrypto; reinstall it: apt install gocryptfs
         ");
 }
