@@ -110,7 +110,7 @@ pub(crate) fn unpacked_by(name: &str) -> Option<String> {
         ("EWF image", "ewfexport -f raw IMAGE"),
         (
             "VMDK SESparse disk image",
-            "qemu-img convert -f vmdk -O raw DISK.vmdk DISK, with the small file that describes the disk",
+            "qemu-img convert -f vmdk -O raw DISK.vmdk DISK, where DISK.vmdk is the small descriptor file",
         ),
         ("Apple sparse disk image", "on a Mac, hdiutil convert IMAGE -format UDTO -o DISK"),
         ("partclone image", "partclone.restore -C -s IMAGE -O DISK"),
@@ -154,12 +154,12 @@ impl fmt::Display for Kind {
             Self::BitLocker { to_go: false } => write!(f, "BitLocker"),
             Self::BitLocker { to_go: true } => write!(f, "BitLocker To Go"),
             Self::FileVault => write!(f, "FileVault 2 (CoreStorage)"),
-            Self::EcryptfsFile => write!(f, "a file of an eCryptfs directory"),
+            Self::EcryptfsFile => write!(f, "a file from an eCryptfs directory"),
             Self::AppleEncrypted { version } => {
                 write!(f, "an encrypted Apple disk image (encrcdsa, version {version})")
             }
             Self::FileSystem { name } if unpacked_by(name).is_some() => {
-                write!(f, "{name}, in which the disk is packed")
+                write!(f, "{name}, which contains the disk")
             }
             Self::FileSystem { name } => write!(f, "not encrypted: {name}"),
             Self::PartitionTable { name } => {
@@ -168,8 +168,8 @@ impl fmt::Display for Kind {
             Self::Zeros => write!(f, "not encrypted: zeros"),
             Self::Random { randomness } => write!(
                 f,
-                "could be VeraCrypt, TrueCrypt, plain dm-crypt or random data, which cannot be told \
-                 without the key ({randomness})"
+                "could be VeraCrypt, TrueCrypt, plain dm-crypt or random data, which cannot be \
+                 distinguished without the key ({randomness})"
             ),
             Self::Unknown { randomness } => write!(f, "unknown ({randomness})"),
             Self::Unreadable => write!(f, "unreadable"),
@@ -205,7 +205,7 @@ pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
     let known = starts.into_iter().next().map(|found| found.kind);
     let kind = match luks(device, &mut reader) {
         Some(Kind::Luks { secondary_only: true, .. }) if known.is_some() => {
-            notes.push("the secondary header of an old LUKS2 volume is still there".to_owned());
+            notes.push("the secondary header of an old LUKS2 volume is still present".to_owned());
             known
         }
         Some(kind) => Some(kind),
@@ -222,7 +222,7 @@ pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
                 (_, Some(end @ Kind::AppleEncrypted { .. })) => end,
                 (_, Some(end @ Kind::FileSystem { name: magic::UDIF })) => end,
                 (looks @ Kind::Random { .. }, Some(end)) => {
-                    notes.push(format!("the end of the device says: {end}"));
+                    notes.push(format!("at the end of the device: {end}"));
                     looks
                 }
                 (looks, end) => end.unwrap_or(looks),

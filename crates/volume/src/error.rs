@@ -67,7 +67,7 @@ pub enum VolumeError {
     #[error(transparent)]
     Kdf(cryptbench_kdf::KdfError),
     /// The operating system returned no random numbers.
-    #[error("the system provides no random numbers for keys and salts")]
+    #[error("the system did not provide random numbers for keys and salts")]
     Random(#[source] getrandom::Error),
     /// An I/O operation on the underlying device failed.
     #[error("{doing} failed")]

@@ -292,7 +292,7 @@ fn what_was_not_whole_before_is_told_again_when_going_on() {
     fs::set_permissions(partial.parent().unwrap(), fs::Permissions::from_mode(0o700)).unwrap();
     fs::write(partial.join("4097.partial"), vec![0; 4096]).unwrap();
     let told = told(&sandbox, &["--resume"]);
-    assert!(told.contains("4096 of 4097 bytes are there; what is there is in"), "{told}");
+    assert!(told.contains("4096 of 4097 bytes are present; what is there is in"), "{told}");
 }
 
 #[test]

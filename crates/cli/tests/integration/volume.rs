@@ -118,7 +118,7 @@ fn without_a_key_a_veracrypt_volume_is_random_bytes_and_luks_is_not() {
     let bench = Bench::new();
     bench.create("veracrypt");
     let said = text(&bench.ok(&["info", "v"]).stdout);
-    assert!(said.contains("VeraCrypt") && said.contains("cannot be told"), "{said}");
+    assert!(said.contains("VeraCrypt") && said.contains("cannot be distinguished"), "{said}");
     fs::remove_file(bench.path("v")).unwrap();
     bench.create("luks2");
     let said = text(&bench.ok(&["info", "v"]).stdout);
@@ -560,8 +560,8 @@ fn bitlocker_is_created_opened_by_each_protector_and_described() {
     said += &bench.refused(&["header-backup", "v", "out"], 5);
     insta::assert_snapshot!(said, @"
         cryptbench: v: no key fits: tried: password; the volume is protected by: password, recovery password
-        cryptbench: v: the startup key file is none: it does not begin like one
-        cryptbench: old: a recovery password has eight groups of six digits; this one has something else in between; only the 48 digits, or what Windows saved, belong in this file
+        cryptbench: v: the startup key file is not valid: it has no startup key header
+        cryptbench: old: a recovery password has eight groups of six digits; this one has other characters in between; only the 48 digits, or what Windows saved, belong in this file
         cryptbench: v: BitLocker has no hidden volumes
         cryptbench: changing a BitLocker volume's keys or metadata is not supported; `manage-bde` on Windows does that
         cryptbench: v: saving the header of a BitLocker volume is not supported; its metadata is on the volume three times; `manage-bde -KeyPackage` on Windows saves what repair-bde needs if all copies are lost
@@ -699,12 +699,12 @@ fn bitlocker_volumes_that_cannot_be_made_leave_nothing() {
     let luks = ["create", "w", "--format", "luks1", "--size", "4MiB", "--passphrase-file", "old"];
     said += &bench.refused(&[&luks[..], &recovery].concat(), 2);
     insta::assert_snapshot!(said, @"
-        cryptbench: v: a BitLocker password has 8 to 256 characters
+        cryptbench: v: a BitLocker password must have 8 to 256 characters
         cryptbench: BitLocker has no cipher `serpent-256-xts` (known: aes-128-cbc-elephant, aes-256-cbc-elephant, aes-128-cbc, aes-256-cbc, aes-128-xts, aes-256-xts)
         cryptbench: BitLocker has one key derivation; --prf is for other formats
-        cryptbench: v: a sector of 1024 bytes on a device of 512
+        cryptbench: v: cannot use 1024-byte sectors on a device with 512-byte sectors
         cryptbench: BitLocker has no hidden volumes
-        cryptbench: v: BitLocker has neither key files nor a PIM
+        cryptbench: v: BitLocker supports neither key files nor a PIM
         cryptbench: only BitLocker has recovery passwords
         ");
 }

@@ -104,7 +104,7 @@ fn a_system_needs_the_file_with_its_keys() {
     let plain = bench.ok("dump v - --passphrase-file password --keyfile plist");
     assert!(plain == maker.plaintext());
     let said = bench.refused("dump v - --passphrase-file password", 5);
-    insta::assert_snapshot!(said.trim(), @r#"cryptbench: v: the CoreStorage volume "Ünbenannt" cannot be opened: its keys are in the file EncryptedRoot.plist.wipekey on its Mac's partition Recovery HD; name a copy of that file: --keyfile FILE"#);
+    insta::assert_snapshot!(said.trim(), @r#"cryptbench: v: the CoreStorage volume "Ünbenannt" cannot be opened: its keys are in the file EncryptedRoot.plist.wipekey on the Recovery HD partition of its Mac; specify a copy of that file: --keyfile FILE"#);
     let told = text(&bench.ok("info v"));
     assert!(told.contains("cannot be opened"), "{told}");
 }
@@ -126,10 +126,10 @@ fn what_cannot_be_opened_or_changed_says_so() {
     said += &bench.refused("dump v - --passphrase-file password --startup-key key", 2);
     said += &bench.refused("dump v - --passphrase-file password --hidden", 2);
     insta::assert_snapshot!(said.trim(), @r#"
-        cryptbench: v: the CoreStorage volume "Ünbenannt" cannot be opened: it is being encrypted or decrypted (state "Converting"); macOS finishes that (diskutil coreStorage list shows how far it is)
-        cryptbench: changing a FileVault volume's keys or metadata is not supported; `diskutil coreStorage` on macOS does that
+        cryptbench: v: the CoreStorage volume "Ünbenannt" cannot be opened: it is being encrypted or decrypted (state "Converting"); let macOS finish (diskutil coreStorage list shows the progress)
+        cryptbench: changing a FileVault volume's keys or metadata is not supported; use `diskutil coreStorage` on macOS
         cryptbench: v: saving the header of a FileVault volume is not supported; its metadata is spread over the disk: copy the whole disk
-        cryptbench: v: changing a FileVault volume's keys or metadata is not supported; `diskutil coreStorage` on macOS does that
+        cryptbench: v: changing a FileVault volume's keys or metadata is not supported; use `diskutil coreStorage` on macOS
         cryptbench: v: FileVault has no startup keys
         cryptbench: v: FileVault has no hidden volumes
         "#);

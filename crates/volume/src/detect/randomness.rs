@@ -72,8 +72,8 @@ impl fmt::Display for Randomness {
         let Self { bytes, entropy, chi_square, .. } = self;
         write!(
             f,
-            "{bytes} bytes sampled: {entropy:.4} bits of entropy a byte, chi-square {chi_square:.0}, \
-             where random data has 255 +- 23"
+            "{bytes} bytes sampled: {entropy:.4} bits of entropy per byte, chi-square {chi_square:.0} \
+             (random data: 255 +- 23)"
         )
     }
 }

@@ -144,14 +144,15 @@ fn unlock(
                     let found = Found { cipher, mode, prf, hash };
                     return found.parsed(details).ok_or_else(|| VolumeError::Damaged {
                         format: FORMAT,
-                        reason: "its details are of another layout than 3 and 4".to_owned(),
+                        reason: "its critical data block has neither layout 3 nor layout 4"
+                            .to_owned(),
                     });
                 }
             }
         }
     }
-    let reason = "wrong passphrase, no volume of FreeOTFE, or one with another salt than of 256 bits, other iterations \
-                  than 2048, or a hash or cipher that is not tried";
+    let reason = "wrong passphrase, not a FreeOTFE volume, or one without a 256-bit salt and 2048 iterations, or with an \
+                  unsupported hash or cipher";
     Err(VolumeError::NoKeyFits(reason.to_owned()))
 }
 
@@ -214,9 +215,9 @@ impl Details {
             }
             (mode, 0) if self.iv.is_empty() => Ok(mode.to_owned()),
             (_, generator) => Err(VolumeError::CannotOpen {
-                what: format!("a FreeOTFE volume with {}, IVs of kind {generator}", self.cipher),
-                why: "this program does not have these IVs".to_owned(),
-                with: "LibreCrypt or FreeOTFE opens it".to_owned(),
+                what: format!("a FreeOTFE volume with {} and IVs of type {generator}", self.cipher),
+                why: "cryptbench does not support these IVs".to_owned(),
+                with: "LibreCrypt or FreeOTFE can open it".to_owned(),
             }),
         }
     }
@@ -224,7 +225,7 @@ impl Details {
     fn data_cipher(&self, tier: Tier) -> Result<Box<dyn SectorCipher>, VolumeError> {
         let mode = self.data_mode()?;
         if !dm_crypt_key_bytes(self.cipher, &mode)?.contains(&self.key.len()) {
-            let reason = format!("a key of {} bytes for {}", self.key.len(), self.cipher);
+            let reason = format!("a {}-byte key for {}", self.key.len(), self.cipher);
             return Err(VolumeError::Damaged { format: FORMAT, reason });
         }
         let inner = dm_crypt(self.cipher, &mode, &self.key, Layout::SECTOR_512, tier)?;

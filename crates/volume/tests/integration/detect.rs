@@ -287,7 +287,7 @@ fn noise_zeros_and_text() {
         let found = kind(noise(2 * MIB, seed));
         let Kind::Random { randomness } = found else { panic!("{seed}: {found}") };
         assert!(randomness.entropy > 7.99 && randomness.bytes == 64 * 4096);
-        assert!(found.to_string().contains("cannot be told"));
+        assert!(found.to_string().contains("cannot be distinguished"));
     }
     assert_eq!(kind(vec![0; MIB]), Kind::Zeros);
     let text: Vec<u8> = b"the quick brown fox ".iter().copied().cycle().take(MIB).collect();

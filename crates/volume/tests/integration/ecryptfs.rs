@@ -139,7 +139,7 @@ fn what_is_missing_is_told() {
     }
     let (problem, content) = opened(&ONE[..12287], &mut keys).unwrap();
     assert_eq!(content.len(), 0);
-    assert_eq!(problem.unwrap(), "it is cut short: 0 of 1 bytes are there");
+    assert_eq!(problem.unwrap(), "it is truncated: 0 of 1 bytes are present");
     // A file of three extents, the second of which the kernel never wrote.
     let mut long = [ONE, &ONE[8192..], &ONE[8192..]].concat();
     long[..8].copy_from_slice(&10000_u64.to_be_bytes());
@@ -147,7 +147,7 @@ fn what_is_missing_is_told() {
     let (problem, content) = opened(&long, &mut keys).unwrap();
     assert_eq!((content.len(), content[0]), (10000, b'x'));
     assert!(content[4096..8192].iter().all(|byte| *byte == 0));
-    let told = "1 of its 3 extents were never written, and are zeros here";
+    let told = "1 of its 3 extents were never written and are replaced by zeros";
     assert_eq!(problem.unwrap(), told);
 }
 
@@ -160,8 +160,8 @@ fn what_cannot_be_read_loses_only_itself() {
     let header = Header::parse(&long[..START]).unwrap();
     // The places of extents, and what is said of them.
     for (bad, expected, told) in [
-        (&[3, 70][..], 5000, "2 of its 5000 extents are unreadable, and are zeros here: bad"),
-        (&[0], 5000, "1 of its 5000 extents are unreadable, and are zeros here: bad"),
+        (&[3, 70][..], 5000, "2 of its 5000 extents are unreadable and replaced by zeros: bad"),
+        (&[0], 5000, "1 of its 5000 extents are unreadable and replaced by zeros: bad"),
         (&[], 5000, ""),
     ] {
         let mut out = Vec::new();
@@ -198,7 +198,7 @@ fn what_cannot_be_read_loses_only_itself() {
     let stop = AtomicBool::new(false);
     let problem = copy(&header, &mut keys, long.len() as u64, gone, write, &stop).unwrap();
     let problem = problem.unwrap();
-    assert!(problem.contains("bytes are left out") && problem.contains("gone"), "{problem}");
+    assert!(problem.contains("bytes are omitted") && problem.contains("gone"), "{problem}");
     assert!(out < 1024 * 4096, "{out}");
 }
 

@@ -56,7 +56,7 @@ impl Boot {
             0 => None,
             size @ (512 | 1024 | 2048 | 4096) => Some(u32::from(size)),
             other => {
-                let reason = format!("a sector of {other} bytes");
+                let reason = format!("its sector size is {other} bytes");
                 return Err(if signed { super::damaged(reason) } else { not_this(reason) });
             }
         };
@@ -81,17 +81,17 @@ impl Boot {
     }
 
     fn vista(bytes: &[u8; BOOT_BYTES], sector: Option<u32>) -> Result<Self, VolumeError> {
-        let unknown = || super::damaged("the boot sector names no metadata");
+        let unknown = || super::damaged("the boot sector does not refer to any metadata");
         let bytes_per_sector = u64::from(sector.ok_or_else(unknown)?);
         // Above 128, the size is a power of two of its complement, as in NTFS.
         let sectors_per_cluster = match bytes[13] {
-            0 => return Err(super::damaged("clusters of no sector")),
+            0 => return Err(super::damaged("its clusters have 0 sectors")),
             count @ 1..=128 => u64::from(count),
             power => 1_u64.checked_shl(u32::from(power.wrapping_neg())).unwrap_or_default(),
         };
         let cluster = bytes_per_sector.saturating_mul(sectors_per_cluster);
         if !cluster.is_power_of_two() || cluster > 2 << 20 {
-            return Err(super::damaged(format!("a cluster of {cluster} bytes")));
+            return Err(super::damaged(format!("its cluster size is {cluster} bytes")));
         }
         let number = u64_at(bytes, 56).filter(|number| *number != 0).ok_or_else(unknown)?;
         let metadata = number.checked_mul(cluster).ok_or_else(unknown)?;

@@ -107,12 +107,17 @@ pub fn create(
     let password = password(credentials, options)?;
     let sector = u64::from(options.sector);
     if !matches!(sector, 512 | 4096) || !sector.is_multiple_of(device.sector() as u64) {
-        let reason = format!("a sector of {sector} bytes on a device of {}", device.sector());
+        let reason = format!(
+            "cannot use {sector}-byte sectors on a device with {}-byte sectors",
+            device.sector()
+        );
         return Err(VolumeError::Invalid(reason));
     }
     let size = device.size() - device.size() % sector;
     if size < SMALLEST {
-        let reason = format!("a BitLocker volume has at least {SMALLEST} bytes, not {size}");
+        let reason = format!(
+            "a BitLocker volume needs at least {SMALLEST} bytes, but there are only {size}"
+        );
         return Err(VolumeError::Invalid(reason));
     }
     let usable = (size - BEHIND) / METADATA_BYTES * METADATA_BYTES;
@@ -199,13 +204,13 @@ fn password(
 ) -> Result<Option<Zeroizing<String>>, VolumeError> {
     let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
     if !credentials.keyfiles.is_empty() || credentials.pim.is_some_and(|pim| pim != 0) {
-        return invalid("BitLocker has neither key files nor a PIM");
+        return invalid("BitLocker supports neither key files nor a PIM");
     }
     match std::str::from_utf8(credentials.passphrase.bytes()) {
-        Err(_) => invalid("a BitLocker password is text, and this one is not UTF-8"),
+        Err(_) => invalid("a BitLocker password must be UTF-8 text"),
         Ok("") if options.recovery.is_some() => Ok(None),
         Ok(text) if !PASSWORD.contains(&text.encode_utf16().count()) => {
-            invalid("a BitLocker password has 8 to 256 characters")
+            invalid("a BitLocker password must have 8 to 256 characters")
         }
         Ok(text) => Ok(Some(Zeroizing::new(text.to_owned()))),
     }
@@ -340,7 +345,7 @@ fn write_data(
     };
     let zeros = |at: u64, len: u64| {
         write_bytes(device, at, &vec![0; len as usize])
-            .map_err(VolumeError::io("overwriting what lay there"))
+            .map_err(VolumeError::io("overwriting the previous contents"))
     };
     // Those at the start are never read again.
     zeros(0, FIRST)?;
@@ -378,7 +383,8 @@ fn read_back(device: &dyn BlockDevice, keys: &Keys) -> Result<(), VolumeError> {
     let (_, boot) = metadata::boot(device)?;
     let metadata = metadata::read(device, &boot)?;
     if metadata.id != keys.id || metadata.copies.iter().any(Result::is_err) {
-        let source = std::io::Error::other("the device returned other metadata than were written");
+        let source =
+            std::io::Error::other("the device did not return the metadata that was written");
         return Err(VolumeError::Io { doing: "checking the new volume", source });
     }
     Ok(())

@@ -60,10 +60,9 @@ pub(super) fn entries(mut bytes: &[u8]) -> Result<Vec<Entry<'_>>, String> {
         if len == 0 {
             break;
         }
-        let data = bytes
-            .get(..len)
-            .and_then(|entry| entry.get(HEADER..))
-            .ok_or_else(|| format!("an entry of {len} bytes where {} are left", bytes.len()))?;
+        let data = bytes.get(..len).and_then(|entry| entry.get(HEADER..)).ok_or_else(|| {
+            format!("an entry has {len} bytes, but only {} are left", bytes.len())
+        })?;
         entries.push(Entry { role, kind, data });
         bytes = &bytes[len..];
     }

@@ -54,7 +54,7 @@ pub(super) fn read(device: &dyn BlockDevice, places: [u64; 2]) -> Result<Maps, V
     }
     Err(VolumeError::Unsupported {
         what: format!(
-            "a partly encrypted volume without a valid map of what is encrypted ({})",
+            "a partly encrypted volume without a valid map of its encrypted parts ({})",
             why.join("; ")
         ),
         hint: Some("let Windows finish its encryption or decryption".to_owned()),
@@ -63,14 +63,14 @@ pub(super) fn read(device: &dyn BlockDevice, places: [u64; 2]) -> Result<Maps, V
 
 fn bytes(device: &dyn BlockDevice, at: u64, len: usize) -> Result<Vec<u8>, String> {
     let end = at.checked_add(len as u64).filter(|end| *end <= device.size());
-    let end = end.ok_or("it lies outside the volume")?;
+    let end = end.ok_or("it is outside the volume")?;
     read_bytes(device, at..end).map_err(|error| error.to_string())
 }
 
 /// Checks the checksum at `field`, which itself counts as zeros. Zero means no checksum.
 fn check(bytes: &[u8], field: usize) -> Result<(), String> {
     let mut copy = bytes.to_vec();
-    let stored = u32_at(bytes, field).ok_or("it is cut off")?;
+    let stored = u32_at(bytes, field).ok_or("it is truncated")?;
     copy[field..field + 4].fill(0);
     if stored == 0 || crc32(&copy) == stored {
         return Ok(());
@@ -81,13 +81,13 @@ fn check(bytes: &[u8], field: usize) -> Result<(), String> {
 fn description(device: &dyn BlockDevice, at: u64) -> Result<Maps, String> {
     let header = bytes(device, at, HEADERS.0)?;
     if !header.starts_with(DESCRIPTION) {
-        return Err("there is no description".to_owned());
+        return Err("the description is missing".to_owned());
     }
-    let cut = || "it is cut off".to_owned();
+    let cut = || "it is truncated".to_owned();
     let header_len = usize::from(u16_at(&header, 8).ok_or_else(cut)?);
     let len = usize::from(u16_at(&header, 10).ok_or_else(cut)?);
     if header_len < HEADERS.0 || len < header_len {
-        return Err("its lengths cannot be".to_owned());
+        return Err("its lengths are invalid".to_owned());
     }
     let whole = bytes(device, at, len)?;
     check(&whole, 36)?;
@@ -95,11 +95,11 @@ fn description(device: &dyn BlockDevice, at: u64) -> Result<Maps, String> {
     let chunk = u64::from(u32_at(&whole, 20).ok_or_else(cut)?);
     let log = u64::from(u32_at(&whole, 24).ok_or_else(cut)?);
     if !matches!(sector, 512 | 1024 | 2048 | 4096) || chunk == 0 || !chunk.is_multiple_of(sector) {
-        return Err(format!("chunks of {chunk} bytes in sectors of {sector}"));
+        return Err(format!("{chunk}-byte chunks in {sector}-byte sectors"));
     }
     let maps = whole[header_len..].as_chunks::<8>().0;
     if u32_at(&whole, 32).is_none_or(|count| count as usize != maps.len()) {
-        return Err("it has another number of maps than it says".to_owned());
+        return Err("the number of maps is not the one that it states".to_owned());
     }
     let mut told = Maps::default();
     told.reserved.push((at, (len as u64).next_multiple_of(sector)));
@@ -112,13 +112,13 @@ fn description(device: &dyn BlockDevice, at: u64) -> Result<Maps, String> {
         if region.start < end {
             return Err(format!("the regions overlap at byte {}", region.start));
         }
-        end = region.start.checked_add(region.len).ok_or("a region without end")?;
+        end = region.start.checked_add(region.len).ok_or("a region has no valid end")?;
         if !region.start.is_multiple_of(sector) || !region.len.is_multiple_of(sector) {
-            return Err("a region that is not whole sectors".to_owned());
+            return Err("a region is not a whole number of sectors".to_owned());
         }
         map_bytes += region.map_len;
         if map_bytes > MOST_MAPS {
-            return Err(format!("maps of more than {MOST_MAPS} bytes"));
+            return Err(format!("the maps have more than {MOST_MAPS} bytes"));
         }
         let needed = region.len.div_ceil(chunk);
         chunks += needed.min(MOST_CHUNKS + 1);
@@ -143,7 +143,7 @@ fn description(device: &dyn BlockDevice, at: u64) -> Result<Maps, String> {
         told.reserved.push((region.log, log.next_multiple_of(sector)));
     }
     if told.encrypted.is_empty() && maps.is_empty() {
-        return Err("it names no maps".to_owned());
+        return Err("it lists no maps".to_owned());
     }
     Ok(told)
 }
@@ -159,14 +159,14 @@ struct Region {
 }
 
 fn map(device: &dyn BlockDevice, at: u64) -> Result<Region, String> {
-    let cut = || "it is cut off".to_owned();
+    let cut = || "it is truncated".to_owned();
     let header = bytes(device, at, HEADERS.1)?;
     if !header.starts_with(MAP) {
-        return Err("there is none".to_owned());
+        return Err("it has no signature".to_owned());
     }
     let len = u32_at(&header, 12).ok_or_else(cut)? as usize;
     if !(HEADERS.1..=MOST_MAP).contains(&len) {
-        return Err(format!("{len} bytes"));
+        return Err(format!("its length is {len} bytes"));
     }
     let whole = bytes(device, at, len)?;
     let records = [44, 48].map(|field| u32_at(&whole, field).unwrap_or_default() as usize);

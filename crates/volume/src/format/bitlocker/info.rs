@@ -121,7 +121,7 @@ fn copies(metadata: &Metadata) -> Vec<(u64, Option<String>)> {
 
 fn protector(protector: &Protector) -> ProtectorInfo {
     let elsewhere = (protector.opener == Opener::Other)
-        .then(|| "this program opens none of this kind".to_owned());
+        .then(|| "cryptbench does not support this kind".to_owned());
     ProtectorInfo {
         id: protector.id,
         opens_with: protector.describe(),

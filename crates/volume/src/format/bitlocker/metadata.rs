@@ -51,7 +51,7 @@ impl State {
     pub(super) fn describe(self) -> String {
         let now = match self.now {
             Self::DECRYPTED => "not encrypted",
-            Self::CONVERTING => "in the middle of being encrypted or decrypted",
+            Self::CONVERTING => "being encrypted or decrypted",
             Self::PAUSED | Self::SWITCHING => "partly encrypted, conversion paused",
             Self::ENCRYPTED => "encrypted",
             other => return format!("unknown state {other}"),
@@ -159,7 +159,7 @@ pub(super) fn search(device: &dyn BlockDevice) -> Result<Boot, VolumeError> {
                 "its metadata at byte {at} belongs at byte {first}, {second} or {third}: its start is missing, or other bytes \
                  precede it"
             ),
-            with: "if it is within a disk, name the place: --partition N or --offset BYTES"
+            with: "if it is part of a disk, specify its location: --partition N or --offset BYTES"
                 .to_owned(),
         });
     }
@@ -180,7 +180,7 @@ pub(super) fn read(device: &dyn BlockDevice, boot: &Boot) -> Result<Metadata, Vo
         let read =
             read_copy(device, boot.is_vista(), at).and_then(|copy| match copy.offsets[index] {
                 place if place == at => Ok(copy),
-                place => Err(format!("it says that it lies at byte {place}")),
+                place => Err(format!("it states that it is at byte {place}")),
             });
         let read = read.map(|copy| {
             // The boot sector of Windows Vista refers to the first copy, which refers to the others.
@@ -214,7 +214,7 @@ fn read_copy(device: &dyn BlockDevice, vista: bool, at: u64) -> Result<Metadata,
     let most = if vista { VISTA_BYTES } else { METADATA_BYTES };
     let left = device.size().saturating_sub(at).min(most);
     if at == 0 || left < (BLOCK_HEADER + DATASET_HEADER) as u64 {
-        return Err("it lies outside the volume".to_owned());
+        return Err("it is outside the volume".to_owned());
     }
     let bytes = read_bytes(device, at..at + left).map_err(|error| error.to_string())?;
     parse(&bytes, vista)
@@ -225,7 +225,7 @@ fn read_copy(device: &dyn BlockDevice, vista: bool, at: u64) -> Result<Metadata,
 /// # Errors
 /// A message with the reason why it is not valid.
 pub(super) fn parse(bytes: &[u8], vista: bool) -> Result<Metadata, String> {
-    let cut = || "it is cut off".to_owned();
+    let cut = || "it is truncated".to_owned();
     if !bytes.starts_with(&SIGNATURE) {
         return Err("it has no BitLocker signature".to_owned());
     }
@@ -246,7 +246,7 @@ pub(super) fn parse(bytes: &[u8], vista: bool) -> Result<Metadata, String> {
     let len = u32_at(dataset, 0).ok_or_else(cut)? as usize;
     let start = u32_at(dataset, 8).ok_or_else(cut)? as usize;
     if start < DATASET_HEADER {
-        return Err("its entries lie in its header".to_owned());
+        return Err("its entries overlap its header".to_owned());
     }
     let body = dataset.get(start..len).ok_or_else(cut)?;
     let offset = |index: usize| u64_at(block, 32 + 8 * index).unwrap_or_default();
@@ -278,14 +278,15 @@ pub(super) fn parse(bytes: &[u8], vista: bool) -> Result<Metadata, String> {
                 metadata.protectors.push(Protector::parse(entry.data)?);
             }
             (role::DATA_KEY, kind::SEALED) if metadata.data_key.is_none() => {
-                let key = Sealed::parse(entry.data).ok_or("the key of the data is cut off")?;
+                let key = Sealed::parse(entry.data)
+                    .ok_or("the full volume encryption key is truncated")?;
                 metadata.data_key = Some(key);
             }
             (role::DESCRIPTION, kind::TEXT) => metadata.description = Some(text(entry.data)),
             (role::FIRST_SECTORS, kind::PLACE) => {
                 let (at, len) = (u64_at(entry.data, 0), u64_at(entry.data, 8));
                 metadata.moved =
-                    Some(at.zip(len).ok_or("the place of the first sectors is cut off")?);
+                    Some(at.zip(len).ok_or("the location of the first sectors is truncated")?);
             }
             _ => {}
         }
@@ -298,12 +299,12 @@ fn integrity(checks: &[u8]) -> Result<Integrity, String> {
     let Some(entry) = entries(checks)?.into_iter().next() else { return Ok(Integrity::None) };
     Ok(match entry.kind {
         kind::SEALED => {
-            Integrity::Sealed(Sealed::parse(entry.data).ok_or("its digest is cut off")?)
+            Integrity::Sealed(Sealed::parse(entry.data).ok_or("its digest is truncated")?)
         }
         kind::KEY => {
             let digest = entry.data.get(4..).and_then(|digest| digest.try_into().ok());
-            Integrity::Clear(digest.ok_or("its digest has not 32 bytes")?)
+            Integrity::Clear(digest.ok_or("its digest does not have 32 bytes")?)
         }
-        other => return Err(format!("its digest is an entry of kind {other}")),
+        other => return Err(format!("its digest is an entry of the unknown kind {other}")),
     })
 }

@@ -16,7 +16,7 @@ use crate::volume::{WARNING, there};
 use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
 /// Warning for a volume without a boot sector.
-const LOST: &str = "its boot sector is lost; it was found by its metadata, and nothing is written";
+const LOST: &str = "its boot sector is missing; it was found by its metadata and is read-only";
 
 /// Opens the BitLocker volume on `device`. If the format is specified, metadata without a boot sector is
 /// sufficient.
@@ -108,7 +108,7 @@ pub(super) fn sector(
     match (metadata.moved, u64::from(metadata.first_sectors)) {
         (Some((_, len)), sectors @ 1..) if len.is_multiple_of(sectors) => match len / sectors {
             sector @ (512 | 1024 | 2048 | 4096) => Ok(sector),
-            other => Err(damaged(format!("a sector of {other} bytes"))),
+            other => Err(damaged(format!("its sector size is {other} bytes"))),
         },
         _ => Ok(device.sector().min(4096) as u64),
     }
@@ -144,9 +144,9 @@ fn boot_copy(
 fn writable(boot: &Boot, metadata: &Metadata, maps: Option<&Maps>) -> Result<(), VolumeError> {
     let state = metadata.state;
     let what = if boot.is_vista() {
-        "writing to a volume of Windows Vista"
+        "writing to a Windows Vista volume"
     } else if maps.is_some() || state.now != State::ENCRYPTED || state.next != State::ENCRYPTED {
-        "writing to a BitLocker volume that is not wholly encrypted"
+        "writing to a BitLocker volume that is not fully encrypted"
     } else {
         return Ok(());
     };
@@ -193,7 +193,7 @@ impl Opened {
             cipher: Box::new(NoCipher(sector)),
             name: "none".to_owned(),
             key_bytes: 0,
-            opened_with: "nothing, as it is not encrypted".to_owned(),
+            opened_with: "no key (not encrypted)".to_owned(),
             warning: None,
         }
     }

@@ -86,7 +86,7 @@ impl Encrypted {
 fn unclear(metadata: &Metadata) -> VolumeError {
     VolumeError::Unsupported {
         what: format!("a BitLocker volume that is {}", metadata.state.describe()),
-        hint: Some("let Windows finish or pause that".to_owned()),
+        hint: Some("let Windows finish or pause the conversion".to_owned()),
     }
 }
 
@@ -107,9 +107,9 @@ pub(super) fn first_sectors(
     let (at, len) = metadata.moved.unwrap_or(by_header);
     let fits = at.checked_add(len).is_some_and(|end| end <= size);
     if len == 0 || at < len || !fits || !at.is_multiple_of(sector) || !len.is_multiple_of(sector) {
-        let cut = if fits { "" } else { "; is it cut short?" };
+        let cut = if fits { "" } else { "; is it truncated?" };
         return Err(damaged(format!(
-            "the first {len} bytes are said to lie at byte {at} of {size}{cut}"
+            "the first {len} bytes cannot be at byte {at} of {size}{cut}"
         )));
     }
     Ok(Some((at, len)))
@@ -166,11 +166,15 @@ pub(super) fn pieces(known: &Known<'_>) -> Result<Pieces, VolumeError> {
             pieces.push(sector, Source::Plain(sector));
             VISTA_PLAIN.min(size)
         }
-        (None, Layout::Seven { .. }) => return Err(damaged("the first sectors lie nowhere")),
+        (None, Layout::Seven { .. }) => {
+            return Err(damaged("the location of the first sectors is missing"));
+        }
     };
     if zeros.first().is_some_and(|(at, _)| *at < start) {
         let at = zeros[0].0;
-        return Err(damaged(format!("metadata at byte {at} lie in the first {start} bytes")));
+        return Err(damaged(format!(
+            "the metadata at byte {at} is within the first {start} bytes"
+        )));
     }
     let mut borders = encrypted.borders(start, size);
     borders.push(start);
@@ -196,7 +200,7 @@ pub(super) fn pieces(known: &Known<'_>) -> Result<Pieces, VolumeError> {
         if pieces.len() > MOST_PIECES {
             return Err(VolumeError::Unsupported {
                 what: format!("a volume encrypted in more than {MOST_PIECES} parts"),
-                hint: Some("Windows opens it, and can finish the encryption".to_owned()),
+                hint: Some("Windows can open it and finish the encryption".to_owned()),
             });
         }
     }

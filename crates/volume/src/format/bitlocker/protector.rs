@@ -67,7 +67,7 @@ impl Protector {
     pub(super) fn parse(data: &[u8]) -> Result<Self, String> {
         let fields = (array_at(data, 0), u64_at(data, 16), u16_at(data, 26), data.get(HEADER..));
         let (Some(id), Some(modified), Some(number), Some(properties)) = fields else {
-            return Err(format!("a protector of {} bytes", data.len()));
+            return Err(format!("a protector has only {} bytes", data.len()));
         };
         let opener = match number & 0xff00 {
             0 => Opener::ClearKey,
@@ -97,20 +97,20 @@ impl Protector {
             match property.kind {
                 kind::STRETCHED => {
                     if data.len() < STRETCHED_HEADER {
-                        return Err("its salt is cut off".to_owned());
+                        return Err("its salt is truncated".to_owned());
                     }
                     if u16_at(data, 2).is_some_and(|flags| flags & PBKDF2 != 0) {
-                        return Err("it stretches keys by PBKDF2".to_owned());
+                        return Err("it derives keys with PBKDF2".to_owned());
                     }
                     self.salt = array_at(data, 4);
                 }
                 // This protector's key seals the volume master key.
                 kind::SEALED if property.role == role::PROPERTY && self.master.is_none() => {
-                    self.master = Some(Sealed::parse(data).ok_or("its sealed key is cut off")?);
+                    self.master = Some(Sealed::parse(data).ok_or("its sealed key is truncated")?);
                 }
                 kind::KEY if self.opener == Opener::ClearKey => {
                     let key = data.get(4..).filter(|key| key.len() == 32);
-                    let key = key.ok_or("its clear key has not 32 bytes")?;
+                    let key = key.ok_or("its clear key does not have 32 bytes")?;
                     self.clear = Some(LockedBytes::copy_of(key));
                 }
                 kind::TEXT => self.name = self.name.take().or_else(|| Some(text(data))),
@@ -125,7 +125,7 @@ impl Protector {
             Opener::Password | Opener::RecoveryPassword => lacks(self.salt.is_some(), "salt")?,
             Opener::StartupKey => {}
         }
-        lacks(self.master.is_some(), "sealed master key")
+        lacks(self.master.is_some(), "sealed volume master key")
     }
 
     /// The credential, in words.
@@ -134,7 +134,7 @@ impl Protector {
         let parts: Vec<&str> = parts.map(|(_, name)| *name).collect();
         match parts.as_slice() {
             [] if self.opener == Opener::ClearKey => "clear key".to_owned(),
-            [] => format!("protection of type {:#06x}", self.number),
+            [] => format!("protector of type {:#06x}", self.number),
             parts => parts.join(" and "),
         }
     }

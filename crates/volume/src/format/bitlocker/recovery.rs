@@ -94,7 +94,7 @@ impl RecoveryPassword {
         match first {
             Some(one) if found.iter().all(|other| *other.0 == *one.0) => Ok(one),
             Some(_) => Err(VolumeError::Invalid(
-                "there are several recovery passwords in it; leave only one".to_owned(),
+                "it contains several recovery passwords; keep only one".to_owned(),
             )),
             None => typed,
         }
@@ -117,7 +117,7 @@ impl RecoveryPassword {
                 b'0'..=b'9' if count < digits.len() => digits[count] = byte - b'0',
                 b'0'..=b'9' => return invalid("this one has more digits"),
                 b'-' | b' ' | b'\t' | b'\r' | b'\n' if count.is_multiple_of(DIGITS) => continue,
-                _ => return invalid("this one has something else in between"),
+                _ => return invalid("this one has other characters in between"),
             }
             count += 1;
         }
@@ -130,7 +130,7 @@ impl RecoveryPassword {
             let (value, rest) = (number / FACTOR, number % FACTOR);
             let value = match u16::try_from(value) {
                 Ok(value) if rest == 0 => value,
-                _ => return invalid(&format!("group {} of this one is mistyped", index + 1)),
+                _ => return invalid(&format!("group {} is mistyped", index + 1)),
             };
             bytes[2 * index..][..2].copy_from_slice(&value.to_le_bytes());
         }
@@ -227,8 +227,8 @@ mod tests {
         assert!(error(&high).contains("group 1"), "{}", error(&high));
         assert!(error(&EXAMPLE[..50]).contains("fewer"));
         assert!(error(&[EXAMPLE, b"0"].concat()).contains("more"));
-        assert!(error(b"anaconda").contains("something else"));
-        assert!(error(b"4712-07278498").contains("something else"));
+        assert!(error(b"anaconda").contains("other characters"));
+        assert!(error(b"4712-07278498").contains("other characters"));
         assert!(error(b"").contains("fewer"));
     }
 }

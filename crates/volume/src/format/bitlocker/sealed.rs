@@ -56,7 +56,7 @@ impl Sealed {
             {
                 Ok(Some(Key { number, bytes: LockedBytes::copy_of(bytes) }))
             }
-            _ => Err(super::damaged("a sealed entry holds no key")),
+            _ => Err(super::damaged("a sealed entry contains no key")),
         }
     }
 

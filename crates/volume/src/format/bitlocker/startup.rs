@@ -28,13 +28,13 @@ impl StartupKey {
     /// [`VolumeError::Invalid`] for anything else.
     pub(super) fn parse(file: &[u8]) -> Result<Self, VolumeError> {
         let invalid =
-            |why: &str| VolumeError::Invalid(format!("the startup key file is none: {why}"));
+            |why: &str| VolumeError::Invalid(format!("the startup key file is not valid: {why}"));
         let len = u32_at(file, 0).map(|len| len as usize);
         if u32_at(file, 4) != Some(1) || u32_at(file, 8) != Some(FILE_HEADER as u32) {
-            return Err(invalid("it does not begin like one"));
+            return Err(invalid("it has no startup key header"));
         }
         let body = len.and_then(|len| file.get(FILE_HEADER..len));
-        let body = body.ok_or_else(|| invalid("it is shorter than it says"))?;
+        let body = body.ok_or_else(|| invalid("it is shorter than its header states"))?;
         for entry in entries(body).map_err(|why| invalid(&why))? {
             if entry.role != role::STARTUP_KEY || entry.kind != kind::EXTERNAL {
                 continue;
@@ -49,7 +49,7 @@ impl StartupKey {
                 }
             }
         }
-        Err(invalid("it holds no key"))
+        Err(invalid("it contains no key"))
     }
 }
 

@@ -30,8 +30,8 @@ pub(super) struct Unlocked {
 }
 
 /// Warning if the credentials did not matter.
-const SUSPENDED: &str = "what was given fits no protector; the volume opened with the clear key in its \
-                         metadata, as its protection is suspended: anyone can open it";
+const SUSPENDED: &str = "the credentials match no protector; the volume was opened with the clear key in its \
+                         metadata, because its protection is suspended: anyone can open it";
 
 /// Opens a protector with `credentials`, or with the clear key if the protection is suspended, and thereby the
 /// full volume encryption key.
@@ -57,13 +57,17 @@ pub(super) fn unlock(
         return Err(VolumeError::NoKeyFits(reason(metadata, &given)));
     };
     check_integrity(metadata, &master, tier)?;
-    let sealed =
-        metadata.data_key.as_ref().ok_or_else(|| damaged("there is no key of the data"))?;
+    let sealed = metadata
+        .data_key
+        .as_ref()
+        .ok_or_else(|| damaged("the full volume encryption key is missing"))?;
     let key = sealed.open(&master, tier)?;
-    let key = key.ok_or_else(|| damaged("the master key does not open the key of the data"))?;
+    let key = key.ok_or_else(|| {
+        damaged("the volume master key does not decrypt the full volume encryption key")
+    })?;
     let method = Method::of_number(key.number).ok_or_else(|| unknown(key.number))?;
     if key.bytes.len() != method.stored_bytes() {
-        return Err(damaged(format!("a key of {} bytes for {method}", key.bytes.len())));
+        return Err(damaged(format!("a {}-byte key for {method}", key.bytes.len())));
     }
     Ok(Unlocked { method, key: method.key_of_stored(&key.bytes), opened_with, warning })
 }
@@ -72,7 +76,7 @@ pub(super) fn unlock(
 pub(super) fn unknown(number: u16) -> VolumeError {
     VolumeError::Unsupported {
         what: format!("BitLocker with the encryption method {number:#06x}"),
-        hint: Some("this program does not know it, and Windows opens it".to_owned()),
+        hint: Some("Windows can open it".to_owned()),
     }
 }
 
@@ -81,12 +85,12 @@ fn check_integrity(metadata: &Metadata, master: &[u8], tier: Tier) -> Result<(),
     let stored = match (&metadata.integrity, metadata.version) {
         (Integrity::Sealed(sealed), _) => sealed.open(master, tier)?.map(|key| key.bytes),
         // Without it, the parts that the key does not protect may have been modified.
-        (_, Version::Seven) => return Err(damaged("the metadata have no sealed digest")),
+        (_, Version::Seven) => return Err(damaged("the metadata has no sealed digest")),
         (_, Version::Vista) => return Ok(()),
     };
     match stored {
         Some(digest) if *digest == metadata.digest => Ok(()),
-        _ => Err(damaged("the metadata were changed by somebody without the key")),
+        _ => Err(damaged("the metadata was changed without the key")),
     }
 }
 
@@ -104,7 +108,9 @@ impl Given {
             return invalid("BitLocker has no PIM");
         }
         if !credentials.keyfiles.is_empty() {
-            return invalid("BitLocker has no key files; its startup keys are given as such");
+            return invalid(
+                "BitLocker does not use key files; for a startup key use --startup-key",
+            );
         }
         let passphrase = credentials.passphrase.bytes();
         let recovery = match &credentials.recovery_password {
@@ -115,7 +121,7 @@ impl Given {
         let password = match std::str::from_utf8(passphrase) {
             Ok("") => None,
             Ok(password) => Some(password_hash(password)),
-            Err(_) => return invalid("a BitLocker password is text, and this one is not UTF-8"),
+            Err(_) => return invalid("a BitLocker password must be UTF-8 text"),
         };
         let startup = credentials.startup_key.as_ref();
         let startup = startup.map(|file| StartupKey::parse(file.bytes())).transpose()?;
@@ -213,7 +219,7 @@ impl<'a> Attempt<'a> {
         let Some(master) = &protector.master else { return Ok(false) };
         let Some(opened) = master.open(key, self.tier)? else { return Ok(false) };
         if opened.bytes.len() != 32 {
-            return Err(damaged(format!("a master key of {} bytes", opened.bytes.len())));
+            return Err(damaged(format!("the volume master key has {} bytes", opened.bytes.len())));
         }
         self.master = Some(opened.bytes);
         Ok(true)
@@ -241,7 +247,7 @@ fn reason(metadata: &Metadata, given: &Given) -> String {
             tried.push(what);
         }
     }
-    let tried = if tried.is_empty() { "without credentials".to_owned() } else { tried.join(", ") };
+    let tried = if tried.is_empty() { "no credentials".to_owned() } else { tried.join(", ") };
     format!("tried: {tried}; the volume is protected by: {has}")
 }
 

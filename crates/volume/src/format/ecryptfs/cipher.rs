@@ -44,7 +44,7 @@ pub fn name_of_code(code: u8) -> Option<&'static str> {
 impl Cipher {
     pub fn of_code(code: u8) -> Result<Self, VolumeError> {
         let found = CIPHERS.iter().find(|cipher| cipher.code == code).copied();
-        found.ok_or_else(|| damaged(format!("no cipher has the number {code}")))
+        found.ok_or_else(|| damaged(format!("cipher number {code} is unknown")))
     }
 
     /// Every length in bytes that a key can have.
@@ -58,7 +58,7 @@ impl Cipher {
     /// Decrypts whole blocks, independently of each other.
     pub fn each_block(self, key: &[u8], data: &mut [u8], tier: Tier) -> Result<(), VolumeError> {
         if !data.len().is_multiple_of(self.block) {
-            return Err(damaged(format!("{} bytes are no whole blocks", data.len())));
+            return Err(damaged(format!("{} bytes are not a whole number of blocks", data.len())));
         }
         let ecb = dm_crypt(self.name, "ecb", key, Layout::SECTOR_512, tier)?;
         let mut units = LockedBytes::brief(data.len().next_multiple_of(512));

@@ -33,10 +33,10 @@ pub fn copy(
     let (content, root) = (cipher.extents(&key, tier)?, md5(&[&key])?);
     let extents = header.size.div_ceil(EXTENT as u64);
     let there = len.saturating_sub(header.data) / EXTENT as u64;
-    let mut problem = (len < header.data).then(|| "its header is cut short".to_owned());
+    let mut problem = (len < header.data).then(|| "its header is truncated".to_owned());
     if there < extents {
         let rest = there * EXTENT as u64;
-        problem = Some(format!("it is cut short: {rest} of {} bytes are there", header.size));
+        problem = Some(format!("it is truncated: {rest} of {} bytes are present", header.size));
     }
     let mut buffer = vec![0; AT_ONCE * EXTENT];
     let (mut at, mut bytes, mut lost) = (0, 0, 0_u64);
@@ -65,7 +65,7 @@ pub fn copy(
             }
         }
         if in_a_row >= GIVES_UP {
-            problem = Some(format!("its last {} bytes are left out", header.size - bytes));
+            problem = Some(format!("its last {} bytes are omitted", header.size - bytes));
             break;
         }
         for (number, extent) in (at..).zip(part.chunks_mut(EXTENT)) {
@@ -89,12 +89,12 @@ pub fn copy(
     lost = lost.saturating_sub(unreadable);
     if let Some(error) = why.filter(|_| unreadable > 0) {
         let before = problem.map(|problem| problem + "; ").unwrap_or_default();
-        let told = format!("extents are unreadable, and are zeros here: {error}");
+        let told = format!("extents are unreadable and replaced by zeros: {error}");
         problem = Some(format!("{before}{unreadable} of its {extents} {told}"));
     }
     if lost > 0 {
         let before = problem.map(|problem| problem + "; ").unwrap_or_default();
-        let told = "extents were never written, and are zeros here";
+        let told = "extents were never written and are replaced by zeros";
         problem = Some(format!("{before}{lost} of its {extents} {told}"));
     }
     Ok(problem)

@@ -69,7 +69,7 @@ impl Header {
     /// only a public key opens, and for a later version.
     pub fn parse(start: &[u8]) -> Result<Self, VolumeError> {
         if start.is_empty() {
-            let reason = "the file is empty, without the header that even empty files have";
+            let reason = "the file has no header, which even empty files have";
             return Err(damaged(reason));
         }
         let mut rest = start;
@@ -81,20 +81,20 @@ impl Header {
         };
         let fields = (array(&mut rest), array(&mut rest), array(&mut rest));
         let (Some([version, _, _, flags]), Some(unit), Some(units)) = fields else {
-            return Err(damaged("its header is cut short"));
+            return Err(damaged("its header is truncated"));
         };
         if version > VERSION {
             return Err(cannot(format!("a file of version {version}"), "the format is newer"));
         }
         if flags & ENCRYPTED == 0 {
-            return Err(damaged("it says that it is not encrypted"));
+            return Err(damaged("it is marked as not encrypted"));
         }
         let data = u64::from(u32::from_be_bytes(unit)) * u64::from(u16::from_be_bytes(units));
         if data < START as u64 || !data.is_multiple_of(EXTENT as u64) {
-            return Err(damaged(format!("a header of {data} bytes")));
+            return Err(damaged(format!("its header has {data} bytes")));
         }
         if i64::try_from(size).is_err() {
-            return Err(damaged(format!("{size} bytes are more than a file can have")));
+            return Err(damaged(format!("its size of {size} bytes is more than a file can have")));
         }
         Ok(Self { size, data, wraps: wraps(rest)? })
     }
@@ -129,7 +129,7 @@ impl Header {
         let key = keys.find(wrap.signature, None)?;
         let (cipher, bytes) = (Cipher::of_code(wrap.code)?, wrap.key_bytes());
         if !cipher.lengths()?.contains(&bytes) {
-            return Err(damaged(format!("a key of {bytes} bytes for {}", cipher.name)));
+            return Err(damaged(format!("a {bytes}-byte key for {}", cipher.name)));
         }
         let mut opened = LockedBytes::copy_of(&wrap.encrypted);
         cipher.each_block(&key.bytes[..bytes], &mut opened, tier)?;
@@ -164,7 +164,7 @@ impl Wrap {
 
 /// The keys in the packets of a header.
 fn wraps(mut packets: &[u8]) -> Result<Vec<Wrap>, VolumeError> {
-    let cut = || damaged("the packet of its key");
+    let cut = || damaged("its key packet is not valid");
     let (mut wraps, mut has_public) = (Vec::new(), false);
     while wraps.len() < MOST_WRAPS {
         match packets.first() {
@@ -178,12 +178,14 @@ fn wraps(mut packets: &[u8]) -> Result<Vec<Wrap>, VolumeError> {
     }
     match has_public {
         _ if !wraps.is_empty() => Ok(wraps),
-        true => Err(cannot("a file under a public key".to_owned(), "there is no passphrase")),
+        true => {
+            Err(cannot("a file encrypted with a public key".to_owned(), "it has no passphrase"))
+        }
         false => Err(damaged("it has no key")),
     }
 }
 
 fn cannot(what: String, why: &str) -> VolumeError {
-    let with = "eCryptfs of the kernel opens it".to_owned();
+    let with = "the kernel's eCryptfs can open it".to_owned();
     VolumeError::CannotOpen { what, why: why.to_owned(), with }
 }

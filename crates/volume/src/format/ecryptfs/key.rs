@@ -105,7 +105,7 @@ impl Keys {
             self.keys.push(Key::of(self.passphrase.bytes(), salt)?);
         }
         let found = self.keys.iter().find(|key| key.signature == signature);
-        let why = "which the passphrase does not give";
+        let why = "which the passphrase does not produce";
         found.ok_or_else(|| VolumeError::NoKeyFits(format!("it needs the key {signature}, {why}")))
     }
 }
@@ -121,25 +121,27 @@ pub fn signature_of(passphrase: &[u8]) -> Result<Signature, VolumeError> {
 
 /// The passphrase in `wrapped` (version 1, or 2 with its own salt), which `login` opens.
 fn unwrap(wrapped: &[u8], login: &[u8], tier: Tier) -> Result<Secret, VolumeError> {
-    let cut = || damaged("the wrapped passphrase is cut short");
+    let cut = || damaged("the wrapped passphrase is truncated");
     let (salt, mut rest) = match wrapped {
         [b':', 2, rest @ ..] => rest.split_first_chunk().map(|(salt, rest)| (*salt, rest)),
         [b':', version, ..] => {
-            return Err(damaged(format!("a wrapped passphrase has no version {version}")));
+            return Err(damaged(format!(
+                "the wrapped passphrase has the unknown version {version}"
+            )));
         }
         rest => Some((SALT, rest)),
     }
     .ok_or_else(cut)?;
     let signature: [u8; 16] = array(&mut rest).ok_or_else(cut)?;
     if !signature.iter().all(u8::is_ascii_hexdigit) {
-        return Err(damaged("this is no wrapped passphrase"));
+        return Err(damaged("the file is not a wrapped passphrase"));
     }
     if rest.is_empty() || rest.len() > MOST_PASSPHRASE || !rest.len().is_multiple_of(16) {
-        return Err(damaged(format!("a wrapped passphrase of {} bytes", rest.len())));
+        return Err(damaged(format!("the wrapped passphrase has {} bytes", rest.len())));
     }
     let key = Key::of(login, salt)?;
     if key.signature.to_string().as_bytes() != signature {
-        let reason = "the login passphrase does not open the wrapped one";
+        let reason = "the login passphrase does not decrypt the wrapped passphrase";
         return Err(VolumeError::NoKeyFits(reason.to_owned()));
     }
     let mut text = LockedBytes::copy_of(rest);

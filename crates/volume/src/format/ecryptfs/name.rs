@@ -35,7 +35,7 @@ pub fn signature(name: &[u8]) -> Result<Option<Signature>, VolumeError> {
 pub fn plain_name(name: &[u8], keys: &mut Keys) -> Result<Vec<u8>, VolumeError> {
     let plain = link_target(name, keys)?;
     if matches!(&plain[..], b"." | b"..") || plain.contains(&b'/') {
-        return Err(damaged("its name leads elsewhere"));
+        return Err(damaged("its name leads outside the directory"));
     }
     Ok(plain)
 }
@@ -53,7 +53,7 @@ pub fn link_target(target: &[u8], keys: &mut Keys) -> Result<Vec<u8>, VolumeErro
         }
     };
     match plain.is_empty() || plain.contains(&0) {
-        true => Err(damaged("its name is empty, or has zeros in it")),
+        true => Err(damaged("its name is empty or contains zero bytes")),
         false => Ok(plain),
     }
 }
@@ -69,13 +69,14 @@ impl Encrypted {
         let Some(letters) = name.strip_prefix(PREFIX).filter(|letters| !letters.is_empty()) else {
             return Ok(None);
         };
-        let packed = bytes_of(letters).ok_or_else(|| damaged("its name has other letters"))?;
+        let packed =
+            bytes_of(letters).ok_or_else(|| damaged("its name contains invalid characters"))?;
         let parsed = (|| {
             let mut body = packet(&mut &packed[..], PACKET)?;
             let signature = Signature(array(&mut body)?);
             Some(Self { signature, code: *body.split_off_first()?, blocks: body.to_vec() })
         })();
-        Ok(Some(parsed.ok_or_else(|| damaged("its name is cut short"))?))
+        Ok(Some(parsed.ok_or_else(|| damaged("its name is truncated"))?))
     }
 
     /// For some ciphers the packet does not determine the length of the key: the right one decrypts to the
@@ -92,7 +93,7 @@ impl Encrypted {
                 return Ok(after[end + 1..].to_vec());
             }
         }
-        Err(damaged("its name does not decrypt"))
+        Err(damaged("its name cannot be decrypted"))
     }
 }
 

@@ -43,7 +43,7 @@ impl User {
         let what = match self.opener {
             Opener::Password => "password",
             Opener::RecoveryPassword => "recovery password",
-            Opener::Other => return "a key that is no password".to_owned(),
+            Opener::Other => return "a key that is not a password".to_owned(),
         };
         match &self.name {
             Some(name) => format!("{what} of {name:?}"),
@@ -97,7 +97,7 @@ fn user(plist: &Plist) -> User {
         Some(_) if kind & 0xff == RECOVERY => Opener::RecoveryPassword,
         Some(_) => Opener::Password,
     };
-    let none = || Err("this program opens none of this kind".to_owned());
+    let none = || Err("cryptbench does not support this kind".to_owned());
     User {
         id: plist.text_of("UserIdent"),
         name: plist.text_of("UserFullName"),
@@ -109,17 +109,17 @@ fn user(plist: &Plist) -> User {
 
 /// The structure with the key that a password opens.
 fn parse(bytes: &[u8]) -> Result<Sealed, String> {
-    let cut = || format!("a sealed key of {} bytes", bytes.len());
+    let cut = || format!("its sealed key has {} bytes", bytes.len());
     if (u32_at(bytes, 0), u32_at(bytes, 4)) != (Some(3), Some(16)) {
-        return Err("its salt is of an unknown kind".to_owned());
+        return Err("the type of its salt is unknown".to_owned());
     }
     let iterations = u32_at(bytes, 168).ok_or_else(cut)?;
     if iterations == 0 {
-        return Err("its key derivation has no iterations".to_owned());
+        return Err("its key derivation has 0 iterations".to_owned());
     }
     Ok(Sealed {
         salt: array_at(bytes, 8).ok_or_else(cut)?,
         iterations,
-        wrapped: wrapped(bytes, 24, 16).ok_or("its key is of an unknown kind")?,
+        wrapped: wrapped(bytes, 24, 16).ok_or("the type of its key is unknown")?,
     })
 }

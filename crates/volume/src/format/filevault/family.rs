@@ -43,9 +43,12 @@ fn text(object: &Object, objects: &Objects) -> Result<Vec<u8>, VolumeError> {
     let number = |at: usize| u32_at(&object.data, at).unwrap_or(0);
     let (stored, len) = (number(40) as usize, number(44) as usize);
     if stored > MOST || len > MOST {
-        return Err(damaged(format!("names and values of {} bytes", stored.max(len))));
+        return Err(damaged(format!(
+            "the property list of a family has {} bytes",
+            stored.max(len)
+        )));
     }
-    let cut = || damaged("the names and values of a family are cut off");
+    let cut = || damaged("the property list of a family is truncated");
     let mut bytes = object.part(number(48), number(52)).ok_or_else(cut)?.to_vec();
     let mut next = u64_at(&object.data, 32).unwrap_or(0);
     while next != 0 && bytes.len() < stored {
@@ -63,5 +66,5 @@ fn text(object: &Object, objects: &Objects) -> Result<Vec<u8>, VolumeError> {
     }
     // Each length is rounded up, so the unpacked data can be shorter.
     decompress_to_vec_zlib_with_limit(&bytes, len)
-        .map_err(|_| damaged("the names and values of a family cannot be unpacked"))
+        .map_err(|_| damaged("the property list of a family cannot be decompressed"))
 }

@@ -70,7 +70,10 @@ impl Group {
         }
         match found {
             Some(volume) => Ok(Self { header, label, copies, encrypted, volume }),
-            None => Err(refused.unwrap_or_else(|| damaged("no encrypted metadata are named"))),
+            None => {
+                Err(refused
+                    .unwrap_or_else(|| damaged("it does not refer to any encrypted metadata")))
+            }
         }
     }
 
@@ -80,7 +83,7 @@ impl Group {
         if !several && self.volume.data.iter().all(|segment| segment.volume == 0) {
             return None;
         }
-        let why = "its data are on several physical volumes, as in a Fusion Drive";
+        let why = "its data is on several physical volumes, as in a Fusion Drive";
         Some(cannot_open(self.volume.logical.describe(), why, MACOS))
     }
 
@@ -98,8 +101,8 @@ impl Group {
             if family.encryption.as_deref() == Some("None") {
                 return Err(unencrypted(what, data));
             }
-            let why = "its keys are in the file EncryptedRoot.plist.wipekey on its Mac's partition Recovery HD";
-            return Err(cannot_open(what, why, "name a copy of that file: --keyfile FILE"));
+            let why = "its keys are in the file EncryptedRoot.plist.wipekey on the Recovery HD partition of its Mac";
+            return Err(cannot_open(what, why, "specify a copy of that file: --keyfile FILE"));
         };
         match context.conversion.as_deref() {
             None | Some("Complete" | "NoConversion") if context.keys.is_empty() => {
@@ -108,7 +111,7 @@ impl Group {
             None | Some("Complete" | "NoConversion") => Ok(context),
             Some(state) => {
                 let why = format!("it is being encrypted or decrypted (state {state:?})");
-                let with = "macOS finishes that (diskutil coreStorage list shows how far it is)";
+                let with = "let macOS finish (diskutil coreStorage list shows the progress)";
                 Err(cannot_open(what, why, with))
             }
         }
@@ -119,7 +122,7 @@ impl Group {
 fn unencrypted(what: String, data: &[Segment]) -> VolumeError {
     let with = match data {
         [Segment { physical, len, .. }] => {
-            format!("mount -o ro,loop,offset={physical},sizelimit={len} shows it")
+            format!("use mount -o ro,loop,offset={physical},sizelimit={len}")
         }
         _ => MACOS.to_owned(),
     };
@@ -181,11 +184,11 @@ fn only(objects: &Objects) -> Result<Logical, VolumeError> {
         }
     }
     match all.len() {
-        0 => Err(refused.unwrap_or_else(|| damaged("the metadata name no logical volume"))),
+        0 => Err(refused.unwrap_or_else(|| damaged("the metadata lists no logical volume"))),
         1 => Ok(all.remove(0)),
         count => {
             let what = format!("a CoreStorage group of {count} logical volumes");
-            Err(cannot_open(what, "this program opens groups of one", MACOS))
+            Err(cannot_open(what, "cryptbench supports only groups with one", MACOS))
         }
     }
 }

@@ -41,7 +41,7 @@ impl Header {
     /// The bytes in this many blocks.
     pub(super) fn bytes_of(&self, blocks: u64) -> Result<u64, VolumeError> {
         let bytes = blocks.checked_mul(self.block);
-        bytes.ok_or_else(|| damaged(format!("block {blocks} of {} bytes", self.block)))
+        bytes.ok_or_else(|| damaged(format!("block number {blocks} is too large")))
     }
 
     /// Reads the header at the start, or its copy at the end.
@@ -66,24 +66,24 @@ impl Header {
         }
         Err(match signed(&first) {
             true => {
-                damaged(format!("{problem} of the physical volume's header, and it has no copy"))
+                damaged(format!("{problem} in the physical volume's header, and it has no copy"))
             }
-            false => not_this("it has no header of CoreStorage".to_owned()),
+            false => not_this("it has no CoreStorage header".to_owned()),
         })
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, VolumeError> {
-        let cut = || damaged("the header is cut off");
+        let cut = || damaged("the header is truncated");
         let sector = u32_at(bytes, 48).ok_or_else(cut)?;
         let block = u32_at(bytes, 96).ok_or_else(cut)?;
         let label_bytes = u32_at(bytes, 100).ok_or_else(cut)?;
         let copies = usize::from(u16_at(bytes, 94).ok_or_else(cut)?).min(MOST_COPIES);
         let (key_bytes, method) = (u32_at(bytes, 168), u32_at(bytes, 172));
         if !block.is_power_of_two() || !(SECTOR as u32..=MOST_BLOCK).contains(&block) {
-            return Err(damaged(format!("blocks of {block} bytes")));
+            return Err(damaged(format!("its block size is {block} bytes")));
         }
         if !(super::objects::BLOCK as u32..=MOST_METADATA).contains(&label_bytes) {
-            return Err(damaged(format!("metadata of {label_bytes} bytes")));
+            return Err(damaged(format!("its metadata has {label_bytes} bytes")));
         }
         let what = "this CoreStorage volume";
         if (key_bytes, method) != (Some(KEY as u32), Some(2)) {
@@ -91,8 +91,7 @@ impl Header {
             return Err(cannot_open(what, why, MACOS));
         }
         if u64::from(sector) != SECTOR {
-            let why =
-                format!("nobody has published how it is encrypted in sectors of {sector} bytes");
+            let why = format!("its encryption in {sector}-byte sectors is not documented");
             return Err(cannot_open(what, why, MACOS));
         }
         let mut header = Self {
@@ -127,7 +126,7 @@ fn problem(bytes: &[u8]) -> Option<&'static str> {
     }
     // The number of the checksum, CRC-32C.
     if u32_at(bytes, 90) != Some(1) {
-        return Some("the kind of checksum is unknown");
+        return Some("the checksum type is unknown");
     }
     (!is_whole(bytes)).then_some("the checksum is wrong")
 }

@@ -85,7 +85,7 @@ fn part(
 fn copy(device: &dyn BlockDevice, header: &Header, at: u64) -> Result<Label, VolumeError> {
     let first = part(device, header, at, 0, BLOCK)?;
     if u16_at(&first, 10) != Some(KIND) {
-        return Err(damaged("it does not begin with a block of its kind"));
+        return Err(damaged("its first block is of the wrong type"));
     }
     if !is_whole(&first) {
         return Err(damaged("the checksum is wrong"));

@@ -45,7 +45,7 @@ impl Logical {
     /// # Errors
     /// [`VolumeError::Damaged`].
     pub(super) fn parse(object: &Object) -> Result<Self, VolumeError> {
-        let cut = || damaged("the names and values of a logical volume are cut off");
+        let cut = || damaged("the property list of a logical volume is truncated");
         let number = |at: usize| u64_at(&object.data, at).unwrap_or(0);
         let place = u32_at(&object.data, 64).zip(u32_at(&object.data, 68)).ok_or_else(cut)?;
         let plist =
@@ -56,7 +56,7 @@ impl Logical {
         let size = of("size").and_then(Plist::number);
         let size = size.ok_or_else(|| damaged("a logical volume has no size"))?;
         if size == 0 || !size.is_multiple_of(SECTOR) {
-            return Err(damaged(format!("a logical volume of {size} bytes")));
+            return Err(damaged(format!("a logical volume has {size} bytes")));
         }
         Ok(Self {
             id: uuid("uuid"),
@@ -89,14 +89,14 @@ impl Logical {
         objects: &Objects,
     ) -> Result<Vec<Segment>, VolumeError> {
         let object = objects.get_or_only(self.segments, kind::SEGMENTS);
-        let object = object.ok_or_else(|| damaged("nothing says where the data are"))?;
+        let object = object.ok_or_else(|| damaged("the location of the data is missing"))?;
         let base = self.base(objects)?;
         let mut all = segments(object, header, base)?;
         all.sort_by_key(|segment| segment.logical);
         let mut end = 0;
         for segment in &mut all {
             if segment.logical < end {
-                return Err(damaged("two segments have the same data"));
+                return Err(damaged("two segments overlap"));
             }
             if segment.logical > end {
                 break;
@@ -105,7 +105,7 @@ impl Logical {
             end += segment.len;
         }
         if end < self.size {
-            let why = format!("only {end} of its {} bytes are said to be anywhere", self.size);
+            let why = format!("its segments cover only {end} of its {} bytes", self.size);
             return Err(cannot_open(self.describe(), why, MACOS));
         }
         all.retain(|segment| segment.len > 0 && segment.logical < self.size);
@@ -119,14 +119,14 @@ impl Logical {
             // Lost objects are not mistaken for ones that never existed.
             return match (objects.damaged, objects.of(kind::BASE).next()) {
                 (0, None) => Ok(0),
-                _ => Err(damaged("from where its data count is lost")),
+                _ => Err(damaged("the base of its data offsets is lost")),
             };
         };
         let base = Place::at(&object.data, 16);
         match (u32_at(&object.data, 0), base) {
             (Some(1), Some(Place { block, volume: 0 })) => Ok(block),
             _ => {
-                let why = "its data count from several places";
+                let why = "its data offsets have several bases";
                 Err(cannot_open(self.describe(), why, MACOS))
             }
         }
@@ -146,7 +146,7 @@ pub(super) fn check_apart(data: &[Segment], metadata: &[(u64, u64)]) -> Result<(
         metadata.iter().any(meets)
     });
     match on_others || on_metadata {
-        true => Err(damaged("data lie on metadata or on other data")),
+        true => Err(damaged("data overlaps metadata or other data")),
         false => Ok(()),
     }
 }
@@ -168,5 +168,5 @@ fn segments(object: &Object, header: &Header, base: u64) -> Result<Vec<Segment>,
         Some(Segment { logical, physical, len, volume })
     };
     let all: Option<Vec<_>> = entries.chunks_exact(ENTRY).map(segment).collect();
-    all.ok_or_else(|| damaged("a segment ends nowhere"))
+    all.ok_or_else(|| damaged("a segment has no valid end"))
 }

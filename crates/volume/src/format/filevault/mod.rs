@@ -71,7 +71,7 @@ fn reason(error: &VolumeError) -> String {
 pub fn unchangeable() -> VolumeError {
     VolumeError::Unsupported {
         what: "changing a FileVault volume's keys or metadata".to_owned(),
-        hint: Some("`diskutil coreStorage` on macOS does that".to_owned()),
+        hint: Some("use `diskutil coreStorage` on macOS".to_owned()),
     }
 }
 
@@ -81,4 +81,4 @@ fn cannot_open(what: impl Into<String>, why: impl Into<String>, with: &str) -> V
 }
 
 /// The credentials for any CoreStorage volume.
-const MACOS: &str = "macOS 10.7 to 10.15 opens it";
+const MACOS: &str = "macOS 10.7 to 10.15 can open it";

@@ -15,8 +15,7 @@ use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, Volu
 
 /// Warning if every copy of the encrypted metadata has a damaged block: its content may have been newer than
 /// the rest.
-const LOST: &str =
-    "no copy of the encrypted metadata is whole: its places may be old, and nothing is written";
+const LOST: &str = "no copy of the encrypted metadata is intact; its offsets may be out of date, so the volume is read-only";
 
 /// Opens the logical volume on the physical volume `device`. Its metadata are never written.
 ///
@@ -80,7 +79,7 @@ pub fn open(
         None => volume,
     };
     if (unlocked.unproved || lost) && !matches!(detect(&volume)?.kind, Kind::FileSystem { .. }) {
-        let why = "what this key decrypts holds no file system";
+        let why = "the data decrypted with this key contains no file system";
         return Err(VolumeError::NoKeyFits(why.to_owned()));
     }
     Ok(volume)

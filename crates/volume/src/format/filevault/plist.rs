@@ -30,7 +30,7 @@ impl Plist {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let len = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let text = std::str::from_utf8(&bytes[..len])
-            .map_err(|_| "a property list that is not UTF-8".to_owned())?;
+            .map_err(|_| "a property list is not UTF-8".to_owned())?;
         let mut parser = Parser { rest: text, numbered: HashMap::new(), deepest: 0 };
         let mut tag = parser.tag()?;
         if tag.name == "plist" {
@@ -134,7 +134,7 @@ impl<'a> Parser<'a> {
             let inside = self.rest.trim_start().strip_prefix('<');
             let inside = inside.ok_or("a property list has something other than a tag")?;
             let end = if inside.starts_with("!--") { "-->" } else { ">" };
-            let (tag, rest) = inside.split_once(end).ok_or("a property list is cut off")?;
+            let (tag, rest) = inside.split_once(end).ok_or("a property list is truncated")?;
             self.rest = rest;
             if !tag.starts_with(['?', '!']) {
                 return Ok(Tag::new(tag));
@@ -144,28 +144,28 @@ impl<'a> Parser<'a> {
 
     /// The text up to the tag that closes `name`.
     fn text(&mut self, name: &str) -> Result<String, String> {
-        let end = self.rest.find('<').ok_or("a property list is cut off")?;
+        let end = self.rest.find('<').ok_or("a property list is truncated")?;
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest;
         let tag = self.tag()?;
         match tag.closes && tag.name == name {
             true => unescape(text),
-            false => Err(format!("a {name} of a property list does not end")),
+            false => Err(format!("a {name} in a property list is not closed")),
         }
     }
 
     /// The value that begins with `tag`.
     fn value(&mut self, tag: &Tag<'a>, depth: usize) -> Result<Rc<Plist>, String> {
-        let nested = || Err("a property list is not nested as one".to_owned());
+        let nested = || Err("a property list is not nested correctly".to_owned());
         if depth == MOST_DEPTH || tag.closes {
             return nested();
         }
         if tag.name == "reference" {
             let known = tag.number("IDREF").and_then(|number| self.numbered.get(&number).cloned());
             if !tag.empty && !self.tag()?.closes {
-                return Err("a reference of a property list does not end".to_owned());
+                return Err("a reference in a property list is not closed".to_owned());
             }
-            let (value, height) = known.ok_or("a property list refers to nothing")?;
+            let (value, height) = known.ok_or("a reference in a property list has no target")?;
             if depth + height >= MOST_DEPTH {
                 return nested();
             }
@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
             }
             "string" | "integer" | "data" | "date" | "real" => Plist::Text(self.text(tag.name)?),
             "true" | "false" if tag.empty => Plist::Text(tag.name.to_owned()),
-            _ => return Err("a property list has a value of an unknown kind".to_owned()),
+            _ => return Err("a property list has a value of an unknown type".to_owned()),
         });
         if let Some(number) = tag.number("ID") {
             self.numbered.insert(number, (Rc::clone(&value), self.deepest - depth));
@@ -205,7 +205,7 @@ impl<'a> Parser<'a> {
                 }
                 _ => {
                     return Err(
-                        "a dict of a property list has something other than keys".to_owned()
+                        "a dict in a property list has something other than keys".to_owned()
                     );
                 }
             }
@@ -230,7 +230,7 @@ fn unescape(text: &str) -> Result<String, String> {
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once('&') {
         let (entity, behind) =
-            behind.split_once(';').ok_or("an entity of a property list does not end")?;
+            behind.split_once(';').ok_or("an entity in a property list is not terminated")?;
         plain.push_str(before);
         plain.push(match entity {
             "amp" => '&',

@@ -95,7 +95,7 @@ impl KeyFile {
                 }
                 bytes => wipekey::context(bytes, header, tier).map(Self::Context),
             },
-            _ => Err(VolumeError::Invalid("FileVault takes one key file".to_owned())),
+            _ => Err(VolumeError::Invalid("FileVault uses exactly one key file".to_owned())),
         }
     }
 }
@@ -120,8 +120,7 @@ pub(super) fn with_key(key: &[u8], family: Uuid) -> Result<Unlocked, VolumeError
     let (master, tweak) = key.split_at(KEY);
     let whole = with_tweak_key(master, family);
     if !tweak.is_empty() && whole[KEY..] != *tweak {
-        let why =
-            "the second half of the volume key does not follow from the first and from this volume";
+        let why = "the second half of the volume key does not match the first half and this volume";
         return Err(VolumeError::NoKeyFits(why.to_owned()));
     }
     let opened_with = "volume key".to_owned();
@@ -166,7 +165,10 @@ pub(super) fn with_password(
                 return Ok(Unlocked { key, opened_with, unproved: false });
             }
         }
-        return Err(damaged(format!("the key of the {} opens no volume key", user.describe())));
+        return Err(damaged(format!(
+            "the key of the {} does not decrypt a volume key",
+            user.describe()
+        )));
     }
     Err(VolumeError::NoKeyFits(reason(context)))
 }
@@ -179,7 +181,7 @@ fn attempts<'a>(
     let typed = credentials.passphrase.bytes();
     let recovery = match &credentials.recovery_password {
         Some(text) => Some(recovery_password(text.bytes()).ok_or_else(|| {
-            let what = "a recovery password of FileVault has six groups of four letters and digits";
+            let what = "a FileVault recovery password has six groups of four letters and digits";
             VolumeError::Invalid(what.to_owned())
         })?),
         // macOS has one prompt for both, so users may type either here.

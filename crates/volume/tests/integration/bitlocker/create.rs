@@ -87,7 +87,7 @@ fn what_cannot_be_created_is_refused_before_anything_is_written() {
         assert!(refused.to_string().contains(says), "{refused}");
         assert!(device.contents().iter().all(|&byte| byte == 7));
     }
-    for (size, sector, says) in [(1024 * KIB, 512, "at least"), (SIZE, 1024, "sector of 1024")] {
+    for (size, sector, says) in [(1024 * KIB, 512, "at least"), (SIZE, 1024, "1024-byte sectors")] {
         let device = MemoryDevice::new(vec![7; size]);
         let options = create_options(Method::Xts128, sector);
         let refused = create(&device, &passphrase(PASSWORD), &options).unwrap_err();

@@ -168,7 +168,7 @@ fn images_whose_maps_are_missing_are_refused_with_the_reason() {
                 "{}: {refused}",
                 image.name
             );
-            assert!(refused.to_string().contains("map of what is encrypted"), "{refused}");
+            assert!(refused.to_string().contains("map of its encrypted parts"), "{refused}");
         }
         tested += 1;
     }

@@ -110,7 +110,7 @@ fn with_no_whole_copy_nothing_is_written_nor_taken_for_granted() {
     // It may have been what is lost.
     for (maker, kind) in [(&maker, 0x505), (&Maker::default(), 0x105)] {
         let refused = refusal(&without(maker, kind));
-        assert!(refused.to_string().contains("count is lost"), "{refused}");
+        assert!(refused.to_string().contains("offsets is lost"), "{refused}");
     }
 }
 
@@ -137,7 +137,7 @@ fn an_older_block_does_not_return_when_its_identifier_has_passed_to_another_obje
         put(&mut image, at * BLOCK, &encrypted(0, &objects));
     }
     let refused = refusal(&image);
-    assert!(refused.to_string().contains("nothing says where"), "{refused}");
+    assert!(refused.to_string().contains("location of the data is missing"), "{refused}");
 }
 
 #[test]
@@ -151,9 +151,12 @@ fn data_on_metadata_or_on_other_data_are_not_believed() {
     ] {
         let image = Maker { segments, ..Maker::default() }.image();
         let refused = refusal(&image);
-        assert!(refused.to_string().contains("on metadata or on other data"), "{name}: {refused}");
+        assert!(
+            refused.to_string().contains("overlaps metadata or other data"),
+            "{name}: {refused}"
+        );
         let told = info(&MemoryDevice::new(image)).unwrap().obstacle;
-        assert!(told.is_some_and(|why| why.contains("on metadata")), "{name}");
+        assert!(told.is_some_and(|why| why.contains("overlaps metadata")), "{name}");
     }
 }
 
