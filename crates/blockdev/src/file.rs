@@ -76,11 +76,15 @@ impl BlockDevice for FileDevice {
     }
 
     fn rest(&self) -> Vec<u8> {
-        let mut rest = vec![0; self.rest];
-        // Direct I/O takes whole sectors alone.
-        let read = self.mode == IoMode::Buffered
-            && system::read_exact_at(&self.file, &mut rest, self.size).is_ok();
-        if read { rest } else { Vec::new() }
+        if self.rest == 0 {
+            return Vec::new();
+        }
+        // Direct I/O reads whole sectors, the last of them up to the end of the file.
+        let mut last = AlignedBuf::zeroed(self.sector);
+        match system::read_once_at(&self.file, &mut last, self.size) {
+            Ok(got) if got >= self.rest => last[..self.rest].to_vec(),
+            _ => Vec::new(),
+        }
     }
 
     fn is_read_only(&self) -> bool {
@@ -171,6 +175,7 @@ mod tests {
             device.read_at(4096, &mut aligned).unwrap();
             assert!(aligned[..] == memory[1..]);
             assert!(device.read_at(4096 * 3, &mut aligned).is_err());
+            assert_eq!(device.rest(), [5; 100]);
             if cfg!(target_os = "linux") {
                 device.discard(4096, 4096).unwrap();
             }

@@ -11,6 +11,8 @@ use crate::VolumeError;
 pub struct Part {
     device: Arc<dyn BlockDevice>,
     extent: Extent,
+    /// Whether it is everything from its offset on.
+    to_end: bool,
 }
 
 impl Part {
@@ -25,7 +27,7 @@ impl Part {
     ) -> Result<Self, VolumeError> {
         let (size, sector) = (device.size(), device.sector() as u64);
         let left = size.saturating_sub(offset);
-        let len = len.unwrap_or(left);
+        let (to_end, len) = (len.is_none(), len.unwrap_or(left));
         let whole = len - len % sector;
         let invalid = |reason: String| Err(VolumeError::Invalid(reason));
         if !offset.is_multiple_of(sector) {
@@ -34,7 +36,7 @@ impl Part {
         if whole == 0 || len > left {
             return invalid(format!("{len} bytes from byte {offset} are not in {size} bytes"));
         }
-        Ok(Self { device, extent: Extent { offset, len: whole } })
+        Ok(Self { device, extent: Extent { offset, len: whole }, to_end })
     }
 }
 
@@ -45,6 +47,10 @@ impl BlockDevice for Part {
 
     fn sector(&self) -> usize {
         self.device.sector()
+    }
+
+    fn rest(&self) -> Vec<u8> {
+        if self.to_end { self.device.rest() } else { Vec::new() }
     }
 
     fn is_read_only(&self) -> bool {

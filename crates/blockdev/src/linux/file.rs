@@ -64,6 +64,11 @@ pub(crate) fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Res
     file.read_exact_at(buf, offset)
 }
 
+/// Reads fewer bytes than requested only at the end of the file.
+pub(crate) fn read_once_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.read_at(buf, offset)
+}
+
 pub(crate) fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<()> {
     file.write_all_at(data, offset)
 }

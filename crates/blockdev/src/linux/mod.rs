@@ -6,7 +6,7 @@ mod page_cache;
 
 pub(crate) use self::file::{
     direct_sector, is_block_device, logical_sector, mark_if_in_memory, open_without_waiting,
-    punch_hole, read_exact_at, set_mode, write_all_at,
+    punch_hole, read_exact_at, read_once_at, set_mode, write_all_at,
 };
 pub(crate) use self::memory::{
     give_back, huge_pages, keep_to_this_process, lock, on_huge_pages, page_size, pages,

@@ -8,7 +8,7 @@ use cryptbench_blockdev::{BlockDevice, MemoryDevice};
 use cryptbench_kdf::Derivation;
 use cryptbench_prove::{Random, Watch, damage, damage_text, seeds};
 use cryptbench_volume::format::bitlocker::RecoveryPassword;
-use cryptbench_volume::format::ecryptfs::{link_target, plain_name};
+use cryptbench_volume::format::ecryptfs::{Keys, link_target, plain_name};
 use cryptbench_volume::format::filevault;
 use cryptbench_volume::format::luks::{
     CreateOptions, Limits, LuksOptions, Version, info, open_with,
@@ -18,6 +18,7 @@ use cryptbench_volume::{
 };
 use sha2::{Digest as _, Sha256};
 
+use crate::detect::PLACES;
 use crate::filevault as mac;
 use crate::filevault::maker::{
     BLOCK, ENCRYPTED, FREE, LABELS, Maker, OBJECT, Stored, encrypted, with_checksum,
@@ -354,16 +355,18 @@ fn partition_tables() {
     for seed in seeds(2000) {
         let (mut bytes, mut random) = (whole.clone(), Random::new(seed));
         // Every other one without the mark of a GPT, so that the other table is read.
-        if seed % 2 == 0 {
+        let what = if seed % 2 == 0 {
             bytes[512] = 0;
             damage(&mut bytes[..512], &mut random);
             damage(&mut bytes[60 * 512..81 * 512], &mut random);
+            "inputs: MBR partition tables"
         } else {
             bytes[446 + 32..][..16].copy_from_slice(&protective());
             damage(&mut bytes[520..2048], &mut random);
-        }
+            "inputs: GPT partition tables"
+        };
         watch.judge(seed, || has_partitions(bytes));
-        cryptbench_prove::count(1, "inputs: partition tables");
+        cryptbench_prove::count(1, what);
     }
 }
 
@@ -395,6 +398,38 @@ fn has_partitions(bytes: Vec<u8>) -> bool {
             .map(|part| detect::detect(&part).map(|found| found.kind.to_string()));
     }
     !found.is_empty()
+}
+
+/// Known contents, among them disk images of other programs: their magics, and the numbers that are read beside them.
+#[test]
+fn contents_by_their_magics() {
+    let watch = Watch::new("inputs: contents by their magics", LIMIT);
+    for seed in seeds(500) {
+        let mut random = Random::new(seed);
+        let mut bytes = vec![0; 512 * (2 + random.below(192))];
+        if random.once_in(2) {
+            random.fill(&mut bytes);
+        }
+        for _ in 0..1 + random.below(3) {
+            let (_, place, magic) = *random.one_of(&PLACES);
+            // What would be beyond the end is anywhere.
+            let at = place.rem_euclid(bytes.len() as i64) as usize;
+            let at = at.min(bytes.len() - magic.len());
+            bytes[at..at + magic.len()].copy_from_slice(magic);
+            if !random.once_in(4) {
+                let end = bytes.len().min(at + 128);
+                damage(&mut bytes[at.saturating_sub(64)..end], &mut random);
+            }
+        }
+        let device = MemoryDevice::new(bytes);
+        watch.judge(seed, || {
+            let found = detect::detect(&device).unwrap().kind;
+            let said = (found.to_string(), found.obstacle().map(|error| error.to_string()));
+            assert!(!said.0.is_empty());
+            detect::signatures(&device).len()
+        });
+        cryptbench_prove::count(1, "inputs: contents by their magics");
+    }
 }
 
 #[test]
@@ -466,5 +501,33 @@ fn ecryptfs_names() {
             plain.is_ok()
         });
         cryptbench_prove::count(1, "inputs: eCryptfs names");
+    }
+}
+
+#[test]
+fn ecryptfs_wrapped_passphrases() {
+    let tier = cryptbench_cipher::tier().unwrap();
+    let opens = |wrapped: Vec<u8>| {
+        let credentials = Credentials {
+            keyfiles: vec![Secret::new(wrapped)],
+            passphrase: Secret::new(ecryptfs::LOGIN.to_vec()),
+            ..Credentials::default()
+        };
+        Keys::of(&credentials, tier).is_ok()
+    };
+    assert!(opens(ecryptfs::WRAPPED.to_vec()));
+    let watch = Watch::new("inputs: eCryptfs wrapped passphrases", LIMIT);
+    for seed in seeds(500) {
+        let mut random = Random::new(seed);
+        let mut wrapped = ecryptfs::WRAPPED.to_vec();
+        damage(&mut wrapped, &mut random);
+        // Deriving a key takes a while: in most, the signature or the length is none.
+        match random.below(64) {
+            0 => {}
+            1..32 => wrapped[10 + random.below(16)] = b'g',
+            _ => wrapped.resize(random.below(8) * 16 + random.below(16), b'a'),
+        }
+        watch.judge(seed, || opens(wrapped));
+        cryptbench_prove::count(1, "inputs: eCryptfs wrapped passphrases");
     }
 }

@@ -7,7 +7,7 @@ use cryptbench_blockdev::{BlockDevice, FileDevice, IoMode, MemoryDevice, write_b
 use cryptbench_kdf::Effort;
 use cryptbench_volume::detect::{Kind, detect, signatures};
 use cryptbench_volume::format::luks::{CreateOptions, Resources, Version, create};
-use cryptbench_volume::{Credentials, Secret};
+use cryptbench_volume::{Credentials, Part, Secret};
 
 const MIB: usize = 1 << 20;
 
@@ -144,7 +144,7 @@ fn magics() {
 }
 
 /// Contents of libblkid's and QEMU's tables: name, offset (from the end where negative), magic.
-const PLACES: [(&str, i64, &[u8]); 49] = [
+pub const PLACES: [(&str, i64, &[u8]); 49] = [
     ("linux_raid_member", 0, b"\xfc\x4e\x2b\xa9\x01\0\0\0"),
     ("linux_raid_member", 4096, b"\xfc\x4e\x2b\xa9\x01\0\0\0"),
     ("linux_raid_member", -8192, b"\xfc\x4e\x2b\xa9\x01\0\0\0"),
@@ -235,7 +235,7 @@ fn everything_is_found_at_each_of_its_places() {
 /// Images of other programs end anywhere, and devices are cut to whole sectors.
 #[test]
 fn what_a_file_ends_with_is_seen_within_a_sector() {
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = tempfile::NamedTempFile::new_in(".").unwrap();
     for (len, rest, trailer, expected) in [
         (MIB, 100, &b"koly\0\0\0\x04\0\0\x02\0"[..], "Apple UDIF disk image"),
         (4096, 13, b"koly\0\0\0\x04\0\0\x02\0", "Apple UDIF disk image"),
@@ -246,11 +246,25 @@ fn what_a_file_ends_with_is_seen_within_a_sector() {
         let at = bytes.len() - if trailer.len() == 8 { 8 } else { 512 };
         bytes[at..at + trailer.len()].copy_from_slice(trailer);
         std::fs::write(file.path(), &bytes).unwrap();
-        let device = FileDevice::open(file.path(), IoMode::Buffered, true).unwrap();
-        let found = detect(&device).unwrap().kind;
-        assert!(found.to_string().contains(expected), "{found}");
-        let obstacle = found.obstacle().unwrap().to_string();
-        assert!(obstacle.contains("qemu-img convert -f dmg") || obstacle.contains("hdiutil"));
+        for mode in [IoMode::Buffered, IoMode::Direct] {
+            let device = match FileDevice::open(file.path(), mode, true) {
+                Err(error) if mode == IoMode::Direct => {
+                    eprintln!("SKIPPED: no direct I/O here: {error}");
+                    continue;
+                }
+                device => Arc::new(device.unwrap()),
+            };
+            let found = detect(&*device).unwrap().kind;
+            assert!(found.to_string().contains(expected), "{mode:?}: {found}");
+            let obstacle = found.obstacle().unwrap().to_string();
+            assert!(obstacle.contains("qemu-img convert -f dmg") || obstacle.contains("hdiutil"));
+            // The same behind other bytes, up to the end of the file.
+            let sector = device.sector() as u64;
+            if device.size() > sector {
+                let part = Part::new(device, sector, None).unwrap();
+                assert_eq!(detect(&part).unwrap().kind, found, "{mode:?}");
+            }
+        }
     }
 }
 

@@ -16,6 +16,11 @@ pub const PASSPHRASE: &[u8] = b"mount pass";
 pub const NAME: &[u8] =
     b"ECRYPTFS_FNEK_ENCRYPTED.FWbP.Jdrect.s-R3NquSj2AiMMgobyinZ3Lk8xhyd86Mr-HL.jHrndYSuU--";
 
+/// The output of `printf 'mount pass\nlogin pass' | ecryptfs-wrap-passphrase FILE -` of ecryptfs-utils 111.
+pub const WRAPPED: &[u8] = b":\x02\xe6\xb2m\xbb+H\xc7\xa7\
+    2e8a3d7dbe0b30b4\x98\x87\x2b\x10\x85\x7a\xbe\xe2\x18\xb5\x4e\x36\x8b\xbf\x26\xeb";
+pub const LOGIN: &[u8] = b"login pass";
+
 const SALT_OF_NAMES: [u8; 8] = *b"99887766";
 
 pub fn keys(passphrase: &[u8]) -> Keys {

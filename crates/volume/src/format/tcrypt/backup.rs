@@ -2,6 +2,7 @@
 //! the volume.
 
 use cryptbench_blockdev::{BlockDevice, Extent, MemoryDevice, read_bytes};
+use cryptbench_kdf::Function;
 
 use super::change::{HeaderOptions, function_of, reseal};
 use super::create::write_header;
@@ -89,12 +90,12 @@ pub fn restore_headers(
         Some(sectors) => {
             let request = options.request(Slot::for_request(false, false, false)?);
             let unlocked = unlock_sectors(&sectors, credentials, &request)?;
-            let data = layout::data(&unlocked.header, unlocked.slot, size)?;
+            let data = layout::writable(&unlocked.header, unlocked.slot, size)?;
             let password = password(credentials)?;
             if !options.force {
                 refuse_another_volume(device, &unlocked, data, credentials, options)?;
             }
-            reseal(device, &unlocked, data, &password, unlocked.derivation, options)
+            reseal(device, &unlocked, &password, unlocked.derivation, options)
         }
         None => {
             let request = options.request(Slot::for_request(options.hidden, true, options.system)?);
@@ -120,7 +121,14 @@ fn refuse_another_volume(
         None => vec![unlocked.slot],
     };
     let own = decrypts(device, unlocked, data, options)?
-        || opens_here(device, unlocked, &copies, credentials, options)?;
+        || opens_here(
+            device,
+            unlocked,
+            &copies,
+            credentials,
+            function_of(&unlocked.derivation),
+            options,
+        )?;
     let blank: Vec<Extent> = copies.iter().map(|slot| slot.sector(size)).collect();
     overwrite::check(
         device,
@@ -152,12 +160,13 @@ fn decrypts(
     Ok(!matches!(detect(&MemoryDevice::new(plain))?.kind, Kind::Random { .. } | Kind::Unreadable))
 }
 
-/// Whether one of the `slots` of `device` opens to the same keys with the same credentials.
-fn opens_here(
+/// Whether one of the `slots` of `device` opens to the same keys with these credentials.
+pub(super) fn opens_here(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,
     slots: &[Slot],
     credentials: &Credentials,
+    function: Function,
     options: &HeaderOptions<'_>,
 ) -> Result<bool, VolumeError> {
     for &slot in slots {
@@ -166,7 +175,7 @@ fn opens_here(
             .map_err(VolumeError::io("reading a header"))?;
         let request = Request {
             products: &[unlocked.header.product],
-            prf: Some(function_of(&unlocked.derivation).name()),
+            prf: Some(function.name()),
             ..options.request(Slot::for_request(slot.is_hidden(), false, false)?)
         };
         match unlock_sectors(&[(slot, sector)], credentials, &request) {

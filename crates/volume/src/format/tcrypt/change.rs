@@ -1,16 +1,18 @@
 //! Changes a volume's credentials: encrypts its header under another key and leaves the data
 //! unchanged.
 
-use cryptbench_blockdev::{BlockDevice, Extent};
+use cryptbench_blockdev::BlockDevice;
 use cryptbench_cipher::Tier;
 use cryptbench_kdf::{Derivation, Effort, Function, pim};
 
+use super::backup::opens_here;
 use super::create::write_header;
 use super::header::Product;
 use super::layout::{self, Slot};
 use super::password::{self, password};
 use super::seal::Seal;
 use super::unlock::{self, Request, Unlocked, unlock};
+use super::whole;
 use crate::overwrite::{self, MEND};
 use crate::{Credentials, VolumeError};
 
@@ -57,7 +59,8 @@ impl<'a> HeaderOptions<'a> {
 /// header can therefore still open the volume, as in VeraCrypt.
 ///
 /// # Errors
-/// [`VolumeError::Occupied`] if other contents are where the header is; any other [`VolumeError`].
+/// [`VolumeError::Occupied`] if other contents are where the header is; [`VolumeError::CannotOpen`] if the end of the
+/// container is missing, where its backup header belongs; any other [`VolumeError`].
 /// The volume then opens with the old credentials, but after an I/O error its backup header may
 /// already require the new ones.
 pub fn change_credentials(
@@ -71,7 +74,7 @@ pub fn change_credentials(
     refuse_other_contents(device, slots[0], 0)?;
     let unlocked = unlock(device, old, &options.request(slots))?;
     refuse_other_contents(device, unlocked.slot, unlocked.header.version)?;
-    let data = layout::data(&unlocked.header, unlocked.slot, device.size())?;
+    layout::writable(&unlocked.header, unlocked.slot, device.size())?;
     let password = password(new)?;
     let product = unlocked.header.product;
     if product == Product::TrueCrypt && password.len() > password::SHORT {
@@ -84,7 +87,30 @@ pub fn change_credentials(
     };
     let kind = unlock::kind(product, unlocked.slot == Slot::System);
     let derivation = pim::derivation(kind, function, new.pim)?;
-    reseal(device, &unlocked, data, &password, derivation, options)
+    let known = [(old, function_of(&unlocked.derivation)), (new, function)];
+    check_hidden_backup(device, &unlocked, known, options)?;
+    reseal(device, &unlocked, &password, derivation, options)
+}
+
+/// Fails if a hidden volume's backup header is not where the host ends: without the end of the container, one would be
+/// written into the outer volume. It opens with the old credentials or, after an interrupted change, with the new ones.
+fn check_hidden_backup(
+    device: &dyn BlockDevice,
+    unlocked: &Unlocked,
+    known: [(&Credentials, Function); 2],
+    options: &HeaderOptions<'_>,
+) -> Result<(), VolumeError> {
+    if unlocked.slot != Slot::Hidden || unlocked.header.version < 4 {
+        return Ok(());
+    }
+    for (credentials, function) in known {
+        if opens_here(device, unlocked, &[Slot::HiddenBackup], credentials, function, options)? {
+            return Ok(());
+        }
+    }
+    let why = "the end of the container is missing, or the header is damaged".to_owned();
+    let with = "if the container is whole, `volume header-backup --with-hidden` and `volume header-restore` mend it";
+    Err(whole::no_backup(unlocked.slot, why, with))
 }
 
 /// Fails if the header area has other contents: then a header that opens is a remainder. Before it opens, its
@@ -101,11 +127,10 @@ pub(super) fn refuse_other_contents(
 }
 
 /// Rewrites a header under new salts: first its backup, if the layout has one, then the header
-/// itself.
+/// itself. [`layout::writable`] is true of the device.
 pub(super) fn reseal(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,
-    data: Extent,
     password: &[u8],
     derivation: Derivation,
     options: &HeaderOptions<'_>,
@@ -113,36 +138,10 @@ pub(super) fn reseal(
     let Unlocked { scheme, slot, .. } = *unlocked;
     let seal = Seal { scheme, derivation, password, tier: options.tier, effort: options.effort };
     let [header, backup] = seal.copies(&unlocked.plain)?;
-    if let Some(other) = backup_slot(device, unlocked, data)? {
+    if let Some(other) = slot.other_copy().filter(|_| unlocked.header.version >= 4) {
         write_header(device, other, &backup)?;
     }
     write_header(device, slot, &header)
-}
-
-/// The location of the backup of this primary header; `None` if the layout has none.
-///
-/// # Errors
-/// [`VolumeError::Damaged`] if data is there, which means that the size of the device has changed since the
-/// volume was created.
-fn backup_slot(
-    device: &dyn BlockDevice,
-    unlocked: &Unlocked,
-    data: Extent,
-) -> Result<Option<Slot>, VolumeError> {
-    let other = unlocked.slot.other_copy().filter(|_| unlocked.header.version >= 4);
-    let Some(offset) = other.and_then(|other| other.offset(device.size())) else {
-        return Ok(None);
-    };
-    if offset < data.offset + data.len {
-        return Err(VolumeError::Damaged {
-            format: unlocked.header.product.format(),
-            reason: format!(
-                "data up to {} overlaps the backup header at {offset}",
-                data.offset + data.len
-            ),
-        });
-    }
-    Ok(other)
 }
 
 /// The function of a derivation, without its cost.

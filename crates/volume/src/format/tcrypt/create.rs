@@ -164,7 +164,7 @@ pub fn create_hidden(
     refuse_other_contents(device, Slot::Primary, 0)?;
     let outer = unlock(device, place.outer, &request)?;
     refuse_other_contents(device, Slot::Primary, outer.header.version)?;
-    let around = layout::data(&outer.header, outer.slot, device.size())?;
+    let around = layout::writable(&outer.header, outer.slot, device.size())?;
     let sector = outer.header.sector() as u64;
     let unit = sector.max(device.sector() as u64);
     let data = hidden_data(place.size, device.size(), around, unit)?;

@@ -137,6 +137,15 @@ pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, Vol
     there(data, size, DATA_UNIT, Access::ReadWrite).map(|(data, _)| data)
 }
 
+/// As [`data`], for a host on which this header and its backup are to be written.
+///
+/// # Errors
+/// As for [`data`]; [`VolumeError::CannotOpen`] if the end is missing, where the backup belongs.
+pub(super) fn writable(header: &Header, slot: Slot, size: u64) -> Result<Extent, VolumeError> {
+    whole::check_end(header, slot, size)?;
+    data(header, slot, size)
+}
+
 /// The encrypted area that a header in `slot` describes, on a host of `size` bytes.
 ///
 /// # Errors

@@ -33,16 +33,61 @@ pub(super) struct Whole {
     pub(super) warning: Option<String>,
 }
 
-/// The possible sizes of the container when the header in this slot was made; none if the layout does not show it.
-fn sizes(header: &Header, slot: Slot) -> Vec<u64> {
+/// The possible sizes of the container when this header was made, smallest first; none if the layout does not show it.
+fn made(header: &Header, is_hidden: bool) -> Vec<u64> {
     let end = header.data_offset.saturating_add(header.volume_size).saturating_add(GROUP);
+    match (header.version >= 4, is_hidden) {
+        (true, false) => vec![end],
+        (true, true) => LEFT_FREE.map(|free| end.saturating_add(free)).into(),
+        (false, _) => Vec::new(),
+    }
+}
+
+/// As [`made`], for a header in a slot that is found from the end.
+fn sizes(header: &Header, slot: Slot) -> Vec<u64> {
     match slot {
-        Slot::Backup if header.version >= 4 => vec![end],
-        Slot::HiddenBackup if header.version >= 4 => {
-            LEFT_FREE.map(|free| end.saturating_add(free)).into()
-        }
+        Slot::Backup | Slot::HiddenBackup => made(header, slot.is_hidden()),
         _ => Vec::new(),
     }
+}
+
+/// Fails if the end of a host of `size` bytes is missing: a backup header would be written over something else.
+///
+/// A larger host has room for it, but of a hidden volume no header tells exactly where its container ended.
+///
+/// # Errors
+/// [`VolumeError::CannotOpen`].
+pub(super) fn check_end(header: &Header, slot: Slot, size: u64) -> Result<(), VolumeError> {
+    let sizes = match slot {
+        Slot::Primary | Slot::Hidden => made(header, slot.is_hidden()),
+        _ => Vec::new(),
+    };
+    let most = sizes.last().copied().unwrap_or(0);
+    if size >= most || sizes.contains(&size) {
+        return Ok(());
+    }
+    let why = match &sizes[..] {
+        [whole] => {
+            format!("the last {} of {whole} bytes of the container are missing", whole - size)
+        }
+        _ => format!("the container has {size} bytes, and was made with {}", listed(&sizes)),
+    };
+    Err(no_backup(slot, why, "the volume still opens: copy its files to a new one"))
+}
+
+/// The error of a backup header that cannot be written.
+pub(super) fn no_backup(slot: Slot, why: String, with: &str) -> VolumeError {
+    let hidden = if slot.is_hidden() { "hidden " } else { "" };
+    VolumeError::CannotOpen {
+        what: format!("the backup header of this {hidden}volume"),
+        why,
+        with: format!("nothing was written; {with}"),
+    }
+}
+
+fn listed(sizes: &[u64]) -> String {
+    let sizes: Vec<_> = sizes.iter().map(u64::to_string).collect();
+    sizes.join(" or ")
 }
 
 /// Fails unless a host of `size` bytes can be the whole container. In any other host, a written header could overwrite

@@ -385,7 +385,7 @@ fn headers_come_back_from_a_file_and_from_within() {
     let small = memory(SIZE - 4096);
     let source = HeaderSource::File(&file);
     let error = restore_headers(&*small, source, &cheap("outer"), &header).unwrap_err();
-    assert!(matches!(error, VolumeError::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("the last 4096 of"), "{error}");
     assert!(device.contents() == before);
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
 use cryptbench_volume::format::tcrypt::{
-    CreateOptions, Fill, HeaderOptions, HeaderSource, HiddenPlace, create, create_hidden,
-    restore_headers,
+    CreateOptions, Fill, HeaderOptions, HeaderSource, HiddenPlace, backup_headers,
+    change_credentials, create, create_hidden, restore_headers,
 };
 use cryptbench_volume::{Access, Credentials, OpenOptions, VolumeError};
 
@@ -30,14 +30,18 @@ fn device(bytes: &[u8]) -> Arc<MemoryDevice> {
 
 /// A host with an outer and a hidden volume, both full of text that tells its place, and their plaintexts.
 fn made() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
-    let device = memory(SIZE);
+    made_with(SIZE, 256 << 10)
+}
+
+fn made_with(size: usize, of_hidden: u64) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+    let device = memory(size);
     let new = CreateOptions {
         fill: Fill::Quick,
         ..CreateOptions::new(cryptbench_cipher::tier().unwrap(), effort())
     };
     let (outer, hidden) = (cheap("outer"), cheap("hidden"));
     create(&*device, &outer, &new).unwrap();
-    let place = HiddenPlace { outer: &outer, outer_prf: Some("sha-512"), size: 256 << 10 };
+    let place = HiddenPlace { outer: &outer, outer_prf: Some("sha-512"), size: of_hidden };
     create_hidden(&*device, &hidden, &place, &new).unwrap();
     let write = |credentials: &Credentials, is_hidden: bool| {
         let writable = OpenOptions { access: Access::ReadWrite, hidden: is_hidden, ..sha512() };
@@ -146,6 +150,60 @@ fn a_container_without_its_end_says_where_its_backup_header_is() {
     let source = HeaderSource::File(&saved);
     restore_headers(&*cut, source, &cheap("outer"), &header()).unwrap_err();
     assert!(cut.contents() == host[..SIZE - 4096]);
+}
+
+/// The backup headers are found from the end: without it they would be written over other headers or the outer volume's data.
+#[test]
+fn no_key_is_changed_in_a_container_without_its_end() {
+    // 4 KiB and 128 KiB are left free behind the hidden volume, so that the cut container can look like a whole one.
+    for (size, of_hidden) in [(SIZE, 256 << 10), (3 * SIZE, 2 << 20)] {
+        let (host, ..) = made_with(size, of_hidden);
+        for lost in [512, 4096, 60 * KIB, 64 * KIB, 100 * KIB, 124 * KIB, DATA - 512, DATA] {
+            let cut = device(&host[..size - lost]);
+            for (is_hidden, old) in [(false, "outer"), (true, "hidden")] {
+                let options = HeaderOptions { hidden: is_hidden, ..header() };
+                let changed = change_credentials(&*cut, &cheap(old), &cheap("new"), None, &options);
+                let error = changed.unwrap_err();
+                assert!(matches!(error, VolumeError::CannotOpen { .. }), "{lost} {old}: {error}");
+                assert!(error.to_string().contains("nothing was written"), "{lost} {old}: {error}");
+                assert!(cut.contents() == host[..size - lost], "{lost} {old}");
+            }
+            let place =
+                HiddenPlace { outer: &cheap("outer"), outer_prf: Some("sha-512"), size: 65536 };
+            let new = CreateOptions::new(cryptbench_cipher::tier().unwrap(), effort());
+            let error = create_hidden(&*cut, &cheap("new"), &place, &new).unwrap_err();
+            assert!(matches!(error, VolumeError::CannotOpen { .. }), "{lost}: {error}");
+            assert!(cut.contents() == host[..size - lost], "{lost}");
+        }
+        // Of the whole one only the two headers change.
+        let whole = device(&host);
+        let options = HeaderOptions { hidden: true, ..header() };
+        change_credentials(&*whole, &cheap("hidden"), &cheap("new"), None, &options).unwrap();
+        let changed: Vec<_> = differing(&whole.contents(), &host);
+        assert_eq!(changed, [64 * KIB, size - 64 * KIB]);
+        // A change that was interrupted between the two goes on.
+        let mut bytes = whole.contents();
+        bytes[64 * KIB..][..512].copy_from_slice(&host[64 * KIB..][..512]);
+        let half = device(&bytes);
+        change_credentials(&*half, &cheap("hidden"), &cheap("new"), None, &options).unwrap();
+        // One whose backup header is gone says how that comes back.
+        bytes[size - 64 * KIB..][..512].fill(0);
+        let half = device(&bytes);
+        let changed = change_credentials(&*half, &cheap("hidden"), &cheap("new"), None, &options);
+        assert!(changed.unwrap_err().to_string().contains("header-restore"));
+        assert!(half.contents() == bytes);
+        let saved =
+            backup_headers(&*half, &cheap("outer"), Some(&cheap("hidden")), &header()).unwrap();
+        restore_headers(&*half, HeaderSource::File(&saved), &cheap("hidden"), &header()).unwrap();
+        change_credentials(&*half, &cheap("hidden"), &cheap("new"), None, &options).unwrap();
+    }
+}
+
+/// The sectors that differ.
+fn differing(one: &[u8], other: &[u8]) -> Vec<usize> {
+    assert_eq!(one.len(), other.len());
+    let sectors = one.chunks(512).zip(other.chunks(512)).enumerate();
+    sectors.filter(|(_, (one, other))| one != other).map(|(number, _)| number * 512).collect()
 }
 
 /// TrueCrypt 5 has no backup header, and its headers do not tell where the data was.
