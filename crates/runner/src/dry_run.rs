@@ -152,7 +152,7 @@ fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> Dry
     let mut forecast = forecast(&profile, &plan.recorded, range.size, 1 + 2 * own, rates);
     forecast.scratch_bytes = *size;
     DryRun {
-        directory: "a mount of its own".to_owned(),
+        directory: "a separate mount".to_owned(),
         storage: format!(
             "EMULATED {} (parameters {}), {}; {} in {}",
             model.name,

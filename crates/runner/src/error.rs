@@ -34,7 +34,7 @@ pub enum RunError {
     },
     /// The storage does not contain the written data.
     #[error(
-        "{faults} sectors do not hold what was written; the first, {offset} bytes into the file, is {fault}"
+        "{faults} sectors do not contain the written data; the first, at byte {offset} of the file, is {fault}"
     )]
     Verification {
         /// Number of sectors with a fault.
@@ -46,8 +46,8 @@ pub enum RunError {
     },
     /// A system that should encrypt stored plaintext.
     #[error(
-        "{arm} does not encrypt: data written through it lies on the storage as plaintext, in {places} places; the \
-         first is byte {offset} of {file}"
+        "{arm} does not encrypt: data written through it is stored as plaintext, at {places} offsets; the first is \
+         byte {offset} of {file}"
     )]
     Plaintext {
         /// Label of the arm.
@@ -61,8 +61,8 @@ pub enum RunError {
     },
     /// A system that should encrypt stored plaintext beside its ciphertext.
     #[error(
-        "{arm} leaves plaintext in its cache: data written through it lies there as it is, in {places} places; the first is \
-         byte {offset} of {file}. None was found in what it encrypts"
+        "{arm} leaves plaintext in its cache: data written through it is stored there unencrypted, at {places} \
+         offsets; the first is byte {offset} of {file}. None was found in its encrypted storage"
     )]
     PlaintextInCache {
         /// Label of the arm.
@@ -77,8 +77,8 @@ pub enum RunError {
     /// A system that should encrypt stored data that cannot be ciphertext, at a position where only ciphertext
     /// is allowed.
     #[error(
-        "{arm} does not encrypt as it must: {low} of {blocks} blocks that lie on the storage below it are less \
-         random than any ciphertext"
+        "{arm} does not encrypt as required: {low} of {blocks} blocks in its storage have too little entropy for \
+         ciphertext"
     )]
     NotRandom {
         /// Label of the arm.
@@ -89,7 +89,7 @@ pub enum RunError {
         blocks: u64,
     },
     /// A system did not return the written data after it was closed and reopened.
-    #[error("{arm} does not keep its data: after it was closed and reopened, {problem}")]
+    #[error("{arm} lost data: after it was closed and reopened, {problem}")]
     NotKept {
         /// Label of the arm.
         arm: String,
@@ -98,12 +98,12 @@ pub enum RunError {
     },
     /// The run has completed, but a resource that it set up still exists; the record's notes list it.
     #[error(
-        "the run could not take down everything that it set up (see the notes); try cryptbench cleanup"
+        "the run could not remove everything that it set up (see the notes); run cryptbench cleanup"
     )]
     LeftOver,
     /// The budget has no time for any figure on this machine.
     #[error(
-        "nothing was compared: {budget_s:.0} s are not enough here, as {what}; {enough} would do"
+        "nothing was compared: {budget_s:.0} s is not enough here, because {what}; use {enough}"
     )]
     NoTime {
         /// The budget in seconds.

@@ -121,7 +121,7 @@ impl Sink for Recorder<'_> {
 fn tell(event: &Event) {
     match event {
         Event::Preparing { what, number, of, .. } => info!("arm {number} of {of}: {what}"),
-        Event::Checking { arm } => info!("checks what {arm:?} has stored"),
+        Event::Checking { arm } => info!("checks the data stored by {arm:?}"),
         Event::Note { text, .. } => info!("{text}"),
         Event::Begun { workload, arms, block, .. } => {
             debug!("measures {workload:?} on {arms:?}, block {block:?}");

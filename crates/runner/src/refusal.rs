@@ -14,22 +14,22 @@ use crate::look::existing::Held;
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Refusal {
     /// It is in use.
-    #[error("is in use and is not overwritten: {}", list(.0))]
+    #[error("is in use and will not be overwritten: {}", list(.0))]
     Used(Vec<Holder>),
     /// The user has not specified it a second time.
     #[error("{}", unnamed(what, *size, signatures, path))]
     NotNamedAgain { what: String, path: PathBuf, size: u64, signatures: Vec<Held> },
     /// It contains something that the user has not permitted to erase.
     #[error(
-        "holds {}, which would be lost; to allow that, name it: {}",
+        "contains {}, which would be lost; to allow that, add {}",
         all(signatures),
         consent(signatures)
     )]
     Signature { signatures: Vec<Held> },
     /// One of its signatures is outside the part that would be overwritten.
     #[error(
-        "holds {held} at byte {offset}, beyond the first {} that would be overwritten: it would survive and make the rest look \
-         like damaged data; `wipefs --all --types {} {}` first",
+        "contains {held} at byte {offset}, after the first {}, which would be overwritten: it would survive and make \
+         the rest look like damaged data; run `wipefs --all --types {} {}` first",
         human(*len),
         held.name,
         quoted_path(device)
@@ -37,11 +37,13 @@ pub(crate) enum Refusal {
     Survives { held: Held, device: PathBuf, offset: u64, len: u64 },
     /// It has other names.
     #[error(
-        "has {names} names (hard links), and would be overwritten under all of them: copy it first, or name another file"
+        "has {names} hard links and would be overwritten under all its names: copy it first, or choose another file"
     )]
     Links { names: u64 },
     /// The kernel does not report who uses it.
-    #[error("may be in use, which cannot be determined here ({what}), so nothing is overwritten")]
+    #[error(
+        "may be in use; this cannot be determined here ({what}), so it will not be overwritten"
+    )]
     Unknown { what: String },
     /// It cannot be written.
     #[error("is read-only: {remedy}")]
@@ -49,27 +51,29 @@ pub(crate) enum Refusal {
     /// The kernel has reserved it, for a reason that is not visible here.
     #[error(
         "is already reserved in the kernel, for example by a mount in another namespace or by another run of \
-         cryptbench: end that first"
+         cryptbench: unmount or stop that first"
     )]
     Claimed,
     /// A program has locked it.
     #[error(
-        "is locked by another program, such as another cryptbench, an open volume or a virtual machine: end that first"
+        "is locked by another program, such as another cryptbench, an open volume or a virtual machine: close that \
+         first"
     )]
     Locked,
     /// It changed between the check and the first write.
-    #[error("is not what it was when it was checked ({what} has changed): nothing was written")]
+    #[error("has changed since it was checked ({what}): nothing was written")]
     Changed { what: Cow<'static, str> },
     /// It is neither a file nor a block device.
     #[error(
-        "is neither a directory, nor a file, nor a block device: name one of these, or a file that does not exist yet"
+        "is neither a directory, nor a file, nor a block device: specify one of these, or a file that does not exist \
+         yet"
     )]
     Kind,
     /// The operating system refused.
     #[error("cannot {act}: {why}")]
     Io { act: Cow<'static, str>, why: String },
     /// It could not be inspected.
-    #[error("nothing is overwritten, because its contents cannot be determined: {why}")]
+    #[error("will not be overwritten, because its contents cannot be determined: {why}")]
     Unreadable { why: String },
 }
 
@@ -104,16 +108,16 @@ const TOO_SMALL: u64 = 1 << 20;
 fn unnamed(what: &str, size: u64, signatures: &[Held], path: &Path) -> String {
     if what == "file" && size < TOO_SMALL {
         return format!(
-            "is a file of {}, too small to be measured, and is not overwritten: name a directory",
+            "is a file of {}, too small to be measured, and will not be overwritten: specify a directory",
             human(size)
         );
     }
     let more = match signatures {
         [] => String::new(),
-        found => format!(" {} (it holds {})", consent(found), all(found)),
+        found => format!(" {} (it contains {})", consent(found), all(found)),
     };
     format!(
-        "exists and is a {what} of {}; nothing that exists is overwritten unless it is named again: if everything on it \
+        "is an existing {what} of {}; existing data is overwritten only if you specify it again: if everything on it \
          may be lost, add --destroy {}{more}",
         human(size),
         quoted_path(path)

@@ -39,8 +39,8 @@ fn said(written: u64, disk: Option<&Device>) -> Option<String> {
     let rated = drive as f64 * RATED;
     let this = if size.is_some() { "this size" } else { "1 TB" };
     Some(format!(
-        "This plan writes {}{of_disk}. That is {} of the {} that an SSD of {this} is typically rated for (Samsung 870 EVO: \
-         600 TB for each TB). A shorter --budget writes less.",
+        "This plan writes {}{of_disk}. That is {} of the {} that an SSD of {this} is typically rated for (Samsung \
+         870 EVO: 600 TB per TB). A shorter --budget writes less.",
         decimal(written as f64),
         percent(written as f64 / rated),
         decimal(rated),
@@ -106,10 +106,10 @@ mod tests {
         ]
         .map(Option::unwrap);
         insta::assert_snapshot!(said.join("\n"), @"
-        This plan writes 7.0 GB, 11 % of the disk's size. That is 0.02 % of the 38 TB that an SSD of this size is typically rated for (Samsung 870 EVO: 600 TB for each TB). A shorter --budget writes less.
-        This plan writes 3.7 TB, 7.2 times the disk's size. That is 1.2 % of the 307 TB that an SSD of this size is typically rated for (Samsung 870 EVO: 600 TB for each TB). A shorter --budget writes less.
-        This plan writes 210 GB, 5 % of the disk's size. That is 0.01 % of the 2400 TB that an SSD of this size is typically rated for (Samsung 870 EVO: 600 TB for each TB). A shorter --budget writes less.
-        This plan writes 3.7 TB. That is 0.6 % of the 600 TB that an SSD of 1 TB is typically rated for (Samsung 870 EVO: 600 TB for each TB). A shorter --budget writes less.
+        This plan writes 7.0 GB, 11 % of the disk's size. That is 0.02 % of the 38 TB that an SSD of this size is typically rated for (Samsung 870 EVO: 600 TB per TB). A shorter --budget writes less.
+        This plan writes 3.7 TB, 7.2 times the disk's size. That is 1.2 % of the 307 TB that an SSD of this size is typically rated for (Samsung 870 EVO: 600 TB per TB). A shorter --budget writes less.
+        This plan writes 210 GB, 5 % of the disk's size. That is 0.01 % of the 2400 TB that an SSD of this size is typically rated for (Samsung 870 EVO: 600 TB per TB). A shorter --budget writes less.
+        This plan writes 3.7 TB. That is 0.6 % of the 600 TB that an SSD of 1 TB is typically rated for (Samsung 870 EVO: 600 TB per TB). A shorter --budget writes less.
         ");
     }
 }

@@ -142,7 +142,7 @@ fn detected(
             Some(obstacle) => Err(obstacle),
             None if kind.is_plain() => Err(VolumeError::NotThisFormat {
                 format: "known",
-                reason: format!("{kind}; name the format to try it anyway"),
+                reason: format!("{kind}; specify the format to try it anyway"),
             }),
             None => Ok("tcrypt"),
         },
@@ -157,12 +157,12 @@ impl Kind {
         let (what, why, with) = match self {
             Self::EcryptfsFile => (
                 self.to_string(),
-                "it is one of a directory's",
-                "name the directory: cryptbench volume dump DIRECTORY OUTPUT".to_owned(),
+                "the volume is the whole directory",
+                "specify the directory: cryptbench volume dump DIRECTORY OUTPUT".to_owned(),
             ),
             Self::AppleEncrypted { .. } => (
                 self.to_string(),
-                "this program does not have the format",
+                "this program does not support the format",
                 "on a Mac, `hdiutil attach` opens it, and `hdiutil convert IMAGE -format UDTO -o DISK` writes it unencrypted"
                     .to_owned(),
             ),
@@ -172,14 +172,14 @@ impl Kind {
                 let article = if name.starts_with(['x', 'A', 'E', 'l']) { "an" } else { "a" };
                 (
                     format!("{article} {name}"),
-                    "the disk is packed within it",
+                    "it contains a packed disk",
                     format!("convert it first: {command}"),
                 )
             }
             Self::PartitionTable { name } => (
                 format!("a disk with a partition table ({name})"),
                 "the volume is in one of its partitions",
-                "name the partition: --partition N, or --offset BYTES".to_owned(),
+                "specify the partition: --partition N, or --offset BYTES".to_owned(),
             ),
             _ => return None,
         };

@@ -35,11 +35,11 @@ pub(crate) enum Proof<'a> {
 }
 
 /// The options of `header-restore` after a refusal.
-pub(crate) const FORCE: &str = "--force writes over it";
+pub(crate) const FORCE: &str = "--force overwrites it";
 
 /// The remedy for commands without that option.
 pub(crate) const MEND: &str =
-    "if the volume is what you want, restore its header first (header-restore --force)";
+    "to keep the volume, restore its header first (header-restore --force)";
 
 /// Checks that `write` is of the volume that is on `device`, and destroys nothing else.
 ///
@@ -121,8 +121,8 @@ const PIECE: usize = 4096;
 /// Random bytes of which no two volumes have the same.
 const LEAST: usize = 512;
 
-const UNKNOWN: &str = "something that nothing shows to be the volume of this header; it could be \
-                       another encrypted volume, which looks like random data";
+const UNKNOWN: &str = "data that cannot be identified as the volume of this header; it could be another encrypted \
+                       volume, which looks like random data";
 
 /// [`check`] for a header that a key opens: any other known magic within `parts` refuses the write. If called
 /// before the key is derived, it refuses early what no key can permit.

@@ -34,7 +34,9 @@ impl Part {
             return invalid(format!("the offset {offset} is not a multiple of {sector} bytes"));
         }
         if whole == 0 || len > left {
-            return invalid(format!("{len} bytes from byte {offset} are not in {size} bytes"));
+            return invalid(format!(
+                "{len} bytes from byte {offset} on do not fit into {size} bytes"
+            ));
         }
         Ok(Self { device, extent: Extent { offset, len: whole }, to_end })
     }

@@ -58,8 +58,8 @@ pub fn partition(device: &dyn BlockDevice, number: u32) -> Result<Extent, Volume
     found.map(|partition| partition.extent).ok_or_else(|| {
         let numbers: Vec<String> = all.iter().map(|found| found.number.to_string()).collect();
         VolumeError::Invalid(match numbers.as_slice() {
-            [] => "it has no partition table that this program knows".to_owned(),
-            all => format!("it has no partition {number}, but {}", all.join(", ")),
+            [] => "it has no partition table that this program supports".to_owned(),
+            all => format!("it has no partition {number}, only {}", all.join(", ")),
         })
     })
 }

@@ -104,7 +104,7 @@ impl<'a> Restore<'a> {
 fn whole(backup: &dyn BlockDevice) -> Result<Vec<u8>, VolumeError> {
     let most = TCRYPT_BACKUPS[0];
     if backup.size() > most {
-        let reason = format!("it has {} bytes, and a backup at most {most}", backup.size());
+        let reason = format!("it has {} bytes, but a backup has at most {most}", backup.size());
         return Err(VolumeError::NotThisFormat { format: "header backup", reason });
     }
     read_bytes(backup, 0..backup.size()).map_err(VolumeError::io("reading the backup"))
@@ -113,6 +113,6 @@ fn whole(backup: &dyn BlockDevice) -> Result<Vec<u8>, VolumeError> {
 fn bitlocker() -> VolumeError {
     VolumeError::Unsupported {
         what: "changing a BitLocker volume's keys or metadata".to_owned(),
-        hint: Some("`manage-bde` on Windows does that".to_owned()),
+        hint: Some("use `manage-bde` on Windows".to_owned()),
     }
 }

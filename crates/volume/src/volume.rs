@@ -36,16 +36,18 @@ pub(crate) fn there(
         return Ok((data, None));
     }
     let len = left - left % unit;
-    let what = format!("the container is cut short: {len} of {} bytes are there", data.len);
+    let what = format!("the container is truncated: it has only {len} of {} bytes", data.len);
     if len == 0 || access == Access::ReadWrite {
         let named = if len == 0 { "this volume, a header without data," } else { "this volume" };
         return Err(crate::VolumeError::CannotOpen {
             what: named.to_owned(),
             why: what,
             with: if len == 0 {
-                "only a whole copy can be opened; a saved header goes back with `volume header-restore VOLUME FILE`".to_owned()
+                "only a whole copy can be opened; to restore a header backup, use `volume header-restore VOLUME \
+                 FILE`".to_owned()
             } else {
-                "read-only it opens as far as it goes: volume dump, or --read-only".to_owned()
+                "the part that exists can be opened read-only: volume dump, or --read-only"
+                    .to_owned()
             },
         });
     }
@@ -175,8 +177,8 @@ impl Volume {
         {
             return Err(crate::VolumeError::Unsupported {
                 what: format!(
-                    "a data area of {len} bytes at {offset} in sectors of {sector} bytes on a device \
-                     of {below}-byte sectors"
+                    "a data area of {len} bytes at {offset} in {sector}-byte sectors on a device with {below}-byte \
+                     sectors"
                 ),
                 hint: Some("open it without direct I/O".to_owned()),
             });
@@ -193,7 +195,7 @@ impl Volume {
         let sector = self.sector as u64;
         if let Some(at) = pieces.boundaries().find(|at| !at.is_multiple_of(sector)) {
             return Err(crate::VolumeError::Unsupported {
-                what: format!("a part of the volume at byte {at} in sectors of {sector} bytes"),
+                what: format!("a part of the volume at byte {at} in {sector}-byte sectors"),
                 hint: Some("open it without direct I/O".to_owned()),
             });
         }
@@ -208,7 +210,7 @@ impl Volume {
     pub fn cut(mut self, len: u64) -> Result<Self, crate::VolumeError> {
         let whole = self.mapping.data.len;
         if len == 0 || len > whole || !len.is_multiple_of(self.sector as u64) {
-            let reason = format!("{len} bytes of a volume of {whole}");
+            let reason = format!("{len} bytes is not a valid part of a volume of {whole} bytes");
             return Err(crate::VolumeError::Invalid(reason));
         }
         let Some(mapping) = Arc::get_mut(&mut self.mapping) else {
@@ -286,7 +288,8 @@ impl Volume {
             && hidden.offset < offset.saturating_add(len)
         {
             self.frozen.store(true, Ordering::Release);
-            let reason = "the write would have damaged the hidden volume; no more is written";
+            let reason =
+                "the write would have damaged the hidden volume; all further writes are refused";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
         }
         Ok(())

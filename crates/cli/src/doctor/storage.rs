@@ -52,7 +52,7 @@ pub fn look(directory: &Path, request: &Request, facts: &Facts) -> Storage {
         Err(error) => {
             let error = anyhow::Error::new(RunError::Target {
                 path: absolute.clone(),
-                problem: format!("no file can be made here: {error}"),
+                problem: format!("no file can be created here: {error}"),
             });
             storage.refuse("place", &error);
         }

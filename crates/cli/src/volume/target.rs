@@ -57,7 +57,7 @@ pub fn of_another(lower: &Directory) -> Option<VolumeError> {
     let system = SYSTEMS.iter().find(|system| system.files.iter().any(is_here))?;
     Some(VolumeError::CannotOpen {
         what: format!("a {} directory", system.name),
-        why: "this program does not have the format".to_owned(),
+        why: "this program does not support the format".to_owned(),
         with: format!("{} opens it", system.name),
     })
 }
@@ -240,7 +240,7 @@ pub fn is_changeable_luks(target: &Target, format: Option<&str>) -> anyhow::Resu
     match family(target, format)? {
         Family::BitLocker => bail!(VolumeError::Unsupported {
             what: "changing a BitLocker volume's keys or metadata".to_owned(),
-            hint: Some("`manage-bde` on Windows does that".to_owned()),
+            hint: Some("use `manage-bde` on Windows".to_owned()),
         }),
         Family::FileVault => bail!(filevault::unchangeable()),
         Family::FreeOtfe => bail!(VolumeError::Unsupported {

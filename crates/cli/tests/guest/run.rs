@@ -185,7 +185,7 @@ fn the_default_run_takes_luks2_as_cryptsetup_makes_it_and_sees_a_target_that_is_
     let inner = record("inner");
     let by = inner.target.encrypted_by.as_ref().expect("it lies on LUKS");
     assert_eq!(by.system, "LUKS2");
-    assert!(inner.notes[0].contains("is encrypted already, by LUKS2"), "{:?}", inner.notes);
+    assert!(inner.notes[0].contains("is already encrypted by LUKS2"), "{:?}", inner.notes);
     assert_eq!(inner.plan.set.as_deref(), Some(cryptbench_record::BUILTIN_ONLY));
 }
 
@@ -254,6 +254,6 @@ fn an_open_luks2_device_is_measured_beside_the_device_below_and_nothing_is_writt
             assert_eq!(written, 0, "{arm}");
         }
         assert!(record.evidence.is_empty(), "proof takes writing");
-        assert!(record.notes.iter().any(|n| n.contains("opened for reading only")));
+        assert!(record.notes.iter().any(|n| n.contains("opened read-only")));
     }
 }

@@ -123,7 +123,7 @@ fn places_that_are_no_pair_are_refused_or_warned_of() {
     // Nothing tells these two apart.
     let done = s.run(&s.tiny(&["--pair", &one, &two, "--dry-run"]));
     let said = text(&done.stdout).replace("\n            ", " ");
-    assert!(said.contains("lie on the same mount"), "{said}");
+    assert!(said.contains("are on the same mount"), "{said}");
     assert!(said.contains("beside "), "{said}");
     assert!(fs::read_dir(&one).unwrap().next().is_none());
 }
@@ -162,7 +162,7 @@ fn a_place_without_direct_io_takes_the_page_cache_for_both() {
     let done = s.run(&s.tiny(&["--pair", &plain, &at]));
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{said}");
-    assert!(said.contains("has no direct I/O") && said.contains("--buffered"), "{said}");
+    assert!(said.contains("does not support direct I/O") && said.contains("--buffered"), "{said}");
     assert!(s.left_behind().is_empty() && fs::read_dir(&point).unwrap().next().is_none());
     let record = s.measured(&["--pair", &plain, &at, "--buffered"]);
     assert!(!record.target.engine.direct);
@@ -209,8 +209,8 @@ fn without_an_open_device_there_is_nothing_in_use_to_measure() {
         return skipped("devices of device mapper are open here");
     }
     refused(&["--existing"], 3, "no dm-crypt device is open");
-    refused(&["--existing", "."], 3, "does not lie on one (none is open)");
-    refused(&["--existing", "--profile", "mount"], 2, "--existing only reads");
+    refused(&["--existing", "."], 3, "is not on one (none are open)");
+    refused(&["--existing", "--profile", "mount"], 2, "--existing is read-only");
     assert!(s.left_behind().is_empty());
 }
 

@@ -61,7 +61,7 @@ fn the_target() {
         $ cryptbench run no/such/directory --output SANDBOX/out
         [3] cryptbench: no/such/directory: no such directory: no/such
         $ cryptbench run precious --output SANDBOX/out
-        [3] cryptbench: precious: is a file of 4 B, too small to be measured, and is not overwritten: name a directory
+        [3] cryptbench: precious: is a file of 4 B, too small to be measured, and will not be overwritten: specify a directory
         ");
     assert_eq!(fs::read(&file).unwrap(), b"data");
     fs::remove_file(file).unwrap();
@@ -153,7 +153,7 @@ fn a_small_file_system_says_how_much_room_is_needed() {
     let said = s.refused(&["run", &m.path()]).replace(&m.path(), "MOUNT");
     insta::assert_snapshot!(said, @"
         $ cryptbench run MOUNT
-        [3] cryptbench: MOUNT: too little room: 64 MiB are free, and a scratch file of 64 MiB may take a quarter of the free space at most; free 192 MiB more, or name another directory, or say --size
+        [3] cryptbench: MOUNT: not enough space: only 64 MiB is free, and a scratch file of 64 MiB may use at most a quarter of the free space; free 192 MiB more, choose another directory, or set --size
         ");
     assert_eq!(fs::read_dir(m.path()).unwrap().count(), 0);
 }
@@ -176,7 +176,11 @@ fn a_file_system_without_direct_io_is_measured_through_the_page_cache() {
     assert!(done.status.success(), "{stderr}");
     let record: cryptbench_record::Record = serde_json::from_slice(&done.stdout).unwrap();
     assert!(!record.target.engine.direct);
-    assert!(record.notes.iter().any(|n| n.contains("no direct I/O")), "{:?}", record.notes);
+    assert!(
+        record.notes.iter().any(|n| n.contains("not support direct I/O")),
+        "{:?}",
+        record.notes
+    );
     assert_eq!(fs::read_dir(m.path()).unwrap().count(), 0);
 }
 

@@ -199,9 +199,9 @@ fn a_container_whose_copy_ended_early() {
     let Some(case) = Case::new("11-veracrypt-cut-short") else { return };
     let opened = ["vt-cut.img", "--passphrase-file", "vpw", "--pim", "1", "--prf", "sha-512"];
     let said = case.dumped(&opened, 32768, HALF);
-    assert!(said.contains("cut short: 32768 of 65536 bytes are there"), "{said}");
+    assert!(said.contains("truncated: it has only 32768 of 65536 bytes"), "{said}");
     let export = ["export", "--nbd", "socket"];
-    let words = ["cut short: 32768 of 65536 bytes are there", "--read-only"];
+    let words = ["truncated: it has only 32768 of 65536 bytes", "--read-only"];
     case.refused(&[&export[..], &opened[..]].concat(), 5, &words);
 }
 
@@ -236,7 +236,7 @@ fn a_header_without_its_data() {
     let header = fs::read(case.path("other.hdr")).unwrap();
     fs::write(case.path("cut"), &header[..32 << 10]).unwrap();
     let dump = ["dump", "cut", "-", "--passphrase-file", "pw-other"];
-    case.refused(&dump, 5, &["cut short", "keyslot"]);
+    case.refused(&dump, 5, &["truncated", "keyslot"]);
 }
 
 #[test]

@@ -249,10 +249,7 @@ fn a_study_that_writes_much_says_so_first() {
         n => format!("This plan writes {:.0} TB", n / 1e12),
     };
     assert!(wear.starts_with(&words), "{words}: {wear}");
-    assert!(
-        wear.contains(" is typically rated for (Samsung 870 EVO: 600 TB for each TB)"),
-        "{wear}"
-    );
+    assert!(wear.contains(" is typically rated for (Samsung 870 EVO: 600 TB per TB)"), "{wear}");
     let done = s.run(&["run", "--study", "A", "--dry-run"]);
     let flat = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.starts_with(wear), "{flat}");

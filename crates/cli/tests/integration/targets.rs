@@ -39,7 +39,7 @@ fn a_device_must_be_named_twice() {
     let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
     let Some(other) = Loop::new(dir.path(), "other", 16) else { return };
     refused(&s, &disk, &[], 3, &["nothing that exists is overwritten", "--destroy", "64 MiB"]);
-    refused(&s, &disk, &["--destroy", &other.device], 3, &["named again", "--destroy"]);
+    refused(&s, &disk, &["--destroy", &other.device], 3, &["specify it again", "--destroy"]);
     refused(&s, &disk, &["--destroy", "/dev/null"], 3, &["--destroy"]);
     let both = ["--destroy", &disk.device, "--destroy", &other.device];
     refused(&s, &disk, &both, 3, &["is not what this run would overwrite"]);
@@ -86,7 +86,7 @@ fn a_device_in_use_is_refused_by_its_use() {
     }
     {
         let Some(upper) = Loop::over(&disk.device, &[]) else { return };
-        let words = ["the loop device", &upper.device, "losetup --detach"];
+        let words = ["loop device", &upper.device, "losetup --detach"];
         refused(&s, &disk, &all, 3, &words);
     }
 }
@@ -191,8 +191,8 @@ fn what_a_loop_device_stands_on_is_guarded_too() {
         let more = [&destroy.each_ref().map(String::as_str)[..], &erase].concat();
         refused_in_both(&s, disk, &more, words);
     };
-    all(&beside, &["the loop device", &first.device]);
-    all(&upper, &["the loop device", &beside.device]);
+    all(&beside, &["loop device", &first.device]);
+    all(&upper, &["loop device", &beside.device]);
     drop(beside);
     let point = dir.path().join("mounted");
     let Some(mount) = Mount::new(&["-o", "ro", &first.device], &point) else { return };
@@ -214,7 +214,7 @@ fn what_a_loop_device_stands_on_is_guarded_too() {
     let Some(window) = Loop::over(&source, &words) else { return };
     let args = ["run", &window.device, "--destroy", &window.device, "--dry-run"];
     let said = text(&s.run(&args).stderr);
-    assert!(said.contains("the root file system of this machine lies on"), "{said}");
+    assert!(said.contains("the root file system of this machine is on"), "{said}");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn the_root_file_system_is_never_a_target() {
     let done = s.run(&["run", &source, "--destroy", &source, "--dry-run"]);
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(3), "{said}");
-    assert!(said.contains("the root file system of this machine lies on"), "{said}");
+    assert!(said.contains("the root file system of this machine is on"), "{said}");
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn what_needs_a_file_system_is_refused_on_a_device() {
     args.extend(all);
     let done = s.run(&args);
     assert_eq!(done.status.code(), Some(3));
-    assert!(text(&done.stderr).contains("64 MiB and not 65 MiB"), "{}", text(&done.stderr));
+    assert!(text(&done.stderr).contains("only 64 MiB, not 65 MiB"), "{}", text(&done.stderr));
 }
 
 #[test]
@@ -455,7 +455,7 @@ fn the_whole_surface_is_read_and_nothing_is_written() {
     }
     let done = s.run(&["run", ".", "--read-only", "--profile", "hdtune-whole"]);
     assert_eq!(done.status.code(), Some(3));
-    assert!(text(&done.stderr).contains("is no block device"), "{}", text(&done.stderr));
+    assert!(text(&done.stderr).contains("is not a block device"), "{}", text(&done.stderr));
     assert_eq!(disk.hash(), before);
     assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
 }

@@ -192,7 +192,7 @@ fn a_volume_that_cannot_be_made_leaves_no_file() {
     insta::assert_snapshot!(said, @"
         cryptbench: v: VeraCrypt has no cipher `rot13` (known: aes-256-xts, serpent-256-xts, twofish-256-xts, aes-twofish-xts, aes-twofish-serpent-xts, serpent-aes-xts, serpent-twofish-aes-xts, twofish-serpent-xts, camellia-256-xts, kuznyechik-xts, camellia-kuznyechik-xts, camellia-serpent-xts, kuznyechik-aes-xts, kuznyechik-serpent-camellia-xts, kuznyechik-twofish-xts)
         cryptbench: v: there is no such file or device; for a new file give its --size
-        cryptbench: v: 1048576 bytes are too few: the header and one sector need 16781312
+        cryptbench: v: 1048576 bytes is too little: the header and one sector need 16781312
         error: the following required arguments were not provided:
           --destroy <VOLUME>
 
@@ -231,7 +231,7 @@ fn keys_are_changed_added_and_removed() {
     bench.ok(&["dump", "v", "-", "--passphrase-file", "old"]);
     bench.ok(&["key", "remove", "v", "--passphrase-file", "old", "--key-slot", "0"]);
     bench.refused(&["dump", "v", "-", "--passphrase-file", "old"], 7);
-    insta::assert_snapshot!(bench.refused(&["key", "remove", "v", "--keyfile", "key"], 2), @"cryptbench: v: keyslot 1 is the last one: without it the data is lost for ever");
+    insta::assert_snapshot!(bench.refused(&["key", "remove", "v", "--keyfile", "key"], 2), @"cryptbench: v: keyslot 1 is the last one: without it the data is lost forever");
     bench.ok(&["dump", "v", "-", "--keyfile", "key"]);
 }
 
@@ -563,7 +563,7 @@ fn bitlocker_is_created_opened_by_each_protector_and_described() {
         cryptbench: v: the startup key file is not valid: it has no startup key header
         cryptbench: old: a recovery password has eight groups of six digits; this one has other characters in between; only the 48 digits, or what Windows saved, belong in this file
         cryptbench: v: BitLocker has no hidden volumes
-        cryptbench: changing a BitLocker volume's keys or metadata is not supported; `manage-bde` on Windows does that
+        cryptbench: changing a BitLocker volume's keys or metadata is not supported; use `manage-bde` on Windows
         cryptbench: v: saving the header of a BitLocker volume is not supported; its metadata is on the volume three times; `manage-bde -KeyPackage` on Windows saves what repair-bde needs if all copies are lost
         ");
     assert!(!bench.path("out").exists());

@@ -46,13 +46,14 @@ impl Arms {
         if opens > 0 {
             if opens < request.profile.workloads.len() {
                 return Err(RunError::Usage(
-                    "opening volumes and loading a disk are measured on different choices: put them into two profiles"
+                    "a profile cannot both open volumes and load a disk: split it into two profiles"
                         .to_owned(),
                 ));
             }
             if !request.target.pair.is_empty() {
                 return Err(RunError::Usage(
-                    "--pair compares storage under a load, and this profile opens volumes of its own: choose another"
+                    "--pair compares storage under load, but this profile opens volumes that it creates: choose \
+                     another profile"
                         .to_owned(),
                 ));
             }
@@ -171,7 +172,7 @@ fn check_files(arms: &[ArmSpec], workloads: &[WorkloadSpec]) -> Result<(), RunEr
     };
     match arms.iter().find(|arm| system::find(arm.system).is_ok_and(|s| !s.has_files())) {
         Some(arm) => Err(RunError::Usage(format!(
-            "the workload {:?} makes new files, and {} has no file system: leave one of them out",
+            "workload {:?} creates new files, but {} has no file system: omit one of them",
             workload.id, arm.system
         ))),
         None => Ok(()),

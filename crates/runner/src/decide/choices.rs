@@ -182,7 +182,7 @@ impl Choices {
         let Some(last) = self.taken.pop() else {
             return false;
         };
-        let remedy = format!("when that is settled: cryptbench run --system {}", last.system);
+        let remedy = format!("once that is fixed: cryptbench run --system {}", last.system);
         self.leave_out(last.system, cryptbench_text::chain(why), remedy);
         // A substitute would need at least as much.
         for candidate in std::mem::take(&mut self.reserve) {
@@ -196,7 +196,7 @@ impl Choices {
     }
 
     fn leave_out_for_time(&mut self, system: &str) {
-        let reason = format!("the default run measures {PLACES} systems");
+        let reason = format!("the default run measures only {PLACES} systems");
         self.leave_out(system, reason, format!("cryptbench run --system {system}"));
     }
 

@@ -32,7 +32,7 @@ pub(super) fn arms(plan: &record::Plan, abilities: &Abilities) -> Result<Vec<Arm
     found.sort_by_key(at);
     let is_of_a_pair = plan.arms.iter().any(|arm| arm.system == PAIRED.name);
     if found.iter().all(|arm| arm.system == PLAIN.name) && !is_of_a_pair {
-        let problem = "none of the record's choices can be set up here: see cryptbench systems";
+        let problem = "none of the record's choices can be set up here; see cryptbench systems";
         return Err(RunError::Usage(problem.to_owned()));
     }
     Ok(found)
@@ -93,10 +93,10 @@ pub(super) fn left_out(
     let why = |name: &str| match system::find(name).map(|system| abilities.of_system(system)) {
         Ok(Availability::Unavailable { reason, remedy }) => (reason, remedy.to_string()),
         Ok(Availability::Available(_)) => (
-            "it has none of the record's choices here".to_owned(),
+            "none of its choices in the record is available here".to_owned(),
             "see cryptbench systems".to_owned(),
         ),
-        Err(error) => (error.to_string(), "take the program that measured it".to_owned()),
+        Err(error) => (error.to_string(), "use the program that measured it".to_owned()),
     };
     missing
         .map(|name| {
@@ -124,14 +124,14 @@ pub(super) fn remarks(like: &record::Plan, plan: &record::Plan) -> Vec<String> {
     for (what, missing) in [("choices", arms), ("workloads", workloads)] {
         if !missing.is_empty() {
             said.push(format!(
-                "of the record's {what} this run lacks {}: {}",
+                "missing in this run: {} of the record's {what} ({})",
                 missing.len(),
                 missing.join(", ")
             ));
         }
     }
     if like.seed != plan.seed {
-        said.push(format!("the seed is {}, the record's was {}", plan.seed, like.seed));
+        said.push(format!("the seed is {}, but {} in the record", plan.seed, like.seed));
     }
     said
 }

@@ -218,16 +218,14 @@ pub(crate) fn fit(plan: &Plan, elapsed: Duration) -> Fitted {
     let ramp_s = plan.ramp_s.unwrap_or_else(|| usual_ramp(trial_s));
     let trial = (trial_s < planned).then_some((trial_s, ramp_s));
     let least = trial_s * timed as f64 * f64::from(recorded.min_pairs + 1);
-    let took = format!("Setting up took {spent:.0} s of the budget of {:.0} s", recorded.budget_s);
+    let took = format!("Set-up took {spent:.0} s of the budget of {:.0} s", recorded.budget_s);
     let note = match trial {
         _ if least > left => Some(format!(
-            "{took}: what is left is not enough for {} trials of all workloads and choices; give {}.",
+            "{took}: the rest is not enough for {} trials of all workloads and choices; use {}.",
             recorded.min_pairs,
             budget_option(longer_budget(spent + least, recorded.budget_s)),
         )),
-        Some(_) => {
-            Some(format!("{took}: trials are {trial_s:.2} s long instead of {planned:.2} s."))
-        }
+        Some(_) => Some(format!("{took}: trials take {trial_s:.2} s instead of {planned:.2} s.")),
         None => None,
     };
     Fitted { trial, note }
@@ -252,13 +250,14 @@ fn check(plan: &record::Plan) -> Result<(), RunError> {
         if others.peek().is_some() && !others.any(|arm| plan.includes(workload, arm)) {
             let remedy = match workload.pattern {
                 record::Pattern::Files => {
-                    "small files need a file system on the encrypted storage, as builtin-mounted has \
-                            it: choose it with --system"
+                    "small files need a system with a file system, such as builtin-mounted: choose one with --system"
                 }
-                _ => "its requests are not whole sectors: choose another --sector-size",
+                _ => {
+                    "its requests are not multiples of the sector size: choose another --sector-size"
+                }
             };
             return Err(RunError::Usage(format!(
-                "workload {:?} can run on none of the chosen systems; {remedy}",
+                "workload {:?} cannot run on any of the chosen systems; {remedy}",
                 workload.id
             )));
         }
@@ -267,8 +266,8 @@ fn check(plan: &record::Plan) -> Result<(), RunError> {
     let least = plan.trial_s * timed as f64 * f64::from(plan.min_pairs);
     if least > plan.budget_s {
         return Err(RunError::Usage(format!(
-            "{} workloads on {} arms need {least:.0} s for {} trials of {:.2} s each, more than \
-             the budget of {:.0} s: give {}, a shorter --trial, or fewer arms",
+            "{} workloads on {} choices need {least:.0} s for {} trials of {:.2} s each, more than the budget of \
+             {:.0} s: use {}, a shorter --trial, or fewer choices",
             plan.workloads.len(),
             plan.arms.len(),
             plan.min_pairs,
@@ -311,13 +310,13 @@ mod tests {
         let fit = |s| fit(&plan, Duration::from_secs(s));
         let Fitted { trial: None, note: None } = fit(50) else { panic!("as much was allowed for") };
         let fitted = fit(150);
-        insta::assert_snapshot!(fitted.note.unwrap(), @"Setting up took 150 s of the budget of 300 s: trials are 0.16 s long instead of 0.30 s.");
+        insta::assert_snapshot!(fitted.note.unwrap(), @"Set-up took 150 s of the budget of 300 s: trials take 0.16 s instead of 0.30 s.");
         let (trial_s, ramp_s) = fitted.trial.unwrap();
         let cells = timed_cells(&plan.recorded) as f64;
         assert!(trial_s < at && trial_s >= LEAST_SLICED_TRIAL_S);
         assert!(trial_s * cells * (SLICED_PAIRS_WITHIN_BUDGET + 1.0) <= 150.0);
         assert!(ramp_s <= trial_s / 4.0);
-        insta::assert_snapshot!(fit(299).note.unwrap(), @"Setting up took 299 s of the budget of 300 s: what is left is not enough for 6 trials of all workloads and choices; give --budget 10m.");
+        insta::assert_snapshot!(fit(299).note.unwrap(), @"Set-up took 299 s of the budget of 300 s: the rest is not enough for 6 trials of all workloads and choices; use --budget 10m.");
     }
 
     #[test]

@@ -235,7 +235,7 @@ mod tests {
         let out: Vec<&str> = again.recorded.left_out.iter().map(|out| &out.system[..]).collect();
         assert_eq!((out, again.recorded.set), (vec!["bestcrypt"], None));
         assert!(
-            again.remarks[0].starts_with("of the record's choices this run lacks 1"),
+            again.remarks[0].starts_with("missing in this run: 1 of the record's choices"),
             "{:?}",
             again.remarks
         );

@@ -29,12 +29,12 @@ pub(super) fn whole(
     }
     let (its, were) = if left.len() == 1 { ("its", "was") } else { ("their", "were") };
     let why = format!(
-        "{its} requests of {} are not multiples of this disk's {sector}-byte sectors, which direct I/O requires",
+        "{its} requests of {} are not multiples of this disk's {sector}-byte sectors, as direct I/O requires",
         sizes(&left)
     );
     if profile.workloads.is_empty() {
         return Err(RunError::Usage(format!(
-            "no work of the profile {} can run here: {why}; --buffered measures it through the page cache",
+            "no workload of profile {} can run here: {why}; use --buffered to measure through the page cache",
             profile.name
         )));
     }

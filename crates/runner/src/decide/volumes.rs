@@ -181,7 +181,7 @@ pub fn arms(selection: &UnlockSelection) -> Result<Vec<UnlockArm>, RunError> {
     }
     if arms.len() == 2 {
         return Err(RunError::Usage(
-            "none of the volume formats that were chosen has such a PRF or PIM".to_owned(),
+            "none of the chosen volume formats supports this PRF or PIM".to_owned(),
         ));
     }
     Ok(arms)

@@ -38,16 +38,16 @@ fn whole_trials(work: &Work, request: &Request) -> Option<&'static str> {
         Work::Unlock(_) => return Some("a trial opens a volume once"),
     };
     let reasons = [
-        (block.amount != WorkAmount::Time, "a trial moves a given number of bytes"),
+        (block.amount != WorkAmount::Time, "a trial transfers a fixed number of bytes"),
         (matches!(block.file, FileUse::Fresh(_)), "each trial writes a new file"),
         (block.rate.is_some(), "a rate limit paces its requests"),
-        (matches!(block.flush, Flush::Every { .. }), "a flush follows a number of writes"),
-        (block.stdio, "its requests pass a stdio buffer"),
-        (block.samples > 0, "its single requests are kept"),
-        (request.profile.estimator.is_some(), "users of the profile know whole trials"),
-        (request.profile.pause_s > 0.0, "the disk rests before each trial"),
-        (request.verify, "what a trial wrote is read back after it"),
-        (Buffered::choose(request) != Buffered::No, "requests pass the page cache"),
+        (matches!(block.flush, Flush::Every { .. }), "it flushes after a fixed number of writes"),
+        (block.stdio, "its requests pass through a stdio buffer"),
+        (block.samples > 0, "its individual requests are recorded"),
+        (request.profile.estimator.is_some(), "users of the profile expect whole trials"),
+        (request.profile.pause_s > 0.0, "there is a pause before each trial"),
+        (request.verify, "written data is read back after each trial"),
+        (Buffered::choose(request) != Buffered::No, "requests go through the page cache"),
     ];
     reasons.iter().find(|(applies, _)| *applies).map(|(_, why)| *why)
 }

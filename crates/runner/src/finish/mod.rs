@@ -41,7 +41,7 @@ impl Verified<'_> {
         let emulated = emulation.map(|mut emulation| {
             let described = emulation.describe();
             left.extend(emulation.take_down().err().map(|error| {
-                format!("The emulated device could not be taken down: {}.", chain(&error))
+                format!("The emulated device could not be removed: {}.", chain(&error))
             }));
             described
         });
@@ -72,7 +72,7 @@ pub(crate) fn take_down(arms: Vec<Arm>) -> Vec<String> {
     let down = |arm: Arm| arm.prepared.destroy().err();
     let remains = |error| {
         let error = chain(&error);
-        format!("A system could not be taken down ({error}); cryptbench cleanup will try again.")
+        format!("A system could not be removed ({error}); cryptbench cleanup will try again.")
     };
     arms.into_iter().rev().filter_map(down).map(remains).collect()
 }

@@ -47,8 +47,8 @@ pub(super) fn few_requests(plan: &record::Plan, trials: &[record::Trial]) -> Opt
     let first = few.first()?;
     let example = if few.len() == 1 { "" } else { "such as " };
     Some(format!(
-        "{} of {} workloads ({example}{}) {} trials with fewer than 8 requests for each one in flight: \
-         these trials are too short to trust; use a longer --trial.",
+        "{} of {} workloads ({example}{}) {} trials with fewer requests than 8 times the queue depth: such trials \
+         are too short to be reliable; use a longer --trial.",
         few.len(),
         plan.workloads.len(),
         first.label,

@@ -122,7 +122,7 @@ impl Found {
     /// # Errors
     /// If it cannot be examined, or is neither a file nor a block device: then it is not opened.
     pub(super) fn look(path: &Path) -> Result<Self, Refusal> {
-        let found = fs::metadata(path).map_err(Refusal::io("look at it"))?;
+        let found = fs::metadata(path).map_err(Refusal::io("examine it"))?;
         let kind = kind(&found)?;
         let number = Details::of(&found).device;
         let node = Tree::this().of_number(number).filter(|_| kind != Kind::File);
@@ -182,7 +182,7 @@ pub(crate) fn users(path: &Path, kind: Kind, number: u64) -> Result<Vec<Holder>,
 
 /// Number of names of a file.
 pub(crate) fn names(file: &File) -> Result<u64, Refusal> {
-    names_of(file).map_err(Refusal::io("look at it"))
+    names_of(file).map_err(Refusal::io("examine it"))
 }
 
 /// All signatures on it and on the partitions that overlap with it.
@@ -191,7 +191,7 @@ pub(crate) fn held(path: &Path, kind: Kind) -> Result<Vec<Held>, Refusal> {
     if kind == Kind::File {
         return Ok(Vec::new());
     }
-    let gone = |what: &Path| Refusal::Unknown { what: format!("{} is not there", shown(what)) };
+    let gone = |what: &Path| Refusal::Unknown { what: format!("{} does not exist", shown(what)) };
     let number = |path: &Path| fs::metadata(path).ok().map(|found| Details::of(&found).device);
     let node = number(path).and_then(|number| Tree::this().of_number(number));
     let node = node.ok_or_else(|| gone(path))?;
@@ -222,8 +222,8 @@ pub(crate) fn holes(path: &Path, kind: Kind) -> Result<Holes, Refusal> {
     if kind != Kind::File {
         return Ok(Holes::default());
     }
-    let found = fs::metadata(path).map_err(Refusal::io("look at it"))?;
-    let space = space(path).map_err(Refusal::io("look at its file system"))?;
+    let found = fs::metadata(path).map_err(Refusal::io("examine it"))?;
+    let space = space(path).map_err(Refusal::io("examine its file system"))?;
     Ok(Holes {
         bytes: found.len().saturating_sub(Details::of(&found).allocated),
         free: (space.size != 0).then_some(space.free),
@@ -274,15 +274,15 @@ pub(crate) fn numbered(path: &Path) -> Option<Number> {
 
 pub(crate) fn identity(path: &Path, kind: Kind) -> Result<Identity, Refusal> {
     let mut file = File::open(path).map_err(Refusal::io("open it"))?;
-    let found = file.metadata().map_err(Refusal::io("look at it"))?;
+    let found = file.metadata().map_err(Refusal::io("examine it"))?;
     let node = Tree::this().of_number(Details::of(&found).device).filter(|_| kind != Kind::File);
     let disk = node.as_ref().map(Node::disk);
     let of_disk = |names: &[&str]| {
         disk.as_ref().and_then(|disk| names.iter().find_map(|name| disk.attribute(name)))
     };
     Ok(Identity {
-        number: number(&file, kind).map_err(Refusal::io("look at it"))?,
-        size: file.seek(SeekFrom::End(0)).map_err(Refusal::io("measure it"))?,
+        number: number(&file, kind).map_err(Refusal::io("examine it"))?,
+        size: file.seek(SeekFrom::End(0)).map_err(Refusal::io("determine its size"))?,
         serial: of_disk(&[
             "device/serial",
             "device/wwid",

@@ -36,20 +36,20 @@ impl fmt::Display for Holder {
         match self {
             Self::Root { device } => write!(
                 f,
-                "the root file system of this machine lies on {device}, and would be destroyed: name another device"
+                "the root file system of this machine is on {device} and would be destroyed: choose another device"
             ),
             Self::Mounted { device, at } => {
                 write!(f, "{device} is mounted at {}: umount {}", shown(at), quoted_path(at))
             }
             Self::Swap { device } => {
-                write!(f, "the kernel swaps to {device}: swapoff {device}")
+                write!(f, "{device} is used as swap space: swapoff {device}")
             }
             Self::Held { device, by } => write!(
                 f,
-                "{device} is held by {by}: take that down first (cryptsetup close, vgchange -an, mdadm --stop)"
+                "{device} is in use by {by}: stop that first (cryptsetup close, vgchange -an, mdadm --stop)"
             ),
             Self::Looped { device, by } => {
-                write!(f, "the loop device {by} stands on {device}: losetup --detach {by}")
+                write!(f, "loop device {by} is attached to {device}: losetup --detach {by}")
             }
         }
     }
@@ -277,13 +277,13 @@ mod tests {
         m.mount(30, "/", "/dev/mapper/secret");
         let said = [0, 2, 20, 30].map(|minor| format!("{minor}: {}", m.said(minor).join("\n    ")));
         insta::assert_snapshot!(said.join("\n"), @"
-            0: the root file system of this machine lies on /dev/zda, and would be destroyed: name another device
-                /dev/zda2 is held by /dev/md7: take that down first (cryptsetup close, vgchange -an, mdadm --stop)
-            2: the root file system of this machine lies on /dev/zda2, and would be destroyed: name another device
-                /dev/zda2 is held by /dev/md7: take that down first (cryptsetup close, vgchange -an, mdadm --stop)
-            20: the root file system of this machine lies on /dev/md7, and would be destroyed: name another device
-                /dev/md7 is held by /dev/dm-9 (secret, CRYPT), which is mounted at /: take that down first (cryptsetup close, vgchange -an, mdadm --stop)
-            30: the root file system of this machine lies on /dev/dm-9, and would be destroyed: name another device
+            0: the root file system of this machine is on /dev/zda and would be destroyed: choose another device
+                /dev/zda2 is in use by /dev/md7: stop that first (cryptsetup close, vgchange -an, mdadm --stop)
+            2: the root file system of this machine is on /dev/zda2 and would be destroyed: choose another device
+                /dev/zda2 is in use by /dev/md7: stop that first (cryptsetup close, vgchange -an, mdadm --stop)
+            20: the root file system of this machine is on /dev/md7 and would be destroyed: choose another device
+                /dev/md7 is in use by /dev/dm-9 (secret, CRYPT), which is mounted at /: stop that first (cryptsetup close, vgchange -an, mdadm --stop)
+            30: the root file system of this machine is on /dev/dm-9 and would be destroyed: choose another device
                 /dev/dm-9 is mounted at /: umount /
             ");
         assert!(m.said(3).is_empty(), "another partition of that disk: {:?}", m.said(3));
@@ -305,9 +305,9 @@ mod tests {
         fs::write(looped.join("loop/backing_file"), "/dev/zdb\n").unwrap();
         m.swaps += "/dev/zdb1 partition 1 0 -2\n";
         insta::assert_snapshot!(m.said(5).join("\n"), @"
-            the loop device /dev/loop77 stands on /dev/zdb: losetup --detach /dev/loop77
-            the kernel swaps to /dev/zdb1: swapoff /dev/zdb1
-            /dev/zdb1 is held by /dev/dm-1: take that down first (cryptsetup close, vgchange -an, mdadm --stop)
+            loop device /dev/loop77 is attached to /dev/zdb: losetup --detach /dev/loop77
+            /dev/zdb1 is used as swap space: swapoff /dev/zdb1
+            /dev/zdb1 is in use by /dev/dm-1: stop that first (cryptsetup close, vgchange -an, mdadm --stop)
             ");
         assert!(m.said(31).is_empty());
     }
@@ -348,10 +348,10 @@ mod tests {
         let said = [70, 71, 3].map(|minor| format!("{minor}: {}", m.said(minor).join("\n    ")));
         let said = said.join("\n").replace(&m.dir.path().display().to_string(), "DIR");
         insta::assert_snapshot!(said, @"
-            70: /dev/loop70 is held by /dev/dm-3: take that down first (cryptsetup close, vgchange -an, mdadm --stop)
-                the loop device /dev/loop71 stands on DIR/image: losetup --detach /dev/loop71
-            71: the loop device /dev/loop70 stands on DIR/image: losetup --detach /dev/loop70
-            3: the loop device /dev/loop71 stands on DIR/image: losetup --detach /dev/loop71
+            70: /dev/loop70 is in use by /dev/dm-3: stop that first (cryptsetup close, vgchange -an, mdadm --stop)
+                loop device /dev/loop71 is attached to DIR/image: losetup --detach /dev/loop71
+            71: loop device /dev/loop70 is attached to DIR/image: losetup --detach /dev/loop70
+            3: loop device /dev/loop71 is attached to DIR/image: losetup --detach /dev/loop71
             ");
         looped("loop72", 72, &m.dir.path().join("gone"));
         assert!(matches!(m.uses(72), Err(Refusal::Unknown { .. })), "a file that cannot be seen");

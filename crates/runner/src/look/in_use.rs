@@ -40,7 +40,8 @@ impl InUse {
             true => crypt_table(name),
             false => Err(SystemError::Target {
                 path: Path::new("/dev/mapper").join(name),
-                problem: "reading whole devices takes root: put sudo before the command".to_owned(),
+                problem: "reading whole devices requires root: run the command with sudo"
+                    .to_owned(),
             }),
         };
         find(&Tree::this(), asked, &tables)
@@ -69,30 +70,30 @@ fn find(tree: &Tree, asked: Option<&Path>, tables: Tables<'_>) -> Result<InUse, 
         ([only], _) => only.clone(),
         ([], None) => {
             return Err(refuse(
-                "no dm-crypt device is open (LUKS, VeraCrypt, BitLocker by cryptsetup), so there is nothing in use to \
+                "no dm-crypt device is open (LUKS, VeraCrypt, or BitLocker with cryptsetup), so there is nothing to \
                  measure; to measure what encryption would cost: cryptbench run DIRECTORY"
                     .to_owned(),
             ));
         }
         ([], Some(_)) => {
             let others = match &open[..] {
-                [] => "none is open".to_owned(),
-                open => format!("open are {}", names(open)),
+                [] => "none are open".to_owned(),
+                open => format!("open: {}", names(open)),
             };
             return Err(refuse(format!(
-                "is no dm-crypt device and does not lie on one ({others}); to measure what encryption would cost: \
+                "is not a dm-crypt device and is not on one ({others}); to measure what encryption would cost: \
                  cryptbench run DIRECTORY"
             )));
         }
         (several, None) => {
             return Err(refuse(format!(
-                "several devices are open: name one of {}",
+                "several devices are open: choose one of {}",
                 names(several)
             )));
         }
         (several, Some(_)) => {
             return Err(refuse(format!(
-                "lies on several dm-crypt devices: name one of {}",
+                "is on several dm-crypt devices: choose one of {}",
                 names(several)
             )));
         }
@@ -147,16 +148,16 @@ fn below(tree: &Tree, top: &Node, tables: Tables<'_>) -> Result<InUse, String> {
         let table = tables(&name).map_err(|e| chain(&e))?;
         if table.has_integrity {
             return Err(format!(
-                "{name} stores authentication tags between its sectors (dm-integrity), so the device below does not hold \
-                 the same bytes in the same places: measure it as a system with cryptbench run --system dm-crypt"
+                "{name} stores authentication tags between its sectors (dm-integrity), so its data has other offsets \
+                 on the underlying device: measure it as a system with cryptbench run --system dm-crypt"
             ));
         }
         let next = match &tree.directly_below(&node)[..] {
             [only] if only.number().map(number_in_words).as_ref() == Some(&table.below) => {
                 only.clone()
             }
-            [_] => return Err(format!("{name} does not lie on the device that its table names")),
-            all => return Err(format!("{name} lies on {} devices, not on one", all.len())),
+            [_] => return Err(format!("{name} is not on the device that its table specifies")),
+            all => return Err(format!("{name} is on {} devices instead of one", all.len())),
         };
         systems.push(node.encryption().unwrap_or(DM_CRYPT.name));
         ciphers.push(table.cipher.clone());
@@ -170,7 +171,7 @@ fn below(tree: &Tree, top: &Node, tables: Tables<'_>) -> Result<InUse, String> {
     }
     let there = node.bytes().unwrap_or(0);
     if offset.checked_add(bytes).is_none_or(|end| end > there) {
-        return Err(format!("{} ends before its payload does", node.name()));
+        return Err(format!("{} ends before its payload", node.name()));
     }
     systems.dedup();
     let first = first.expect("the loop ran");
@@ -261,7 +262,7 @@ mod tests {
     #[test]
     fn the_only_open_device_is_found_with_what_lies_below_it() {
         let mut m = Machine::new();
-        insta::assert_snapshot!(m.find(None).unwrap_err(), @"/dev/mapper: no dm-crypt device is open (LUKS, VeraCrypt, BitLocker by cryptsetup), so there is nothing in use to measure; to measure what encryption would cost: cryptbench run DIRECTORY");
+        insta::assert_snapshot!(m.find(None).unwrap_err(), @"/dev/mapper: no dm-crypt device is open (LUKS, VeraCrypt, or BitLocker with cryptsetup), so there is nothing to measure; to measure what encryption would cost: cryptbench run DIRECTORY");
         m.open("root", "CRYPT-LUKS2-00-root", 10, &[("zda2", 2)]);
         // An LVM volume on it does not encrypt.
         m.open("vg-home", "LVM-abc", 11, &[("dm-10", 10)]);
@@ -274,7 +275,7 @@ mod tests {
         assert_eq!((facts.cipher.as_str(), facts.sector_size), ("cipher-of-root", 4096));
         assert_eq!(facts.below, "zda2");
         m.open("swap", "CRYPT-PLAIN-swap", 12, &[("zda1", 1)]);
-        insta::assert_snapshot!(m.find(None).unwrap_err(), @"/dev/mapper: several devices are open: name one of /dev/mapper/root (LUKS2), /dev/mapper/swap (plain dm-crypt)");
+        insta::assert_snapshot!(m.find(None).unwrap_err(), @"/dev/mapper: several devices are open: choose one of /dev/mapper/root (LUKS2), /dev/mapper/swap (plain dm-crypt)");
     }
 
     #[test]
@@ -315,12 +316,12 @@ mod tests {
         all.push(m.find(Some(&dir.path().join("none"))).unwrap_err());
         let all = all.join("\n").replace(&dir.path().display().to_string(), "DIR");
         insta::assert_snapshot!(all, @"
-            /dev/mapper: root stores authentication tags between its sectors (dm-integrity), so the device below does not hold the same bytes in the same places: measure it as a system with cryptbench run --system dm-crypt
-            /dev/mapper: root does not lie on the device that its table names
-            /dev/mapper: zda2 ends before its payload does
+            /dev/mapper: root stores authentication tags between its sectors (dm-integrity), so its data has other offsets on the underlying device: measure it as a system with cryptbench run --system dm-crypt
+            /dev/mapper: root is not on the device that its table specifies
+            /dev/mapper: zda2 ends before its payload
             /dev/mapper: interrupted
-            /dev/mapper: root lies on 2 devices, not on one
-            DIR: is no dm-crypt device and does not lie on one (open are /dev/mapper/root (LUKS2)); to measure what encryption would cost: cryptbench run DIRECTORY
+            /dev/mapper: root is on 2 devices instead of one
+            DIR: is not a dm-crypt device and is not on one (open: /dev/mapper/root (LUKS2)); to measure what encryption would cost: cryptbench run DIRECTORY
             DIR/none: No such file or directory (os error 2)
             ");
     }

@@ -38,7 +38,7 @@ fn of_mount(mount: &Mount, path: &Path) -> Vec<PlaceKind> {
         let how = match zfs_compression(&mount.source.to_string_lossy()).as_deref() {
             Some("off") => None,
             Some(value) => Some(format!("compression={value}")),
-            None => Some("as ZFS does by default".to_owned()),
+            None => Some("the default of ZFS".to_owned()),
         };
         kinds.splice(0..0, how.map(|how| PlaceKind::Compresses { how }));
     }

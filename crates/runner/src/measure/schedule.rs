@@ -389,13 +389,13 @@ impl Driver<'_> {
 
     fn say_stopped(&mut self, workload: usize, stopped: Duration, again: bool) {
         let text = format!(
-            "This process was stopped for {:.1} s while {} was measured (Ctrl-Z, a paused container or virtual machine, or no \
-             processor time): {}.",
+            "This process was stopped for {:.1} s while {} was measured (Ctrl-Z, a paused container or virtual \
+             machine, or no CPU time): {}.",
             stopped.as_secs_f64(),
             self.plan.workloads[workload].label,
             match again {
                 true => "those trials were discarded and repeated",
-                false => "it happened in each of several attempts, so the last was kept",
+                false => "this happened in every attempt, so the last one was kept",
             }
         );
         self.sink.take(&Event::Note { text, aside: false });

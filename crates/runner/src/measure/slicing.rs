@@ -97,7 +97,7 @@ pub(super) fn slicing(
     if rounds < f64::from(LEAST_SLICES) {
         let requests = LEAST_QUEUES as u64 * u64::from(workload.in_flight());
         return Err(format!(
-            "its trials stay whole, because the {requests} requests that a slice needs take {:.0} ms",
+            "its trials are not split into slices, because the {requests} requests that a slice needs take {:.0} ms",
             length * 1e3
         ));
     }
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(cut(8, 1600.0), Ok(slicing(25, 5)), "no longer for eight queues");
         assert_eq!(cut(8, 800.0), Ok(slicing(40, 3)), "four queues");
         assert_eq!(cut(8, 640.0), Ok(slicing(50, 2)));
-        insta::assert_snapshot!(cut(32, 640.0).unwrap_err(), @"its trials stay whole, because the 128 requests that a slice needs take 200 ms");
+        insta::assert_snapshot!(cut(32, 640.0).unwrap_err(), @"its trials are not split into slices, because the 128 requests that a slice needs take 200 ms");
         assert_eq!(cut(8, f64::INFINITY), Ok(None), "no arm takes turns");
     }
 

@@ -98,7 +98,7 @@ impl Unlocker {
             Some(Err(error)) => return Err(error.into()),
             Some(Ok(_)) if !work.right => {
                 let source = std::io::Error::other("it opened the volume");
-                return Err(storage("see a wrong passphrase refused")(source));
+                return Err(storage("verify that a wrong passphrase is rejected")(source));
             }
             None | Some(Ok(_)) => {}
         }

@@ -155,6 +155,6 @@ fn open_to_read(target: &Target) -> Result<File, RunError> {
     let found = file.metadata().map_err(|e| refuse(e.to_string()))?;
     match Details::of(&found).device == target.ground.number {
         true => Ok(file),
-        false => Err(refuse("is not the device any more that it was: try again".to_owned())),
+        false => Err(refuse("was replaced after it was checked: try again".to_owned())),
     }
 }

@@ -102,7 +102,7 @@ impl<'a> Claimed<'a> {
             match made {
                 Ok(made) => systems.extend(made),
                 Err(out) => {
-                    recorder.tell(format!("{name} is left out: {}.", out.reason));
+                    recorder.tell(format!("{name} was left out: {}.", out.reason));
                     waiting.extend(choices.replace(name, out).cloned());
                 }
             }
@@ -140,8 +140,8 @@ impl<'a> Claimed<'a> {
         let option = budget_option(enough_s);
         record::LeftOut {
             system: system.to_owned(),
-            reason: format!("there was no time to set it up; {option} would do"),
-            remedy: format!("give it more time: cryptbench run --system {system} {option}"),
+            reason: format!("there was no time to set it up; {option} is enough"),
+            remedy: format!("allow more time: cryptbench run --system {system} {option}"),
             enough_s: Some(enough_s),
         }
     }
@@ -175,7 +175,7 @@ impl<'a> Claimed<'a> {
             .map(|name| record::LeftOut { system: name.to_owned(), ..out.clone() })
             .collect();
         for out in &out {
-            recorder.tell(format!("{} is left out: {}.", out.system, out.reason));
+            recorder.tell(format!("{} was left out: {}.", out.system, out.reason));
         }
         Ok(out)
     }

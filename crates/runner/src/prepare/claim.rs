@@ -97,7 +97,7 @@ impl<'a> Claimed<'a> {
         notes.extend(targets.notes(size));
         let (engine, fallback) = Engine::open(plan.engine)?;
         if let Some(reason) = &fallback {
-            let reason = format!("io_uring is not used ({reason}); threads carry the requests.");
+            let reason = format!("io_uring is not used ({reason}); threads issue the requests.");
             notes.push(reason);
         }
         let own = emulation.as_ref().map(Emulation::counts);
@@ -272,25 +272,25 @@ fn idle(counters: &mut Counters, last: usize) -> (record::Machine, Vec<Option<Di
 fn buffered_note(plan: &Plan, plain: &PreparedTarget) -> Option<String> {
     plain.range.as_ref().filter(|range| range.mode() == IoMode::Buffered)?;
     let why = match plan.buffered {
-        Buffered::Asked => "as asked".to_owned(),
-        Buffered::Profile => "as the profile has it".to_owned(),
+        Buffered::Asked => "as requested".to_owned(),
+        Buffered::Profile => "as the profile specifies".to_owned(),
         Buffered::No => {
             let file_system = match plain.target.ground.filesystem.as_str() {
                 "" => "it",
                 name => name,
             };
-            format!("because {file_system} has no direct I/O here")
+            format!("because {file_system} does not support direct I/O here")
         }
     };
     let inline = plan.recorded.arms.iter().any(|a| a.attachment.as_deref() == Some("inline"));
     let below = match inline {
         true => {
-            " An inline system lies above it: the cache holds ciphertext, and every read decrypts."
+            " Inline systems are above the cache: it holds ciphertext, and every read decrypts."
         }
         false => "",
     };
     Some(format!(
-        "Requests go through the page cache, {why}. Written data is flushed after each trial, but the \
-         figures are those of the cache and the disk together.{below}"
+        "Requests go through the page cache, {why}. Written data is flushed after each trial, but the figures \
+         include both the cache and the disk.{below}"
     ))
 }

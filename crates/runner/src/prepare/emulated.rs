@@ -57,7 +57,7 @@ impl Emulation {
         let EmulatedStorage { emulate, size, has_file_system, range } = storage;
         let model = &emulate.model;
         let failed =
-            |source| RunError::Storage { act: "make room for the emulated device", source };
+            |source| RunError::Storage { act: "reserve space for the emulated device", source };
         let backing = match &emulate.backing {
             None => Backing::memory(*size),
             Some(directory) => Backing::file_in(directory, *size),
@@ -187,15 +187,15 @@ fn probe(path: &Path, size: u64) -> Result<Probed, RunError> {
 /// Notes where the machine cannot be as fast as the model.
 fn notes(model: &Model, probed: &Probed, described: &record::EmulatedDevice) -> Vec<String> {
     let mut notes = vec![format!(
-        "EMULATED: the disk is the model {} (parameters {}) over {}, {}; it is not hardware. Its emulator runs in \
-         this process, and its CPU time is included in the figures.",
+        "EMULATED: the disk is the model {} (parameters {}) stored in {}, {}; it is not hardware. Its emulator runs \
+         in this process, and its CPU time is included in the figures.",
         described.model,
         described.parameters,
         described.backing,
         if described.whole_surface {
-            "which stands for its whole surface"
+            "which represents its whole surface"
         } else {
-            "which stands for its beginning"
+            "which represents only its start"
         },
     )];
     let trip = probed.round_trip.as_secs_f64();
@@ -212,16 +212,16 @@ fn notes(model: &Model, probed: &Probed, described: &record::EmulatedDevice) -> 
     let rate = 1.0 / seconds_per_request(model, &large);
     if trip > small {
         notes.push(format!(
-            "EMULATED: a random read of 4 KiB takes {:.0} µs in the model and {:.0} µs on the path to it alone: small \
-             requests are slower here than on such a device.",
+            "EMULATED: a random 4 KiB read takes {:.0} µs in the model, but {:.0} µs just on the path to it: small \
+             requests are slower here than on the modelled device.",
             small * 1e6,
             trip * 1e6
         ));
     }
     if probed.mib_s < rate {
         notes.push(format!(
-            "EMULATED: the model reads {rate:.0} MiB/s and the path to it carries {:.0} MiB/s one request at a time: \
-             large requests are slower here than on such a device.",
+            "EMULATED: the model reads {rate:.0} MiB/s, but the path to it transfers only {:.0} MiB/s at queue depth \
+             1: large requests are slower here than on the modelled device.",
             probed.mib_s
         ));
     }

@@ -31,7 +31,7 @@ pub(super) fn claim(existing: &Existing, len: u64, buffered: bool) -> Result<Ove
         None => alone.open(path).map_err(|e| match e.kind() {
             io::ErrorKind::ResourceBusy => Refusal::Claimed,
             io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-                let remedy = "name another, or run as a user who may write it".into();
+                let remedy = "choose another one, or run as a user who can write to it".into();
                 Refusal::ReadOnly { remedy }
             }
             _ => Refusal::io("open it")(e),
@@ -47,8 +47,8 @@ pub(super) fn claim(existing: &Existing, len: u64, buffered: bool) -> Result<Ove
 fn check_again(existing: &Existing, file: &File) -> Result<(), Refusal> {
     let Existing { path, kind, identity: was, .. } = existing;
     let changed = |what: &'static str| Err(Refusal::Changed { what: what.into() });
-    let opened = file.metadata().map_err(Refusal::io("look at it"))?;
-    if number(file, *kind).map_err(Refusal::io("look at it"))? != was.number {
+    let opened = file.metadata().map_err(Refusal::io("examine it"))?;
+    if number(file, *kind).map_err(Refusal::io("examine it"))? != was.number {
         return changed("its device number");
     }
     let now = identity(path, *kind)?;
@@ -64,7 +64,7 @@ fn check_again(existing: &Existing, file: &File) -> Result<(), Refusal> {
     }
     match held(path, *kind)? == existing.held {
         true => Ok(()),
-        false => changed("what it holds"),
+        false => changed("its signatures"),
     }
 }
 
@@ -153,8 +153,8 @@ mod tests {
         fs::write(dir.path().join("other"), [9; 8192]).unwrap();
         fs::rename(dir.path().join("other"), &path).unwrap();
         insta::assert_snapshot!([grown, said(&replaced)].join("\n"), @"
-            is not what it was when it was checked (its size has changed): nothing was written
-            is not what it was when it was checked (its device number has changed): nothing was written
+            has changed since it was checked (its size): nothing was written
+            has changed since it was checked (its device number): nothing was written
             ");
         assert_eq!(fs::read(&path).unwrap(), [9; 8192]);
     }
@@ -168,7 +168,7 @@ mod tests {
         let existing = inspect(&path, &consent).unwrap();
         let first = claim(&existing, 4096, true).ok().unwrap();
         let Err(why) = claim(&existing, 4096, true) else { panic!("claimed twice") };
-        insta::assert_snapshot!(why, @"is locked by another program, such as another cryptbench, an open volume or a virtual machine: end that first");
+        insta::assert_snapshot!(why, @"is locked by another program, such as another cryptbench, an open volume or a virtual machine: close that first");
         first.release().unwrap();
         assert!(claim(&existing, 4096, true).is_ok());
     }
@@ -177,7 +177,7 @@ mod tests {
     fn what_is_neither_file_nor_device_is_refused() {
         let consent = Consent { destroy: vec!["/dev/null".into()], erase: Vec::new() };
         let why = inspect(Path::new("/dev/null"), &consent).unwrap_err();
-        insta::assert_snapshot!(why, @"is neither a directory, nor a file, nor a block device: name one of these, or a file that does not exist yet");
+        insta::assert_snapshot!(why, @"is neither a directory, nor a file, nor a block device: specify one of these, or a file that does not exist yet");
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
         let why = claim(&existing, 4096, true).err().map(|why| why.to_string()).unwrap_or_default();
         drop(holder.stdin.take());
         holder.wait().unwrap();
-        insta::assert_snapshot!(why, @"is locked by another program, such as another cryptbench, an open volume or a virtual machine: end that first");
+        insta::assert_snapshot!(why, @"is locked by another program, such as another cryptbench, an open volume or a virtual machine: close that first");
         assert!(claim(&existing, 4096, true).is_ok());
     }
 
@@ -214,7 +214,7 @@ mod tests {
         let existing = inspect(&path, &consent).unwrap();
         fs::hard_link(&path, &other).unwrap();
         let why = inspect(&path, &consent).unwrap_err();
-        insta::assert_snapshot!(why, @"has 2 names (hard links), and would be overwritten under all of them: copy it first, or name another file");
+        insta::assert_snapshot!(why, @"has 2 hard links and would be overwritten under all its names: copy it first, or choose another file");
         let Err(later) = claim(&existing, 4096, true) else { panic!("claimed") };
         assert_eq!(later.to_string(), why);
     }
@@ -229,7 +229,7 @@ mod tests {
         let name = "linux_raid_member".to_owned();
         existing.held = vec![Held { name, partition: None, start: 0, offset: 2048 }];
         let why = existing.suits(2048, Holes::default()).unwrap_err().to_string();
-        insta::assert_snapshot!(why.replace(&path.display().to_string(), "FILE"), @"holds linux_raid_member at byte 2048, beyond the first 2 KiB that would be overwritten: it would survive and make the rest look like damaged data; `wipefs --all --types linux_raid_member FILE` first");
+        insta::assert_snapshot!(why.replace(&path.display().to_string(), "FILE"), @"contains linux_raid_member at byte 2048, after the first 2 KiB, which would be overwritten: it would survive and make the rest look like damaged data; run `wipefs --all --types linux_raid_member FILE` first");
         assert!(existing.suits(2049, Holes::default()).is_ok());
         assert_eq!(existing.least(4096), 2049);
         // A partition beyond the overwritten part keeps its data and its signature.

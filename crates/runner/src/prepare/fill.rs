@@ -103,12 +103,11 @@ impl Claimed<'_> {
     fn shrink(&mut self, len: u64, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
         let planned = human(self.plain_range().len());
         self.plain_range().shrink(len)?;
-        self.plain.size_reason =
-            format!("reduced from {planned}: more cannot be written in the time available");
+        self.plain.size_reason = format!("reduced from {planned}: there is no time to write more");
         if len < SMALL {
             recorder.tell(format!(
-                "The scratch file has {}, as more cannot be written in the time available: a cache within the drive may hold \
-                 all of it, which no counter of the system shows. A larger --budget makes it larger.",
+                "The scratch file has only {}, because there is no time to write more: a cache in the drive may hold \
+                 all of it, which the system's counters do not show. A larger --budget allows a larger file.",
                 human(len)
             ));
         }

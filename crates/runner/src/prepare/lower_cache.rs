@@ -34,7 +34,7 @@ pub(super) fn look_below(target: &Target, began: SystemTime, len: u64) -> Below 
     if let Some(file) = target.kept_in() {
         return match file.is_file() {
             true => Below::Stored(file),
-            false => Below::Hidden("the file below its loop device cannot be reached"),
+            false => Below::Hidden("the file of its loop device cannot be reached"),
         };
     }
     if !is_stacked(target) {
@@ -42,12 +42,12 @@ pub(super) fn look_below(target: &Target, began: SystemTime, len: u64) -> Below 
     }
     let store = Path::new(&target.ground.source);
     if !store.is_absolute() || !store.is_dir() {
-        return Below::Hidden("its mount does not name the directory that it stores in");
+        return Below::Hidden("its mount does not show in which directory it stores its data");
     }
     if fs::metadata(store)
         .is_ok_and(|found| Details::of(&found).file_system == target.ground.number)
     {
-        return Below::Hidden("it is mounted over the directory that it stores in");
+        return Below::Hidden("it is mounted over the directory in which it stores its data");
     }
     // Clocks of file systems are coarser than the system clock.
     let since = began - Duration::from_secs(1);

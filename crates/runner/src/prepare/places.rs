@@ -70,8 +70,8 @@ pub(super) fn note(
         arms.iter().filter(lies_elsewhere).map(|arm| arm.label.as_str()).collect();
     (!labels.is_empty()).then(|| {
         format!(
-            "Data in another place than plain storage: {}. If that place is faster or slower, the figures include \
-             the difference, but their intervals do not: they hold for these places only.",
+            "Stored in another region than plain storage: {}. If that region is faster or slower, the figures \
+             include the difference, but their intervals do not: they are valid only for these regions.",
             labels.join(", ")
         )
     })

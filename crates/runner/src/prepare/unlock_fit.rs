@@ -86,7 +86,7 @@ impl Claimed<'_> {
         if !taken.iter().any(|(arm, _)| arm.role == ArmRole::Encrypted) {
             let least_s = takes.iter().flatten().map(|t| t.all_s(rounds));
             let least_s = least_s.fold(f64::INFINITY, f64::min);
-            let what = format!("the volume that opens fastest takes {least_s:.0} s for all trials");
+            let what = format!("the fastest volume to open takes {least_s:.0} s for all trials");
             let (budget_s, enough) = (recorded.budget_s, budget_option(enough_s(least_s)));
             return Err(RunError::NoTime { budget_s, what, enough }.into());
         }
@@ -94,13 +94,13 @@ impl Claimed<'_> {
         let enough_s = enough_s(takes.iter().flatten().map(|t| t.all_s(rounds)).sum());
         let option = budget_option(enough_s);
         recorder.tell(format!(
-            "Left out, as there is no time to open them so often: {}. {option} would do.",
+            "Left out, because there is no time to open them often enough: {}. {option} is enough.",
             names.join(", ")
         ));
         let left_out = |(arm, _): (&UnlockArm, &bool)| LeftOut {
             system: arm.label.clone(),
-            reason: format!("there was no time to open it so often; {option} would do"),
-            remedy: format!("give it more time: cryptbench run --profile mount {option}"),
+            reason: format!("there was no time to open it often enough; {option} is enough"),
+            remedy: format!("allow more time: cryptbench run --profile mount {option}"),
             enough_s: Some(enough_s),
         };
         let out = out.into_iter().map(left_out).collect();

@@ -84,15 +84,15 @@ pub(crate) fn doubts(arms: &[Arm], evidence: &[Evidence]) -> Vec<String> {
         let encrypted = arm.role == ArmRole::Encrypted;
         if !encrypted && e.shows_plaintext() == Some(false) {
             return Some(format!(
-                "Data written through {}, which does not encrypt, was not found on the storage: that it was \
-                 not found below other systems therefore proves nothing.",
+                "Data written through {}, which does not encrypt, was not found on the storage, so not finding it \
+                 under other systems proves nothing.",
                 arm.label
             ));
         }
         (encrypted && e.randomness() == Randomness::Doubtful).then(|| {
             format!(
-                "Much of the data that lies on the storage below {} is less random than ciphertext: it may \
-                 contain the written data in another form.",
+                "Much of the data stored under {} has too little entropy for ciphertext: it may contain the written \
+                 data in another form.",
                 arm.label
             )
         })
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn plaintext_fails_only_who_should_encrypt() {
         let error = plaintext(&arm(ArmRole::Encrypted), &evidence(3, 9)).unwrap();
-        insta::assert_snapshot!(error, @"A does not encrypt: data written through it lies on the storage as plaintext, in 3 places; the first is byte 7 of stored");
+        insta::assert_snapshot!(error, @"A does not encrypt: data written through it is stored as plaintext, at 3 offsets; the first is byte 7 of stored");
         assert!(plaintext(&arm(ArmRole::Encrypted), &evidence(0, 9)).is_none());
         assert!(plaintext(&arm(ArmRole::NullLayer), &evidence(3, 9)).is_none());
     }
@@ -142,7 +142,7 @@ mod tests {
         let mut found = evidence(3, 9);
         found.scan.as_mut().unwrap().markers_beside = 3;
         let error = plaintext(&arm(ArmRole::Encrypted), &found).unwrap().to_string();
-        insta::assert_snapshot!(error, @"A leaves plaintext in its cache: data written through it lies there as it is, in 3 places; the first is byte 7 of stored. None was found in what it encrypts");
+        insta::assert_snapshot!(error, @"A leaves plaintext in its cache: data written through it is stored there unencrypted, at 3 offsets; the first is byte 7 of stored. None was found in its encrypted storage");
         found.scan.as_mut().unwrap().markers_beside = 2;
         let error = plaintext(&arm(ArmRole::Encrypted), &found).unwrap().to_string();
         assert!(error.contains("does not encrypt"), "{error}");
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn what_is_not_random_fails_where_all_must_be() {
         let error = not_random(&arm(ArmRole::Encrypted), &random(Randomness::Broken)).unwrap();
-        insta::assert_snapshot!(error, @"A does not encrypt as it must: 1 of 10 blocks that lie on the storage below it are less random than any ciphertext");
+        insta::assert_snapshot!(error, @"A does not encrypt as required: 1 of 10 blocks in its storage have too little entropy for ciphertext");
         for harmless in [Randomness::Untold, Randomness::Random, Randomness::Doubtful] {
             assert!(not_random(&arm(ArmRole::Encrypted), &random(harmless)).is_none());
         }

@@ -131,7 +131,7 @@ fn all_of(
             search(backing, &what, evidence, stop).map_err(Failure::storage("read the stored data"))
         }
         None => {
-            evidence.not_scanned = Some("it is unknown where it keeps its data".to_owned());
+            evidence.not_scanned = Some("the location of its stored data is unknown".to_owned());
             Ok(())
         }
     };
@@ -180,7 +180,10 @@ fn read_back(
         Ok(bytes) => evidence.verified_bytes = bytes,
         Err(e) if e.kind() == io::ErrorKind::Interrupted => return Err(Failure::Stopped),
         Err(e) if files::server_is_gone(&e) => {
-            return Err(Failure::Storage("read the written data, because its server has ended", e));
+            return Err(Failure::Storage(
+                "read the written data, because its server process has exited",
+                e,
+            ));
         }
         Err(e) => evidence.lost = Some(format!("the written data cannot be read: {e}")),
     }

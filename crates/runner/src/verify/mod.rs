@@ -74,7 +74,7 @@ impl<'a> Measured<'a> {
 
 /// The note of a run whose time was over before all was inspected.
 const NOT_ALL: &str =
-    "There was no time to inspect what all choices stored: a larger --budget has it.";
+    "There was no time to inspect the stored data of all choices; use a larger --budget.";
 
 /// Seconds to close a choice and to open it again on an idle machine, and the requests that wait for the disk.
 const REOPEN_S: f64 = 0.5;

@@ -211,9 +211,9 @@ fn of_plaintext_and_lost_data_plaintext_is_the_error_and_both_are_noted() {
     let proof = alone(Fake::new(Under::Nothing).wakes(damage));
     assert!(matches!(proof.error, Some(RunError::Plaintext { .. })));
     insta::assert_snapshot!(proof.notes.join("\n"), @"
-        arm 0 does not encrypt: data written through it lies on the storage as plaintext, in 16384 places; the first is byte 0 of stored.
-        arm 0 does not encrypt as it must: 256 of 256 blocks that lie on the storage below it are less random than any ciphertext.
-        arm 0 does not keep its data: after it was closed and reopened, of 1048576 bytes written, only 1048448 came back unchanged.
+        arm 0 does not encrypt: data written through it is stored as plaintext, at 16384 offsets; the first is byte 0 of stored.
+        arm 0 does not encrypt as required: 256 of 256 blocks in its storage have too little entropy for ciphertext.
+        arm 0 lost data: after it was closed and reopened, of 1048576 bytes written, only 1048448 came back unchanged.
         ");
     // Regardless of the order of arms and of failures of the others.
     let mut fakes = [

@@ -35,9 +35,8 @@ impl PrivateDirectory {
         let is_empty = held.names().is_ok_and(|names| names.is_empty());
         if owner != 0 || mode & 0o077 != 0 || !is_empty {
             let problem = match keeps_no_permissions(parent, mode) && owner == 0 && is_empty {
-                true => {
-                    "its file system keeps no permissions: mount it with -o umask=077".to_owned()
-                }
+                true => "its file system does not store permissions: mount it with -o umask=077"
+                    .to_owned(),
                 false => "it was replaced by another directory while it was created".to_owned(),
             };
             return Err(SystemError::Target { path, problem });

@@ -69,21 +69,21 @@ impl EmulatedStorage {
         };
         let (there, of) = match &emulate.backing {
             None => (room / 2, "half of the free memory is".to_owned()),
-            Some(directory) => (room / 20 * 19, format!("{} has", shown(directory))),
+            Some(directory) => (room / 20 * 19, format!("{} has room for", shown(directory))),
         };
         if size > there.min(emulate.model.capacity_bytes) {
             let remedy = match &emulate.backing {
-                None => "name a directory with --emulate-backing, or ask for less with --size",
-                Some(_) => "ask for less with --size",
+                None => "specify a directory with --emulate-backing, or reduce --size",
+                Some(_) => "reduce --size",
             };
             return Err(RunError::Usage(format!(
-                "the emulated {} needs {}, and {of} {}: {remedy}",
+                "the emulated {} needs {}, but {of} {}: {remedy}",
                 emulate.model.name,
                 human(size),
                 human(there.min(emulate.model.capacity_bytes))
             )));
         }
-        let reason = "the emulated device is made to fit".to_owned();
+        let reason = "the emulated device is sized to fit".to_owned();
         let range = Range { size: scratch, reason };
         Ok(Self { emulate: emulate.clone(), size, has_file_system, range })
     }
@@ -100,16 +100,17 @@ impl EmulatedStorage {
 /// Refuses work that requires a file system.
 fn refuse_files(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError> {
     let what = match arms {
-        Arms::Volumes(_) => Some("volumes to be opened are files".to_owned()),
+        Arms::Volumes(_) => Some("the volumes to open are files".to_owned()),
         Arms::Systems(arms) => {
             let work = workloads.iter().find(|w| makes_files(&w.work));
             let arm = arms.iter().find(|arm| makes_a_disk(arm));
-            work.map(|w| format!("the workload {:?} makes new files", w.id))
-                .or_else(|| arm.map(|arm| format!("{} keeps its data in files", arm.label)))
+            work.map(|w| format!("workload {:?} creates new files", w.id))
+                .or_else(|| arm.map(|arm| format!("{} stores its data in files", arm.label)))
         }
     };
     let Some(what) = what else { return Ok(()) };
     Err(RunError::Usage(format!(
-        "the emulated device has a file system only if root runs this, and {what}: run it as root, or choose others"
+        "the emulated device has a file system only for root, but {what}: run this as root, or choose another \
+         profile or system"
     )))
 }

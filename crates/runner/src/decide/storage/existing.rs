@@ -36,7 +36,7 @@ impl Existing {
         }
         refuse_links(found.names.clone()?)?;
         if found.is_read_only {
-            let remedy = "blockdev --setrw, or name another device".into();
+            let remedy = "make it writable with blockdev --setrw, or choose another device".into();
             return Err(Refusal::ReadOnly { remedy });
         }
         found.is_free.clone()?;

@@ -59,8 +59,8 @@ impl Storage {
         let has_a_disk = arms.systems().iter().any(makes_a_disk);
         if request.precondition > 0 && has_a_disk {
             return Err(RunError::Usage(
-                "--precondition writes to the file that inline systems share; a mounted system has its own, so \
-                 the two would not be compared on the same ground: leave one of them out"
+                "--precondition writes to the scratch file that inline systems share, but a mounted system has its \
+                 own file, so the comparison would be unfair: omit --precondition or one kind of system"
                     .to_owned(),
             ));
         }
@@ -70,8 +70,8 @@ impl Storage {
             let storage = EmulatedStorage::plan(emulate, asked, arms, workloads, facts)?;
             return Ok(Self::Emulated(Box::new(storage)));
         }
-        let asked = target.size.map(|size| (size, "asked for with --size"));
-        let usual = request.profile.size.map(|size| (size, "as the profile has it"));
+        let asked = target.size.map(|size| (size, "requested with --size"));
+        let usual = request.profile.size.map(|size| (size, "as the profile specifies"));
         // The same amount whether the user or the program chose the systems, so that both measure the same.
         let most = has_a_disk.then_some(RANGE);
         let present = Present::admit(target, facts, arms, workloads, (asked.or(usual), most))?;

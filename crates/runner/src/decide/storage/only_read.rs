@@ -20,7 +20,7 @@ pub fn only_reads(mut profile: Profile, option: &str) -> Result<Profile, RunErro
     profile.workloads.retain(|workload| reads(&workload.work));
     if profile.workloads.is_empty() {
         return Err(RunError::Usage(format!(
-            "{option} only reads, and the profile {} has no work that reads what is there: choose another",
+            "{option} is read-only, but profile {} has no workload that reads existing data: choose another profile",
             profile.name
         )));
     }
@@ -48,15 +48,15 @@ pub(super) fn in_use_notes(in_use: &InUse, stretch: u64) -> Vec<String> {
     let (mapped, below) = (shown(&in_use.mapped), shown(&in_use.below));
     vec![
         format!(
-            "{mapped} is {system}, {cipher} in sectors of {sector_size} bytes. Plain is {below}, the device below it, \
-             from byte {offset_bytes} on: the same {}, read without being decrypted. Both were opened for reading \
-             only, and nothing was written to them.",
+            "{mapped} is {system}, {cipher} with {sector_size}-byte sectors. Plain is its underlying device, \
+             {below}, from byte {offset_bytes} on: the same {}, read without decryption. Both were opened read-only, \
+             and nothing was written to them.",
             human(*size_bytes)
         ),
         format!(
-            "In each block the arms read different neighbouring stretches of {}, drawn anew each time, so that none \
-             finds in the drive's cache what another has just read. Parts that were trimmed or never written are read \
-             faster than data, above as below.",
+            "In each repeat the choices read different, adjacent regions of {}, chosen at random each time, so that \
+             none reads from the drive's cache what another has just read. Regions that were discarded (TRIM) or \
+             never written are read faster than data, on both devices.",
             human(stretch)
         ),
     ]
@@ -65,8 +65,9 @@ pub(super) fn in_use_notes(in_use: &InUse, stretch: u64) -> Vec<String> {
 /// Notes for the reader about a device that is only read, in sentences.
 pub(super) fn only_read_note(target: &Target) -> String {
     format!(
-        "{} was only read, and nothing was written. The ciphers decrypted whatever lies there, which takes as long as \
-         for data. Parts that were trimmed or never written are read faster than data.",
+        "{} was only read, and nothing was written to it. The ciphers decrypted its contents, whatever they are, \
+         which takes as long as for real data. Regions that were discarded (TRIM) or never written are read faster \
+         than data.",
         shown(&target.path)
     )
 }
@@ -75,10 +76,12 @@ pub(super) fn only_read_note(target: &Target) -> String {
 pub(super) fn check_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError> {
     let refuse = |what: &str| {
         Err(RunError::Usage(format!(
-            "devices in use and with --read-only are only read, and {what}: leave it out"
+            "devices in use and devices with --read-only are only read, but {what}: omit it"
         )))
     };
-    let Arms::Systems(arms) = arms else { return refuse("volumes to be opened are made first") };
+    let Arms::Systems(arms) = arms else {
+        return refuse("the volumes to open must be created first");
+    };
     let reads_there = |arm: &ArmSpec| match arm.system {
         name if [PLAIN.name, PAIRED.name].contains(&name) => true,
         // In this process, on the existing bytes.
@@ -88,7 +91,7 @@ pub(super) fn check_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(),
         return refuse(&format!("{} writes", arm.label));
     }
     match workloads.iter().find(|workload| !reads(&workload.work)) {
-        Some(workload) => refuse(&format!("the workload {:?} does more", workload.id)),
+        Some(workload) => refuse(&format!("workload {:?} does more than read", workload.id)),
         None => Ok(()),
     }
 }
@@ -105,6 +108,6 @@ mod tests {
         assert!(profile.workloads.iter().all(|w| reads(&w.work)), "{ids:?}");
         assert!(profile.remarks.iter().any(|r| r.starts_with("4 of 8 workloads")));
         let why = only_reads(Profile::named("mount").unwrap(), "--existing").unwrap_err();
-        insta::assert_snapshot!(why, @"--existing only reads, and the profile mount has no work that reads what is there: choose another");
+        insta::assert_snapshot!(why, @"--existing is read-only, but profile mount has no workload that reads existing data: choose another profile");
     }
 }

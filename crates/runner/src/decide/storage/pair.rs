@@ -15,17 +15,19 @@ pub(super) fn check(plain: &Target, encrypted: &Target) -> Result<(), RunError> 
         Err(RunError::Target { path: encrypted.path.clone(), problem: problem.to_owned() })
     };
     if are_one(plain, encrypted) {
-        return refuse("is named as the plain and as the encrypted place: name two different ones");
+        return refuse("is both the plain and the encrypted location: specify two different ones");
     }
     let file_and_device = (plain.kind() == "file") != (encrypted.kind() == "file");
     if plain.existing.is_some() != encrypted.existing.is_some() || file_and_device {
         return refuse(
-            "a directory, a file and a device cannot be paired with each other, because a file system lies between: \
-             name two directories, two devices, or two files",
+            "a directory, a file and a device cannot be paired with each other, because they differ by a file \
+             system: specify two directories, two devices, or two files",
         );
     }
     if plain.existing.is_some() && shares(plain, encrypted) {
-        return refuse("overlaps the plain place: a write to one would destroy the other");
+        return refuse(
+            "overlaps the plain location: writing to one would destroy data on the other",
+        );
     }
     Ok(())
 }
@@ -33,9 +35,9 @@ pub(super) fn check(plain: &Target, encrypted: &Target) -> Result<(), RunError> 
 /// Refuses two encrypted targets that are not separate.
 pub(super) fn check_others(before: &Target, encrypted: &Target) -> Result<(), RunError> {
     let problem = if are_one(before, encrypted) {
-        "is named twice: name each encrypted place once".to_owned()
+        "is specified twice: specify each encrypted location once".to_owned()
     } else if encrypted.existing.is_some() && shares(before, encrypted) {
-        format!("overlaps {}: a write to one would destroy the other", shown(&before.path))
+        format!("overlaps {}: writing to one would destroy data on the other", shown(&before.path))
     } else {
         return Ok(());
     };
@@ -85,13 +87,13 @@ pub(super) fn caveats(plain: &Target, encrypted: &Target) -> Vec<String> {
     if plain.existing.is_none() && plain.ground.number == encrypted.ground.number {
         notes.push(match encrypted.ground.is_encrypted {
             true if !plain.ground.is_encrypted => format!(
-                "{a} and {b} lie on the same mount; the file system says that it encrypts what is in {b}."
+                "{a} and {b} are on the same mount; the file system reports that it encrypts {b}."
             ),
             true => format!(
-                "Warning: the file system says that it encrypts what is in {a}, which was named as plain."
+                "Warning: the file system reports that it encrypts {a}, which was specified as plain."
             ),
             false => format!(
-                "Warning: {a} and {b} lie on the same mount ({}), and its file system encrypts neither by itself: \
+                "Warning: {a} and {b} are on the same mount ({}), and its file system itself encrypts neither: \
                  perhaps nothing was encrypted, and plain was compared with plain.",
                 plain.in_words()
             ),
@@ -106,8 +108,8 @@ fn placement(plain: &Target, encrypted: &Target) -> String {
     let (a, b) = (shown(&plain.path), shown(&encrypted.path));
     let unknown = |target: &Target| {
         format!(
-            "The device below {} is not known here, so {a} and {b} may lie on different devices: \
-             a difference between two devices would look like a cost of encryption.",
+            "The device under {} is unknown, so {a} and {b} may be on different devices: a difference between the \
+             devices would look like a cost of encryption.",
             shown(&target.path)
         )
     };
@@ -125,16 +127,16 @@ fn placement(plain: &Target, encrypted: &Target) -> String {
     }
     if disks_a != disks_b {
         return format!(
-            "Warning: {a} lies on {} and {b} on {}: a difference between these devices looks like a cost of \
-             encryption. Prepare both on one device, or measure the pair with their roles exchanged too.",
+            "Warning: {a} is on {} and {b} is on {}: a difference between these devices looks like a cost of \
+             encryption. Prepare both on one device, or also measure the pair with the roles swapped.",
             names(disks_a),
             names(disks_b)
         );
     }
     if is_one || (plain.kind() == "file" && encrypted.kind() == "file") {
         return format!(
-            "{a} and {b} are stored in the same file system on {}, each in files of its own, whose places it chose \
-             itself and which cannot be exchanged between blocks.",
+            "{a} and {b} are stored in separate files of the same file system on {}. The file system chose their \
+             location on the disk, so they cannot be swapped between repeats.",
             names(disks_a)
         );
     }
@@ -143,8 +145,9 @@ fn placement(plain: &Target, encrypted: &Target) -> String {
         false => String::new(),
     };
     format!(
-        "{a} ({}{}) and {b} ({}{}) lie on the same disk, {}, in different places, which cannot be exchanged between \
-         blocks: the zones of a rotating disk differ by up to half in speed, those of flash in how they were written.",
+        "{a} ({}{}) and {b} ({}{}) are in different regions of the same disk, {}, and cannot be swapped between \
+         repeats. On a hard disk, zones differ in speed by up to half; on flash, speed depends on how a region was \
+         written.",
         below_a.name,
         start(below_a),
         below_b.name,

@@ -28,17 +28,17 @@ pub(crate) fn protection(
     }
     let others = &target.ground.others;
     if let Some(why) = &others.no_file {
-        return Err(refused(target, format!("no file can be made here: {why}")));
+        return Err(refused(target, format!("no file can be created here: {why}")));
     }
     match &others.rename_in {
         None => Ok(Protection::None),
         Some(_) if is_root && others.no_permissions && others.only_asker => Ok(Protection::None),
         Some(_) if names && is_root && others.no_permissions => Err(replaced(
             target,
-            "its file system keeps no permissions: mount it with -o umask=077",
+            "its file system does not store permissions: mount it with -o umask=077",
         )),
         Some(_) if is_root => Ok(Protection::Private),
-        Some(_) if names => Err(replaced(target, "only root can make a private directory there")),
+        Some(_) if names => Err(replaced(target, "only root can create a private directory there")),
         Some(_) => Ok(Protection::None),
     }
 }
@@ -49,8 +49,8 @@ pub(crate) fn replaced(target: &Target, why: &str) -> RunError {
     refused(
         target,
         format!(
-            "other users can rename files in {}, and could put their own in place of those that this run makes ({why}); \
-             name a directory in which only you can",
+            "other users can rename files in {} and could replace those that this run creates with their own \
+             ({why}); choose a directory in which only you can do that",
             shown(way)
         ),
     )

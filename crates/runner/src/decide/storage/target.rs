@@ -79,19 +79,20 @@ impl Target {
             return Err(refuse(format!("no such directory: {}", shown(parent))));
         };
         if is_link {
-            return Err(refuse("is a broken symbolic link; name a directory".to_owned()));
+            return Err(refuse("is a broken symbolic link; specify a directory".to_owned()));
         }
         let in_parent = |problem| RunError::Target { path: parent.to_owned(), problem };
         let found = Self::in_directory(around.clone().map_err(in_parent)?, name.to_owned());
         // The mistyped name of a device is not the name of a new file.
         if found.ground.filesystem == "devtmpfs" || found.path == Path::new("/dev") {
-            return Err(refuse("does not exist, and files do not belong among devices".to_owned()));
+            let problem = "does not exist, and no scratch file is created among devices; check the device name";
+            return Err(refuse(problem.to_owned()));
         }
         // A mistyped directory would be created as a file, and the wrong disk, that of its
         // parent, would be measured.
         if target.extension().is_none() {
             return Err(refuse(format!(
-                "no such directory; to create a scratch file of that name, give it an extension: {}.scratch",
+                "no such directory; to create a scratch file with that name, add an extension: {}.scratch",
                 shown(target)
             )));
         }
@@ -121,12 +122,13 @@ impl Target {
             problem: problem.to_owned(),
         };
         let There::ToRead(found) = &place.there else {
-            return Err(refuse("was not looked at for reading"));
+            return Err(refuse("was not examined for reading"));
         };
         let found = found.as_ref().map_err(|why| refuse(why))?;
         if part.is_none() && !found.is_device {
             return Err(refuse(
-                "is no block device, and --read-only reads those alone: name a disk or a partition, or leave it out",
+                "is not a block device, and --read-only accepts only block devices: specify a disk or a partition, \
+                 or omit --read-only",
             ));
         }
         let part = match part {
@@ -170,8 +172,8 @@ impl Target {
             return Err(RunError::Target {
                 path: self.path.clone(),
                 problem: format!(
-                    "each of {arms} arms reads a stretch of its own of at least {}, and {} in all are too few: name fewer \
-                     ciphers, or a larger device",
+                    "each of the {arms} choices reads a separate region of at least {}, and {} in total is too \
+                     little: choose fewer ciphers, or a larger device",
                     human(least),
                     human(self.ground.size)
                 ),
@@ -181,14 +183,14 @@ impl Target {
             return Err(RunError::Target {
                 path: self.path.clone(),
                 problem: format!(
-                    "each arm reads a stretch of its own, which must have {} to {} here, not {}: see --size",
+                    "each choice reads a separate region, which must be {} to {} here, not {}: change --size",
                     human(least),
                     human(there),
                     human(size)
                 ),
             });
         }
-        let where_from = format!("a stretch for each arm, of {}", human(self.ground.size));
+        let where_from = format!("a region for each choice, out of {}", human(self.ground.size));
         Ok((size, if reason.is_empty() { where_from } else { format!("{reason}; {where_from}") }))
     }
 
@@ -270,8 +272,8 @@ impl Target {
         Err(RunError::Target {
             path: self.path.clone(),
             problem: format!(
-                "too little room: the run needs {} ({} of them for mounted systems) and {} are free; ask for a \
-                 smaller file with --size, or for fewer arms",
+                "not enough space: the run needs {} ({} of it for mounted systems), but only {} is free; reduce \
+                 --size, or choose fewer systems",
                 human(all),
                 human(mounted),
                 human(self.ground.free)
@@ -296,7 +298,7 @@ impl Target {
             let size = round(asked);
             if size < least {
                 return Err(refuse(format!(
-                    "a scratch file of {} is too small for these workloads: ask for at least {}",
+                    "a scratch file of {} is too small for these workloads: use at least {}",
                     human(asked),
                     human(least)
                 )));
@@ -307,8 +309,7 @@ impl Target {
             // A file system filled to the last byte does not behave normally.
             if size > self.ground.free / 20 * 19 {
                 return Err(refuse(format!(
-                    "a scratch file of {} does not fit: {} are free; free some room or ask for \
-                     less with --size",
+                    "a scratch file of {} does not fit: only {} is free; free some space or reduce --size",
                     human(size),
                     human(self.ground.free)
                 )));
@@ -325,23 +326,23 @@ impl Target {
             if all <= wanted {
                 return self.part(all, least, "all of it");
             }
-            let reason = format!("1/256 of {}, within 256 MiB to 2 GiB", human(device));
+            let reason = format!("1/256 of {}, between 256 MiB and 2 GiB", human(device));
             return self.part(wanted.max(smallest), least, &reason);
         }
         let room = round(self.ground.free / 4);
         if room < smallest {
             return Err(refuse(format!(
-                "too little room: {} are free, and a scratch file of {} may take a quarter of the \
-                 free space at most; free {} more, or name another directory, or say --size",
+                "not enough space: only {} is free, and a scratch file of {} may use at most a quarter of the free \
+                 space; free {} more, choose another directory, or set --size",
                 human(self.ground.free),
                 human(smallest),
                 human(4 * smallest - self.ground.free),
             )));
         }
         Ok(if wanted <= room {
-            (wanted.max(smallest), format!("1/256 of {}, within 256 MiB to 2 GiB", human(device)))
+            (wanted.max(smallest), format!("1/256 of {}, between 256 MiB and 2 GiB", human(device)))
         } else {
-            (room, format!("a quarter of the {} that are free", human(self.ground.free)))
+            (room, format!("a quarter of the free space, {}", human(self.ground.free)))
         })
     }
 
@@ -349,9 +350,9 @@ impl Target {
     fn part(&self, size: u64, least: u64, reason: &str) -> Result<(u64, String), RunError> {
         let there = self.ground.size / MIB * MIB;
         let problem = if there < least {
-            format!("has {}, and these workloads need {}", human(self.ground.size), human(least))
+            format!("has {}, but these workloads need {}", human(self.ground.size), human(least))
         } else if size > there {
-            format!("has {} and not {}: ask for less with --size", human(there), human(size))
+            format!("has only {}, not {}: reduce --size", human(there), human(size))
         } else {
             return Ok((size, format!("{reason}; from the start of the {}", self.kind())));
         };
@@ -399,9 +400,9 @@ mod tests {
         let said =
             [said(200 * MIB, None, MIB), said(GIB, Some(GIB), MIB), said(GIB, Some(MIB), 8 * MIB)];
         insta::assert_snapshot!(said.join("\n"), @"
-            /d: too little room: 200 MiB are free, and a scratch file of 64 MiB may take a quarter of the free space at most; free 56 MiB more, or name another directory, or say --size
-            /d: a scratch file of 1 GiB does not fit: 1 GiB are free; free some room or ask for less with --size
-            /d: a scratch file of 1 MiB is too small for these workloads: ask for at least 8 MiB
+            /d: not enough space: only 200 MiB is free, and a scratch file of 64 MiB may use at most a quarter of the free space; free 56 MiB more, choose another directory, or set --size
+            /d: a scratch file of 1 GiB does not fit: only 1 GiB is free; free some space or reduce --size
+            /d: a scratch file of 1 MiB is too small for these workloads: use at least 8 MiB
             ");
         assert_eq!(of_size(GIB, GIB).size(Some((16 * MIB + 5, "asked")), MIB).unwrap().0, 16 * MIB);
     }
@@ -421,11 +422,11 @@ mod tests {
         let said = names.map(|name| inspect(&dir.path().join(name)).unwrap_err().to_string());
         let said = said.join("\n").replace(&dir.path().display().to_string(), "DIR");
         insta::assert_snapshot!(said, @"
-            DIR/precious: is a file of 4 B, too small to be measured, and is not overwritten: name a directory
+            DIR/precious: is a file of 4 B, too small to be measured, and will not be overwritten: specify a directory
             DIR/no/file: no such directory: DIR/no
-            /dev/no-such-device-of-this-machine: does not exist, and files do not belong among devices
-            DIR/link: is a broken symbolic link; name a directory
-            DIR/dta: no such directory; to create a scratch file of that name, give it an extension: DIR/dta.scratch
+            /dev/no-such-device-of-this-machine: does not exist, and no scratch file is created among devices; check the device name
+            DIR/link: is a broken symbolic link; specify a directory
+            DIR/dta: no such directory; to create a scratch file with that name, add an extension: DIR/dta.scratch
             ");
         assert_eq!(fs::read(&file).unwrap(), b"data");
     }

@@ -83,7 +83,7 @@ impl Targets {
     fn admit(target: &TargetRequest, facts: &Facts) -> Result<Self, RunError> {
         let Facts { plain, encrypted, consented, .. } = facts;
         let Some(plain) = plain else {
-            let problem = "nobody looked at it".to_owned();
+            let problem = "was not examined".to_owned();
             return Err(RunError::Target { path: target.path.clone(), problem });
         };
         if let Some(in_use) = target.pair.iter().find_map(|pair| pair.in_use.as_ref()) {
@@ -99,7 +99,7 @@ impl Targets {
         let is_missing =
             |place: &&Place| matches!(place.there, There::Nothing { .. } | There::Unseen(_));
         if let Some(place) = all.find(is_missing) {
-            let problem = "does not exist: a pair compares places that are there".to_owned();
+            let problem = "does not exist: --pair compares existing locations".to_owned();
             return Err(RunError::Target { path: place.path.clone(), problem });
         }
         let run_id = &facts.drawn.run_id;
@@ -140,7 +140,8 @@ impl Targets {
                 return Err(RunError::Target {
                     path: path.clone(),
                     problem: format!(
-                        "is named by --destroy but is not what this run would overwrite ({}): nothing was done",
+                        "is specified with --destroy but is not what this run would overwrite ({}): nothing was \
+                         written",
                         targets.join(", ")
                     ),
                 });
@@ -152,7 +153,8 @@ impl Targets {
                 return Err(RunError::Target {
                     path: self.plain.path.clone(),
                     problem: format!(
-                        "holds no signature {name:?}, which --yes-erase names: is it the right one? Nothing was done"
+                        "has no signature {name:?}, which --yes-erase specifies: check that it is the right one. \
+                         Nothing was written"
                     ),
                 });
             }
@@ -173,19 +175,20 @@ impl Targets {
         };
         let refuse = |problem: String| {
             Err(RunError::Usage(format!(
-                "{} is a {}, and {problem}",
+                "{} is a {}, but {problem}",
                 shown(&target.path),
                 target.kind()
             )))
         };
         let Arms::Systems(arms) = arms else {
             return refuse(
-                "volumes to be opened are files: name a directory on a file system".to_owned(),
+                "the volumes to open are files: specify a directory on a file system".to_owned(),
             );
         };
         if let Some(workload) = workloads.iter().find(|w| makes_files(&w.work)) {
             return refuse(format!(
-                "the workload {:?} makes new files, which needs a file system: name a directory, or another profile",
+                "workload {:?} creates new files, which needs a file system: specify a directory, or choose another \
+                 profile",
                 workload.id
             ));
         }
@@ -193,8 +196,8 @@ impl Targets {
         let encrypted = made.clone().find(|arm| arm.role == Role::Encrypted);
         if let Some(arm) = encrypted.or_else(|| made.next()) {
             return refuse(format!(
-                "{} keeps its data in files: name a directory on a file system, or set {} up yourself on a second \
-                 device and compare the two with --pair",
+                "{} stores its data in files: specify a directory on a file system, or set up {} yourself on a \
+                 second device and compare the two with --pair",
                 arm.label, arm.system
             ));
         }
@@ -214,13 +217,13 @@ impl Targets {
     ) -> Result<Range, RunError> {
         let is_used = workloads.iter().any(|w| uses_range(&w.work));
         if self.plain.is_directory() && asked.is_none() && !is_used {
-            let reason = "almost none: these workloads make files of their own".to_owned();
+            let reason = "minimal: these workloads create their own files".to_owned();
             self.check_room(UNUSED, arms, workloads)?;
             return Ok(Range { size: UNUSED, reason });
         }
         let least = least_scratch(workloads);
         let is_whole = asked.is_none() && workloads.iter().any(|w| w.work.is_whole());
-        let reason_of_all = || "all of it, as the profile has it".to_owned();
+        let reason_of_all = || "all of it, as the profile specifies".to_owned();
         if let Some(all) = self.plain.only_read.filter(|_| is_whole) {
             return Ok(Range { size: all.len, reason: reason_of_all() });
         }
@@ -238,8 +241,7 @@ impl Targets {
             && all.is_none()
             && size > most
         {
-            (size, reason) =
-                (most, "small, because each system fills a file of its own".to_owned());
+            (size, reason) = (most, "small, because each system fills its own file".to_owned());
         }
         let used = least.next_multiple_of(MIB).max(SMALL);
         if asked.is_none() && all.is_none() && size > used && name_their_part(workloads) {
@@ -255,8 +257,10 @@ impl Targets {
             }
         }
         if let Some(shared) = self.shared(asked.is_some(), least).filter(|shared| *shared < size) {
-            (size, reason) =
-                (shared, "so that a file of each place fits on the same file system".to_owned());
+            (size, reason) = (
+                shared,
+                "so that a file for each location fits on the same file system".to_owned(),
+            );
         }
         for target in self.each() {
             if let Some(Err(why)) = target.existing.as_ref().map(|e| e.suits(size, e.holes)) {
@@ -300,8 +304,8 @@ impl Targets {
     fn encryption_note(&self) -> Option<String> {
         let by = self.plain.ground.encrypted_by.as_ref()?;
         Some(format!(
-            "{} is encrypted already, by {} ({}): \"plain\" is not plain there, and every figure is what more encryption costs on \
-             top of that.",
+            "{} is already encrypted by {} ({}): \"plain\" is not plain there, and every figure is the cost of \
+             additional encryption on top of that.",
             shown(&self.plain.path),
             by.system,
             by.at
@@ -324,10 +328,10 @@ impl Targets {
             };
             let lost = match &existing.signatures[..] {
                 [] => String::new(),
-                names => format!(", and with them what it held: {}", names.join(", ")),
+                names => format!(", which destroys its contents ({})", names.join(", ")),
             };
             notes.push(format!(
-                "The first {} of {} ({}) are overwritten{lost}; they hold random bytes afterwards.",
+                "The first {} of {} ({}) are overwritten{lost}; afterwards they contain random bytes.",
                 human(size),
                 shown(&target.path),
                 target.in_words()

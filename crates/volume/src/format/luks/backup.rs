@@ -130,7 +130,7 @@ fn refuse_other_outline(device: &dyn BlockDevice, saved: &Metadata) -> Result<()
     if outline(there.metadata()) == outline(saved) {
         return Ok(());
     }
-    let holds = "the header of this volume with another version, data offset or encryption";
+    let holds = "a header of this volume with a different version, data offset or encryption";
     Err(VolumeError::Occupied { holds: holds.to_owned(), remedy: FORCE })
 }
 
@@ -143,7 +143,9 @@ fn refuse_other_outline(device: &dyn BlockDevice, saved: &Metadata) -> Result<()
 pub fn repair(device: &dyn BlockDevice, force: bool) -> Result<bool, VolumeError> {
     let mut header = store::read(device, Which::Newest)?;
     if header.metadata().version == Version::Luks1 {
-        return Err(VolumeError::Invalid("LUKS1 has no second header to repair from".to_owned()));
+        return Err(VolumeError::Invalid(
+            "LUKS1 has no secondary header to repair from".to_owned(),
+        ));
     }
     if copies_agree(header.as_ref()) {
         return Ok(false);

@@ -112,7 +112,7 @@ pub fn create(
     let passphrase = new_passphrase(credentials)?;
     let plan = Plan::new(device, options)?;
     if !plan.encryption.suits_keyslots() {
-        let reason = format!("{} is only opened, not created", plan.encryption);
+        let reason = format!("volumes with {} can be opened, but not created", plan.encryption);
         return Err(VolumeError::Invalid(reason));
     }
     let mut key = LockedBytes::zeroed(options.key_bytes);
@@ -174,16 +174,14 @@ impl<'a> Plan<'a> {
         let (keyslots, end, default) = match options.version {
             Version::Luks1 => {
                 if sector != SECTOR || !options.label.is_empty() || !options.subsystem.is_empty() {
-                    return invalid(
-                        "LUKS1 supports only sectors of 512 bytes, and no label".into(),
-                    );
+                    return invalid("LUKS1 supports only 512-byte sectors and no label".into());
                 }
                 let end = v1::first_area(v1::SLOTS, options.key_bytes);
                 (ALIGNMENT, end, end.next_multiple_of(LUKS1_ALIGNMENT))
             }
             Version::Luks2 => {
                 if !(512..=4096).contains(&sector) || !sector.is_power_of_two() {
-                    return invalid(format!("LUKS2 does not support sectors of {sector} bytes"));
+                    return invalid(format!("LUKS2 does not support {sector}-byte sectors"));
                 }
                 if !HDR_SIZES.contains(&options.metadata_size) {
                     return invalid(format!(
@@ -208,13 +206,13 @@ impl<'a> Plan<'a> {
         let area = Keyslot::material_bytes(options.key_bytes, STRIPES);
         if !options.detached && (first < end || end < keyslots + area) {
             return invalid(format!(
-                "the data cannot start at {first}, which lies within the header"
+                "the data cannot start at byte {first}, which is inside the header"
             ));
         }
         let needed = if options.detached { end } else { first.saturating_add(sector) };
         if device.size() < needed {
             return invalid(format!(
-                "{} bytes are too few: the header and one sector need {needed}",
+                "{} bytes is too little: the header and one sector need {needed}",
                 device.size()
             ));
         }

@@ -19,7 +19,7 @@ pub(super) fn refuse_short(name: &str, bytes: usize) -> Result<(), VolumeError> 
         return Ok(());
     }
     let reason =
-        format!("LUKS needs hashes of {LEAST_DIGEST} bytes or more, and {name} has {bytes}");
+        format!("LUKS needs hashes of at least {LEAST_DIGEST} bytes, but {name} has {bytes}");
     Err(VolumeError::Invalid(reason))
 }
 

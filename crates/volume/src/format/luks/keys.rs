@@ -86,7 +86,8 @@ pub fn change_key(
     let same = options.keyslot.is_none_or(|wanted| wanted == old);
     let full = |error| match error {
         VolumeError::Invalid(reason) if same => VolumeError::Invalid(format!(
-            "{reason}; or --in-place writes over the old key, where an interruption can lose both: save the header before"
+            "{reason}; or use --in-place to overwrite the old key, but save the header first: an interruption can \
+             destroy both keys"
         )),
         other => other,
     };
@@ -145,7 +146,7 @@ pub fn remove_key(
     let usable = |id: &u32| matches!(metadata.keyslots[id], Slot::Usable(_));
     let others = metadata.keyslots_of(segment).into_iter().filter(|other| *other != id);
     if others.filter(usable).count() == 0 && !force {
-        let reason = format!("keyslot {id} is the last one: without it the data is lost for ever");
+        let reason = format!("keyslot {id} is the last one: without it the data is lost forever");
         return Err(VolumeError::Invalid(reason));
     }
     remove(device, header.as_mut(), id)?;
@@ -205,8 +206,9 @@ fn store(
     let digest = header.metadata().digest_of(id);
     let stored = material::read(device, &slot, passphrase, &options.resources, &budget)?;
     if !digest.map_or(Ok(false), |d| matches(d, &stored, &options.resources, &budget))? {
-        let source =
-            std::io::Error::other("the device returned other key material than was written");
+        let source = std::io::Error::other(
+            "the device returned key material that differs from what was written",
+        );
         return Err(VolumeError::Io { doing: "checking the new keyslot", source });
     }
     header.write(device)?;

@@ -79,7 +79,7 @@ impl Budget {
             let wanted = derivation.memory_kib();
             return refuse(
                 format!("{} with {wanted} KiB of memory (limit {most})", derivation.name()),
-                "only a damaged or hostile header asks for so much",
+                "only a damaged or malicious header needs this much",
             );
         }
         let (left, limit, blocks) = match derivation {
@@ -96,11 +96,10 @@ impl Budget {
                 let cost = describe(derivation);
                 return refuse(
                     format!(
-                        "a key derivation of {cost} for {key_bytes} bytes, beyond the limit of \
-                         {limit} in all,"
+                        "a key derivation of {cost} for {key_bytes} bytes, more than the total limit of {limit},"
                     ),
-                    "only a damaged or hostile header asks for so much, or many keys together; of LUKS \
-                     name the keyslot",
+                    "only a damaged or malicious header needs this much, or a LUKS header with many keys; then \
+                     specify the keyslot",
                 );
             }
         }

@@ -102,7 +102,9 @@ impl Keyslot {
         let needed = Self::material_bytes(self.key_bytes, self.stripes);
         if needed > self.area.len {
             let len = self.area.len;
-            return Err(format!("{needed} bytes of key material do not fit into an area of {len}"));
+            return Err(format!(
+                "{needed} bytes of key material do not fit into an area of {len} bytes"
+            ));
         }
         Ok(())
     }
@@ -188,7 +190,9 @@ impl Metadata {
                     "finish it with `cryptsetup reencrypt --resume-only`",
                 ),
                 "opal" => refuse(&named, "the drive encrypts it itself (OPAL)", WITH),
-                "inline-hw-tags" => refuse(&named, "its tags are in the drive's sectors", WITH),
+                "inline-hw-tags" => {
+                    refuse(&named, "its tags are stored in the drive's sectors", WITH)
+                }
                 _ => refuse(&named, unknown, WITH),
             };
         }
@@ -198,7 +202,7 @@ impl Metadata {
             many => {
                 return refuse(
                     &format!("{} segments", many.len()),
-                    "a re-encryption left it so",
+                    "a re-encryption has not finished",
                     "finish it with `cryptsetup reencrypt --resume-only`",
                 );
             }
@@ -206,7 +210,7 @@ impl Metadata {
         if let Some(name) = &segment.integrity {
             return refuse(
                 &format!("integrity protection ({name})"),
-                "that needs dm-integrity in the kernel",
+                "it needs dm-integrity in the kernel",
                 "cryptsetup opens it",
             );
         }

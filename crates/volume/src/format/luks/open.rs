@@ -39,7 +39,7 @@ pub fn open(
         return Err(VolumeError::Invalid("LUKS has no hidden volumes".to_owned()));
     }
     if options.system || options.prf.is_some() {
-        let reason = "LUKS has no system volumes, and its headers name their PRF themselves";
+        let reason = "LUKS has no system encryption, and its headers specify the PRF";
         return Err(VolumeError::Invalid(reason.to_owned()));
     }
     if let Some(name @ ("luks1" | "luks2")) = options.format {
@@ -110,7 +110,10 @@ fn open_volume(
     if let Some(first) = usable.map(end).min().filter(|end| device.size() < *end) {
         return Err(VolumeError::CannotOpen {
             what: format!("this {format} volume"),
-            why: format!("it is cut short: a keyslot ends at byte {first} of {}", device.size()),
+            why: format!(
+                "it is truncated: a keyslot ends at byte {first}, but it has only {} bytes",
+                device.size()
+            ),
             with: "only a whole copy can be opened".to_owned(),
         });
     }
@@ -119,7 +122,7 @@ fn open_volume(
         return Err(VolumeError::CannotOpen {
             what: format!("this {format} volume, a header without data,"),
             why: "its data is elsewhere".to_owned(),
-            with: "name the data as the volume, and this file with --header".to_owned(),
+            with: "specify the data as the volume, and this file with --header".to_owned(),
         });
     }
     let sector = u64::from(segment.sector_size);

@@ -41,7 +41,7 @@ impl Spec {
         let lengths: Vec<_> = lengths.iter().map(usize::to_string).collect();
         Err(VolumeError::CannotOpen {
             what: format!("the cipher {self}"),
-            why: format!("its key has {key_bytes} bytes, and it takes {}", lengths.join(" or ")),
+            why: format!("its key has {key_bytes} bytes, but it needs {}", lengths.join(" or ")),
             with: WITH.to_owned(),
         })
     }
@@ -104,24 +104,26 @@ impl Spec {
         let begins =
             |name: &str| self.cipher == name || self.cipher.starts_with(&format!("{name}:"));
         let (why, with) = if begins("paes") {
-            ("only processors of IBM Z have its keys".to_owned(), "open it there with cryptsetup")
+            ("only IBM Z CPUs have its keys".to_owned(), "open it there with cryptsetup")
         } else if begins("cipher_null") {
             ("it does not encrypt".to_owned(), "cryptsetup opens it")
         } else if self.cipher.contains(':')
             && !self.cipher.starts_with("capi:")
             && matches!(error, CipherError::DmCryptCipher { .. })
         {
-            ("this program does not have the cipher with so many keys".to_owned(), WITH)
+            ("this program does not support the cipher with so many keys".to_owned(), WITH)
         } else if self.mode.ends_with("random") {
             ("it needs dm-integrity for its tags".to_owned(), WITH)
         } else {
             let why = match error {
                 CipherError::DmCryptCipher { .. } => {
-                    "this program does not have the cipher".to_owned()
+                    "this program does not support the cipher".to_owned()
                 }
-                CipherError::DmCryptMode { .. } => "this program does not have the mode".to_owned(),
+                CipherError::DmCryptMode { .. } => {
+                    "this program does not support the mode".to_owned()
+                }
                 CipherError::EssivHash { name, .. } => {
-                    format!("this program does not have ESSIV with {name}")
+                    format!("this program does not support ESSIV with {name}")
                 }
                 other => other.to_string(),
             };
@@ -132,7 +134,7 @@ impl Spec {
 }
 
 /// A program that opens a volume whose cipher is missing here.
-pub(super) const WITH: &str = "cryptsetup opens it where the kernel has what it needs";
+pub(super) const WITH: &str = "cryptsetup opens it if the kernel supports it";
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

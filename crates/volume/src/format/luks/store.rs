@@ -92,7 +92,7 @@ pub(super) fn read(device: &dyn BlockDevice, which: Which) -> Result<Box<dyn Hea
         Some(2) | None => Ok(Box::new(v2::Header::read(device, which)?)),
         Some(version) => Err(VolumeError::CannotOpen {
             what: format!("LUKS version {version}"),
-            why: "this program knows versions 1 and 2".to_owned(),
+            why: "this program supports versions 1 and 2".to_owned(),
             with: "a newer cryptsetup may open it".to_owned(),
         }),
     }

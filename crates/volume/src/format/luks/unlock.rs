@@ -31,8 +31,8 @@ pub(super) fn passphrase(credentials: &Credentials) -> Result<&[u8], VolumeError
     match (credentials.passphrase.bytes(), credentials.keyfiles.as_slice()) {
         (passphrase, []) => Ok(passphrase),
         ([], [keyfile]) => Ok(keyfile.bytes()),
-        (_, [_]) => invalid("LUKS takes a passphrase or a key file, not both"),
-        _ => invalid("LUKS takes one key file"),
+        (_, [_]) => invalid("LUKS accepts a passphrase or a key file, not both"),
+        _ => invalid("LUKS accepts only one key file"),
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn unlock(
     let format = metadata.version.as_str();
     match obstacle {
         None if tried == 0 => Err(VolumeError::NoKeyFits(format!(
-            "this {format} volume has no keyslot with a key: it was erased"
+            "this {format} volume has no active keyslot: it was erased"
         ))),
         None => {
             Err(VolumeError::NoKeyFits("no keyslot opens with this passphrase or key file".into()))
@@ -149,7 +149,7 @@ fn usable(metadata: &Metadata, id: u32, named: bool) -> Result<(&Keyslot, &Diges
     }
     let digest = metadata.digest_of(id).ok_or_else(|| cannot_use(id, "it has no digest"))?;
     if digest.segments.is_empty() {
-        return Err(cannot_use(id, "its key belongs to no segment"));
+        return Err(cannot_use(id, "its key does not belong to any segment"));
     }
     Ok((slot, digest))
 }

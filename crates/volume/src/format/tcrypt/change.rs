@@ -78,7 +78,7 @@ pub fn change_credentials(
     let password = password(new)?;
     let product = unlocked.header.product;
     if product == Product::TrueCrypt && password.len() > password::SHORT {
-        let reason = "TrueCrypt takes passphrases of at most 64 bytes";
+        let reason = "TrueCrypt accepts passphrases of at most 64 bytes";
         return Err(VolumeError::Invalid(reason.to_owned()));
     }
     let function = match prf {

@@ -104,7 +104,7 @@ pub fn create(
     let len = len - len % sector;
     if len == 0 {
         return Err(VolumeError::Invalid(format!(
-            "{size} bytes are too few for a volume: its headers alone take {}",
+            "{size} bytes is too little for a volume: its headers need {}",
             2 * GROUP
         )));
     }
@@ -151,7 +151,7 @@ pub fn create_hidden(
     let (scheme, derivation) = choice(credentials, &password, options)?;
     let pim = |credentials: &Credentials| credentials.pim.unwrap_or(0);
     if *password == *self::password(place.outer)? && pim(credentials) == pim(place.outer) {
-        let reason = "the hidden volume needs credentials other than the outer volume's";
+        let reason = "the hidden volume needs credentials that differ from the outer volume's";
         return Err(VolumeError::Invalid(reason.to_owned()));
     }
     let request = Request {
@@ -201,7 +201,7 @@ fn hidden_data(size: u64, host: u64, outer: Extent, sector: u64) -> Result<Exten
     };
     if !size.is_multiple_of(sector) || !offset.is_multiple_of(sector) || size <= reserved {
         return Err(VolumeError::Invalid(format!(
-            "a hidden volume takes more than {reserved} bytes, in whole sectors of {sector} bytes"
+            "a hidden volume must be larger than {reserved} bytes and a multiple of the sector size, {sector} bytes"
         )));
     }
     Ok(Extent { offset, len: size - reserved })
@@ -222,11 +222,11 @@ fn choice(
     if gone {
         return Err(VolumeError::Unsupported {
             what: format!("a new {} volume with {}", product.name(), options.prf),
-            hint: Some("current versions only open old ones; choose sha-512".to_owned()),
+            hint: Some("current versions only open existing ones; choose sha-512".to_owned()),
         });
     }
     if product == Product::TrueCrypt && password.len() > password::SHORT {
-        let reason = "TrueCrypt takes passphrases of at most 64 bytes";
+        let reason = "TrueCrypt accepts passphrases of at most 64 bytes";
         return Err(VolumeError::Invalid(reason.to_owned()));
     }
     let function = unlock::function(options.prf)?;

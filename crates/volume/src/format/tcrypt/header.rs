@@ -185,7 +185,7 @@ impl Header {
         let sectors = sector_size == 0
             || (512..=4096).contains(&sector_size) && sector_size.is_power_of_two();
         if !sectors || version == 5 && sector_size == 0 {
-            return Err(damaged(format!("it states a sector size of {sector_size} bytes")));
+            return Err(damaged(format!("it states an invalid sector size, {sector_size} bytes")));
         }
         let mut keys = secret();
         keys.copy_from_slice(&plain[KEYS]);

@@ -54,12 +54,10 @@ impl Slot {
             (false, false, true) => Ok(&[Self::System]),
             (true, _, true) => Err(VolumeError::Unsupported {
                 what: "a hidden operating system".to_owned(),
-                hint: Some(
-                    "its partition opens as a hidden volume, without the system layout".to_owned(),
-                ),
+                hint: Some("open its partition as a hidden volume, without --system".to_owned()),
             }),
             (false, true, true) => Err(VolumeError::Invalid(
-                "an encrypted system has no backup header on its disk; it is on the rescue disk"
+                "system encryption has no backup header on its disk; it is on the rescue disk"
                     .to_owned(),
             )),
         }
@@ -159,8 +157,9 @@ pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, V
             let len = header.hidden_size;
             let offset = size.checked_sub(HIDDEN_LEGACY).and_then(|end| end.checked_sub(len));
             let fits = offset.filter(|&offset| offset >= HEADER_BYTES as u64);
-            let offset =
-                fits.ok_or_else(|| damaged(format!("a hidden volume of {len} bytes in {size}")))?;
+            let offset = fits.ok_or_else(|| {
+                damaged(format!("a hidden volume of {len} bytes does not fit into {size} bytes"))
+            })?;
             Extent { offset, len }
         }
         (Slot::Primary | Slot::Backup, 0..=3) => {
@@ -181,7 +180,7 @@ pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, V
     }
     // The header of system encryption is before its data but within the range that the data's offset counts.
     if offset < HEADER_BYTES as u64 {
-        return Err(damaged(format!("data at {offset} would lie over the header")));
+        return Err(damaged(format!("data at {offset} would overlap the header")));
     }
     // A larger value is valid: the header of an encrypted system partition can count the whole disk
     // here.

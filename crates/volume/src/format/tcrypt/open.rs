@@ -112,8 +112,8 @@ pub fn open_partition(
     if on_disk.offset == layout::FIRST_TRACK && on_disk.len > device.size() {
         return Err(VolumeError::CannotOpen {
             what: "this partition".to_owned(),
-            why: "its whole disk is encrypted, and where it began there is not known".to_owned(),
-            with: "copy the whole disk, which opens with --system".to_owned(),
+            why: "its whole disk is encrypted, and its offset on that disk is unknown".to_owned(),
+            with: "copy the whole disk, and open that with --system".to_owned(),
         });
     }
     let whole = Extent { offset: 0, len: on_disk.len };

@@ -26,7 +26,7 @@ pub(super) fn password(credentials: &Credentials) -> Result<LockedBytes, VolumeE
     let passphrase = credentials.passphrase.bytes();
     let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
     if passphrase.len() > LONG {
-        return invalid("VeraCrypt takes passphrases of at most 128 bytes");
+        return invalid("VeraCrypt accepts passphrases of at most 128 bytes");
     }
     if credentials.keyfiles.is_empty() {
         return match passphrase {

@@ -189,7 +189,7 @@ fn no_key_fits(tried: bool, sectors: &[(Slot, Vec<u8>)], request: &Request<'_>) 
     }
     if !tried {
         return VolumeError::Invalid(format!(
-            "no {names} volume has this PRF with such a passphrase and PIM"
+            "no {names} volume can have this PRF with this passphrase and PIM"
         ));
     }
     let mut message = String::from("wrong passphrase, key files or PIM (--pim)");
@@ -201,15 +201,15 @@ fn no_key_fits(tried: bool, sectors: &[(Slot, Vec<u8>)], request: &Request<'_>) 
             ", or not a {names} volume; for a hidden volume add --hidden, for a damaged header --backup-header"
         )),
         [Slot::System] => message.push_str(&format!(
-            ", or not a disk with a {names} system; a partition alone needs --header with its disk, or a copy of the disk's \
-             sector 62"
+            ", or not a disk with {names} system encryption; a single partition needs --header with its disk, or \
+             with a copy of the disk's sector 62"
         )),
         [Slot::Backup] => message.push_str(&format!(
-            ", or not a {names} volume, or the end is missing, where its backup header is"
+            ", or not a {names} volume, or its end, which contains the backup header, is missing"
         )),
-        [Slot::Elsewhere] => message.push_str(&format!(", or not the header of a {names} system")),
+        [Slot::Elsewhere] => message.push_str(&format!(", or not a header of {names} system encryption")),
         _ if request.slots[0].is_hidden() => {
-            message.push_str(&format!(", or no {names} hidden volume is here"));
+            message.push_str(&format!(", or there is no {names} hidden volume"));
         }
         _ => message.push_str(&format!(", or not a {names} volume")),
     }

@@ -136,7 +136,7 @@ pub(super) fn find(
         // Data that looks random, such as packed files, is still where the header says.
         (None, Slot::Backup) => sizes[0],
         (None, _) => {
-            let why = "its start is missing or other bytes precede it, and the place of its data is unknown";
+            let why = "its start is missing or other bytes precede it, and the offset of its data is unknown";
             return Err(refusal(why, sizes[0], size));
         }
     };
@@ -165,7 +165,7 @@ fn uncounted(
             return Err(VolumeError::CannotOpen {
                 what: "this hidden volume".to_owned(),
                 why: "its content looks random, as if the start of the container were missing".to_owned(),
-                with: "read-only it opens: volume dump, or --read-only".to_owned(),
+                with: "it can be opened read-only: volume dump, or --read-only".to_owned(),
             });
         }
     };
@@ -186,9 +186,9 @@ fn refusal(why: &str, whole: u64, size: u64) -> VolumeError {
         what: "this volume".to_owned(),
         why: why.to_owned(),
         with: match size.checked_sub(whole) {
-            Some(before) => format!("--offset {before} names where it begins"),
+            Some(before) => format!("--offset {before} specifies where it starts"),
             None => {
-                "read-only the rest of it opens: volume dump, or --read-only, with --backup-header"
+                "the rest can be opened read-only: volume dump, or --read-only, with --backup-header"
                     .to_owned()
             }
         },
@@ -208,7 +208,7 @@ fn at_its_place(
     if lost > MOST_LOST || !lost.is_multiple_of(device.sector() as u64) {
         return Err(VolumeError::CannotOpen {
             what: "this volume".to_owned(),
-            why: format!("by its header the first {lost} of {whole} bytes are missing"),
+            why: format!("according to its header, the first {lost} of {whole} bytes are missing"),
             with: "at most 16 TiB, in whole sectors, may be missing".to_owned(),
         });
     }

@@ -273,7 +273,7 @@ fn cut_volumes_open_read_only_as_far_as_they_go() {
         let volume = open_bytes(image, &passphrase(PASSWORD)).unwrap();
         assert_eq!(volume.size(), left * BLOCK as u64);
         assert!(contents(&volume) == maker.plaintext()[..left as usize * BLOCK]);
-        assert!(volume.info().warnings().any(|warning| warning.contains("cut short")));
+        assert!(volume.info().warnings().any(|warning| warning.contains("truncated")));
         let device = Arc::new(MemoryDevice::new(image.to_vec()));
         let refused = open_writable(&device, &passphrase(PASSWORD)).unwrap_err();
         assert!(refused.to_string().contains("read-only"), "{refused}");

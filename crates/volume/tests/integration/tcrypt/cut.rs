@@ -143,7 +143,7 @@ fn a_container_behind_other_bytes() {
 fn a_container_without_its_end_says_where_its_backup_header_is() {
     let (host, ..) = made();
     let error = open(device(&host[..SIZE - 4096]), &cheap("outer"), &backup()).unwrap_err();
-    assert!(error.to_string().contains("or the end is missing"), "{error}");
+    assert!(error.to_string().contains("the backup header, is missing"), "{error}");
     // Nothing is written to where its end was.
     let cut = device(&host[..SIZE - 4096]);
     let saved = super::backup_of(&cut, &cheap("outer"), &header());
@@ -217,7 +217,7 @@ fn containers_of_truecrypt_5_that_were_cut() {
     let cut = open(device(&host[..host.len() - 4096]), &outer, &truecrypt).unwrap();
     assert!(plaintext(&cut) == whole[..whole.len() - 4096]);
     let said = cut.info().warnings().collect::<String>();
-    assert!(said.contains("cut short"), "{said}");
+    assert!(said.contains("truncated"), "{said}");
     let hidden = OpenOptions { hidden: true, ..truecrypt };
     let own = credentials("bbbbbbbbbbbb", None);
     let cut = open(device(&host[4096..]), &own, &hidden).unwrap();

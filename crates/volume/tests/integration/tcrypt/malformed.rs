@@ -134,12 +134,12 @@ fn a_volume_whose_end_is_missing_is_read_as_far_as_it_goes() {
     let volume = open(host(0, longer), &credentials("p", None), &sha512()).unwrap();
     assert_eq!(volume.size(), SIZE - 128 * 1024);
     let warnings: Vec<&str> = volume.info().warnings().collect();
-    assert!(warnings[0].contains("cut short: 196608 of 197632 bytes are there"), "{warnings:?}");
+    assert!(warnings[0].contains("truncated: it has only 196608 of 197632 bytes"), "{warnings:?}");
     let writable = OpenOptions { access: Access::ReadWrite, ..sha512() };
     let refused = open(host(0, longer), &credentials("p", None), &writable).unwrap_err();
     assert!(refused.to_string().contains("--read-only"), "{refused}");
     let nothing = refusal(lying(|header| header.data_offset = SIZE));
-    assert!(nothing.to_string().contains("cut short: 0 of"), "{nothing}");
+    assert!(nothing.to_string().contains("truncated: it has only 0 of"), "{nothing}");
 }
 
 #[test]

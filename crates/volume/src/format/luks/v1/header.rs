@@ -51,7 +51,7 @@ impl Header {
             return Err(damaged(format!("the device ends after {} bytes", device.size())));
         }
         let raw = read_bytes(device, 0..HEADER_BYTES as u64).map_err(io("reading the header"))?;
-        let raw = raw.try_into().map_err(|_| damaged("cut off".to_owned()))?;
+        let raw = raw.try_into().map_err(|_| damaged("truncated".to_owned()))?;
         Self::parse(raw, device.size()).map_err(damaged)
     }
 
@@ -68,7 +68,7 @@ impl Header {
         set_text(&mut raw[HASH], "hash", new.hash.name)?;
         set_text(&mut raw[UUID], "UUID", new.uuid)?;
         let payload = u32::try_from(new.payload / SECTOR).map_err(|_| {
-            VolumeError::Invalid("LUKS1 data starts within the first 2 TiB".to_owned())
+            VolumeError::Invalid("LUKS1 data must start within the first 2 TiB".to_owned())
         })?;
         put(&mut raw, PAYLOAD, payload);
         put(&mut raw, KEY_BYTES, new.key_bytes as u32);
@@ -107,7 +107,7 @@ impl Header {
             let bytes = &raw[at..at + KEYSLOT];
             let (slot, area) = parse_keyslot(id, bytes, &encryption, &hash, key_bytes)?;
             if area.offset < HEADER_BYTES as u64 || area.offset + area.len > end {
-                return Err(format!("the area of keyslot {id} lies outside the header"));
+                return Err(format!("the area of keyslot {id} is outside the header"));
             }
             keyslots.extend(slot.map(|slot| (id, slot)));
             areas.push((area, id));
@@ -197,7 +197,7 @@ impl crate::format::luks::store::Header for Header {
         let at = Self::keyslot_at(id)?;
         let offset = super::keyslots::offset(&self.raw[at..at + KEYSLOT]);
         let len = area_bytes(get(&self.raw, KEY_BYTES) as usize);
-        debug_assert!(bytes <= len, "keyslots of LUKS1 all have the same size");
+        debug_assert!(bytes <= len, "all keyslots of LUKS1 have the same size");
         Ok((id, Extent { offset, len }))
     }
 

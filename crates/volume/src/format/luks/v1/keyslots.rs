@@ -117,7 +117,7 @@ pub(super) fn set_keyslot(raw: &mut [u8], slot: &Keyslot, hash: &str) -> Result<
     }
     let salt = slot.salt.as_slice();
     if salt.len() != SALT.len() {
-        return Err(invalid(format!("LUKS1 has salts of {} bytes", SALT.len())));
+        return Err(invalid(format!("LUKS1 salts have {} bytes", SALT.len())));
     }
     put(raw, STATE, ENABLED);
     put(raw, ITERATIONS, iterations);

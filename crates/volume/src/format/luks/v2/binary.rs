@@ -102,7 +102,7 @@ pub(super) fn read(
     }
     let binary = parse(&start, role, offset)?;
     if offset + binary.hdr_size > device.size() {
-        return Err(Flaw::Bad("cut off by the end of the device".to_owned()));
+        return Err(Flaw::Bad("truncated by the end of the device".to_owned()));
     }
     // At most 4 MiB, because the table lists no larger size.
     let mut copy = read_bytes(device, offset..offset + binary.hdr_size).map_err(|e| chain(&e))?;
@@ -130,11 +130,11 @@ fn parse(raw: &[u8], role: Role, offset: u64) -> Result<Binary, String> {
         ));
     }
     if hdr_offset != offset {
-        return Err(format!("it lies at {offset} but states {hdr_offset} as its place"));
+        return Err(format!("it is at offset {offset}, but states {hdr_offset} as its offset"));
     }
     if role == Role::Secondary && hdr_size != offset {
         return Err(format!(
-            "it states a header size of {hdr_size} bytes, but the secondary header lies at {offset}"
+            "it states a header size of {hdr_size} bytes, but the secondary header is at offset {offset}"
         ));
     }
     Ok(Binary {
@@ -193,7 +193,8 @@ impl Binary {
         // At least one NUL must follow the JSON.
         if json.len() as u64 >= self.json_size() {
             let most = self.json_size();
-            let reason = format!("the metadata, {} bytes, does not fit into {most}", json.len());
+            let reason =
+                format!("the metadata, {} bytes, does not fit into {most} bytes", json.len());
             return Err(VolumeError::Invalid(reason));
         }
         let mut copy = vec![0; self.hdr_size as usize];

@@ -296,7 +296,7 @@ impl crate::format::luks::store::Header for Header {
 /// The first valid secondary header. A volume with smaller headers has overwritten the remains of
 /// an older volume up to its own secondary header, but not beyond it.
 fn find_secondary(device: &dyn BlockDevice) -> Result<Copy, Flaw> {
-    let mut flaw = Flaw::Absent("at none of its possible places".to_owned());
+    let mut flaw = Flaw::Absent("not found at any of its possible offsets".to_owned());
     for offset in HDR_SIZES {
         match Copy::read(device, Role::Secondary, offset) {
             Ok(copy) => return Ok(copy),

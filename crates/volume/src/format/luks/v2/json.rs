@@ -35,7 +35,7 @@ pub(super) fn text_of(area: &[u8]) -> Result<&[u8], String> {
     let end =
         area.iter().position(|&byte| byte == 0).ok_or("the metadata has no terminating NUL")?;
     if area[end..].iter().any(|&byte| byte != 0) {
-        return Err("the JSON area has other bytes after the metadata".to_owned());
+        return Err("the JSON area has non-zero bytes after the metadata".to_owned());
     }
     if !area.starts_with(b"{") {
         return Err("the metadata is not a JSON object".to_owned());
@@ -57,7 +57,7 @@ fn check_depth(text: &[u8]) -> Result<(), String> {
             _ => {}
         }
         if depth > MOST_DEPTH {
-            return Err(format!("the metadata is nested deeper than {MOST_DEPTH}"));
+            return Err(format!("the metadata is nested deeper than {MOST_DEPTH} levels"));
         }
     }
     Ok(())
@@ -85,7 +85,7 @@ pub(super) fn parse(text: &[u8], binary: &Binary) -> Result<Metadata, String> {
         if let Some(area) = slot.area() {
             let end = area.offset.checked_add(area.len);
             if area.offset < space.start || end.is_none_or(|end| end > space.end) || area.len == 0 {
-                return Err(format!("the area of keyslot {id} lies outside the keyslots area"));
+                return Err(format!("the area of keyslot {id} is outside the keyslots area"));
             }
         }
         keyslots.insert(id, slot);
@@ -100,10 +100,10 @@ pub(super) fn parse(text: &[u8], binary: &Binary) -> Result<Metadata, String> {
         let digest = digest(raw).map_err(|reason| format!("digest {id}: {reason}"))?;
         let unknown = digest.keyslots.iter().find(|id| !keyslots.contains_key(id));
         if let Some(keyslot) = unknown {
-            return Err(format!("digest {id} names keyslot {keyslot}, which does not exist"));
+            return Err(format!("digest {id} refers to keyslot {keyslot}, which does not exist"));
         }
         if let Some(segment) = digest.segments.iter().find(|id| !ids.contains(id)) {
-            return Err(format!("digest {id} names segment {segment}, which does not exist"));
+            return Err(format!("digest {id} refers to segment {segment}, which does not exist"));
         }
         digests.push(digest);
     }
@@ -138,17 +138,17 @@ fn keyslot(id: u32, raw: RawKeyslot) -> Result<Slot, String> {
     };
     let extent = Extent { offset: area.extent.offset.0, len: area.extent.size.0 };
     if af.kind == "luks1" && af.hash.is_empty() {
-        return Err("its splitter names no hash".to_owned());
+        return Err("its splitter specifies no hash".to_owned());
     }
     if kdf.kind == "pbkdf2" && kdf.hash.is_none() {
-        return Err("its KDF names no hash".to_owned());
+        return Err("its KDF specifies no hash".to_owned());
     }
     let usable = || -> Result<_, String> {
         if af.kind != "luks1" {
             return Err(format!("the splitter {:?} is unknown", af.kind));
         }
         if area.kind != "raw" {
-            return Err(format!("an area of type {:?} is unknown", area.kind));
+            return Err(format!("the area type {:?} is unknown", area.kind));
         }
         let encryption = Spec::parse(&area.encryption)
             .ok_or_else(|| format!("the encryption {:?} is unknown", area.encryption))?;
@@ -229,7 +229,7 @@ fn segment(id: u32, raw: RawSegment, header_end: u64) -> Result<Segment, String>
         return Err("its offset or size is not a whole number of sectors".to_owned());
     }
     if raw.kind == "crypt" && raw.encryption.is_none() {
-        return Err("it names no encryption".to_owned());
+        return Err("it specifies no encryption".to_owned());
     }
     Ok(Segment {
         id,
@@ -263,7 +263,7 @@ fn digest(raw: RawDigest) -> Result<Digest, String> {
     if !(16..=MOST_DIGEST).contains(&raw.digest.0.len()) || raw.salt.0.len() > MOST_SALT {
         let (value, salt) = (raw.digest.0.len(), raw.salt.0.len());
         return Err(format!(
-            "its value of {value} bytes or its salt of {salt} has an unsupported length"
+            "its value ({value} bytes) or its salt ({salt} bytes) has an unsupported length"
         ));
     }
     Ok(Digest {

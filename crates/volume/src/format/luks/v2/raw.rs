@@ -155,7 +155,7 @@ pub(super) struct Bytes(pub Vec<u8>);
 impl TryFrom<String> for Bytes {
     type Error = &'static str;
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        Base64::decode_vec(&text).map(Self).map_err(|_| "no base64")
+        Base64::decode_vec(&text).map(Self).map_err(|_| "not valid base64")
     }
 }
 
