@@ -23,11 +23,11 @@ pub fn render(study: &Study, width: usize) -> String {
     parts.push(match usual(study).and_then(|row| published(study, row)) {
         Some(words) => section("Card", &words),
         None => section(
-            "Open",
-            "Attackers with graphics cards: not measured, and no rate is published.",
+            "Card",
+            "Attacks with graphics cards: not measured here, and no rate is published.",
         ),
     });
-    let more = "cryptbench kdf --full   (any PIM, an attacker's time, method)";
+    let more = "cryptbench kdf --full   (any PIM, times of attacks, method)";
     parts.push(section("More", more));
     parts.join("\n")
 }
@@ -43,7 +43,7 @@ fn headline(study: &Study) -> String {
     let Some(row) = usual(study) else { return "No function was measured.".to_owned() };
     let time = study.default_time(row).seconds;
     let volume = study.speeds.volume.name();
-    let opens = format!("{} opens {volume} in {} here", name(row), two(time));
+    let opens = format!("{} unlocks {volume} in {} here", name(row), two(time));
     let word = format!(
         "add a random word ({} bits); doubling the wait adds 1 bit",
         bits((DICEWARE_BITS * 10.0).floor() / 10.0)
@@ -53,12 +53,12 @@ fn headline(study: &Study) -> String {
         (false, _, _) => format!("{opens}. To be safer, {word}."),
         (true, true, _) => format!("Keep the default PIM: {opens}. To be safer, {word}."),
         (true, false, Some(pim)) => format!(
-            "{opens}: a PIM of {} opens in {}, and {LONG_PASSPHRASE}. To be safer, {word}.",
+            "{opens}; a PIM of {} unlocks within {}, but {LONG_PASSPHRASE}. To be safer, {word}.",
             thousands(pim),
             asked(study.question.limit)
         ),
         (true, false, None) => format!(
-            "{opens}, and no PIM opens in {}. To be safer, {word}.",
+            "{opens}, and no PIM unlocks within {}. To be safer, {word}.",
             asked(study.question.limit)
         ),
     }
@@ -67,9 +67,9 @@ fn headline(study: &Study) -> String {
 fn table(study: &Study, width: usize) -> String {
     let limit = asked(study.question.limit);
     let has_pim = study.question.unknown.is_some();
-    let mut headings = vec![String::new(), "opens at default".to_owned()];
+    let mut headings = vec![String::new(), "time at default".to_owned()];
     if has_pim {
-        headings.extend([format!("largest PIM for {limit}"), String::new()]);
+        headings.extend([format!("largest PIM within {limit}"), String::new()]);
     }
     let rows = study.by_default().into_iter().map(|row| {
         let time = study.default_time(row);

@@ -100,7 +100,7 @@ fn keyslots(path: &Path, device: &dyn BlockDevice) -> anyhow::Result<Vec<(String
     let slots = luks::keyslot_costs(device)
         .map_err(|error| Refusal::target(path, &cryptbench_text::chain(&error)))?;
     if slots.is_empty() {
-        return Err(Refusal::target(path, "it has no keyslot that can be used").into());
+        return Err(Refusal::target(path, "has no usable keyslot").into());
     }
     Ok(slots.into_iter().map(|(id, cost)| (format!("keyslot {id}"), cost)).collect())
 }
@@ -148,8 +148,8 @@ fn verdict(derivation: &Derivation) -> &'static str {
         Derivation::Pbkdf2 { .. } => "yes, since GRUB 2.06",
         Derivation::Argon2 { params, .. } => match params.memory_kib {
             kib if kib <= SURE_KIB => "2.14: yes",
-            kib if kib <= LIKELY_KIB => "2.14: mostly; takes one free piece",
-            _ => "2.14: may fail; takes one free piece",
+            kib if kib <= LIKELY_KIB => "2.14: usually; needs one free block",
+            _ => "2.14: may fail; needs one free block",
         },
     }
 }
@@ -167,10 +167,10 @@ fn text(rows: &[Row], is_volume: bool, width: usize) -> String {
         vec![named(row), format!("~{}", span(row.seconds)), verdict(&row.derivation).to_owned()]
     });
     let first = if is_volume { "keyslot" } else { "Argon2id, 4 passes" };
-    let headings = [first, "one thread", "opens in GRUB"].map(str::to_owned).into();
+    let headings = [first, "one thread", "unlocks in GRUB"].map(str::to_owned).into();
     let section = |name: &str, text: &str| wrap(text, &format!("{name:7}"), "       ", width);
     let advice = format!(
-        "A slot of its own for the boot loader: cryptsetup luksAddKey --pbkdf argon2id --pbkdf-memory {} \
+        "A separate keyslot for the boot loader: cryptsetup luksAddKey --pbkdf argon2id --pbkdf-memory {} \
          --pbkdf-parallel 1 DEVICE",
         64 << 10
     );
@@ -178,10 +178,10 @@ fn text(rows: &[Row], is_volume: bool, width: usize) -> String {
         wrap(&headline(rows, is_volume), "", "", width),
         String::new(),
         bare(headings, lines.collect(), 2, width),
-        "~ from this CPU in portable code, as GRUB has; firmware may run it slower".to_owned(),
+        "~ estimated with portable code on this CPU, as in GRUB; firmware may be slower".to_owned(),
         section("Take", &advice),
-        section("Open", "GRUB before 2.14 has no Argon2 and opens slots of PBKDF2 alone. Above 32 MiB it asks the \
-                         firmware for memory in one piece, and what that has free only the machine shows."),
+        section("Note", "GRUB before 2.14 does not support Argon2 and unlocks only PBKDF2 keyslots. Above 32 MiB it needs \
+                         one contiguous block of memory from the firmware; its availability depends on the machine."),
     ]
     .join("\n")
 }
@@ -190,8 +190,8 @@ fn headline(rows: &[Row], is_volume: bool) -> String {
     let of = |kib: u32| rows.iter().find(|row| row.derivation.memory_kib() == kib);
     match (is_volume, of(64 << 10), of(USUAL_KIB)) {
         (false, Some(small), Some(usual)) => format!(
-            "A keyslot of Argon2id in 64 MiB opens in a boot loader in about {}; cryptsetup's usual {} takes about {} \
-             there and may find no memory.",
+            "In a boot loader, an Argon2id keyslot with 64 MiB unlocks in about {}; one with cryptsetup's usual {} takes \
+             about {} and may not get the memory.",
             span(small.seconds),
             size(USUAL_KIB),
             span(usual.seconds)
@@ -200,11 +200,11 @@ fn headline(rows: &[Row], is_volume: bool) -> String {
             let all = |is: fn(&Derivation) -> bool| rows.iter().all(|row| is(&row.derivation));
             let slowest = rows.iter().map(|row| row.seconds).fold(0.0, f64::max);
             let which = match () {
-                () if all(|d| d.memory_kib() == 0) => "Every keyslot opens in GRUB 2.06 or newer",
+                () if all(|d| d.memory_kib() == 0) => "Every keyslot unlocks in GRUB 2.06 or later",
                 () if all(|d| d.memory_kib() <= SURE_KIB) => {
-                    "Every keyslot opens in GRUB 2.14 or newer"
+                    "Every keyslot unlocks in GRUB 2.14 or later"
                 }
-                () => "Not every keyslot is sure to open in a boot loader",
+                () => "Some keyslots may not unlock in a boot loader",
             };
             format!("{which}; the slowest takes about {} there.", span(slowest))
         }

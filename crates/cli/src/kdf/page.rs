@@ -10,7 +10,7 @@ use super::wording::{assumptions, figures, linearity, method, name, span, verdic
 pub fn page(study: &Study) -> String {
     let s = &study.speeds;
     let mut facts = vec![
-        ("CPU".to_owned(), format!("{}; processors: {}", s.cpu_model, s.cpus)),
+        ("CPU".to_owned(), format!("{}; CPUs: {}", s.cpu_model, s.cpus)),
         ("CPU features".to_owned(), s.cpu_features.join(" ")),
     ];
     facts.extend(
@@ -20,7 +20,7 @@ pub fn page(study: &Study) -> String {
     );
     let bar = |label, value, words| KdfBar { label, value, words };
     let defaults = KdfChart {
-        title: "Time to open at the default cost".to_owned(),
+        title: "Unlock time at the default cost".to_owned(),
         unit: "s",
         bars: study
             .by_default()
@@ -32,7 +32,7 @@ pub fn page(study: &Study) -> String {
             .collect(),
     };
     let iterations = KdfChart {
-        title: "Time of one iteration".to_owned(),
+        title: "Time per iteration".to_owned(),
         unit: "µs",
         bars: study
             .by_iteration()

@@ -7,7 +7,7 @@ pub fn entropy(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches("bits").trim_end_matches("bit").trim();
     match number.parse::<f64>() {
         Ok(bits) if bits > 0.0 && bits <= 512.0 => Ok(bits),
-        _ => Err("an entropy must be above 0 and at most 512 bits".to_owned()),
+        _ => Err("entropy must be above 0 and at most 512 bits".to_owned()),
     }
 }
 
@@ -32,7 +32,7 @@ pub fn multiplier(text: &str) -> Result<Multiplier, String> {
     };
     match number.trim().trim_end_matches(['x', 'X']).parse::<f64>() {
         Ok(factor) if factor > 0.0 && factor <= 1e18 => Ok(Multiplier { function, factor }),
-        _ => Err("a multiplier is a number above 0 and at most 1e18, such as 1000 or \
+        _ => Err("a multiplier must be above 0 and at most 1e18, such as 1000 or \
                   argon2id=20"
             .to_owned()),
     }

@@ -57,8 +57,8 @@ pub fn render(study: &Study, style: Style) -> String {
 fn header(study: &Study, width: usize) -> String {
     let s = &study.speeds;
     let cpus = match s.cpus {
-        1 => "1 processor".to_owned(),
-        n => format!("{n} processors"),
+        1 => "1 CPU".to_owned(),
+        n => format!("{n} CPUs"),
     };
     let tier = s.tier;
     let mut lines = vec![
@@ -85,7 +85,7 @@ pub fn kernels(study: &Study) -> Vec<(String, Vec<String>)> {
         match row.kernel == row.guess_kernel {
             true => add(row.kernel.clone(), name(row)),
             false => {
-                add(row.kernel.clone(), format!("{} opening", name(row)));
+                add(row.kernel.clone(), format!("{} unlocking", name(row)));
                 add(row.guess_kernel.clone(), format!("{} guessing", name(row)));
             }
         }
@@ -151,7 +151,7 @@ fn pims(study: &Study) -> Section {
     };
     let names = pims.iter().map(|pim| format!("PIM\n{pim}"));
     Section {
-        title: "Time to open, by PIM".to_owned(),
+        title: "Unlock time by PIM".to_owned(),
         about: String::new(),
         heading: ["function".to_owned()].into_iter().chain(names).collect(),
         rows: study.by_default().iter().map(row).collect(),
@@ -170,11 +170,9 @@ fn largest(study: &Study) -> Section {
         }
     };
     Section {
-        title: format!("Largest PIM that opens within {limit} (--mount-limit)"),
+        title: format!("Largest PIM that unlocks within {limit} (--mount-limit)"),
         about: String::new(),
-        heading: ["function", "PIM", "cost", "time", "time at the default"]
-            .map(str::to_owned)
-            .into(),
+        heading: ["function", "PIM", "cost", "time", "time at default"].map(str::to_owned).into(),
         rows: study.by_default().iter().map(row).collect(),
     }
 }
@@ -203,7 +201,7 @@ fn rates(study: &Study) -> Section {
     let mut rows = study.by_default();
     rows.sort_by(|a, b| study.guesses(b)[2].total_cmp(&study.guesses(a)[2]));
     Section {
-        title: format!("Guesses in a second at {}", known(study)),
+        title: format!("Guesses per second at {}", known(study)),
         about: String::new(),
         heading,
         rows: rows.iter().map(row).collect(),
@@ -234,7 +232,7 @@ fn attacks(study: &Study, entropies: &[f64]) -> Section {
     }
     let about = match unknown {
         Some(highest) => format!(
-            "Known: {}. Unknown: any of 1 to {} (--unknown-pim).",
+            "Known: {}. Unknown: any PIM from 1 to {} (--unknown-pim).",
             known(study),
             thousands(highest)
         ),
@@ -243,7 +241,7 @@ fn attacks(study: &Study, entropies: &[f64]) -> Section {
     let mut rows = study.by_default();
     rows.sort_by(|a, b| study.attack(a, 40.0).known.total_cmp(&study.attack(b, 40.0).known));
     Section {
-        title: format!("An attacker's expected time with {}", hardware(study)),
+        title: format!("Expected time of an attack with {}", hardware(study)),
         about,
         heading,
         rows: rows.iter().map(row).collect(),

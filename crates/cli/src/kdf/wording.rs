@@ -124,14 +124,14 @@ pub fn known(study: &Study) -> String {
 pub fn method(study: &Study) -> String {
     let s = &study.speeds;
     format!(
-        "Header keys of {HEADER_KEY_BYTES} bytes on one thread, as opening {} derives them; medians of {} \
-         rounds in turn over all functions, {:.0} s in all; IQR: interquartile range in % of the median. * \
-         was measured at just this cost, the rest is calculated from the rate at another{}",
+        "Derivation of {HEADER_KEY_BYTES}-byte header keys on one thread, as for unlocking {}; medians of {} \
+         rounds, interleaved over all functions, {:.0} s in total; IQR: interquartile range in % of the median. \
+         * was measured at exactly this cost, the rest is calculated from the rate at another{}",
         s.volume.name(),
         s.rounds,
         s.elapsed.as_secs_f64(),
         match s.rows.iter().any(|row| row.old_volumes_only) {
-            true => "; (old): only volumes of older versions have it",
+            true => "; (old): only in volumes of older versions",
             false => "",
         }
     )
@@ -145,7 +145,7 @@ pub fn linearity(study: &Study) -> String {
         .iter()
         .map(|row| {
             format!(
-                "{} {:+.1} % ({} against {})",
+                "{} {:+.1} % ({} compared with {})",
                 plain(row),
                 row.linearity_percent,
                 cost(&row.long.derivation),
@@ -154,7 +154,7 @@ pub fn linearity(study: &Study) -> String {
         })
         .collect();
     format!(
-        "Longer than proportional from the lower to the higher measured cost: {}",
+        "Deviation from proportional time between the lower and the higher measured cost: {}",
         seen.join("; ")
     )
 }
@@ -168,7 +168,7 @@ pub fn published(study: &Study, row: &KdfSpeed) -> Option<String> {
         format!("{} bits take {} and {} kWh", bits(*bit), span(seconds), power(kwh))
     });
     Some(format!(
-        "Published, not measured here: a {CARD} ({PROGRAM}) makes {} guesses a second at {} of {}; on average {}.",
+        "Published, not measured here: a {CARD} ({PROGRAM}) makes {} guesses per second at {} of {}; on average {}.",
         figures(rate),
         known(study),
         plain(row),
@@ -183,7 +183,7 @@ fn other_volumes(study: &Study) -> String {
             format!("{} bits {}", bits(*bit), span((bit - 1.0).exp2() / rate.per_second))
         });
         format!(
-            "{} ({} iterations) {} a second, {}",
+            "{} ({} iterations) {} per second, {}",
             rate.function,
             rate.iterations,
             figures(rate.per_second),
@@ -191,8 +191,8 @@ fn other_volumes(study: &Study) -> String {
         )
     });
     format!(
-        "Guesses of the same card at other volumes, published and not measured here: {}. Volumes with more iterations are guessed as \
-         much more slowly; of LUKS2 with Argon2id no rate is published there",
+        "Guesses of the same card for other volumes, published and not measured here: {}. The rate falls in proportion to \
+         the iterations; the source has no rate for LUKS2 with Argon2id",
         each.collect::<Vec<_>>().join("; ")
     )
 }
@@ -221,9 +221,9 @@ fn fastest(study: &Study) -> Option<String> {
     let (first, last) = (rows.first()?, rows.last()?);
     let (short, long) = (study.default_time(first).seconds, study.default_time(last).seconds);
     Some(match rows.len() {
-        1 => format!("{} opens in {} at its default cost.", plain(first), span(short)),
+        1 => format!("{} unlocks in {} at its default cost.", plain(first), span(short)),
         _ => format!(
-            "At their default costs {} opens fastest ({}) and {} slowest ({}), {} times as long.",
+            "At their default costs {} unlocks fastest ({}) and {} slowest ({}, {} times as long).",
             plain(first),
             span(short),
             plain(last),
@@ -242,8 +242,8 @@ fn restless(study: &Study) -> Option<String> {
     let spread = widest.long.spread_percent;
     (spread > RESTLESS).then(|| {
         format!(
-            "The machine had other work: half of the rounds of {} lie {} % of the median apart. Take every figure \
-             here as rough, or measure again when it is idle.",
+            "The machine was busy: the interquartile range of {} is {} % of the median. Treat all figures here as \
+             rough, or measure again when the machine is idle.",
             plain(widest),
             figures(spread)
         )
@@ -272,7 +272,7 @@ fn per_iteration(study: &Study) -> Option<String> {
         costs.dedup();
         if !passed.is_empty() {
             moved.push(format!(
-                "{} is faster than {} per iteration and slower at the default, where it does {} and not {}",
+                "{} is faster than {} per iteration but slower by default, with {} iterations instead of {}",
                 plain(quick),
                 names.join(" and "),
                 cost(&quick.default),
@@ -308,24 +308,28 @@ fn within_limit(study: &Study) -> Option<String> {
     };
     let mut words = match (within.is_empty(), over.is_empty()) {
         (false, true) => format!(
-            "Every function opens within {} at its default cost: {}.",
+            "Every function unlocks within {} at its default cost: {}.",
             asked(limit),
             timed(&within)
         ),
         (false, false) => format!(
-            "Within {} the default cost of these opens: {}; {lower}: {}.",
+            "These unlock within {} at their default costs: {}; {lower}: {}.",
             asked(limit),
             timed(&within),
             timed(&over)
         ),
         (true, false) => {
-            format!("No default cost opens within {}; {lower}: {}.", asked(limit), timed(&over))
+            format!(
+                "None unlocks within {} at its default cost; {lower}: {}.",
+                asked(limit),
+                timed(&over)
+            )
         }
         (true, true) => return None,
     };
     if let Some(least) = least_pims(study) {
         words += &format!(
-            " VeraCrypt takes a PIM below {least} only with a passphrase of 20 characters or more."
+            " VeraCrypt accepts a PIM below {least} only with a passphrase of at least 20 characters."
         );
     }
     Some(words)
@@ -345,7 +349,7 @@ fn least_pims(study: &Study) -> Option<String> {
     match least.as_slice() {
         [] => None,
         [one] => Some(one.to_string()),
-        [low, .., high] => Some(format!("{high} ({low} where a PIM counts 2048 iterations)")),
+        [low, .., high] => Some(format!("{high} ({low} where each PIM step is 2048 iterations)")),
     }
 }
 
@@ -353,8 +357,8 @@ fn unknown_function(study: &Study) -> Option<String> {
     let every = study.every_function()?;
     let first = *study.choices().first()?;
     Some(format!(
-        "If the function is not named, trying all {} of them on {} takes {} at the default costs (calculated; a \
-         wrong passphrase always costs that): naming {} opens in {}.",
+        "If the function is not specified, trying all {} on {} takes {} at the default costs (calculated; a wrong \
+         passphrase always takes that long). With {} specified, unlocking takes {}.",
         study.speeds.rows.len(),
         threads(study.speeds.cpus as usize),
         span(every),
@@ -383,15 +387,19 @@ fn attacked(study: &Study) -> Option<String> {
         Some(pim) => format!("a known PIM of {}", thousands(pim)),
         None => "the default cost".to_owned(),
     };
-    Some(format!("Against {} a passphrase holds at {at}: {}.", hardware(study), clauses.join("; ")))
+    Some(format!(
+        "Expected time to guess a passphrase with {} at {at}: {}.",
+        hardware(study),
+        clauses.join("; ")
+    ))
 }
 
 fn bits_or_waiting(study: &Study) -> Option<String> {
     let row = *study.choices().first()?;
     let waits = study.default_time(row).seconds * DICEWARE_BITS.exp2();
     Some(format!(
-        "Twice the cost is one bit, for the owner at twice the wait; one more random word of a list of 7,776 \
-         is {} bits without any: to gain as much by cost, {} would take {} to open.",
+        "Doubling the cost adds one bit and doubles the owner's wait. One more random word from a list of 7,776 \
+         adds {} bits without a longer wait; for the same gain, {} would take {} to unlock.",
         bits(DICEWARE_BITS),
         plain(row),
         span(waits)
@@ -416,9 +424,8 @@ fn secret_pim(study: &Study) -> Option<String> {
         _ => format!(" to {} with {}", span(slow.1), plain(slow.0)),
     };
     Some(format!(
-        "A secret PIM, drawn at random from 1 to {}, is worth {bits} bits beside a known one that costs its \
-         owner as much on average ({} with {}{to}); one left at the default is worth none, since that is \
-         tried first.",
+        "A secret PIM, drawn at random from 1 to {}, adds {bits} bits over a known PIM with the same average \
+         unlock time ({} with {}{to}). A PIM left at the default adds none, because it is tried first.",
         thousands(highest),
         span(quick.1),
         plain(quick.0),
@@ -429,28 +436,28 @@ fn secret_pim(study: &Study) -> Option<String> {
 pub fn assumptions(study: &Study) -> Vec<String> {
     let all = threads(study.speeds.threads);
     let mut out = vec![
-        "The passphrase is drawn at random; on average half of all are tried: 2^(bits - 1) guesses.".to_owned(),
+        "The passphrase is random; on average half of all candidates are tried: 2^(bits - 1) guesses.".to_owned(),
         format!(
-            "The rate of guesses is this CPU's, measured with vectors full of guesses on {all} at once; other \
-             hardware is that times --multiplier, for all functions or for one of them (argon2id=20). No \
-             measured figure here is of a graphics processor or of an FPGA.",
+            "The guess rate is that of this CPU, measured with full vectors of guesses on {all} in parallel. For \
+             other hardware it is multiplied by --multiplier, for all functions or for one (argon2id=20). No \
+             figure that was measured here is for a GPU or an FPGA.",
         ),
         format!(
-            "The published rates of a {CARD} ({}) are of {PROGRAM}, in its benchmark, at the default cost; they are scaled by \
-             iterations, and {CARD_WATTS} W is the most that the card takes: {SOURCE}",
+            "The published rates of a {CARD} ({}) are from the benchmark of {PROGRAM} at its default cost and are scaled by \
+             iterations; {CARD_WATTS} W is the card's maximum power: {SOURCE}",
             GUESSING.iter().map(|rate| rate.mode).collect::<Vec<_>>().join(", ")
         ),
         other_volumes(study) + ".",
         format!(
-            "A guess derives {GUESS_KEY_BYTES} bytes, enough for a volume of one cipher, while opening derives \
-             {HEADER_KEY_BYTES}: a guess costs less than opening.",
+            "A guess derives {GUESS_KEY_BYTES} bytes, enough for a volume with one cipher, while unlocking derives \
+             {HEADER_KEY_BYTES}: a guess costs less than unlocking.",
         ),
-        "The function is known. Who has to try all of them needs the sum of their times.".to_owned(),
+        "The function is known. Trying all functions takes the sum of their times.".to_owned(),
     ];
     if let Some(highest) = study.question.unknown {
         out.push(format!(
-            "Known PIM: {}. Unknown PIM: any of 1 to {} with the same chance (--unknown-pim), tried from the \
-             cheapest on.",
+            "Known PIM: {}. Unknown PIM: any from 1 to {} with equal probability (--unknown-pim), cheapest tried \
+             first.",
             known(study),
             thousands(highest)
         ));
@@ -458,8 +465,8 @@ pub fn assumptions(study: &Study) -> Vec<String> {
     if let Some(row) = study.speeds.rows.iter().find(|row| row.default.memory_kib() > 0) {
         let known = study.known(row);
         out.push(format!(
-            "Argon2id: as many guesses at once as there are threads, each with {} MiB; the rate was measured at a \
-             lower cost and is taken as proportional to memory times passes.",
+            "Argon2id: one guess per thread in parallel, each with {} MiB. The rate was measured at a lower cost and \
+             is assumed to be proportional to memory times passes.",
             thousands(known.memory_kib() / 1024)
         ));
     }

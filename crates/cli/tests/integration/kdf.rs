@@ -129,16 +129,16 @@ fn the_tables_fit_and_say_what_they_mean_and_rest_on() {
         "655,331",
         "6x416 MiB",
         "9999",
-        "Largest PIM that opens within 1 s",
-        "Guesses in a second",
+        "Largest PIM that unlocks within 1 s",
+        "Guesses per second",
         "x 1000",
         "40 bits",
         "What it means",
         "Per iteration:",
-        "If the function is not named",
+        "If the function is not specified",
         "What it rests on",
         "--multiplier",
-        "Longer than proportional",
+        "Deviation from proportional",
         "RIPEMD-160 (old)",
     ] {
         assert!(all.contains(expected), "no {expected:?} in:\n{all}");
@@ -251,8 +251,8 @@ fn what_a_boot_loader_opens_is_told_for_a_keyslot_and_for_costs() {
 fn the_answer_fits_a_screen_for_all_functions_and_every_kind_of_volume() {
     let s = Sandbox::new();
     for (kind, expected) in [
-        ("veracrypt", &["SHA-512", "Argon2id", "largest PIM for 1 s"][..]),
-        ("truecrypt", &["SHA-512", "opens at default"]),
+        ("veracrypt", &["SHA-512", "Argon2id", "largest PIM within 1 s"][..]),
+        ("truecrypt", &["SHA-512", "time at default"]),
     ] {
         let shown = answer(&s, &["kdf", "--seconds", "1", "--volume-kind", kind]);
         assert!(shown.lines().count() <= 24, "{shown}");
