@@ -62,11 +62,11 @@ fn diagnose(directory: &Path) -> Diagnosis {
         why_not: storage.refusal,
         code: storage.code,
         sections: vec![
-            Section::new("Processor", processor::look(&machine)),
+            Section::new("CPU", processor::look(&machine)),
             Section::new("Storage", storage.findings),
-            Section::new("Rights and kernel", rights::look(distribution.manager)),
+            Section::new("Privileges and kernel", rights::look(distribution.manager)),
             Section::new("Systems", systems.findings),
-            Section::new("What may spoil measurements now", disturbances),
+            Section::new("Possible disturbances", disturbances),
         ],
         install,
     }

@@ -1,10 +1,10 @@
-//! Commands that people guess, and the one that does what they want.
+//! Commands that people guess, and the existing command for the same purpose.
 
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Words that are no command, and what to type instead.
+/// Words that are not commands, and the command to type instead.
 const GUESSES: &[(&[&str], &str)] = &[
     (&["mount", "open", "unlock", "decrypt"], "cryptbench volume mount VOLUME DIRECTORY"),
     (&["umount", "unmount", "close", "lock"], "cryptbench volume umount DIRECTORY"),
@@ -34,7 +34,7 @@ const GUESSES: &[(&[&str], &str)] = &[
     (&["version"], "cryptbench --version"),
 ];
 
-/// The same behind `cryptbench volume`.
+/// The same for `cryptbench volume`.
 const OF_VOLUMES: &[(&[&str], &str)] = &[
     (&["open", "unlock", "decrypt"], "cryptbench volume mount VOLUME DIRECTORY"),
     (&["close", "lock"], "cryptbench volume umount DIRECTORY"),
@@ -45,7 +45,7 @@ const OF_VOLUMES: &[(&[&str], &str)] = &[
     (&["passwd", "password", "passphrase"], "cryptbench volume key change VOLUME"),
 ];
 
-/// What to say of a command line that begins with a guess.
+/// The message for a command line that begins with a guessed command.
 pub fn told(error: &clap::Error) -> Option<String> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;
@@ -72,7 +72,7 @@ pub fn told(error: &clap::Error) -> Option<String> {
     Some(format!("unknown command {word:?}; did you mean {instead}?"))
 }
 
-/// What to say of a negative number, which clap takes for an option.
+/// The message for a negative number, which clap parses as an option.
 pub fn negative(error: &clap::Error, words: &[OsString]) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
@@ -84,9 +84,9 @@ pub fn negative(error: &clap::Error, words: &[OsString]) -> Option<String> {
     let pair = words.windows(2).find(|pair| is_negative(pair[1]))?;
     Some(match pair[0].starts_with("--") {
         true => {
-            format!("{}: {} is negative, and only numbers above zero make sense", pair[0], pair[1])
+            format!("{}: {} is negative; use a number above zero", pair[0], pair[1])
         }
-        false => format!("{}: a number must not be negative", pair[1]),
+        false => format!("{}: negative numbers are not accepted", pair[1]),
     })
 }
 
@@ -133,9 +133,9 @@ mod tests {
         let told = ["run --trials -1", "run --budget -5m", "history show -3"];
         let told = told.map(|line| said(&format!("cryptbench {line}")).unwrap());
         insta::assert_snapshot!(told.join("\n"), @"
-            --trials: -1 is negative, and only numbers above zero make sense
-            --budget: -5m is negative, and only numbers above zero make sense
-            -3: a number must not be negative
+            --trials: -1 is negative; use a number above zero
+            --budget: -5m is negative; use a number above zero
+            -3: negative numbers are not accepted
             ");
         assert_eq!(said("cryptbench run --nosuch"), None);
     }

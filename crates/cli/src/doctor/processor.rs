@@ -37,7 +37,7 @@ pub fn look(machine: &Machine) -> Vec<Finding> {
         ),
     )];
     if let Some(emulated) = &machine.emulated {
-        let words = format!("this is {emulated}: its speed says nothing about hardware");
+        let words = format!("this is {emulated}: its speed says nothing about real hardware");
         findings.push(Finding::warning("emulated", words));
     }
     findings.extend(limits(&machine.limits));
@@ -64,10 +64,10 @@ fn limits(limits: &Limits) -> Option<Finding> {
     if all.is_empty() {
         return None;
     }
-    let words = format!("this container may use {}", all.join(" and "));
+    let words = format!("this container is limited to {}", all.join(" and "));
     Some(match limits.cpus {
-        Some(_) => Finding::warning("limits", format!("{words}: the limit on CPUs is in every figure"))
-            .remedy("without it: --cpus of Docker and Podman, CPUQuota= of systemd, cpu.max of the control group"),
+        Some(_) => Finding::warning("limits", format!("{words}: the CPU limit affects every figure"))
+            .remedy("remove the limit: --cpus (Docker, Podman), CPUQuota= (systemd) or cpu.max (control group)"),
         None => Finding::ok("limits", words),
     })
 }
@@ -86,7 +86,7 @@ fn kernels(tier: Tier) -> Finding {
         by_kernel.iter().map(|(k, algorithms)| format!("{} {k}", algorithms.join(", "))).collect();
     let best = Tier::available().pop();
     if best.is_some_and(|best| best > tier) {
-        let words = format!("{} (held at {tier} by CRYPTBENCH_CPU)", words.join("; "));
+        let words = format!("{} (limited to {tier} by CRYPTBENCH_CPU)", words.join("; "));
         return Finding::warning("cipher code", words).remedy("unset CRYPTBENCH_CPU");
     }
     Finding::ok("cipher code", words.join("; "))
@@ -104,8 +104,8 @@ fn kernel(cipher: &str, tier: Tier) -> Option<String> {
 fn aes() -> Option<Finding> {
     let best = Tier::available().pop()?;
     (kernel(AES, best)? == "soft").then(|| {
-        Finding::warning("AES", "this processor has no instructions for it that are used here")
-            .remedy("--cipher adiantum-12 is made for that; cryptbench ciphers shows how much faster it is")
+        Finding::warning("AES", "this CPU has no AES instructions that cryptbench uses")
+            .remedy("use --cipher adiantum-12, which is made for such CPUs; cryptbench ciphers shows how much faster it is")
     })
 }
 

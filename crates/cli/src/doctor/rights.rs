@@ -18,17 +18,17 @@ fn user(root: bool) -> Finding {
     }
     Finding::ok(
         "user",
-        "not root: builtin and directories through FUSE are measured; loop devices, mounts and the \
-         kernel's encryption are not, nor is a whole device",
+        "not root: only builtin and FUSE directories can be measured; loop devices, mounts, kernel encryption \
+         and whole devices need root",
     )
-    .remedy("sudo cryptbench run, for those")
+    .remedy("for those: sudo cryptbench run")
 }
 
 fn of(facility: Facility, manager: Option<Manager>) -> Finding {
     let (name, what_for) = match facility {
         Facility::Fuse => ("FUSE", facility.needed_for()),
         Facility::LoopDevices => {
-            ("loop devices", "containers with a file system of their own".to_owned())
+            ("loop devices", "containers with their own file system".to_owned())
         }
         Facility::DeviceMapper => ("device mapper", facility.needed_for()),
     };
@@ -49,6 +49,6 @@ mod tests {
     fn what_root_changes_is_said() {
         assert!(user(true).remedy.is_none());
         let Finding { says, remedy, .. } = user(false);
-        insta::assert_snapshot!(format!("{says}; {}", remedy.unwrap()), @"not root: builtin and directories through FUSE are measured; loop devices, mounts and the kernel's encryption are not, nor is a whole device; sudo cryptbench run, for those");
+        insta::assert_snapshot!(format!("{says}; {}", remedy.unwrap()), @"not root: only builtin and FUSE directories can be measured; loop devices, mounts, kernel encryption and whole devices need root; for those: sudo cryptbench run");
     }
 }

@@ -66,7 +66,7 @@ impl Storage {
         let words = format!("{error:#}");
         let finding = Finding::new(name, State::Fatal, words.clone());
         self.findings.push(match name {
-            "place" => finding.remedy("name another directory: cryptbench doctor DIRECTORY"),
+            "place" => finding.remedy("try another directory: cryptbench doctor DIRECTORY"),
             _ => finding,
         });
         (self.refusal, self.code) = (Some(words), exit::code(error));
@@ -100,12 +100,12 @@ fn place(storage: &str, kinds: &[PlaceKind]) -> Finding {
     let finding = Finding::warning("place", format!("{storage}. {said}"));
     let remedy = match () {
         () if kinds.contains(&PlaceKind::Layers) => {
-            "name a directory that is mounted into the container"
+            "use a directory that is mounted into the container"
         }
         () if kinds.iter().any(|kind| matches!(kind, PlaceKind::Compresses { .. })) => {
-            "take the rows with random data, or a directory that is not compressed"
+            "use the rows with random data, or a directory that is not compressed"
         }
-        () => "name a directory on the disk in question: cryptbench run DIRECTORY",
+        () => "use a directory on the disk in question: cryptbench run DIRECTORY",
     };
     finding.remedy(remedy)
 }
@@ -139,7 +139,7 @@ fn direct_io(directory: &Path, kinds: &[PlaceKind], sector: u64) -> io::Result<F
         Ok(()) if sector > 512 => Finding::ok(
             "direct I/O",
             format!(
-                "works here in whole sectors of {sector} bytes: profiles leave out smaller requests, which --buffered measures"
+                "works here in multiples of {sector} bytes: profiles leave out smaller requests, which --buffered measures"
             ),
         ),
         Ok(()) => Finding::ok("direct I/O", "works here: requests go to the device"),
@@ -156,7 +156,7 @@ fn engine() -> Finding {
         Ok((engine, None)) => Finding::ok("engine", engine.name()),
         Ok((engine, Some(why))) => {
             let setting = kernel_setting("kernel.io_uring_disabled");
-            Finding::warning("engine", format!("{}, for {why}", engine.name()))
+            Finding::warning("engine", format!("{}, because {why}", engine.name()))
                 .remedy(allow_uring(setting.as_deref()))
         }
         Err(error) => Finding::new("engine", State::Fatal, chain(&error)),
@@ -166,12 +166,12 @@ fn engine() -> Finding {
 /// The conditions for using io_uring (Linux, Documentation/admin-guide/sysctl/kernel.rst, `io_uring_disabled`).
 fn allow_uring(setting: Option<&str>) -> String {
     match setting {
-        Some("1") => "sysctl kernel.io_uring_disabled=0, as root; or run as root, or in the group \
+        Some("1") => "sysctl kernel.io_uring_disabled=0, as root; or run as root, or in the group of \
                       kernel.io_uring_group"
             .to_owned(),
         Some("2") => "sysctl kernel.io_uring_disabled=0, as root".to_owned(),
-        _ => "where a container denies it: --security-opt seccomp=unconfined for Docker and Podman; threads \
-              measure too, with more CPU time a request"
+        _ => "if a container denies it: --security-opt seccomp=unconfined (Docker, Podman); threads also work, with \
+              more CPU time per request"
             .to_owned(),
     }
 }
@@ -192,9 +192,9 @@ mod tests {
         let said = [Some("2"), Some("1"), Some("0"), None].map(allow_uring);
         insta::assert_snapshot!(said.join("\n"), @"
             sysctl kernel.io_uring_disabled=0, as root
-            sysctl kernel.io_uring_disabled=0, as root; or run as root, or in the group kernel.io_uring_group
-            where a container denies it: --security-opt seccomp=unconfined for Docker and Podman; threads measure too, with more CPU time a request
-            where a container denies it: --security-opt seccomp=unconfined for Docker and Podman; threads measure too, with more CPU time a request
+            sysctl kernel.io_uring_disabled=0, as root; or run as root, or in the group of kernel.io_uring_group
+            if a container denies it: --security-opt seccomp=unconfined (Docker, Podman); threads also work, with more CPU time per request
+            if a container denies it: --security-opt seccomp=unconfined (Docker, Podman); threads also work, with more CPU time per request
             ");
     }
 

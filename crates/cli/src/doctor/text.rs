@@ -38,8 +38,8 @@ fn head(diagnosis: &Diagnosis) -> String {
         let warnings = findings(diagnosis).filter(|f| f.state == State::Warning).count();
         let spoilt = match warnings {
             0 => String::new(),
-            1 => " One thing may spoil it: see the mark !.".to_owned(),
-            n => format!(" {n} things may spoil it: see the marks !."),
+            1 => " 1 condition may distort the results (marked !).".to_owned(),
+            n => format!(" {n} conditions may distort the results (marked !)."),
         };
         return format!("`cryptbench run` can measure here.{spoilt}");
     };
@@ -80,7 +80,7 @@ fn shortened(finding: &Finding, told: &[&Finding]) -> (String, Option<String>) {
         let rest = rest.trim_start_matches(';').trim_start();
         (!rest.is_empty()).then(|| rest.to_owned())
     });
-    (format!("cannot run here, for the reason given at {} above", above.name), rest)
+    (format!("cannot run here, for the reason given under {} above", above.name), rest)
 }
 
 /// The section's name; for the systems also how many can be measured.
@@ -103,7 +103,7 @@ fn install(diagnosis: &Diagnosis, width: usize) -> Option<String> {
     let mut lines = vec!["To measure more systems".to_owned()];
     // A command stays on one line, so that it can be copied.
     lines.extend(install.command.iter().map(|command| format!("     {command}")));
-    let first = if install.names_known { "     no package of " } else { "     install " };
+    let first = if install.names_known { "     no package for " } else { "     install " };
     lines.extend(
         install.without_package.iter().map(|words| hang(first, words, display_width(first), width)),
     );
@@ -113,8 +113,8 @@ fn install(diagnosis: &Diagnosis, width: usize) -> Option<String> {
 fn legend(diagnosis: &Diagnosis, width: usize) -> Option<String> {
     let words = [
         (State::Lacking, "not available here"),
-        (State::Warning, "spoils measurements, or changes what they mean"),
-        (State::Fatal, "must be mended first"),
+        (State::Warning, "distorts measurements, or changes their meaning"),
+        (State::Fatal, "must be fixed first"),
     ];
     let told: Vec<String> = words
         .into_iter()
@@ -176,8 +176,8 @@ mod tests {
         let expected = "\
 cryptbench 0.1.0 in /home/me (Debian GNU/Linux 12
   (bookworm), Linux 6.1.0 x86_64)
-`cryptbench run` can measure here. One thing may spoil it:
-  see the mark !.
+`cryptbench run` can measure here. 1 condition may distort
+  the results (marked !).
 
 Systems: 2 of 3 can be measured here
 ok   builtin    0.1.0
@@ -187,10 +187,10 @@ ok   builtin    0.1.0
 
 To measure more systems
      apt install gocryptfs
-     no package of tcplay: build it from its source
+     no package for tcplay: build it from its source
 
-- not available here; ! spoils measurements, or changes what
-  they mean";
+- not available here; ! distorts measurements, or changes
+  their meaning";
         assert_eq!(text, expected);
     }
 
@@ -204,11 +204,11 @@ To measure more systems
         ]);
         let mapper = Finding::lacking("device mapper", "this kernel has none; needed for dm-crypt")
             .remedy("modprobe dm_mod");
-        diagnosis.sections.insert(0, Section::new("Rights and kernel", vec![mapper]));
+        diagnosis.sections.insert(0, Section::new("Privileges and kernel", vec![mapper]));
         let text = render(&diagnosis, 80);
         let expected = "\
--    dm-crypt   cannot run here, for the reason given at device mapper above
--    bitlocker  cannot run here, for the reason given at device mapper above
+-    dm-crypt   cannot run here, for the reason given under device mapper above
+-    bitlocker  cannot run here, for the reason given under device mapper above
                 -> or apt install dislocker
 -    zfs        this kernel has no ZFS
                 -> apt install zfs-dkms

@@ -134,10 +134,10 @@ fn a_mask_over_the_processor_is_told() {
         json(&sandbox.command(&["doctor", "--json"]).env("CRYPTBENCH_CPU", tier).output().unwrap())
     };
     let report = masked("soft");
-    let kernels = finding(&report, "Processor", "cipher code");
+    let kernels = finding(&report, "CPU", "cipher code");
     assert!(kernels["says"].as_str().unwrap().contains("soft"), "{kernels}");
     let report = masked("nonsense");
-    assert_eq!(finding(&report, "Processor", "cipher code")["state"], "warning");
+    assert_eq!(finding(&report, "CPU", "cipher code")["state"], "warning");
 }
 
 #[test]
@@ -151,7 +151,9 @@ fn it_can_be_read_in_any_width() {
             let columns = textwrap::core::display_width(line);
             assert!(columns <= width.parse().unwrap(), "{columns} columns: {line}");
         }
-        for title in ["Processor", "Storage", "Rights and kernel", "Systems: ", "What may spoil"] {
+        for title in
+            ["CPU", "Storage", "Privileges and kernel", "Systems: ", "Possible disturbances"]
+        {
             assert!(shown.contains(&format!("\n{title}")), "{title} in {shown}");
         }
     }
@@ -188,8 +190,8 @@ fn an_ordinary_user_is_told_what_takes_root() {
     };
     drop(sandbox);
     let report = json(&done);
-    let user = finding(&report, "Rights and kernel", "user");
+    let user = finding(&report, "Privileges and kernel", "user");
     assert!(user["says"].as_str().unwrap().starts_with("not root"), "{user}");
-    assert_eq!(finding(&report, "Rights and kernel", "loop devices")["state"], "lacking");
+    assert_eq!(finding(&report, "Privileges and kernel", "loop devices")["state"], "lacking");
     assert_eq!(report["can_run"], true, "{report:#}");
 }

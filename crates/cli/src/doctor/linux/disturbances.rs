@@ -108,7 +108,7 @@ impl Root {
             [only] if only == "performance" => Finding::ok("clock rate", "governor performance"),
             names => Finding::warning(
                 "clock rate",
-                format!("governor {}: the processors' clock rate varies", names.join(", ")),
+                format!("governor {}: the CPU clock rate varies", names.join(", ")),
             )
             .remedy("cpupower frequency-set -g performance, as root, while measuring"),
         }
@@ -123,13 +123,13 @@ impl Root {
         if pages > 0 {
             let words =
                 format!("{pages} pages were swapped within a second; {available} available");
-            return Finding::warning("memory", words).remedy("end what needs the memory");
+            return Finding::warning("memory", words).remedy("close programs that use much memory");
         }
         match used {
             0 => Finding::ok("memory", format!("{available} available, no swap in use")),
             used => Finding::ok(
                 "memory",
-                format!("{available} available, {} swapped out, none of it moving", human(used)),
+                format!("{available} available, {} swapped out, no swapping now", human(used)),
             ),
         }
     }
@@ -154,8 +154,8 @@ impl Root {
             return None;
         }
         Some(match batteries.iter().any(|s| says(s, "status", "Discharging")) {
-            true => Finding::warning("power", "on battery: processors and disks save power")
-                .remedy("plug it in"),
+            true => Finding::warning("power", "on battery: CPUs and disks save power")
+                .remedy("connect it to mains power"),
             false => Finding::ok("power", "not on battery"),
         })
     }
@@ -172,7 +172,7 @@ impl Root {
             }
             slow => Finding::warning(
                 "clock",
-                format!("{slow}: each reading is a system call, which small requests feel"),
+                format!("{slow}: each reading is a system call, which slows small requests"),
             ),
         })
     }
@@ -182,30 +182,29 @@ fn processors(before: &Counters, after: &Counters) -> Finding {
     let share = share(after.busy.saturating_sub(before.busy), before, after);
     let words = format!("{} busy with other work just now", percent(share));
     match share >= BUSY {
-        true => Finding::warning("processors", words).remedy("end what runs beside, or wait"),
+        true => Finding::warning("processors", words).remedy("stop other programs, or wait"),
         false => Finding::ok("processors", words),
     }
 }
 
 fn stolen(before: &Counters, after: &Counters) -> Finding {
     let share = share(after.stolen.saturating_sub(before.stolen), before, after);
-    let words =
-        format!("{} of the processors' time taken by a hypervisor just now", percent(share));
+    let words = format!("{} of the CPU time stolen by the hypervisor just now", percent(share));
     match share >= STOLEN {
         true => Finding::warning("steal", words)
-            .remedy("measure at another hour; runs of different hours differ"),
+            .remedy("retry later: other virtual machines load the host differently over the day"),
         false => Finding::ok("steal", words),
     }
 }
 
 fn disk_busy(before: &Counters, after: &Counters, seconds: f64) -> Finding {
     let (Some(before), Some(after)) = (before.disk_ms, after.disk_ms) else {
-        return Finding::ok("disk", "its counters cannot be read: whether it is busy is not known");
+        return Finding::ok("disk", "its counters cannot be read, so its load is unknown");
     };
     let share = (after.saturating_sub(before) as f64 / 1e3 / seconds).min(1.0);
     let words = format!("busy with other work for {} of the last second", percent(share));
     match share >= DISK_BUSY {
-        true => Finding::warning("disk", words).remedy("end what uses it, or wait"),
+        true => Finding::warning("disk", words).remedy("stop the programs that use it, or wait"),
         false => Finding::ok("disk", words),
     }
 }

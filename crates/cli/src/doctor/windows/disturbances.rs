@@ -35,9 +35,9 @@ pub fn look(directory: &Path) -> Vec<Finding> {
 fn load(busy: Option<f64>) -> Finding {
     let name = "processor";
     match busy {
-        None => Finding::lacking(name, "Windows does not say how busy the processors are"),
+        None => Finding::lacking(name, "Windows does not report the CPU load"),
         Some(busy) if busy >= BUSY => {
-            Finding::warning(name, format!("{:.0}% busy with other things", busy * 100.0))
+            Finding::warning(name, format!("{:.0}% busy with other work", busy * 100.0))
                 .remedy("close other programs, and wait for updates and scans to end")
         }
         Some(busy) => Finding::ok(name, format!("{:.0}% busy", busy * 100.0)),
@@ -47,17 +47,17 @@ fn load(busy: Option<f64>) -> Finding {
 fn plan(machine: &Machine) -> Finding {
     match &machine.power.governor {
         Some(plan) => Finding::ok("power plan", plan.clone()),
-        None => Finding::lacking("power plan", "Windows does not say which one is in use")
+        None => Finding::lacking("power plan", "Windows does not report the active plan")
             .remedy("powercfg /getactivescheme"),
     }
 }
 
 fn supply(machine: &Machine) -> Finding {
     match machine.power.on_battery {
-        Some(true) => Finding::warning("power", "on battery: the processor may save power")
-            .remedy("plug it in"),
-        Some(false) => Finding::ok("power", "on mains"),
-        None => Finding::lacking("power", "Windows does not say whether it is on mains"),
+        Some(true) => Finding::warning("power", "on battery: the CPU may save power")
+            .remedy("connect it to mains power"),
+        Some(false) => Finding::ok("power", "on mains power"),
+        None => Finding::lacking("power", "Windows does not report the power source"),
     }
 }
 
@@ -74,8 +74,8 @@ fn write_cache(volume: Option<&str>) -> Finding {
     let node = Tree::this().all().unwrap_or_default();
     let node = node.iter().find(|node| volume.is_some_and(|volume| node.name() == volume));
     match node.and_then(|node| node.attribute("queue/write_cache")) {
-        Some(state) => Finding::ok(name, format!("{state}, as the disk says")),
-        None => Finding::lacking(name, "the disk does not say whether it has one"),
+        Some(state) => Finding::ok(name, format!("{state}, as reported by the disk")),
+        None => Finding::lacking(name, "not reported by the disk"),
     }
 }
 
@@ -84,18 +84,18 @@ fn write_cache(volume: Option<&str>) -> Finding {
 fn encryption(volume: Option<&str>) -> Finding {
     let name = "encryption";
     let Some(volume) = volume else {
-        return Finding::lacking(name, "the volume of the directory is unknown");
+        return Finding::lacking(name, "cannot determine which volume the directory is on");
     };
     let nodes = Tree::this().all().unwrap_or_default();
     let mut opened: Vec<String> = Vec::new();
     for node in nodes {
         if let Some(system) = node.encryption() {
-            opened.push(format!("{} is {system}'s", node.name()));
+            opened.push(format!("{} is encrypted by {system}", node.name()));
         }
     }
     if !opened.is_empty() {
         return Finding::ok(name, opened.join(", "))
-            .remedy(format!("cryptbench run --pair {volume}\\plain X:\\ compares it"));
+            .remedy(format!("to compare it: cryptbench run --pair {volume}\\plain X:\\"));
     }
     if !user::is_root() {
         let asked = format!(
@@ -107,15 +107,16 @@ fn encryption(volume: Option<&str>) -> Finding {
             Ok(Some(does)) => Finding::ok(name, format!("{volume}: BitLocker {does}")),
             _ => Finding::lacking(
                 name,
-                format!("whether BitLocker encrypts {volume}, Windows did not tell this user"),
+                format!("Windows does not show this user whether BitLocker encrypts {volume}"),
             ),
         };
-        return finding
-            .remedy(format!("manage-bde -status {volume}, as administrator: its method, too"));
+        return finding.remedy(format!(
+            "manage-bde -status {volume}, as administrator, also shows the method"
+        ));
     }
     match said("manage-bde", &["-status", volume]) {
         Ok(text) => Finding::ok(name, bitlocker(volume, &text)),
-        Err(why) => Finding::lacking(name, format!("manage-bde does not say it: {why}")),
+        Err(why) => Finding::lacking(name, format!("manage-bde failed: {why}")),
     }
 }
 
@@ -124,9 +125,9 @@ fn protection(state: &str) -> Option<&'static str> {
     Some(match state {
         "1" => "encrypts it",
         "2" => "does not encrypt it",
-        "3" => "is encrypting it now: wait until it has ended",
-        "4" => "is decrypting it now: wait until it has ended",
-        "5" => "encrypts it, with its protection suspended",
+        "3" => "is still encrypting it: wait until that has finished",
+        "4" => "is still decrypting it: wait until that has finished",
+        "5" => "encrypts it, but protection is suspended",
         _ => return None,
     })
 }
@@ -140,7 +141,7 @@ fn bitlocker(volume: &str, text: &str) -> String {
     let method = values.iter().find(|value| value.contains("AES"));
     match (share, method) {
         (Some(share), Some(method)) => {
-            format!("{volume}: BitLocker with {method}, {share} of it")
+            format!("{volume}: BitLocker with {method}, {share} encrypted")
         }
         (Some(share), None) => format!("{volume}: BitLocker encrypts {share} of it"),
         _ => format!("{volume}: BitLocker does not encrypt it"),
@@ -151,10 +152,10 @@ fn bitlocker(volume: &str, text: &str) -> String {
 fn filters(volume: Option<&str>) -> Finding {
     let name = "filter drivers";
     let Some(volume) = volume else {
-        return Finding::lacking(name, "the volume of the directory is unknown");
+        return Finding::lacking(name, "cannot determine which volume the directory is on");
     };
     if !user::is_root() {
-        return Finding::lacking(name, "Windows lists them for administrators alone")
+        return Finding::lacking(name, "Windows lists them only for administrators")
             .remedy(format!("fltmc instances -v {volume}, as administrator"));
     }
     match said("fltmc", &["instances", "-v", volume]) {
@@ -166,7 +167,7 @@ fn filters(volume: Option<&str>) -> Finding {
                     .remedy("exclude the directory from the virus scanner while you measure"),
             }
         }
-        Err(why) => Finding::lacking(name, format!("fltmc does not list them: {why}")),
+        Err(why) => Finding::lacking(name, format!("fltmc failed: {why}")),
     }
 }
 
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn the_method_is_read_in_any_language() {
         let english = "Volume C: [OS]\n    Size:                 237.87 GB\n    Percentage Encrypted: 100.0%\n    Encryption Method:    XTS-AES 128\n";
-        assert_eq!(bitlocker("C:", english), "C:: BitLocker with XTS-AES 128, 100.0% of it");
+        assert_eq!(bitlocker("C:", english), "C:: BitLocker with XTS-AES 128, 100.0% encrypted");
         assert_eq!(
             bitlocker("D:", "    Conversion Status: Fully Decrypted\n"),
             "D:: BitLocker does not encrypt it"

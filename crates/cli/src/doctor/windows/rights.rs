@@ -11,12 +11,12 @@ pub fn look(_manager: Option<Manager>) -> Vec<Finding> {
 
 fn user(administrator: bool) -> Finding {
     match administrator {
-        true => Finding::ok("user", "an administrator: Windows tells what it knows of the disk"),
+        true => Finding::ok("user", "administrator: Windows reports all details of the disk"),
         false => Finding::ok(
             "user",
-            "no administrator: directories are measured; BitLocker's method and the filter drivers on the volume, Windows \
-             does not tell",
+            "not administrator: directories can be measured, but Windows does not report BitLocker's method or the filter \
+             drivers on the volume",
         )
-        .remedy("start cryptbench doctor as administrator, for those"),
+        .remedy("for those: run cryptbench doctor as administrator"),
     }
 }
