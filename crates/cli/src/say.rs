@@ -68,7 +68,7 @@ fn note_failure(done: io::Result<()>) {
 pub fn finish(code: ExitCode) -> ExitCode {
     note_failure(io::stdout().lock().flush());
     let Some(error) = UNPRINTED.get() else { return code };
-    message(&format!("cannot write standard output: {error}"));
+    message(&format!("cannot write to standard output: {error}"));
     if code == ExitCode::SUCCESS { ExitCode::from(crate::exit::FAILURE) } else { code }
 }
 

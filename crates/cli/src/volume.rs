@@ -107,8 +107,8 @@ fn warn_of_swap() {
     static ONCE: Once = Once::new();
     if locking_failed() {
         ONCE.call_once(|| {
-            say::message("warning: passphrases and keys cannot all be locked in memory, so they may be written to the \
-                 swap; raise the limit (`ulimit -l`, in KiB), or encrypt the swap");
+            say::message("warning: some passphrases and keys could not be locked in memory and may be written to swap \
+                 space; raise the limit (`ulimit -l`, in KiB) or encrypt the swap space");
         });
     }
 }

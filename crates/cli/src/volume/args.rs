@@ -11,32 +11,33 @@ use crate::units::{bytes, duration};
 pub enum VolumeCommand {
     /// Create a VeraCrypt, TrueCrypt, LUKS1, LUKS2 or BitLocker volume in a file or on a device
     ///
-    /// VeraCrypt and TrueCrypt volumes are filled with random data, LUKS and BitLocker volumes only with
-    /// --fill. What is not filled keeps earlier data readable, and shows how much of it is used.
+    /// VeraCrypt and TrueCrypt volumes are filled with random data; LUKS and BitLocker volumes are filled only
+    /// with --fill. In a volume that is not filled, earlier data stays readable, and anyone can see how much of
+    /// it is used.
     Create(CreateArgs),
-    /// Show what a file, device or directory is, and what its header says without a key
+    /// Identify a file, device or directory, and show what its header reveals without a key
     Info(InfoArgs),
-    /// Write the whole plaintext of a volume to a file or standard output, or of an eCryptfs directory to a directory
+    /// Decrypt a whole volume to a file or standard output, or an eCryptfs directory to a new directory
     Dump(DumpArgs),
-    /// Mount a volume: its file system as root, its plaintext as one file otherwise
+    /// Mount a volume: for root its file system, for other users its plaintext as one file
     Mount(MountArgs),
-    /// Keep a mounted volume in the background, for `mount`, which sends the secrets on standard input
+    /// Serve a mounted volume in the background; used by `mount`, which sends the secrets on standard input
     #[command(hide = true)]
     Keep(MountArgs),
     /// Unmount a volume
     #[command(visible_alias = "unmount")]
     Umount(UmountArgs),
-    /// Add, remove or change what unlocks a volume
+    /// Add, change or remove the credentials of a volume
     Key(KeyArgs),
-    /// Save the header of a volume, without which nothing opens it
+    /// Back up the header of a volume, without which nothing can open it
     HeaderBackup(HeaderBackupArgs),
-    /// Put a saved header back, or VeraCrypt's and TrueCrypt's own backup within the volume
+    /// Restore a header from a backup, or a damaged header from its copy in the volume
     HeaderRestore(HeaderRestoreArgs),
-    /// Serve the plaintext of a volume over NBD on a unix socket
+    /// Serve the plaintext of a volume over NBD on a Unix socket
     Export(ExportArgs),
 }
 
-/// Arguments that say where a passphrase, key files and a PIM come from; each set has its own prefix.
+/// Arguments for a passphrase, key files and a PIM; each set of credentials has its own prefix.
 macro_rules! secret_arguments {
     ($(#[$doc:meta])* $name:ident, $prefix:literal, $whose:literal) => {
         $(#[$doc])*
@@ -48,14 +49,14 @@ macro_rules! secret_arguments {
                 long = concat!($prefix, "passphrase-fd"),
                 value_name = "FD",
                 conflicts_with = concat!($prefix, "passphrase-file"),
-                help = concat!("Read ", $whose, " passphrase from this file descriptor, to its end")
+                help = concat!("Read ", $whose, " passphrase from this file descriptor until end of file")
             )]
             pub passphrase_fd: Option<u32>,
             #[arg(
                 id = concat!($prefix, "passphrase-file"),
                 long = concat!($prefix, "passphrase-file"),
                 value_name = "FILE",
-                help = concat!("Read ", $whose, " passphrase from this file; one newline at its end is dropped")
+                help = concat!("Read ", $whose, " passphrase from this file; one trailing newline is removed")
             )]
             pub passphrase_file: Option<PathBuf>,
             #[arg(
@@ -63,8 +64,8 @@ macro_rules! secret_arguments {
                 long = concat!($prefix, "keyfile"),
                 value_name = "FILE",
                 help = concat!(
-                    "A key file of ", $whose, " credentials (repeatable); for VeraCrypt and TrueCrypt also a directory, whose \
-                     files all count; for FileVault the volume key, or a Mac's EncryptedRoot.plist.wipekey"
+                    "Key file for ", $whose, " credentials (repeatable); VeraCrypt, TrueCrypt: or a directory, to use all \
+                     files in it; FileVault: the volume key, or a Mac's EncryptedRoot.plist.wipekey"
                 )
             )]
             pub keyfile: Vec<PathBuf>,
@@ -74,7 +75,7 @@ macro_rules! secret_arguments {
                 value_name = "BYTES",
                 value_parser = bytes,
                 requires = concat!($prefix, "keyfile"),
-                help = concat!("LUKS: skip these bytes at the start of ", $whose, " key file")
+                help = concat!("LUKS: skip this many bytes at the start of ", $whose, " key file")
             )]
             pub keyfile_offset: Option<u64>,
             #[arg(
@@ -83,14 +84,14 @@ macro_rules! secret_arguments {
                 value_name = "BYTES",
                 value_parser = bytes,
                 requires = concat!($prefix, "keyfile"),
-                help = concat!("LUKS: use only these bytes of ", $whose, " key file")
+                help = concat!("LUKS: use only this many bytes of ", $whose, " key file")
             )]
             pub keyfile_size: Option<u64>,
             #[arg(
                 id = concat!($prefix, "pim"),
                 long = concat!($prefix, "pim"),
                 value_name = "N",
-                help = concat!("VeraCrypt: PIM of ", $whose, " credentials")
+                help = concat!("VeraCrypt: PIM for ", $whose, " credentials")
             )]
             pub pim: Option<u32>,
         }
@@ -122,88 +123,88 @@ pub struct SecretSource {
     pub pim: Option<u32>,
     pub recovery_password_file: Option<PathBuf>,
     pub startup_key: Option<PathBuf>,
-    /// The volume opens without credentials.
+    /// No credentials are needed.
     pub needless: bool,
-    /// All of a key file counts, not only its start.
+    /// The whole key file is used, not only its first MiB.
     pub whole: bool,
 }
 
 secret_arguments!(
-    /// What unlocks the volume.
+    /// Credentials of the volume.
     SecretArgs,
     "",
     "the volume's"
 );
 secret_arguments!(
-    /// What unlocks it from now on.
+    /// New credentials of the volume.
     NewSecretArgs,
     "new-",
     "the new"
 );
 secret_arguments!(
-    /// What unlocks the outer volume, in which a hidden one is created.
+    /// Credentials of the outer volume, in which a hidden one is created.
     OuterSecretArgs,
     "outer-",
     "the outer volume's"
 );
 secret_arguments!(
-    /// What unlocks the hidden volume that must not be written to, or that is saved too.
+    /// Credentials of the hidden volume that is protected, or whose header is also saved.
     HiddenSecretArgs,
     "hidden-",
     "the hidden volume's"
 );
 
-/// Which volume, and how to open it.
+/// The volume, and how to open it.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct UnlockArgs {
-    /// File or device that holds the volume; for `info` and `dump` also a lower directory of eCryptfs
+    /// File or device that contains the volume; `info` and `dump` also accept a lower directory of eCryptfs
     pub volume: PathBuf,
     #[command(flatten)]
     pub secret: SecretArgs,
-    /// LUKS: the header is in this file or on this device instead of before the data; with --system: the disk, or a copy of its
-    /// sector 62, to open a partition that was copied alone
+    /// LUKS: file or device with the detached header; with --system: the whole disk, or a copy of its sector 62, to open
+    /// a partition without its disk
     #[arg(long, value_name = "FILE")]
     pub header: Option<PathBuf>,
-    /// The volume is this partition of the disk or disk image
+    /// Number of the partition that contains the volume, on a disk or in a disk image
     #[arg(long, value_name = "N", conflicts_with = "offset")]
     pub partition: Option<u32>,
-    /// The volume begins at this byte of the file or device
+    /// Offset of the volume in the file or device, in bytes
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub offset: Option<u64>,
-    /// LUKS: try only this keyslot, also one with the priority `ignore`
+    /// LUKS: try only this keyslot, even if its priority is `ignore`
     #[arg(long, value_name = "N")]
     pub key_slot: Option<u32>,
-    /// BitLocker, FileVault: read the recovery password from this file, which may be the text that Windows saves
+    /// BitLocker, FileVault: read the recovery password from this file, such as the text file that Windows saves
     #[arg(long, value_name = "FILE")]
     pub recovery_password_file: Option<PathBuf>,
-    /// BitLocker: the startup key, a file whose name ends in .BEK
+    /// BitLocker: startup key, a file with a name that ends in .BEK
     #[arg(long, value_name = "FILE")]
     pub startup_key: Option<PathBuf>,
-    /// The format, where detection cannot decide: luks, bitlocker, filevault2, veracrypt, truecrypt or freeotfe [default:
-    /// the first three by their headers, otherwise VeraCrypt or TrueCrypt, whichever opens]
+    /// The format, if it cannot be detected: luks, bitlocker, filevault2, veracrypt, truecrypt or freeotfe [default: the
+    /// first three are recognised by their headers; otherwise VeraCrypt and TrueCrypt are tried]
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// VeraCrypt, TrueCrypt: the PRF, or argon2id; without it all are tried, which takes longer
+    /// VeraCrypt, TrueCrypt: the PRF, or argon2id [default: all are tried, which takes longer]
     #[arg(long, value_name = "NAME")]
     pub prf: Option<String>,
-    /// VeraCrypt, TrueCrypt: the hidden volume
+    /// VeraCrypt, TrueCrypt: use the hidden volume
     #[arg(long)]
     pub hidden: bool,
-    /// VeraCrypt, TrueCrypt: an encrypted system's whole disk, or with --header one of its partitions
+    /// VeraCrypt, TrueCrypt: the volume is a disk with system encryption or, with --header, one of its partitions
     #[arg(long)]
     pub system: bool,
-    /// Use the backup header: VeraCrypt's and TrueCrypt's at the end, LUKS2's second one
+    /// Use the backup header at the end of a VeraCrypt or TrueCrypt volume, or the secondary header of LUKS2
     #[arg(long)]
     pub backup_header: bool,
     #[command(flatten)]
     pub confinement: ConfinementArgs,
 }
 
-/// How far the process that reads the header is confined.
+/// Confinement of the process that reads the header.
 #[derive(Clone, Debug, Default, ClapArgs)]
 #[group(skip)]
 pub struct ConfinementArgs {
-    /// Go on where the process that reads the header cannot be confined: only for volumes of people whom you trust
+    /// Continue even if the process that reads the header cannot be confined; only for volumes from people you trust
     #[arg(long)]
     pub unconfined: bool,
 }
@@ -223,17 +224,17 @@ impl From<&UnlockArgs> for SecretSource {
 pub enum FormatArg {
     /// Opens in VeraCrypt on Linux, Windows and macOS
     Veracrypt,
-    /// TrueCrypt 7's, for old machines
+    /// Format of TrueCrypt 7, for old computers
     Truecrypt,
     /// Opens on any Linux of the last 15 years
     Luks1,
-    /// Linux's current one
+    /// Current format of Linux
     Luks2,
-    /// Windows' own; cryptsetup and dislocker open it too
+    /// Format of Windows; cryptsetup and dislocker also open it
     Bitlocker,
 }
 
-/// File systems that can be made.
+/// File systems that can be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FileSystemArg {
     Ext4,
@@ -246,7 +247,7 @@ pub enum FileSystemArg {
 
 #[derive(Debug, ClapArgs)]
 pub struct CreateArgs {
-    /// A new file, or a device (then --destroy names it again)
+    /// New file, or a device (repeat its path with --destroy)
     pub volume: PathBuf,
     /// Size of the new file, headers included
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
@@ -256,13 +257,12 @@ pub struct CreateArgs {
     pub format: FormatArg,
     #[command(flatten)]
     pub secret: SecretArgs,
-    /// BitLocker: a recovery password that opens the volume, beside the passphrase or alone if none is
-    /// given; it is read from this file, or made and written to it if there is no such file
+    /// BitLocker: file with a recovery password, which unlocks the volume in addition to the passphrase, or instead of it
+    /// if none is given. If the file does not exist, it is created with a new password
     #[arg(long, value_name = "FILE")]
     pub recovery_password_file: Option<PathBuf>,
-    /// The cipher: a name of `cryptbench ciphers --list`, for LUKS as dm-crypt writes it, or for BitLocker
-    /// also aes-128-cbc, aes-256-cbc, and these with -elephant [default: AES-256-XTS; BitLocker:
-    /// AES-128-XTS]
+    /// The cipher: a name from `cryptbench ciphers --list`; LUKS: or a dm-crypt name; BitLocker: or aes-128-cbc or
+    /// aes-256-cbc, also with -elephant [default: AES-256-XTS; BitLocker: AES-128-XTS]
     #[arg(long, value_name = "NAME", value_parser = crate::units::cipher)]
     pub cipher: Option<String>,
     /// The PRF, or argon2id [default: sha-512; LUKS1: sha-256; LUKS2: argon2id]
@@ -271,31 +271,31 @@ pub struct CreateArgs {
     /// LUKS: time that unlocking should take on this machine
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     pub unlock_time: Duration,
-    /// LUKS2, BitLocker, VeraCrypt, TrueCrypt: bytes of a sector [default: LUKS2 4096 where size and device allow, otherwise the
+    /// LUKS2, BitLocker, VeraCrypt, TrueCrypt: sector size [default: LUKS2 4096 if size and device allow it, otherwise the
     /// disk's, or 512 in a file]
     #[arg(long, value_name = "BYTES")]
     pub sector_size: Option<u32>,
-    /// LUKS2: a name
+    /// LUKS2: label of the volume
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub label: String,
-    /// VeraCrypt, TrueCrypt: do not fill the volume with random data; earlier data there stays
-    /// readable, and anyone can see how much of the volume is used
+    /// VeraCrypt, TrueCrypt: do not fill the volume with random data. Earlier data stays readable, and anyone can see how
+    /// much of the volume is used
     #[arg(long)]
     pub quick: bool,
-    /// LUKS, BitLocker: fill the volume with encrypted zeros, as VeraCrypt does by default; without it
-    /// earlier data there stays readable, and anyone can see how much of the volume is used
+    /// LUKS, BitLocker: fill the volume with encrypted zeros. Otherwise earlier data stays readable, and anyone can see how
+    /// much of the volume is used
     #[arg(long, conflicts_with = "quick")]
     pub fill: bool,
-    /// Create a hidden volume of --size bytes at the end of this VeraCrypt or TrueCrypt volume; --destroy
-    /// must name the volume again, because data there is lost
+    /// Create a hidden volume of --size bytes at the end of this VeraCrypt or TrueCrypt volume; repeat the volume's path
+    /// with --destroy, because data there is lost
     #[arg(long, requires_all = ["size", "destroy"], conflicts_with = "quick")]
     pub hidden: bool,
     #[command(flatten)]
     pub outer: OuterSecretArgs,
-    /// Make a file system on it
+    /// Create a file system in the volume
     #[arg(long, value_enum, value_name = "NAME")]
     pub mkfs: Option<FileSystemArg>,
-    /// Destroy everything on this device or in this file, which must be the volume named before
+    /// Destroy all data on this device or in this file, which must be the same as VOLUME
     #[arg(long, value_name = "VOLUME")]
     pub destroy: Option<PathBuf>,
     #[command(flatten)]
@@ -306,13 +306,14 @@ pub struct CreateArgs {
 pub struct InfoArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
-    /// eCryptfs: the passphrase is that of the login, and this file has the mount's, as `.ecryptfs/wrapped-passphrase` does
+    /// eCryptfs: file with the wrapped mount passphrase, such as `.ecryptfs/wrapped-passphrase`; then specify the login
+    /// passphrase
     #[arg(long, value_name = "FILE")]
     pub wrapped_passphrase: Option<PathBuf>,
-    /// Open it too, and show what only the key reveals
+    /// Also open the volume, and show what only the key reveals
     #[arg(long)]
     pub open: bool,
-    /// Print an object instead of lines
+    /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -321,16 +322,17 @@ pub struct InfoArgs {
 pub struct DumpArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
-    /// eCryptfs: the passphrase is that of the login, and this file has the mount's, as `.ecryptfs/wrapped-passphrase` does
+    /// eCryptfs: file with the wrapped mount passphrase, such as `.ecryptfs/wrapped-passphrase`; then specify the login
+    /// passphrase
     #[arg(long, value_name = "FILE")]
     pub wrapped_passphrase: Option<PathBuf>,
-    /// A new file for the plaintext, or - for standard output; a new directory for that of a directory
+    /// New file for the plaintext, or - for standard output; for an eCryptfs directory, a new directory
     #[arg(required_unless_present = "list")]
     pub output: Option<PathBuf>,
-    /// eCryptfs: print names and sizes instead
+    /// eCryptfs: only print names and sizes
     #[arg(long, conflicts_with_all = ["output", "resume"])]
     pub list: bool,
-    /// Keep what an interruption leaves, as OUTPUT.partial, and go on with it when the command is repeated
+    /// If interrupted, keep the partial output as OUTPUT.partial; repeat the command to continue
     #[arg(long)]
     pub resume: bool,
 }
@@ -339,42 +341,42 @@ pub struct DumpArgs {
 pub struct MountArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
-    /// An empty directory
+    /// Empty directory to mount at
     pub mountpoint: PathBuf,
-    /// Write nothing
+    /// Do not write to the volume
     #[arg(long, short)]
     pub read_only: bool,
-    /// The plaintext as the file `volume` in the mount point, without a file system; for ordinary users it
-    /// is always like this
+    /// Show the plaintext as the file `volume` in the mount point, without mounting its file system; always so for users
+    /// other than root
     #[arg(long)]
     pub raw: bool,
     /// Options for mount(8), such as uid=1000 for FAT. Set-user-ID programs and device nodes on the volume do not work
-    /// (nosuid, nodev): `suid` and `dev` allow them, on a volume of your own
+    /// (nosuid, nodev); use `suid` and `dev` to allow them on your own volumes
     #[arg(long, short, value_name = "LIST")]
     pub options: Option<String>,
-    /// VeraCrypt, TrueCrypt: refuse writes that would damage the hidden volume, whose credentials the
-    /// --hidden- options give
+    /// VeraCrypt, TrueCrypt: refuse writes that would damage the hidden volume; specify its credentials with the
+    /// --hidden- options
     #[arg(long, conflicts_with_all = ["hidden", "read_only"])]
     pub protect_hidden: bool,
     #[command(flatten)]
     pub protected: HiddenSecretArgs,
-    /// Let other users reach the mount
+    /// Let other users access the mount
     #[arg(long)]
     pub allow_other: bool,
-    /// How the kernel passes requests to the serving process
+    /// How the kernel passes requests to the server process
     #[arg(long, value_enum, default_value = "auto")]
     pub transport: Transport,
-    /// Stay in the foreground, until a signal comes or the volume is unmounted
+    /// Stay in the foreground until a signal arrives or the volume is unmounted
     #[arg(long)]
     pub foreground: bool,
 }
 
-/// How requests arrive.
+/// How requests reach the server process.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Transport {
-    /// ublk, io_uring or /dev/fuse: the first one that the kernel has
+    /// The first of ublk, io_uring and /dev/fuse that the kernel supports
     Auto,
-    /// A disk of the kernel (Linux 6.5 with ublk_drv; needs root), or an error
+    /// A ublk block device (Linux 6.5 with ublk_drv; needs root), or an error
     Ublk,
     /// FUSE over io_uring (Linux 6.14), or an error
     #[value(name = "io-uring")]
@@ -397,7 +399,7 @@ impl From<Transport> for cryptbench_export::fuse::Transport {
 pub struct UmountArgs {
     /// The mount point, or the volume
     pub what: PathBuf,
-    /// End a process that serves the volume and does not answer; what it has not written is lost
+    /// Kill a server process that does not respond; data that it has not written is lost
     #[arg(long)]
     pub force: bool,
 }
@@ -410,11 +412,11 @@ pub struct KeyArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
-    /// LUKS: let another passphrase or key file unlock the volume too
+    /// LUKS: add a passphrase or key file that unlocks the volume
     Add(ChangeKeyArgs),
-    /// Replace what unlocks the volume
+    /// Replace the credentials that unlock the volume
     Change(ChangeKeyArgs),
-    /// LUKS: remove what unlocks the volume, or a keyslot by its number
+    /// LUKS: remove a passphrase or key file, or a keyslot by its number
     Remove(RemoveKeyArgs),
 }
 
@@ -424,17 +426,17 @@ pub struct ChangeKeyArgs {
     pub unlock: UnlockArgs,
     #[command(flatten)]
     pub new: NewSecretArgs,
-    /// The new PRF, or argon2id [default: as before; LUKS2: argon2id]
+    /// The new PRF, or argon2id [default: unchanged; LUKS2: argon2id]
     #[arg(long, value_name = "NAME")]
     pub new_prf: Option<String>,
-    /// LUKS: time that unlocking is to take on this machine
+    /// LUKS: time that unlocking should take on this machine
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     pub unlock_time: Duration,
-    /// LUKS: the keyslot of the new key [default: the first free one; for LUKS2's `change` that of the old key]
+    /// LUKS: keyslot for the new key [default: the first free one; for `change` with LUKS2, that of the old key]
     #[arg(long, value_name = "N", alias = "keyslot")]
     pub new_key_slot: Option<u32>,
-    /// LUKS, for `change`: write over the old key where there is no room beside it. An interruption can then lose both, so save
-    /// the header before
+    /// LUKS, for `change`: overwrite the old key if there is no room for both. An interruption can then lose both, so back
+    /// up the header first
     #[arg(long)]
     pub in_place: bool,
 }
@@ -443,10 +445,10 @@ pub struct ChangeKeyArgs {
 pub struct RemoveKeyArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
-    /// Remove this keyslot, without its passphrase
+    /// Remove this keyslot; its passphrase is not needed
     #[arg(long, value_name = "N", conflicts_with = "key_slot")]
     pub keyslot: Option<u32>,
-    /// Remove the last one too: nobody can ever open the volume again
+    /// Remove even the last keyslot: nobody can ever open the volume again
     #[arg(long)]
     pub force: bool,
 }
@@ -455,9 +457,9 @@ pub struct RemoveKeyArgs {
 pub struct HeaderBackupArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
-    /// A new file for the header
+    /// New file for the header backup
     pub output: PathBuf,
-    /// VeraCrypt, TrueCrypt: save the hidden volume's header too
+    /// VeraCrypt, TrueCrypt: also save the hidden volume's header
     #[arg(long)]
     pub with_hidden: bool,
     #[command(flatten)]
@@ -468,9 +470,9 @@ pub struct HeaderBackupArgs {
 pub struct HeaderRestoreArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
-    /// The saved header [default: the backup within the volume]
+    /// Header backup [default: the backup header in the volume]
     pub backup: Option<PathBuf>,
-    /// Write over anything, even over what nothing shows to be the volume of this header
+    /// Overwrite anything, even if nothing shows that the header belongs to this volume
     #[arg(long)]
     pub force: bool,
 }
@@ -479,14 +481,14 @@ pub struct HeaderRestoreArgs {
 pub struct ExportArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
-    /// The unix socket to serve on; it is created, for this user only
+    /// Unix socket to listen on; it is created with access for this user only
     #[arg(long, value_name = "SOCKET")]
     pub nbd: PathBuf,
-    /// Write nothing
+    /// Do not write to the volume
     #[arg(long, short)]
     pub read_only: bool,
-    /// Pass TRIM on to the storage below: this shows anyone who sees the storage which parts of the
-    /// volume are free
+    /// Pass discards (TRIM) down to the underlying storage. Anyone who can read that storage then sees which parts of the
+    /// volume are unused
     #[arg(long)]
     pub discard: bool,
 }

@@ -37,7 +37,7 @@ pub fn tell(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>, effor
     let time: Duration = all.iter().filter_map(|(one, len)| estimate(one, *len, effort)).sum();
     if time > SHORT {
         let what =
-            if all.len() > 1 { "trying every key takes up to" } else { "deriving the key takes" };
+            if all.len() > 1 { "trying all keys takes up to" } else { "deriving the key takes" };
         let seconds = time.as_secs_f64().ceil();
         say::message(&format!("{what} about {seconds} s here"));
     }

@@ -39,11 +39,11 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
         bail!(VolumeError::Invalid(format!("{which} has no hidden volumes")));
     }
     if !bitlocker && args.recovery_password_file.is_some() {
-        let reason = "only BitLocker has recovery passwords";
+        let reason = "--recovery-password-file needs --format bitlocker";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     if args.fill && !luks && !bitlocker {
-        let reason = "VeraCrypt and TrueCrypt volumes are filled unless --quick is given";
+        let reason = "--fill is not needed: VeraCrypt and TrueCrypt volumes are filled unless --quick is given";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     if args.hidden {
@@ -51,7 +51,9 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     }
     let existing = target::to_destroy(&args.volume, args.destroy.as_deref())?;
     if existing.is_some() && args.size.is_some() {
-        bail!(VolumeError::Invalid("--size is for a new file; a device has its own".to_owned()));
+        bail!(VolumeError::Invalid(
+            "--size is only for a new file, not for an existing file or device".to_owned()
+        ));
     }
     // Every error in the options is found before anything is asked for or created.
     let plan = Plan::new(args, stop)?;
@@ -102,14 +104,11 @@ fn unfilled(args: &CreateArgs, existed: bool) -> String {
     if args.fill || tcrypt && !args.quick {
         return String::new();
     }
-    let old = if existed {
-        "earlier data stays readable there until it is overwritten, and "
-    } else {
-        ""
-    };
-    let remedy = if tcrypt { "leave out --quick" } else { "--fill" };
+    let old =
+        if existed { "earlier data stays readable until it is overwritten, and " } else { "" };
+    let remedy = if tcrypt { "leave out --quick" } else { "use --fill" };
     format!(
-        "; it is not filled: {old}anyone can see how much of it was written (to avoid that: {remedy})"
+        "; it is not filled: {old}anyone can see how much of it has been written (to avoid this: {remedy})"
     )
 }
 
@@ -165,7 +164,9 @@ impl<'a> Plan<'a> {
             options.hash = luks_hash(prf.name)?;
         }
         if version == luks::Version::Luks1 && args.sector_size.is_some_and(|bytes| bytes != 512) {
-            bail!(VolumeError::Invalid("LUKS1 has sectors of 512 bytes only".to_owned()));
+            bail!(VolumeError::Invalid(
+                "--sector-size: LUKS1 supports only 512-byte sectors".to_owned()
+            ));
         }
         Ok(Self::Luks { options: Box::new(options), sector_size: args.sector_size })
     }
@@ -268,10 +269,10 @@ fn bitlocker_options<'a>(
 ) -> anyhow::Result<bitlocker::CreateOptions<'a>> {
     let invalid = |reason: String| bail!(VolumeError::Invalid(reason));
     if args.prf.is_some() {
-        return invalid("BitLocker has one key derivation; --prf is for other formats".to_owned());
+        return invalid("--prf is not for BitLocker, which has only one key derivation".to_owned());
     }
     if !args.label.is_empty() {
-        return invalid("--label is for LUKS2".to_owned());
+        return invalid("--label is only for LUKS2".to_owned());
     }
     let mut options = bitlocker::CreateOptions::new(tier()?, effort(stop)?);
     if let Some(name) = &args.cipher {
@@ -313,7 +314,7 @@ impl<'a> Recovery<'a> {
             file.write_all(&digits)?;
             Ok(file.write_all(b"\n")?)
         })?;
-        say::message(&format!("the recovery password is in {}", shown(path)));
+        say::message(&format!("saved the recovery password to {}", shown(path)));
         Ok(())
     }
 }
@@ -335,14 +336,18 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     });
     let reason = match longest {
         Some((cipher, ..)) if !luks::makes_cipher(cipher) => {
-            format!("`{name}` is only opened, not created: `aes-xts-plain64` protects better")
+            format!(
+                "volumes with `{name}` can be opened, but not created; `aes-xts-plain64` protects better"
+            )
         }
         Some((_, mode, bytes)) if luks::makes_new(mode) => return Ok((name, bytes)),
         Some(_) => {
-            format!("`{name}` is only opened, not created: it shows what sectors have in common")
+            format!(
+                "volumes with `{name}` can be opened, but not created: it reveals what sectors have in common"
+            )
         }
         None => format!(
-            "LUKS has no cipher `{name}`; it has {}, and names of dm-crypt such as {}",
+            "LUKS has no cipher `{name}` (known: {}, and dm-crypt names such as {})",
             known.map(|cipher| cipher.name).collect::<Vec<_>>().join(", "),
             AES_256_CBC_ESSIV.specification
         ),
@@ -374,7 +379,9 @@ fn hidden(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     // The outer volume may be untrusted.
     let work = |given: Given| {
         let options = tcrypt_options(args, stop)?;
-        let [outer, credentials] = &given.credentials[..] else { bail!("no credentials came") };
+        let [outer, credentials] = &given.credentials[..] else {
+            bail!("no credentials were received")
+        };
         let place = tcrypt::HiddenPlace { size, outer, outer_prf: None };
         tcrypt::create_hidden(&*given.target.device, credentials, &place, &options)
             .with_context(|| shown(&args.volume))?;
@@ -385,7 +392,7 @@ fn hidden(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     tcrypt_options(args, stop)?;
     let Some(volume) = target::to_destroy(&args.volume, args.destroy.as_deref())? else {
-        return Err(Refusal::target(&args.volume, "there is no outer volume").into());
+        return Err(Refusal::target(&args.volume, "the outer volume does not exist").into());
     };
     let outer: SecretSource = (&args.outer).into();
     let outer = secrets::read(&outer, "the outer volume", false, Prompt::Once, stop)?;
@@ -451,7 +458,7 @@ fn make_file_system(args: &CreateArgs, volume: Volume, kind: FileSystemArg) -> a
 fn new_file(args: &CreateArgs) -> anyhow::Result<Partial> {
     let path = &args.volume;
     let Some(size) = args.size else {
-        let reason = "there is no such file or device; for a new file give its --size";
+        let reason = "no such file or device; to create a file, specify its --size";
         return Err(Refusal::target(path, reason).into());
     };
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());

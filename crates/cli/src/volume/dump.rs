@@ -38,11 +38,11 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let output = args.output.as_deref().unwrap_or(Path::new("-"));
     let task = Task::on(&args.unlock, Access::ReadOnly);
     let work = |given: Given| {
-        let mut to = given.other.context("no output came")?;
+        let mut to = given.other.context("no output file was received")?;
         let options = OpenOptions::new(tier()?, effort(stop)?);
         let header = given.header.as_ref().map(|header| header as &dyn BlockDevice);
         let volume = &given.target.device;
-        let credentials = given.credentials.first().context("no credentials came")?;
+        let credentials = given.credentials.first().context("no credentials were received")?;
         let volume =
             target::unlock(&args.unlock, Arc::clone(volume), header, credentials, &options)?;
         let from = match args.resume {
@@ -57,17 +57,17 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let secrets = |asks: Asking<'_>| Ok(vec![target::credentials(&args.unlock, asks()?, stop)?]);
     if output == Path::new("-") {
         if args.resume {
-            let reason = "--resume goes on with a file; standard output starts anew";
+            let reason = "--resume cannot continue standard output; specify a file";
             return Err(Refusal::usage(output, reason).into());
         }
         if say::stdout_is_terminal() {
-            let reason = "standard output is a terminal; redirect it, or name a new file";
+            let reason = "standard output is a terminal; redirect it, or specify a new file";
             return Err(Refusal::usage(output, reason).into());
         }
         return task.run(Some(&terminal::unbuffered_output()?), secrets, work, stop);
     }
     if output.exists() {
-        return Err(Refusal::target(output, "it exists; nothing is overwritten").into());
+        return Err(Refusal::target(output, "already exists and will not be overwritten").into());
     }
     let task = Task { grows: true, ..task };
     let write = |make: Make<'_>| task.run_into(make, secrets, work, stop).map(drop);
@@ -100,7 +100,7 @@ fn resumable(
         };
         let file = file.map_err(|e| Refusal::target(&beside, &e.to_string()))?;
         if !is_locked(&file, &directory, &partial) {
-            return Err(Refusal::target(path, "another process writes it").into());
+            return Err(Refusal::target(path, "another process is writing it").into());
         }
         Ok(made.insert(file).try_clone().map_err(fail)?)
     });
@@ -110,7 +110,7 @@ fn resumable(
             let _ = directory.remove_file(&partial);
         } else {
             say::message(&format!(
-                "what was written is kept in {}; the same command goes on with it",
+                "the partial output is in {}; repeat the command to continue",
                 shown(&beside)
             ));
         }
@@ -151,7 +151,7 @@ fn resumed_at(volume: &dyn BlockDevice, to: &mut File, output: &Path) -> anyhow:
         to.seek(SeekFrom::Start(at)).map_err(failed)?;
         to.read_exact(&mut ours[..len]).map_err(failed)?;
         if ours[..len] != theirs[..len] {
-            return Err(other("what OUTPUT.partial has is not the start of this volume").into());
+            return Err(other("OUTPUT.partial does not match the start of this volume").into());
         }
     }
     to.seek(SeekFrom::Start(done)).map_err(failed)?;
@@ -197,7 +197,7 @@ fn copy(
 
 fn unwritten(e: &io::Error, output: &Path) -> anyhow::Error {
     match output == Path::new("-") {
-        true => anyhow::anyhow!("cannot write standard output: {e}"),
+        true => anyhow::anyhow!("cannot write to standard output: {e}"),
         false => Refusal::target(output, &e.to_string()).into(),
     }
 }

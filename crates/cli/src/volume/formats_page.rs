@@ -88,7 +88,7 @@ fn functions(format: &'static str, kind: VolumeKind) -> Vec<Row> {
 fn rows() -> Vec<Row> {
     let mut rows = luks_ciphers();
     let several =
-        "several keys in turn, such as `aes:64`, with `lmk` in versions 2 and 3 of loop-AES";
+        "several alternating keys, such as `aes:64`, with `lmk` for loop-AES versions 2 and 3";
     rows.push(("LUKS", several.to_owned(), true, false, true));
     rows.push(("LUKS", format!("`HASH` of ESSIV: {}", listed(essiv_hashes())), true, true, true));
     rows.push(("LUKS", format!("hashes: {}", listed(luks::hashes())), true, true, true));
@@ -120,7 +120,7 @@ fn rows() -> Vec<Row> {
     let tried = (listed(ciphers.iter().map(String::as_str)), listed(hashes));
     rows.push(("FreeOTFE", format!("{}; PRF: {}", tried.0, tried.1), true, false, false));
     let ciphers = listed(ecryptfs::ciphers());
-    rows.push(("eCryptfs", format!("CBC: {ciphers}; names, too"), true, false, false));
+    rows.push(("eCryptfs", format!("CBC: {ciphers}; also names"), true, false, false));
     rows
 }
 

@@ -25,7 +25,7 @@ use crate::say;
 /// A detached header is itself a file, which can be copied or given as the volume.
 fn refuse_detached(unlock: &UnlockArgs) -> anyhow::Result<()> {
     if unlock.header.is_some() {
-        let reason = "name the file that holds the header as the volume";
+        let reason = "--header: specify the detached header file as the volume instead";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     Ok(())
@@ -36,19 +36,19 @@ fn refuse_ignored(unlock: &UnlockArgs) -> anyhow::Result<()> {
     let given = [
         (
             unlock.hidden,
-            "--hidden: a backup begins with the outer volume's header, so give that volume's credentials, and --with-hidden \
-             to save the hidden one's header as well",
+            "--hidden: a backup begins with the outer volume's header, so give the outer volume's credentials; use \
+             --with-hidden to also save the hidden volume's header",
         ),
         (
             unlock.system,
-            "--system: the header of an encrypted system is sector 62 of its disk, which `dd if=DISK of=FILE bs=512 skip=62 \
-             count=1` saves",
+            "--system: the header of system encryption is sector 62 of the disk; save it with `dd if=DISK of=FILE bs=512 \
+             skip=62 count=1`",
         ),
         (
             unlock.backup_header,
-            "--backup-header: the first header is saved; if that is damaged, `header-restore` mends it",
+            "--backup-header: only the primary header is saved; if it is damaged, repair it with `header-restore`",
         ),
-        (unlock.key_slot.is_some(), "--key-slot: all keyslots are saved"),
+        (unlock.key_slot.is_some(), "--key-slot: a header backup always contains all keyslots"),
     ];
     match given.iter().find(|(is_given, _)| *is_given) {
         Some((_, reason)) => bail!(VolumeError::Invalid((*reason).to_owned())),
@@ -66,7 +66,9 @@ pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<Exit
         return task.in_child(work, stop);
     }
     if args.output.exists() {
-        return Err(Refusal::target(&args.output, "it exists; nothing is overwritten").into());
+        return Err(
+            Refusal::target(&args.output, "already exists and will not be overwritten").into()
+        );
     }
     let secrets = |asks: Asking<'_>| {
         let asks = asks()?;
@@ -91,7 +93,7 @@ pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<Exit
 
 fn save(args: &HeaderBackupArgs, given: Given, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
-    let mut file = given.other.context("no output came")?;
+    let mut file = given.other.context("no output file was received")?;
     let device = &*given.target.device;
     if target::is_saved_as_luks(&given.target, unlock.format.as_deref())
         .with_context(|| whose(unlock))?
@@ -102,11 +104,11 @@ fn save(args: &HeaderBackupArgs, given: Given, stop: &AtomicBool) -> anyhow::Res
         luks::backup_header(device, &mut file).map(drop).with_context(|| whose(unlock))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let own = given.credentials.first().context("no credentials came")?;
+    let own = given.credentials.first().context("no credentials were received")?;
     let options = header_options(unlock, stop)?;
     let bytes = tcrypt::backup_headers(device, own, given.credentials.get(1), &options)
         .with_context(|| whose(unlock))?;
-    file.write_all(&bytes).context("writing the backup")?;
+    file.write_all(&bytes).context("cannot write the header backup")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -115,7 +117,7 @@ pub fn restore(args: &HeaderRestoreArgs, stop: &AtomicBool) -> anyhow::Result<Ex
     refuse_detached(unlock)?;
     if unlock.backup_header {
         bail!(VolumeError::Invalid(
-            "--backup-header: restoring is from the backup by itself".to_owned()
+            "--backup-header is not needed: `header-restore` always uses a backup".to_owned()
         ));
     }
     let task = Task { restores: true, ..Task::on(unlock, Access::ReadWrite) };
@@ -145,7 +147,7 @@ fn put_back(
     let none = Credentials::default();
     let credentials = given.credentials.first().unwrap_or(&none);
     say::message(&match restore.run(credentials, &options).with_context(|| whose(unlock))? {
-        Restored::Written => format!("the header of {} is restored", whose(unlock)),
+        Restored::Written => format!("restored the header of {}", whose(unlock)),
         Restored::NothingToDo => {
             format!("both headers of {} are valid; nothing to do", whose(unlock))
         }

@@ -95,7 +95,7 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
         given.header_device().is_none() && header.segments.iter().any(beyond)
     };
     let alone = header.as_ref().filter(|header| header.obstacle.is_none() && is_alone(header));
-    let alone = alone.map(|_| "its data is elsewhere: name that, and this file with --header");
+    let alone = alone.map(|_| "this is a detached header: specify the data as the volume, and this file with --header");
     let open = |credentials| {
         let options = OpenOptions::new(tier()?, effort(stop)?);
         let header = given.header_device();
@@ -129,7 +129,7 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
     let mut lines = Lines::default();
     lines.add("volume", &args.unlock.volume.display());
     lines.add("size", &format!("{} bytes", device.size()));
-    lines.add("what it is", &detection.kind);
+    lines.add("type", &detection.kind);
     if let Some(why) = &obstacle {
         lines.add("cannot be opened", why);
     }
@@ -137,11 +137,11 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
         lines.add("note", note);
     }
     for (range, why) in &detection.unreadable {
-        lines.add("not readable", &format!("bytes {} to {}: {why}", range.start, range.end));
+        lines.add("unreadable", &format!("bytes {} to {}: {why}", range.start, range.end));
     }
     for (partition, kind) in &inside {
         let text =
-            format!("{kind}; {} bytes from byte {}", partition.extent.len, partition.extent.offset);
+            format!("{kind}; {} bytes at offset {}", partition.extent.len, partition.extent.offset);
         lines.add(&format!("partition {}", partition.number), &text);
     }
     if let Some(header) = &header {
@@ -233,7 +233,7 @@ fn describe_header(header: &Info, lines: &mut Lines) {
         let size = segment.size.map_or_else(|| "to the end".to_owned(), |s| format!("{s} bytes"));
         let clear = not_encrypted(&segment.encryption);
         let text = format!(
-            "{}{clear}, {}-byte sectors, from byte {}, {size}",
+            "{}{clear}, {}-byte sectors, offset {}, {size}",
             segment.encryption, segment.sector_size, segment.offset
         );
         lines.add(&format!("segment {}", segment.id), &text);
@@ -280,7 +280,7 @@ fn describe_bitlocker(metadata: &bitlocker::Info, lines: &mut Lines) {
         lines.add("encrypted", &format!("{bytes} bytes"));
     }
     if let Some((at, len)) = metadata.first_sectors {
-        lines.add("first sectors", &format!("{len} bytes, stored at byte {at}"));
+        lines.add("first sectors", &format!("{len} bytes, stored at offset {at}"));
     }
     for (at, problem) in &metadata.copies {
         let state = problem.as_ref().map_or("valid".to_owned(), |why| format!("damaged: {why}"));
@@ -293,7 +293,7 @@ fn describe_bitlocker(metadata: &bitlocker::Info, lines: &mut Lines) {
         lines.add(&protector.opens_with, &text);
     }
     if metadata.open_to_all {
-        lines.add("note", &"it opens without a password: its protection is suspended");
+        lines.add("note", &"opens without a password, because its protection is suspended");
     }
     if let Some(obstacle) = &metadata.obstacle {
         lines.add("cannot be opened", obstacle);
@@ -317,7 +317,7 @@ fn describe_filevault(metadata: &filevault::Info, lines: &mut Lines) {
     lines.add("family", &metadata.family);
     lines.add("plaintext", &format!("{} bytes", metadata.size));
     for (at, len) in &metadata.segments {
-        lines.add("segment", &format!("{len} bytes from byte {at}"));
+        lines.add("segment", &format!("{len} bytes at offset {at}"));
     }
     for (at, problem) in metadata.copies.iter().chain(&metadata.encrypted_copies) {
         let state = problem.as_ref().map_or("valid".to_owned(), |why| format!("damaged: {why}"));
@@ -342,9 +342,9 @@ fn describe_opened(opened: &VolumeInfo, lines: &mut Lines) {
     lines.add("format", &opened.format);
     lines.add("cipher", &format!("{}, {}-bit key", opened.cipher, 8 * opened.key_bytes));
     lines.add("kernel", &opened.kernel);
-    lines.add("opened with", &opened.derivation);
+    lines.add("unlocked with", &opened.derivation);
     lines.add("data unit", &format!("{} bytes", opened.data_unit));
-    lines.add("plaintext", &format!("{} bytes, from byte {}", opened.size, opened.data_offset));
+    lines.add("plaintext", &format!("{} bytes at offset {}", opened.size, opened.data_offset));
     for (name, value) in &opened.details {
         lines.add(name, value);
     }

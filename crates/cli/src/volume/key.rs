@@ -23,12 +23,11 @@ pub fn key(args: &KeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     | KeyCommand::Change(ChangeKeyArgs { unlock, .. })
     | KeyCommand::Remove(RemoveKeyArgs { unlock, .. })) = &args.command;
     if unlock.backup_header {
-        let reason =
-            "keys are changed in both headers; a damaged one is mended by `header-restore` first";
+        let reason = "--backup-header: keys are changed in both headers; repair a damaged one first with `header-restore`";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     if unlock.header.is_some() {
-        let reason = "keys lie in the header: name the file that holds it as the volume";
+        let reason = "the keys are in the detached header: specify the header file as the volume";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     match &args.command {
@@ -73,17 +72,17 @@ fn replace(
     let luks = target::is_changeable_luks(&given.target, unlock.format.as_deref())?;
     if add && !luks {
         let reason =
-            "only LUKS has several keys; `key change` replaces that of VeraCrypt and TrueCrypt";
+            "only LUKS supports several keys; for VeraCrypt and TrueCrypt use `key change`";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
-    let [existing, new] = &given.credentials[..] else { bail!("no credentials came") };
+    let [existing, new] = &given.credentials[..] else { bail!("no credentials were received") };
     let device = &*given.target.device;
     let done = || unlock.volume.display().to_string();
     if !luks {
         let prf = args.new_prf.as_deref().map(Function::find).transpose()?.map(Function::name);
         tcrypt::change_credentials(device, existing, new, prf, &header_options(unlock, stop)?)
             .with_context(done)?;
-        say::message("changed; an older copy of the header still opens with the old key");
+        say::message("changed; older copies of the header can still be unlocked with the old key");
         return Ok(ExitCode::SUCCESS);
     }
     let info = luks::info(device).with_context(done)?;
@@ -138,16 +137,16 @@ fn remove(args: &RemoveKeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
 
 fn take_away(args: &RemoveKeyArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if !target::is_changeable_luks(&given.target, args.unlock.format.as_deref())? {
-        bail!(VolumeError::Invalid("only LUKS has keys that can be removed".to_owned()));
+        bail!(VolumeError::Invalid("only LUKS keys can be removed".to_owned()));
     }
     let removal = match (args.keyslot, given.credentials.first()) {
         (Some(keyslot), _) => Removal::Keyslot(keyslot),
         (None, Some(credentials)) => Removal::Credentials(credentials, args.unlock.key_slot),
-        (None, None) => bail!("no credentials came"),
+        (None, None) => bail!("no credentials were received"),
     };
     let keyslot = luks::remove_key(&*given.target.device, removal, args.force, &resources(stop)?)
         .with_context(|| whose(&args.unlock))?;
-    say::message(&format!("removed keyslot {keyslot}; a backup of the header still holds it"));
+    say::message(&format!("removed keyslot {keyslot}; older header backups still contain it"));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -58,8 +58,8 @@ pub fn in_tries<T>(mut attempt: impl FnMut() -> anyhow::Result<T>) -> anyhow::Re
             return Err(error);
         }
         exit::explain(&error);
-        let tries = if left == 1 { "1 more try" } else { "2 more tries" };
-        say::message(&format!("{tries}; Ctrl-C ends"));
+        let tries = if left == 1 { "1 try left" } else { "2 tries left" };
+        say::message(&format!("{tries}; Ctrl-C cancels"));
     }
     attempt()
 }
@@ -88,7 +88,7 @@ pub fn read(
     let others = source.needless || recovery_password.is_some() || startup_key.is_some();
     let passphrase = match (source.passphrase_fd, &source.passphrase_file) {
         (Some(fd), _) => from_file(&path_of_descriptor(fd), stop)
-            .with_context(|| format!("the passphrase cannot be read from file descriptor {fd}"))?,
+            .with_context(|| format!("cannot read the passphrase from file descriptor {fd}"))?,
         (None, Some(path)) => from_file(path, stop)?,
         (None, None) if luks && !keyfiles.is_empty() || others => Secret::default(),
         (None, None) => ask(whose, prompt)?,
@@ -96,7 +96,8 @@ pub fn read(
     // cryptsetup takes an empty one, which images of systems have before their first start.
     let may_be_empty = others || luks && prompt == Prompt::Once;
     if passphrase.bytes().is_empty() && keyfiles.is_empty() && !may_be_empty {
-        let reason = "an empty passphrase and no key file unlock nothing";
+        let reason =
+            "the passphrase is empty and no key file is given; at least one of them is needed";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     Ok(Credentials { passphrase, keyfiles, pim: source.pim, recovery_password, startup_key })
@@ -130,7 +131,7 @@ fn each_file(
         }
     }
     if !has_any {
-        return Err(Refusal::input(path, "this directory has no key files").into());
+        return Err(Refusal::input(path, "this directory contains no key files").into());
     }
     Ok(())
 }
@@ -152,7 +153,7 @@ fn keyfile(
     let (offset, size) = (source.keyfile_offset.unwrap_or(0), source.keyfile_size);
     if !luks {
         if offset > 0 || size.is_some() {
-            let reason = "VeraCrypt, TrueCrypt and FileVault use a key file from its start";
+            let reason = "the offset and size of a key file are only for LUKS";
             bail!(VolumeError::Invalid(reason.to_owned()));
         }
         // VeraCrypt reads at most the first MiB and ignores the rest.
@@ -162,7 +163,10 @@ fn keyfile(
     let most = size.unwrap_or(MOST).min(MOST);
     let bytes = limited(path, file, offset, most, size.is_none(), stop)?;
     if size.is_some_and(|size| (bytes.len() as u64) < size) {
-        let reason = format!("it has only {} bytes from byte {offset} on", bytes.len());
+        let reason = format!(
+            "it has only {} bytes from offset {offset}, fewer than the key file size",
+            bytes.len()
+        );
         return Err(Refusal::input(path, &reason).into());
     }
     Ok(bytes)
@@ -176,7 +180,7 @@ fn recovery_password(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
     }
     let found = RecoveryPassword::find(&text).map_err(|error| {
         let reason =
-            format!("{error}; only the 48 digits, or what Windows saved, belong in this file");
+            format!("{error}; the file must be the text that Windows saved, or only the 48 digits");
         Refusal::usage(path, &reason)
     })?;
     Ok(found.digits().into())
@@ -234,7 +238,7 @@ fn limited(
         }
     }
     if filled as u64 > most && strict {
-        let reason = format!("it is longer than {most} bytes, which no passphrase is");
+        let reason = format!("longer than {most} bytes, too long for a passphrase");
         return Err(Refusal::input(path, &reason).into());
     }
     bytes.resize(filled.min(most as usize));
@@ -265,13 +269,13 @@ fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
         TYPED.store(true, Ordering::Relaxed);
         typed.map_err(|_| {
             anyhow!(
-                "there is no terminal to ask for a passphrase at; give it with --passphrase-fd or --passphrase-file"
+                "there is no terminal to prompt for a passphrase; use --passphrase-fd or --passphrase-file"
             )
         })
     };
     let first = ask(&format!("Passphrase for {whose}"))?;
-    if prompt == Prompt::Twice && *ask("The same again")? != *first {
-        bail!("the two passphrases differ; nothing was done");
+    if prompt == Prompt::Twice && *ask("Repeat the passphrase")? != *first {
+        bail!("the two passphrases differ; nothing was changed");
     }
     Ok(LockedBytes::copy_of(first.as_bytes()).into())
 }
@@ -327,18 +331,18 @@ pub fn receive(from: &mut impl Read) -> anyhow::Result<Credentials> {
 
 fn number(from: &mut impl Read) -> anyhow::Result<u32> {
     let bytes = unframe(from)?;
-    Ok(u32::from_le_bytes((*bytes).try_into().context("a torn message")?))
+    Ok(u32::from_le_bytes((*bytes).try_into().context("truncated message")?))
 }
 
 fn unframe(from: &mut impl Read) -> anyhow::Result<LockedBytes> {
     let mut len = [0; 4];
-    from.read_exact(&mut len).context("a torn message")?;
+    from.read_exact(&mut len).context("truncated message")?;
     let len = u32::from_le_bytes(len);
     if u64::from(len) > MOST {
-        bail!("a message of {len} bytes");
+        bail!("message too long: {len} bytes");
     }
     let mut bytes = LockedBytes::zeroed(len as usize);
-    from.read_exact(&mut bytes).context("a torn message")?;
+    from.read_exact(&mut bytes).context("truncated message")?;
     Ok(bytes)
 }
 

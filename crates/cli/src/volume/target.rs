@@ -48,9 +48,9 @@ pub fn of_another(lower: &Directory) -> Option<VolumeError> {
     if ["bands", "Info.plist"].iter().all(is_here) {
         return Some(VolumeError::CannotOpen {
             what: "an Apple sparse bundle".to_owned(),
-            why: "the disk is in pieces within it".to_owned(),
-            with: "convert it first: on a Mac, hdiutil convert BUNDLE -format UDTO -o DISK; on Linux, sparsebundlefs shows \
-                   the disk as a file"
+            why: "the bundle stores the disk in pieces".to_owned(),
+            with: "convert it first: on a Mac, hdiutil convert BUNDLE -format UDTO -o DISK; on Linux, sparsebundlefs \
+                   presents the disk as a file"
                 .to_owned(),
         });
     }
@@ -58,7 +58,7 @@ pub fn of_another(lower: &Directory) -> Option<VolumeError> {
     Some(VolumeError::CannotOpen {
         what: format!("a {} directory", system.name),
         why: "this program does not support the format".to_owned(),
-        with: format!("{} opens it", system.name),
+        with: format!("use {}", system.name),
     })
 }
 
@@ -109,7 +109,7 @@ fn check_unused(path: &Path, file: &File, access: Access) -> anyhow::Result<()> 
     if access == Access::ReadWrite
         && let Some(device) = attached(file)
     {
-        let reason = format!("{} is attached to it", device.display());
+        let reason = format!("in use: {} is attached to it", device.display());
         return Err(Refusal::target(path, &reason).into());
     }
     Ok(())
@@ -122,7 +122,7 @@ fn open_file(path: &Path, access: Access) -> anyhow::Result<File> {
     let found = fs::metadata(path).map_err(fail)?;
     let details = Details::of(&found);
     if let Some(what) = unfit(details.kind) {
-        let reason = format!("it is {what}; a volume lies in a regular file or on a block device");
+        let reason = format!("a volume must be a regular file or a block device, not {what}");
         return Err(Refusal::target(path, &reason).into());
     }
     // Non-blocking, because a pipe may have replaced it.
@@ -137,14 +137,14 @@ fn open_file(path: &Path, access: Access) -> anyhow::Result<File> {
     }
     let file = opening.open(path).map_err(|e| match e.kind() {
         io::ErrorKind::ResourceBusy => {
-            let reason = "it is in use: mounted, swap, part of another device, or open in another cryptbench";
+            let reason = "in use: mounted, swap space, part of another device, or open in another cryptbench process";
             Refusal::target(path, reason)
         }
         _ => fail(e),
     })?;
     let which = |found: &Metadata| (Details::of(found).file_system, Details::of(found).inode);
     if which(&file.metadata().map_err(fail)?) != which(&found) {
-        return Err(Refusal::target(path, "something else took its place just now").into());
+        return Err(Refusal::target(path, "it was replaced during the check; try again").into());
     }
     Ok(file)
 }
@@ -168,12 +168,12 @@ fn lock(path: &Path, file: &File, access: Access) -> anyhow::Result<()> {
     match lock_within(file, how, PATIENCE) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-            let reason = "it is in use by another cryptbench, or by another program such as a virtual machine; \
-                          unmount it, or end that first";
+            let reason = "in use by another cryptbench process, or by another program such as a virtual machine; \
+                          unmount it or stop that program first";
             return Err(Refusal::target(path, reason).into());
         }
         Err(e) => say::message(&format!(
-            "{} cannot be locked ({e}); make sure that nobody else uses it",
+            "warning: cannot lock {} ({e}); make sure that no other program uses it",
             path.display()
         )),
     }
@@ -194,7 +194,7 @@ fn refuse_mounted(path: &Path, number: u64) -> anyhow::Result<()> {
     let mounts = cryptbench_system::provision::mountinfo::mounts().unwrap_or_default();
     match mounts.iter().find(|entry| entry.device == number) {
         Some(entry) => {
-            let reason = format!("it is mounted at {}", entry.mountpoint.display());
+            let reason = format!("mounted at {}; unmount it first", entry.mountpoint.display());
             Err(Refusal::target(path, &reason).into())
         }
         None => Ok(()),
@@ -244,8 +244,8 @@ pub fn is_changeable_luks(target: &Target, format: Option<&str>) -> anyhow::Resu
         }),
         Family::FileVault => bail!(filevault::unchangeable()),
         Family::FreeOtfe => bail!(VolumeError::Unsupported {
-            what: "changing what opens a FreeOTFE volume".to_owned(),
-            hint: Some("LibreCrypt does that".to_owned()),
+            what: "changing the credentials of a FreeOTFE volume".to_owned(),
+            hint: Some("use LibreCrypt".to_owned()),
         }),
         family => Ok(family == Family::Luks),
     }
@@ -256,13 +256,15 @@ pub fn is_saved_as_luks(target: &Target, format: Option<&str>) -> anyhow::Result
     let (name, hint) = match family(target, format)? {
         Family::BitLocker => (
             "BitLocker",
-            "its metadata is on the volume three times; `manage-bde -KeyPackage` on Windows saves what repair-bde needs if \
-             all copies are lost",
+            "its metadata is stored on the volume three times; on Windows, `manage-bde -KeyPackage` saves what repair-bde \
+             needs if all copies are lost",
         ),
         Family::FileVault => {
-            ("FileVault", "its metadata is spread over the disk: copy the whole disk")
+            ("FileVault", "its metadata is spread over the disk; copy the whole disk instead")
         }
-        Family::FreeOtfe => ("FreeOTFE", "LibreCrypt saves it as the critical data block"),
+        Family::FreeOtfe => {
+            ("FreeOTFE", "use LibreCrypt, which saves it as the critical data block")
+        }
         family => return Ok(family == Family::Luks),
     };
     let what = format!("saving the header of a {name} volume");
@@ -323,7 +325,7 @@ pub fn credentials(
 
 fn refuse_recovery(source: &SecretSource) -> anyhow::Result<()> {
     if source.recovery_password_file.is_some() || source.startup_key.is_some() {
-        let reason = "recovery passwords open BitLocker and FileVault volumes, startup keys BitLocker's; this is neither";
+        let reason = "recovery passwords are for BitLocker and FileVault, startup keys for BitLocker; this volume is neither";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     Ok(())
@@ -378,7 +380,7 @@ fn unlock_partition(
     options: &OpenOptions<'_>,
 ) -> anyhow::Result<Volume> {
     if args.hidden || args.backup_header || args.key_slot.is_some() || args.format.is_some() {
-        let reason = "--system with --header goes without --hidden, --backup-header, --key-slot and --format";
+        let reason = "--system with --header cannot be combined with --hidden, --backup-header, --key-slot or --format";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     let prf = args.prf.as_deref().map(Function::find).transpose()?;
@@ -397,8 +399,7 @@ fn unlock_detached(
 ) -> anyhow::Result<Volume> {
     let other = args.format.as_deref().is_some_and(|name| !name.starts_with("luks"));
     if other || args.hidden || args.system || args.prf.is_some() {
-        let reason =
-            "--header is for LUKS, which has no hidden or system volumes and names its PRF itself";
+        let reason = "--header without --system is only for LUKS; it cannot be combined with --hidden, --prf or another --format";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     let options = LuksOptions {
@@ -421,24 +422,24 @@ pub fn to_destroy(path: &Path, destroy: Option<&Path>) -> anyhow::Result<Option<
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     match fs::metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound && destroy.is_some() => {
-            return Err(Refusal::target(path, "there is nothing to destroy").into());
+            return Err(Refusal::target(path, "no such file or device to destroy").into());
         }
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(fail(e).into()),
         Ok(_) => {}
     }
     let Some(named) = destroy else {
-        let reason = "it exists, and all on it would be lost; if that is meant, name it again with --destroy";
+        let reason = "already exists, and all data on it would be lost; to overwrite it, repeat its path with --destroy";
         bail!(Refusal::target(path, reason));
     };
     let named = FileIdentity::reached_by(named)
-        .with_context(|| "--destroy names what is not there".to_owned())?;
+        .with_context(|| "cannot find the path given with --destroy".to_owned())?;
     if FileIdentity::reached_by(path).map_err(fail)? != named {
-        bail!(Refusal::target(path, "--destroy names something else"));
+        bail!(Refusal::target(path, "the path given with --destroy is a different file or device"));
     }
     let file = open_file(path, Access::ReadWrite)?;
     if FileIdentity::of(&file).map_err(fail)? != named {
-        bail!(Refusal::target(path, "something else took its place just now"));
+        bail!(Refusal::target(path, "it was replaced during the check; try again"));
     }
     check_unused(path, &file, Access::ReadWrite)?;
     Ok(Some(file))
@@ -515,9 +516,9 @@ mod tests {
             });
         let said = said.join("\n").replace(&dir.path().display().to_string(), "DIR");
         insta::assert_snapshot!(said, @"
-            DIR/v: it exists, and all on it would be lost; if that is meant, name it again with --destroy
-            DIR/v: --destroy names something else
-            DIR/no: there is nothing to destroy
+            DIR/v: already exists, and all data on it would be lost; to overwrite it, repeat its path with --destroy
+            DIR/v: the path given with --destroy is a different file or device
+            DIR/no: no such file or device to destroy
             ");
         // Another name of the same file.
         std::os::unix::fs::symlink("v", path("link")).unwrap();

@@ -53,13 +53,13 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
             end_servers(server.process);
         }
         if started.elapsed() > PATIENCE {
-            let reason = "it is still in use, or the process that serves it does not answer; close what is open there, \
-                          or use --force, which ends that process: what it has not written is lost";
+            let reason = "still in use, or its server process does not respond; close the files that are open there, or \
+                          use --force, which kills that process: data that it has not written is lost";
             bail!(Refusal::left_over(&what, reason));
         }
         std::thread::sleep(POLL);
     }
-    say::message(&format!("{} is unmounted", shown(&server.subject)));
+    say::message(&format!("unmounted {}", shown(&server.subject)));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -85,9 +85,9 @@ fn dead(what: &Path) -> anyhow::Result<ExitCode> {
     }
     if !found {
         let reason =
-            "nothing of ours is mounted there; `mount` and `umount` show and remove other mounts";
+            "not mounted by cryptbench; `mount` lists other mounts, and `umount` removes them";
         bail!(Refusal::target(what, reason));
     }
-    say::message(&format!("removed what a killed process left at {}", shown(what)));
+    say::message(&format!("removed the remains of a killed process at {}", shown(what)));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! Says of a weak new passphrase how long guessing it takes, and refuses none.
+//! Warns how quickly a weak new passphrase can be guessed; no passphrase is refused.
 
 use cryptbench_answer::quantity::{duration, thousands};
 use cryptbench_cipher::tier;
@@ -36,7 +36,7 @@ pub fn warn(passphrase: &[u8], derivation: &Derivation, key_bytes: usize) {
     }
 }
 
-/// What to say of a passphrase of so many bits where a guess takes so many seconds.
+/// The warning for a passphrase with so many bits if a guess takes so many seconds.
 fn told(bits: f64, guess_s: f64) -> Option<String> {
     // Half of all are tried on average.
     let seconds = 2_f64.powf(bits - 1.0) * guess_s;
@@ -47,8 +47,8 @@ fn told(bits: f64, guess_s: f64) -> Option<String> {
         _ => duration(seconds),
     };
     Some(format!(
-        "warning: this passphrase is weak: of {bits:.0} bits at most, it is guessed in about {time} on this CPU, and faster on \
-         others (cryptbench kdf); six random words are strong"
+        "warning: this passphrase is weak: with at most {bits:.0} bits, it can be guessed in about {time} on this CPU, and \
+         faster on other hardware (see cryptbench kdf); use six random words"
     ))
 }
 
@@ -84,11 +84,11 @@ mod tests {
         }
         let weak = ["Password", "12345678", "aaaaaaaaaaaa", "sommer", "Sommer1"];
         insta::assert_snapshot!(weak.map(|text| said(text).unwrap()).join("\n"), @"
-        warning: this passphrase is weak: of 12 bits at most, it is guessed in about 102 s on this CPU, and faster on others (cryptbench kdf); six random words are strong
-        warning: this passphrase is weak: of 10 bits at most, it is guessed in about 32 s on this CPU, and faster on others (cryptbench kdf); six random words are strong
-        warning: this passphrase is weak: of 16 bits at most, it is guessed in about 22 min on this CPU, and faster on others (cryptbench kdf); six random words are strong
-        warning: this passphrase is weak: of 25 bits at most, it is guessed in about 7 days on this CPU, and faster on others (cryptbench kdf); six random words are strong
-        warning: this passphrase is weak: of 37 bits at most, it is guessed in about 90 years on this CPU, and faster on others (cryptbench kdf); six random words are strong
+        warning: this passphrase is weak: with at most 12 bits, it can be guessed in about 102 s on this CPU, and faster on other hardware (see cryptbench kdf); use six random words
+        warning: this passphrase is weak: with at most 10 bits, it can be guessed in about 32 s on this CPU, and faster on other hardware (see cryptbench kdf); use six random words
+        warning: this passphrase is weak: with at most 16 bits, it can be guessed in about 22 min on this CPU, and faster on other hardware (see cryptbench kdf); use six random words
+        warning: this passphrase is weak: with at most 25 bits, it can be guessed in about 7 days on this CPU, and faster on other hardware (see cryptbench kdf); use six random words
+        warning: this passphrase is weak: with at most 37 bits, it can be guessed in about 90 years on this CPU, and faster on other hardware (see cryptbench kdf); use six random words
         ");
     }
 }

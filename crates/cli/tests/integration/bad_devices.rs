@@ -264,7 +264,7 @@ fn a_device_that_fails_while_it_is_opened_is_an_error_with_a_code() {
                 let code = output.status.code();
                 // `info` says of each part that it cannot read why, and goes on.
                 let told = match args[0] {
-                    "info" => code == Some(0) && text(&output.stdout).contains("not readable"),
+                    "info" => code == Some(0) && text(&output.stdout).contains("unreadable"),
                     _ => matches!(code, Some(3..=5)) && said.matches(": ").count() > 1,
                 };
                 assert!(told && !said.contains("panicked"), "{when}: {code:?}: {said}");

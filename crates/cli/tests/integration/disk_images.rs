@@ -82,7 +82,7 @@ fn apples_map_as_parted_writes_it() {
     bench.write(8 << 20, &volume);
     let info = text(&bench.ok("info disk").stdout);
     assert!(info.contains("Apple partition table"), "{info}");
-    let listed = format!("LUKS1; {} bytes from byte {}", 12 << 20, 8 << 20);
+    let listed = format!("LUKS1; {} bytes at offset {}", 12 << 20, 8 << 20);
     let line = info.lines().find(|line| line.contains(&listed));
     let line = line.unwrap_or_else(|| panic!("no {listed:?} in {info}"));
     let number = line.split_whitespace().nth(1).unwrap();
@@ -108,7 +108,7 @@ fn a_record_of_a_disk_with_sectors_of_4096_bytes() {
         let Some(()) = bench.partitioned("fdisk", &args, &script) else { return };
         bench.write(first * sector, &volume);
         let info = text(&bench.ok("info disk").stdout);
-        let listed = format!("LUKS1; {} bytes from byte {}", 4 << 20, first * sector);
+        let listed = format!("LUKS1; {} bytes at offset {}", 4 << 20, first * sector);
         assert!(info.contains(&listed), "{sector}: no {listed:?} in {info}");
         let dumped = bench.ok(&format!("dump disk - {OPENED} --partition 1")).stdout;
         assert!(dumped.starts_with(&plain), "{sector}");

@@ -123,7 +123,8 @@ fn every_command_fails_where_its_output_is_lost_but_not_where_nobody_reads_it() 
     let mut tried = |args: &[&str], fails: i32, names_it: bool, to_pipe: bool| {
         let done = into(&s, args, full());
         let said = text(&done.stderr);
-        let named = said.matches("cannot write standard output: No space left on device").count();
+        let named =
+            said.matches("cannot write to standard output: No space left on device").count();
         let line = format!("{:<60} {:?}", args.join(" "), done.status.code());
         if done.status.code() != Some(fails) || (named == 1) != names_it {
             faults.push(format!("{line} on a full disk: {said}"));
@@ -199,7 +200,7 @@ fn the_page_s_address_that_nobody_got_is_an_error_at_its_end() {
     let done = child.wait_with_output().unwrap();
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(1), "{said}");
-    assert!(said.contains("cannot write standard output: No space left on device"), "{said}");
+    assert!(said.contains("cannot write to standard output: No space left on device"), "{said}");
 }
 
 /// Files of a directory with their sizes, below it too, but for those of a database, which keeps itself whole.

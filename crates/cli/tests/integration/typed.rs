@@ -30,7 +30,7 @@ fn typed(s: &Sandbox, line: &str, answers: &[&str]) -> Option<(Option<i32>, Stri
         shown.extend_from_slice(&piece[..got]);
         let said = text(&shown);
         let prompts =
-            said.matches("Passphrase for").count() + said.matches("The same again").count();
+            said.matches("Passphrase for").count() + said.matches("Repeat the passphrase").count();
         if prompts > asked && said.trim_end().ends_with(':') {
             if let Some(answer) = answers.get(asked) {
                 // What was typed before the prompt is thrown away.
@@ -68,7 +68,7 @@ fn a_wrong_passphrase_can_be_typed_again_twice() {
     };
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(said.matches("Passphrase for v").count(), 3, "{said}");
-    assert!(said.contains("2 more tries") && said.contains("1 more try"), "{said}");
+    assert!(said.contains("2 tries left") && said.contains("1 try left"), "{said}");
     let (code, said) = typed(&s, open, &["a", "b", "c", "d"]).unwrap();
     assert_eq!((code, said.matches("Passphrase for v").count()), (Some(7), 3), "{said}");
     assert_eq!(said.matches("no key fits").count(), 3, "{said}");
@@ -105,9 +105,9 @@ fn what_is_wrong_without_a_passphrase_is_told_before_one_is_asked_for() {
         s.refused(&["volume", "mount", "v", "full"]),
     ].concat(), @"
         $ cryptbench volume dump tiny out
-        [5] cryptbench: tiny: is smaller than a sector, so it holds no volume
+        [5] cryptbench: tiny: smaller than a sector, too small for a volume
         $ cryptbench volume header-restore v tiny
-        [5] cryptbench: v: the backup is smaller than a sector, so it is not that of a header
+        [5] cryptbench: v: the header backup is smaller than a sector, too small for a header
         $ cryptbench volume mount v full
         [3] cryptbench: SANDBOX/target/full: the mount point is not empty, or something is mounted there
         ");

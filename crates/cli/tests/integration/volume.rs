@@ -166,10 +166,10 @@ fn nothing_that_exists_is_overwritten() {
     said += &bench.refused(&["dump", "v", "new", "--passphrase-file", "old"], 3);
     said += &bench.refused(&["header-backup", "v", "new"], 3);
     insta::assert_snapshot!(said, @"
-        cryptbench: v: it exists, and all on it would be lost; if that is meant, name it again with --destroy
-        cryptbench: v: --destroy names something else
-        cryptbench: new: it exists; nothing is overwritten
-        cryptbench: new: it exists; nothing is overwritten
+        cryptbench: v: already exists, and all data on it would be lost; to overwrite it, repeat its path with --destroy
+        cryptbench: v: the path given with --destroy is a different file or device
+        cryptbench: new: already exists and will not be overwritten
+        cryptbench: new: already exists and will not be overwritten
         ");
     assert_eq!(fs::read(bench.path("new")).unwrap(), b"new secret");
 }
@@ -191,7 +191,7 @@ fn a_volume_that_cannot_be_made_leaves_no_file() {
     assert!(!bench.path("v").exists());
     insta::assert_snapshot!(said, @"
         cryptbench: v: VeraCrypt has no cipher `rot13` (known: aes-256-xts, serpent-256-xts, twofish-256-xts, aes-twofish-xts, aes-twofish-serpent-xts, serpent-aes-xts, serpent-twofish-aes-xts, twofish-serpent-xts, camellia-256-xts, kuznyechik-xts, camellia-kuznyechik-xts, camellia-serpent-xts, kuznyechik-aes-xts, kuznyechik-serpent-camellia-xts, kuznyechik-twofish-xts)
-        cryptbench: v: there is no such file or device; for a new file give its --size
+        cryptbench: v: no such file or device; to create a file, specify its --size
         cryptbench: v: 1048576 bytes is too little: the header and one sector need 16781312
         error: the following required arguments were not provided:
           --destroy <VOLUME>
@@ -343,10 +343,10 @@ fn a_person_creates_mounts_uses_unmounts_and_opens_again() {
     }
     insta::assert_snapshot!(said, @"
         cryptbench: SANDBOX/target/mnt: the mount point is not empty, or something is mounted there
-        cryptbench: v: it is in use by another cryptbench, or by another program such as a virtual machine; unmount it, or end that first
+        cryptbench: v: in use by another cryptbench process, or by another program such as a virtual machine; unmount it or stop that program first
         cryptbench: SANDBOX/target/mnt is in use; close the files open there and try again
         cryptbench: SANDBOX/target/mnt: the mount point is not empty, or something is mounted there
-        cryptbench: v: it is in use by another cryptbench, or by another program such as a virtual machine; unmount it, or end that first
+        cryptbench: v: in use by another cryptbench process, or by another program such as a virtual machine; unmount it or stop that program first
         cryptbench: SANDBOX/target/mnt is in use; close the files open there and try again
         ");
 }
@@ -561,10 +561,10 @@ fn bitlocker_is_created_opened_by_each_protector_and_described() {
     insta::assert_snapshot!(said, @"
         cryptbench: v: no key fits: tried: password; the volume is protected by: password, recovery password
         cryptbench: v: the startup key file is not valid: it has no startup key header
-        cryptbench: old: a recovery password has eight groups of six digits; this one has other characters in between; only the 48 digits, or what Windows saved, belong in this file
+        cryptbench: old: a recovery password has eight groups of six digits; this one has other characters in between; the file must be the text that Windows saved, or only the 48 digits
         cryptbench: v: BitLocker has no hidden volumes
         cryptbench: changing a BitLocker volume's keys or metadata is not supported; use `manage-bde` on Windows
-        cryptbench: v: saving the header of a BitLocker volume is not supported; its metadata is on the volume three times; `manage-bde -KeyPackage` on Windows saves what repair-bde needs if all copies are lost
+        cryptbench: v: saving the header of a BitLocker volume is not supported; its metadata is stored on the volume three times; on Windows, `manage-bde -KeyPackage` saves what repair-bde needs if all copies are lost
         ");
     assert!(!bench.path("out").exists());
 }
@@ -619,25 +619,25 @@ fn what_is_not_filled_is_said_and_fill_leaves_nothing_of_what_was_there() {
     }
     insta::assert_snapshot!(told, @"
         luks1 
-        cryptbench: created v; it is not filled: earlier data stays readable there until it is overwritten, and anyone can see how much of it was written (to avoid that: --fill)
+        cryptbench: created v; it is not filled: earlier data stays readable until it is overwritten, and anyone can see how much of it has been written (to avoid this: use --fill)
         luks1 --fill
         cryptbench: created v
-        cryptbench: created v; it is not filled: anyone can see how much of it was written (to avoid that: --fill)
+        cryptbench: created v; it is not filled: anyone can see how much of it has been written (to avoid this: use --fill)
         luks2 
-        cryptbench: created v; it is not filled: earlier data stays readable there until it is overwritten, and anyone can see how much of it was written (to avoid that: --fill)
+        cryptbench: created v; it is not filled: earlier data stays readable until it is overwritten, and anyone can see how much of it has been written (to avoid this: use --fill)
         luks2 --fill
         cryptbench: created v
-        cryptbench: created v; it is not filled: anyone can see how much of it was written (to avoid that: --fill)
+        cryptbench: created v; it is not filled: anyone can see how much of it has been written (to avoid this: use --fill)
         bitlocker 
-        cryptbench: created v; it is not filled: earlier data stays readable there until it is overwritten, and anyone can see how much of it was written (to avoid that: --fill)
+        cryptbench: created v; it is not filled: earlier data stays readable until it is overwritten, and anyone can see how much of it has been written (to avoid this: use --fill)
         bitlocker --fill
         cryptbench: created v
-        cryptbench: created v; it is not filled: anyone can see how much of it was written (to avoid that: --fill)
+        cryptbench: created v; it is not filled: anyone can see how much of it has been written (to avoid this: use --fill)
         veracrypt 
         cryptbench: created v
         veracrypt --quick
-        cryptbench: created v; it is not filled: earlier data stays readable there until it is overwritten, and anyone can see how much of it was written (to avoid that: leave out --quick)
-        cryptbench: VeraCrypt and TrueCrypt volumes are filled unless --quick is given
+        cryptbench: created v; it is not filled: earlier data stays readable until it is overwritten, and anyone can see how much of it has been written (to avoid this: leave out --quick)
+        cryptbench: --fill is not needed: VeraCrypt and TrueCrypt volumes are filled unless --quick is given
         ");
 }
 
@@ -701,11 +701,11 @@ fn bitlocker_volumes_that_cannot_be_made_leave_nothing() {
     insta::assert_snapshot!(said, @"
         cryptbench: v: a BitLocker password must have 8 to 256 characters
         cryptbench: BitLocker has no cipher `serpent-256-xts` (known: aes-128-cbc-elephant, aes-256-cbc-elephant, aes-128-cbc, aes-256-cbc, aes-128-xts, aes-256-xts)
-        cryptbench: BitLocker has one key derivation; --prf is for other formats
+        cryptbench: --prf is not for BitLocker, which has only one key derivation
         cryptbench: v: cannot use 1024-byte sectors on a device with 512-byte sectors
         cryptbench: BitLocker has no hidden volumes
         cryptbench: v: BitLocker supports neither key files nor a PIM
-        cryptbench: only BitLocker has recovery passwords
+        cryptbench: --recovery-password-file needs --format bitlocker
         ");
 }
 
@@ -771,7 +771,10 @@ fn a_luks_header_that_lies_elsewhere_is_named() {
     assert!(said.contains("keyslot 0"), "{said}");
     for ignored in ["--hidden", "--backup-header", "--key-slot=1", "--format=veracrypt"] {
         let said = bench.refused(&[&by_header[..], &["--system", ignored]].concat(), 2);
-        assert!(said.contains("--system with --header goes without"), "{ignored}: {said}");
+        assert!(
+            said.contains("--system with --header cannot be combined with"),
+            "{ignored}: {said}"
+        );
     }
     let with = |key, header| ["dump", "v", "-", "--passphrase-file", key, "--header", header];
     let mut said = bench.refused(&[&by_header[..], &["--format", "veracrypt"]].concat(), 2);
@@ -779,9 +782,9 @@ fn a_luks_header_that_lies_elsewhere_is_named() {
     said += &bench.refused(&["header-backup", "v", "out", "--header", "header"], 2);
     said += &bench.refused(&with("old", "none"), 3);
     insta::assert_snapshot!(said, @"
-        cryptbench: --header is for LUKS, which has no hidden or system volumes and names its PRF itself
+        cryptbench: --header without --system is only for LUKS; it cannot be combined with --hidden, --prf or another --format
         cryptbench: v with the header header: no key fits: no keyslot opens with this passphrase or key file
-        cryptbench: name the file that holds the header as the volume
+        cryptbench: --header: specify the detached header file as the volume instead
         cryptbench: none: No such file or directory
         ");
 }

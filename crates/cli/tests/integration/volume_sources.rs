@@ -105,7 +105,7 @@ fn a_dump_goes_on_where_it_was_interrupted() {
     {
         let mut other = whole[..kept].to_vec();
         other[wrong] ^= 1;
-        left_alone(&other, "not the start of this volume");
+        left_alone(&other, "does not match the start of this volume");
     }
     left_alone(&[&whole[..], b"x"].concat(), "longer than this volume");
     bench.refused("dump v - --resume --passphrase-file old", 2, "--resume");

@@ -30,8 +30,8 @@ impl Answers {
         stop: &AtomicBool,
     ) -> anyhow::Result<(Self, Vec<Signature>)> {
         if !can_start() {
-            let what = "a directory of eCryptfs on this system".to_owned();
-            bail!(VolumeError::Unsupported { what, hint: Some("Linux has it".to_owned()) });
+            let what = "opening an eCryptfs directory on this system".to_owned();
+            bail!(VolumeError::Unsupported { what, hint: Some("use Linux".to_owned()) });
         }
         let all: Vec<_> = credentials.into_iter().collect();
         let secrets = all.len() as u8;

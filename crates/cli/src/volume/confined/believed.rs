@@ -10,35 +10,35 @@ use cryptbench_volume::Volume;
 const BELIEVED: [(&str, &str); 11] = [
     (
         "which credentials the volume needs",
-        "three answers, each yes or no; the worst case is an unnecessary prompt",
+        "three values, each yes or no; the worst case is an unnecessary prompt",
     ),
     (
         "that the volume is read-only",
-        "never that it is writable, if the user or the storage says otherwise",
+        "never that it is writable if the user or the storage makes it read-only",
     ),
     ("its sector size", "a power of two from 512 to 4096 bytes"),
-    ("its size", "a multiple of 512 bytes, and no more than the file or device holds"),
+    ("its size", "a multiple of 512 bytes, at most the size of the file or device"),
     (
-        "that it can be served as a disk",
+        "that it can be served as a block device",
         "only if the kernel has ublk; the kernel checks its requests",
     ),
-    ("that it serves", "one word, after it was asked to; until then nothing is mounted"),
+    ("that it is serving", "one word, after the request to serve; until then nothing is mounted"),
     (
         "the file in its mount",
-        "a regular file of that mount and of that size, opened once without following a link, and used by its descriptor",
+        "a regular file of that mount with that size, opened once without following links, and used through its file descriptor",
     ),
     (
         "the name of an eCryptfs file",
-        "one component of a path, at most 255 bytes; a new file in a directory that is held open, never over another",
+        "one path component, at most 255 bytes; a new file in a directory that is held open, never replacing another",
     ),
-    ("the target of an eCryptfs link", "at most 4095 bytes, stored and never followed"),
+    ("the target of an eCryptfs link", "at most 4095 bytes, stored but never followed"),
     (
-        "content of an eCryptfs file",
-        "the process fills a new file, on whose length nothing depends; sizes, keys and reasons are only shown",
+        "the content of an eCryptfs file",
+        "the process fills a new file, and nothing depends on its length; sizes, keys and reasons are only shown",
     ),
     (
         "its text and its exit code",
-        "printable characters, at most 4 MiB; without an answer, exit code 0 is an error",
+        "printable characters, at most 4 MiB; exit code 0 without a reply is an error",
     ),
 ];
 
@@ -62,7 +62,7 @@ impl Asks {
             [luks @ 0..=1, recovery @ 0..=1, nothing @ 0..=1] => {
                 Ok(Self { luks: luks == 1, recovery: recovery == 1, nothing: nothing == 1 })
             }
-            _ => bail!("the confined process gave no answer, but {said:?}"),
+            _ => bail!("the confined process sent an unexpected reply: {said:?}"),
         }
     }
 }
@@ -101,17 +101,19 @@ impl Opened {
     /// `read_only` comes from the user and the storage, `most` is the number of bytes of the storage.
     pub(super) fn believe(said: &[u8], read_only: bool, most: u64) -> anyhow::Result<Self> {
         let Ok(said) = <&[u8; 18]>::try_from(said) else {
-            bail!("the confined process opened nothing, but said {said:?}");
+            bail!("the confined process opened no volume and sent {said:?}");
         };
         let word = |at: usize| {
             said[at..at + 8].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
         };
         let (sector, size) = (word(2), word(10));
         if !(512..=4096).contains(&sector) || !sector.is_power_of_two() {
-            bail!("the confined process claims sectors of {sector} bytes");
+            bail!("the confined process reported an impossible sector size: {sector} bytes");
         }
         if size > most || !size.is_multiple_of(512) {
-            bail!("the confined process claims a volume of {size} bytes in {most}");
+            bail!(
+                "the confined process reported an impossible volume size: {size} bytes in {most}"
+            );
         }
         // Not 0: anything but "it can be written to" means that it cannot.
         let read_only = read_only || said[0] != 0;
@@ -125,7 +127,7 @@ pub(super) const UP: &[u8] = b"up";
 pub(super) fn believe_up(said: &[u8]) -> anyhow::Result<()> {
     match said == UP {
         true => Ok(()),
-        false => bail!("the confined process does not serve, but said {said:?}"),
+        false => bail!("the confined process is not serving and sent {said:?}"),
     }
 }
 

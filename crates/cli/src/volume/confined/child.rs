@@ -108,7 +108,7 @@ impl Arrived {
     fn receive() -> anyhow::Result<Self> {
         // Neither Ctrl-C at the terminal nor its closing kills a process that the keeper has to stop first.
         let _ = process::leave_terminal();
-        let wrong = "this command is for cryptbench itself";
+        let wrong = "this command is only for internal use by cryptbench";
         let channel = Channel::to_parent().context(wrong)?;
         let (message, files) = channel.receive().context(wrong)?;
         let order = Order::hear(&message).context(wrong)?;
@@ -142,10 +142,10 @@ fn answer(
 /// Confines this process; `None` if it has finished its task.
 pub(super) fn given(task: &Task<'_>, stop: &AtomicBool) -> anyhow::Result<Option<Given>> {
     let Arrived { channel, order, secrets, volume, header, other } = Arrived::receive()?;
-    let volume = volume.context("no volume came");
+    let volume = volume.context("no volume was received");
     match order.what {
         What::Ask => answer(task, volume?, other.as_ref(), &channel).map(|()| None),
-        What::Serve => bail!("this command serves nothing"),
+        What::Serve => bail!("unexpected request: this command does not serve"),
         What::Answer => {
             before_confinement(stop)?;
             enter(task.unlock, Needs::default())?;
@@ -190,13 +190,13 @@ pub fn begin<T>(
 ) -> anyhow::Result<Option<(Here, T)>> {
     let owner = (user::effective(), user::effective_group());
     let Arrived { channel, order, secrets, volume, header, .. } = Arrived::receive()?;
-    let volume = volume.context("no volume came")?;
+    let volume = volume.context("no volume was received")?;
     match order.what {
         What::Ask => {
             let task = Task::on(args, access);
             return answer(&task, volume, None, &channel).map(|()| None);
         }
-        What::Work | What::Answer => bail!("this command serves"),
+        What::Work | What::Answer => bail!("unexpected request: this command only serves"),
         What::Serve => {}
     }
     let device = target::device(volume, access, true)?;
@@ -207,7 +207,7 @@ pub fn begin<T>(
     let (needs, prepared) = prepare();
     enter(args, needs)?;
     let mut credentials = receive_all(secrets, order.secrets)?.into_iter();
-    let Some(own) = credentials.next() else { bail!("no credentials came") };
+    let Some(own) = credentials.next() else { bail!("no credentials were received") };
     let protected = credentials.next();
     let options = OpenOptions { protect_hidden: protected.as_ref(), ..options };
     let header = header.as_ref().map(|header| header as &dyn BlockDevice);
@@ -215,8 +215,8 @@ pub fn begin<T>(
     let all = device.size();
     let volume = target::unlock(args, device, header, &own, &options)?;
     if volume.size() > all {
-        let what = "a mount or export of a volume of which more is missing than its headers";
-        let hint = "`volume dump` writes it, with zeros for what is missing".to_owned();
+        let what = "mounting or exporting a volume with missing data";
+        let hint = "use `volume dump`, which writes zeros for the missing data".to_owned();
         bail!(VolumeError::Unsupported { what: what.to_owned(), hint: Some(hint) });
     }
     keep_open_keys_from_swap(&volume);
@@ -230,8 +230,8 @@ pub fn begin<T>(
 /// # Errors
 /// If privileges remain, or the kernel does not filter system calls: nothing of the volume was read yet.
 fn enter(args: &UnlockArgs, needs: Needs) -> anyhow::Result<()> {
-    let rights = give_up_rights().context("it keeps root's rights");
-    let calls = confine(needs).context("it may make any system call");
+    let rights = give_up_rights().context("it keeps root privileges");
+    let calls = confine(needs).context("its system calls are not filtered");
     let Err(problem) = rights.and(calls) else {
         info!("confined: user {}, filtered system calls", user::effective());
         return Ok(());
@@ -241,7 +241,7 @@ fn enter(args: &UnlockArgs, needs: Needs) -> anyhow::Result<()> {
         say::message(&format!("warning: {reason}"));
         return Ok(());
     }
-    let reason = format!("{reason}; if you trust who made it, --unconfined goes on without");
+    let reason = format!("{reason}; if you trust the origin of the volume, use --unconfined");
     Err(Refusal::target(&args.volume, &reason).into())
 }
 
@@ -269,7 +269,7 @@ impl Here {
         if self.volume.hit_protection() && !self.told {
             self.told = true;
             say::message(
-                "a write would have damaged the hidden volume; nothing more is written, unmount now",
+                "a write would have damaged the hidden volume; all further writes are refused: unmount now",
             );
         }
         Ok(!stop.load(Ordering::Relaxed) && !ended())

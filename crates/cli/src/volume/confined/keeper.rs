@@ -82,8 +82,10 @@ pub(super) fn work(
         let mut child = Confined::start(order, &files, to.into())?;
         child.finish(patience, stop)
     });
-    let output = output.join().map_err(|_| anyhow::anyhow!("its output cannot be read"))?;
-    let text = output.context("its output cannot be read");
+    let output = output
+        .join()
+        .map_err(|_| anyhow::anyhow!("cannot read the output of the confined process"))?;
+    let text = output.context("cannot read the output of the confined process");
     done?;
     let text = text?;
     if !text.is_empty() {
@@ -109,7 +111,7 @@ impl Confined {
     }
 
     pub(super) fn start(order: Order, files: &[&File], output: Stdio) -> anyhow::Result<Self> {
-        let failed = "the confined process cannot be started";
+        let failed = "cannot start the confined process";
         process::pass_nothing_on().context(failed)?;
         let (channel, theirs) = Channel::to_child().context(failed)?;
         let (from, to) = process::pipe().context(failed)?;
@@ -128,7 +130,7 @@ impl Confined {
             .stderr(to)
             .spawn()
             .context(failed)?;
-        info!("process {} parses the header, confined: {order:?}", child.id());
+        info!("confined process {} parses the header: {order:?}", child.id());
         let messages = Some(relay::messages(from));
         let confined = Self { child, channel: Some(channel), messages, serves: false };
         confined.tell(&order.say(), files)?;
@@ -140,7 +142,7 @@ impl Confined {
         match channel.send(message, files) {
             // It has exited, and the next receiver gets the reason.
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            sent => sent.context("the confined process hears nothing"),
+            sent => sent.context("cannot send a message to the confined process"),
         }
     }
 
@@ -174,7 +176,7 @@ impl Confined {
     ) -> anyhow::Result<Opened> {
         let said = self.hear(&mut Patience::default(), stop)?;
         let opened = Opened::believe(&said, read_only, most)?;
-        info!("it has opened the volume: {opened:?}");
+        info!("the confined process has opened the volume: {opened:?}");
         Ok(opened)
     }
 
@@ -286,7 +288,7 @@ impl Confined {
         };
         match status.code().and_then(|code| u8::try_from(code).ok()) {
             Some(code) if code != 0 => Said(code).into(),
-            _ => anyhow::anyhow!("the confined process has ended ({status})"),
+            _ => anyhow::anyhow!("the confined process exited unexpectedly ({status})"),
         }
     }
 }
@@ -341,5 +343,5 @@ fn program() -> anyhow::Result<std::process::Command> {
     if let Some(program) = std::env::var_os("CRYPTBENCH_TEST_CHILD") {
         return Ok(std::process::Command::new(program));
     }
-    process::this_program().context("the confined process cannot be started")
+    process::this_program().context("cannot start the confined process")
 }

@@ -220,9 +220,9 @@ impl<'a> Task<'a> {
         let is_small = |file: &File| file.metadata().is_ok_and(|m| m.is_file() && m.len() < SECTOR);
         let refuse = |what: &str| Err(Refusal::input(&self.unlock.volume, what).into());
         match saved {
-            _ if is_small(volume) => refuse("is smaller than a sector, so it holds no volume"),
+            _ if is_small(volume) => refuse("smaller than a sector, too small for a volume"),
             Some(saved) if is_small(saved) => {
-                refuse("the backup is smaller than a sector, so it is not that of a header")
+                refuse("the header backup is smaller than a sector, too small for a header")
             }
             _ => Ok(()),
         }

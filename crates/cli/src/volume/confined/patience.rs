@@ -58,6 +58,6 @@ impl Patience {
 fn bar(most: Option<u64>) -> ProgressBar {
     match most {
         Some(most) => progress::of_bytes(most),
-        None => progress::bar(0, "{spinner} working, {elapsed} so far (Ctrl-C ends it)", 8),
+        None => progress::bar(0, "{spinner} working, {elapsed} so far (Ctrl-C cancels)", 8),
     }
 }

@@ -67,7 +67,7 @@ fn reply(
             let problem = ecryptfs::copy(&header, keys, len, read, write, stop)?;
             Ok(problem.unwrap_or_default().into_bytes())
         }
-        _ => Err(VolumeError::Invalid("what this needs did not come".to_owned())),
+        _ => Err(VolumeError::Invalid("incomplete request: a key or a file is missing".to_owned())),
     }
 }
 

@@ -108,7 +108,7 @@ impl Found {
         self.bytes = self.bytes.saturating_add(facts.size);
         let cipher = match name_of_code(facts.cipher) {
             Some(name) => format!("{name}, {}-bit key", 8 * u32::from(facts.key_bytes)),
-            None => format!("cipher {} of OpenPGP", facts.cipher),
+            None => format!("OpenPGP cipher {}", facts.cipher),
         };
         count(&mut self.ciphers, cipher);
         count(&mut self.keys, facts.key.to_string());
@@ -124,34 +124,32 @@ impl Found {
     fn print(&self, path: &Path) {
         let mut lines = Lines::default();
         lines.add("volume", &shown(path));
-        lines.add("what it is", &self.what);
+        lines.add("type", &self.what);
         if let Some(why) = &self.cannot_be_opened {
             lines.add("cannot be opened", why);
         } else {
-            lines.add("files", &format!("{} of {} bytes in all", self.files, self.bytes));
+            lines.add("files", &format!("{}, {} bytes in total", self.files, self.bytes));
             lines.add("directories", &self.directories);
             lines.add("links", &self.links);
             let (encrypted, plain) = (self.encrypted_names, self.plain_names);
             lines.add("names", &format!("{encrypted} encrypted, {plain} not"));
         }
-        for (name, all) in [
-            ("cipher", &self.ciphers),
-            ("keys of files", &self.keys),
-            ("keys of names", &self.name_keys),
-        ] {
+        for (name, all) in
+            [("cipher", &self.ciphers), ("file keys", &self.keys), ("name keys", &self.name_keys)]
+        {
             let counted = all.iter().map(|(what, count)| format!("{what} ({count})"));
             if !all.is_empty() {
                 lines.add(name, &counted.collect::<Vec<_>>().join("; "));
             }
         }
         if !self.opened_with.is_empty() {
-            lines.add("opened with", &self.opened_with.join(", "));
+            lines.add("unlocked with", &self.opened_with.join(", "));
         }
         for (path, why) in &self.problems {
-            lines.add("not whole", &format!("{path}: {why}"));
+            lines.add("incomplete", &format!("{path}: {why}"));
         }
         if self.more_problems > 0 {
-            lines.add("not whole", &format!("{} more", self.more_problems));
+            lines.add("incomplete", &format!("{} more", self.more_problems));
         }
         lines.print();
     }

@@ -61,7 +61,8 @@ impl Reply {
 
     /// The reply to this, if it is one.
     pub fn believe(said: &[u8], asked: Ask) -> anyhow::Result<Self> {
-        let lie = || format!("the confined process gave no answer, but {} bytes", said.len());
+        let lie =
+            || format!("the confined process sent an unexpected reply of {} bytes", said.len());
         let (kind, rest) = said.split_first().with_context(lie)?;
         let fits = match asked {
             Ask::KeyOf => matches!(rest.len(), 0 | 8),
@@ -138,7 +139,10 @@ pub fn believe_ready(said: &[u8]) -> anyhow::Result<Vec<Signature>> {
         Some((keys, [])) if keys.len() <= MOST_KEYS => {
             Ok(keys.iter().map(|key| Signature(*key)).collect())
         }
-        _ => bail!("the confined process is not ready, but said {} bytes", said.len()),
+        _ => bail!(
+            "the confined process is not ready: it sent an unexpected message of {} bytes",
+            said.len()
+        ),
     }
 }
 

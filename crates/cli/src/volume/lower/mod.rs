@@ -39,11 +39,11 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     let output = args.output.as_deref().filter(|_| !args.list);
     if output == Some(Path::new("-")) {
-        let reason = "a directory is written to a directory, or listed with --list";
+        let reason = "a directory cannot be written to standard output; specify a new directory, or use --list";
         return Err(Refusal::usage(Path::new("-"), reason).into());
     }
     if let Some(output) = output.filter(|output| output.symlink_metadata().is_ok()) {
-        return Err(Refusal::target(output, "it exists; nothing is overwritten").into());
+        return Err(Refusal::target(output, "already exists and will not be overwritten").into());
     }
     let credentials = credentials(unlock, args.wrapped_passphrase.as_deref(), stop)?;
     let (mut answers, _) = Answers::start(Some(&credentials), stop)?;
@@ -62,11 +62,11 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         Some(output) => written(&mut walk, &lower, output)?,
     }
     if let Some(why) = &walk.unlike {
-        say::message(&format!("warning: permissions and times could not all be kept: {why}"));
+        say::message(&format!("warning: some permissions or times could not be preserved: {why}"));
     }
     if walk.problems > 0 {
         let problems = walk.problems;
-        say::message(&format!("{problems} of its names and files are not whole or left out"));
+        say::message(&format!("{problems} of its names and files are incomplete or were left out"));
         return Ok(ExitCode::from(exit::INPUT));
     }
     Ok(ExitCode::SUCCESS)
@@ -81,19 +81,19 @@ fn written(walk: &mut Walk<'_>, lower: &Directory, output: &Path) -> anyhow::Res
     let to = match above.create_subdirectory(&unfinished) {
         Err(e) if walk.stays(&e) => above.subdirectory(&unfinished),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-            Err(io::Error::other("it exists; remove it, or go on with it with --resume"))
+            Err(io::Error::other("already exists; remove it, or continue with --resume"))
         }
         made => made,
     };
     let to = to.and_then(|to| match to.is_own_alone() {
         true => Ok(to),
-        false => Err(io::Error::other("others can write in it")),
+        false => Err(io::Error::other("other users can write to it")),
     });
     let to = to.map_err(|e| Refusal::target(&beside, &e.to_string()))?;
     walk.below(lower, Some(&to), Path::new("")).inspect_err(|_| {
         let beside = shown(&beside);
-        let goes_on = "the same command with --resume goes on with it";
-        say::message(&format!("what was written is kept in {beside}; {goes_on}"));
+        let goes_on = "repeat the command with --resume to continue";
+        say::message(&format!("the partial output is in {beside}; {goes_on}"));
     })?;
     walk.looks_alike(to.take_after(lower));
     to.sync_file_system().map_err(fail)?;
@@ -119,7 +119,7 @@ fn probe(
 
 /// The error of a directory that is not a volume.
 fn nothing(unlock: &UnlockArgs) -> anyhow::Error {
-    let reason = "it is a directory in which nothing is encrypted by eCryptfs";
+    let reason = "nothing in this directory is encrypted by eCryptfs";
     Refusal::target(&unlock.volume, reason).into()
 }
 
@@ -141,7 +141,7 @@ pub fn refuse_files(
     lists: bool,
 ) -> anyhow::Result<()> {
     let given = [("--wrapped-passphrase", wrapped.is_some()), ("--list", lists)];
-    refuse_first(unlock, &given, "is only for directories of eCryptfs")
+    refuse_first(unlock, &given, "is only for eCryptfs directories")
 }
 
 /// Refuses options that mean nothing for a directory.
@@ -162,7 +162,7 @@ fn refuse_others(unlock: &UnlockArgs) -> anyhow::Result<()> {
         ("--system", unlock.system),
         ("--backup-header", unlock.backup_header),
     ];
-    refuse_first(unlock, &given, "is not for directories of eCryptfs")
+    refuse_first(unlock, &given, "is not for eCryptfs directories")
 }
 
 fn refuse_first(unlock: &UnlockArgs, given: &[(&str, bool)], why: &str) -> anyhow::Result<()> {

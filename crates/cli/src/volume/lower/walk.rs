@@ -145,7 +145,7 @@ impl<'a> Walk<'a> {
         let plain = &self.plain(name, path)?;
         path.set_file_name(plain);
         if !taken.insert(plain.clone()) || plain == UNFINISHED && to.is_some() {
-            bail!(Here("something else has its name".to_owned()));
+            bail!(Here("its name is already taken".to_owned()));
         }
         let place = &Place { lower, name, to, plain, path };
         match entry.kind {
@@ -155,7 +155,9 @@ impl<'a> Walk<'a> {
             _ => {
                 if !matches!(self.doing, Doing::Probe | Doing::Info) {
                     let path = shown(path);
-                    say::message(&format!("{path}: left out, as it is neither file nor link"));
+                    say::message(&format!(
+                        "{path}: left out, because it is neither a file nor a link"
+                    ));
                 }
                 Ok(())
             }
@@ -179,7 +181,7 @@ impl<'a> Walk<'a> {
     fn directory(&mut self, at: &Place<'_>) -> anyhow::Result<()> {
         self.found.directories += 1;
         if at.path.components().count() > MOST_DEPTH {
-            bail!(Here(format!("it is in more than {MOST_DEPTH} directories")));
+            bail!(Here(format!("nested in more than {MOST_DEPTH} directories")));
         }
         let lower = &at.lower.subdirectory(at.name).map_err(Here::from)?;
         let made = at.to.map(|to| match to.create_subdirectory(at.plain) {
@@ -205,7 +207,7 @@ impl<'a> Walk<'a> {
     fn file(&mut self, at: &Place<'_>) -> anyhow::Result<()> {
         let lower = at.lower.open_file(at.name).map_err(Here::from)?;
         let facts = Facts::hear(&self.ask(Ask::Header, &[], &[&lower])?);
-        let facts = facts.context("the confined process gave no facts")?;
+        let facts = facts.context("the confined process returned no file information")?;
         self.has_opened = true;
         if let Some(to) = at.to {
             let is_done = |e: Entry| e.kind == FileType::RegularFile && e.len == facts.size;
@@ -222,7 +224,7 @@ impl<'a> Walk<'a> {
         }
         let (len, whole) = (lower.metadata().map_err(Here::from)?.len(), facts.whole);
         if len < whole {
-            bail!(Here(format!("it is cut short: its lower file has {len} bytes of {whole}")));
+            bail!(Here(format!("truncated: its lower file has {len} of {whole} bytes")));
         }
         Ok(())
     }
@@ -245,7 +247,7 @@ impl<'a> Walk<'a> {
             }
             if !problem.is_empty() {
                 let (why, kept) = (reason(&problem), shown(&at.path.with_file_name(name)));
-                bail!(Here(format!("{why}; what is there is in {kept}")));
+                bail!(Here(format!("{why}; the readable part is in {kept}")));
             }
             Ok(())
         });

@@ -136,9 +136,9 @@ fn show(
         (Where::Place(place), false) => {
             let device = mounted.attach(read_only)?;
             let options = args.options.as_deref();
-            mounted.mount_file_system(&device, Arc::clone(place), read_only, options).context(
-                "its file system cannot be mounted; --raw gives the plaintext as a file",
-            )?;
+            mounted
+                .mount_file_system(&device, Arc::clone(place), read_only, options)
+                .context("cannot mount its file system (--raw shows the plaintext as a file)")?;
             Ok(format!("{volume} is mounted at {}; {}", shown(place.path()), to_unmount(args)))
         }
         (place, _) => {
@@ -147,7 +147,7 @@ fn show(
             }
             let file = quoted_path(mounted.file());
             Ok(format!(
-                "the plaintext of {volume} is {}; to use it: sudo mount -o loop {file} DIRECTORY, fuse2fs {file} DIRECTORY \
+                "the plaintext of {volume} is the file {}; to use it: sudo mount -o loop {file} DIRECTORY, fuse2fs {file} DIRECTORY \
                  (ext4), or 7-Zip; {}",
                 shown(mounted.file()),
                 to_unmount(args)
@@ -173,7 +173,7 @@ fn disk(
         return Ok(None);
     }
     if !opened.as_disk {
-        let reason = "a disk of ublk needs a machine that permits io_uring";
+        let reason = "--transport ublk needs a machine that permits io_uring";
         return Err(Refusal::target(&args.mountpoint, reason).into());
     }
     let Opened { read_only, sector, size, .. } = opened;
@@ -182,7 +182,8 @@ fn disk(
         Ok(made) => Ok(Some(made)),
         Err(_) if may => Ok(None),
         Err(e) => {
-            Err(anyhow::Error::from(e).context("ublk needs Linux 6.5 and its module ublk_drv"))
+            Err(anyhow::Error::from(e)
+                .context("ublk needs Linux 6.5 or later and the module ublk_drv"))
         }
     }
 }

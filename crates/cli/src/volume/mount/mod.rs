@@ -47,15 +47,14 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         return Err(Refusal::target(&args.mountpoint, "the mount point is not a directory").into());
     }
     if matches!(args.transport, Transport::Ublk) && (args.raw || !user::is_root()) {
-        let reason =
-            "--transport ublk makes a disk and mounts its file system: it needs root and no --raw";
+        let reason = "--transport ublk mounts a file system from a block device: it needs root and excludes --raw";
         return Err(Refusal::target(&args.mountpoint, reason).into());
     }
     let named = [Some(&args.unlock.volume), args.unlock.header.as_ref()];
     let is_own = |path: &&PathBuf| terminal::is_descriptor(path);
     if let Some(path) = named.into_iter().flatten().find(is_own).filter(|_| !args.foreground) {
-        let reason = "it is a descriptor of this process, which the one in the background does not have; name the \
-                      file, or use --foreground";
+        let reason = "it is a file descriptor of this process, which the background process does not have; use the \
+                      file's path, or --foreground";
         return Err(Refusal::usage(path, reason).into());
     }
     if args.foreground {
@@ -121,9 +120,11 @@ fn hand_over(
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
-        .context("the serving process cannot be started")?;
+        .context("cannot start the server process")?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let (Some(mut stdin), Some(mut stdout)) = (stdin, stdout) else { bail!("no pipes") };
+    let (Some(mut stdin), Some(mut stdout)) = (stdin, stdout) else {
+        bail!("the server process has no pipes")
+    };
     // A child that exited immediately has reported why: its exit code counts, not the broken pipe.
     let _ = secrets::send(&mut stdin, credentials)
         .and_then(|()| protected.map_or(Ok(()), |p| secrets::send(&mut stdin, p)));

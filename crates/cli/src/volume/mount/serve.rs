@@ -30,7 +30,7 @@ pub fn serve(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let Some((on, mut files)) = here.wait()? else { return Ok(ExitCode::SUCCESS) };
     let volume = Arc::clone(&here.volume);
     if on == On::Disk {
-        let connection = files.pop().context("no disk came")?;
+        let connection = files.pop().context("no block device was received")?;
         let read_only = volume.is_read_only();
         let server = ublk::serve(Arc::clone(&volume) as _, connection, read_only, prepared)?;
         until_the_end(&mut here, stop, || server.has_ended())?;

@@ -192,17 +192,17 @@ fn where_it_cannot_be_confined_the_user_has_to_say_so() {
         told += &text(&run(&["--unconfined"]).stderr);
     }
     insta::assert_snapshot!(bench.sandbox.without_place(&told), @"
-        cryptbench: v: the process that reads the header cannot be confined here: it may make any system call: Error calling `seccomp`: Invalid argument; if you trust who made it, --unconfined goes on without
-        cryptbench: warning: the process that reads the header cannot be confined here: it may make any system call: Error calling `seccomp`: Invalid argument
-        cryptbench: v: the process that reads the header cannot be confined here: it may make any system call: Error calling `seccomp`: Invalid argument; if you trust who made it, --unconfined goes on without
-        cryptbench: warning: the process that reads the header cannot be confined here: it may make any system call: Error calling `seccomp`: Invalid argument
-        cryptbench: warning: the process that reads the header cannot be confined here: it may make any system call: Error calling `seccomp`: Invalid argument
-        cryptbench: v: the process that reads the header cannot be confined here: it may make any system call: Error calling `seccomp`: Invalid argument; if you trust who made it, --unconfined goes on without
-        cryptbench: warning: the process that reads the header cannot be confined here: it may make any system call: Error calling `seccomp`: Invalid argument
+        cryptbench: v: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument; if you trust the origin of the volume, use --unconfined
+        cryptbench: warning: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument
+        cryptbench: v: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument; if you trust the origin of the volume, use --unconfined
+        cryptbench: warning: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument
+        cryptbench: warning: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument
+        cryptbench: v: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument; if you trust the origin of the volume, use --unconfined
+        cryptbench: warning: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument
         cryptbench: v: there is no keyslot 5
-        cryptbench: v: the process that reads the header cannot be confined here: it may make any system call: Error calling `seccomp`: Invalid argument; if you trust who made it, --unconfined goes on without
-        cryptbench: warning: the process that reads the header cannot be confined here: it may make any system call: Error calling `seccomp`: Invalid argument
-        cryptbench: warning: the process that reads the header cannot be confined here: it may make any system call: Error calling `seccomp`: Invalid argument
+        cryptbench: v: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument; if you trust the origin of the volume, use --unconfined
+        cryptbench: warning: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument
+        cryptbench: warning: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument
         cryptbench: saved to saved; anyone who has it and one of today's passphrases can open the volume
         ");
     assert!(bench.path("saved").exists());
