@@ -8,8 +8,7 @@ use crate::answer::View;
 
 pub(crate) fn avoid(view: &View<'_, '_>) -> Vec<String> {
     let unsound = view.cast.choices.iter().filter(|arm| is_unsound(view.lookup.record, arm));
-    let failed =
-        unsound.map(|arm| format!("{}: it failed a check of its data.", view.names.arm(arm)));
+    let failed = unsound.map(|arm| format!("{}: failed a check of its data.", view.names.arm(arm)));
     let is_measured =
         |system: &&&System| view.cast.choices.iter().any(|arm| arm.system == system.name);
     let weak = SYSTEMS.iter().filter(is_measured).filter_map(|system| system.weakness);

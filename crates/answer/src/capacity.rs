@@ -47,7 +47,7 @@ pub(crate) fn said(view: &View<'_, '_>) -> Option<String> {
         let cpus = cpus_in_words(processors(record));
         let of = if cpus == "1" { "CPU" } else { "CPUs" };
         format!(
-            "By the CPU time of each request, {cpus} {of} would be full at about {} with {}.",
+            "By the CPU time per request, {cpus} {of} would be fully used at about {} with {}.",
             parts.join(" and "),
             view.names.arm(arm)
         )
@@ -63,13 +63,13 @@ pub(crate) fn asking(view: &View<'_, '_>) -> Option<Open> {
     let is_server = view.lookup.record.plan.form() == Presentation::Server;
     let more = match view.lookup.workloads().iter().map(|w| w.threads.unwrap_or(1)).max() {
         Some(most) if f64::from(most) < processors && !is_server => {
-            " With more threads, as many requests:"
+            " With more threads and as many requests:"
         }
         _ => "",
     };
     (!bound.is_empty()).then(|| {
         let text = format!(
-            "A core that asks was full, so the disk may do more: {}.{more}",
+            "A core that issues requests was fully used, so the disk may sustain more: {}.{more}",
             list(&bound, 2)
         );
         let command = (!more.is_empty()).then(|| Command::new("cryptbench run --profile server"));

@@ -52,7 +52,7 @@ impl Told {
             Self::Percent => ["runs at", "run at"],
             Self::NoLoss => ["shows no loss", "show no loss"],
             Self::Undecided => ["is undecided", "are undecided"],
-            Self::Cached => ["was answered by a cache", "were answered by a cache"],
+            Self::Cached => ["was served from a cache", "were served from a cache"],
             Self::Compressed => {
                 ["was compressed by the file system", "were compressed by the file system"]
             }
@@ -190,7 +190,7 @@ pub(crate) fn by_class(view: &View<'_, '_>, arms: &[&Arm]) -> String {
         [] if rest.is_empty() => format!("No trial of {with} was measured on {place}."),
         [] if all(Told::Unmeasured) => {
             let costs = if many { "cost" } else { "costs" };
-            format!("Too few repeats were measured on {place} to tell what {with} {costs}.")
+            format!("Too few repeats were measured on {place} to estimate what {with} {costs}.")
         }
         [] if all(Told::NoLoss) => {
             format!("No loss was found on {place} with {with}.")
@@ -232,7 +232,6 @@ fn beside(outcomes: &[Outcome], is_rest: bool) -> Vec<String> {
             of.map(|(i, o)| if is_rest || i > 0 { &o.short[..] } else { &o.what }).collect();
         let subject = list(&subjects, subjects.len());
         said.push(match told {
-            Told::Cached => format!("a cache answered {subject}"),
             Told::Compressed => format!("the file system compressed {subject}"),
             told => format!("{subject} {}", told.words(2)),
         });

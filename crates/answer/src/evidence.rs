@@ -83,7 +83,7 @@ fn entropy(evidence: &Evidence) -> String {
 
 fn reveals(evidence: &Evidence, encrypted: bool) -> String {
     if encrypted && evidence.shows_plaintext_in_cache() {
-        return "everything that is in its cache, which is not encrypted".to_owned();
+        return "everything in its cache, which is not encrypted".to_owned();
     }
     if !encrypted || evidence.shows_plaintext() == Some(true) {
         return "everything: it is not encrypted".to_owned();
@@ -92,10 +92,10 @@ fn reveals(evidence: &Evidence, encrypted: bool) -> String {
     let Some(reveals) = &evidence.reveals else {
         return match evidence.scan {
             Some(_) if partly => {
-                "nothing in the part that was searched: there are no files".to_owned()
+                "nothing in the part that was searched: no files, so no names or sizes".to_owned()
             }
-            Some(_) => "nothing: there are no files".to_owned(),
-            None => "what is not known: it was not searched".to_owned(),
+            Some(_) => "nothing: no files, so no names or sizes".to_owned(),
+            None => "unknown: it was not searched".to_owned(),
         };
     };
     // In a directory all names and sizes are visible, however much of the content was searched.
@@ -103,12 +103,12 @@ fn reveals(evidence: &Evidence, encrypted: bool) -> String {
     let mut shows = shown(reveals);
     let marks: Vec<&str> = reveals.signatures.iter().map(String::as_str).collect();
     if !marks.is_empty() {
-        shows.push(format!("what it is ({})", marks.join(", ")));
+        shows.push(format!("its format ({})", marks.join(", ")));
     }
     if shows.is_empty() {
         return match partly {
-            true => "nothing in the part that was searched, not even what it is".to_owned(),
-            false => "nothing, not even what it is".to_owned(),
+            true => "nothing in the part that was searched, not even its format".to_owned(),
+            false => "nothing, not even its format".to_owned(),
         };
     }
     let shows: Vec<&str> = shows.iter().map(String::as_str).collect();
@@ -134,7 +134,7 @@ fn shown(reveals: &Reveals) -> Vec<String> {
         sizes,
         when(reveals.count, "number of files"),
         when(reveals.tree, "directories"),
-        when(reveals.times, "times of changes"),
+        when(reveals.times, "modification times"),
     ]
     .into_iter()
     .flatten()
@@ -146,7 +146,7 @@ fn shown(reveals: &Reveals) -> Vec<String> {
 pub fn method(record: &Record) -> Vec<String> {
     let evidence = &record.evidence;
     let ways: Vec<&str> = [
-        (Rest::Unmounted, "unmounted, with its programs ended and its keys removed"),
+        (Rest::Unmounted, "unmounted, with its programs stopped and its keys removed"),
         (Rest::KeyRemoved, "locked, with its key removed"),
         (Rest::CacheDropped, "dropped from the page cache"),
     ]
@@ -157,40 +157,41 @@ pub fn method(record: &Record) -> Vec<String> {
     // Everything in the schedule except plain itself.
     let wanted = record.plan.arms.iter().filter(|a| a.role != ArmRole::Plain).count();
     let (who, was) = match evidence.len() {
-        n if n == wanted => ("each choice but plain itself".to_owned(), "was"),
-        n => (format!("{n} of the {} beside plain", count(wanted, "choice", "choices")), "were"),
+        n if n == wanted => ("each choice except plain".to_owned(), "was"),
+        n => {
+            (format!("{n} of the {} other than plain", count(wanted, "choice", "choices")), "were")
+        }
     };
     let scans: Vec<_> = evidence.iter().filter_map(|e| e.scan.as_ref()).collect();
     let searched = match scans.len() {
-        0 => "what lay on the storage was not searched".to_owned(),
-        n if n == evidence.len() => "what lay on the storage was searched for that text".to_owned(),
-        n => format!("what lay on the storage of {n} of them was searched for that text"),
+        0 => "the storage was not searched".to_owned(),
+        n if n == evidence.len() => "the storage was searched for that text".to_owned(),
+        n => format!("the storage of {n} of them was searched for that text"),
     };
     let mut said = vec![format!(
-        "After the trials {who} wrote a marked text and {was} closed ({}). Meanwhile {searched}; then all was opened again and \
-         read back.",
+        "After the trials {who} wrote a marked text and {was} closed ({}). Meanwhile {searched}; then everything was \
+         opened again and read back.",
         ways.join("; or ")
     )];
     let partly = scans.iter().filter(|s| !s.is_whole()).count();
     if let Some(least) = scans.iter().map(|s| s.scanned_bytes).min() {
         let part = match partly {
             0 => String::new(),
-            n if n == scans.len() => "; of each, only a part was: what was written last, and a sample spread evenly over the \
-                                      rest"
-                .to_owned(),
+            n if n == scans.len() => {
+                ": the data written last, and a sample spread evenly over the rest".to_owned()
+            }
             n => format!(
-                "; of {n} of {}, only a part was: what was written last, and a sample spread evenly over the rest",
+                "; in {n} of {}, only the data written last and a sample spread evenly over the rest",
                 scans.len()
             ),
         };
         said.push(format!(
-            "At least {} of each were searched{part}.",
+            "At least {} of each was searched{part}.",
             binary_bytes(least / 4096 * 4096)
         ));
     }
     said.push(
-        "Entropy is in bits for each byte of blocks of 4 KiB: ciphertext has 7.95, and no block of it is below 7.9 \
-         (low)."
+        "Entropy is in bits per byte of 4 KiB blocks: ciphertext has 7.95, and none of its blocks is below 7.9 (low)."
             .to_owned(),
     );
     let untold = |e: &&Evidence| e.scan.is_some() && e.randomness() == Randomness::Untold;
@@ -200,14 +201,14 @@ pub fn method(record: &Record) -> Vec<String> {
     let untold = evidence.iter().filter(untold).filter(encrypted).count();
     if untold > 0 {
         said.push(format!(
-            "Of {} it tells nothing: file systems and logs of the system's own lie among the ciphertext.",
+            "It is not informative for {}, because the system's own file systems and logs are mixed with the ciphertext.",
             count(untold, "choice", "choices")
         ));
     }
     said.extend(evidence.iter().filter_map(|e| {
         let arm = record.plan.arms.iter().find(|a| a.id == e.arm)?;
         let said = |why: &String, what: &str| format!("{}{what}: {why}.", arm.label);
-        let lost = e.lost.as_ref().map(|why| said(why, " lost what was written"));
+        let lost = e.lost.as_ref().map(|why| said(why, " lost written data"));
         let unchecked = || e.failure.as_ref().map(|why| said(why, " could not be checked"));
         let not_scanned = || e.not_scanned.as_ref().map(|why| said(why, ""));
         lost.or_else(unchecked).or_else(not_scanned)

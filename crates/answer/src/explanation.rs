@@ -18,7 +18,7 @@ pub fn addition(sweep: &Sweep<'_>, added: &Added<'_>) -> String {
     if !added.describes {
         let (worst, bytes) = model.worst;
         return format!(
-            "What {name} adds to {} is no line in the block size: the best one is {} off at {}, so no time \
+            "The time that {name} adds to {} is not linear in the block size: the best line is {} off at {}, so no time \
              per request and per byte is given.",
             label(sweep),
             percent(100.0 * worst),
@@ -35,18 +35,17 @@ pub fn addition(sweep: &Sweep<'_>, added: &Added<'_>) -> String {
             dominance(model),
         ),
         (true, false) => format!(
-            "{name} adds {} to each request {of}, whatever its size: nothing that grows with the bytes could be \
-             told ({}).",
+            "{name} adds {} to each request {of}, whatever its size: no measurable time per byte ({}).",
             per_request(model),
             per_byte(model),
         ),
         (false, true) => format!(
-            "{name} adds {} to each byte {of}, and nothing per request that could be told ({}).",
+            "{name} adds {} to each byte {of}, and no measurable time per request ({}).",
             per_byte(model),
             per_request(model),
         ),
         (false, false) => format!(
-            "{name} adds nothing to {} that could be told: {} per request, {} per byte.",
+            "{name} adds no measurable time to {}: {} per request, {} per byte.",
             label(sweep),
             per_request(model),
             per_byte(model),
@@ -64,7 +63,7 @@ pub fn sizes(added: &Added<'_>) -> Option<String> {
     let more = if least > most { "more" } else { "less" };
     let at = |end: &End| {
         format!(
-            "at {} a plain request takes {} and {} is added to it, {}",
+            "at {} a plain request takes {}, to which {} is added, {}",
             binary_bytes(end.bytes),
             latency(1e6 * end.plain_s),
             latency(1e6 * end.extra_s),
@@ -72,7 +71,7 @@ pub fn sizes(added: &Added<'_>) -> Option<String> {
         )
     };
     Some(format!(
-        "Why small requests suffer {more} than large ones under {}: {}; {}.",
+        "Why small requests lose {more} than large ones with {}: {}; {}.",
         added.arm.label,
         at(&small),
         at(&large)
@@ -86,8 +85,8 @@ pub fn devices(added: &Added<'_>) -> Option<String> {
         return None;
     }
     Some(format!(
-        "Why devices differ: what {} adds is this machine's work, not the device's. A device that takes {} for a \
-         request of {}, {SLOWER:.0} times as long as this one, would lose {} to the same {}, where this one loses {}.",
+        "Why devices differ: {} adds work for this machine, not for the device. A device that takes {} for a \
+         request of {}, {SLOWER:.0} times as long as this one, would lose {} to the same {}; this one loses {}.",
         added.arm.label,
         latency(1e6 * small.plain_s * SLOWER),
         binary_bytes(small.bytes),
@@ -133,7 +132,7 @@ fn signed(value: f64) -> String {
 fn dominance(model: &CostModel) -> String {
     model.balance_bytes.map_or_else(String::new, |bytes| {
         format!(
-            ": below {} the software path weighs more, above it the bytes",
+            ": below {} the software path dominates, above it the time per byte",
             binary_bytes(rounded(bytes))
         )
     })

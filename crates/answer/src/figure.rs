@@ -147,7 +147,7 @@ impl Mark {
             Self::Same => format!("within {}", fraction(margin)),
             Self::NoLoss => "no loss found".to_owned(),
             Self::Undecided => "undecided".to_owned(),
-            Self::Cached => "a cache answered".to_owned(),
+            Self::Cached => "served from a cache".to_owned(),
             Self::Compressed => "the file system compressed the data".to_owned(),
             Self::Unmeasured => "not measured".to_owned(),
         }

@@ -64,7 +64,7 @@ pub(crate) fn headline(view: &View<'_, '_>) -> Vec<String> {
     said.extend(capacity::said(view));
     if let Some(in_use) = view.in_use() {
         said.push(format!(
-            "Plain is {}, the device below it. Both were only read, by turns, so the drive's cache serves both alike.",
+            "Plain is {}, the underlying device. Both were only read, interleaved, so the drive's cache serves both alike.",
             in_use.below
         ));
     }
@@ -72,7 +72,7 @@ pub(crate) fn headline(view: &View<'_, '_>) -> Vec<String> {
         said.push("The cipher alone is a floor: no system was measured.".to_owned());
     }
     if record.machine.emulated.is_some() {
-        said.push("This machine is EMULATED: hardware is faster or slower.".to_owned());
+        said.push("This machine is EMULATED: real hardware is faster or slower.".to_owned());
     }
     said
 }
@@ -93,15 +93,15 @@ fn failures(view: &View<'_, '_>) -> Vec<String> {
             let name = view.names.arm(arm);
             Some(match () {
                 () if evidence.shows_plaintext_in_cache() => format!(
-                    "{name} leaves readable text in its cache on this disk, beside what it encrypts."
+                    "{name} leaves readable text in its cache on this disk, in addition to what it encrypts."
                 ),
                 () if evidence.shows_plaintext() == Some(true) => {
                     format!("{name} stored readable text on the disk: it does not encrypt.")
                 }
                 () if evidence.read_back() == ReadBack::Lost => {
-                    format!("{name} did not give back what was written: data were lost.")
+                    format!("{name} did not return what was written: data was lost.")
                 }
-                () => format!("What {name} stores is no ciphertext: it is not random enough."),
+                () => format!("What {name} stores is not ciphertext: its entropy is too low."),
             })
         })
         .collect()
@@ -140,7 +140,7 @@ impl<'r, 'a> Ranks<'r, 'a> {
                 format!(", {about} {} times the next", factor(slowest / next.all.ratio))
             }
             Some(next) => {
-                format!("; the next, {}, at {} %", view.names.arm(next.arm), percent(next))
+                format!("; next: {}, at {} %", view.names.arm(next.arm), percent(next))
             }
             None => String::new(),
         };
@@ -158,7 +158,7 @@ impl<'r, 'a> Ranks<'r, 'a> {
                 range(first, tied)
             ),
             _ => format!(
-                "{} of {of} share the first place: {}, at {} % of plain speed{average}{lead}.",
+                "{} of {of} share the first rank: {}, at {} % of plain speed{average}{lead}.",
                 tied.len() + 1,
                 named(view, first, tied),
                 range(first, tied)

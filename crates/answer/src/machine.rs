@@ -16,7 +16,7 @@ pub(crate) fn remedies(view: &View<'_, '_>) -> Vec<String> {
             "Adiantum instead of AES: this CPU has no AES instructions. cryptbench ciphers shows how much faster it is."
                 .to_owned()
         }
-        SlowAes::Masked => "All of the CPU: unset CRYPTBENCH_CPU.".to_owned(),
+        SlowAes::Masked => "All features of the CPU: unset CRYPTBENCH_CPU.".to_owned(),
     }));
     if let Some(slow) = slow_drivers(view).first() {
         found.push(match is_zfs(slow.arm) {
@@ -48,15 +48,15 @@ pub(crate) fn remedies(view: &View<'_, '_>) -> Vec<String> {
     let cached = cached.len();
     if cached > 0 {
         found.push(format!(
-            "{}: a cache answered plain storage in {cached} of {} workloads, not the disk.",
+            "{}: in {cached} of {} workloads, plain storage was served from a cache.",
             larger(target),
             workloads().count()
         ));
     }
     if is_rate_limited(view.lookup) {
         found.push(
-            "A disk that nothing limits, or one whose limit is higher: such limits are set by a cloud's quota, a hypervisor \
-             or a control group."
+            "A disk without a rate limit, or with a higher one: a cloud quota, a hypervisor or a control group sets \
+             such limits."
                 .to_owned(),
         );
     }
@@ -72,7 +72,7 @@ pub(crate) fn held(view: &View<'_, '_>) -> Vec<String> {
     let said = |(limit, size)| {
         let place = view.place();
         format!(
-            "Something holds {place} to {limit} a second: {size} requests hide what encryption costs."
+            "A limit of {limit} per second on {place} hides what encryption costs for {size} requests."
         )
     };
     limits(view.lookup).into_iter().map(hides).map(said).collect()
@@ -107,7 +107,8 @@ fn saves_power(power: &Power) -> Option<String> {
             "Mains power: this machine ran on its battery, and may have saved power.".to_owned()
         }
         () if is(&power.governor, "powersave") && !left_to_it => {
-            "A faster clock: the governor powersave keeps the CPUs at their lowest rate. sudo cpupower frequency-set -g \
+            "A faster clock: the powersave governor keeps the CPUs at their lowest frequency. sudo cpupower \
+             frequency-set -g \
              performance"
                 .to_owned()
         }

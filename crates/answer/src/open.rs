@@ -75,14 +75,14 @@ fn interrupted(view: &View<'_, '_>) -> Option<Open> {
         _ if !by_itself => format!("The run ended early, after {}.", duration(record.elapsed_s)),
         Some(_) => {
             let ran = record.stops.iter().map(|stop| stop.pairs).min().unwrap_or(0);
-            format!("The budget ended after {ran} of {} repeats.", record.plan.max_pairs)
+            format!("The budget ran out after {ran} of {} repeats.", record.plan.max_pairs)
         }
         // A run like this one would end as early again.
         None => return None,
     };
     let sudo = if view.in_use().is_some() { "sudo " } else { "" };
     Some(Open {
-        text: format!("{so_far} To go on:"),
+        text: format!("{so_far} To continue:"),
         command: Some(Command::new(format!("{sudo}cryptbench run --resume {RUN_DIRECTORY}"))),
     })
 }
@@ -105,7 +105,7 @@ fn no_system(view: &View<'_, '_>) -> Option<Open> {
         Some(command) => {
             Open { text: format!("{no_time}. To measure one:"), command: Some(command) }
         }
-        None => Open::new(format!("{no_time}; {option} would do.")),
+        None => Open::new(format!("{no_time}; use {option}.")),
     })
 }
 
@@ -114,8 +114,8 @@ fn only_read(view: &View<'_, '_>) -> Option<Open> {
     let size = view.in_use()?.sector_size;
     Some(Open {
         text: format!(
-            "Writes were not measured: a device in use is only read. Its sectors have {size} bytes. To see what others cost, in \
-             a directory on a plain disk:"
+            "Writes were not measured: a device in use is only read. Its sectors have {size} bytes. To measure other \
+             sizes, in a directory on a plain disk:"
         ),
         command: Some(Command::new("sudo cryptbench run --system dm-crypt --sweep sector-size")),
     })
@@ -145,12 +145,13 @@ fn without_time(view: &View<'_, '_>) -> Option<Open> {
     let out: Vec<String> = names.map(lowered).collect();
     let out: Vec<&str> = out.iter().map(String::as_str).collect();
     let text = match any_pair(view) {
-        false => "No workload was measured: there was no time for its fewest repeats".to_owned(),
-        true => format!("Not measured, for lack of time: {}", list(&out, MOST_NAMED)),
+        false => "No workload was measured: there was no time for the minimum number of repeats"
+            .to_owned(),
+        true => format!("Not measured for lack of time: {}", list(&out, MOST_NAMED)),
     };
     Some(match command(record, &[], &option) {
         Some(command) => Open { text: format!("{text}. More time:"), command: Some(command) },
-        None => Open::new(format!("{text}; {option} would do.")),
+        None => Open::new(format!("{text}; use {option}.")),
     })
 }
 
@@ -159,7 +160,7 @@ fn fewer_files(view: &View<'_, '_>) -> Option<Open> {
     let fewer = |w: &Workload| Some((w.files?, w.files_of_profile?));
     let (files, planned) = view.lookup.record.plan.workloads.iter().find_map(fewer)?;
     Some(Open::new(format!(
-        "Each set has {} files instead of {}: the budget has no time for more.",
+        "Each set has {} files instead of {}: the budget is too short for more.",
         thousands(files),
         thousands(planned)
     )))
@@ -186,11 +187,11 @@ fn cached(view: &View<'_, '_>) -> Vec<Open> {
         .collect();
     let cached_in: Vec<&str> = cached_in.iter().map(String::as_str).collect();
     let remedy = match view.lookup.record.target.engine.direct {
-        true => "; --buffered compares all through the cache",
+        true => "; --buffered uses the page cache for all",
         false => "",
     };
     vec![Open::new(format!(
-        "{}: a cache answered {}{remedy}.",
+        "{}: served from a cache in {}{remedy}.",
         list(&names, MOST_NAMED),
         list(&cached_in, MOST_NAMED)
     ))]
@@ -212,7 +213,7 @@ fn uncounted(view: &View<'_, '_>) -> Option<Open> {
     };
     let name = if filesystem.is_empty() { directory } else { filesystem };
     Some(Open::new(format!(
-        "{name}: a cache below it cannot be recognised, so figures above 100 % may be its, and are not ranked."
+        "{name}: a cache below it cannot be recognised, so figures above 100 % may come from it and are not ranked."
     )))
 }
 
@@ -239,7 +240,7 @@ fn too_few(view: &View<'_, '_>) -> Option<Open> {
     if ran >= fewest {
         return Some(Open::new(format!("{names}: no figure can be derived from its repeats.")));
     }
-    let text = format!("{names}: {}, and a figure takes at least {fewest}.", repeats_ran(ran));
+    let text = format!("{names}: {}; a figure needs at least {fewest}.", repeats_ran(ran));
     let record = view.lookup.record;
     if record.plan.fixed_trials().is_some() && ran < record.plan.max_pairs {
         // Only the budget was too short, and a resumed run has another.
@@ -324,7 +325,7 @@ fn who(view: &View<'_, '_>, open: &[(&Workload, Need)]) -> String {
 fn words(need: Need) -> String {
     let ran = repeats_ran(need.ran);
     match need.need {
-        u32::MAX => format!("{ran}; no number would decide"),
+        u32::MAX => format!("{ran}; no number of repeats would decide"),
         need => format!("{ran}; about {} would decide", thousands(rounded(need))),
     }
 }
@@ -368,19 +369,19 @@ fn disturbed(view: &View<'_, '_>) -> Option<String> {
     let mut parts = Vec::new();
     for (what, share) in [
         ("Other programs competed for the CPUs", share(&crowded)),
-        ("Memory was short", share(&short_of_memory)),
+        ("Memory was scarce", share(&short_of_memory)),
     ] {
         if share >= OFTEN {
             parts.push(format!("{what} in {} of trials.", fraction(share)));
         }
     }
     if let Some(stolen) = stolen {
-        parts.push(format!("Other guests took {} of the CPUs' time.", fraction(stolen)));
+        parts.push(format!("{} of CPU time was stolen by other guests.", fraction(stolen)));
     }
     match gains_of_others(view) {
         0 => {}
-        1 => parts.push("1 figure above 100 % is put down to other programs.".to_owned()),
-        n => parts.push(format!("{n} figures above 100 % are put down to other programs.")),
+        1 => parts.push("1 figure above 100 % is attributed to other programs.".to_owned()),
+        n => parts.push(format!("{n} figures above 100 % are attributed to other programs.")),
     }
     (!parts.is_empty()).then(|| parts.join(" "))
 }
@@ -419,6 +420,9 @@ mod tests {
     fn forecasts_have_two_figures() {
         assert_eq!([7, 19, 20, 101, 4321].map(rounded), [7, 19, 20, 110, 4400]);
         assert_eq!(words(Need { ran: 11, need: 20 }), "11 repeats ran; about 20 would decide");
-        assert_eq!(words(Need { ran: 1, need: u32::MAX }), "1 repeat ran; no number would decide");
+        assert_eq!(
+            words(Need { ran: 1, need: u32::MAX }),
+            "1 repeat ran; no number of repeats would decide"
+        );
     }
 }

@@ -72,7 +72,7 @@ fn without_time(lookup: &Lookup<'_>) -> Option<Open> {
     let names: Vec<&str> = late.clone().map(|out| &*out.system).collect();
     let enough_s = late.filter_map(|out| out.enough_s).reduce(f64::max)?;
     Some(Open::new(format!(
-        "Not opened, for lack of time: {}; {} would do.",
+        "Not opened for lack of time: {}; use {}.",
         list(&names, MOST_NAMED),
         budget_option(enough_s)
     )))

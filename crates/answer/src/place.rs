@@ -36,14 +36,14 @@ pub fn about(filesystem: &str, kinds: &[PlaceKind]) -> Vec<String> {
     if has(&PlaceKind::Memory) {
         let memory = file.map_or(filesystem, |(_, below)| below);
         said.push(format!(
-            "{memory}: memory, not a disk: figures from here say nothing about disks."
+            "{memory} is memory, not a disk: these figures say nothing about disks."
         ));
         return said;
     }
     if let Some((file, below)) = file {
         let below = if below.is_empty() { String::new() } else { format!(" on {below}") };
         said.push(format!(
-            "The disk is the file {file}{below}: the cost of that file system is in every figure."
+            "The disk is the file {file}{below}: every figure includes the cost of that file system."
         ));
     }
     let compresses = kinds.iter().find_map(|kind| match kind {
@@ -58,25 +58,25 @@ pub fn about(filesystem: &str, kinds: &[PlaceKind]) -> Vec<String> {
             ));
         }
         (None, true) => {
-            said.push(format!(
-                "{name} copies on write: data that is overwritten gets a new place."
-            ));
+            said.push(format!("{name} copies on write: overwritten data gets a new location."));
         }
         (None, false) => {}
     }
     if has(&PlaceKind::Network) {
-        said.push(format!("{name}: the server and the network are in every figure."));
+        said.push(format!("{name}: every figure includes the server and the network."));
     }
     if has(&PlaceKind::Host) {
-        said.push(format!("{name}: the host's file system and the way there are in every figure."));
+        said.push(format!(
+            "{name}: every figure includes the host's file system and the path to it."
+        ));
     }
     if has(&PlaceKind::NoDirectIo) {
         said.push(format!(
-            "{name} has no direct I/O: requests go through the page cache, which is in every figure."
+            "{name} does not support direct I/O: every figure includes the page cache."
         ));
     }
     if has(&PlaceKind::Layers) {
-        said.push(format!("{name}: a container's layers; the disk below is reached through them."));
+        said.push(format!("{name}: the layers of a container, through which the disk is reached."));
     }
     said
 }
@@ -97,7 +97,7 @@ pub fn granted(limits: &Limits, elapsed_s: Option<f64>) -> Option<String> {
         _ => String::new(),
     };
     Some(format!(
-        "This container may use {} CPUs{memory}{waited}: that limit is in every figure.",
+        "This container may use {} CPUs{memory}{waited}: every figure includes that limit.",
         cpus_in_words(cpus)
     ))
 }
@@ -135,8 +135,8 @@ mod tests {
             filesystem: filesystem.to_owned(),
         };
         for (filesystem, kinds, part) in [
-            ("tmpfs", vec![PlaceKind::Memory], "tmpfs: memory, not a disk"),
-            ("ext4", vec![file("tmpfs"), PlaceKind::Memory], "tmpfs: memory, not a disk"),
+            ("tmpfs", vec![PlaceKind::Memory], "tmpfs is memory, not a disk"),
+            ("ext4", vec![file("tmpfs"), PlaceKind::Memory], "tmpfs is memory, not a disk"),
             (
                 "btrfs",
                 vec![compresses, PlaceKind::CopiesOnWrite],
@@ -147,7 +147,7 @@ mod tests {
             ("nfs4", vec![PlaceKind::Network], "the server and the network"),
             ("virtiofs", vec![PlaceKind::Host], "the host's"),
             ("overlay", vec![PlaceKind::Layers], "layers"),
-            ("fuse.x", vec![PlaceKind::NoDirectIo], "fuse.x has no direct I/O"),
+            ("fuse.x", vec![PlaceKind::NoDirectIo], "fuse.x does not support direct I/O"),
         ] {
             let said = about(filesystem, &kinds);
             assert_eq!(said.len(), 1, "{said:?}");
@@ -161,8 +161,7 @@ mod tests {
         let limits =
             Limits { memory_bytes: Some(96 << 20), cpus: Some(0.2), throttled_s: Some(1.4) };
         let said = granted(&limits, Some(20.0)).unwrap();
-        for part in ["0.2 CPUs and 96 MiB of memory", "throttled for 1.4 s", "7", "in every figure"]
-        {
+        for part in ["0.2 CPUs and 96 MiB of memory", "throttled for 1.4 s", "7", "every figure"] {
             assert!(said.contains(part), "{part} is not in {said}");
         }
         assert_eq!(granted(&Limits { cpus: None, ..limits }, Some(20.0)), None);

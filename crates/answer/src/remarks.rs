@@ -22,11 +22,11 @@ pub const ENERGY: [&str; 2] = ["J/GiB", "battery J/GiB"];
 pub fn remarks(record: &Record) -> Vec<String> {
     let mut remarks = Vec::new();
     remarks.extend(record.machine.emulated.as_ref().map(|by| {
-        format!("EMULATED by {by}: what works is shown here, how fast it is on hardware is not.")
+        format!("EMULATED by {by}: this shows what works, not how fast it is on hardware.")
     }));
     remarks.extend(record.target.emulated.as_ref().map(|e| {
         format!(
-            "EMULATED: the disk is the model {} (parameters {}) and no hardware: costs hold for a device that behaves \
+            "EMULATED: the disk is the model {} (parameters {}), not hardware: costs hold for a device that behaves \
              like it.",
             e.model, e.parameters
         )
@@ -34,8 +34,8 @@ pub fn remarks(record: &Record) -> Vec<String> {
     let Disturbance { trials: all, crowded, short_of_memory, stolen } = Disturbance::of(record);
     if crowded.trials > 0 {
         remarks.push(format!(
-            "In {} other programs used more than {} of the processors, and tasks waited for a processor more than {} of \
-             the time (up to {}).",
+            "In {} other programs used more than {} of the CPUs, and tasks waited for a CPU more than {} of the time \
+             (up to {}).",
             of_trials(crowded.trials, all),
             fraction(OTHERS),
             fraction(PRESSED),
@@ -52,16 +52,14 @@ pub fn remarks(record: &Record) -> Vec<String> {
     }
     remarks.extend(stolen.map(|share| {
         format!(
-            "The hypervisor took {} of the processors' time away: other guests compete, and runs at \
-             another hour may differ.",
+            "The hypervisor stole {} of CPU time: other guests compete, and runs at other times may differ.",
             fraction(share)
         )
     }));
     let Heat { hottest, trials } = heat(record);
     if trials > 0 {
         remarks.push(format!(
-            "The processor reached {hottest:.0} °C ({} at {HOT:.0} °C or more): it may have slowed \
-             itself down.",
+            "The CPU reached {hottest:.0} °C ({} at {HOT:.0} °C or more): it may have throttled itself.",
             of_trials(trials, all),
         ));
     }
@@ -72,7 +70,8 @@ pub fn remarks(record: &Record) -> Vec<String> {
     remarks
 }
 
-/// How requests reached the own mount, and what that costs beside the other ways (docs/benchmarks.md). Arms that differ in it
+/// How requests reached the own mount, and what that costs beside the other ways (docs/benchmarks.md). Arms that
+/// differ in it
 /// were measured beside each other.
 fn transport(record: &Record) -> Option<String> {
     let own = |arm: &&Arm| arm.system == BUILTIN_MOUNTED.name && arm.role == ArmRole::Encrypted;
@@ -83,15 +82,15 @@ fn transport(record: &Record) -> Option<String> {
     }
     let costs = match way.as_str() {
         "ublk" => {
-            "as a disk of ublk: of the CPU time that many small requests take through /dev/fuse, about a third"
+            "as a ublk device, which uses about a third of the CPU time that many small requests take through /dev/fuse"
         }
         "io-uring" => {
-            "through FUSE over io_uring and a loop device: of the CPU time that many small requests take through \
-             /dev/fuse, about half. A disk of ublk takes a third (Linux 6.5: --set transport=ublk)"
+            "through FUSE over io_uring and a loop device, which uses about half of the CPU time that many small \
+             requests take through /dev/fuse. A ublk device uses a third (Linux 6.5: --set transport=ublk)"
         }
         "fuse" => {
-            "through /dev/fuse and a loop device. FUSE over io_uring takes half of the CPU time of many small requests \
-             (Linux 6.14), a disk of ublk a third (Linux 6.5: --set transport=ublk)"
+            "through /dev/fuse and a loop device. For many small requests, FUSE over io_uring uses half of the CPU \
+             time (Linux 6.14), a ublk device a third (Linux 6.5: --set transport=ublk)"
         }
         _ => return None,
     };
@@ -117,9 +116,9 @@ fn memory(record: &Record) -> Option<String> {
         return None;
     }
     Some(format!(
-        "The host of this virtual machine takes free memory back: reading a MiB through the page cache takes {} longer \
-         where its memory was free than where it was just in use. Large reads of {} include that time. On a machine \
-         with little free memory they would be faster.",
+        "The host of this virtual machine reclaims free memory: reading a MiB through the page cache takes {} longer \
+         if its memory was free than if it was just in use. Large reads of {} include that time. On a machine with \
+        little free memory they would be faster.",
         latency(1e6 * seconds),
         list(&arms, MOST_NAMED)
     ))
@@ -134,8 +133,8 @@ fn flushes(record: &Record) -> Option<String> {
         [..] => (list(&arms, MOST_NAMED), "them"),
     };
     Some(format!(
-        "Writes of {whose} end in a page cache below {them}, although direct I/O is asked for: the time in \
-         which that cache was written to the device is part of theirs; latencies are without it."
+        "Writes of {whose} end in a page cache below {them}, although direct I/O was requested. Their time includes \
+         writing that cache to the device; their latencies do not."
     ))
 }
 
@@ -148,8 +147,7 @@ fn clocks(record: &Record) -> Option<String> {
     let (arm, change) = clock_change(record)?;
     let way = if change < 0.0 { "slower" } else { "faster" };
     Some(format!(
-        "The processors ran {} {way} under {} than under plain: part of the difference may be their \
-         clock's.",
+        "The CPUs ran {} {way} with {} than with plain: the clock may account for part of the difference.",
         percent(100.0 * change.abs()),
         arm.label
     ))

@@ -165,12 +165,12 @@ fn storage(record: &Record) -> String {
     let late = e.late_share.map_or_else(String::new, |share| {
         let by = e.late_us.map_or_else(String::new, |us| format!(", by {us:.0} µs on average"));
         format!(
-            "; {:.0} % of its requests were done over 50 µs later than modelled{by}",
+            "; {:.0} % of its requests completed more than 50 µs later than modelled{by}",
             share * 100.0
         )
     });
     format!(
-        "EMULATED {} (parameters {}): {}, {} over {}; the way to it takes {:.0} µs and carries {:.0} MiB/s{late}",
+        "EMULATED {} (parameters {}): {}, {} in {}; the path to it takes {:.0} µs and sustains {:.0} MiB/s{late}",
         e.model,
         e.parameters,
         e.about,
@@ -184,7 +184,7 @@ fn storage(record: &Record) -> String {
 fn disk(device: Option<&Device>, kind: Option<&KindOfDevice>) -> String {
     let Some(d) = device else {
         let said = kind.map_or_else(String::new, |kind| format!("; {kind}"));
-        return format!("not known: its counters could not be read{said}");
+        return format!("unknown: its counters could not be read{said}");
     };
     let name = match d.model.as_deref().map(str::trim) {
         Some(model) => format!("{model} ({})", d.name),
@@ -239,7 +239,7 @@ struct Place<'a> {
 fn place(p: &Place<'_>) -> String {
     let mounted = match p.mount {
         // The root is not a mount point, for example below chroot(2), so its mount is not visible.
-        ("", ..) => "unknown (its mount cannot be seen from here)".to_owned(),
+        ("", ..) => "unknown (its mount is not visible from here)".to_owned(),
         (file_system, source, options) => format!("{file_system} on {source} ({options})"),
     };
     match p.kind {
@@ -247,7 +247,7 @@ fn place(p: &Place<'_>) -> String {
         "file" => format!("{mounted}, the file {}", p.directory),
         kind => {
             let behind =
-                p.backing_file.map_or_else(String::new, |f| format!(", a loop device over {f}"));
+                p.backing_file.map_or_else(String::new, |f| format!(", a loop device on {f}"));
             format!("none, the {kind} {} itself{behind}", p.directory)
         }
     }

@@ -50,7 +50,7 @@ fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
     let families = [
         (Family::Volume, "One volume"),
         (Family::Files, "Separate files, as for syncing"),
-        (Family::Place, "Of your places"),
+        (Family::Place, "Of your locations"),
     ];
     let present = |wanted: Family| usable.iter().any(|row| family(row.arm) == wanted);
     let over = view.cast.ranking.as_ref().map_or(&[][..], |ranking| &ranking.over);
@@ -143,7 +143,7 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
             };
             let [ratio, low, high] = apart([mean.ratio, mean.low, mean.high].map(|r| 100.0 * r));
             format!(
-                "{name}, if its worst {decided}case is acceptable: {}, at {} % of plain speed ({}-{}) and {} times as long.",
+                "{name}, if its worst {decided}case is acceptable: {}, at {} % of plain speed ({}-{}), {} times as long.",
                 lowered(view.names.workload(workload)),
                 ratio,
                 low,
@@ -197,7 +197,7 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
     };
     let [by, low, high] = apart([mean.ratio, mean.low, mean.high].map(|r| 100.0 * (r - 1.0)));
     Some(format!(
-        "4096-byte sectors where offered (LUKS2 offers them, VeraCrypt does not): {by} % ({low}-{high}) faster in \
+        "4096-byte sectors if available (LUKS2 has them, VeraCrypt does not): {by} % ({low}-{high}) faster in \
          {kind}, nowhere proven slower."
     ))
 }

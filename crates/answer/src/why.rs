@@ -46,29 +46,29 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
             let share = binding.disk.as_ref().and_then(|disk| disk.plain_with_so_many);
             let so = match share {
                 Some(share) => {
-                    format!("; plain with so few makes {} of its speed", percent(100.0 * share))
+                    format!("; with so few, plain reaches {} of its speed", percent(100.0 * share))
                 }
                 None => String::new(),
             };
-            format!("{in_flight:.1} of {depth} requests are at the disk at once{so}")
+            format!("only {in_flight:.1} of {depth} requests are at the disk at once{so}")
         }
         Cause::CoreFull { share } => {
-            format!("one core is full ({})", percent(100.0 * share.min(1.0)))
+            format!("one core is fully used ({})", percent(100.0 * share.min(1.0)))
         }
         Cause::ProcessorsFull { share } => {
-            format!("all processors are full ({})", percent(100.0 * share.min(1.0)))
+            format!("all CPUs are fully used ({})", percent(100.0 * share.min(1.0)))
         }
         Cause::Pieces { bytes, pieces, work_s } => {
             let work = work_s.map_or_else(String::new, |work_s| {
-                format!(", on which processors work {}", latency(1e6 * work_s))
+                format!(", which use {} of CPU time", latency(1e6 * work_s))
             });
             format!(
-                "each request becomes {pieces:.1} requests of {}{work}",
+                "each request is split into {pieces:.1} requests of {}{work}",
                 binary_bytes(bytes.round() as u64)
             )
         }
         Cause::MoreRequests { per_request, per_byte } => format!(
-            "the disk gets {per_request:.1} requests and {per_byte:.1} times the bytes for each request"
+            "each request causes {per_request:.1} disk requests and {per_byte:.1} times its bytes"
         ),
         Cause::ReadsFirst { per_request, bytes, seconds } => format!(
             "each write first reads {per_request:.1} × {} from the disk, in {}",
@@ -82,15 +82,15 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
         ),
         Cause::AddedTime { seconds, work_s } => {
             let work = work_s.map_or_else(String::new, |work_s| {
-                format!(", in which processors work {}", latency(1e6 * work_s))
+                format!(", of which {} is CPU time", latency(1e6 * work_s))
             });
-            format!("{} are added to each request{work}", latency(1e6 * seconds))
+            format!("each request takes {} longer{work}", latency(1e6 * seconds))
         }
         Cause::Cipher { seconds } => {
             format!("the cipher takes {} of each request on one core", latency(1e6 * seconds))
         }
         Cause::Cache { per_byte } => format!(
-            "a cache answers: {} of the bytes come from the disk",
+            "served from a cache: {} of the bytes come from the disk",
             percent(100.0 * per_byte)
         ),
     }
@@ -104,15 +104,15 @@ pub fn change(cause: &Cause) -> &'static str {
             "Several files or programs at once may help (not measured)."
         }
         Cause::CoreFull { .. } => {
-            "A processor with faster cores would help (not measured); more requests at once would not."
+            "A CPU with faster cores would help (not measured); more requests at once would not."
         }
         Cause::ProcessorsFull { .. } => {
-            "More or faster processors would help (not measured); a faster disk would not."
+            "More or faster CPUs would help (not measured); a faster disk would not."
         }
         Cause::Pieces { work_s: None, .. } => {
-            "Requests of that size are not cut, and may lose less (not measured)."
+            "Requests of that size are not split, and may lose less (not measured)."
         }
-        Cause::Pieces { .. } => "A processor with faster cores would shorten it (not measured).",
+        Cause::Pieces { .. } => "A CPU with faster cores would shorten it (not measured).",
         Cause::MoreRequests { .. } => {
             "Requests in whole units of the system, such as 4 KiB, may help (not measured)."
         }
@@ -120,15 +120,13 @@ pub fn change(cause: &Cause) -> &'static str {
             "A file that is in memory has nothing to read first (not measured)."
         }
         Cause::AddedTime { seconds, work_s: Some(work_s) } if *work_s >= seconds / 2.0 => {
-            "A processor with faster cores would shorten it (not measured); a faster disk would not."
+            "A CPU with faster cores would shorten it (not measured); a faster disk would not."
         }
         Cause::AddedTime { .. } => {
-            "Most of it is waiting, or is not counted: a faster processor may not help."
+            "Most of it is waiting, or is not counted: a faster CPU may not help."
         }
-        Cause::Cipher { .. } => {
-            "A faster cipher, or a processor with instructions for it, would help."
-        }
-        Cause::Cache { .. } => "Work on more data than the cache holds shows the disk.",
+        Cause::Cipher { .. } => "A faster cipher, or a CPU with instructions for it, would help.",
+        Cause::Cache { .. } => "To measure the disk, use more data than the cache holds.",
     }
 }
 
@@ -142,14 +140,13 @@ pub fn chain(binding: &Binding) -> Vec<String> {
     };
     if let Some(seconds) = asked.work_s {
         let more = latency(1e6 * seconds);
-        lines
-            .push(format!("Processors work {more} longer on each request than for plain storage."));
+        lines.push(format!("Each request uses {more} more CPU time than on plain storage."));
     }
     if let Some(share) = asked.busiest_thread {
-        lines.push(format!("Its busiest thread works {} of the time.", percent(100.0 * share)));
+        lines.push(format!("Its busiest thread is busy {} of the time.", percent(100.0 * share)));
     }
     if let Some(share) = asked.processors {
-        lines.push(format!("All processors together work {} of it.", percent(100.0 * share)));
+        lines.push(format!("All CPUs together are busy {} of the time.", percent(100.0 * share)));
     }
     if let Some(seconds) = asked.cipher_s {
         lines.push(format!("The cipher takes {} for a request in RAM.", latency(1e6 * seconds)));
@@ -158,7 +155,7 @@ pub fn chain(binding: &Binding) -> Vec<String> {
         Some(b) => {
             let follows = b.predicted.map_or_else(String::new, |predicted| {
                 format!(
-                    " From that {} follow; measured {}.",
+                    " That predicts {}; measured: {}.",
                     requests(predicted),
                     requests(asked.rate)
                 )
@@ -169,7 +166,7 @@ pub fn chain(binding: &Binding) -> Vec<String> {
             "It loses too little, or too uncertainly, to explain.".to_owned()
         }
         None => format!(
-            "Not explained: no cause that is reckoned here predicts this speed within {}.",
+            "Not explained: no cause considered here predicts this speed within {}.",
             percent(100.0 * (TOLERANCE - 1.0))
         ),
     });
@@ -181,8 +178,8 @@ fn at_disk(depth: f64, disk: &AtDisk) -> Vec<String> {
     let times = |ln: f64| format!("{:.2}", ln.exp());
     vec![
         format!(
-            "At the disk: {:.2} of {depth} requests at once, plain {:.2}; {:.2} requests for each one asked, plain \
-             {:.2}; {} for each, plain {}; {} a request, plain {}.",
+            "At the disk: {:.2} of {depth} requests at once, plain {:.2}; {:.2} requests per request issued, plain \
+             {:.2}; {} each, plain {}; {} per request, plain {}.",
             arm.in_flight,
             plain.in_flight,
             arm.per_request,
@@ -193,8 +190,8 @@ fn at_disk(depth: f64, disk: &AtDisk) -> Vec<String> {
             binary_bytes(plain.bytes.round() as u64),
         ),
         format!(
-            "Plain is {} times as fast: {} by more at once × {} by fewer requests × {} by a faster answer of the disk \
-             (Little's law).",
+            "Plain is {} times as fast: {} from more at once × {} from fewer requests × {} from faster responses of \
+             the disk (Little's law).",
             times(factors.in_flight + factors.requests + factors.residence),
             times(factors.in_flight),
             times(factors.requests),

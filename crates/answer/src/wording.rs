@@ -107,7 +107,7 @@ pub const LEGEND: [(char, &str); 9] = [
     ('=', "same as plain, within the margin"),
     ('~', "no loss found"),
     ('?', "undecided: the interval is too wide"),
-    ('c', "answered from a cache"),
+    ('c', "served from a cache"),
     ('·', "too few repeats"),
 ];
 
@@ -124,7 +124,7 @@ pub fn verdict_class(verdict: &Verdict) -> &'static str {
 pub fn stop_words(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Precision => "when precise enough",
-        StopReason::PairCap => "at the limit of repeats",
+        StopReason::PairCap => "at the maximum number of repeats",
         StopReason::Budget => "at the end of the time budget",
         StopReason::Interrupted => "by interruption",
     }
@@ -147,7 +147,7 @@ pub fn measure_words(measure: Measure) -> &'static str {
         Measure::Attributed => {
             "CPU time of the load, the systems' helper programs and the kernel's threads"
         }
-        Measure::Machine => "busy time of the whole machine less its idle baseline",
+        Measure::Machine => "busy time of the whole machine minus its idle baseline",
     }
 }
 
@@ -200,8 +200,8 @@ pub fn particulars(w: &Workload) -> String {
 
 fn flush_words(flush: &str) -> String {
     match (flush, flush.strip_prefix("every ")) {
-        ("each-write", _) => "each write on stable storage before it is done".to_owned(),
-        ("at-end", _) => "flushed within the time".to_owned(),
+        ("each-write", _) => "each write completes on stable storage".to_owned(),
+        ("at-end", _) => "flushed within the measured time".to_owned(),
         (_, Some(n)) => format!("flushed after every {n} writes"),
         (other, None) => format!("flush {other}"),
     }
@@ -214,9 +214,11 @@ fn access_words(w: &Workload) -> String {
         other => other.as_str(),
     };
     match &w.pattern {
-        Pattern::Same => format!("{direction} of one block again and again"),
-        Pattern::Sampled => format!("{direction} of runs of blocks at places spread evenly"),
-        Pattern::Permutation => format!("random {direction}, every block once before any again"),
+        Pattern::Same => format!("repeated {direction} of one block"),
+        Pattern::Sampled => format!("{direction} of runs of blocks at evenly spread offsets"),
+        Pattern::Permutation => {
+            format!("random {direction}, each block once before any block repeats")
+        }
         pattern => format!("{pattern} {direction}"),
     }
 }
@@ -259,10 +261,7 @@ mod tests {
         };
         assert_eq!(workload_words(&workload), "random write, 4 KiB, 32 in flight, 16 threads");
         let again = Workload { pattern: Pattern::Same, threads: None, ..workload.clone() };
-        assert_eq!(
-            workload_words(&again),
-            "write of one block again and again, 4 KiB, 32 in flight"
-        );
+        assert_eq!(workload_words(&again), "repeated write of one block, 4 KiB, 32 in flight");
         let copy = Workload {
             pattern: Pattern::Sequential,
             queue_depth: 1,
@@ -275,8 +274,8 @@ mod tests {
         };
         assert_eq!(
             workload_words(&copy),
-            "sequential write, 4 KiB, 1 in flight, file of 128 MiB, a new file for each trial, flushed \
-             within the time, zeros"
+            "sequential write, 4 KiB, 1 in flight, file of 128 MiB, a new file for each trial, flushed within the \
+             measured time, zeros"
         );
         assert_eq!(particulars(&Workload::default()), "");
         assert_eq!(flush_words("every 32"), "flushed after every 32 writes");

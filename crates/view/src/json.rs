@@ -130,7 +130,7 @@ fn of_ladder(ladder: &Ladder<'_>, record: &Record) -> Value {
     };
     let rows: Vec<Value> = ladder.rungs.iter().chain(&ladder.floor).map(row).collect();
     let mut notes = vec![format!(
-        "Equal places: no difference found. Average: geometric mean of {} of {} workloads.",
+        "Same rank: no difference found. Average: geometric mean of {} of {} workloads.",
         ladder.over, ladder.workloads
     )];
     if let Some(floor) = &ladder.floor {
@@ -141,7 +141,7 @@ fn of_ladder(ladder: &Ladder<'_>, record: &Record) -> Value {
 }
 
 fn of_openings(rows: &[OpeningRow], record: &Record) -> Value {
-    let headings = ["opens in", "interval", "of it for keys"].map(str::to_owned);
+    let headings = ["opens in", "interval", "key derivation"].map(str::to_owned);
     let rows = rows.iter().map(|row| {
         let keys = row.keys.as_deref().unwrap_or(NONE);
         json!({ "name": row.name, "values": [words(&row.time), words(&row.interval), words(keys)] })

@@ -65,7 +65,7 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
     let slower: Vec<&str> = slower.iter().map(String::as_str).collect();
     let tied = match tied.len() {
         0 => String::new(),
-        _ => format!(", which cannot be told from {}", list(&tied, MOST_NAMED)),
+        _ => format!(", indistinguishable from {}", list(&tied, MOST_NAMED)),
     };
     let beside = match slower.len() {
         0 if rest.is_empty() => return None,
@@ -73,7 +73,7 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
         _ => format!("; {}", list(&slower, MOST_NAMED)),
     };
     Some(format!(
-        "The fastest cipher on this processor: {} takes {} of CPU time for a byte in {}{tied}{beside}.",
+        "The fastest cipher on this CPU: {} uses {} of CPU time per byte in {}{tied}{beside}.",
         first.arm.label,
         words(first),
         workload.label,

@@ -45,11 +45,11 @@ fn compared(lookup: &Lookup<'_>, container: &Arm, direct: &Arm) -> Option<String
     let mean = between(lookup, container, direct, &over)?;
     let advice = match () {
         () if mean.high < 1.0 => "the container is slower",
-        () if mean.low > 1.0 => "the container is the faster one",
-        () => "take whichever is handier",
+        () if mean.low > 1.0 => "the container is faster",
+        () => "use whichever is more convenient",
     };
     Some(format!(
-        "Container or partition: {} has {} of the speed of {} over {} workloads: {advice}.",
+        "Container or partition: {} reaches {} of the speed of {} over {} workloads: {advice}.",
         container.label,
         interval(&mean),
         direct.label,

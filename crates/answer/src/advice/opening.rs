@@ -61,5 +61,5 @@ fn pim(arm: &Arm, o: &Opening) -> Option<String> {
     let [least, most] = [o.high, o.low].map(|opening| largest(opening - rest));
     let (pim, least, most) = (largest(derivation)?, least?, most?);
     let [pim, least, most] = [pim, least, most].map(thousands);
-    Some(format!("{}: a PIM up to {pim} ({least}-{most}) opens in {LIMIT_S:.0} s.", arm.label))
+    Some(format!("{}: a PIM up to {pim} ({least}-{most}) opens within {LIMIT_S:.0} s.", arm.label))
 }

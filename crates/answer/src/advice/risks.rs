@@ -9,13 +9,13 @@ type Risk = (fn(&Arm) -> bool, &'static str);
 const RISKS: [Risk; 2] = [
     (
         is_unauthenticated,
-        "XTS and CBC hide data and do not protect them: anyone who can write to the disk can alter data undetected \
+        "XTS and CBC provide confidentiality but no integrity: anyone who can write to the disk can alter data undetected \
          (NIST SP 800-38E).",
     ),
     (
         |arm| arm.settings.iter().any(|(name, value)| name.contains("discard") && is_on(value)),
-        "Discard lets everybody who reads the disk see which parts are unused, and from that the file system and how full \
-         it is (cryptsetup's manual, --allow-discards).",
+        "Discards show anyone who can read the disk which parts are unused, and thus the file system and how full it \
+         is (cryptsetup's manual, --allow-discards).",
     ),
 ];
 

@@ -33,11 +33,11 @@ const USES: [Use; 4] = [
         "expect longer backups",
     ),
     (
-        "Removable media as fast as this disk (large requests one at a time, as copies make them)",
+        "Removable media as fast as this disk (large requests, one at a time, as in copies)",
         |w| w.block_size >= LARGE && w.in_flight() == 1,
         "expect slower copies",
     ),
-    ("A whole disk (all that was measured)", |_| true, "expect to notice it"),
+    ("A whole disk (all measured workloads)", |_| true, "expect to notice it"),
 ];
 
 /// One sentence for each use with known results.
@@ -72,7 +72,7 @@ fn words(lookup: &Lookup<'_>, arms: &[&Arm], (name, belongs, otherwise): &Use) -
         (!names.is_empty()).then(|| format!("{what} {}", list(&names, MOST_NAMED)))
     };
     let parts: Vec<String> =
-        [said(&suited, "suited for it:"), said(&unsuited, &format!("{otherwise} with"))]
+        [said(&suited, "suitable:"), said(&unsuited, &format!("{otherwise} with"))]
             .into_iter()
             .flatten()
             .collect();

@@ -68,7 +68,7 @@ fn is_trimmed(lookup: &Lookup<'_>) -> bool {
 /// The rule in words, to follow "condensed".
 pub fn rule_words(lookup: &Lookup<'_>) -> &'static str {
     match is_trimmed(lookup) {
-        true => "as the dd script does it, without one longest and one shortest trial",
+        true => "by the dd script's rule, without the longest and the shortest trial",
         false => "over all trials",
     }
 }

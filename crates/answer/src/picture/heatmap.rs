@@ -73,9 +73,9 @@ impl Map {
     /// The meaning of [`Self::common_mark`], to follow the name of the operation.
     pub fn common_words(&self) -> Option<&'static str> {
         match self.common_mark() {
-            Some(Sign::Cached) => Some("all answered by a cache"),
-            Some(Sign::Costs) => Some("all cost speed"),
-            Some(Sign::Gains) => Some("all gain speed"),
+            Some(Sign::Cached) => Some("all served from a cache"),
+            Some(Sign::Costs) => Some("all slower"),
+            Some(Sign::Gains) => Some("all faster"),
             _ => None,
         }
     }

@@ -62,7 +62,7 @@ fn extremes<'a>(lookup: &Lookup<'a>, arms: Vec<&'a Arm>, most: usize) -> Vec<&'a
 pub fn left_out_words(left_out: usize) -> Option<String> {
     (left_out > 0).then(|| {
         format!(
-            "{left_out} more {} not drawn: of many, the fastest and the slowest are.",
+            "{left_out} more {} not drawn: only the fastest and the slowest are shown.",
             if left_out == 1 { "choice is" } else { "choices are" }
         )
     })

@@ -20,7 +20,7 @@ pub(super) fn estimator(record: &Record) -> Option<Estimator> {
 pub fn words(estimator: Estimator) -> &'static str {
     match estimator {
         Estimator::Mean => "the arithmetic mean of all trials",
-        Estimator::TrimmedMean => "the mean of all trials but one largest and one smallest",
+        Estimator::TrimmedMean => "the mean of all trials without the largest and the smallest",
         Estimator::Best => "the best of all trials",
         Estimator::CellwisePercent => {
             "the mean over the cells of the difference in percent of the larger value"

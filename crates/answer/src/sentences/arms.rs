@@ -21,8 +21,7 @@ pub(super) fn costs(view: &View<'_>) -> Vec<Sentence> {
         return vec![Sentence::new(9, text)];
     };
     let range = format!(
-        "Of {} choices, {} keeps the most speed ({} of plain, averaged over the workloads) \
-         and {} the least ({}).",
+        "Of {} choices, {} is the fastest ({} of plain speed, averaged over the workloads) and {} the slowest ({}).",
         arms.len(),
         best.label,
         fraction(*high),
@@ -64,13 +63,13 @@ fn cost(view: &View<'_>, arm: &Arm) -> String {
 fn unsettled(view: &View<'_>, arm: &Arm, noisy: usize) -> String {
     match noisy {
         0 => format!(
-            "Whether {} is slower is not settled in any of the {} workloads.",
+            "Whether {} is slower is undecided in all {} workloads.",
             arm.label,
             thousands(view.workloads().len() as f64)
         ),
         noisy => format!(
-            "This run is too short, or the machine too busy, to tell encryption with {} from plain storage in \
-             {}: a loss of {} would not show there.",
+            "This run is too short, or the machine too busy, to distinguish {} from plain storage in {}: a loss of {} \
+             would not show there.",
             arm.label,
             of_workloads(noisy, view),
             percent(HOPELESS_PERCENT),
@@ -80,8 +79,7 @@ fn unsettled(view: &View<'_>, arm: &Arm, noisy: usize) -> String {
 
 fn no_verdict(view: &View<'_>, arm: &Arm, cells: &[&Cell]) -> String {
     let cached = cells.iter().any(|c| c.cached);
-    let why =
-        if cached { "a cache answered instead of the disk" } else { "there are too few repeats" };
+    let why = if cached { "it was served from a cache" } else { "there are too few repeats" };
     let place = match view.workloads() {
         [only] => format!(" in {}", only.label),
         _ => String::new(),

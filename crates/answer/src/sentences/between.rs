@@ -35,7 +35,10 @@ fn two(view: &View<'_>, first: &Arm, second: &Arm) -> Option<String> {
     Some(match (&faster[..], &slower[..]) {
         _ if compared.is_empty() => return None,
         ([], []) => {
-            format!("{other} and {label} cannot be told apart in {}.", any_of(view, compared.len()))
+            format!(
+                "No difference between {other} and {label} was found in {}.",
+                any_of(view, compared.len())
+            )
         }
         (faster, []) => one_sided(view, label, other, faster, compared.len()),
         ([], slower) => one_sided(view, other, label, slower, compared.len()),
@@ -99,7 +102,7 @@ fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
     Some(match (&level[..], behind) {
         ([], 0) => return None,
         ([], _) => format!(
-            "{} is the fastest of {} choices: each other is slower in some workload.",
+            "{} is the fastest of {} choices: every other one is slower in some workload.",
             best.label,
             arms.len()
         ),
@@ -147,9 +150,9 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     let cipher = compared.iter().find(|c| c.workload == cell.workload)?.estimate;
     let share = cipher.ratio.ln() / ratio.ln();
     let most = if share >= MOST_OF_IT {
-        "most of the loss there is the cipher's"
+        "most of the loss there is due to the cipher"
     } else if share <= 1.0 - MOST_OF_IT {
-        "most of the loss there is the path's, not the cipher's"
+        "most of the loss there is due to the path, not to the cipher"
     } else {
         "path and cipher share the loss"
     };

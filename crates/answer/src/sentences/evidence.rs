@@ -35,30 +35,30 @@ fn wrong(arm: &Arm, found: &Evidence) -> Vec<Sentence> {
     let mut say = |words: String| said.push(Sentence::new(u8::MAX, words));
     if is_encrypted(arm) && found.shows_plaintext_in_cache() {
         say(format!(
-            "{label} leaves plaintext in its cache: what was written through it lies there as it is, and none was found in \
-             what it encrypts. Its speed is that of the cache as long as a file is open."
+            "{label} leaves plaintext in its cache: written data is stored there unencrypted, but no plaintext was \
+             found in what it encrypts. Its speed is that of the cache while a file is open."
         ));
     } else if is_encrypted(arm) && found.shows_plaintext() == Some(true) {
         say(format!(
-            "{label} does not encrypt: what was written through it lies on the disk as it is. What it costs says \
+            "{label} does not encrypt: data written through it is stored on the disk as plaintext. Its cost says \
              nothing about encryption."
         ));
     } else if is_encrypted(arm) {
         match found.randomness() {
             Randomness::Broken => say(format!(
-                "{label} does not encrypt as it must: what lies on the disk below it is less random than any ciphertext. \
-                 What it costs says nothing about encryption."
+                "{label} does not encrypt properly: its data on the disk has too little entropy for ciphertext. Its \
+                 cost says nothing about encryption."
             )),
             Randomness::Doubtful => say(format!(
-                "Much of what lies on the disk below {label} is less random than ciphertext: that no plaintext was found \
-                 there proves little."
+                "Much of the data of {label} on the disk has less entropy than ciphertext: that no plaintext was \
+                 found there proves little."
             )),
             Randomness::Random | Randomness::Untold => {}
         }
     }
     if found.read_back() == ReadBack::Lost {
         say(format!(
-            "{label} does not give back all that was written, once it was closed and opened again."
+            "{label} did not return all written data after it was closed and opened again."
         ));
     }
     said
@@ -97,9 +97,9 @@ fn all_well(arms: &[Arm], found: &[(&Arm, &Evidence)]) -> Option<Sentence> {
     Some(Sentence::new(
         1,
         format!(
-            "No plaintext was found on the disk below {below}{part}, and what was written last came back; the same search \
-             finds it below {}.",
-            count(proofs, "place that is not encrypted", "places that are not encrypted")
+            "No plaintext was found on the disk of {below}{part}, and the data written last could be read back; the \
+             same search finds it in {}.",
+            count(proofs, "unencrypted location", "unencrypted locations")
         ),
     ))
 }

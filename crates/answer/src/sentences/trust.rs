@@ -26,12 +26,12 @@ pub(super) fn cached(view: &View<'_>) -> Option<Sentence> {
     let meant = |id: &&str| view.workloads().iter().any(|w| w.id == **id && means_cache(w));
     let written = view.workloads().iter().any(|w| w.fresh_file && ids.contains(&w.id.as_str()));
     let why = match ids.iter().all(meant) {
-        true => ", which is what is meant to be measured there",
+        true => ", as intended there",
         false if written => "; direct I/O, a flush within the time or a larger file avoids that",
         false => "; direct I/O or a larger scratch file avoids that",
     };
     let text = format!(
-        "No verdict for {place}: less than half of the bytes asked for reached the device, so a \
+        "No verdict for {place}: less than half of the requested bytes reached the device, so a \
          cache was measured, not the disk{why}."
     );
     Some(Sentence::new(8, text))
@@ -76,12 +76,12 @@ pub(super) fn inconclusive(view: &View<'_>) -> Option<Sentence> {
     let about = format!("about {} repeats would decide it", thousands(f64::from(pairs)));
     let most = view.record.plan.max_pairs;
     let remedy = match pairs {
-        u32::MAX => format!("no number of repeats would decide it on this disk: {ran} ran"),
+        u32::MAX => format!("no number of repeats would decide it on this disk ({ran} ran)"),
         n if n > most => format!(
-            "{about}, where {ran} ran and a run makes {} at most: this disk is too noisy for so small a difference",
+            "{about}; {ran} ran and a run makes at most {}: this disk is too noisy for so small a difference",
             thousands(f64::from(most))
         ),
-        _ => format!("{about}, where {ran} ran: give the run more time"),
+        _ => format!("{about}; {ran} ran: give the run more time"),
     };
     let text = format!("{subject}; in {} {remedy}.", view.workload_label(&cell.workload));
     Some(Sentence::new(6, text))
@@ -120,7 +120,7 @@ pub(super) fn plain_against_itself(view: &View<'_>) -> Option<Sentence> {
         return None;
     }
     let text = format!(
-        "Take care with {}: plain storage measured twice differed from itself there, so something \
+        "Be careful with {}: plain storage measured twice differed from itself there, so something \
          other than encryption changed its speed.",
         names(view, &differing, 3)
     );
@@ -155,7 +155,7 @@ fn pairs(view: &View<'_>) -> Option<String> {
         true => count(most as usize, "repeat", "repeats"),
         false => format!("{least} to {most} repeats"),
     };
-    Some(format!("each figure rests on {range}, in which every choice took turns with plain"))
+    Some(format!("each figure is based on {range}, interleaved with plain"))
 }
 
 fn stops(view: &View<'_>) -> Option<String> {
@@ -167,18 +167,18 @@ fn stops(view: &View<'_>) -> Option<String> {
     }
     if precise == all {
         return Some(match all {
-            1 => "the precision asked for was reached".to_owned(),
-            _ => "all workloads reached the precision asked for".to_owned(),
+            1 => "the requested precision was reached".to_owned(),
+            _ => "all workloads reached the requested precision".to_owned(),
         });
     }
     let reasons = [
-        (StopReason::PairCap, "ended at the limit of repeats"),
+        (StopReason::PairCap, "stopped at the maximum number of repeats"),
         (StopReason::Budget, "ran out of time"),
-        (StopReason::Interrupted, "ended by interruption"),
+        (StopReason::Interrupted, "stopped by interruption"),
     ];
     if let Some((_, words)) = reasons.iter().find(|(reason, _)| ended(*reason) == all) {
         let all = if all == 1 { "it" } else { "all" };
-        return Some(format!("the precision asked for was not reached: {all} {words}"));
+        return Some(format!("the requested precision was not reached: {all} {words}"));
     }
     let others: Vec<String> = reasons
         .into_iter()
@@ -187,7 +187,7 @@ fn stops(view: &View<'_>) -> Option<String> {
         .collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     Some(format!(
-        "{precise} of {} reached the precision asked for, {}",
+        "{precise} of {} reached the requested precision, {}",
         count(all, "workload", "workloads"),
         list(&others, 3)
     ))
@@ -206,7 +206,7 @@ fn noise(view: &View<'_>) -> Option<String> {
             fraction(high)
         ),
     };
-    Some(format!("from trial to trial plain differs from itself by up to {range}"))
+    Some(format!("plain differs from itself by up to {range} between trials"))
 }
 
 fn workloads_where<'a>(view: &View<'a>, keep: impl Fn(&Cell) -> bool) -> Vec<&'a str> {

@@ -41,7 +41,7 @@ fn basis(view: &View<'_>, ways: &[(&Workload, Times<'_>)]) -> Option<String> {
         true => format!("The run was interrupted after {}: each", duration(view.record.elapsed_s)),
         false => "Each".to_owned(),
     };
-    Some(format!("{lead} time is the median of {range}, run in turn, with its interval."))
+    Some(format!("{lead} time is the median of {range}, interleaved, with its interval."))
 }
 
 fn times<'a>(lookup: &Lookup<'a>, workload: &Workload) -> Times<'a> {
@@ -61,7 +61,7 @@ fn first_way(workload: &Workload, times: &Times<'_>) -> Vec<String> {
         let [median, low, high] = [o.median, o.low, o.high].map(seconds);
         let keys = o.parts.first().copied().flatten().map(|s| s / o.median);
         let part = keys.filter(|share| share.is_finite()).map_or_else(String::new, |share| {
-            format!(", {} of it to derive keys", fraction(share))
+            format!(", {} of it for key derivation", fraction(share))
         });
         format!("{median} ({low} to {high}){part}")
     };
@@ -78,7 +78,7 @@ fn first_way(workload: &Workload, times: &Times<'_>) -> Vec<String> {
         return Vec::new();
     };
     vec![format!(
-        "Of {} volumes, {} is the quickest to open: it takes {}; {} is the slowest ({}).",
+        "Of {} volumes, {} is the fastest to open: it takes {}; {} is the slowest ({}).",
         times.len(),
         fast.0.label,
         time(&fast.1),

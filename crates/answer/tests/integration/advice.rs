@@ -62,7 +62,7 @@ fn the_faster_system_is_named_with_its_interval() {
         Sector size 4096 B instead of 512 B (LUKS2 (dm-crypt), 4096 B): 36 % (35-37) faster in small writes, one at a time, measurably slower in none.
         ");
     let observed = observed(arms);
-    insta::assert_snapshot!(told(&observed, "Frequent small writes").unwrap(), @"Frequent small writes: suited for it: dm-crypt LUKS2 4096 (loses 4.8 % [4.2, 5.3] at worst, in random write 4 KiB QD32); think twice with dm-crypt LUKS2 512 (loses 30 % [29, 30] at worst, in random write 4 KiB QD1).");
+    insta::assert_snapshot!(told(&observed, "Frequent small writes").unwrap(), @"Frequent small writes: suitable: dm-crypt LUKS2 4096 (loses 4.8 % [4.2, 5.3] at worst, in random write 4 KiB QD32); think twice with dm-crypt LUKS2 512 (loses 30 % [29, 30] at worst, in random write 4 KiB QD1).");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn the_engine_is_never_advised_and_no_advice_is_longer_than_five_lines() {
     insta::assert_snapshot!(advice(&record).join("\n"), @"
         One volume: cryptbench mount (LUKS2), 37.7 % (37.6-37.8); opens in cryptsetup.
         Separate files, as for syncing: fscrypt, 14.0 % (14.0-14.1).
-        EncFS: not safe if someone sees two versions of the files (audit, 2014).
+        EncFS: unsafe if someone sees two versions of the files (audit, 2014).
         ");
 }
 
@@ -102,7 +102,7 @@ fn of_two_sector_sizes_the_faster_one_is_advised_unless_none_is() {
     };
     let found = [both(0.7, 0.9), both(0.9, 0.9)].concat();
     insta::assert_snapshot!(found.join("\n"), @"
-        4096-byte sectors where offered (LUKS2 offers them, VeraCrypt does not): 29 % (28-30) faster in large writes, nowhere proven slower.
+        4096-byte sectors if available (LUKS2 has them, VeraCrypt does not): 29 % (28-30) faster in large writes, nowhere proven slower.
         Either sector size: no difference was found between 512 and 4096 bytes.
         ");
     assert!(both(0.9, 0.7).is_empty(), "nothing is advised against its own figures");
@@ -146,7 +146,7 @@ fn a_cache_carries_no_advice() {
     ];
     let cached = crate::fixture::quick().iter().map(|w| w.id.clone()).collect();
     let found = advice(&Fixture { arms, cached, ..Fixture::default() }.record());
-    insta::assert_snapshot!(found.join("\n"), @"A larger file (--size): a cache answered plain storage in 8 of 8 workloads, not the disk.");
+    insta::assert_snapshot!(found.join("\n"), @"A larger file (--size): in 8 of 8 workloads, plain storage was served from a cache.");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn the_fastest_cipher_is_told_by_its_cpu_time() {
     };
     let found = observed(vec![inline("AES-256-XTS 512 B", 0.3), inline("Serpent-XTS 512 B", 1.2)]);
     // 0.30 less the layer's 0.07 s/GiB, and 1.20 less it.
-    insta::assert_snapshot!(told(&found, "The fastest cipher").unwrap(), @"The fastest cipher on this processor: AES-256-XTS 512 B takes 0.21 ns [0.21, 0.21] of CPU time for a byte in sequential read 1 MiB QD1; Serpent-XTS 512 B 1.05 ns [1.05, 1.05].");
+    insta::assert_snapshot!(told(&found, "The fastest cipher").unwrap(), @"The fastest cipher on this CPU: AES-256-XTS 512 B uses 0.21 ns [0.21, 0.21] of CPU time per byte in sequential read 1 MiB QD1; Serpent-XTS 512 B 1.05 ns [1.05, 1.05].");
     // The same cipher twice has nothing that it could be faster than.
     let twice = ["AES-256-XTS 512 B", "AES-256-XTS 4096 B"].map(|label| {
         let mut made = inline(label, 0.3);
@@ -176,7 +176,7 @@ fn risks_are_told_of_the_systems_that_ran() {
     assert!(!of(vec![aes]).iter().any(|s| s.contains("EncFS")));
     let encfs = || vec![system("encfs", "standard", &[0.9], 0.3)];
     assert!(observed(encfs()).iter().any(|s| s.starts_with("Risk: EncFS")));
-    insta::assert_snapshot!(of(encfs()).join("\n"), @"EncFS: not safe if someone sees two versions of the files (audit, 2014).");
+    insta::assert_snapshot!(of(encfs()).join("\n"), @"EncFS: unsafe if someone sees two versions of the files (audit, 2014).");
 }
 
 #[test]
@@ -204,13 +204,13 @@ fn a_container_is_held_against_its_device() {
     };
     let (container, partition) = ("container-in-partition", "partition");
     let found = of(vec![place(0.6, container), place(0.9, partition)]);
-    let told_of = "Container or partition: VeraCrypt, on container-in-partition has ";
+    let told_of = "Container or partition: VeraCrypt, on container-in-partition reaches ";
     let sentence = told(&found, told_of).unwrap();
     assert!(has_interval(sentence) && sentence.ends_with("the container is slower."), "{sentence}");
     assert!(told(&found, "Change on").is_none(), "{found:#?}");
     let alike = of(vec![place(0.8, container), place(0.8, partition)]);
     let sentence = told(&alike, "Container or partition: ").unwrap();
-    assert!(sentence.ends_with("take whichever is handier."), "{sentence}");
+    assert!(sentence.ends_with("use whichever is more convenient."), "{sentence}");
     // Both are a file on the target: a difference would be none of containers.
     let equal = of(vec![place(0.6, "container"), place(0.9, partition)]);
     assert!(told(&equal, "Container or partition: ").is_none(), "{equal:#?}");

@@ -131,19 +131,19 @@ fn a_cache_is_named_once() {
     let said = |record: &Record| {
         let labelled = Labelled::of(record);
         let answer = labelled.report().answer;
-        let larger = answer.take.into_iter().filter(|line| line.contains("a cache answered"));
+        let larger = answer.take.into_iter().filter(|line| line.contains("served from a cache"));
         answer.headline.into_iter().chain(larger).collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(said(&record), @"
-    A cache answered large reads and writes and small ones on nvme0n1p2 with AES-256 alone.
+    Large reads and writes and small ones were served from a cache on nvme0n1p2 with AES-256 alone.
     The cipher alone is a floor: no system was measured.
-    A larger file (--size): a cache answered plain storage in 8 of 8 workloads, not the disk.
+    A larger file (--size): in 8 of 8 workloads, plain storage was served from a cache.
     ");
     (record.target.kind, record.target.only_read) = (Some("device".to_owned()), true);
     insta::assert_snapshot!(said(&record), @"
     A cache answered large reads and writes and small ones on nvme0n1p2 with AES-256 alone.
     The cipher alone is a floor: no system was measured.
-    Larger storage: a cache answered plain storage in 8 of 8 workloads, not the disk.
+    Larger storage: in 8 of 8 workloads, plain storage was served from a cache.
     ");
 }
 
@@ -163,7 +163,7 @@ fn one_workload_of_eight_is_no_average() {
     let labelled = Labelled::of(&record);
     let answer = labelled.report().answer;
     insta::assert_snapshot!([answer.headline, answer.take].concat().join("\n"), @"
-    Fastest of 2 choices on nvme0n1p2: LUKS2 (dm-crypt), at 100 % of plain speed on average over 6 of 8 workloads; the next, gocryptfs, at 75 %.
+    Fastest of 2 choices on nvme0n1p2: LUKS2 (dm-crypt), at 100 % of plain speed on average over 6 of 8 workloads; next: gocryptfs, at 75 %.
     One volume: LUKS2 (dm-crypt), 100.2 % (100.1-100.3) over 6 of 8 workloads.
     Separate files, as for syncing: gocryptfs, 75 % (74-76) over 6 of 8 workloads.
     ");
@@ -221,7 +221,7 @@ fn a_gain_on_a_busy_machine_is_marked_and_in_no_range() {
     let (mark, headline, open) = said(&record);
     assert_eq!(mark, Mark::Undecided);
     insta::assert_snapshot!(headline, @"Large reads and writes on nvme0n1p2 run at 75 %, small ones at 75 % of plain speed with gocryptfs; 1 of 4 small ones is undecided.");
-    assert!(open.contains("1 figure above 100 % is put down to other programs."), "{open}");
+    assert!(open.contains("1 figure above 100 % is attributed to other programs."), "{open}");
 }
 
 /// The marks of a column, in the order of the figure's rows.
@@ -468,7 +468,7 @@ fn counts(
     for (mark, words) in [
         (Mark::NoLoss, "no loss"),
         (Mark::Undecided, "undecided"),
-        (Mark::Cached, "by a cache"),
+        (Mark::Cached, "from a cache"),
         (Mark::Unmeasured, "too few repeats"),
     ] {
         let n = count(all, mark);

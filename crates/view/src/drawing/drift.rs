@@ -33,8 +33,7 @@ impl Drift {
         let [times, speeds] = self.ranges()?;
         let mut drawing = Drawing::new(&self.title, HEIGHT);
         drawing.told = vec![format!(
-            "Trials from {} to {} into the run; speed between {:.0} and {:.0} percent of the \
-             median of plain storage.",
+            "Trials from {} to {} into the run; speed between {:.0} and {:.0} percent of the plain median.",
             duration(times[0]),
             duration(times[1]),
             speeds[0],

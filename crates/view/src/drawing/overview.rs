@@ -121,7 +121,7 @@ impl Overview {
         };
         let mut legend: Vec<Entry> = self.series.iter().enumerate().map(entry).collect();
         legend.push(Entry {
-            name: "noise: plain against itself; lines are 95 % intervals".to_owned(),
+            name: "noise: plain compared with itself; lines are 95 % intervals".to_owned(),
             role: Role::Band,
             mark: Mark::Square,
         });

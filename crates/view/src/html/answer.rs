@@ -32,7 +32,7 @@ pub(super) fn section(view: &View<'_>, answer: &Answer<'_>) -> Markup {
             h1 #answer { (whole(first.trim_end_matches('.'))) }
             @if !rest.is_empty() { p.sub { (whole(&rest.join(" "))) } }
             div.cols {
-                (list("take", "What to take", answer))
+                (list("take", "What to use", answer))
                 (figure(view, answer))
                 (after(answer))
             }
@@ -60,13 +60,13 @@ fn list(id: &str, heading: &str, answer: &Answer<'_>) -> Markup {
 fn after(Answer { why, open, .. }: &Answer<'_>) -> Markup {
     html! {
         @if !(why.is_empty() && open.is_empty()) {
-            section.open aria-label="Why, and what is open" {
+            section.open aria-label="Reasons and open questions" {
                 @if !why.is_empty() {
-                    h2 { "What holds it back" }
+                    h2 { "Bottlenecks" }
                     ul { @for line in why { li { (whole(line)) } } }
                 }
                 @if !open.is_empty() {
-                    h2 { "Still open" }
+                    h2 { "Open questions" }
                     ul { @for item in open { li { (open_item(item)) } } }
                 }
             }
@@ -159,7 +159,7 @@ fn of_columns(view: &View<'_>, columns: &Columns) -> Markup {
                         @else { (column.name) }
                     }
                 }
-                @if noisy { span.key-n { "noise: plain against itself" } }
+                @if noisy { span.key-n { "noise: plain compared with itself" } }
             }
             (axis("workload, plain speed"))
             @for i in 0..columns.rows.len() { (strip_row(columns, i)) }
@@ -279,7 +279,7 @@ fn of_ladder(view: &View<'_>, ladder: &Ladder<'_>) -> Markup {
         figure.answer.ladder {
             figcaption {
                 strong { "% of plain speed, average of " (over) ", with " (interval(view)) }
-                span.key.c1 { i { "●" } "can be taken" }
+                span.key.c1 { i { "●" } "usable" }
                 @if ladder.floor.is_some() {
                     span.key.f { i { "○" } @if ladder.is_floor { "floor" } @else { "not a system" } }
                 }
@@ -287,7 +287,7 @@ fn of_ladder(view: &View<'_>, ladder: &Ladder<'_>) -> Markup {
             (axis("choice"))
             @for rung in &ladder.rungs { (rung_row(rung, false)) }
             @if let Some(floor) = &ladder.floor { (rung_row(floor, true)) }
-            p.note { "Equal places: no difference found. Average: geometric mean." }
+            p.note { "Same rank: no difference found. Average: geometric mean." }
         }
     }
 }
@@ -297,11 +297,11 @@ fn rung_row(rung: &Rung<'_>, is_floor: bool) -> Markup {
         _ if is_floor => "one core",
         Family::Volume => "one volume",
         Family::Files => "file by file",
-        Family::Place => "a place",
+        Family::Place => "a location",
     };
     let why = rung.unranked.map(|why| match why {
-        Unranked::Cached => "not ranked: a cache answered",
-        Unranked::Failed => "not ranked: it failed a check of its data",
+        Unranked::Cached => "not ranked: served from a cache",
+        Unranked::Failed => "not ranked: failed a check of its data",
         Unranked::Undecided => "not ranked: mostly undecided",
     });
     let hollow = rung.arm.system == BUILTIN.name;
@@ -342,7 +342,7 @@ fn of_openings(view: &View<'_>, rows: &[OpeningRow]) -> Markup {
                 thead {
                     tr {
                         th scope="col" { "Volume" }
-                        @for name in ["opens in", "interval", "of it for keys"] {
+                        @for name in ["opens in", "interval", "key derivation"] {
                             th.number scope="col" { (name) }
                         }
                     }

@@ -15,9 +15,9 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let finding = format!("{workloads} workloads in {} series", thousands(series.len() as f64));
     let content = html! {
             p.about {
-                (workloads) " workloads, those that differ in sizes only in one row: the geometric mean of the \
-                 percent of plain speed, where it is least, and the verdicts counted (▼ slower, ▲ faster, \
-                 = no difference found, ? undecided, c answered by a cache)."
+                (workloads) " workloads. Those that differ only in sizes share a row: geometric mean of the percent \
+                of plain speed, its minimum, and the number of verdicts of each kind (▼ slower, ▲ faster, = no \
+                difference found, ? undecided, c served from a cache)."
             }
             (scrolling("Percent of plain speed by series and choice", &table(&series)))
     };

@@ -15,16 +15,16 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     }
     let content = html! {
                 @for said in method(record) { p { (said) } }
-                (scrolling("What lies on the disk, by choice", &table(&rows)))
+                (scrolling("Data stored on the disk, by choice", &table(&rows)))
     };
     let finding = match () {
-        () if rows.iter().any(|row| row.wrong) => "Something is not as it must be",
+        () if rows.iter().any(|row| row.wrong) => "A check failed",
         () if rows.iter().all(|row| row.plaintext != "not searched") => {
-            "No plaintext found under encryption; what was written came back intact"
+            "No plaintext found in encrypted data; written data was read back intact"
         }
-        () => "What could be checked is as it must be",
+        () => "All possible checks passed",
     };
-    Some(Section::text("evidence", "What lies on the disk", finding, content))
+    Some(Section::text("evidence", "Data stored on the disk", finding, content))
 }
 
 fn table(rows: &[Row<'_>]) -> Markup {
@@ -36,7 +36,7 @@ fn table(rows: &[Row<'_>]) -> Markup {
                     th.number scope="col" { "Read back" }
                     th scope="col" { "Plaintext" }
                     th.number scope="col" { "Bits/byte" }
-                    th scope="col" { "What shows" }
+                    th scope="col" { "Visible" }
                 }
             }
             tbody {

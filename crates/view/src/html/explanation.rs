@@ -40,10 +40,10 @@ fn added(view: &View<'_>) -> Option<Section> {
     let told = most_added(&found.first()?.1);
     let mut content = vec![Part::Text(html! {
         p.about {
-            "The extra time of a request over the block sizes, fitted by a + b · size with "
+            "Extra time per request as a function of block size, fitted by a + b · size with "
             (fraction(view.record.plan.confidence))
-            " intervals; the time of a request is what passes from one completion to the next. Where both parts are equal \
-             the software path and the work on the bytes weigh the same."
+            " intervals. The time of a request is the time from one completion to the next. Where both parts are \
+             equal, the software path and the work per byte cost the same."
         }
         @if let Some(told) = told {
             @for reason in [sizes(told), devices(told)].into_iter().flatten() { p { (reason) } }
@@ -57,12 +57,12 @@ fn added(view: &View<'_>) -> Option<Section> {
         content.push(Part::Text(of_sweep(sweep, arms)));
     }
     let finding = "Time per request and per byte, fitted over block sizes";
-    Some(Section::new("added", "What is added to a request", finding, content))
+    Some(Section::new("added", "Time added to a request", finding, content))
 }
 
 /// The time added to the requests of one sweep, in sentences and as a table.
 fn of_sweep(sweep: &Sweep<'_>, arms: &[Added<'_>]) -> Markup {
-    let headings = ["Choice", "Per request", "Per byte", "Equal at", "Farthest from the line"];
+    let headings = ["Choice", "Per request", "Per byte", "Equal at", "Largest deviation"];
     let rows: Vec<_> = arms.iter().map(|a| (a.arm.label.clone(), fields(a))).collect();
     let table = numbers(&headings.map(str::to_owned), &rows);
     html! {
@@ -99,7 +99,7 @@ fn kept_by_size(view: &View<'_>, sweep: &Sweep<'_>, arms: &[Added<'_>]) -> Optio
     let table = format!("% of plain by block size, {}, as a table", label(sweep));
     let below = html! {
         @if arms.len() > MOST_CURVES {
-            p.about { "Of " (arms.len()) " choices the first " (MOST_CURVES) " are drawn; the table has all." }
+            p.about { "Of " (arms.len()) " choices, the first " (MOST_CURVES) " are drawn; the table has all of them." }
         }
         (folded(&table, &kept_table(view, sweep, arms)))
     };
@@ -137,10 +137,10 @@ fn layer_and_cipher(view: &View<'_>) -> Option<Section> {
     }
     let mut content = vec![Part::Text(html! {
         p.about {
-            "From plain over the path without its cipher to the encrypted choice: what each step takes. A step's loss \
-             is in percent of the speed before it, with its " (fraction(view.record.plan.confidence))
-            " interval; its share is of the whole loss in logarithms, left out where it cannot be told: the \
-             whole from nothing, or the share from all of it. CPU is " (measure_words(Measure::of(view.record))) ", of one request."
+            "From plain through the path without its cipher to the encrypted choice: the cost of each step. A step's \
+             loss is in percent of the speed before it, with its " (fraction(view.record.plan.confidence))
+            " interval. Its share is of the whole loss on the log scale, and is left out where it cannot be \
+             distinguished from 0 or 100 %. CPU is " (measure_words(Measure::of(view.record))) ", per request."
         }
     })];
     for (i, chain) in chains.iter().enumerate() {
@@ -168,13 +168,13 @@ fn share_of_the_cipher(chains: &[Chain<'_>]) -> String {
     let (Some(least), Some(most)) =
         (shares.iter().copied().reduce(f64::min), shares.iter().copied().reduce(f64::max))
     else {
-        return "What each takes of the speed before it".to_owned();
+        return "Loss of each step in percent of the speed before it".to_owned();
     };
     let range = match percent(100.0 * least) == percent(100.0 * most) {
         true => percent(100.0 * most),
         false => format!("{} to {}", percent_digits(100.0 * least), percent(100.0 * most)),
     };
-    format!("The cipher causes {range} of the loss, where that can be told")
+    format!("The cipher causes {range} of the loss, where that can be determined")
 }
 
 fn waterfall(view: &View<'_>, chain: &Chain<'_>, row: &Row<'_>) -> Drawing {

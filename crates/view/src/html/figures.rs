@@ -103,12 +103,12 @@ fn speed_kept(view: &View<'_>) -> Option<Section> {
     let end = Bars::end_for(&all, 104.0);
     let about = html! {
         "Percent of plain speed; the whiskers are the interval, the shaded band is the noise of the \
-         disk, the line is plain. All charts have one scale."
+         disk, the line is plain. All charts have the same scale."
     };
     multiples(
         view,
         "fig-kept",
-        ("Plain against encrypted", "A chart for each workload, with the noise of the disk"),
+        ("Plain and encrypted", "A chart for each workload, with the noise of the disk"),
         &about,
         |workload| {
             let noise = plain_arm(view.record).and_then(|p| view.cell(workload, p)?.noise_of_mean);
@@ -128,10 +128,10 @@ fn speed_kept(view: &View<'_>) -> Option<Section> {
 fn throughput(view: &View<'_>) -> Option<Section> {
     let about = html! {
         "Median of the trials; the whiskers hold the middle half of them. Each chart has its own scale"
-        @if view.workloads().iter().any(is_time) { "; of times, shorter is better" }
+        @if view.workloads().iter().any(is_time) { "; for times, shorter is better" }
         "."
     };
-    let words = ("fig-rate", "Throughput", "What each workload reached");
+    let words = ("fig-rate", "Throughput", "Speed of each workload");
     own_scales(view, words, "Throughput", &about, |workload, arm, cell| {
         let scale = rate_scale(view, workload);
         let rate = |bandwidth: f64, iops: f64| headline_value(workload, bandwidth, iops) / scale;
@@ -162,7 +162,7 @@ fn cpu_time(view: &View<'_>) -> Option<Section> {
         return None;
     }
     let about = html! {
-        "CPU-seconds per GiB moved: " (measure_words(measure)) ". Each chart has its own scale."
+        "CPU-seconds per GiB transferred: " (measure_words(measure)) ". Each chart has its own scale."
     };
     let finding = cpu_finding(view);
     let words = ("fig-cpu", "CPU time", finding.as_str());
@@ -218,7 +218,7 @@ fn own_scales(
 fn latency(view: &View<'_>) -> Option<Section> {
     let about = html! {
         "Median (●, number), 99th percentile (▲) and 99.9th (❘) of request latency on a logarithmic \
-         axis. Percentiles that too few requests support are left out."
+         axis. Percentiles that are based on too few requests are left out."
     };
     multiples(
         view,
@@ -251,13 +251,13 @@ const MOST_MARKS: usize = 600;
 fn over_time(view: &View<'_>) -> Option<Section> {
     let legend = drawn_over_time(view);
     let about = html! {
-        "Every measured trial, or slice of one, when it ran, in percent of the median of plain; minutes since the start. "
-        "A slope or a step that all share is drift; what hits both cancels out."
+        "Every measured trial or slice at the time it ran, in percent of the plain median; minutes since the start. "
+        "A slope or a step that all choices share is drift; it affects plain and encrypted alike and cancels out."
     };
     multiples(
         view,
         "fig-trials",
-        ("Trials over time", "Each trial when it ran, so that drift shows"),
+        ("Trials over time", "Each trial at the time it ran, which shows drift"),
         &about,
         |workload| {
             let plain = plain_arm(view.record)?;

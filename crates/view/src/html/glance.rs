@@ -31,7 +31,8 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
             p.about {
                 "Percent of plain speed with its "
                 (fraction(view.record.plan.confidence)) " interval. "
-                span.nobreak { "Noise" } " is what plain storage differs by from itself. Each number leads to its raw trials."
+                span.nobreak { "Noise" } " is the difference of plain storage from itself. Each number links to its \
+                raw trials."
             }
             (scrolling("Percent of plain speed by workload and choice", &table))
     };

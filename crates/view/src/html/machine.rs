@@ -14,12 +14,12 @@ pub(super) fn accounting(record: &Record) -> Markup {
     let remarks = remarks(record);
     html! {
         @if let Some(first) = splits.first() {
-            h3 { "Whose CPU time it was" }
+            h3 { "Who used the CPU" }
             p {
-                "CPU time over all measured trials; other is the rest of the whole machine's busy time less its idle baseline; "
-                @if first.per_gib() { "in CPU-seconds per GiB moved." } @else { "in percent of the machine." }
+                "CPU time over all measured trials; “other” is the rest of the machine's busy time minus its idle baseline; "
+                @if first.per_gib() { "in CPU-seconds per GiB transferred." } @else { "in percent of the machine." }
             }
-            (scrolling("CPU time by who used it", &table(&splits, first.per_gib())))
+            (scrolling("CPU time of each part", &table(&splits, first.per_gib())))
         }
         @for remark in &remarks { p { (remark) } }
     }

@@ -17,28 +17,28 @@ pub(super) fn section(view: &View<'_>) -> Section {
     let confidence = fraction(plan.confidence);
     let content = html! {
         div.method {
-            h3 { "What was compared" }
-            (scrolling("What was compared", &arms(view)))
+            h3 { "Choices" }
+            (scrolling("Choices", &arms(view)))
             @if !view.workloads().is_empty() {
                 h3 { "Workloads" }
                 details {
-                    summary { "What each workload does" }
+                    summary { "Description of each workload" }
                     (scrolling("Workloads", &workloads(view)))
                 }
             }
-            h3 { "Order and length" }
+            h3 { "Order and duration" }
             p {
-                "Everything ran once per repeat, in an order drawn anew for each repeat from seed "
-                code { (plan.seed) } "; the same seed repeats the schedule. A trial "
+                "Everything ran once per repeat, in a new random order for each repeat, from seed "
+                code { (plan.seed) } "; the same seed reproduces the schedule. A trial "
                 (length(view)) "; " (discarded(view)) " " (slices(view)) "The time budget was "
                 (duration(plan.budget_s)) ", the run took " (duration(view.record.elapsed_s)) "."
             }
             h3 { "Estimate and interval" }
             p {
-                "One trial is one observation; single requests are never treated as independent. Per repeat, \
+                "One trial is one observation; individual requests are never treated as independent. Per repeat, \
                  d = ln(E/P) compares a choice with plain. The % of plain is exp(mean d) with Student's t \
-                 interval at " (confidence) " confidence. Hodges–Lehmann with the signed-rank interval stands \
-                 beside it."
+                 interval at " (confidence) " confidence. The Hodges–Lehmann estimate with its signed-rank interval \
+                 is given as well."
             }
             h3 { "Noise and verdicts" }
             p {
@@ -47,14 +47,14 @@ pub(super) fn section(view: &View<'_>) -> Section {
                  correction over the workloads and larger than the noise; it is "
                 em { "same" } " when two one-sided tests place it within "
                 (fraction(plan.margin())) "; "
-                em { "no loss found" } " when chance over as many repeats would explain it (what is \
-                 given there is the smallest difference that would have been found); otherwise it is "
-                em { "undecided" } ". A large p-value is never read as “no cost”. Where less than half of the bytes asked for reached the device, a cache answered, and \
-                 there is no verdict."
+                em { "no loss found" } " when chance over as many repeats would explain it (the figure given is the \
+                smallest difference that would have been found); otherwise it is "
+                em { "undecided" } ". A large p-value is never read as “no cost”. If less than half of the requested \
+                bytes reached the device, they came from a cache, and there is no verdict."
             }
             h3 { "Stopping" }
             p {
-                "A workload ended when every interval was at most "
+                "A workload stopped when every interval was at most "
                 (fraction(plan.target_half_width)) " wide to each side" (found(plan)) ", after at least "
                 (plan.min_pairs) " and at most " (plan.max_pairs) " repeats, or when the time was up; never \
                  because of a p-value."
@@ -62,15 +62,15 @@ pub(super) fn section(view: &View<'_>) -> Section {
             @if view.record.stops.len() > MOST_LISTED {
                 p { (stop_counts(view)) }
             } @else if !view.record.stops.is_empty() {
-                (scrolling("Why each workload ended", &stops(view)))
+                (scrolling("Why each workload stopped", &stops(view)))
             }
-            h3 { "What carried the requests" }
+            h3 { "I/O engine" }
             p { (engine(view)) }
             (machine::accounting(view.record))
         }
     };
-    let finding = "Plain and encrypted take turns; a loss counts only beyond noise and chance";
-    Section::text("method", "How it was measured", finding, content)
+    let finding = "Plain and encrypted are interleaved; a loss counts only beyond noise and chance";
+    Section::text("method", "Method", finding, content)
 }
 
 /// How long a trial measures, and the pauses.
@@ -84,12 +84,12 @@ fn length(view: &View<'_>) -> String {
     let length = match (work, view.workloads().len()) {
         (0, _) => format!("measured for {time}"),
         (n, all) if n == all => "measured until its work was done".to_owned(),
-        _ => format!("measured for {time}, or until its work was done where it has an end"),
+        _ => format!("measured for {time}, or until its work was done if it is finite"),
     };
     let rests = [
-        (plan.ramp_s, "after an unmeasured lead-in of"),
-        (plan.pause_s, "after a rest of"),
-        (plan.round_pause_s, "with a rest between rounds of"),
+        (plan.ramp_s, "after an unmeasured ramp of"),
+        (plan.pause_s, "after a pause of"),
+        (plan.round_pause_s, "with a pause between repeats of"),
     ];
     let rests = rests.into_iter().filter(|(s, _)| *s > 0.0);
     rests.fold(length, |words, (s, what)| format!("{words}, {what} {}", duration(s)))
@@ -107,13 +107,13 @@ fn slices(view: &View<'_>) -> String {
         .count();
     let all = view.record.trials.iter().filter(|t| t.block.is_some()).count();
     if cut == 0 {
-        return "No trial could be cut into slices. ".to_owned();
+        return "No trial could be split into slices. ".to_owned();
     }
     let which =
         if cut == all { "Trials were".to_owned() } else { format!("{cut} of {all} trials were") };
     let mut words = format!(
-        "{which} cut into slices of {} or more, which all took by turns in a random order; a slice \
-         counts no request before its queue was full and none after its end. ",
+        "{which} split into slices of {} or more, interleaved in random order; a slice counts no requests before its \
+         queue was full or after its end. ",
         duration(slice)
     );
     if let Some(left) = carry_over(view.record) {
@@ -132,8 +132,8 @@ fn carry_over(record: &Record) -> Option<String> {
         record.plan.workloads.iter().find(|w| w.id == largest.workload).map(|w| &w.label)?;
     let percent = |log: f64| format!("{:+.1}", 100.0 * log.exp_m1());
     Some(format!(
-        "What a slice leaves behind for the next: {proven} of {} effects differ from none beyond chance; the largest, \
-         on slices behind {arm} in {workload}, is {} % [{}, {}]. ",
+        "Effect of a slice on the next one: {proven} of {} effects differ from zero beyond chance; the largest, on \
+         slices after {arm} in {workload}, is {} % [{}, {}]. ",
         all.len(),
         percent(largest.effect),
         percent(largest.low),
@@ -153,10 +153,10 @@ fn noise_floor(view: &View<'_>) -> &'static str {
     match view.arms().iter().any(|a| a.role == ArmRole::PlainAgain) {
         true => {
             "Plain storage runs twice in each repeat. The noise of a trial is the 95th percentile of the \
-             difference between the two; over n repeats it averages down by the root of n, and that is \
-             the noise that tables and charts show."
+             difference between the two; over n repeats it decreases with √n, and that is the noise shown in tables \
+             and charts."
         }
-        false => "Plain storage ran once per repeat, so the noise is not known and counts as none.",
+        false => "Plain storage ran once per repeat, so the noise is unknown and taken as zero.",
     }
 }
 
@@ -172,7 +172,7 @@ fn arms(view: &View<'_>) -> Markup {
                     th scope="col" { "System" }
                     th scope="col" { "Cipher" }
                     th.number scope="col" { "Data unit" }
-                    th scope="col" { "Kernel that ran" }
+                    th scope="col" { "Kernel used" }
                     @if attached { th scope="col" { "Attached" } }
                     @if set { th scope="col" { "Settings" } }
                 }
@@ -284,18 +284,18 @@ fn stop_counts(view: &View<'_>) -> String {
     }
     let words: Vec<String> =
         counts.into_iter().map(|(why, n)| format!("{} {why}", thousands(n as f64))).collect();
-    format!("Workloads that ended: {}.", words.join(", "))
+    format!("Workloads that stopped: {}.", words.join(", "))
 }
 
 fn engine(view: &View<'_>) -> String {
     let target = &view.record.target;
     let cache = match target.engine.direct {
-        true => "past the page cache (direct I/O)",
+        true => "bypassing the page cache (direct I/O)",
         false => "through the page cache (buffered I/O)",
     };
     let counters = match &target.device {
         Some(d) => format!(
-            "The counters of {} ({} B logical, {} B physical blocks) show what really reached the device.",
+            "The counters of {} ({} B logical, {} B physical blocks) show how much really reached the device.",
             d.name, d.logical_block_size, d.physical_block_size
         ),
         None => "No device counters could be read, so caches below the file system would not be \
@@ -305,21 +305,21 @@ fn engine(view: &View<'_>) -> String {
     let details = target.engine.details.as_ref().map_or_else(String::new, |d| format!(" ({d})"));
     let size = binary_bytes(target.scratch.size_bytes);
     let stretch = match (target.kind.as_deref(), 1 + target.places().count()) {
-        (None | Some("directory"), 1) => format!("a scratch file of {size} that all share"),
+        (None | Some("directory"), 1) => format!("a scratch file of {size} shared by all"),
         (None | Some("directory"), n) => {
-            format!("a scratch file of {size} in each of the {n} places")
+            format!("a scratch file of {size} in each of the {n} locations")
         }
         (Some(kind), 1) if target.only_read => {
-            format!("{size} of the {kind}, which were only read")
+            format!("{size} of the {kind}, which was only read")
         }
-        (Some(kind), 1) => format!("the first {size} of the {kind}, which all share"),
+        (Some(kind), 1) => format!("the first {size} of the {kind}, shared by all"),
         _ if target.places().any(|place| place.in_use.is_some()) => {
-            format!("a stretch of {size} for each arm, in another place in each block")
+            format!("a region of {size} for each choice, at a different offset in each repeat")
         }
-        (Some(_), n) => format!("the first {size} of each of the {n} places"),
+        (Some(_), n) => format!("the first {size} of each of the {n} locations"),
     };
     format!(
-        "{}{details} carried the requests {cache}, over {stretch}. {counters} \
+        "{}{details} issued the requests {cache}, to {stretch}. {counters} \
          Before the run {} of the machine was busy, and its load average was {:.2}.",
         target.engine.name,
         fraction(view.record.machine.idle_baseline),

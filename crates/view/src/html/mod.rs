@@ -229,11 +229,11 @@ fn verdict(view: &View<'_>) -> Section {
             false => ul { @for sentence in &view.report.sentences { li { (unbroken(sentence)) } } },
         }
         @if !observed.is_empty() {
-            h3 { "What else the figures show" }
+            h3 { "Other observations" }
             ul { @for sentence in &observed { li { (unbroken(sentence)) } } }
         }
     };
-    let finding = "Each choice, how far to trust it, and what it suits";
+    let finding = "Each choice, its reliability and its uses";
     Section::text("verdict", "Verdict in sentences", finding, content)
 }
 

@@ -22,7 +22,7 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
             p.about {
                 "Rates are medians over the trials; latencies are medians of the trials' percentiles; CPU \
                  time is summed over the trials. HL is the Hodges–Lehmann estimate with its signed-rank \
-                 interval, a check that outliers cannot move far. p is before and after Holm."
+                 interval, which is robust to outliers. p is given before and after Holm's correction."
             }
             (scrolling("All numbers by workload and choice", &table(view)))
     };

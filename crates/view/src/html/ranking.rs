@@ -22,30 +22,30 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let failed: Vec<&str> = ranking.failed.iter().map(|arm| arm.label.as_str()).collect();
     let content = html! {
             p.about {
-                "Percent of plain speed, the geometric mean over "
+                "Percent of plain speed: geometric mean over "
                 (count(ranking.over.len(), "workload", "workloads")) " in which all of these could be compared, with its "
                 (fraction(view.record.plan.confidence))
-                " interval. Equal places: no difference found to the first of that place, compared repeat by repeat."
+                " interval. Same rank: no difference from the first of that rank was found, compared repeat by repeat."
             }
             (scrolling("Ranking of the choices", &numbers(&headings, &rows)))
             @if !left_out.is_empty() {
                 p.about {
-                    "Not ranked, for want of decided workloads: "
+                    "Not ranked, because too few workloads are decided: "
                     (list(&left_out, MOST_NAMED)) "."
                 }
             }
             @if !cached.is_empty() {
                 p.about {
-                    "Not ranked, for a cache answered instead of the disk: " (list(&cached, MOST_NAMED)) "."
+                    "Not ranked, because they were served from a cache: " (list(&cached, MOST_NAMED)) "."
                 }
             }
             @if !failed.is_empty() {
                 p.about {
-                    "Not ranked, for what lies on the disk is not as it must be: " (list(&failed, MOST_NAMED)) "."
+                    "Not ranked, because a check of the stored data failed: " (list(&failed, MOST_NAMED)) "."
                 }
             }
     };
-    let finding = format!("{}, the fastest first", count(ranking.rows.len(), "choice", "choices"));
+    let finding = format!("{}, fastest first", count(ranking.rows.len(), "choice", "choices"));
     Some(Section::text("ranking", "Ranking", finding, content))
 }
 

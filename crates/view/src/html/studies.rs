@@ -27,8 +27,8 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let content = html! {
         p.about {
             "What four published studies concluded, as far as this record can test it. A conclusion holds here if the \
-             95 % interval of its figure lies where the study has it, does not hold if it lies elsewhere, and cannot be \
-             told if it reaches over the border. The intervals are not corrected for their number."
+             95 % interval of its figure is within the range of the study, does not hold if it is outside, and is \
+            undecided if it crosses the border. The intervals are not corrected for multiple comparisons."
         }
         (scrolling("Conclusions of the studies on this machine", &table))
     };

@@ -24,16 +24,16 @@ pub(super) fn section(view: &View<'_>, room: usize) -> Section {
             @match &carried {
                 Some(carried) => {
                     p {
-                        "This page carries "
+                        "This page contains "
                         @if carried.whole { "the record: the plan, every trial and these results." }
                         @else {
-                            "every trial, numbers to six digits. The record is too large for it, and lies beside it as "
+                            "every trial, numbers to six digits. The record is too large for it; it is stored next to it as "
                             code { "record.json" } "."
                         }
                     }
                     noscript {
                         p {
-                            "They are shown by the page's script, which does not run here. "
+                            "They are shown by JavaScript, which is disabled here. "
                             code { "cryptbench report RECORD --format csv" }
                             " writes the trials as a table."
                         }
@@ -43,14 +43,13 @@ pub(super) fn section(view: &View<'_>, room: usize) -> Section {
                     (data_block(&carried.json))
                 }
                 None => p {
-                    (thousands(trials.len() as f64)) " trials: too many for a page. The record lies beside it as "
+                    (thousands(trials.len() as f64)) " trials: too many for a page. The record is stored next to it as "
                     code { "record.json" } "; " code { "cryptbench report RECORD --format csv" }
                     " writes them as a table."
                 }
             }
     };
-    let finding =
-        format!("{} trials, in the order in which they ran", thousands(trials.len() as f64));
+    let finding = format!("{} trials, in the order of execution", thousands(trials.len() as f64));
     Section::text("trials", "Raw trials", finding, content)
 }
 

@@ -22,10 +22,11 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let named = found.iter().filter(|(_, _, b)| b.bottleneck.is_some()).count();
     let mut content = vec![Part::Text(html! {
         p.about {
-            "What reached the disk from each choice that loses speed, and what that says. A cause is named only if it \
-             predicts the measured speed within " (percent(100.0 * (TOLERANCE - 1.0))) ": from plain storage's speed with \
-             as many requests in flight, from the choice's own speed with one request at a time, or from the time that \
-             processors work on a request. A full core, full processors and a cache are told by themselves."
+            "Requests that reached the disk from each choice that loses speed, and the cause that they indicate. A \
+             cause is given only if it predicts the measured speed within " (percent(100.0 * (TOLERANCE - 1.0))) ": \
+            from plain storage's speed with \
+             as many requests in flight, from the choice's own speed with one request at a time, or from the CPU time \
+             per request. A fully used core, fully used CPUs and a cache are detected directly."
         }
     })];
     if view.draws() {
@@ -36,7 +37,7 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     }
     content.push(Part::Text(html! {
         ul { @for bound in &found { @if let Some(words) = told(view, bound) { li { (words) } } } }
-        (folded("What reached the disk, as a table", &table(view, &found)))
+        (folded("Requests that reached the disk, as a table", &table(view, &found)))
     }));
     let finding = format!("{named} of {} figures are explained", found.len());
     Some(Section::new("why", "Why", finding, content))
@@ -78,10 +79,10 @@ fn table(view: &View<'_>, found: &[&Bound<'_>]) -> maud::Markup {
         "Choice and workload",
         "In flight",
         "Plain",
-        "Disk requests for each",
-        "Bytes of each",
-        "Disk's time for each",
-        "Processors work longer by",
+        "Disk requests per request",
+        "Bytes per disk request",
+        "Time per disk request",
+        "Extra CPU time",
         "Busiest thread",
         "Predicted",
         "Measured",

@@ -73,7 +73,7 @@ pub fn forest_page(page: &ForestPage) -> String {
         .collect();
     Frame {
         version: &page.program_version,
-        title: "Encryption on a fleet",
+        title: "Encryption in a fleet",
         heading: "What encryption costs on the next machine",
         style: PreEscaped(MORE_STYLE),
         opening: html! { p.about { (page.about) } @for remark in &page.remarks { p { (remark) } } },
@@ -168,7 +168,8 @@ fn forest_row(axis: Axis, row: &ForestRow) -> Markup {
                 @for (name, share) in shown(&row.machines) { li { span { (name) } span { (percent(*share)) } } }
             }
             @if row.machines.len() > MOST_MACHINES {
-                p.about { "The slowest and the fastest of " (row.machines.len()) " machines; all: fleet report --csv, fleet collect." }
+                p.about { "The slowest and the fastest of " (row.machines.len()) " machines; all: fleet report --csv, \
+                fleet collect." }
             }
         }
     }

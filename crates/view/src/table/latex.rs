@@ -96,7 +96,8 @@ fn speeds<'t>(report: &Report<'_>, arms: &[&Arm]) -> Plain<'t> {
         (first, named(report, arms, ", % ±")),
         fields,
         "Percentages are geometric means of pairs of trials, one on plain storage and one on the choice; ± is the larger \
-         distance to the ends of the 95 % interval. Fields are empty where a cache answered, or trials are too few.",
+         distance to the ends of the 95 % interval. Fields are empty for results served from a cache and for too few \
+         trials.",
     )
 }
 
@@ -115,7 +116,7 @@ fn processor<'t>(report: &Report<'_>, arms: &[&Arm]) -> Plain<'t> {
         "CPU time of the measuring process",
         (vec!["plain, s/GiB".to_owned()], named(report, arms, ", s/GiB")),
         fields,
-        "The ciphers of systems outside this process are not in it.",
+        "It does not include the ciphers of systems outside this process.",
     )
 }
 
@@ -134,7 +135,7 @@ fn latencies<'t>(report: &Report<'_>, arms: &[&Arm]) -> Plain<'t> {
     };
     let both = |name: &str| [format!("{name}, p50, µs"), format!("{name}, p99, µs")];
     let columns = arms.iter().flat_map(|arm| both(report.names.arm(arm))).collect();
-    table_of(report, "Latency of a request", (both("plain").into(), columns), fields, "")
+    table_of(report, "Request latency", (both("plain").into(), columns), fields, "")
 }
 
 /// `86.0 ± 3.0`; nothing if there is no figure.

@@ -55,7 +55,7 @@ fn summary(answer: &Answer<'_>) -> String {
     let open: Vec<String> = answer.open.iter().map(|open| open.line(None)).collect();
     let mut gap = "\n";
     for (name, lines) in
-        [("Take", &answer.take), ("Avoid", &answer.avoid), ("Why", &answer.why), ("Open", &open)]
+        [("Use", &answer.take), ("Avoid", &answer.avoid), ("Why", &answer.why), ("Open", &open)]
     {
         for line in lines {
             let _ = writeln!(out, "{gap}- {name}: {}", escaped(line));
@@ -79,7 +79,7 @@ fn table(report: &Report<'_>) -> (Vec<Vec<String>>, String) {
     }
     if unlock {
         let field = |w: &Workload, a: &Arm| speed(w, lookup.cell(w, a));
-        let about = "Median time of an opening.".to_owned();
+        let about = "Median time to open.".to_owned();
         return (crossed(names, &workloads, &arms, &[], field), about);
     }
     if workloads.len() > MOST_ROWS {
@@ -168,11 +168,12 @@ fn about(lookup: &Lookup<'_>, condensed: bool) -> String {
     let confidence = fraction(lookup.record.plan.confidence);
     let fields = match condensed {
         true => {
-            "Percent of plain speed, the geometric mean over the workloads, and verdicts counted"
+            "Percent of plain speed (geometric mean over the workloads) and number of verdicts of each kind"
                 .to_owned()
         }
         false => format!(
-            "Percent of plain speed, with its {confidence} interval; noise is how far plain, measured twice, differs from itself"
+            "Percent of plain speed, with its {confidence} interval; noise is the difference between two measurements \
+             of plain"
         ),
     };
     match marks.is_empty() {
@@ -190,8 +191,9 @@ pub fn methods(report: &Report<'_>) -> String {
         facts.iter().find(|(about, _)| *about == of).map_or("", |(_, words)| words.as_str())
     };
     format!(
-        "The profile {} ({}) ran on {}; {}; storage: {}, {}; I/O: {}. {} Of each pair of trials the ratio of speeds was taken; \
-         the figures are geometric means with {confidence} Student intervals of the logarithms. A loss is claimed at the 1 % \
+        "The profile {} ({}) ran on {}; {}; storage: {}, {}; I/O: {}. {} The ratio of speeds was computed for each \
+         pair of trials; the figures are geometric means with {confidence} Student intervals on the log scale. A loss \
+        is claimed at the 1 % \
          level after Holm's correction over all cells, and only above the noise of plain storage measured twice; equality is \
          shown by two one-sided tests.",
         escaped(&plan.profile),

@@ -10,8 +10,7 @@ use super::wrap;
 
 pub(super) fn draw(copies: &[(&Workload, Vec<Copy<'_>>)], rule: &str, width: usize) -> String {
     let title = format!(
-        "Copies, condensed {rule}; speed = bytes / mean time. Kept is our own estimate, from all \
-         trials."
+        "Copies, summarised {rule}; speed = bytes / mean time. Kept is our own estimate, from all trials."
     );
     let headings = ["copy", "mean", "sd", "speed", "trials", "% of plain"].map(str::to_owned);
     let mut table = empty(headings.into());

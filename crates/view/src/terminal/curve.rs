@@ -22,11 +22,11 @@ const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 pub(super) fn draw(curve: &Curve<'_>, width: usize) -> String {
     let columns = width.saturating_sub(AXIS + 1).clamp(8, WIDEST);
     let mut title = format!(
-        "Speed over the surface ({}), MB/s, all on one scale; median of the trials at each place",
+        "Speed over the surface ({}), MB/s, all on one scale; median of the trials at each position",
         clean(&curve.workload.label)
     );
     if let Some(access) = curve.access.filter(|_| curve.slowest_us > 0.0) {
-        title.push_str(&format!(". Dots: single requests of {}", clean(&access.label)));
+        title.push_str(&format!(". Dots: individual requests of {}", clean(&access.label)));
     }
     let mut lines = vec![wrap(&(title + "."), "", "  ", width)];
     for arm in &curve.arms {

@@ -12,7 +12,7 @@ pub(super) fn section(record: &Record, width: usize) -> Option<String> {
     if rows.is_empty() {
         return None;
     }
-    let headings = ["What lies on the disk", "read back", "plaintext", "bits/byte"];
+    let headings = ["Data stored on the disk", "read back", "plaintext", "bits/byte"];
     let mut table = empty(headings.map(str::to_owned).into());
     for row in &rows {
         let label = clean(&row.arm.label);
@@ -38,10 +38,10 @@ pub(super) fn section(record: &Record, width: usize) -> Option<String> {
 
 /// The same without columns, for narrow terminals.
 fn listed(record: &Record, rows: &[Row<'_>], width: usize) -> String {
-    let mut all = vec![wrap("What lies on the disk:", "", "  ", width)];
+    let mut all = vec![wrap("Data stored on the disk:", "", "  ", width)];
     for row in rows {
         let words = format!(
-            "{}: read back {}, plaintext {}, bits/byte {}; shows {}",
+            "{}: read back {}, plaintext {}, bits/byte {}; visible: {}",
             clean(&row.arm.label),
             row.read_back,
             row.plaintext,

@@ -34,8 +34,7 @@ fn added(lookup: &Lookup<'_>, width: usize) -> Option<String> {
         [(only, _)] => format!(" ({})", label(only)),
         _ => String::new(),
     };
-    let title =
-        format!("What is added to the time of a request{which}, a + b x size [{confidence}]:");
+    let title = format!("Time added to a request{which}, a + b x size [{confidence}]:");
     let mut table = empty(["", "per request", "per byte", "equal at"].map(str::to_owned).into());
     for (sweep, arms) in found.iter().take(MOST_SWEEPS) {
         if found.len() > 1 {
@@ -76,7 +75,7 @@ fn layer_and_cipher(lookup: &Lookup<'_>, width: usize) -> Option<String> {
         return None;
     }
     let title = format!(
-        "What path ({}) and cipher of {} take, each in % of the speed before it [{}]:",
+        "Loss of path ({}) and cipher of {}, each in % of the speed before it [{}]:",
         chain.layer.label,
         chain.arm.label,
         fraction(lookup.record.plan.confidence),

@@ -10,7 +10,7 @@ use super::picture::share;
 use super::wrap;
 
 pub(super) fn draw(table: &Files<'_>, width: usize) -> String {
-    let title = "Files per second, and beside it the % of plain:";
+    let title = "Files per second and % of plain:";
     let wide = by_action(table);
     let body = match widest(&text(&wide)) <= width {
         true => text(&wide),

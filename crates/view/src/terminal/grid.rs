@@ -8,7 +8,7 @@ use super::picture::share;
 use super::wrap;
 
 pub(super) fn draw(grid: &Grid<'_>, width: usize) -> String {
-    let title = wrap("MB/s, and beside it the % of plain speed:", "", "  ", width);
+    let title = wrap("MB/s and % of plain speed:", "", "  ", width);
     let mut parts = vec![title];
     parts.extend(speeds(grid, width));
     parts.push(String::new());

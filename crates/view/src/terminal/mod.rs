@@ -124,9 +124,9 @@ pub fn render(report: &Report<'_>, style: Style) -> String {
     let open = answer.open.iter().map(|open| open.line(None)).collect();
     let advice = answer.advice().cloned().collect();
     for (title, lines) in [
-        ("Advice, from these figures alone:", &advice),
+        ("Advice, based only on these figures:", &advice),
         ("Open:", &open),
-        ("What else the figures show:", &observations(lookup)),
+        ("Other observations:", &observations(lookup)),
     ] {
         if !lines.is_empty() {
             let lines = lines.iter().map(|s| wrap(s, "- ", "  ", width));
@@ -160,7 +160,7 @@ fn legend(lookup: &Lookup<'_>, detailed: bool, width: usize) -> Option<String> {
     let condensed = workloads.len() > MOST_ROWS;
     let kept = match condensed {
         true => "geometric mean",
-        false => "with its interval, from repeats in which all took turns with plain",
+        false => "with its interval, from repeats interleaved with plain",
     };
     let mut lines = vec![format!("% of plain speed: {kept}"), marks.join(", ")];
     if workloads.iter().any(is_time) {
@@ -178,14 +178,14 @@ fn legend(lookup: &Lookup<'_>, detailed: bool, width: usize) -> Option<String> {
         ));
     }
     if !condensed {
-        lines.push("noise: plain against itself, over as many repeats".to_owned());
+        lines.push("noise: plain compared with itself, over as many repeats".to_owned());
         if workloads.iter().any(moves_bytes) {
             lines.push(format!("CPU s/GiB: {}", measure_words(Measure::of(lookup.record))));
         }
         if detailed {
             lines.push(
-                "p50, p99: latency of requests, medians over the trials; trials: their speeds in turn, the arms of \
-                 a workload on one scale"
+                "p50, p99: request latency, median over the trials; trials: speed of each trial in order, all choices \
+                 of a workload on one scale"
                     .to_owned(),
             );
         }

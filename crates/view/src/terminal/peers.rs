@@ -10,14 +10,13 @@ use super::wrap;
 pub(super) fn table(peers: &Peers<'_>, most: usize, width: usize) -> String {
     if peers.rows.len() > most {
         let words = format!(
-            "The HTML report also has {} for each workload, as published studies condense them; no part \
-             of any verdict.",
+            "The HTML report also has {} for each workload, as summarised in published studies; not used for any verdict.",
             words(peers.estimator)
         );
         return wrap(&words, "", "  ", width);
     }
     let title = format!(
-        "Condensed as published studies do, {}; for comparison with them, no part of any verdict:",
+        "Summarised as in published studies, {}; for comparison with them, not used for any verdict:",
         words(peers.estimator)
     );
     let body = match peers.cellwise.is_empty() {

@@ -12,7 +12,7 @@ const MOST_NAMED: usize = 8;
 
 pub(super) fn table(ranking: &Ranking<'_>, confidence: f64, width: usize) -> String {
     let title = format!(
-        "Ranked by the % of plain speed, geometric mean over {} [{} interval]:",
+        "Ranked by % of plain speed, geometric mean over {} [{} interval]:",
         count(ranking.over.len(), "workload", "workloads"),
         fraction(confidence),
     );
@@ -39,29 +39,29 @@ fn remarks(ranking: &Ranking<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if ranking.rows.iter().enumerate().any(|(i, row)| row.place != i + 1) {
         lines.push(
-            "Equal places: no difference found to the first of that place, compared repeat by repeat; the first of each place \
-             differs from the first of the place above."
+            "Same rank: no difference from the first of that rank was found, compared repeat by repeat; the first of \
+             each rank differs from the first of the rank above."
                 .to_owned(),
         );
     }
     if !ranking.left_out.is_empty() {
         let names: Vec<&str> = ranking.left_out.iter().map(|arm| arm.label.as_str()).collect();
         lines.push(format!(
-            "Not ranked, for want of decided workloads: {}.",
+            "Not ranked, because too few workloads are decided: {}.",
             list(&names, MOST_NAMED)
         ));
     }
     if !ranking.cached.is_empty() {
         let names: Vec<&str> = ranking.cached.iter().map(|arm| arm.label.as_str()).collect();
         lines.push(format!(
-            "Not ranked, for a cache answered instead of the disk: {}.",
+            "Not ranked, because they were served from a cache: {}.",
             list(&names, MOST_NAMED)
         ));
     }
     if !ranking.failed.is_empty() {
         let names: Vec<&str> = ranking.failed.iter().map(|arm| arm.label.as_str()).collect();
         lines.push(format!(
-            "Not ranked, for what lies on the disk is not as it must be: {}.",
+            "Not ranked, because a check of the stored data failed: {}.",
             list(&names, MOST_NAMED)
         ));
     }

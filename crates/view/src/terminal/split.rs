@@ -13,8 +13,8 @@ pub(super) fn table(record: &Record, width: usize) -> Option<String> {
     let splits = splits(record);
     let per_gib = splits.first()?.per_gib();
     let title = match per_gib {
-        true => "Whose CPU time it was, over all workloads, CPU s/GiB:",
-        false => "Whose CPU time it was, over all workloads, % of the machine:",
+        true => "Who used the CPU, over all workloads, CPU s/GiB:",
+        false => "Who used the CPU, over all workloads, % of the machine:",
     };
     let energies = energies(&splits);
     let headings = ["", "load", "helpers", "kernel", "other", "of machine"];
@@ -29,8 +29,8 @@ pub(super) fn table(record: &Record, width: usize) -> Option<String> {
         let row = [clean(&split.arm.label)].into_iter().chain(parts).chain([used]).chain(energy);
         add(&mut table, row.collect());
     }
-    let legend = "load: the measuring process with the ciphers in it; helpers: the helper programs of systems; other: everything else, less what it took before the \
-                  run, and so below 0 at times";
+    let legend = "load: the measuring process, including its ciphers; helpers: the helper programs of systems; other: \
+    everything else minus its use before the run, so it can be negative";
     Some(format!(
         "{}\n{}\n{}",
         wrap(title, "", "  ", width),

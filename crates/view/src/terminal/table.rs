@@ -47,7 +47,7 @@ pub(super) fn table(lookup: &Lookup<'_>, width: usize) -> Laid {
         return Laid { text: table, detailed: is_detailed };
     }
     let labels: Vec<&str> = not.iter().map(|w| w.label.as_str()).collect();
-    let rest = format!("Not come to: {}.", list(&labels, MOST_NAMED));
+    let rest = format!("Not reached: {}.", list(&labels, MOST_NAMED));
     Laid { text: format!("{table}\n{}", wrap(&rest, "", "  ", width)), detailed: is_detailed }
 }
 

@@ -8,8 +8,7 @@ use super::layout::{add, clean, empty, fitted};
 use super::wrap;
 
 pub(super) fn draw(table: &Unlock<'_>, width: usize) -> String {
-    let title = "Time from the passphrase to the first read (for a wrong one: to the refusal); median and \
-                 its interval:";
+    let title = "Time from the passphrase to the first read (for a wrong one, to the refusal); median and its interval:";
     let fixed = ["opening", "median", "interval"].map(str::to_owned);
     let parts = table.parts.iter().map(|name| part_words(name).replacen(' ', "\n", 1));
     let mut made = empty(fixed.into_iter().chain(parts).collect());

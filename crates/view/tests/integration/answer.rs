@@ -52,7 +52,7 @@ fn a_kernel_that_leaves_instructions_unused_is_told_first() {
         let mut record = of(vec![luks(), gocryptfs()], Vec::new());
         record.plan.arms[2].kernel_tier = Some(driver.to_owned());
         let headline = answer(&record, 80).split("\n\n").next().unwrap().to_owned();
-        format!("{headline}\nTake {}", analyse(&record).advice[0])
+        format!("{headline}\nUse {}", analyse(&record).advice[0])
     };
     let slow = ["xts(ecb(aes-fixed-time))", "xts(ecb(aes-generic))", "xts-aes-aesni + aes-generic"];
     insta::assert_snapshot!(slow.map(with).join("\n\n"), @"
@@ -60,17 +60,17 @@ fn a_kernel_that_leaves_instructions_unused_is_told_first() {
         xts(ecb(aes-fixed-time)) for LUKS2 (dm-crypt). Fastest of 2 choices on
         nvme0n1p2: LUKS2 (dm-crypt), at 76 % of plain speed on average, about 6 times
         the next.
-        Take The kernel's driver for the CPU's AES instructions: sudo modprobe aesni_intel, or a kernel that has it.
+        Use The kernel's driver for the CPU's AES instructions: sudo modprobe aesni_intel, or a kernel that has it.
 
         This kernel leaves the CPU's AES instructions unused: it encrypts with
         xts(ecb(aes-generic)) for LUKS2 (dm-crypt). Fastest of 2 choices on nvme0n1p2:
         LUKS2 (dm-crypt), at 76 % of plain speed on average, about 6 times the next.
-        Take The kernel's driver for the CPU's AES instructions: sudo modprobe aesni_intel, or a kernel that has it.
+        Use The kernel's driver for the CPU's AES instructions: sudo modprobe aesni_intel, or a kernel that has it.
 
         This kernel leaves the CPU's AES instructions unused: it encrypts with
         aes-generic for LUKS2 (dm-crypt). Fastest of 2 choices on nvme0n1p2: LUKS2
         (dm-crypt), at 76 % of plain speed on average, about 6 times the next.
-        Take The kernel's driver for the CPU's AES instructions: sudo modprobe aesni_intel, or a kernel that has it.
+        Use The kernel's driver for the CPU's AES instructions: sudo modprobe aesni_intel, or a kernel that has it.
         ");
     for fast in ["xts-aes-vaes-avx2", "xts(ecb(cast6-generic))"] {
         assert!(!with(fast).contains("unused"));
@@ -81,13 +81,13 @@ fn a_kernel_that_leaves_instructions_unused_is_told_first() {
         let arm = &mut record.plan.arms[2];
         (arm.system, arm.kernel_tier) = ("paired".to_owned(), Some(driver.to_owned()));
         let headline = answer(&record, 80).split("\n\n").next().unwrap().to_owned();
-        format!("{headline}\nTake {}", analyse(&record).advice[0])
+        format!("{headline}\nUse {}", analyse(&record).advice[0])
     };
     insta::assert_snapshot!(dataset("aes-x86_64 (ICP) + gcm-generic (ICP)"), @"
         This kernel leaves the CPU's AES instructions unused: it encrypts with
         aes-x86_64 (ICP) for dm-crypt LUKS2 512. Fastest of 2 choices on nvme0n1p2:
         dm-crypt LUKS2 512, at 76 % of plain speed on average, about 6 times the next.
-        Take ZFS's code for the CPU's AES instructions: another OpenZFS, or icp_aes_impl in /sys/module/zfs/parameters.
+        Use ZFS's code for the CPU's AES instructions: another OpenZFS, or icp_aes_impl in /sys/module/zfs/parameters.
         ");
     assert!(!dataset("aes-aesni (ICP) + gcm-avx (ICP)").contains("unused"));
 }
@@ -101,8 +101,8 @@ fn aes_without_instructions_is_told_first() {
         record.plan.arms[2].kernel_tier = Some(kernel.to_owned());
         flat(&answer(&record, 80))
     };
-    let none = "This CPU has no AES instructions; Adiantum is the alternative, which you must choose (--cipher adiantum-12).";
-    let masked = "CRYPTBENCH_CPU keeps the CPU's AES instructions from this run.";
+    let none = "This CPU has no AES instructions; the alternative, Adiantum, must be chosen with --cipher adiantum-12.";
+    let masked = "CRYPTBENCH_CPU disables the CPU's AES instructions in this run.";
     assert!(said(&["avx2"], "soft").starts_with(none));
     assert!(said(&[], "soft").starts_with(none), "the code tells");
     assert!(said(&["aes"], "soft").starts_with(masked));
@@ -280,7 +280,7 @@ fn the_floor_is_the_last_column_without_a_place_and_no_floor_where_a_system_beat
 fn a_cached_choice_takes_no_workload_from_the_others() {
     let text = flat(&answer(&ranked(), 80));
     assert!(text.contains("geometric mean of 8 workloads"), "{text}");
-    assert!(text.contains("VeraCrypt (own process): a cache answered"), "{text}");
+    assert!(text.contains("VeraCrypt (own process): served from a cache in"), "{text}");
 }
 
 #[test]
@@ -313,12 +313,12 @@ fn a_failed_check_is_the_headline() {
     });
     let text = answer(&record, 80);
     assert!(
-        text.starts_with("gocryptfs did not give back what was written: data were lost."),
+        text.starts_with("gocryptfs did not return what was written: data was lost."),
         "{text}"
     );
-    let take = text.lines().find(|l| l.starts_with("Take")).unwrap();
+    let take = text.lines().find(|l| l.starts_with("Use")).unwrap();
     assert!(!take.contains("gocryptfs"), "{text}");
-    assert!(flat(&text).contains("Avoid gocryptfs: it failed a check of its data."), "{text}");
+    assert!(flat(&text).contains("Avoid gocryptfs: failed a check of its data."), "{text}");
 }
 
 #[test]
@@ -452,5 +452,5 @@ fn no_loss_is_not_said_of_what_is_undecided() {
     };
     let text = flat(&answer(&fixture.record(), 80));
     assert!(text.starts_with("Whether gocryptfs is slower on nvme0n1p2 is undecided."), "{text}");
-    assert!(!text.contains("no loss was found") && !text.contains("Take"), "{text}");
+    assert!(!text.contains("no loss was found") && !text.contains("Use "), "{text}");
 }

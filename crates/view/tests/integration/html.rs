@@ -87,7 +87,7 @@ fn a_standard_page_is_sound_and_complete() {
     let page = page(&Fixture::default().record());
     assert_sound(&page);
     for part in [
-        "What to take",
+        "What to use",
         "Verdict in sentences",
         "Path or cipher",
         "% of plain speed",
@@ -96,7 +96,7 @@ fn a_standard_page_is_sound_and_complete() {
         "Latency",
         "Trials over time",
         "All numbers",
-        "How it was measured",
+        "Method",
         "Raw trials",
     ] {
         assert!(page.contains(part), "{part}");
@@ -264,7 +264,7 @@ fn settings_workloads_and_cpu_time_are_in_the_method() {
         assert!(page.contains(part), "{part}");
     }
     let page = self::page(&crate::fixture::profiles::crystaldiskmark().record());
-    for part in ["Whose CPU time it was", "16 threads", "70 % reads", "file of 1 GiB"] {
+    for part in ["Who used the CPU", "16 threads", "70 % reads", "file of 1 GiB"] {
         assert!(page.contains(part), "{part}");
     }
 }

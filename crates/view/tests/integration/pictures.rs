@@ -136,7 +136,7 @@ fn heat_maps_show_the_differences_that_the_costs_make() {
     }
     assert!((cells[0] + 80.0).abs() < 2.0, "{row}");
     assert_eq!(text.matches("on average, ").count(), 2 * 13, "13 maps for each of two arms");
-    assert!(text.contains("all answered by a cache"), "{row}");
+    assert!(text.contains("all served from a cache"), "{row}");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn the_curve_has_the_speeds_and_the_access_times_of_its_samples() {
     near(&row("access time 4K")[3], 70.0 + 4_096.0 / 2_100.0);
     assert!(row("burst 64K")[4..].contains(&"c".to_owned()), "a cache answered the burst");
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("Dots: single requests of access time 512."));
+    assert!(flat.contains("Dots: individual requests of access time 512."));
 }
 
 /// Samples of a read of the whole surface lie apart, and make a curve of 100 points as well.
@@ -293,8 +293,8 @@ fn an_opening_keeps_no_share_of_plain_speed() {
     assert!(results.cells.iter().all(|c| c.kept.is_none() && c.verdict.is_none()));
     let all = results.sentences.join(" ");
     assert!(!all.contains("of plain speed"), "{all}");
-    assert!(all.contains("VeraCrypt SHA-512 is the quickest to open"), "{all}");
-    assert!(all.contains("99 % of it to derive keys"), "{all}");
+    assert!(all.contains("VeraCrypt SHA-512 is the fastest to open"), "{all}");
+    assert!(all.contains("99 % of it for key derivation"), "{all}");
     // Trying every PRF: 0.92 s instead of 0.31 s.
     assert!(all.contains("3.0"), "{all}");
 }
@@ -360,10 +360,10 @@ fn cpu_time_is_split_by_who_used_it_and_remarkable_machines_are_noted() {
     }
     let loud = text(&record, 200);
     for note in [
-        "other programs used more than 10 % of the processors",
-        "The hypervisor took 10 % of the processors' time",
-        "The processor reached 97 °C",
-        "The processors ran 20 % slower under AES-256 alone, 512 B than under plain",
+        "other programs used more than 10 % of the CPUs",
+        "The hypervisor stole 10 % of CPU time",
+        "The CPU reached 97 °C",
+        "The CPUs ran 20 % slower with AES-256 alone, 512 B than with plain",
     ] {
         assert!(loud.contains(note), "{note}");
     }

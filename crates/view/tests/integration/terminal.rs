@@ -77,7 +77,7 @@ fn a_mount_that_is_out_of_sight_is_said_to_be() {
     }
     let text = text(&record, 200);
     assert!(
-        text.contains("file system  unknown (its mount cannot be seen from here), in /"),
+        text.contains("file system  unknown (its mount is not visible from here), in /"),
         "{text}"
     );
 }
@@ -262,7 +262,7 @@ fn a_cell_is_found_by_any_part_of_its_name() {
     let unclear = ["read", "fsync", "seq-read-1048576-q1/aes", "seq-read-1048576-q1/serpent"];
     let said = unclear.map(|cell| title(cell).unwrap_err());
     insta::assert_snapshot!(said.join("\n"), @r#"
-        "read" fits several workloads, name one:
+        "read" matches several workloads, choose one:
           seq-read-1048576-q1  Large reads, one at a time
           seq-read-1048576-q8  Large reads, 8 at once
           ran-read-4096-q1     Small reads, one at a time
@@ -276,7 +276,7 @@ fn a_cell_is_found_by_any_part_of_its_name() {
           ran-write-4096-q1     Small writes, one at a time
           ran-read-4096-q32     Small reads, 32 at once
           ran-write-4096-q32    Small writes, 32 at once
-        "aes" fits several choices, name one:
+        "aes" matches several choices, choose one:
           builtin/aes-256-xts-512-b   AES-256 alone, 512 B
           builtin/aes-256-xts-4096-b  AES-256 alone, 4096 B
         unknown choice "serpent"; known:
@@ -317,7 +317,7 @@ fn the_reason_is_the_verdicts_own() {
     why.push(fact(&said, "why").to_owned());
     insta::assert_snapshot!(why.join("\n"), @"
         why      chance is ruled out after correction, and the loss of 50 % is above the noise of 0.9 %
-        why        the device moved 0 % of the bytes that were asked for: a cache answered, and its speed says nothing about
+        why        the device transferred 0 % of the requested bytes: the result comes from a cache and says nothing about the
         why        1 trials make fewer than 3 repeats with plain, or all differ from plain by the same
         ");
 }
@@ -339,7 +339,7 @@ fn a_verdict_is_marked_without_colour_and_explained() {
     let text = text(&Fixture::default().record(), 80);
     assert!(text.contains("86 [86, 87] ▼"));
     assert!(text.contains("▼ slower"));
-    assert!(!text.contains("answered from a cache"), "marks that do not occur are not explained");
+    assert!(!text.contains("served from a cache"), "marks that do not occur are not explained");
 }
 
 #[test]
@@ -385,7 +385,7 @@ fn what_is_brief_is_headline_and_take() {
     let short = brief(&report, Style { width: 60, colour: false });
     let joined: String = short.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(joined.contains(" of plain speed with AES-256 alone"), "{joined}");
-    assert!(joined.ends_with(&format!("Take {}", report.results().advice.join(" "))), "{joined}");
+    assert!(joined.ends_with(&format!("Use {}", report.results().advice.join(" "))), "{joined}");
 }
 
 #[test]
@@ -406,7 +406,7 @@ fn systems_are_ranked_by_what_they_keep_and_share_a_place_where_they_cannot_be_t
     }
     .record();
     let text = render(&Labelled::of(&record).report(), Style { width: 80, colour: false });
-    let from = text.find("Ranked by the % of plain").expect("a ranking");
+    let from = text.find("Ranked by % of plain").expect("a ranking");
     let lines: Vec<&str> = text[from..].lines().take(9).collect();
     let starts = |line: usize, place: &str| {
         assert!(lines[line].trim_start().starts_with(place), "{lines:#?}");
@@ -418,15 +418,15 @@ fn systems_are_ranked_by_what_they_keep_and_share_a_place_where_they_cannot_be_t
     assert!(lines[first..first + 2].iter().any(|l| l.contains("As quick")), "{lines:#?}");
     assert!(lines.iter().all(|l| !l.contains("The engine")), "nobody can take it: {lines:#?}");
     insta::assert_snapshot!(text[from..].split("\n\n").next().unwrap(), @"
-        Ranked by the % of plain speed, geometric mean over 8 workloads [95 % interval]:
+        Ranked by % of plain speed, geometric mean over 8 workloads [95 % interval]:
                                    all   reads   writes
         ───────────────────────────────────────────────
          1  Quick one      90 [90, 90]      90       90
          1  As quick one   90 [90, 90]      90       90
          3  Slow one       50 [50, 50]      50       50
-        Equal places: no difference found to the first of that place, compared repeat by
-          repeat; the first of each place differs from the first of the place above.
-        Not ranked, for a cache answered instead of the disk: Answered from memory.
+        Same rank: no difference from the first of that rank was found, compared repeat
+          by repeat; the first of each rank differs from the first of the rank above.
+        Not ranked, because they were served from a cache: Answered from memory.
         ");
     let mut record = record;
     let arm = record.plan.arms.iter().find(|a| a.label == "Quick one").unwrap().id.clone();
@@ -438,5 +438,5 @@ fn systems_are_ranked_by_what_they_keep_and_share_a_place_where_they_cannot_be_t
     });
     let text = render(&Labelled::of(&record).report(), Style { width: 80, colour: false });
     let rest = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(rest.contains("is not as it must be: Quick one."), "{rest}");
+    assert!(rest.contains("because a check of the stored data failed: Quick one."), "{rest}");
 }

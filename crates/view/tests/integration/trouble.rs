@@ -52,13 +52,16 @@ fn what_kind_of_place_it_is_comes_first() {
         answer(&record)
     };
     let how = |how: &str| PlaceKind::Compresses { how: how.to_owned() };
-    let memory = "tmpfs: memory, not a disk: figures from here say nothing about disks.";
+    let memory = "tmpfs is memory, not a disk: these figures say nothing about disks.";
     assert!(with("tmpfs", vec![PlaceKind::Memory]).starts_with(memory));
     // Records of earlier versions say so by their file system alone.
     assert!(with("tmpfs", Vec::new()).starts_with(memory));
     let btrfs = with("btrfs", vec![how("compress=zstd"), PlaceKind::CopiesOnWrite]);
     assert!(btrfs.starts_with("btrfs compresses (compress=zstd) and copies on write:"), "{btrfs}");
-    assert!(with("nfs4", vec![PlaceKind::Network]).starts_with("nfs4: the server and the network"));
+    assert!(
+        with("nfs4", vec![PlaceKind::Network])
+            .starts_with("nfs4: every figure includes the server")
+    );
     let file = PlaceKind::InFile { file: "/x/img".to_owned(), filesystem: "xfs".to_owned() };
     assert!(with("ext4", vec![file]).starts_with("The disk is the file /x/img on xfs:"));
     assert!(!with("ext4", Vec::new()).contains("disk is"));
@@ -83,8 +86,8 @@ fn a_container_s_limit_on_processors_is_in_the_answer_which_fits() {
     let text = render(&Labelled::of(&record).report(), style, OUTLOOK);
     assert!(text.lines().count() <= 24, "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = "This container may use 0.2 CPUs and 96 MiB of memory; it was throttled for 1.4 s, 7 % of the run: that \
-                limit is in every figure.";
+    let said = "This container may use 0.2 CPUs and 96 MiB of memory; it was throttled for 1.4 s, 7 % of the run: every \
+                figure includes that limit.";
     assert!(words.contains(said), "{words}");
 }
 
@@ -139,14 +142,14 @@ fn a_machine_that_saves_power_is_told_before_any_system() {
     ]
     .map(with);
     insta::assert_snapshot!(told.join("\n\n"), @"
-        Take   Mains power: this machine ran on its battery, and may have saved power.
+        Use    Mains power: this machine ran on its battery, and may have saved power.
                gocryptfs, if its worst case is acceptable: large writes, one at a time,
 
-        Take   A faster clock: the governor powersave keeps the CPUs at their lowest
-               rate. sudo cpupower frequency-set -g performance
+        Use    A faster clock: the powersave governor keeps the CPUs at their lowest
+               frequency. sudo cpupower frequency-set -g performance
                gocryptfs, if its worst case is acceptable: large writes, one at a time,
 
-        Take   A faster clock: the CPUs are set to prefer saving power. sudo cpupower
+        Use    A faster clock: the CPUs are set to prefer saving power. sudo cpupower
                set --epp balance_performance
                gocryptfs, if its worst case is acceptable: large writes, one at a time,
         ");
@@ -175,19 +178,22 @@ fn held(workload: &Workload) -> f64 {
 fn a_disk_that_something_holds_to_a_rate_is_told_and_one_that_varies_is_not() {
     let cloud = Fixture { base: held, noise_sd: 0.002, drift_sd: 0.002, ..of(vec![gocryptfs()]) };
     let text = answer(&cloud.record());
-    let said = "Something holds nvme0n1p2 to 3,000 requests a second: small requests hide";
+    let said = "A limit of 3,000 requests per second on nvme0n1p2 hides what encryption costs for small requests";
     assert!(text.starts_with(said), "{text}");
-    assert!(text.contains("Take A disk that nothing limits, or one whose limit is higher:"));
+    assert!(text.contains("Use A disk without a rate limit, or with a higher one:"));
     let mut fast = cloud.record();
     // Small writes at another rate: what is left is the limit on bytes.
     for trial in fast.trials.iter_mut().filter(|t| t.workload.starts_with("ran-write")) {
         trial.measured.elapsed_s *= 0.8;
     }
     let text = answer(&fast);
-    assert!(!text.contains("requests a second") && text.contains("to 125 MB a second"), "{text}");
+    assert!(
+        !text.contains("requests per second") && text.contains("of 125 MB per second"),
+        "{text}"
+    );
     // A turning disk reads and writes in sequence at one rate by itself.
     fast.target.device.as_mut().unwrap().rotational = true;
-    assert!(!answer(&fast).contains("holds"));
+    assert!(!answer(&fast).contains("A limit of"));
     let natural = Fixture { base: held, noise_sd: 0.1, ..of(vec![gocryptfs()]) };
     assert!(!answer(&natural.record()).contains("holds"));
 }
@@ -266,12 +272,12 @@ fn a_run_that_can_go_on_says_so_with_the_rights_that_it_had() {
     ended.stops.iter_mut().for_each(|stop| stop.reason = StopReason::Interrupted);
     let ended = beside(&ended, &of(vec![gocryptfs()]).record());
     insta::assert_snapshot!(in_use + "\n\n" + &ended, @"
-        Open   The budget ended after 2 of 6 repeats. To go on: sudo cryptbench run
+        Open   The budget ran out after 2 of 6 repeats. To continue: sudo cryptbench run
                --resume RUN_DIRECTORY
                Writes were not measured: a device in use is only read. Its sectors have
-               LUKS2 (dm-crypt): 2 repeats ran, and a figure takes at least 3.
+               LUKS2 (dm-crypt): 2 repeats ran; a figure needs at least 3.
 
-        Open   The run ended early, after 7 min. To go on: cryptbench run --resume
+        Open   The run ended early, after 7 min. To continue: cryptbench run --resume
                RUN_DIRECTORY
         ");
 }

@@ -32,8 +32,9 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     Some(Picture {
         heading: "Speed by block size".to_owned(),
         about: html! {
-            "Median of the trials in MB/s: writes to the left, reads to the right, plain above each arm. The \
-             whiskers are the 95 % interval of the percentage of plain, on plain's median. All charts of one kind have one scale."
+            "Median of the trials in MB/s: writes to the left, reads to the right, plain above each choice. The \
+             whiskers are the 95 % interval of the percentage of plain, relative to plain's median. All charts of one \
+            kind have the same scale."
         },
         left_out: found.first()?.left_out,
         table: html! { @for chart in &found { (table(chart)) } },

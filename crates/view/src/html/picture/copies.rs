@@ -20,8 +20,8 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     (!found.is_empty()).then(|| Picture {
         heading: "Copies".to_owned(),
         about: html! {
-            "Bytes of a copy over the mean time, " (copies::rule_words(view.lookup)) "; the whiskers are one \
-             standard deviation of that time to each side. Each chart has its own scale. What is kept is our \
+            "Bytes of a copy divided by the mean time, " (copies::rule_words(view.lookup)) "; the whiskers are one \
+             standard deviation of that time to each side. Each chart has its own scale. The % of plain speed is our \
              own estimate, from all trials."
         },
         charts,

@@ -42,11 +42,12 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     Some(Picture {
         heading: "Speed over the surface".to_owned(),
         about: html! {
-            "MB/s at each place of the surface, median of the trials; upright lines reach from the slowest to the fastest trial"
+            "MB/s at each position on the surface, median of the trials; vertical lines extend from the slowest to \
+             the fastest trial"
             @if let Some(access) = curve.access.filter(|_| curve.slowest_us > 0.0) {
-                "; the dots are the times of single requests (" (access.label) "), on the right-hand scale"
+                "; the dots are the times of individual requests (" (access.label) "), on the right-hand scale"
             }
-            ". All charts have one scale. In the table, c marks what a cache answered."
+            ". All charts have the same scale. In the table, c marks results served from a cache."
         },
         left_out: curve.left_out,
         charts: vec![Part::Charts(charts)],

@@ -32,7 +32,7 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
             "Files per second, median of the trials. Each chart has its own scale."
             @for (direction, done) in [(Operation::Write, "written"), (Operation::Read, "read")] {
                 @if let Some(gain) = big_file_gain(&found, 0, &direction) {
-                    " On plain storage one big file of the same kind of bytes is " (done) " "
+                    " On plain storage, one big file with the same amount of data is " (done) " "
                     (digits(gain)) " times as fast as many small ones."
                 }
             }

@@ -31,8 +31,7 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     Some(Picture {
         heading: "Tests".to_owned(),
         about: html! {
-            "Median of the trials in MB/s; below it, as a number and as a line, the percent of plain speed that \
-             is kept."
+            "Median of the trials in MB/s; below it, as a number and as a line, the percentage of plain speed."
         },
         left_out: grid.left_out,
         charts: vec![Part::Charts(charts)],

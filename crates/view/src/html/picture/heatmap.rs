@@ -11,10 +11,10 @@ use crate::drawing::{Role, SHADES, heat, heat_number};
 pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     let found = heatmap::heatmap(view.lookup)?;
     Some(Picture {
-        heading: "Difference to plain by file and record size".to_owned(),
+        heading: "Difference from plain by file and record size".to_owned(),
         about: html! {
-            "Speed less plain's in percent of plain's, so that negative is slower; file sizes downwards, record \
-             sizes across. In the tables ▼ and ▲ mark verdicts and c what a cache answered. "
+            "Difference in speed in percent of plain speed, so negative is slower; rows are file sizes, columns \
+             record sizes. In the tables, ▼ and ▲ mark verdicts and c marks results served from a cache. "
             (legend())
         },
         left_out: found.left_out,

@@ -55,7 +55,12 @@ impl Picture {
         let mut content = vec![Part::Text(about)];
         content.extend(self.charts);
         content.push(Part::Text(self.table));
-        Section::new("picture", self.heading, "As those know it who use such a profile", content)
+        Section::new(
+            "picture",
+            self.heading,
+            "In the form familiar to users of this profile",
+            content,
+        )
     }
 }
 

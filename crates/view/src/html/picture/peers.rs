@@ -11,7 +11,8 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let peers = peers(view.lookup)?;
     let content = html! {
             p.about {
-                "For comparison with them: " (words(peers.estimator)) ". No verdict of this page rests on these \
+                "For comparison with published studies: " (words(peers.estimator)) ". No verdict of this page rests \
+                 on these \
                  figures."
             }
             @match peers.cellwise.is_empty() {
@@ -19,8 +20,8 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
                 false => (scrolling("Mean and largest difference by choice", &cellwise(&peers))),
             }
     };
-    let finding = "Without intervals, for comparison alone";
-    Some(Section::text("peers", "As published studies condense it", finding, content))
+    let finding = "Without intervals, only for comparison";
+    Some(Section::text("peers", "Summary as in published studies", finding, content))
 }
 
 fn cellwise(peers: &Peers<'_>) -> Markup {

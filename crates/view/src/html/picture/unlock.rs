@@ -20,8 +20,8 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     Some(Picture {
         heading: "Time to open a volume".to_owned(),
         about: html! {
-            "Seconds from the passphrase to the first read, for a wrong passphrase to the refusal: median of the \
-             trials, with the interval of the median as whiskers. All charts have one scale."
+            "Seconds from the passphrase to the first read (for a wrong passphrase, to the refusal): median of the \
+             trials, with the interval of the median as whiskers. All charts have the same scale."
         },
         charts,
         table: scrolling("Time to open a volume", &table(&found)),

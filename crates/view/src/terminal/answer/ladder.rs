@@ -120,7 +120,7 @@ fn legend(ladder: &Ladder<'_>, record: &Record, width: usize) -> String {
     };
     let places: Vec<usize> = ladder.rungs.iter().filter_map(|r| r.place).collect();
     if places.windows(2).any(|pair| pair[0] == pair[1]) {
-        text += "Equal places: no difference found. ";
+        text += "Same rank: no difference found. ";
     }
     text += &format!("±{NO_BREAK}{}{NO_BREAK}interval", fraction(record.plan.confidence));
     let uncertain = |v: &Value| v.kept.is_some_and(|m| m.high / m.low > UNCERTAIN);

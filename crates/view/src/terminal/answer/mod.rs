@@ -103,7 +103,7 @@ pub fn brief(report: &Report<'_>, style: Style) -> String {
     let answer = &report.answer;
     let mut text = headline(answer, width) + "\n";
     for (i, line) in answer.take.iter().enumerate() {
-        text += &entry("Take", line, i == 0, width);
+        text += &entry("Use", line, i == 0, width);
         text.push('\n');
     }
     paint::paint(&text, style.colour)
@@ -144,7 +144,7 @@ impl Sections {
         let Outlook { here, run, .. } = outlook;
         let open: Vec<String> = answer.open.iter().map(|open| open.line_of(here, run)).collect();
         let sections = [
-            ("Take", &answer.take),
+            ("Use", &answer.take),
             ("Avoid", &answer.avoid),
             ("Why", &answer.why),
             ("Open", &open),

@@ -13,7 +13,7 @@ const MOST: usize = 12;
 /// The table in at most `width` columns.
 pub(super) fn text(rows: &[OpeningRow], record: &Record, width: usize) -> String {
     let interval = format!("{} interval", fraction(record.plan.confidence));
-    let headings = ["", "opens in", &interval, "of it for keys"].map(str::to_owned);
+    let headings = ["", "opens in", &interval, "key derivation"].map(str::to_owned);
     let mut table = unruled(headings.into(), 2);
     for row in rows.iter().take(MOST) {
         let keys = row.keys.clone().unwrap_or_else(|| NONE.to_owned());

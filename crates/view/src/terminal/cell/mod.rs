@@ -69,7 +69,7 @@ fn title(lookup: &Lookup<'_>, workload: &Workload, width: usize) -> String {
     let ended = stop.map_or_else(String::new, |s| {
         let pairs =
             if s.pairs == 1 { "1 repeat".to_owned() } else { format!("{} repeats", s.pairs) };
-        let cut = if s.reason == StopReason::Interrupted { ", which cut it short" } else { "" };
+        let cut = if s.reason == StopReason::Interrupted { ", which ended it early" } else { "" };
         format!("; ended {}{cut} ({pairs})", stop_words(s.reason))
     });
     let first = format!("{} ({})", clean(&workload.label), clean(&workload.id));
@@ -126,7 +126,7 @@ fn judgement(
 
 /// How the speed of one arm arises.
 fn held_back(arm: &Arm, binding: &Binding, width: usize) -> String {
-    let title = format!("What holds {} back:", clean(&arm.label));
+    let title = format!("What limits {}:", clean(&arm.label));
     let lines = chain(binding).into_iter().map(|line| wrap(&line, "  ", "    ", width));
     std::iter::once(wrap(&title, "", "  ", width)).chain(lines).collect::<Vec<_>>().join("\n")
 }
@@ -191,7 +191,7 @@ fn costs(lookup: &Lookup<'_>, workload: &Workload, arms: &[&Arm], width: usize) 
         ];
         add(&mut table, row);
     }
-    let title = "Rates, CPU time, and what the device counted per byte and request asked for:";
+    let title = "Rates, CPU time, and device traffic per requested byte and request:";
     format!("{}\n{}", wrap(title, "", "  ", width), fitted(table, width))
 }
 

@@ -18,7 +18,7 @@ pub struct NoSuchCell {
 impl fmt::Display for NoSuchCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.ambiguous {
-            true => write!(f, "{:?} fits several {}s, name one:", self.asked, self.what)?,
+            true => write!(f, "{:?} matches several {}s, choose one:", self.asked, self.what)?,
             false => write!(f, "unknown {} {:?}; known:", self.what, self.asked)?,
         }
         let column = self.choices.iter().map(|(id, _)| id.chars().count()).max().unwrap_or(0);

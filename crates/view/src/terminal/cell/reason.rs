@@ -89,7 +89,7 @@ fn estimate(lookup: &Lookup<'_>, kept: &Estimate, evidence: &Evidence) -> String
     let robust = match (kept.signed_rank_low, kept.signed_rank_high) {
         (Some(low), Some(high)) => {
             let as_kept = Estimate { ratio: kept.hodges_lehmann, low, high, ..*kept };
-            format!("; by ranks, which outliers do not move, {}", kept_percent(&as_kept))
+            format!("; by ranks (robust to outliers) {}", kept_percent(&as_kept))
         }
         _ => String::new(),
     };
@@ -135,10 +135,10 @@ pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>)
         }
         (Verdict::Cached, _) => {
             let moved = cell.device_ratio.map_or_else(
-                || "plain storage was answered from a cache".to_owned(),
-                |r| format!("the device moved {} of the bytes that were asked for", fraction(r)),
+                || "plain storage was served from a cache".to_owned(),
+                |r| format!("the device transferred {} of the requested bytes", fraction(r)),
             );
-            format!("{moved}: a cache answered, and its speed says nothing about the disk")
+            format!("{moved}: the result comes from a cache and says nothing about the disk")
         }
         (Verdict::TooFewPairs, _) => {
             format!(
@@ -159,7 +159,7 @@ pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>)
             format!("its own interval excludes equality, but {}", unclaimed(cell, e))
         }
         (Verdict::Equivalent { within_percent }, _) => format!(
-            "two one-sided tests show that it lies within {} of plain",
+            "two one-sided tests show that it is within {} of plain",
             percent(*within_percent)
         ),
         (Verdict::WithinNoise { noise_percent }, Some(e)) => format!(
@@ -169,7 +169,7 @@ pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>)
             percent(*noise_percent)
         ),
         (Verdict::Inconclusive { .. }, Some(e)) => format!(
-            "{}, and the interval of ±{} is too wide: more than the {margin} to be found, and more than \
+            "{}, and the interval of ±{} is too wide: more than the {margin} to detect, and more than \
              {ABOUT_THE_SAME:.0} times the noise of {noise}",
             unclaimed(cell, e),
             fraction(e.estimate.half_width.exp_m1()),
@@ -226,7 +226,7 @@ pub(super) fn settle(
                 return None;
             }
             format!(
-                "finding a loss of {} here takes about {} repeats{}",
+                "detecting a loss of {} here requires about {} repeats{}",
                 fraction(plan.margin()),
                 thousands(f64::from(needed)),
                 time_of(lookup, workload, needed - e.pairs as u32)
@@ -239,7 +239,7 @@ pub(super) fn settle(
             "workloads of random data, or a directory that is not compressed".to_owned()
         }
         Verdict::Cached => {
-            "direct I/O where the file system has it, or a file much larger than the cache: --size"
+            "direct I/O if the file system supports it, or a file much larger than the cache: --size"
                 .to_owned()
         }
         Verdict::Costs { .. } | Verdict::Gains { .. } | Verdict::Equivalent { .. } => return None,
@@ -257,7 +257,7 @@ fn time_of(lookup: &Lookup<'_>, workload: &Workload, pairs: u32) -> String {
         return String::new();
     };
     let arms = record.plan.arms.iter().filter(|arm| record.plan.includes(workload, arm)).count();
-    format!(" (some {} for this workload alone)", duration(f64::from(pairs) * arms as f64 * each))
+    format!(" (about {} for this workload only)", duration(f64::from(pairs) * arms as f64 * each))
 }
 
 #[cfg(test)]

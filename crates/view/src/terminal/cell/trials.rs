@@ -48,7 +48,7 @@ pub(super) fn sparks(
     let shown = width >= first + widest_of(&ranges) + 4 + LEAST_COLUMNS;
     let last = if shown { widest_of(&ranges) + 2 } else { 0 };
     let room = width.saturating_sub(first + last + 2).clamp(1, MOST_COLUMNS);
-    let title = "Trials by repeat, all on one scale, slowest to fastest:";
+    let title = "Trials by repeat, all on one scale (slowest to fastest):";
     let mut lines = vec![wrap(title, "", "  ", width)];
     for ((name, range), (_, of)) in names.iter().zip(&ranges).zip(&arms) {
         let values: Vec<_> = blocks.iter().map(|b| of.get(b).map(|p| p.rate)).collect();
