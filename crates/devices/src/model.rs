@@ -263,7 +263,7 @@ impl Model {
         };
         let not_negative = |name: &str, value: f64| match value.is_finite() && value >= 0.0 {
             true => Ok(()),
-            false => Err(format!("{name} is negative or no number")),
+            false => Err(format!("{name} is negative or not a number")),
         };
         let whole = |name: &str, value: u64| match value {
             0 => Err(format!("{name} is 0")),
@@ -375,7 +375,8 @@ mod tests {
             x is not a device model: disc.rotations_per_minute is not a positive number
             x is not a device model: line 18: unknown field `disk`, expected one of `name`, `about`, `capacity_bytes`, `surface`, `seed`, `interface`, `disc`, `hybrid`, `flash`, `sources`
             x is not a device model: disc: seeks must take a finite time that does not fall with the distance
-            unknown device model "hdd"; known: hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc, usb-flash, sd-card, nvme; or name the path of a .toml file
+            unknown device model "hdd"; known: hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc, usb-flash, sd-card, \
+            nvme; or name the path of a .toml file
             "#);
         assert!(Model::named_or_file(Path::new("/nowhere/model.toml")).is_err());
     }

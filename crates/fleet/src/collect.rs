@@ -55,7 +55,7 @@ pub fn collect(
     fs::create_dir_all(output).map_err(FleetError::io("create", output))?;
     let mut entries = fs::read_dir(output).map_err(FleetError::io("list", output))?;
     if entries.next().is_some() {
-        let problem = format!("{} holds files already; name a new directory", shown(output));
+        let problem = format!("{} already contains files; specify a new directory", shown(output));
         return Err(FleetError::Unfit(problem));
     }
     let mut collected = Collected::default();

@@ -19,7 +19,7 @@ pub enum FleetError {
         source: io::Error,
     },
     /// There is nothing to report.
-    #[error("{name} holds no record: machines leave theirs with cryptbench run --fleet {name}", name = shown(path))]
+    #[error("{name} contains no records: machines write theirs with cryptbench run --fleet {name}", name = shown(path))]
     Empty {
         /// The directory.
         path: PathBuf,

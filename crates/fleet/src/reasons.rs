@@ -60,7 +60,7 @@ pub(crate) fn reasons(facts: &Facts, (own, others): (&str, &str), usual: &Usual)
     let lacking: Vec<&str> =
         usual.features.iter().map(String::as_str).filter(|name| lacks(name)).collect();
     if lacking.contains(&"aes") {
-        found.push("its CPU has no AES instructions, or they are switched off".to_owned());
+        found.push("its CPU has no AES instructions, or they are disabled".to_owned());
     } else if !lacking.is_empty() {
         found.push(format!("its CPU lacks {}", lacking.join(", ")));
     }
@@ -78,7 +78,7 @@ pub(crate) fn reasons(facts: &Facts, (own, others): (&str, &str), usual: &Usual)
     }
     let stolen = facts.stolen_fraction.unwrap_or(0.0);
     if stolen > usual.stolen_fraction + STOLEN {
-        found.push(format!("its hypervisor withheld {:.0} % of the time", 100.0 * stolen));
+        found.push(format!("its hypervisor stole {:.0} % of CPU time", 100.0 * stolen));
     }
     for ((name, of), usual) in TEXTS.iter().zip(&usual.texts) {
         let own = of(facts);
@@ -136,11 +136,11 @@ mod tests {
         all.push(odd.clone());
         let found = reasons(&odd, ("aes-generic", "aesni"), &Usual::of(all.iter()));
         let expected = [
-            "its CPU has no AES instructions, or they are switched off",
+            "its CPU has no AES instructions, or they are disabled",
             "its cipher driver is aes-generic, theirs aesni",
             "its CPU ran at 1200 MHz, theirs at 3000",
             "other work kept 40 % of its CPU busy before the run",
-            "its hypervisor withheld 20 % of the time",
+            "its hypervisor stole 20 % of CPU time",
             "its kernel is Linux 6.1, theirs Linux 6.12",
         ];
         assert_eq!(found, expected);

@@ -18,7 +18,8 @@ pub fn answer(
     let has_shares = !said.is_empty();
     said.push(speeds(comparison, has_shares));
     said.push(
-        "Unpaired: A and B did not take turns, so drift between them is in every speed.".into(),
+        "Unpaired: A and B were not interleaved, so every speed includes the drift between them."
+            .into(),
     );
     said
 }
@@ -101,10 +102,10 @@ fn shares(costs: &[CostChange], reproduction: Option<&Reproduction>) -> Option<S
             }
         ),
         0 => format!(
-            "A and B cannot be told apart: no share of plain speed differs beyond chance.{found}"
+            "A and B are indistinguishable: no share of plain speed differs beyond chance.{found}"
         ),
         same => format!(
-            "A and B cannot be told apart: no share of plain speed differs beyond chance, and {same} of {} are the same \
+            "A and B are indistinguishable: no share of plain speed differs beyond chance, and {same} of {} are the same \
              within {within}.{found}",
             costs.len()
         ),
@@ -145,13 +146,14 @@ fn speeds(comparison: &Comparison, has_shares: bool) -> String {
         }
         (1, _) => {
             let one = of(Verdict::NotToldApart).next().map(figure).unwrap_or_default();
-            format!("{both} cannot be told apart: {one}, which chance explains.")
+            format!("{both} are indistinguishable: {one}, which chance explains.")
         }
         (n, 0) => {
-            format!("{both} cannot be told apart: none of {n} results differs beyond chance.")
+            format!("{both} are indistinguishable: none of {n} results differs beyond chance.")
         }
         (n, same) => format!(
-            "{both} cannot be told apart: none of {n} results differs beyond chance, and {same} are the same within {within}."
+            "{both} are indistinguishable: none of {n} results differs beyond chance, and {same} are the same within \
+             {within}."
         ),
     }
 }
@@ -160,10 +162,10 @@ fn speeds(comparison: &Comparison, has_shares: bool) -> String {
 fn unjudged(comparison: &Comparison, both: &str) -> String {
     let cells = || comparison.cells.iter().filter(|c| c.verdict != Verdict::Cached);
     let Some(most) = farthest(cells()) else {
-        return format!("{both} cannot be judged: a cache answered every result.");
+        return format!("{both} cannot be judged: every result was served from a cache.");
     };
     let why = match cells().any(|c| c.verdict == Verdict::NoInterval) {
-        true => "it takes 3 runs on each side to tell a difference from chance",
+        true => "distinguishing a difference from chance requires 3 runs on each side",
         false => "all runs of a side have the same printed value",
     };
     format!("{both} cannot be judged: {why}. The largest difference is in {}.", figure(most))

@@ -34,7 +34,7 @@ pub fn differences(a: &Record, b: &Record, names: &dyn Naming) -> Vec<Difference
     note("processor", m.cpu_model.clone(), n.cpu_model.clone());
     note("processors", m.cpus.to_string(), n.cpus.to_string());
     let (features, others) = missing(&m.cpu_features, &n.cpu_features);
-    note("processor features that the other lacks", features, others);
+    note("CPU features that the other lacks", features, others);
     note("memory", gib(m.memory_bytes), gib(n.memory_bytes));
     note("kernel", m.kernel.clone(), n.kernel.clone());
     note("system", m.os.clone(), n.os.clone());

@@ -130,13 +130,13 @@ pub fn read_halves(path: &Path) -> Result<(Set, Set), ForeignError> {
     Ok((half(Half::Plain, plain), half(Half::Encrypted, encrypted)))
 }
 
-const ONE_STORAGE: &str = "does not hold plain and encrypted storage, as a log of study B's script may; name what it is compared \
-                           with as well";
+const ONE_STORAGE: &str = "does not contain plain and encrypted storage, as a log of study B's script may; also give \
+the result to compare it with";
 
-const TWO_STORAGES: &str = "holds plain and encrypted storage; compare it by its name alone";
+const TWO_STORAGES: &str = "contains plain and encrypted storage; compare it by itself";
 
-const TWO_PASSES: &str = "two passes of study B's script, taken as runs of one place; if one is of plain and the other of encrypted \
-                          storage, compare the file by its name alone";
+const TWO_PASSES: &str = "two passes of study B's script, taken as runs on one location; if one is of plain and the \
+other of encrypted storage, compare the file by itself";
 
 fn empty(label: String) -> Set {
     Set { label, formats: Vec::new(), files: Vec::new(), cells: Vec::new(), remarks: Vec::new() }

@@ -25,7 +25,7 @@ pub enum ArmChoice<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The record has no such arm.
-    #[error("{label} has no arm {asked:?}; it has {known}")]
+    #[error("{label} has no choice {asked:?}; it has {known}")]
     NoArm {
         /// The record's name, as given by the user.
         label: String,
@@ -35,7 +35,7 @@ pub enum RecordError {
         known: String,
     },
     /// There is nothing to compare.
-    #[error("{label} holds no trials of {what}")]
+    #[error("{label} contains no trials of {what}")]
     Empty {
         /// The record's name, as given by the user.
         label: String,

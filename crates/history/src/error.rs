@@ -10,7 +10,7 @@ use cryptbench_text::shown;
 pub enum HistoryError {
     /// The database does not exist yet.
     #[error(
-        "{}: no history is kept there yet; `cryptbench history add RECORD` begins one",
+        "{}: there is no history yet; `cryptbench history add RECORD` creates one",
         shown(path)
     )]
     None {
@@ -18,7 +18,7 @@ pub enum HistoryError {
         path: PathBuf,
     },
     /// The file is not a history database.
-    #[error("{} is not a history of cryptbench ({what}); it was left alone", shown(path))]
+    #[error("{} is not a history of cryptbench ({what}); it was not changed", shown(path))]
     NotOurs {
         /// The file.
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum HistoryError {
     },
     /// The file is damaged.
     #[error(
-        "{} is damaged ({what}); it was left alone. Its records can be added to a new one (--database)",
+        "{} is damaged ({what}); it was not changed. Its records can be added to a new one (--database)",
         shown(path)
     )]
     Damaged {
@@ -58,7 +58,7 @@ pub enum HistoryError {
         what: String,
     },
     /// The database's directory cannot be created.
-    #[error("cannot make the directory {}", shown(path))]
+    #[error("cannot create the directory {}", shown(path))]
     Io {
         /// The directory.
         path: PathBuf,
@@ -69,7 +69,7 @@ pub enum HistoryError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// The record has no trials and therefore nothing to store.
-    #[error("{}: the record holds no trials", shown(path))]
+    #[error("{}: the record contains no trials", shown(path))]
     Empty {
         /// The record.
         path: PathBuf,

@@ -30,7 +30,7 @@ pub(crate) fn together<W: Send, T: Send>(
                 Some(work(worker))
             });
             let handle = spawned.map_err(|e| {
-                MicrobenchError::Usage(format!("cannot start {count} threads ({e}): ask for fewer"))
+                MicrobenchError::Usage(format!("cannot start {count} threads ({e}): use fewer"))
             })?;
             started.push((go, handle));
         }

@@ -4,7 +4,7 @@ use crate::{Event, Record, Sink, StopReason, Trial, Workload, WorkloadStop, comp
 
 /// The note in the record of a killed run.
 const KILLED: &str =
-    "The run was ended from outside before it could write its record: this is what its log holds.";
+    "The run was killed before it could write its record: these are the results in its log.";
 
 /// Reconstructs a run's record event by event.
 #[derive(Clone, Debug)]

@@ -37,9 +37,9 @@ impl SlowAes {
     pub fn sentence(self) -> &'static str {
         match self {
             Self::NoInstructions => {
-                "This CPU has no AES instructions; Adiantum is the alternative, which you must choose (--cipher adiantum-12)."
+                "This CPU has no AES instructions; the alternative, Adiantum, must be chosen with --cipher adiantum-12."
             }
-            Self::Masked => "CRYPTBENCH_CPU keeps the CPU's AES instructions from this run.",
+            Self::Masked => "CRYPTBENCH_CPU disables the CPU's AES instructions in this run.",
         }
     }
 }

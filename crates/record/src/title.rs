@@ -21,7 +21,7 @@ const LONGEST_FILE: u64 = 4 * LONGEST_TITLE as u64 + 2;
 pub enum TitleError {
     /// The title is too long, or contains characters that control a terminal or reorder text.
     #[error(
-        "a title is one line of at most {LONGEST_TITLE} characters, without control characters"
+        "a title must be one line of at most {LONGEST_TITLE} characters, without control characters"
     )]
     Unfit,
     /// The file could not be written or removed.

@@ -60,7 +60,7 @@ impl fmt::Display for Unknown {
                     None => format!("{asked:?}"),
                 }),
                 Miss::Several(asked, fits) => parts.push(format!(
-                    "{asked:?} fits several {}s, name one: {}",
+                    "{asked:?} matches several {}s, choose one: {}",
                     self.kind,
                     fits.join(", ")
                 )),
@@ -252,15 +252,15 @@ mod tests {
         ];
         let said = said.map(|found| found.expect_err("not one"));
         insta::assert_snapshot!(said.join("\n"), @r#"
-            "luks" fits several systems, name one: dm-crypt, qemu-luks, nbdkit-luks
-            "aes" fits several systems, name one: aes-256-xts, aes-128-xts
+            "luks" matches several systems, choose one: dm-crypt, qemu-luks, nbdkit-luks
+            "aes" matches several systems, choose one: aes-256-xts, aes-128-xts
             unknown system "256"; known: all of them
             unknown system "2024-02-29"; known: all of them
             unknown system "aes-2"; known: all of them
             unknown system ""; known: all of them
             unknown system "verycrypt" (did you mean veracrypt?); known: all of them
             unknown system "plain dm-crypt" (did you mean dm-crypt?); known: all of them
-            unknown systems "x", "lusk2" (did you mean dm-crypt?); "luks1" fits several systems, name one: qemu-luks, nbdkit-luks; known: all of them
+            unknown systems "x", "lusk2" (did you mean dm-crypt?); "luks1" matches several systems, choose one: qemu-luks, nbdkit-luks; known: all of them
             "#);
     }
 

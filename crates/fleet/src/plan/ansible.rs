@@ -15,7 +15,7 @@ pub(super) fn playbook(plan: &Plan, nodes: &[String]) -> String {
     let inventory = nodes.join(",") + ",";
     format!(
         "# Start it with: ansible-playbook -i {inventory} FILE\n\
-         # Again is harmless: a machine that has measured since it was started ends at once.\n\
+         # Running it again is harmless: a machine that has measured since its last boot exits immediately.\n\
          {plays}{fetch}"
     )
 }

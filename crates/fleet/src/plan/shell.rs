@@ -4,7 +4,7 @@ use super::script::Script;
 use super::{FETCHED_BYTES, Plan};
 
 const SCRIPT: &str = r#"#!/bin/sh
-# Start it with: sh FILE. Again is harmless: a machine that has measured since it was started ends at once.
+# Start it with: sh FILE. Running it again is harmless: a machine that has measured since its last boot exits immediately.
 if [ "${1-}" = --one ]; then
     node=$3
     status=0

@@ -7,8 +7,8 @@ use super::{Plan, longest};
 
 /// One job per node, all submitted together. Array elements cannot represent nodes: Slurm treats them as
 /// identical, and if one has to wait for its node, it starts none of the others.
-const EACH: &str = r#"# Start it with: bash FILE [NODES]. It submits one job for each node. Again is harmless: a node that has measured since it
-# was started ends at once.
+const EACH: &str = r#"# Start it with: bash FILE [NODES]. It submits one job per node. Running it again is harmless: a node that has measured
+# since its last boot exits immediately.
 if [ "${1-}" = --measure ]; then
     exec srun --ntasks=1 @MEASURE@ --node "$SLURMD_NODENAME"
 fi
@@ -21,9 +21,9 @@ exit $status
 "#;
 
 /// A few at a time. Jobs that depend on others would wait for ever behind a node that does not answer.
-const FEW: &str = r#"# Start it with: bash FILE [NODES], and leave it running: it submits one job for each node, the next when one has ended,
-# so that at most @AT_ONCE@ run at once. A node that does not answer keeps its own job waiting and no other. Again is harmless: a
-# node that has measured since it was started ends at once.
+const FEW: &str = r#"# Start it with: bash FILE [NODES], and leave it running: it submits one job per node, the next one when one finishes, so
+# that at most @AT_ONCE@ run at the same time. A node that does not respond delays only its own job. Running it again is harmless:
+# a node that has measured since its last boot exits immediately.
 if [ "${1-}" = --measure ]; then
     exec srun --ntasks=1 @MEASURE@ --node "$SLURMD_NODENAME"
 fi
@@ -51,8 +51,8 @@ printf '%s\n' $nodes | xargs -n 1 -P @AT_ONCE@ bash "$0" --one
 
 /// For storage that machines share: one job that has all nodes, in which each group is one step, whose tasks
 /// Slurm starts together.
-const STEPS: &str = r#"# Start it with: bash FILE [NODES]. It submits one job that has all nodes that answer; they measure @LEVELS@ at once. Again is
-# harmless: a node that has measured since it was started ends at once.
+const STEPS: &str = r#"# Start it with: bash FILE [NODES]. It submits one job with all nodes that respond; @LEVELS@ measure at the same time. Running
+# it again is harmless: a node that has measured since its last boot exits immediately.
 if [ "${1-}" = --measure ]; then
     nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST")) || exit 1
     status=0

@@ -44,13 +44,13 @@ fn shape(plan: &Plan) -> Option<String> {
         return refuse("pair replaces target and systems: remove these");
     }
     if plan.pair.len() == 1 {
-        return refuse("pair has a plain place and at least one that is encrypted");
+        return refuse("pair needs a plain location and at least one encrypted location");
     }
     if !plan.storage_classes.is_empty() && plan.storage_classes.len() != plan.pair.len() {
-        return refuse("storage_classes has one class for each place of pair");
+        return refuse("storage_classes needs one class for each location of pair");
     }
     match &plan.concurrency {
-        Some(Concurrency::Most(0)) => refuse("concurrency is at least 1"),
+        Some(Concurrency::Most(0)) => refuse("concurrency must be at least 1"),
         Some(Concurrency::Each(each)) if each.is_empty() || each.contains(&0) => {
             refuse("concurrency lists numbers of at least 1")
         }
@@ -105,21 +105,18 @@ fn begins_well(text: &str) -> bool {
 }
 
 fn shown(text: &str) -> Option<&'static str> {
-    unless(
-        printable(text) == text,
-        "holds a line break or a character that does not show: remove it",
-    )
+    unless(printable(text) == text, "contains a line break or an invisible character: remove it")
 }
 
 /// The value of an option.
 fn value(text: &str) -> Option<&'static str> {
     let problem =
-        "would be taken for an option, or is empty: begin it with another character than -";
+        "would be parsed as an option, or is empty: start it with a character other than -";
     shown(text).or(unless(!text.is_empty() && !text.starts_with('-'), problem))
 }
 
 fn absolute(text: &str) -> Option<&'static str> {
-    shown(text).or(unless(text.starts_with('/'), "is not an absolute path: begin it with /"))
+    shown(text).or(unless(text.starts_with('/'), "is not an absolute path: start it with /"))
 }
 
 /// A location of `pair`: a path, optionally preceded by a name and `=`.
@@ -136,7 +133,7 @@ fn option(text: &str) -> Option<&'static str> {
 
 /// Values that sudo, srun and a shell interpret as a program, and not as an option or a variable.
 fn program(text: &str) -> Option<&'static str> {
-    let problem = "would be taken for an option or a variable: begin it with another character than -, without =";
+    let problem = "would be parsed as an option or a variable: start it with a character other than -, without =";
     value(text).or(unless(!text.contains('='), problem))
 }
 
@@ -190,7 +187,7 @@ fn quantity(text: &str) -> Option<&'static str> {
     const UNITS: [&str; 13] =
         ["", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
     let holds = number.parse::<f64>().is_ok() && UNITS.contains(&unit);
-    unless(holds, "is not an amount: write for instance 20Gi")
+    unless(holds, "is not an amount; write, for example, 20Gi")
 }
 
 /// The key of a taint: a name, perhaps behind a domain and `/`.
@@ -200,7 +197,7 @@ fn taint(text: &str) -> Option<&'static str> {
         && begins_well(name)
         && all_of(name, "-_.")
         && domain.is_none_or(|domain| object(domain).is_none());
-    unless(holds, "is not the key of a taint: write for instance example.com/gpu")
+    unless(holds, "is not the key of a taint; write, for example, example.com/gpu")
 }
 
 #[cfg(test)]

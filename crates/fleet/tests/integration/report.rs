@@ -114,7 +114,7 @@ fn an_odd_machine_is_named_with_what_is_different_about_it() {
     assert_eq!((generic.cells, generic.workload.as_str()), (2, "seq-read-1m-q1"));
     assert!((generic.ratio / (-1.4f64).exp() - 1.0).abs() < 0.1, "{}", generic.ratio);
     insta::assert_snapshot!(generic.reasons.join("\n"), @"
-        its CPU has no AES instructions, or they are switched off
+        its CPU has no AES instructions, or they are disabled
         its cipher driver is xts(ecb(aes-generic)), theirs xts-aes-vaes-avx512
         ");
     insta::assert_snapshot!(busy.reasons.join("\n"), @"other work kept 50 % of its CPU busy before the run");

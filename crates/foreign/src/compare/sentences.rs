@@ -51,7 +51,7 @@ fn caution(comparison: &Comparison) -> String {
     };
     format!(
         "The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content \
-         of a cache, or another place on the device. {instead} makes A and B take turns."
+         of a cache, or a different location on the device. {instead} interleaves A and B."
     )
 }
 
@@ -63,7 +63,8 @@ fn percent(comparison: &Comparison) -> Option<String> {
     let percent = comparison.percent?;
     let direction = if percent.loss < 0.0 { "gains" } else { "loses" };
     let mut text = format!(
-        "Over {} cells B {direction} {:.1} % on average, in percent of the larger of the two (differences without sign: mean \
+        "Over {} cells B {direction} {:.1} % on average, in percent of the larger of the two (differences without \
+         sign: mean \
          {:.1} %, largest {:.1} %).",
         percent.cells,
         percent.loss.abs(),
@@ -73,11 +74,12 @@ fn percent(comparison: &Comparison) -> Option<String> {
     for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         match side.noise {
             Some(noise) => text.push_str(&format!(
-                " {} identical series of {name} differ by {:.1} % on average, at most {:.1} %; they would be said to lose up \
+                " {} identical series of {name} differ by {:.1} % on average, at most {:.1} %; they would be said to \
+                 lose up \
                  to {:.1} %.",
                 noise.series, noise.mean, noise.largest, noise.largest_loss
             )),
-            None => text.push_str(&format!(" Of {name} there are no identical series to tell its noise.")),
+            None => text.push_str(&format!(" There are no identical series of {name} to estimate its noise.")),
         }
     }
     let noise = [&comparison.a, &comparison.b].map(|s| s.noise.map(|n| n.largest_loss));
@@ -92,7 +94,7 @@ fn percent(comparison: &Comparison) -> Option<String> {
 fn estimator(comparison: &Comparison) -> Option<String> {
     let estimator = comparison.estimator?;
     Some(format!(
-        "The figures shown are each side's {}; verdicts rest on geometric means and Welch's interval all the same.",
+        "The figures shown are each side's {}; verdicts are always based on geometric means and Welch's interval.",
         estimator.name()
     ))
 }

@@ -75,8 +75,8 @@ fn verdicts_and_their_words() {
     assert_eq!(verdicts, [Slower, Faster, Equivalent, NotToldApart]);
     insta::assert_snapshot!(said(&c).join("\n"), @"
     B is slower in 1 and faster in 1 of 4 results, most of all in seq. write 4 KiB: 70 % of A's speed (95 % interval 69 to 71). Chance alone shows such a difference in fewer than 1 of 100 comparisons.
-    Unpaired: A and B did not take turns, so drift between them is in every speed.
-    The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content of a cache, or another place on the device. `cryptbench run` makes A and B take turns.
+    Unpaired: A and B were not interleaved, so every speed includes the drift between them.
+    The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content of a cache, or a different location on the device. `cryptbench run` interleaves A and B.
     Over 4 cells B loses 1.0 % on average, in percent of the larger of the two (differences without sign: mean 14.0 %, largest 30.0 %). 8 identical series of A differ by 5.7 % on average, at most 12.6 %; they would be said to lose up to 12.6 %. 8 identical series of B differ by 5.7 % on average, at most 12.6 %; they would be said to lose up to 12.6 %. So identical series show as much.
     ");
 }
@@ -107,10 +107,10 @@ fn single_runs_have_a_ratio_and_no_interval() {
     assert!((c.cells[0].ratio - 0.8).abs() < 1e-12);
     assert_eq!(c.cells[0].verdict, Verdict::NoInterval);
     insta::assert_snapshot!(said(&c).join("\n"), @"
-    A and B cannot be judged: it takes 3 runs on each side to tell a difference from chance. The largest difference is in seq. read 4 KiB: 80 % of A's speed.
-    Unpaired: A and B did not take turns, so drift between them is in every speed.
+    A and B cannot be judged: distinguishing a difference from chance requires 3 runs on each side. The largest difference is in seq. read 4 KiB: 80 % of A's speed.
+    Unpaired: A and B were not interleaved, so every speed includes the drift between them.
     The result has fewer than 3 runs on a side, and therefore no interval.
-    The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content of a cache, or another place on the device. `cryptbench run` makes A and B take turns.
+    The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content of a cache, or a different location on the device. `cryptbench run` interleaves A and B.
     ");
 }
 
@@ -123,9 +123,9 @@ fn runs_without_any_spread_are_no_certainty() {
     assert!(c.cells[0].interval.is_none());
     insta::assert_snapshot!(said(&c).join("\n"), @"
     A and B cannot be judged: all runs of a side have the same printed value. The largest difference is in seq. read 4 KiB: 124 % of A's speed.
-    Unpaired: A and B did not take turns, so drift between them is in every speed.
+    Unpaired: A and B were not interleaved, so every speed includes the drift between them.
     One result has the same printed value in all runs of a side, and no interval: the program's resolution hides how runs differ.
-    The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content of a cache, or another place on the device. `cryptbench run` makes A and B take turns.
+    The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content of a cache, or a different location on the device. `cryptbench run` interleaves A and B.
     ");
 }
 
@@ -274,8 +274,8 @@ fn the_answer_begins_with_shares_of_plain_speed() {
     B's share of plain speed is smaller in 1 of 3 cases, most of all in Small reads, 32 at once with LUKS2: 70 % instead of 80 %, which is 13 % less (95 % interval 9.5 to 16). Chance alone shows such a difference in fewer than 1 of 100 comparisons. Raw speeds are the same: the only result differs by less than 3 %.
     B's share of plain speed is larger in 1 of 2 cases, most of all in Small reads, 32 at once with LUKS2: 90 % instead of 80 %, which is 12 % more (95 % interval 9.5 to 16). Chance alone shows such a difference in fewer than 1 of 100 comparisons. Raw speeds are the same: the only result differs by less than 3 %.
     A and B are the same: all 2 shares of plain speed within 3 %. A difference of 3 % would have been found with a probability of 50 %. Raw speeds are the same: the only result differs by less than 3 %.
-    A and B cannot be told apart: no share of plain speed differs beyond chance, and 1 of 2 are the same within 3 %. A difference of 3 % would have been found with a probability of 50 %. Raw speeds are the same: the only result differs by less than 3 %.
-    A and B cannot be told apart: no share of plain speed differs beyond chance. A difference of 3 % would have been found with a probability of 50 %. Raw speeds are the same: the only result differs by less than 3 %.
+    A and B are indistinguishable: no share of plain speed differs beyond chance, and 1 of 2 are the same within 3 %. A difference of 3 % would have been found with a probability of 50 %. Raw speeds are the same: the only result differs by less than 3 %.
+    A and B are indistinguishable: no share of plain speed differs beyond chance. A difference of 3 % would have been found with a probability of 50 %. Raw speeds are the same: the only result differs by less than 3 %.
     ");
 }
 
@@ -290,9 +290,9 @@ fn estimators_are_shown_and_judge_nothing() {
     assert_eq!(c.cells[0].ratio.to_bits(), plain.cells[0].ratio.to_bits());
     assert_eq!(c.cells[0].verdict, plain.cells[0].verdict);
     insta::assert_snapshot!(said(&c).join("\n"), @"
-    A and B cannot be told apart: seq. read 4 KiB: 100 % of A's speed (95 % interval 29 to 346), which chance explains.
-    Unpaired: A and B did not take turns, so drift between them is in every speed.
-    The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content of a cache, or another place on the device. `cryptbench run` makes A and B take turns.
-    The figures shown are each side's mean without the smallest and the largest; verdicts rest on geometric means and Welch's interval all the same.
+    A and B are indistinguishable: seq. read 4 KiB: 100 % of A's speed (95 % interval 29 to 346), which chance explains.
+    Unpaired: A and B were not interleaved, so every speed includes the drift between them.
+    The intervals cover only chance from run to run. They do not cover drift of the disk or the machine, the content of a cache, or a different location on the device. `cryptbench run` interleaves A and B.
+    The figures shown are each side's mean without the smallest and the largest; verdicts are always based on geometric means and Welch's interval.
     ");
 }

@@ -357,7 +357,7 @@ fn study_bs_log_is_two_series_of_each_storage() {
     // Beside another file its passes are runs of one place.
     let merged = set("dd/study-b/both.log");
     assert_eq!(cell(&merged, ZEROS).runs.len(), 20);
-    insta::assert_snapshot!(remarks(&merged), @"dd/study-b/both.log: two passes of study B's script, taken as runs of one place; if one is of plain and the other of encrypted storage, compare the file by its name alone");
+    insta::assert_snapshot!(remarks(&merged), @"dd/study-b/both.log: two passes of study B's script, taken as runs on one location; if one is of plain and the other of encrypted storage, compare the file by itself");
 }
 
 #[test]
@@ -391,7 +391,7 @@ fn what_study_bs_log_names_is_believed() {
     let names: Vec<_> = named.cells.iter().map(|c| c.key.name.clone().unwrap()).collect();
     assert_eq!((names, named.remarks.len()), (vec!["random".to_owned(), "zeros".to_owned()], 0));
     let error = read_halves(&log).unwrap_err().to_string();
-    assert!(error.contains("does not hold plain and encrypted storage"), "{error}");
+    assert!(error.contains("does not contain plain and encrypted storage"), "{error}");
     // Nothing names the data.
     fs::write(&log, format!("{report}{report}")).unwrap();
     let set = read(std::slice::from_ref(&log)).unwrap();
@@ -403,7 +403,7 @@ fn what_study_bs_log_names_is_believed() {
     assert_eq!([plain.cells.len(), encrypted.cells.len()], [2, 2]);
     assert!(plain.cells[0].runs[0].line > encrypted.cells[0].runs[0].line);
     let error = read(&[log]).unwrap_err().to_string();
-    assert!(error.contains("compare it by its name alone"), "{error}");
+    assert!(error.contains("compare it by itself"), "{error}");
 }
 
 #[test]

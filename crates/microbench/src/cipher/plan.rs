@@ -233,8 +233,7 @@ fn buffer(
 ) -> Result<usize, MicrobenchError> {
     if let Some(unit) = units.iter().find(|&&unit| !asked.is_multiple_of(u64::from(unit))) {
         return Err(MicrobenchError::Usage(format!(
-            "a buffer of {asked} bytes is not a whole number of {unit}-byte data units: ask for a \
-             multiple, such as 1MiB or 50MiB"
+            "a buffer of {asked} bytes is not a multiple of {unit}-byte data units: use, for example, 1MiB or 50MiB"
         )));
     }
     let most = threads.iter().max().map_or(1, |&n| n as u64);
@@ -244,7 +243,7 @@ fn buffer(
     match usize::try_from(asked) {
         Ok(buffer) if total <= room => Ok(buffer),
         _ => Err(MicrobenchError::Usage(format!(
-            "{most} buffers of {} do not fit in half of the memory ({}): ask for less",
+            "{most} buffers of {} do not fit in half of the memory ({}): use smaller ones",
             human(asked),
             human(memory)
         ))),
@@ -294,9 +293,9 @@ mod tests {
         let wrong = [(1 << 20, 513), (50_000_000, 1), (u64::MAX / 4096 * 4096, 8)];
         let said = wrong.map(|(bytes, threads)| ask(bytes, threads).unwrap_err().to_string());
         insta::assert_snapshot!(said.join("\n"), @"
-            513 buffers of 1 MiB do not fit in half of the memory (1 GiB): ask for less
-            a buffer of 50000000 bytes is not a whole number of 512-byte data units: ask for a multiple, such as 1MiB or 50MiB
-            8 buffers of 17179869184 GiB do not fit in half of the memory (1 GiB): ask for less
+            513 buffers of 1 MiB do not fit in half of the memory (1 GiB): use smaller ones
+            a buffer of 50000000 bytes is not a multiple of 512-byte data units: use, for example, 1MiB or 50MiB
+            8 buffers of 17179869184 GiB do not fit in half of the memory (1 GiB): use smaller ones
             ");
         assert!(buffer(1 << 20, &[512], &[4], 0).is_ok(), "unknown memory");
     }

@@ -88,7 +88,7 @@ pub fn plan(request: &KdfRequest) -> Result<KdfPlan, MicrobenchError> {
     }
     if !(MIN_ROUNDS..=MAX_ROUNDS).contains(&request.rounds) {
         return Err(MicrobenchError::Usage(format!(
-            "{} rounds: ask for {MIN_ROUNDS} to {MAX_ROUNDS}",
+            "{} rounds: use {MIN_ROUNDS} to {MAX_ROUNDS}",
             request.rounds
         )));
     }
@@ -215,8 +215,7 @@ impl KdfPlan {
                 let need = |d: &Derivation| u64::from(d.memory_kib());
                 if need(&least) > room {
                     return Err(MicrobenchError::Usage(format!(
-                        "Argon2id needs {} at least, which is more than half of the memory ({}): leave \
-                         it out with --prf",
+                        "Argon2id needs at least {}, which is more than half of the memory ({}): exclude it with --prf",
                         human(need(&least) * 1024),
                         human(memory_bytes)
                     )));

@@ -12,7 +12,7 @@ pub(super) const STUDY: Study =
 
 const ABOUT: About = About {
     letter: Letter::C,
-    title: "Encryption systems of Linux on one old PC",
+    title: "Linux encryption systems on one old PC",
     author: "not known",
     year: "2013",
     source: "habr.com post 201694 (Russian), of which document 003 is a Japanese translation; the year is that of \
