@@ -45,7 +45,7 @@ pub struct Package {
     pub(crate) arch: Option<&'static str>,
     pub(crate) suse: Option<&'static str>,
     pub(crate) alpine: Option<&'static str>,
-    /// Other sources, to follow "no package of X is known here:".
+    /// Other sources, to follow "no known package for X:".
     pub elsewhere: &'static str,
     /// Programs in it that are not called as it is in Debian.
     pub(crate) programs: &'static [&'static str],
@@ -53,8 +53,8 @@ pub struct Package {
     pub looked_up: bool,
 }
 
-const SOURCE: &str = "build it from its source";
-pub(crate) const AUR: &str = "the AUR has it for Arch; elsewhere build it from its source";
+const SOURCE: &str = "build it from source";
+pub(crate) const AUR: &str = "on Arch, install it from the AUR; elsewhere, build it from source";
 
 /// A package with one name in all distributions.
 pub(crate) const fn everywhere(name: &'static str) -> Package {

@@ -77,7 +77,7 @@ fn install(packages: &[&Package], manager: Option<Manager>) -> String {
             let each = packages.iter().map(|package| match package.name(manager) {
                 Some(name) => format!("{} {name}", manager.installs()),
                 None => {
-                    format!("no package of {} is known here: {}", package.debian, package.elsewhere)
+                    format!("no known package for {}: {}", package.debian, package.elsewhere)
                 }
             });
             each.collect::<Vec<_>>().join("; ")
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(told(Some(Manager::Apk)), "run as root, or apk add encfs");
         assert_eq!(told(None), "run as root, or install what Debian calls encfs");
         let none = Remedy::program("securefs").told(Some(Manager::Zypper));
-        assert!(none.starts_with("no package of securefs is known here"), "{none}");
+        assert!(none.starts_with("no known package for securefs"), "{none}");
         let debians = Remedy::packages_of(ZFS.packages).then(", then modprobe zfs");
         let words = "apt install zfs-dkms zfsutils-linux, then modprobe zfs";
         assert_eq!(debians.to_string(), words);

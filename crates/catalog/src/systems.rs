@@ -64,14 +64,14 @@ const fn directory(name: &'static str, title: &'static str, about: &'static str)
 /// No encryption.
 pub static PLAIN: System = volume(
     "plain",
-    "no encryption: the baseline of every comparison, measured twice, which shows the noise",
+    "no encryption: the baseline of every comparison, measured twice to show the noise",
     Encrypts::Nothing,
 );
 
 /// This program's engine.
 pub static BUILTIN: System = volume(
     "builtin",
-    "ciphers in this process on the sector layouts of VeraCrypt (512 B) and LUKS2 (4096 B)",
+    "ciphers in this process with the sector layouts of VeraCrypt (512 B) and LUKS2 (4096 B)",
     Encrypts::Own,
 );
 
@@ -81,7 +81,7 @@ pub static BUILTIN_MOUNTED: System = System {
     needs: &[(Facility::Fuse, "builtin-mounted")],
     ..volume(
         "builtin-mounted",
-        "the same behind FUSE and a loop device, or as a disk of ublk, with ext4, as `cryptbench volume mount` has it",
+        "the same behind FUSE and a loop device, or as a ublk device, with ext4, as in `cryptbench volume mount`",
         Encrypts::Own,
     )
 };
@@ -92,7 +92,7 @@ pub static BUILTIN_RAW: System = System {
     needs: &[(Facility::Fuse, "builtin-raw")],
     ..volume(
         "builtin-raw",
-        "the same behind FUSE alone, as `cryptbench volume mount --raw` has it: needs no root",
+        "the same behind FUSE only, as in `cryptbench volume mount --raw`: needs no root",
         Encrypts::Own,
     )
 };
@@ -111,7 +111,7 @@ pub static DM_CRYPT: System = System {
     ],
     ..volume(
         "dm-crypt",
-        "LUKS2, LUKS1 and plain dm-crypt of the kernel, set up by cryptsetup on a loop device",
+        "the kernel's LUKS2, LUKS1 and plain dm-crypt, set up by cryptsetup on a loop device",
         Encrypts::Kernel,
     )
 };
@@ -127,7 +127,7 @@ pub static QEMU_LUKS: System = System {
             arch: None,
             suse: Some("/usr/bin/qemu-storage-daemon"),
             alpine: Some("cmd:qemu-storage-daemon"),
-            elsewhere: "`pacman -F qemu-storage-daemon` says which package has it",
+            elsewhere: "`pacman -F qemu-storage-daemon` finds the package",
             programs: &["qemu-storage-daemon"],
             looked_up: true,
         },
@@ -150,7 +150,7 @@ pub static NBDKIT_LUKS: System = System {
             debian: "libnbd-bin",
             arch: None,
             alpine: None,
-            elsewhere: "the AUR has it for Arch, as libnbd; elsewhere build it from its source",
+            elsewhere: "on Arch, install libnbd from the AUR; elsewhere, build it from source",
             programs: &["nbdfuse"],
             ..everywhere("nbdfuse")
         },
@@ -194,7 +194,7 @@ pub static BINDFS: System = System {
     ..directory(
         "bindfs",
         "FUSE pass-through (bindfs)",
-        "a directory through FUSE and not encrypted: the pass-through of gocryptfs, EncFS, CryFS and securefs",
+        "a directory through FUSE without encryption: the pass-through of gocryptfs, EncFS, CryFS and securefs",
     )
 };
 
@@ -203,7 +203,7 @@ pub static DELAY: System = System {
     family: Family::Place,
     ..volume(
         "delay",
-        "no encryption: a known wait per request and per byte, to try what a run finds",
+        "no encryption: a known delay per request and per byte, to test what a run finds",
         Encrypts::Nothing,
     )
 };
@@ -213,7 +213,7 @@ pub static SERIAL: System = System {
     family: Family::Place,
     ..volume(
         "serial",
-        "no encryption: passes on one request at a time, as drivers with one thread do",
+        "no encryption: processes one request at a time, as single-threaded drivers do",
         Encrypts::Nothing,
     )
 };
@@ -230,7 +230,7 @@ pub static PIECES: System = System {
     family: Family::Place,
     ..volume(
         "pieces",
-        "no encryption: passes requests on in pieces, one after another, as drivers with small buffers do",
+        "no encryption: splits requests into pieces, one after another, as drivers with small buffers do",
         Encrypts::Nothing,
     )
 };
@@ -263,10 +263,10 @@ pub static ENCFS: System = System {
     mounted_as: Some("fuse.encfs"),
     files: &[".encfs6.xml"],
     weakness: Some(Weakness {
-        short: "EncFS: not safe if someone sees two versions of the files (audit, 2014).",
-        full: "EncFS: an audit found it not safe if someone sees two versions of the files, and that its integrity checks can \
-               be switched off by whoever can write there (Taylor Hornby, 2014); number, sizes, times and tree of the files \
-               show.",
+        short: "EncFS: unsafe if someone sees two versions of the files (audit, 2014).",
+        full: "EncFS: an audit found that it is not safe if someone can see two versions of the files, and that \
+        anyone who can write to them can disable its integrity checks (Taylor Hornby, 2014); the number, sizes, times \
+        and directory tree of the files are visible.",
     }),
     ..directory("encfs", "EncFS", "an encrypted directory, each file in blocks of 1 KiB")
 };
@@ -280,7 +280,7 @@ pub static CRYFS: System = System {
     ..directory(
         "cryfs",
         "CryFS",
-        "an encrypted directory of equal blocks, which hides sizes and the tree of directories",
+        "an encrypted directory of equal-sized blocks, which hides file sizes and the directory tree",
     )
 };
 
@@ -323,7 +323,7 @@ pub static FSCRYPT: System = System {
     ..directory(
         "fscrypt",
         "fscrypt",
-        "a directory that the kernel's file system encrypts, in an ext4 of its own or on the target",
+        "a directory that the kernel's file system encrypts, on a separate ext4 or on the target",
     )
 };
 
@@ -333,9 +333,9 @@ pub static ECRYPTFS: System = System {
     packages: &[Package { programs: &["ecryptfs-add-passphrase"], ..everywhere("ecryptfs-utils") }],
     mounted_as: Some("ecryptfs"),
     weakness: Some(Weakness {
-        short: "eCryptfs: it decrypts altered data as if they were sound, and the kernel maintains it only in odd fixes.",
-        full: "eCryptfs: sizes, times, number and tree of the files show, and changed data are decrypted as if they were \
-               sound; the kernel's list of maintainers gives it odd fixes only.",
+        short: "eCryptfs: decrypts altered data without an error, and gets only odd fixes in the kernel.",
+        full: "eCryptfs: the number, sizes, times and directory tree of the files are visible, and altered data is \
+        decrypted without an error; the kernel's MAINTAINERS file lists it with the status Odd Fixes.",
     }),
     ..directory("ecryptfs", "eCryptfs", "an encrypted directory, stacked on another by the kernel")
 };
@@ -354,7 +354,7 @@ pub static BITLOCKER: System = System {
     mounted_as: Some("fuse.dislocker"),
     ..volume(
         "bitlocker",
-        "a BitLocker volume of yours, opened by cryptsetup or dislocker",
+        "your own BitLocker volume, opened by cryptsetup or dislocker",
         Encrypts::Kernel,
     )
 };
@@ -364,7 +364,7 @@ pub static FILEVAULT: System = System {
     needs: &[(Facility::DeviceMapper, "FileVault 2")],
     ..volume(
         "filevault2",
-        "a FileVault 2 (CoreStorage) volume of yours, opened by cryptsetup",
+        "your own FileVault 2 (CoreStorage) volume, opened by cryptsetup",
         Encrypts::Kernel,
     )
 };
@@ -384,7 +384,7 @@ pub static BCACHEFS: System = System {
 /// A drive's own encryption.
 pub static OPAL: System = volume(
     "opal",
-    "a self-encrypting drive: as fast as plain storage, for it encrypts always, with a key of its own",
+    "a self-encrypting drive: as fast as plain storage, because it always encrypts, with its own key",
     Encrypts::Drive,
 );
 
@@ -393,7 +393,7 @@ pub static PAIRED: System = System {
     family: Family::Place,
     ..volume(
         "paired",
-        "anything else: a place that you have encrypted in any way, beside one that is plain",
+        "anything else: a location that you have encrypted in any way, compared with a plain one",
         Encrypts::Prepared,
     )
 };

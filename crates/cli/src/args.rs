@@ -19,113 +19,113 @@ use crate::units::{bytes, cipher_rate, duration, not_negative, piece, threads};
 use crate::volume::args::ConfinementArgs;
 use crate::volume::args::VolumeCommand;
 
-/// What does disk encryption cost, on my hardware, and which system and cipher should I take?
+/// What does disk encryption cost on my hardware, and which system and cipher should I use?
 #[derive(Debug, Parser)]
 #[command(name = "cryptbench", version, max_term_width = 100, after_long_help = exit::HELP)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
-    /// Tell on standard error what is done, step by step: what is set up, called and undone; -vv tells more. Never a secret
+    /// Log each step on standard error: what is set up, called and removed; -vv logs more. Secrets are never logged
     #[arg(long, short, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure plain against encrypted storage in a directory and say what encryption costs
+    /// Compare encrypted with plain storage in a directory and report what encryption costs
     Run(Box<RunArgs>),
-    /// Make the report of a run again from its record: a page, JSON, CSV, Markdown, charts
+    /// Generate the report of a run again from its record: HTML page, JSON, CSV, Markdown, charts
     Report(ReportArgs),
     /// Print the JSON Schema of a record
     Schema,
-    /// Show what this machine can measure, what would disturb it, and what to install
+    /// Show what can be measured on this machine, what would disturb it, and what to install
     Doctor(DoctorArgs),
-    /// List the encryption systems, and why one is not available here
+    /// List the encryption systems, and why some are not available here
     Systems,
-    /// Measure how fast the ciphers are in RAM, and say which disks they keep up with
+    /// Measure the speed of ciphers in RAM and show which disks they keep up with
     Ciphers(CiphersArgs),
-    /// Measure key derivation: time to open, largest PIM within a limit, an attacker's time
+    /// Measure key derivation: unlock time, the largest PIM within a time limit, and the cost of an attack
     Kdf(KdfArgs),
     /// List the workload profiles, or print one
     Profiles(ProfilesArgs),
-    /// Predict what encryption costs on a device, from a model or a record, without running
+    /// Predict what encryption costs on a device from a model or a record, without a run
     Predict(PredictArgs),
-    /// Replay published studies: their tables derived again, their conclusions checked
+    /// Derive the tables of published studies again and check their conclusions
     Studies(StudiesArgs),
-    /// Compare two records, or results of other programs such as fio; unpaired, and labelled so
+    /// Compare two records, or results from other tools such as fio (unpaired, and labelled as such)
     Compare(CompareArgs),
-    /// Keep records in a database, and tell a regression from noise
+    /// Keep records in a database and distinguish regressions from noise
     History(HistoryArgs),
-    /// Measure many machines: start a plan on them, pool their records, name those unlike the others
+    /// Measure many machines: run a plan on each, pool the records, find outliers
     Fleet(FleetArgs),
-    /// Serve the local page: choose, start, watch and compare runs in a browser
+    /// Serve a local web page to configure, start, watch and compare runs
     Serve(ServeArgs),
     /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS, BitLocker, FileVault
     #[command(subcommand)]
     Volume(Box<VolumeCommand>),
     /// Remove what killed runs left behind
     Cleanup,
-    /// Print completions for a shell
+    /// Print the completion script for a shell
     Completions(CompletionsArgs),
-    /// Write the manual pages into a directory
+    /// Write the manual pages to a directory
     Manual(ManualArgs),
-    /// Write a run's files for another process of this program, as it says on standard input
+    /// Write a run's files for another process of this program, as instructed on standard input
     #[command(hide = true, name = crate::output::keeper::COMMAND)]
     KeepRun,
 }
 
 #[derive(Clone, Debug, ClapArgs)]
 pub struct ReportArgs {
-    /// A record.json, the directory of a run or of a study, or `last` for the newest of yours (`last~1`: the one before)
+    /// A record.json, the directory of a run or a study, or `last` for your newest run (`last~1`: the one before it)
     pub record: PathBuf,
     /// The format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = FormatArg::Html)]
     pub format: FormatArg,
-    /// Where to write it [default: html to report.html beside the record, all else to standard output]
+    /// Output file [default: for html, report.html next to the record; otherwise standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Rows of csv and parquet
+    /// Rows of CSV and Parquet output
     #[arg(long, value_enum, value_name = "ROWS", default_value_t = TableArg::Trials)]
     pub table: TableArg,
-    /// Also write every chart there as SVG, PDF and PNG
+    /// Also write every chart to DIR as SVG, PDF and PNG
     #[arg(long, value_name = "DIR")]
     pub charts: Option<PathBuf>,
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
-    /// Print all figures, not only the answer: every table, what it means, and what it is based on
+    /// Print all figures, not only the answer: every table, its meaning and its basis
     #[arg(long, conflicts_with_all = ["json", "explain"])]
     pub full: bool,
-    /// Print only the first sentences and what to take
+    /// Print only the headline and the recommendation
     #[arg(long, short, conflicts_with_all = ["json", "explain", "full"])]
     pub quiet: bool,
-    /// Write a record to send to others instead: without names, paths and serial numbers
+    /// Instead, write a copy of the record to share, without names, paths and serial numbers
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output", "table", "charts", "json", "full", "quiet"])]
     pub share: Option<PathBuf>,
-    /// Write a ZIP archive to publish instead: the record as --share has it, tables, charts, a paragraph on methods, checksums
-    /// and how to cite it
+    /// Instead, write a ZIP archive to publish: the record as written by --share, tables, charts, a paragraph on
+    /// methods, checksums and citation files
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output", "table", "charts", "json", "full", "quiet",
         "share", "explain"])]
     pub bundle: Option<PathBuf>,
-    /// Print everything about one row instead. CELL is a workload's identifier or a part of its name; with /CHOICE, one
-    /// choice of that row
+    /// Instead, print everything about one row. CELL is a workload's identifier or part of its name; append /CHOICE
+    /// for one choice of that row
     #[arg(long, value_name = "CELL", conflicts_with_all = ["format", "output", "table", "charts", "json", "share"])]
     pub explain: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FormatArg {
-    /// A page with charts; the answer is printed
+    /// HTML page with charts; the answer is also printed
     Html,
-    /// The record with newly derived results
+    /// The record, with results derived again
     Json,
-    /// Comma-separated values, a row for each measured trial or each cell
+    /// Comma-separated values, one row per measured trial or per cell
     Csv,
-    /// The answer as JSON: headline, table, what to take, what is open
+    /// The answer as JSON: headline, table, recommendations, open questions
     Answer,
     /// Verdict and one table, for a ticket
     Markdown,
-    /// The rows of csv in Apache Parquet
+    /// The same rows as csv, in Apache Parquet
     Parquet,
     /// Tables for LaTeX, with booktabs and siunitx
     Latex,
@@ -135,7 +135,7 @@ pub enum FormatArg {
 pub enum TableArg {
     /// Every measured trial
     Trials,
-    /// Every workload on every choice: medians, estimate with its interval, verdict
+    /// Every workload on every choice: medians, estimate with interval, verdict
     Cells,
 }
 
@@ -144,7 +144,7 @@ pub struct DoctorArgs {
     /// The directory to measure
     #[arg(default_value = ".")]
     pub directory: PathBuf,
-    /// Print an object instead of the text
+    /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -158,11 +158,11 @@ pub struct CompletionsArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ManualArgs {
-    /// Where to write them: a page for the program and one for each command
+    /// Output directory: one page for the program and one for each command
     pub directory: PathBuf,
 }
 
-/// What is printed instead of text: one of these, or of what else is in the group.
+/// Output formats other than text: one of these, or another in the group.
 #[derive(Debug, ClapArgs)]
 pub struct FormArgs {
     /// Print JSON instead of tables
@@ -171,35 +171,36 @@ pub struct FormArgs {
     /// Print comma-separated values instead of tables
     #[arg(long, group = "form")]
     pub csv: bool,
-    /// Print a self-contained page with charts instead of tables
+    /// Print a self-contained HTML page with charts instead of tables
     #[arg(long, group = "form")]
     pub html: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct CiphersArgs {
-    /// Measure this cipher (repeatable; see --list) [default: all but those of history, which are measured if named]
+    /// Measure this cipher (repeatable; see --list) [default: all except historical ones, which are measured only on
+    /// request]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cipher: Vec<String>,
     /// Measure this sector size, in bytes (repeatable) [default: 512 and 4096]
     #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]
     pub data_unit: Vec<u32>,
-    /// Measure with this many threads at once, or `all` (repeatable) [default: 1 and all]
+    /// Number of threads that run in parallel, or `all` (repeatable) [default: 1 and all]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = threads)]
     pub threads: Vec<usize>,
-    /// Time for the whole table; every combination takes at least 0.1 s
+    /// Time budget for the whole table; each combination takes at least 0.1 s
     #[arg(long, value_name = "TIME", default_value = "20", value_parser = duration)]
     pub seconds: Duration,
-    /// Bytes that each thread encrypts and decrypts in RAM
+    /// Size of the buffer that each thread encrypts and decrypts in RAM
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = bytes)]
     pub buffer: u64,
-    /// Measure one cipher by the size of a request, from a sector to 64 MiB, on one core
+    /// Measure one cipher by request size, from one sector to 64 MiB, on one core
     #[arg(long, conflicts_with_all = ["buffer", "full", "list", "html"])]
     pub by_size: bool,
     /// Print every cascade, all cores, the code used and the spread
     #[arg(long, group = "form")]
     pub full: bool,
-    /// Only list what is registered, measure nothing
+    /// List the available ciphers without measuring them
     #[arg(long, group = "form")]
     pub list: bool,
     #[command(flatten)]
@@ -208,39 +209,39 @@ pub struct CiphersArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct KdfArgs {
-    /// Show times at this PIM (repeatable); one alone is also the PIM that an attacker knows
-    /// [default: 1, 10, 98, 485, 1000 and 9999]
+    /// Show times for this PIM (repeatable). With exactly one, the attacker is assumed to know it [default: 1, 10, 98,
+    /// 485, 1000 and 9999]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub pim: Vec<u32>,
-    /// Measure this function: a PRF of PBKDF2, or argon2id (repeatable) [default: all of the volume]
+    /// Measure this function: a PBKDF2 PRF, or argon2id (repeatable) [default: all that the volume supports]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub prf: Vec<String>,
-    /// The kind of volume, which decides the costs
+    /// Kind of volume, which determines the costs
     #[arg(long, value_enum, default_value_t = VolumeKindArg::Veracrypt)]
     pub volume_kind: VolumeKindArg,
-    /// Longest time that opening may take: gives the largest PIM
+    /// Maximum unlock time, which determines the largest PIM
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub mount_limit: Duration,
-    /// Entropy of a passphrase in bits (repeatable) [default: 40, 52 and 78]
+    /// Passphrase entropy in bits (repeatable) [default: 40, 52 and 78]
     #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = entropy)]
     pub entropy: Vec<f64>,
     /// An attacker who does not know the PIM tries 1 to N [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub unknown_pim: Option<u32>,
-    /// How many times as fast as this CPU an attacker's hardware is, at everything or at one function (repeatable)
+    /// Speed of the attacker's hardware relative to this CPU, for all functions or, as NAME=X, for one (repeatable)
     #[arg(long, value_name = "[NAME=]X", value_delimiter = ',', value_parser = multiplier)]
     pub multiplier: Vec<Multiplier>,
-    /// Threads that guess at once, or `all`
+    /// Number of threads that guess in parallel, or `all`
     #[arg(long, value_name = "N", default_value = "all", value_parser = threads)]
     pub threads: usize,
-    /// Rounds over all functions, at least 5
+    /// Number of rounds over all functions, at least 5
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub rounds: u32,
-    /// Approximate time for everything
+    /// Approximate total time
     #[arg(long, value_name = "TIME", default_value = "20", value_parser = duration)]
     pub seconds: Duration,
-    /// Whether a LUKS2 keyslot opens in a boot loader's memory, on one thread, and how long it takes: those of VOLUME, or
-    /// costs to choose from
+    /// Check whether LUKS2 keyslots can be unlocked in a boot loader's memory on one thread, and how long it takes:
+    /// the keyslots of VOLUME, or costs to choose from
     #[arg(
         long,
         value_name = "VOLUME",
@@ -250,7 +251,7 @@ pub struct KdfArgs {
     pub bootloader: Option<Option<PathBuf>>,
     #[command(flatten)]
     pub confinement: ConfinementArgs,
-    /// Print every table: any PIM, an attacker's time, the method
+    /// Print every table: times for each PIM, the cost of an attack, the method
     #[arg(long, group = "form")]
     pub full: bool,
     #[command(flatten)]
@@ -259,13 +260,13 @@ pub struct KdfArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum VolumeKindArg {
-    /// VeraCrypt, except a system partition
+    /// VeraCrypt, except system encryption
     Veracrypt,
-    /// A system partition of VeraCrypt
+    /// VeraCrypt system encryption
     VeracryptSystem,
     /// TrueCrypt, which has no PIM
     Truecrypt,
-    /// A system partition of TrueCrypt
+    /// TrueCrypt system encryption
     TruecryptSystem,
 }
 
@@ -282,14 +283,14 @@ impl From<VolumeKindArg> for VolumeKind {
 
 #[derive(Debug, ClapArgs)]
 pub struct ProfilesArgs {
-    /// Print this profile's file, to start one of your own from
+    /// Print this profile's file, as a starting point for your own
     pub name: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct PredictArgs {
-    /// The device: hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc, usb-flash, sd-card, nvme, a model's file, or a record.json or
-    /// the directory of a run [default: sata-ssd]
+    /// Device: hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc, usb-flash, sd-card, nvme, a model file, a record.json
+    /// or the directory of a run [default: sata-ssd]
     #[arg(long, value_name = "PROFILE")]
     pub device: Option<PathBuf>,
     /// Predict for this cipher (repeatable) [default: aes-256-xts]
@@ -298,26 +299,27 @@ pub struct PredictArgs {
     /// Predict for this sector size, in bytes (repeatable) [default: 512]
     #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]
     pub data_unit: Vec<u32>,
-    /// The cipher's rate in MB/s, encrypting and decrypting, instead of measuring it
+    /// Encryption and decryption rate of the cipher in MB/s, instead of measuring it
     #[arg(long, value_name = "MB/S[,MB/S]", value_parser = cipher_rate, conflicts_with = "ciphers_from")]
     pub cipher_rate: Option<(f64, f64)>,
-    /// Take the ciphers' rates from a file that `cryptbench ciphers --json` printed
+    /// Read the cipher rates from a file with the output of `cryptbench ciphers --json`
     #[arg(long, value_name = "FILE")]
     pub ciphers_from: Option<PathBuf>,
-    /// Fit the software's time per request to this record
+    /// Fit the software time per request to this record
     #[arg(long, value_name = "RECORD")]
     pub record: Option<PathBuf>,
-    /// The choice or system of that record [default: its first encrypted one of the cipher]
+    /// Choice or system in that record [default: the first encrypted one with the cipher]
     #[arg(long, value_name = "NAME", requires = "record")]
     pub arm: Option<String>,
-    /// The software's time per request, in microseconds
+    /// Software time per request, in microseconds
     #[arg(long, value_name = "US", conflicts_with = "record", value_parser = not_negative)]
     pub per_request: Option<f64>,
-    /// Requests in flight, for a model
+    /// Queue depth, for a model
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub queue_depth: u32,
-    /// Predict for a driver that carries one request at a time, in pieces of SIZE [default: 256KiB], and encrypts while the
-    /// device waits: what study A's figures show of VeraCrypt's for Windows. --per-request is then the time of a piece
+    /// Predict for a driver that processes one request at a time, in pieces of SIZE [default: 256KiB], and encrypts
+    /// while the device waits, as study A's figures show for VeraCrypt on Windows. --per-request is then the time per
+    /// piece
     #[arg(
         long,
         value_name = "SIZE",
@@ -328,13 +330,13 @@ pub struct PredictArgs {
         conflicts_with = "record"
     )]
     pub serial: Option<u64>,
-    /// Print how far off predictions are for published sweeps and for the named records
+    /// Print the error of predictions for published sweeps and for the given records
     #[arg(long, conflicts_with_all = ["device", "record", "per_request", "serial"])]
     pub validate: bool,
     /// Records for --validate
     #[arg(value_name = "RECORD", requires = "validate")]
     pub against: Vec<PathBuf>,
-    /// Print an object instead of the table
+    /// Print JSON instead of the table
     #[arg(long)]
     pub json: bool,
 }
@@ -345,22 +347,22 @@ pub struct StudiesArgs {
     /// Print this study in full [default: list all]
     #[arg(value_enum, ignore_case = true)]
     pub study: Option<StudyArg>,
-    /// Place a record.json, or the directory of a run, beside the published devices
+    /// Compare a record.json, or the directory of a run, with the published devices
     #[arg(long, value_name = "RECORD", conflicts_with = "from")]
     pub beside: Option<PathBuf>,
-    /// Print the study's tables from records of yours again, as `run --study` did
+    /// Print the study's tables for your own records again, as `run --study` did
     #[arg(long, value_name = "RECORD", num_args = 1.., requires = "study")]
     pub from: Vec<PathBuf>,
-    /// Print everything that the studies have, each with the command that shows it
+    /// List every item of the studies with the command that shows it
     #[arg(long, conflicts_with_all = ["from", "beside"])]
     pub items: bool,
-    /// The format of these tables
+    /// Format of these tables
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = StudyFormatArg::Text, requires = "tables")]
     pub format: StudyFormatArg,
-    /// Write them to this file
+    /// Write the tables to this file
     #[arg(long, short, value_name = "FILE", requires = "tables")]
     pub output: Option<PathBuf>,
-    /// Print an object with all numbers instead
+    /// Print JSON with all numbers instead
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
 }
@@ -369,7 +371,7 @@ pub struct StudiesArgs {
 pub enum StudyFormatArg {
     /// As on the terminal, with the study's conclusions
     Text,
-    /// Comma-separated values: each table's title, its headings and rows, and an empty line
+    /// Comma-separated values: title, headings and rows of each table, then an empty line
     Csv,
     /// For a ticket
     Markdown,
@@ -385,7 +387,7 @@ pub enum StudyArg {
     /// An encrypted memory card on a Mac
     #[value(name = "B")]
     B,
-    /// Encryption systems of Linux on one old PC
+    /// Linux encryption systems on one old PC
     #[value(name = "C")]
     C,
     /// Three ciphers in two programs on three kinds of disk

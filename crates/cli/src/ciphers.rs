@@ -66,8 +66,7 @@ pub fn measure(args: &CiphersArgs) -> anyhow::Result<Speeds> {
     let longer = plan.time().saturating_sub(args.seconds);
     if longer > Duration::from_secs(1) {
         message(&format!(
-            "so many combinations take {:.0} s at least; --cipher, --data-unit and \
-             --threads make it fewer",
+            "these combinations take at least {:.0} s; to measure fewer, use --cipher, --data-unit and --threads",
             plan.time().as_secs_f64()
         ));
     }
@@ -144,8 +143,8 @@ fn thread_counts(speeds: &Speeds) -> Vec<usize> {
 /// How it was measured, in a sentence.
 fn method(speeds: &Speeds) -> String {
     format!(
-        "MB/s (10^6 bytes per second) in RAM, {} per thread; medians of {} rounds in turn \
-         over all rows, {:.0} s in all; IQR: interquartile range in % of the median",
+        "MB/s (10^6 bytes per second) in RAM, {} per thread; medians of {} rounds, interleaved over all rows, {:.0} s \
+         in total; IQR: interquartile range in % of the median",
         size(speeds.buffer),
         speeds.rounds,
         speeds.elapsed.as_secs_f64()
@@ -174,15 +173,14 @@ fn classes(bottleneck: &Bottleneck) -> Vec<(String, String)> {
         lines.push(("too slow".to_owned(), bottleneck.too_slow.join(", ")));
     }
     if let [(_, names)] = lines.as_mut_slice() {
-        "every cipher of the table".clone_into(names);
+        "every cipher in the table".clone_into(names);
     }
     lines
 }
 
 /// What the classes mean and do not mean.
-const CAVEAT: &str = "Rates of interfaces are typical payload rates; the slower of encrypting and \
-                      decrypting counts, and the CPU does nothing else meanwhile. What encryption \
-                      costs on a disk is what `cryptbench run` measures.";
+const CAVEAT: &str = "Interface rates are typical payload rates. They are compared with the slower of encryption and \
+decryption on an otherwise idle CPU. To measure the cost on a disk, use `cryptbench run`.";
 
 #[cfg(test)]
 mod tests {
@@ -207,7 +205,7 @@ mod tests {
         let of = |m: &Bottleneck| {
             classes(m).into_iter().map(|(a, b)| format!("{a}: {b}")).collect::<Vec<_>>()
         };
-        assert_eq!(of(&m), ["only with 2 threads: every cipher of the table"]);
+        assert_eq!(of(&m), ["only with 2 threads: every cipher in the table"]);
         m.keep_up[0].1 = names(&["z"]);
         m.too_slow = names(&["w"]);
         assert_eq!(of(&m), ["with 1 thread: z", "only with 2 threads: x, y", "too slow: w"]);

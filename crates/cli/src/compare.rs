@@ -75,7 +75,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let Some(at_a) = &args.a else { unreachable!("it is required") };
     let Some(at_b) = &args.b else { return halves(args, at_a) };
     if args.arm.len() > 2 {
-        let reason = "--arm is given more than twice: one for A, one for B";
+        let reason = "--arm is given more than twice; use it at most once for A and once for B";
         return Err(Refusal::usage(Path::new("compare"), reason).into());
     }
     let [first, second] =
@@ -86,7 +86,8 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         refuse_other_sets((at_b, b), (at_a, a))?;
     }
     if first.is_none() && second.is_none() && !args.arm.is_empty() {
-        let reason = "--arm names an arm of a record, and neither A nor B is one";
+        let reason =
+            "--arm selects a choice of a record, but neither A nor B is a record; omit --arm";
         return Err(Refusal::usage(at_a, reason).into());
     }
     let named = |which: usize, record: Option<&Record>, at: &Path| {
@@ -123,7 +124,7 @@ fn choice(arm: Option<&str>, both: bool) -> ArmChoice<'_> {
 /// One file that contains both plain and encrypted storage.
 fn halves(args: &CompareArgs, at: &Path) -> anyhow::Result<ExitCode> {
     if is_record(at) {
-        let reason = "a record; name what it is compared with as well";
+        let reason = "is a record; also give the result to compare it with";
         return Err(Refusal::usage(at, reason).into());
     }
     if !(args.arm.is_empty() && args.also_a.is_empty() && args.also_b.is_empty()) {
@@ -212,11 +213,11 @@ fn refuse_other_sets(
     }
     let name = |set: Option<&str>| match set {
         Some(set) => format!("the set {set}"),
-        None => "systems that were named".to_owned(),
+        None => "explicitly chosen systems".to_owned(),
     };
     let reason = format!(
-        "measured {}, and {} measured {}: sets are not mixed. Name an arm that both have, such as --arm plain, or measure \
-         both alike with --system",
+        "measured {}, but {} measured {}: different sets cannot be compared. Select a choice that both have, such as \
+         --arm plain, or measure both with the same --system",
         name(of_b),
         shown(at_a),
         name(of_a)
@@ -230,7 +231,7 @@ fn record_of(path: &Path, also: &[PathBuf]) -> anyhow::Result<Option<Record>> {
         return Ok(None);
     }
     if !also.is_empty() {
-        let reason = "a record; nothing else can be added to it (--also-a, --also-b)";
+        let reason = "is a record; --also-a and --also-b add only to results from other tools";
         return Err(Refusal::usage(path, reason).into());
     }
     let mut record = cryptbench_record::read(path)?;
@@ -261,7 +262,7 @@ fn changes(a: &Record, b: &Record, arms: &[String]) -> Vec<CostChange> {
 
 fn nothing_shared(comparison: &Comparison) -> String {
     if !comparison.without_measure.is_empty() {
-        return "no cell has the measure that was asked for on both sides".to_owned();
+        return "no cell has the requested measure on both sides".to_owned();
     }
     let some = |names: &[String]| {
         let shown: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
@@ -270,7 +271,7 @@ fn nothing_shared(comparison: &Comparison) -> String {
         format!("{}{more}", shown.join("; "))
     };
     format!(
-        "has no cell in common with the other. A has {}; B has {}",
+        "has no cell in common with A. A has {}; B has {}",
         some(&comparison.only_a),
         some(&comparison.only_b)
     )

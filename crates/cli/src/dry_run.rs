@@ -80,16 +80,17 @@ pub fn words(dry: &DryRun) -> String {
     let trials = match plan.fixed_trials() {
         Some(_) => format!("{} per workload and choice", plan.max_pairs),
         None => format!(
-            "{} to {} per workload and choice, until the intervals are ±{:.1} % wide",
+            "{} to {} per workload and choice, until the intervals are within ±{:.1} %",
             plan.min_pairs,
             plan.max_pairs,
             plan.target_half_width * 100.0
         ),
     };
     let speeds = match &dry.measured {
-        Some(rates) => format!("from what run {} measured of {}", rates.run_id, rates.device),
-        None if dry.storage.starts_with("EMULATED") => "from the model's speeds".to_owned(),
-        None => "from the speeds of a SATA SSD, because this disk was not measured yet".to_owned(),
+        Some(rates) => format!("based on what run {} measured on {}", rates.run_id, rates.device),
+        None if dry.storage.starts_with("EMULATED") => "based on the model's speeds".to_owned(),
+        None => "based on the speeds of a SATA SSD, because this disk has not been measured yet"
+            .to_owned(),
     };
     let mut lines = vec![
         format!("profile     {}, {} workloads", plan.profile, plan.workloads.len()),
@@ -100,12 +101,12 @@ pub fn words(dry: &DryRun) -> String {
     ];
     let beside = dry.paired.iter();
     lines.extend(
-        beside.map(|(directory, storage)| format!("beside      {storage}, in {directory}")),
+        beside.map(|(directory, storage)| format!("paired with {storage}, in {directory}")),
     );
     lines.extend([
         format!("scratch     {} ({})", human(scratch.0), scratch.1),
         format!(
-            "would write {}, read {}, and take up {} at a time",
+            "would write {}, read {}, and occupy up to {} at a time",
             human(forecast.bytes_written),
             human(forecast.bytes_read),
             human(forecast.scratch_bytes)
@@ -118,7 +119,7 @@ pub fn words(dry: &DryRun) -> String {
             .map(|left| format!("left out    {}: {}; {}", left.system, left.reason, left.remedy)),
     );
     lines.extend(dry.remarks.iter().map(|r| format!("remark      {r}")));
-    lines.push("Nothing was written. Leave out --dry-run to measure.".to_owned());
+    lines.push("Nothing was written. To measure, omit --dry-run.".to_owned());
     lines.retain(|line| line.trim_end() != "ciphers");
     let options = textwrap::Options::new(WIDTH)
         .word_splitter(textwrap::WordSplitter::NoHyphenation)

@@ -55,24 +55,24 @@ Exit codes:
   0    done
   1    an unexpected error, or output could not be written
   2    the command line is wrong
-  3    the target is not fit: missing, read-only, in use, too little room, or it
-       would be overwritten; or a system could not be set up or checked there,
-       and what was measured is kept
-  4    the storage failed; what a run measured before is kept, marked partial
+  3    the target is unsuitable: missing, read-only, in use, too little space, or
+       it would be overwritten; or a system could not be set up or checked
+       there, and the results so far are kept
+  4    the storage failed; the results so far are kept, marked partial
   5    a profile, a record, a result, the history or a volume's header cannot be
        read
   6    something could not be cleaned up, or is still in use
   7    no key fits: wrong passphrase, key file or PIM
-  8    a system that should encrypt wrote plaintext, or what is less random than
-       ciphertext; the record is kept and says so
+  8    a system that should encrypt wrote plaintext, or data with too little
+       entropy for ciphertext; the record is kept and says so
   9    `history check` or `history regressions` found a regression
-  10   nothing was compared: the time budget ended before the first pair of
+  10   nothing was compared: the time budget ran out before the first pair of
        trials
   11   `history check --quiet` cannot judge the record yet: there are too few
        earlier ones
   129, 130, 143
-       ended by SIGHUP, SIGINT, SIGTERM; what was measured is kept, marked
-       partial";
+       stopped by SIGHUP, SIGINT or SIGTERM; the results so far are kept,
+       marked partial";
 
 /// A refusal of a command, with its exit code.
 #[derive(Debug, thiserror::Error)]

@@ -100,7 +100,7 @@ fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
     Ok(place.ok_or_else(|| {
         Refusal::target(
             Path::new(FILE),
-            "no state directory can be written; name a file with --database",
+            "no state directory is writable; specify a file with --database",
         )
     })?)
 }
@@ -114,10 +114,10 @@ fn in_directory(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
     match found.map_err(|e| refuse(&e.to_string()))? {
         None => Ok(None),
         Some(entry) if entry.kind != cryptbench_os::FileType::RegularFile => {
-            Err(refuse("it is not a regular file; name the history with --database").into())
+            Err(refuse("is not a regular file; specify another file with --database").into())
         }
         Some(entry) if entry.owner != user::real() => {
-            Err(refuse("it belongs to another user; name another file with --database").into())
+            Err(refuse("belongs to another user; specify another file with --database").into())
         }
         Some(_) => Ok(Some(path)),
     }
@@ -131,7 +131,7 @@ fn add(path: &Path, records: &[PathBuf]) -> anyhow::Result<ExitCode> {
     let mut history = History::create(path)?;
     for record in records {
         let added = history.add(record)?;
-        let how = if added.new { "added as" } else { "is there already as" };
+        let how = if added.new { "added as" } else { "is already there as" };
         print(&format!("{} {how} {}", shown(record), added.id));
     }
     print(&format!("history {}", shown(history.path())));

@@ -17,7 +17,8 @@ use crate::exit::Refusal;
 use crate::history::args::HistoryCommand;
 use crate::output::{RECORD, runs_directory};
 
-/// The file in the data directory that lists runs whose records are elsewhere: a line for each, its name, a tab, its directory.
+/// The file in the data directory that lists runs whose records are elsewhere: a line for each, its name, a tab, its
+/// directory.
 const ELSEWHERE: &str = "elsewhere.tsv";
 
 /// Runs that are remembered, and the largest file that is read.
@@ -83,7 +84,8 @@ fn elsewhere(list: &Path, owner: u32) -> Vec<Found> {
     found.collect()
 }
 
-/// Whether `directory` and the record or log in it belong to `owner` or root: another user who takes the place of a directory
+/// Whether `directory` and the record or log in it belong to `owner` or root: another user who takes the place of a
+/// directory
 /// must not choose what is read.
 fn is_run_of(directory: &Path, owner: u32) -> bool {
     let is_ours = |other: u32| other == owner || other == 0;
@@ -117,7 +119,7 @@ fn asked(path: &Path) -> Option<anyhow::Result<usize>> {
         None if rest.is_empty() => Some(Ok(0)),
         None => None,
         Some(number) => Some(number.parse().map_err(|_| {
-            Refusal::usage(path, "write last, or last~1 for the run before it").into()
+            Refusal::usage(path, "not a run; use last, or last~1 for the run before it").into()
         })),
     }
 }
@@ -140,10 +142,10 @@ pub fn record(path: &Path) -> anyhow::Result<PathBuf> {
         Some(found) => Ok(found.directory),
         None => {
             let reason = match count {
-                0 => "no run of yours is known; name a record.json, or the directory of a run"
+                0 => "you have no runs yet; specify a record.json or the directory of a run"
                     .to_owned(),
-                1 => "only 1 run of yours is known: last".to_owned(),
-                n => format!("only {n} runs of yours are known: last to last~{}", n - 1),
+                1 => "you have only 1 run: last".to_owned(),
+                n => format!("you have only {n} runs: last to last~{}", n - 1),
             };
             Err(Refusal::input(path, &reason).into())
         }
@@ -165,7 +167,8 @@ pub fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     runs.sort();
     match runs.is_empty() {
         true => {
-            let reason = "holds no record; name a record.json, the directory of a run, or last";
+            let reason =
+                "contains no record; specify a record.json, the directory of a run, or last";
             Err(Refusal::input(&path, reason).into())
         }
         false => Ok(runs),
@@ -211,7 +214,7 @@ pub fn named(command: &mut Command) -> anyhow::Result<()> {
 /// The records that were found in a directory, for a command that takes one.
 pub fn several(path: &Path, found: &[PathBuf]) -> Refusal {
     let names: Vec<String> = found.iter().map(|path| shown(path)).collect();
-    let reason = format!("holds {} records; name one: {}", found.len(), names.join(", "));
+    let reason = format!("contains {} records; specify one: {}", found.len(), names.join(", "));
     Refusal::usage(path, &reason)
 }
 

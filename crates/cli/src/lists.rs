@@ -63,13 +63,13 @@ pub fn profiles(args: &ProfilesArgs) -> anyhow::Result<ExitCode> {
         print(text.unwrap_or_default().trim_end());
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = table(["profile", "workloads", "what it is"]);
+    let mut table = table(["profile", "workloads", "description"]);
     for (name, _) in Profile::builtin() {
         let profile = Profile::named(name)?;
         table.add_row([profile.name, profile.workloads.len().to_string(), profile.description]);
     }
     print(&format!(
-        "{table}\n\n`cryptbench profiles NAME` prints one to start your own from; `run --profile FILE` reads it."
+        "{table}\n\nTo write your own, start from the output of `cryptbench profiles NAME`; `run --profile FILE` uses it."
     ));
     Ok(ExitCode::SUCCESS)
 }
@@ -81,7 +81,7 @@ pub fn cleanup() -> anyhow::Result<ExitCode> {
         match item {
             Cleaned::Removed(path) => print(&format!("removed {}", shown(path))),
             Cleaned::NotOurs(path) => print(&format!(
-                "left alone: {} is not the file that the killed run made",
+                "not removed: {} is not the file that the killed run created",
                 shown(path)
             )),
             Cleaned::Failed(path, why) => {

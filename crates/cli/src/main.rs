@@ -49,7 +49,8 @@ use args::{Args, Command};
 use cryptbench_os::machine::missing_file_system;
 
 /// The fault of a kernel file system.
-pub(crate) const NOT_MOUNTED: &str = "is not mounted, and without it nothing that is set up can be found and removed: mount -t proc proc /proc";
+pub(crate) const NOT_MOUNTED: &str = "is not mounted, but it is needed to find and remove what is set up: mount -t \
+proc proc /proc";
 
 fn main() -> ExitCode {
     // Files open in the caller's shell are not inherited by the programs that are started here.

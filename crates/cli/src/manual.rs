@@ -17,7 +17,7 @@ const SECTION: &str = "1";
 
 pub fn manual(args: &ManualArgs) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
-    fs::create_dir_all(directory).with_context(|| format!("cannot make {}", shown(directory)))?;
+    fs::create_dir_all(directory).with_context(|| format!("cannot create {}", shown(directory)))?;
     let mut command = Args::command();
     // Propagates the version and fills in the names of commands of commands.
     command.build();

@@ -182,7 +182,7 @@ impl Files {
             let Some(data) = data_directory() else {
                 bail!(unfit(
                     Path::new("record"),
-                    "no data directory can be written; name one with --output"
+                    "no data directory is writable; specify a directory with --output"
                 ));
             };
             let parent = Place::open(&data.join("runs"))?;
@@ -193,7 +193,7 @@ impl Files {
             place.refuse_taken(name)?;
         }
         if !dirs::may_write(&place.directory.reached()) {
-            bail!(unfit(asked, "cannot be written; name another directory with --output"));
+            bail!(unfit(asked, "is not writable; specify another directory with --output"));
         }
         Ok(Self { parent: place, own_directory: false, resumed: false })
     }
@@ -358,7 +358,7 @@ impl Place {
     }
 
     fn taken(&self, name: &str) -> RunError {
-        let problem = format!("holds a {name} already; name another directory with --output");
+        let problem = format!("already contains a {name}; specify another directory with --output");
         unfit(&self.path, &problem)
     }
 }
@@ -388,8 +388,8 @@ mod tests {
         let later = output.parent.write(&run(), false).unwrap_err();
         let said = format!("{error}\n{later}").replace(&dir.path().display().to_string(), "DIR");
         insta::assert_snapshot!(said, @"
-            DIR/out: holds a report.html already; name another directory with --output
-            DIR/out: holds a report.html already; name another directory with --output
+            DIR/out: already contains a report.html; specify another directory with --output
+            DIR/out: already contains a report.html; specify another directory with --output
             ");
         assert_eq!(fs::read(asked.join(PAGE)).unwrap(), b"mine");
         assert_eq!(fs::read_dir(&asked).unwrap().count(), 1);

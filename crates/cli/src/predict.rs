@@ -132,7 +132,7 @@ fn per_request(args: &PredictArgs, ciphers: &[CipherRate]) -> anyhow::Result<(f6
         return Ok((us * 1e-6, "as given".to_owned()));
     }
     if args.serial.is_some() {
-        let from = "by which the access time of study A's SSD grew (cryptbench studies A)";
+        let from = "the increase in access time of study A's SSD (cryptbench studies A)";
         return Ok((SERIAL_PER_PIECE_S, from.to_owned()));
     }
     let Some(path) = &args.record else {

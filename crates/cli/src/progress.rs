@@ -81,8 +81,8 @@ pub fn of_bytes(all: u64) -> ProgressBar {
 
 /// The bar of work with a known duration.
 pub fn of_time(what: &str, samples: u32, time: Duration) -> ProgressBar {
-    let about = format!("{what}, about {:.0} s in all", time.as_secs_f64().ceil());
-    bar(samples.into(), "{bar:16} {msg}, {elapsed} gone", 8).with_message(about)
+    let about = format!("{what}, about {:.0} s in total", time.as_secs_f64().ceil());
+    bar(samples.into(), "{bar:16} {msg}, {elapsed} elapsed", 8).with_message(about)
 }
 
 /// The current trial, and below it the table of estimates. Draws only between trials, at most twice a second, so
@@ -126,7 +126,10 @@ impl Live {
         match event {
             Event::Planned { plan, target } => {
                 self.board = Board::of(plan);
-                self.line(&format!("{}; Ctrl-C keeps what was measured.", planned(plan, target)));
+                self.line(&format!(
+                    "{}; Ctrl-C stops and keeps the results so far.",
+                    planned(plan, target)
+                ));
             }
             Event::Prepared { plan, .. } => self.board = Board::of(plan),
             Event::Filling { done, total } => {
@@ -212,7 +215,11 @@ impl Log {
             }
             Event::Filling { done, total } if due => {
                 self.last = Some(Instant::now());
-                say::message(&format!("filling, {} of {} MiB", done >> 20, total >> 20));
+                say::message(&format!(
+                    "filling the scratch file: {} of {} MiB",
+                    done >> 20,
+                    total >> 20
+                ));
             }
             Event::Estimate { workload, arm, kept, low, high } => {
                 let (workload, arm) =
@@ -233,7 +240,7 @@ fn setting_up(what: &str, number: usize, of: usize) -> String {
 }
 
 fn checking(board: &Board, arm: &ArmId) -> String {
-    format!("checking what lies on the disk: {}", board.arm(arm).name)
+    format!("checking the stored data: {}", board.arm(arm).name)
 }
 
 /// The amount, location and duration of the measurement.

@@ -63,13 +63,15 @@ fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
         let shared = cryptbench_record::to_share(&record);
         let json = cryptbench_record::to_json(&Labelled::of(&shared).report().document());
         written(file, cryptbench_os::write_named(file, json.as_bytes()))?;
-        say::note("names, paths and serial numbers are left out; look at it before you send it");
+        say::note(
+            "names, paths and serial numbers were removed; check the file before you send it",
+        );
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(file) = &args.bundle {
         let files = bundle::write(&record, file)?;
         say::note(&format!(
-            "{files} files, without names, paths and serial numbers; put your name into CITATION.cff and references.bib"
+            "{files} files, without names, paths and serial numbers; add your name to CITATION.cff and references.bib"
         ));
         return Ok(ExitCode::SUCCESS);
     }
@@ -110,7 +112,7 @@ fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
         (format, None) => {
             let bytes = rendered(&report, format, args.table)?;
             if format == FormatArg::Parquet && say::stdout_is_terminal() {
-                let reason = "not for a terminal; name a file with --output";
+                let reason = "cannot be printed on a terminal; specify a file with --output";
                 return Err(Refusal::usage(Path::new("--format parquet"), reason).into());
             }
             say::print_bytes(&bytes);
@@ -162,7 +164,7 @@ fn refuse_the_record(record: &Path, output: &Path) -> anyhow::Result<()> {
     let file = if record.is_dir() { record.join("record.json") } else { record.to_owned() };
     match (file.canonicalize(), output.canonicalize()) {
         (Ok(a), Ok(b)) if a == b => {
-            let reason = "it is the record itself; name another file with --output";
+            let reason = "is the record itself and will not be overwritten; specify another file";
             Err(Refusal::usage(output, reason).into())
         }
         _ => Ok(()),

@@ -59,7 +59,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     if let (Some(path), Some(first), false) = (like, first, args.shown.json) {
         let width = terminal_style(false).width;
         let beside = crate::compare::beside(&first, &measured.record, width);
-        print(&format!("\nA is {}, B this run.\n\n{beside}", shown(path)));
+        print(&format!("\nA is {}; B is this run.\n\n{beside}", shown(path)));
     }
     Ok(measured.code)
 }
@@ -140,7 +140,7 @@ pub fn measure_into(
     let code = match signal.number() {
         _ if !matches!(saved, Saved::In(_)) => Some(exit::FAILURE),
         Some(number) => {
-            message("ended by a signal; the record is marked partial");
+            message("stopped by a signal; the record is marked partial");
             Some(exit::SIGNAL + number)
         }
         None if nothing_compared(&record) => {
@@ -148,8 +148,8 @@ pub fn measure_into(
             let budget = record.plan.budget_s;
             let more = budget_for_all(&record).unwrap_or_else(|| "a larger --budget".to_owned());
             message(&format!(
-                "nothing was compared: {budget:.0} s are not enough for a pair of trials of {arms} arms here; {more} would \
-                 do, or fewer systems"
+                "nothing was compared: {budget:.0} s are not enough for a pair of trials of {arms} choices here; use \
+                 {more} or fewer systems"
             ));
             Some(exit::UNMEASURED)
         }
@@ -243,7 +243,7 @@ fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
     let encrypted = args.place.pair.get(1..).unwrap_or_default();
     if args.place.pair_name.is_some() && encrypted.len() > 1 {
         return refuse(
-            "--pair-name names one place, and --pair has several: give each its own, NAME=PATH"
+            "--pair-name names only one location, but --pair has several: name each one as NAME=PATH"
                 .to_owned(),
         );
     }
@@ -251,7 +251,7 @@ fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
     for given in encrypted {
         let (name, path) = match named_place(given) {
             Some((name, _)) if name.trim().is_empty() => {
-                return refuse(format!("{}: a name is missing before the =", shown(given)));
+                return refuse(format!("{}: the name before = is missing", shown(given)));
             }
             Some((name, path)) => (Some(name), path),
             None => (None, given.clone()),
@@ -261,9 +261,7 @@ fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
         if let Some(id) =
             id.as_ref().filter(|id| found.iter().any(|other| other.id.as_ref() == Some(id)))
         {
-            return refuse(format!(
-                "two places are called {id:?}: tables could not tell them apart"
-            ));
+            return refuse(format!("two locations are named {id:?}; give each its own name"));
         }
         found.push(PairRequest {
             encrypted: path,
@@ -342,7 +340,9 @@ fn show(args: &RunArgs, report: &Report<'_>, saved: &Saved) -> anyhow::Result<()
     };
     print_styled(&text, style);
     if let Saved::Nowhere(_) = saved {
-        message("the record could not be written anywhere; here it is, for cryptbench report");
+        message(
+            "the record could not be written anywhere, so it is printed here for cryptbench report",
+        );
         print_json(&report.document())?;
     }
     Ok(())

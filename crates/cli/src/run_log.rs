@@ -74,7 +74,8 @@ impl Sink for Logged<'_> {
         };
         if let Err(error) = done {
             message(&format!(
-                "the log of trials cannot be written ({error}): the run goes on, and would be lost if it were killed"
+                "cannot write the log of trials ({error}): the run continues, but its results would be lost if it \
+                 were killed"
             ));
             self.log = State::Failed;
         }
@@ -112,9 +113,7 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     let refuse = |reason: &str| Refusal::input(directory, reason);
     let log = directory.join(LOG);
     if fs::symlink_metadata(&log).is_err() {
-        bail!(refuse(
-            "holds no log of a run that was cut short; a run that came to its end has none"
-        ));
+        bail!(refuse("contains no log of an interrupted run; a finished run has none"));
     }
     let held = Directory::open(directory)
         .and_then(|held| Ok((held.owner_and_mode()?, held.entry(OsStr::new(LOG))?)));
@@ -123,13 +122,16 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     let asker = user::asker().map(|asker| asker.user);
     let is_ours = |owner: u32| owner == user::effective() || Some(owner) == asker;
     if !is_ours(owner) || !found.is_some_and(|log| is_ours(log.owner)) || mode & 0o002 != 0 {
-        bail!(refuse("is not this user's alone: a log says what to run"));
+        bail!(refuse(
+            "can be changed by other users; refusing to run the command stored in its log"
+        ));
     }
     if Directory::open(directory).is_ok_and(|held| is_being_written(&held)) {
         bail!(refuse("is the directory of a run that is still in progress"));
     }
     let events = read_log(directory)?;
-    let earlier = fold_to_resume(&events).ok_or_else(|| refuse("its log has no beginning"))?;
+    let earlier =
+        fold_to_resume(&events).ok_or_else(|| refuse("the beginning of its log is missing"))?;
     let command = events.iter().find_map(|event| match event {
         Event::Command { exact: Some(exact), .. } => Some(exact.clone()),
         Event::Command { arguments, directory, .. } => {
@@ -138,14 +140,16 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
         _ => None,
     });
     let Some((arguments, began_in)) = command else {
-        bail!(refuse("its log does not say how the run was asked for"));
+        bail!(refuse("its log does not contain the command line of the run"));
     };
     let words = std::iter::once("cryptbench".into()).chain(arguments);
     let Ok(Args { command: Command::Run(mut args), .. }) = Args::try_parse_from(words) else {
-        bail!(refuse("its log is of something that cannot be resumed"));
+        bail!(refuse("its log is from a command that cannot be resumed"));
     };
     if args.what.study.is_some() {
-        bail!(refuse("a study has a run for each of its profiles: start it anew"));
+        bail!(refuse(
+            "a study cannot be resumed, because it has one run per profile; start it again"
+        ));
     }
     names::of_run(&mut args)?;
     // Meanwhile this run is the newest, and its plan is that of the record that was `last`.
@@ -175,7 +179,8 @@ fn refuse_other_options() -> anyhow::Result<()> {
             && run.value_source(id) == Some(ValueSource::CommandLine);
         if is_given && !accepted.iter().any(|name| name == id) {
             let name = option.get_long().map_or_else(|| id.to_owned(), |long| format!("--{long}"));
-            let reason = format!("a resumed run is what it was: leave out {name}");
+            let reason =
+                format!("cannot be combined with {name}, because a resumed run keeps its plan");
             bail!(Refusal::usage(Path::new("--resume"), &reason));
         }
     }

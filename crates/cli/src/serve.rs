@@ -22,13 +22,13 @@ use crate::say::{message, print};
 use args::ServeArgs;
 
 pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
-    let program = this_program().context("cannot find this program's own file")?;
+    let program = this_program().context("cannot find the executable of this program")?;
     let program = PathBuf::from(program.get_program());
     let unfit = |problem: &str| RunError::Target {
         path: PathBuf::from("runs"),
         problem: problem.to_owned(),
     };
-    let runs = runs_directory().ok_or_else(|| unfit("no data directory can be written"))?;
+    let runs = runs_directory().ok_or_else(|| unfit("no data directory is writable"))?;
     let server = Server::bind(args.port)?;
     // Kept until the end: it is the file that the browser opens.
     let mut _opened = None;
@@ -41,7 +41,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     // immediately.
     server.run(site, message, |address| {
         print(&format!("The page is at {address}"));
-        print("Anyone who has this address can start runs. Ctrl-C ends the server.");
+        print("Anyone who has this address can start runs. Ctrl-C stops the server.");
         _opened = args.open.then(|| opened(address)).flatten();
     })?;
     Ok(ExitCode::SUCCESS)

@@ -50,8 +50,8 @@ pub fn studies(args: &StudiesArgs) -> anyhow::Result<ExitCode> {
         answers =
             studies.iter().flat_map(|study| own::answers(study.about.letter, &records)).collect();
         if near.is_empty() {
-            let reason = "no workload of this record can be compared with a plain speed that the study published; \
-                          profile `atto` measures what study A did, dd-removable B, dd-copy C, and D published none";
+            let reason = "none of its workloads matches a plain speed that a study published; use profile `atto` for \
+            study A, dd-removable for B or dd-copy for C (D published none)";
             return Err(Refusal::input(path, reason).into());
         }
     }

@@ -167,8 +167,8 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
         print(&format!("\n{text}"));
     }
     say(&format!(
-        "\nThese are figures in the form of study {study}: means without intervals. What they are worth is above, and with \
-         `cryptbench report`. What the study printed: `cryptbench studies {study}`."
+        "\nThese figures follow the format of study {study}: means without intervals. The intervals are above and in \
+         `cryptbench report`. The study's own figures: `cryptbench studies {study}`."
     ));
     Ok(code)
 }

@@ -12,20 +12,20 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        _ => return Err("not a time: write for instance 90s, 2m, 1h or 250ms".to_owned()),
+        _ => return Err("not a time; write, for example, 90s, 2m, 1h or 250ms".to_owned()),
     };
     match number.parse::<f64>() {
         Ok(n) if n > 0.0 && n * seconds <= 30.0 * 86_400.0 => {
             Ok(Duration::from_secs_f64(n * seconds))
         }
-        Ok(_) => Err("a time must be above zero and at most 30 days".to_owned()),
-        Err(_) => Err("not a time: write for instance 90s, 2m, 1h or 250ms".to_owned()),
+        Ok(_) => Err("the time must be greater than zero and at most 30 days".to_owned()),
+        Err(_) => Err("not a time; write, for example, 90s, 2m, 1h or 250ms".to_owned()),
     }
 }
 
 /// `sector-size=512,4096`: a name and its values.
 pub fn setting(text: &str) -> Result<(String, Vec<String>), String> {
-    let wrong = || "not a setting: write for instance sector-size=512,4096".to_owned();
+    let wrong = || "not a setting; write, for example, sector-size=512,4096".to_owned();
     let (name, values) = text.split_once('=').ok_or_else(wrong)?;
     let values: Vec<String> = values.split(',').map(|v| v.trim().to_owned()).collect();
     if name.trim().is_empty() || values.iter().any(String::is_empty) {
@@ -48,7 +48,7 @@ pub fn cipher(text: &str) -> Result<String, std::convert::Infallible> {
 pub fn device_kind(text: &str) -> Result<DeviceKind, String> {
     DeviceKind::of(&text.to_ascii_lowercase()).ok_or_else(|| {
         let all: Vec<&str> = DeviceKind::ALL.iter().map(|kind| kind.as_str()).collect();
-        format!("not a kind of device: name one of {}", all.join(", "))
+        format!("not a kind of device; use one of {}", all.join(", "))
     })
 }
 
@@ -61,21 +61,21 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         "m" => 20,
         "g" => 30,
         "t" => 40,
-        _ => return Err("not a size: write for instance 256MiB or 1GiB".to_owned()),
+        _ => return Err("not a size; write, for example, 256MiB or 1GiB".to_owned()),
     };
     let number: u64 =
-        number.parse().map_err(|_| "not a size: write for instance 256MiB or 1GiB".to_owned())?;
+        number.parse().map_err(|_| "not a size; write, for example, 256MiB or 1GiB".to_owned())?;
     number
         .checked_mul(1 << shift)
         .filter(|n| *n > 0)
-        .ok_or_else(|| "not a possible size".to_owned())
+        .ok_or_else(|| "the size is zero or too large".to_owned())
 }
 
 /// A size that is a multiple of 4 KiB.
 pub fn piece(text: &str) -> Result<u64, String> {
     match bytes(text)? {
         n if n.is_multiple_of(4096) => Ok(n),
-        _ => Err("a piece must be a multiple of 4KiB: write for instance 256KiB".to_owned()),
+        _ => Err("a piece must be a multiple of 4KiB; write, for example, 256KiB".to_owned()),
     }
 }
 
@@ -84,7 +84,8 @@ pub fn percent(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim().parse::<f64>() {
         Ok(p) if p > 0.0 && p <= 50.0 => Ok(p / 100.0),
         _ => {
-            Err("a precision must be above 0 % and at most 50 %: write for instance 3%".to_owned())
+            Err("the percentage must be above 0 % and at most 50 %; write, for example, 3%"
+                .to_owned())
         }
     }
 }
@@ -94,7 +95,7 @@ pub fn threads(text: &str) -> Result<usize, String> {
     match text.trim().parse() {
         Ok(n @ 1..=1024) => Ok(n),
         Err(_) if text.trim() == "all" => Ok(0),
-        _ => Err("a number of threads must be from 1 to 1024, or `all`".to_owned()),
+        _ => Err("the number of threads must be between 1 and 1024, or `all`".to_owned()),
     }
 }
 

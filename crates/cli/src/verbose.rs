@@ -31,7 +31,7 @@ pub fn begin(times: u8) -> anyhow::Result<()> {
     };
     let variable = std::env::var_os(VARIABLE).unwrap_or_default();
     let level = variable.to_str().and_then(level).ok_or_else(|| {
-        Refusal::usage(Path::new(VARIABLE), "it is none of off, error, warn, info, debug and trace")
+        Refusal::usage(Path::new(VARIABLE), "must be off, error, warn, info, debug or trace")
     })?;
     if option.max(level) == LevelFilter::OFF {
         return Ok(());

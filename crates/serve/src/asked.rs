@@ -70,7 +70,7 @@ impl Turn<'_> {
             Err(_) => return Err(NoAnswer::Failed("The program took too long.".to_owned())),
         };
         if out.len() as u64 >= LONGEST {
-            return Err(NoAnswer::Failed("The answer is too long for a page.".to_owned()));
+            return Err(NoAnswer::Failed("The output is too long for a page.".to_owned()));
         }
         if status.success() {
             return Ok(out);
@@ -78,7 +78,7 @@ impl Turn<'_> {
         let complaint = String::from_utf8_lossy(&err).trim().to_owned();
         let complaint = complaint.strip_prefix("cryptbench: ").unwrap_or(&complaint);
         Err(match complaint {
-            "" => NoAnswer::Failed(format!("The program ended with {status}.")),
+            "" => NoAnswer::Failed(format!("The program exited with {status}.")),
             words => NoAnswer::Refused(words.to_owned()),
         })
     }

@@ -16,7 +16,7 @@ pub enum ServeError {
     #[error("the system provides no random numbers for the address")]
     Random(#[source] getrandom::Error),
     /// Threads, timers or signal handlers cannot be created.
-    #[error("cannot serve")]
+    #[error("cannot start the server")]
     Runtime(#[source] std::io::Error),
     /// The address cannot be passed to a browser.
     #[error("cannot open a browser ({program}); open the address yourself")]

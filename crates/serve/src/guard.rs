@@ -71,7 +71,7 @@ fn check(
     // Refuses several headers as well as none, because it is unknown which one a proxy used.
     let hosts = headers.get_all(header::HOST).iter().count();
     if hosts != 1 || !of(header::HOST).is_some_and(|host| address.is_host(host)) {
-        return forbidden("This server answers for 127.0.0.1 and localhost only.");
+        return forbidden("This server accepts requests only for 127.0.0.1 and localhost.");
     }
     if of(header::ORIGIN).is_some_and(|origin| !address.is_origin(origin)) {
         return forbidden("Another page sent this request.");

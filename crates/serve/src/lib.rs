@@ -152,12 +152,12 @@ impl Server {
         signals.next().await;
         if measurement.close() {
             tell(
-                "ending the run in good order; what was measured is kept (again: do not wait for it)",
+                "stopping the run; its results so far are kept (a second signal: exit without waiting)",
             );
         }
         tokio::select! {
             () = measurement.ended() => {}
-            () = signals.next() => tell("the run was told to end; not waiting for it"),
+            () = signals.next() => tell("the run was told to stop; exiting without waiting for it"),
         }
         Ok(())
     }

@@ -15,7 +15,8 @@ pub struct Opener {
     path: PathBuf,
 }
 
-/// Opens the page with the system's program for that ([`OPENER`]). Every user of a machine can read arguments, so the program
+/// Opens the page with the system's program for that ([`OPENER`]). Every user of a machine can read arguments, so the
+/// program
 /// receives the name of a file in `directory` that only this user can read, and the file redirects
 /// to the address.
 ///
@@ -29,7 +30,7 @@ pub fn open(address: &Address, directory: &Path) -> Result<Opener, ServeError> {
         "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>cryptbench</title>\
          <meta name=\"referrer\" content=\"no-referrer\">\
          <meta http-equiv=\"refresh\" content=\"0; url={address}\">\
-         <p><a href=\"{address}\">To the page</a></p></html>\n"
+         <p><a href=\"{address}\">Open the page</a></p></html>\n"
     );
     let write = || {
         let mut new = NewFile::begin(&opener.path, 0o600)?;

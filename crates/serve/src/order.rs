@@ -144,7 +144,10 @@ impl Order {
             (1..=40).contains(&s.len()) && s.chars().all(fits) && !s.starts_with('-')
         };
         if self.erase.len() > MOST_SIGNATURES || !self.erase.iter().all(is_name) {
-            return Err(invalid("erase", "Name signatures as blkid does: ext4, crypto_LUKS."));
+            return Err(invalid(
+                "erase",
+                "Give signatures as reported by blkid: ext4, crypto_LUKS.",
+            ));
         }
         options.extend(overwritten.iter().map(|path| format!("--destroy={path}").into()));
         options.extend(self.erase.iter().map(|name| format!("--yes-erase={name}").into()));
@@ -164,12 +167,12 @@ fn consent(
 ) -> Result<bool, Invalid> {
     let target = Path::new(path);
     if path.len() >= PATH_MAX || path.contains('\0') {
-        return Err(invalid(field, "That is not a path."));
+        return Err(invalid(field, "This is not a path."));
     }
     // Consent depends on the name, so each location must have only one.
     let plain = target.components().all(|c| !matches!(c, Component::ParentDir));
     if !target.is_absolute() || !plain {
-        return Err(invalid(field, "Give the whole path, without `..`."));
+        return Err(invalid(field, "Give the full path, without `..`."));
     }
     let overwrites = fs::metadata(target).is_ok_and(|found| !found.is_dir());
     match (overwrites, again) {
@@ -179,7 +182,8 @@ fn consent(
         }
         (true, again) if again == path => Ok(true),
         (true, _) => {
-            let problem = "Everything on it would be overwritten. Type its name again, exactly.";
+            let problem =
+                "All data on it would be overwritten. To confirm, type its path again exactly.";
             Err(invalid(confirm, problem))
         }
     }
@@ -188,7 +192,9 @@ fn consent(
 /// Refuses files where the page offers names.
 fn named(field: &'static str, name: &str) -> Result<(), Invalid> {
     match name.contains(['/', '.']) {
-        true => Err(invalid(field, "The page takes names; `cryptbench run` takes files, too.")),
+        true => {
+            Err(invalid(field, "The page accepts only names; `cryptbench run` also accepts files."))
+        }
         false => Ok(()),
     }
 }

@@ -29,7 +29,7 @@ impl Refused {
     }
 
     pub(crate) fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "Nothing is at this address.")
+        Self::new(StatusCode::NOT_FOUND, "There is nothing at this address.")
     }
 
     /// The refusal as a page.
@@ -66,7 +66,7 @@ impl From<NotChanged> for Refused {
         match not {
             NotChanged::Unknown => Self::not_found(),
             NotChanged::Running => {
-                Self::busy("This run is in progress. Try again when it has ended.")
+                Self::busy("This run is in progress. Try again when it has finished.")
             }
             NotChanged::Unfit(problem) => {
                 let field = Some("title".into());

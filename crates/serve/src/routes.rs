@@ -34,10 +34,10 @@ const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads; default-src 
     script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const RUNS: &str = "A run is in progress already; only one can be measured at a time.";
+const RUNS: &str = "A run is already in progress; only one can be measured at a time.";
 
 const DISTURBS: &str =
-    "A run is being measured, and this would disturb it. Try again when it has ended.";
+    "A run is in progress, and this would disturb it. Try again when it has finished.";
 
 /// State shared by the handlers.
 #[derive(Clone)]
@@ -89,8 +89,9 @@ pub(crate) fn router(app: App) -> Router {
 
 /// Runs file system work off the threads that answer requests.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
-    let failed =
-        |_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The server failed to do this.");
+    let failed = |_| {
+        Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The server failed to process the request.")
+    };
     tokio::task::spawn_blocking(work).await.map_err(failed)
 }
 
@@ -104,7 +105,8 @@ async fn offered(app: &App) -> Answer<Arc<Catalogue>> {
 }
 
 async fn events(State(app): State<App>, headers: HeaderMap) -> Answer<Response> {
-    let full = |_| Refused::new(StatusCode::SERVICE_UNAVAILABLE, "Too many pages are open.");
+    let full =
+        |_| Refused::new(StatusCode::SERVICE_UNAVAILABLE, "Too many pages are open. Close one.");
     let place = Arc::clone(&app.watchers).try_acquire_owned().map_err(full)?;
     Ok(stream_from(app.measurement, &headers, place))
 }
@@ -139,7 +141,8 @@ fn arguments(offered: &[Offered], body: &Bytes) -> Answer<Vec<OsString>> {
 
 /// The body that a page sent.
 fn sent<T: DeserializeOwned>(body: &Bytes) -> Answer<T> {
-    let wrong = |e| Refused::new(StatusCode::BAD_REQUEST, format!("That is not an order: {e}."));
+    let wrong =
+        |e| Refused::new(StatusCode::BAD_REQUEST, format!("The request is not valid: {e}."));
     serde_json::from_slice(body).map_err(wrong)
 }
 
@@ -174,7 +177,7 @@ async fn run(State(app): State<App>, body: Bytes) -> Answer<Response> {
     started.map_err(|not| match not {
         NotStarted::Busy => Refused::busy(RUNS),
         NotStarted::Closed => {
-            Refused::new(StatusCode::SERVICE_UNAVAILABLE, "The server is ending.")
+            Refused::new(StatusCode::SERVICE_UNAVAILABLE, "The server is shutting down.")
         }
         NotStarted::Failed(error) => {
             let problem = format!("The run cannot be started: {error}.");
@@ -237,7 +240,7 @@ async fn delete(
     body: Bytes,
 ) -> Answer<Json<Value>> {
     if sent::<Consent>(&body)?.confirm != name {
-        let problem = "Confirm that this run is to be deleted, by its name.";
+        let problem = "To confirm the deletion, give the name of the run.";
         return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, problem));
     }
     let _turn = quiet(&app, DISTURBS).await?;
@@ -287,7 +290,7 @@ async fn open_report(State(app): State<App>, Path(name): Path<String>) -> Answer
 /// A report that was opened, for anyone who knows its address.
 async fn report(State(app): State<App>, Path(key): Path<String>) -> Answer<Response> {
     let gone = || {
-        let problem = "This report is no longer kept. Open it again from the list of past runs.";
+        let problem = "This report is no longer stored. Open it again from the list of past runs.";
         Refused::new(StatusCode::NOT_FOUND, problem)
     };
     let page = app.reports.page(&key).ok_or_else(gone)?;

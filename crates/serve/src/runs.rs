@@ -112,7 +112,7 @@ impl Runs {
         let (_, run) = self.hold(name)?;
         set_title(&run, title).map_err(|error| match error {
             TitleError::Unfit => NotChanged::Unfit(format!(
-                "A title is one line of at most {LONGEST_TITLE} characters, without control characters."
+                "A title must be one line of at most {LONGEST_TITLE} characters, without control characters."
             )),
             TitleError::Io(_) => NotChanged::Failed(format!("{}.", chain(&error))),
         })
@@ -121,7 +121,7 @@ impl Runs {
     /// Deletes the files that the run `name` created, and its directory. Returns the names of other files in
     /// it, which remain with the directory.
     pub(crate) fn delete(&self, name: &str) -> Result<Vec<String>, NotChanged> {
-        let failed = |e: io::Error| NotChanged::Failed(format!("Cannot delete all of it: {e}."));
+        let failed = |e: io::Error| NotChanged::Failed(format!("Cannot delete everything: {e}."));
         let (parent, run) = self.hold(name)?;
         for file in FILES {
             match run.remove_file(OsStr::new(file)) {

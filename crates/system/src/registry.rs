@@ -417,7 +417,7 @@ mod tests {
         let several = of(&["luks"]).unwrap_err();
         assert_eq!(
             several,
-            "\"luks\" fits several systems, name one: dm-crypt, qemu-luks, nbdkit-luks"
+            "\"luks\" matches several systems, choose one: dm-crypt, qemu-luks, nbdkit-luks"
         );
         let two = of(&["gocryptsf", "nosuch"]).unwrap_err();
         let begins =

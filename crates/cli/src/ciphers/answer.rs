@@ -54,7 +54,7 @@ pub fn render(speeds: &Speeds, disk: Option<&DiskRates>, width: usize) -> String
     let cores = if fewest == 1 { "one core".to_owned() } else { threads(fewest) };
     let mut parts = vec![wrap(&headline(&table, &cores), "", "", width), String::new()];
     parts.push(drawn(&table, &units, &cores, width));
-    let mut notes = "The slower of encrypting and decrypting. * sector size".to_owned();
+    let mut notes = "The slower of encryption and decryption. * sector size".to_owned();
     if let Some(disk) = disk {
         notes = format!("{notes}. {}", of_disk(disk));
     }
@@ -139,10 +139,10 @@ fn headline(table: &[Row<'_>], cores: &str) -> String {
     let rest = match keeping[..] {
         _ if first.least() < NVME => String::new(),
         [] => format!(" No other 256-bit cipher keeps up with NVMe on {cores}."),
-        [one] => format!(" {one} keeps up with NVMe (PCIe 3), too."),
-        ref several => format!(" Up to NVMe (PCIe 3), {} keep up, too.", several.join(", ")),
+        [one] => format!(" {one} also keeps up with NVMe (PCIe 3)."),
+        ref several => format!(" {} also keep up with NVMe (PCIe 3).", several.join(", ")),
     };
-    format!("Take {}: {speed}{reach}.{rest}", first.name)
+    format!("Use {}: {speed}{reach}.{rest}", first.name)
 }
 
 /// `9.1 GB/s`, `450 MB/s`.

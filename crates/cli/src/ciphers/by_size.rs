@@ -16,7 +16,7 @@ pub fn complete(request: &mut SpeedRequest) -> anyhow::Result<()> {
         0 => request.ciphers.push(USUAL.to_owned()),
         1 => {}
         n => bail!(cryptbench_microbench::MicrobenchError::Usage(format!(
-            "--by-size shows one cipher, got {n}: give --cipher once"
+            "--by-size measures one cipher, but {n} were given: use --cipher once"
         ))),
     }
     if request.threads.is_empty() {
@@ -61,17 +61,12 @@ pub fn render(speeds: &Speeds, width: usize) -> String {
     let words = headings.len();
     let head = match speeds.rows.first() {
         Some(row) if !several => {
-            format!(
-                "{} ({}) by the size of a request, {}",
-                row.label,
-                row.kernel,
-                threads(row.threads)
-            )
+            format!("{} ({}) by request size, {}", row.label, row.kernel, threads(row.threads))
         }
-        Some(row) => format!("{} ({}) by the size of a request", row.label, row.kernel),
-        None => "No size is a whole number of these sectors.".to_owned(),
+        Some(row) => format!("{} ({}) by request size", row.label, row.kernel),
+        None => "No request size is a multiple of this sector size.".to_owned(),
     };
-    let notes = "Encrypting / decrypting. * sector size";
+    let notes = "Encryption / decryption. * sector size";
     [
         wrap(&head, "", "", width),
         String::new(),

@@ -23,7 +23,7 @@ pub fn page(speeds: &Speeds, bottlenecks: &[Bottleneck]) -> String {
     });
     let kernels = kernels(speeds).into_iter();
     let mut facts = vec![
-        ("CPU".to_owned(), format!("{}; processors: {}", speeds.cpu_model, speeds.cpus)),
+        ("CPU".to_owned(), format!("{}; CPUs: {}", speeds.cpu_model, speeds.cpus)),
         ("CPU features".to_owned(), speeds.cpu_features.join(" ")),
     ];
     facts.extend(kernels.map(|(kernel, names)| (format!("kernel {kernel}"), names.join(", "))));

@@ -37,8 +37,8 @@ pub fn render(speeds: &Speeds, bottlenecks: &[Bottleneck], width: usize) -> Stri
 
 fn header(speeds: &Speeds, width: usize) -> String {
     let cpus = match speeds.cpus {
-        1 => "1 processor".to_owned(),
-        n => format!("{n} processors"),
+        1 => "1 CPU".to_owned(),
+        n => format!("{n} CPUs"),
     };
     let tier = speeds.tier;
     let mut lines = vec![

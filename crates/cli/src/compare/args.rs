@@ -8,35 +8,35 @@ use cryptbench_foreign::estimator::Estimator;
 
 #[derive(Debug, ClapArgs)]
 pub struct CompareArgs {
-    /// The baseline: a record.json, the directory of a run, or a file or directory of foreign results
+    /// Baseline: a record.json, the directory of a run, or a file or directory of results from other tools
     #[arg(required_unless_present = "joint")]
     pub a: Option<PathBuf>,
-    /// What is compared with it, likewise; left out, A is one log of study B's script, plain and then encrypted
+    /// Result to compare with A, in the same forms. If omitted, A is one log of study B's script: plain, then encrypted
     pub b: Option<PathBuf>,
-    /// Put records beside each other as one table instead, devices by systems
+    /// Instead, print several records side by side, with one column per device and one row per choice
     #[arg(long, value_name = "RECORD", num_args = 1.., conflicts_with_all = ["a", "b", "also_a", "also_b", "arm",
         "measure", "estimator", "all"])]
     pub joint: Vec<PathBuf>,
-    /// More files or directories of foreign results that belong to A (repeatable)
+    /// More result files or directories for A, from other tools (repeatable)
     #[arg(long, value_name = "PATH")]
     pub also_a: Vec<PathBuf>,
-    /// More files or directories of foreign results that belong to B (repeatable)
+    /// More result files or directories for B, from other tools (repeatable)
     #[arg(long, value_name = "PATH")]
     pub also_b: Vec<PathBuf>,
-    /// Take this choice of a record; given twice, the first is A's and the second B's [default: all choices of two
-    /// records, plain of a record beside foreign results]
+    /// Use this choice of a record; if given twice, the first is for A and the second for B [default: for two records
+    /// all choices, for one record plain]
     #[arg(long, value_name = "NAME")]
     pub arm: Vec<String>,
-    /// What is compared [default: the first of the three that a cell has]
+    /// Quantity to compare [default: the first of the three that a cell has]
     #[arg(long, value_enum)]
     pub measure: Option<MeasureArg>,
-    /// Show each side's figure as its users condense runs; verdicts do not depend on it
+    /// Estimator for the figures shown, as users of other tools summarise runs; it does not affect verdicts
     #[arg(long, value_enum)]
     pub estimator: Option<EstimatorArg>,
-    /// Show every cell, however many
+    /// Show all cells, without a limit
     #[arg(long)]
     pub all: bool,
-    /// Print an object with all numbers instead
+    /// Print JSON with all numbers instead
     #[arg(long, group = "form")]
     pub json: bool,
     /// Print comma-separated values instead, one line per cell
@@ -50,7 +50,7 @@ pub enum MeasureArg {
     Bandwidth,
     /// Requests per second
     Iops,
-    /// Mean latency: less is better
+    /// Mean latency: lower is better
     Latency,
 }
 
@@ -70,11 +70,11 @@ pub enum EstimatorArg {
     Mean,
     /// Mean without the smallest and the largest (of ten in study B)
     TrimmedMean,
-    /// Mean percent over all cells, of the larger (study C)
+    /// Mean over all cells of the difference in percent of the larger value (study C)
     CellwisePercent,
     /// The best run
     Best,
-    /// The run in the middle
+    /// The median run
     Median,
 }
 

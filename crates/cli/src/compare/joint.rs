@@ -23,9 +23,9 @@ const NAME: usize = 20;
 /// Columns of a device.
 const DEVICE: usize = 19;
 
-const LEGEND: &str = "Speeds are means of the trials; in brackets % of that device's plain speed, ± its 95 % interval, from \
-pairs. Faster by: 100 (fast / slow - 1) of the means; ? the paired interval holds none. Devices are not compared with each \
-other. c a cache answered";
+const LEGEND: &str = "Speeds are means of the trials; in brackets: % of that device's plain speed ± its 95 % \
+interval, from pairs. Faster by: 100 (fast / slow - 1) of the means; ?: the paired interval includes 0. \
+Devices are not compared with each other. c: served from a cache";
 
 /// The output of `--json`.
 #[derive(Serialize)]
@@ -40,7 +40,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     for path in &args.joint {
         let Some(record) = record_of(path, &[])? else {
             let reason =
-                "not a record; a joint table takes records, each with plain storage of its own";
+                "is not a record; a joint table needs records, each with its own plain storage";
             return Err(Refusal::input(path, reason).into());
         };
         if let Some((first, before)) = records.first() {
@@ -49,7 +49,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         records.push((shown(path), record));
     }
     if records.len() < 2 {
-        let reason = "takes two records or more; cryptbench report shows one";
+        let reason = "--joint needs at least two records; to show one, use cryptbench report";
         return Err(Refusal::usage(&args.joint[0], reason).into());
     }
     let joint = joint(&records, 0.95);
@@ -82,7 +82,7 @@ fn text(joint: &Joint, width: usize) -> String {
         }
     }
     if !joint.of_one_alone.is_empty() {
-        let names = format!("In one record alone: {}", joint.of_one_alone.join("; "));
+        let names = format!("In only one record: {}", joint.of_one_alone.join("; "));
         blocks.push(paragraph(&names, width, 0));
     }
     blocks.push(paragraph(LEGEND, width, 0));

@@ -16,11 +16,11 @@ const SHOWN: usize = 40;
 /// The most names shown of cells that only one side has.
 const NAMED: usize = 12;
 
-const SHARES: &str = "Share of plain speed, %. Each record is measured against its own plain speed, so a slower disk does not \
+const SHARES: &str = "% of plain speed. Each record is compared with its own plain speed, so a slower disk does not \
 count as a loss.";
 
-const LEGEND: &str = "B of A: % of A [95 % interval]. ▼ smaller, ▲ larger (proven); = the same within 3 %; ~ cannot be told \
-apart; c a cache answered";
+const LEGEND: &str = "B of A: % of A [95 % interval]. ▼ smaller, ▲ larger (proven); = the same within 3 %; ~ no \
+difference found; c served from a cache";
 
 pub fn render(document: &Document, all: bool, width: usize) -> String {
     let comparison = &document.comparison;
@@ -34,7 +34,7 @@ pub fn render(document: &Document, all: bool, width: usize) -> String {
     for (text, names) in [
         ("Only in A", &comparison.only_a),
         ("Only in B", &comparison.only_b),
-        ("Without the measure that was asked for", &comparison.without_measure),
+        ("Without the requested measure", &comparison.without_measure),
     ] {
         if !names.is_empty() {
             let shown = if all { names.len() } else { NAMED };
@@ -64,7 +64,9 @@ pub fn beside(
             costs(changes, width),
             paragraph(LEGEND, width, 0),
         ],
-        None => vec!["Too few repeats to compare: both need 3 or more of a workload.".to_owned()],
+        None => vec![
+            "Too few repeats to compare: both records need at least 3 of a workload.".to_owned(),
+        ],
     };
     blocks.extend(differing(differences, width));
     blocks.join("\n\n")
@@ -74,7 +76,7 @@ fn differing(differences: &[Difference], width: usize) -> Vec<String> {
     if differences.is_empty() {
         return Vec::new();
     }
-    let title = "What else differs between A and B:";
+    let title = "Other differences between A and B:";
     let rows = differences.iter().map(|d| vec![d.what.clone(), d.a.clone(), d.b.clone()]);
     vec![paragraph(title, width, 0), grid(&["what", "A", "B"], rows.collect(), 3, width)]
 }
@@ -137,7 +139,7 @@ fn cells(document: &Document, all: bool, width: usize) -> String {
     let mut text = format!("{title}\n\n{table}\n\n{}", paragraph(LEGEND, width, 0));
     if left_out > 0 {
         let note = format!(
-            "The {SHOWN} largest differences; {left_out} more with --all, --csv or --json."
+            "These are the {SHOWN} largest differences; to see {left_out} more, use --all, --csv or --json."
         );
         text.push_str(&format!("\n{}", paragraph(&note, width, 0)));
     }

@@ -157,7 +157,7 @@ mod tests {
             install: Install {
                 names_known: true,
                 command: Some("apt install gocryptfs".to_owned()),
-                without_package: vec!["tcplay: build it from its source".to_owned()],
+                without_package: vec!["tcplay: build it from source".to_owned()],
             },
         }
     }
@@ -187,7 +187,7 @@ ok   builtin    0.1.0
 
 To measure more systems
      apt install gocryptfs
-     no package for tcplay: build it from its source
+     no package for tcplay: build it from source
 
 - not available here; ! distorts measurements, or changes
   their meaning";

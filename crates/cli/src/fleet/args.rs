@@ -15,15 +15,15 @@ pub struct FleetArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum FleetCommand {
-    /// Print what starts a plan on every machine: for Slurm, Kubernetes, Ansible or ssh
+    /// Print a script or manifest that runs a plan on every machine: Slurm, Kubernetes, Ansible or ssh
     Plan(PlanArgs),
-    /// Say what encryption costs on the next machine of each kind, and which machines are unlike the others
+    /// Predict what encryption costs on the next machine of each kind, and list outliers
     Report(ReportArgs),
-    /// Write the rows of all records as a Parquet dataset, which DuckDB, Polars and pandas read
+    /// Write the rows of all records to a Parquet dataset for DuckDB, Polars or pandas
     Collect {
         /// The fleet's directory
         directory: PathBuf,
-        /// A new directory for the dataset
+        /// New directory for the dataset
         #[arg(long, short, value_name = "DATASET")]
         output: PathBuf,
     },
@@ -33,16 +33,16 @@ pub enum FleetCommand {
 pub struct PlanArgs {
     /// A plan in TOML: nodes, systems, profile, budget, target, fleet, concurrency
     pub plan: PathBuf,
-    /// What starts it
+    /// Launcher of the plan
     #[arg(long = "for", value_enum, value_name = "WHAT")]
     pub by: ForArg,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ForArg {
-    /// A script that submits one exclusive job for each node
+    /// A script that submits one exclusive job per node
     Slurm,
-    /// A manifest of an Indexed Job with one pod a node
+    /// A manifest of an Indexed Job with one pod per node
     Kubernetes,
     /// A playbook
     Ansible,
@@ -65,13 +65,13 @@ impl From<ForArg> for For {
 pub struct ReportArgs {
     /// The fleet's directory
     pub directory: PathBuf,
-    /// The machines that should be there, such as node[01-16]; those that are not are named
+    /// Expected machines, such as node[01-16]; missing ones are listed
     #[arg(long, value_name = "LIST", conflicts_with = "plan")]
     pub nodes: Option<String>,
-    /// The plan whose machines should be there
+    /// Plan that lists the expected machines
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
-    /// Print every group, workload and machine that stands out
+    /// Print every group, every workload and all outliers
     #[arg(long, group = "form")]
     pub full: bool,
     #[command(flatten)]

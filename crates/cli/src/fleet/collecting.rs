@@ -20,7 +20,7 @@ pub fn collect(files: &Files, threads: usize, output: &Path) -> anyhow::Result<E
     }
     let [cells, trials] = found.rows.map(thousands);
     print(&format!(
-        "{} records: {cells} cells and {trials} trials in {} files below {}",
+        "{} records: {cells} cells and {trials} trials in {} files under {}",
         thousands(found.records),
         thousands(found.files),
         shown(output)

@@ -32,7 +32,7 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
     if shared.is_done(&node) {
         let path = shared.record_of(&node);
         print(&format!(
-            "{} has measured this since it was started: {}",
+            "{} has already measured this plan since it was booted: {}",
             printable(&node.name),
             shown(&path)
         ));
@@ -50,7 +50,7 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
         }
     };
     if unmeasured {
-        let why = "the time budget ended before the first pair of trials";
+        let why = "the time budget ran out before the first pair of trials";
         leave_failure(shared, node, why, exit::UNMEASURED);
     }
     match args.shown.json {
@@ -76,8 +76,8 @@ fn refuse_choosing(args: &RunArgs) -> anyhow::Result<()> {
     {
         return Ok(());
     }
-    let reason = "needs the systems by name (--system dm-crypt,gocryptfs), --builtin-only, --pair or --existing: left \
-                  alone, each machine would choose what it has";
+    let reason = "needs named systems (--system dm-crypt,gocryptfs), --builtin-only, --pair or --existing: otherwise \
+    machines would choose different systems";
     Err(Refusal::usage(Path::new("--fleet"), reason).into())
 }
 

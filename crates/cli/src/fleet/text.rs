@@ -37,7 +37,7 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     }
     let more = pooled.len() - shown.len();
     if more > 0 {
-        lines.push(format!("The rows that lose most. All {}: --full", pooled.len()));
+        lines.push(format!("The rows with the largest losses. All {}: --full", pooled.len()));
     }
     let mentioned = |k: &&(char, Machine<'_>)| shown.iter().any(|(g, ..)| machine(&g.kind) == k.1);
     let described: Vec<_> = kinds.iter().filter(mentioned).collect();
@@ -57,12 +57,11 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     }
     if report.outliers.len() > UNLIKE {
         let more = report.outliers.len() - UNLIKE;
-        lines.push(format!("! {} unlike the others of their kind: --full", machines(more)));
+        lines.push(format!("! {} more that differ from their kind: --full", machines(more)));
     }
     lines.extend(state(report).iter().map(|line| cut(line, width)));
     if pooled.is_empty() {
-        let hint =
-            format!("cryptbench fleet report {directory} --full lists the machines one by one");
+        let hint = format!("cryptbench fleet report {directory} --full lists each machine");
         lines.push(cut(&hint, width));
     }
     lines.join("\n")
@@ -102,7 +101,7 @@ pub fn full(report: &Report, width: usize) -> String {
         .collect();
     if !few.is_empty() {
         let words =
-            "Fewer than five machines of a kind, so not pooled; ± is twice the standard error:";
+            "Kinds with fewer than five machines are not pooled; ± is twice the standard error:";
         blocks.push(paragraph(words, width, 0));
         blocks.push(grid(&["", "machine", "choice", "work", "% of plain"], few, 4, width));
     }
@@ -122,12 +121,13 @@ pub fn full(report: &Report, width: usize) -> String {
     blocks.join("\n\n")
 }
 
-pub(super) const LEGEND: &str = "next machine: where the share of plain speed of one more machine of the kind lies with 95 %; mean: over all such \
-machines, ± its 95 % interval. Restricted maximum likelihood, modified Hartung-Knapp intervals.";
+pub(super) const LEGEND: &str = "next machine: 95 % prediction interval of the % of plain speed for one more machine \
+of the kind; mean: over all such machines, ± its 95 % interval. Restricted maximum likelihood, modified Hartung–Knapp \
+intervals.";
 
 fn title(report: &Report) -> String {
     let of = [machines(report.machines), records(report.records)].join(", ");
-    format!("{of}. The next machine keeps, in % of plain speed:")
+    format!("{of}. Prediction for the next machine, % of plain:")
 }
 
 /// The hardware and software that encrypts: CPU, disk and kernel.
@@ -214,7 +214,7 @@ pub(super) fn next(share: &Share) -> String {
 
 pub(super) fn unlike(o: &Outlier) -> String {
     let why = match o.reasons.as_slice() {
-        [] => "nothing in its record tells why".to_owned(),
+        [] => "its record shows no reason".to_owned(),
         reasons => reasons.join("; "),
     };
     let more = match o.cells {
@@ -222,7 +222,7 @@ pub(super) fn unlike(o: &Outlier) -> String {
         n => format!(" (and {} more cells)", n - 1),
     };
     format!(
-        "{} keeps {:.0} % where its kind keeps {:.0}: {why}. {}, {}{more}",
+        "{} reaches {:.0} % of plain (its kind: {:.0} %): {why}. {}, {}{more}",
         o.node,
         100.0 * o.ratio,
         100.0 * o.usual_ratio,
@@ -238,16 +238,16 @@ pub(super) fn state(report: &Report) -> Vec<String> {
     if !report.rate_limited.is_empty() {
         let limited = report.rate_limited.iter().map(String::as_str).collect();
         let of = machines(report.rate_limited.len());
-        found.push(format!("A rate limit hides the cost, {of}: {}", names(limited)));
+        found.push(format!("A rate limit hides the cost on {of}: {}", names(limited)));
     }
     if !report.missing.is_empty() {
         let missing = report.missing.iter().map(String::as_str).collect();
-        found.push(format!("Missing, {}: {}", machines(report.missing.len()), names(missing)));
+        found.push(format!("{} missing: {}", machines(report.missing.len()), names(missing)));
     }
     if !report.failed.is_empty() {
         let failed = report.failed.iter().map(|f| f.node.as_str()).collect();
         found.push(format!(
-            "Could not measure, {}: {}",
+            "{} could not measure: {}",
             machines(report.failed.len()),
             names(failed)
         ));
@@ -267,12 +267,12 @@ pub(super) fn state(report: &Report) -> Vec<String> {
     small.dedup();
     let mut rest = Vec::new();
     if !small.is_empty() {
-        rest.push(format!("{} in kinds of fewer than five, not pooled", machines(small.len())));
+        rest.push(format!("{} not pooled (fewer than five of a kind)", machines(small.len())));
     }
     for (n, what) in [
-        (report.partial, "records of runs that were cut short"),
+        (report.partial, "records of interrupted runs"),
         (report.superseded, "older records left out"),
-        (report.cached_cells, "cells that a cache answered left out"),
+        (report.cached_cells, "cells served from a cache, left out"),
     ] {
         if n > 0 {
             rest.push(format!("{} {what}", thousands(n)));

@@ -18,46 +18,46 @@ pub struct HistoryArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum HistoryCommand {
-    /// Add records; the same one is added once, and its file may go afterwards
+    /// Add records. Each record is added only once, and its file can be deleted afterwards
     Add {
         /// A record.json, the directory of a run or of a study, or `last`
         #[arg(required = true, value_name = "RECORD")]
         records: Vec<PathBuf>,
     },
-    /// List the records in the order in which they were measured
+    /// List the records in order of measurement
     List {
-        /// Print a list of objects instead of the table
+        /// Print a JSON list instead of the table
         #[arg(long)]
         json: bool,
     },
-    /// Print the table of a record again
+    /// Print the tables of a record again
     Show {
-        /// Its number in the list
+        /// Number of the record in the list
         id: i64,
-        /// Print the record itself
+        /// Print the record itself as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Judge a record by the earlier ones of the same machine, target, choice and workload; exit code 9 for a
-    /// regression
+    /// Compare a record with earlier ones of the same machine, target, choice and workload; exits with code 9 if it
+    /// shows a regression
     Check {
-        /// A record that need not be in the history (`last`: the newest run), or the number of one that is [default: the
-        /// newest in the history]
+        /// A record, which need not be in the history (`last`: the newest run), or the number of one in the list
+        /// [default: the newest in the history]
         record: Option<PathBuf>,
         #[command(flatten)]
         how: CheckArgs,
-        /// Print nothing but a regression, for cron; exit code 11 if there are too few earlier records to judge it
+        /// Print only regressions, for cron; exits with code 11 if there are too few earlier records to judge
         #[arg(long, short, conflicts_with = "json")]
         quiet: bool,
     },
-    /// Judge every record by those before it, and list the regressions; exit code 9 if there is one
+    /// Compare every record with the ones before it and list the regressions; exits with code 9 if there are any
     Regressions {
         #[command(flatten)]
         how: CheckArgs,
     },
-    /// Take a record out
+    /// Remove records from the history
     Remove {
-        /// Its number in the list
+        /// Number of the record in the list
         #[arg(required = true)]
         id: Vec<i64>,
     },
@@ -65,22 +65,22 @@ pub enum HistoryCommand {
 
 #[derive(Debug, ClapArgs)]
 pub struct CheckArgs {
-    /// What is judged
+    /// Quantity to compare
     #[arg(long, value_enum, default_value_t = MeasureArg::Speed)]
     pub measure: MeasureArg,
-    /// Chance of a false alarm over all cells of a record
+    /// False-alarm probability over all cells of a record
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
     pub level: f64,
-    /// Print an object instead of the table
+    /// Print JSON instead of the table
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum MeasureArg {
-    /// Speed of every choice
+    /// Speed, for every choice
     Speed,
-    /// Share of plain speed of every choice except plain
+    /// Percentage of plain speed, for every choice except plain
     Kept,
 }
 

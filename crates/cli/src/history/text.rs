@@ -64,10 +64,10 @@ pub fn regressions(checks: &[Check], width: usize) -> String {
     }
     blocks.push(paragraph(
         &format!(
-            "Of {} records {judged} could be judged: the others have fewer than {NEEDED} earlier ones of the same machine, \
-             target, arm and workload. {} with a regression.",
+            "{judged} of {} records could be judged; the others have fewer than {NEEDED} earlier records of the same \
+             machine, target, choice and workload. Records with a regression: {}.",
             checks.len(),
-            if found == 0 { "None".to_owned() } else { found.to_string() }
+            if found == 0 { "none".to_owned() } else { found.to_string() }
         ),
         width,
         0,
@@ -75,14 +75,15 @@ pub fn regressions(checks: &[Check], width: usize) -> String {
     blocks.join("\n\n")
 }
 
-const LEGEND: &str = "now: % of the mean of the earlier runs [where one more run lies with 95 %]; spread: how the earlier runs \
-differ, standard deviation; would show: the loss that is called a regression whatever the other cells show; ▼ regression, ▲ \
+const LEGEND: &str = "now: % of the mean of the earlier runs [95 % prediction interval for one more run]; spread: \
+standard deviation of the earlier runs; detectable: the loss that counts as a regression whatever the other cells \
+show; ▼ regression, ▲ \
 improvement, ~ noise";
 
 fn title(check: &Check) -> String {
     let what = match check.measure {
         Measure::Speed => "speed",
-        Measure::Kept => "what is kept of plain speed",
+        Measure::Kept => "% of plain speed",
     };
     format!("{}, measured {}: {what}", check.run_id, check.started)
 }
@@ -113,7 +114,7 @@ fn table(cells: &[&Judged], measure: Measure, width: usize) -> String {
             format!("{} %", percent(c.detectable)),
         ]
     });
-    let headings = ["workload", "arm", "runs", "before", "now", "spread", "would show"];
+    let headings = ["workload", "choice", "runs", "before", "now", "spread", "detectable"];
     grid(&headings, rows.collect(), 2, width)
 }
 
@@ -127,8 +128,8 @@ fn sentences(check: &Check) -> Vec<String> {
         .min_by(|x, y| x.ratio.total_cmp(&y.ratio))
     {
         found.push(format!(
-            "Regression: {} of {} cells beyond what runs of the same differ by, at a level of {:.1} % over all cells; most of all \
-             {} on {}: {:.0} % of before, where one more run lies within [{:.0}, {:.0}].",
+            "Regression: {} of {} cells lost more than run-to-run variation explains, at a level of {:.1} % over all \
+             cells; the worst is {} on {}: {:.0} % of before, with a prediction interval of [{:.0}, {:.0}].",
             down,
             check.cells.len(),
             check.level * 100.0,
@@ -142,41 +143,41 @@ fn sentences(check: &Check) -> Vec<String> {
         let least = check.cells.iter().map(|c| c.detectable).fold(1.0, f64::min);
         let most = check.cells.iter().map(|c| c.detectable).fold(0.0, f64::max);
         found.push(format!(
-            "No regression in {} cells. One of less than {:.0} % to {:.0} %, depending on the cell, would not have shown among \
-             as many runs of this spread.",
+            "No regression in {} cells. With this number and spread of runs, one smaller than {:.0} % to {:.0} %, \
+             depending on the cell, would not be detected.",
             check.cells.len(),
             least * 100.0,
             most * 100.0,
         ));
     }
     if up > 0 {
-        found.push(format!("{up} cells are faster than runs of the same differ."));
+        found.push(format!("Faster than run-to-run variation explains: {up} cells."));
     }
     if !check.untold.is_empty() {
         let few = check.untold.iter().map(|u| u.earlier).min().unwrap_or(0);
         let many = check.untold.iter().map(|u| u.earlier).max().unwrap_or(0);
         let have = if few == many { format!("{few}") } else { format!("{few} to {many}") };
         found.push(format!(
-            "{} cells cannot be judged yet: they have {have} earlier runs of the same machine, target, arm and workload, and \
-             {NEEDED} are needed to know how runs differ.",
+            "{} cells cannot be judged yet: they have {have} earlier runs of the same machine, target, choice and \
+             workload; estimating run-to-run variation requires {NEEDED}.",
             check.untold.len(),
         ));
     }
     if !check.other_sets.is_empty() {
         let name = |set: &String| match set.as_str() {
-            "" => "systems that were named".to_owned(),
+            "" => "explicitly chosen systems".to_owned(),
             set => format!("the set {set}"),
         };
         let others = check.other_sets.iter().map(|(set, runs)| format!("{} ({runs})", name(set)));
         found.push(format!(
-            "This run measured {}. Earlier runs that measured other sets are kept apart, since what is measured beside an arm \
-             changes its trials: {}.",
+            "This run measured {}. Earlier runs that measured other sets are not used, because choices measured in \
+             the same run affect each other: {}.",
             name(&check.arm_set),
             others.collect::<Vec<_>>().join(", "),
         ));
     }
     if check.cached > 0 {
-        found.push(format!("{} cells were answered by a cache and are not judged.", check.cached));
+        found.push(format!("{} cells were served from a cache and are not judged.", check.cached));
     }
     if check.cells.is_empty() && check.untold.is_empty() {
         found.push("Nothing to judge: no cell has this measure.".to_owned());

@@ -76,7 +76,7 @@ impl Keeper {
         // Ctrl-C must reach only the run, which then has it save the results.
         let started = in_own_group(run_as(&mut command, asker)).spawn();
         let mut child = started.map_err(|e| {
-            anyhow!("cannot start the process that writes for user {}: {e}", asker.user)
+            anyhow!("cannot start the process that writes files as user {}: {e}", asker.user)
         })?;
         let answers = BufReader::new(child.stdout.take().expect("it is piped"));
         let orders = child.stdin.take();
@@ -124,8 +124,9 @@ impl Keeper {
 
     fn ask(&mut self, order: &Order) -> io::Result<Answer> {
         let user = self.user;
-        let ended =
-            move || io::Error::other(format!("the process that writes for user {user} has ended"));
+        let ended = move || {
+            io::Error::other(format!("the process that writes files as user {user} has exited"))
+        };
         let mut text = serde_json::to_vec(order)?;
         text.push(b'\n');
         let orders = self.orders.as_mut().expect("it is open until the end");
@@ -150,9 +151,7 @@ impl Drop for Keeper {
 fn unexpected(answer: Answer) -> io::Error {
     io::Error::other(match answer {
         Answer::Failed(why) | Answer::Unfit(_, why) => why,
-        _ => {
-            "the process that writes for the user gave another answer than was asked for".to_owned()
-        }
+        _ => "the process that writes files as the user sent an unexpected reply".to_owned(),
     })
 }
 

@@ -81,28 +81,29 @@ impl Profile {
     pub(super) fn remarks(&self, serial: Option<Serial>) -> Vec<String> {
         let words = match self {
             Self::Model(model) if serial.is_some() && model.rotates() => {
-                "Against study A's published sweep of a hard disk this prediction failed: it lost more than such a driver \
-                 costs, large requests 37 %; see cryptbench predict --validate."
+                "This prediction failed for study A's published sweep of a hard disk, which lost more than such a \
+                 driver costs: 37 % for large requests; see cryptbench predict --validate."
             }
             Self::Model(_) if serial.is_some() => {
-                "Against study A's published sweeps this prediction holds for large reads. Small requests lose more here, since \
-                 the model assumes how long one takes with none beside it; see cryptbench predict --validate."
+                "This prediction agrees with study A's published sweeps for large reads. For small requests it \
+                 predicts a larger loss, because the time of a single request is only an assumption of the model; see \
+                cryptbench predict --validate."
             }
             Self::Record(_) if serial.is_some() => {
-                "Only cells whose plain time is known with one request in flight are predicted: from a workload of this \
-                 record, or from what it measured for explanations."
+                "Only cells whose plain time at queue depth 1 is known are predicted: from a workload of this record, \
+                 or from its extra measurements for explanations."
             }
             Self::Model(model) if model.rotates() || model.name == "usb-flash" => {
-                "Against study A's published sweeps this prediction failed for the hard disk and the flash drive: there \
-                 encryption cost far more than cipher and software account for, which no device model explains."
+                "This prediction failed for study A's published sweeps of the hard disk and the flash drive: \
+                 encryption cost far more there than cipher and software account for, which no device model explains."
             }
             Self::Model(_) => {
-                "Against study A's published sweep of an SSD this prediction was off by about 11 % of the rate at most \
+                "For study A's published sweep of an SSD, this prediction was off by at most about 11 % of the rate \
                  where the sweep is regular; see cryptbench predict --validate."
             }
             Self::Record(_) => {
-                "Plain times were measured; what cryptbench predict --validate RECORD prints shows how far off \
-                 predictions from this record are."
+                "Plain times were measured; cryptbench predict --validate RECORD prints the error of predictions from \
+                 this record."
             }
         };
         vec![words.to_owned()]
@@ -250,9 +251,11 @@ pub(super) fn per_request_of(
     ciphers: &[CipherRate],
     asked: Option<&str>,
 ) -> anyhow::Result<PerRequest> {
-    let none = |why: String| anyhow::anyhow!("no per-request cost in run {}: {why}", record.run_id);
+    let none = |why: String| {
+        anyhow::anyhow!("cannot derive a cost per request from run {}: {why}", record.run_id)
+    };
     let plain = record.plan.arms.iter().find(|arm| arm.role == ArmRole::Plain);
-    let plain = plain.ok_or_else(|| none("it has no plain arm".to_owned()))?;
+    let plain = plain.ok_or_else(|| none("it did not measure plain storage".to_owned()))?;
     let rate_of = |arm: &cryptbench_record::Arm| {
         let named = arm.cipher.as_deref()?;
         let same = ciphers.iter().find(|c| c.cipher == named && Some(c.data_unit) == arm.data_unit);
@@ -264,7 +267,9 @@ pub(super) fn per_request_of(
             let wanted = asked.is_none_or(|id| arm.id == id || arm.system == id);
             wanted.then(|| rate_of(arm).map(|rate| (arm, rate))).flatten()
         })
-        .ok_or_else(|| none("no encrypted arm with a cipher whose rate is known".to_owned()))?;
+        .ok_or_else(|| {
+            none("it has no encrypted choice with a cipher whose rate is known".to_owned())
+        })?;
     let (mut known, mut points) = (Vec::new(), Vec::new());
     for workload in &record.plan.workloads {
         let Some(operation) = operation(workload) else { continue };
@@ -284,12 +289,12 @@ pub(super) fn per_request_of(
         ));
     }
     let seconds = per_request_s(&known)
-        .ok_or_else(|| none("no reads or writes of blocks on both choices".to_owned()))?;
+        .ok_or_else(|| none("the two choices have no block workload in common".to_owned()))?;
     let line = fit(&points, record.plan.confidence).map_or_else(String::new, |line| {
         let us = |x: f64| x * 1e6;
         let a = &line.per_request_s;
         format!(
-            "; a line through its sizes: {:.2} µs [{:.2}, {:.2}] + {:.0} ns per KiB, misfit {:.1}",
+            "; line fitted to its request sizes: {:.2} µs [{:.2}, {:.2}] + {:.0} ns per KiB, misfit {:.1}",
             us(a.value),
             us(a.low),
             us(a.high),

@@ -88,7 +88,7 @@ fn from_file(path: &Path, named: &[String], units: &[u32]) -> anyhow::Result<Vec
     let refuse = |why: &str| Refusal::input(path, why);
     let text = cryptbench_os::read_text(path, LARGEST).map_err(|e| refuse(&e.to_string()))?;
     let rows: Vec<Value> = serde_json::from_str(&text)
-        .map_err(|e| refuse(&format!("is not what `cryptbench ciphers --json` prints: {e}")))?;
+        .map_err(|e| refuse(&format!("is not output of `cryptbench ciphers --json`: {e}")))?;
     let number = |row: &Value, key: &str| row.get(key).and_then(Value::as_f64);
     let mut found = Vec::new();
     for row in &rows {
@@ -109,7 +109,7 @@ fn from_file(path: &Path, named: &[String], units: &[u32]) -> anyhow::Result<Vec
     }
     if found.is_empty() {
         let why = format!(
-            "has no rate of {} with data units of {units:?} bytes on one thread",
+            "has no rate for {} with sector sizes of {units:?} bytes on one thread",
             named.join(", ")
         );
         return Err(refuse(&why).into());

@@ -30,10 +30,7 @@ pub(super) fn prediction(p: &Prediction) -> String {
     lines.extend(p.serial_piece.map(|piece| {
         let words = "one request at a time, in pieces of";
         let human = human(piece);
-        fact(
-            "driver",
-            &format!("{words} {human}; the device waits for the cipher, and it for the device"),
-        )
+        fact("driver", &format!("{words} {human}; device and cipher wait for each other"))
     }));
     let mut heading = String::new();
     for cell in &p.cells {
@@ -50,8 +47,7 @@ pub(super) fn prediction(p: &Prediction) -> String {
     }
     if !p.cells.is_empty() {
         lines.push(
-            "Rates in MiB/s; keeps: % of plain speed; adds: processor time of a request."
-                .to_owned(),
+            "Rates in MiB/s; keeps: % of plain speed; adds: CPU time per request.".to_owned(),
         );
     }
     lines.push(String::new());
@@ -72,8 +68,8 @@ fn row(cell: &Cell) -> String {
 
 pub(super) fn validation(groups: &[Group]) -> String {
     let mut lines = vec![wrap(
-        "Relative error of the predicted rate of encrypted requests: median and worst of the absolute values, and how \
-         many cells are within 11 %.",
+        "Relative error of the predicted rate of encrypted requests: median and worst absolute error, and number of \
+         cells within 11 %.",
         "",
         "",
         80,

@@ -120,7 +120,7 @@ fn published() -> Vec<Group> {
             Group {
                 name: format!("study A, {device}"),
                 by: match device {
-                    "ssd" => "leaving out the size",
+                    "ssd" => "without the predicted size",
                     _ => "from the SSD's software cost",
                 }
                 .to_owned(),
@@ -151,7 +151,10 @@ fn in_series(points: &[Point], device: &str, model: &str) -> Option<Group> {
         })
     };
     let cells = points.iter().filter(|p| p.device == device).filter_map(cell).collect();
-    let by = format!("from the model, one at a time, {:.0} µs a piece", SERIAL_PER_PIECE_S * 1e6);
+    let by = format!(
+        "from the model, one request at a time, {:.0} µs per piece",
+        SERIAL_PER_PIECE_S * 1e6
+    );
     Some(Group { name: format!("study A, {device}, --serial"), by, cells })
 }
 
@@ -182,7 +185,7 @@ fn of_record(args: &PredictArgs, record: &Record) -> anyhow::Result<Vec<Group>> 
         });
         groups.push(Group {
             name: name.clone(),
-            by: "leaving out the cell".to_owned(),
+            by: "without the predicted cell".to_owned(),
             cells: left_out.collect(),
         });
         if let Some(model) = &model {
@@ -196,7 +199,7 @@ fn of_record(args: &PredictArgs, record: &Record) -> anyhow::Result<Vec<Group>> 
             });
             groups.push(Group {
                 name,
-                by: "from the model alone".to_owned(),
+                by: "from the model only".to_owned(),
                 cells: from_model.collect(),
             });
         }

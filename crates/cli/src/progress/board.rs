@@ -94,7 +94,7 @@ impl Board {
             [id] => self.arm(id),
             all => Called {
                 label: format!("{} arms by turns", all.len()).into(),
-                name: "all by turns".into(),
+                name: "all choices interleaved".into(),
             },
         }
     }

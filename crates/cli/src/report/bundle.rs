@@ -69,13 +69,14 @@ fn title(record: &Record) -> String {
 fn readme(report: &Report<'_>) -> String {
     let made = &report.record.program_version;
     format!(
-        "# {}\n\n{}\n\nMeasured by cryptbench {made}, tables and charts by cryptbench {VERSION}. All of it follows from \
-         `record.json`, which has every trial, and neither names nor serial numbers:\n\n```sh\nsha256sum -c SHA256SUMS\n\
+        "# {}\n\n{}\n\nMeasured with cryptbench {made}; tables and charts by cryptbench {VERSION}. Everything is \
+         derived from `record.json`, which contains every trial, but no names and no serial \
+        numbers:\n\n```sh\nsha256sum -c SHA256SUMS\n\
          cryptbench report record.json --format markdown                # tables.md\ncryptbench report record.json --format \
          latex                   # tables.tex\ncryptbench report record.json --format csv --table cells       # \
          cells.csv\ncryptbench report record.json --charts charts\ncryptbench run --like record.json                          \
-         # measure it again\n```\n\nTo cite: `CITATION.cff`, `references.bib`, both with a place for your name. `methods.md` is \
-         a paragraph for a paper.\n",
+         # measure it again\n```\n\nTo cite this result, add your name to `CITATION.cff` and `references.bib`. \
+         `methods.md` is a paragraph for a paper.\n",
         markdown::escaped(&title(report.record)),
         markdown::escaped(&report.answer.headline.join(" ")),
     )
@@ -99,10 +100,11 @@ fn citation(record: &Record, source: &str) -> String {
 }
 
 fn bibliography(record: &Record, source: &str) -> String {
-    let day = record.day().unwrap_or("an unknown day");
+    let day = record.day().unwrap_or("an unknown date");
     let year = record.day().map_or("n.d.", |day| &day[..4]);
     format!(
-        "@misc{{cryptbench-result-{source},\n  author = {{(who measured it)}},\n  title = {{{}}},\n  year = {{{year}}},\n  note = \
+        "@misc{{cryptbench-result-{source},\n  author = {{(who measured it)}},\n  title = {{{}}},\n  year = \
+         {{{year}}},\n  note = \
          {{Measured on {day} with cryptbench {}; record with SHA-256 {source}}}\n}}\n\n@software{{cryptbench,\n  author = {{{{The \
          cryptbench maintainers}}}},\n  title = {{cryptbench: what disk encryption costs}},\n  version = {{{}}}\n}}\n",
         latex::escaped(&title(record)),

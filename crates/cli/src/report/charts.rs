@@ -19,7 +19,7 @@ use crate::exit::Refusal;
 /// The formats of the charts, for the user.
 pub const FORMATS: &str = match cfg!(feature = "png") {
     true => "each as SVG, PDF and PNG",
-    false => "each as SVG and PDF (this cryptbench was built without PNG: `--features png`)",
+    false => "each as SVG and PDF (PNG requires a build with `--features png`)",
 };
 
 /// Writes all charts into `directory`, which is created if it is missing, and returns their number. Refuses, before
@@ -65,7 +65,7 @@ impl<'a> Place<'a> {
     fn open(path: &'a Path) -> anyhow::Result<Self> {
         let directory = fs::create_dir_all(path)
             .and_then(|()| Directory::open(path))
-            .with_context(|| format!("cannot make {}", shown(path)))?;
+            .with_context(|| format!("cannot create {}", shown(path)))?;
         Ok(Self { path, directory })
     }
 
@@ -92,8 +92,7 @@ impl<'a> Place<'a> {
         match ours {
             true => Ok(()),
             false => {
-                let reason =
-                    "exists and is not a chart of cryptbench; name another directory with --charts";
+                let reason = "exists and is not a chart made by cryptbench; specify another directory with --charts";
                 Err(Refusal::target(&self.path.join(name), reason).into())
             }
         }

@@ -18,7 +18,7 @@ const DATE: u16 = 1 << 5 | 1;
 /// # Errors
 /// If it has more than 65,535 files or 4 GiB, which this format does not support.
 pub fn archive(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, Error> {
-    let too_large = || Error::new(ErrorKind::FileTooLarge, "too much for a ZIP archive");
+    let too_large = || Error::new(ErrorKind::FileTooLarge, "too large for a ZIP archive");
     let mut out = Vec::new();
     let mut central = Vec::new();
     for (name, bytes) in files {

@@ -16,9 +16,9 @@ use crate::args::StudyArg;
 use crate::units::{bytes, device_kind, duration, pause, percent, setting};
 
 // Headings name the pages of docs/ that tell more; the help of an option names its own, if it has one.
-const PLACE: &str = "Where (docs/safety.md, docs/systems/paired.md)";
-const WHAT: &str = "What is measured (docs/choosing.md, docs/profiles.md)";
-const HOW: &str = "How long, and how (docs/methodology.md)";
+const PLACE: &str = "Target (docs/safety.md, docs/systems/paired.md)";
+const WHAT: &str = "Choices and workloads (docs/choosing.md, docs/profiles.md)";
+const HOW: &str = "Duration and method (docs/methodology.md)";
 const RESULT: &str = "Result (docs/report.md, docs/record.md)";
 
 #[derive(Clone, Debug, Args)]
@@ -37,23 +37,23 @@ pub struct RunArgs {
     pub shown: ShownArgs,
 }
 
-/// Where it is measured.
+/// The target of a run.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = PLACE)]
 pub struct PlaceArgs {
-    /// A directory on the disk to measure, or the path of a scratch file to make there, whose name needs an extension. With
-    /// --destroy: a file, partition or disk, which is overwritten
+    /// Directory on the disk to measure, or path of a scratch file to create there (its name must have an extension).
+    /// With --destroy: a file, partition or disk, which is overwritten
     #[arg(default_value = ".", help_heading = None::<&'static str>)]
     pub target: PathBuf,
-    /// Compare places that you have prepared in any way: directories, or with --destroy devices. An encrypted one may
-    /// have a name: NAME=PATH
+    /// Compare locations that you have prepared yourself: directories or, with --destroy, devices. NAME=PATH names an
+    /// encrypted one
     #[arg(long, num_args = 2.., action = ArgAction::Set, value_names = ["PLAIN", "ENCRYPTED"], conflicts_with = "target")]
     pub pair: Vec<PathBuf>,
-    /// What tables call the encrypted place, if there is only one [default: its file system and path]
+    /// Name of the encrypted location in tables, if there is only one [default: its file system and path]
     #[arg(long, value_name = "NAME", requires = "pair")]
     pub pair_name: Option<String>,
-    /// Measure the encryption in use, reading only: an open dm-crypt device (LUKS, VeraCrypt, BitLocker) beside the device
-    /// below it. DEVICE can be a directory on it [default: the only one that is open]
+    /// Measure encryption that is in use, read-only: compare an open dm-crypt device (LUKS, VeraCrypt, BitLocker) with
+    /// its underlying device. DEVICE can be a directory on it [default: the only open one]
     #[arg(
         long,
         value_name = "DEVICE",
@@ -63,57 +63,59 @@ pub struct PlaceArgs {
     )]
     #[expect(clippy::option_option, reason = "the option may stand without a value")]
     pub existing: Option<Option<PathBuf>>,
-    /// Measure a modelled device instead of this machine's: hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc,
-    /// usb-flash, sd-card, nvme, or a model's file; everything is labelled EMULATED (docs/devices.md)
+    /// Measure an emulated device instead of a real one: hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc, usb-flash,
+    /// sd-card, nvme, or a model file; all results are labelled EMULATED (docs/devices.md)
     #[arg(long, value_name = "MODEL|FILE", conflicts_with_all = ["target", "pair", "destroy"])]
     pub emulate: Option<PathBuf>,
-    /// Keep an emulated device's bytes in a file in DIR [default: in memory]
+    /// Store the emulated device's data in a file in DIR [default: in memory]
     #[arg(long, value_name = "DIR", requires = "emulate")]
     pub emulate_backing: Option<PathBuf>,
-    /// Say what kind of device the target is on, where this machine cannot tell: hdd, sshd, sata-ssd, nvme, ssd, usb-stick,
+    /// Kind of device that the target is on, if it cannot be detected: hdd, sshd, sata-ssd, nvme, ssd, usb-stick,
     /// memory-card, emmc or virtual (docs/studies.md)
     #[arg(long, value_name = "KIND", value_parser = device_kind, conflicts_with = "emulate")]
     pub device_kind: Option<DeviceKind>,
-    /// Read TARGET and write nothing: a disk or partition, which may be in use. Compares plain with ciphers in this process
+    /// Only read TARGET, a disk or partition that may be in use. Compares plain storage with ciphers in this process
     #[arg(long, conflicts_with_all = ["pair", "emulate", "destroy", "existing", "buffered", "verify", "precondition"])]
     pub read_only: bool,
 }
 
-/// What may be overwritten.
+/// Consent to overwrite.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = PLACE)]
 pub struct ConsentArgs {
-    /// Name the target again, if it is a file or device: everything on it may be lost (repeatable)
+    /// Confirm a target that is a file or device by repeating its path: all data on it may be lost (repeatable)
     #[arg(long, value_name = "PATH")]
     pub destroy: Vec<PathBuf>,
-    /// Allow a device with this signature to be overwritten, as blkid names it: ext4, crypto_LUKS, gpt ... (repeatable)
+    /// Allow a device with this signature, as reported by blkid, to be overwritten: ext4, crypto_LUKS, gpt ... (repeatable)
     #[arg(long, value_name = "SIGNATURE", value_delimiter = ',')]
     pub yes_erase: Vec<String>,
 }
 
-/// What is measured.
+/// Choices and workloads.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = WHAT)]
 pub struct WhatArgs {
     /// Measure this system, or `all` that can run here (repeatable; see `cryptbench systems` and docs/systems/README.md)
-    /// [default: AES-256 alone and the first two that can run here of LUKS2, VeraCrypt, gocryptfs, this program's own mount
+    /// [default: AES-256 alone and the first two that can run here of LUKS2, VeraCrypt, gocryptfs, cryptbench mount
     /// and others]
     #[arg(long, visible_alias = "systems", value_name = "NAME", value_delimiter = ',')]
     pub system: Vec<String>,
-    /// Measure no system, only AES-256 alone, in sectors of 512 and 4096 bytes, and its pass-through
+    /// Measure no systems, only AES-256 alone with sectors of 512 and 4096 bytes, and its pass-through
     #[arg(long, conflicts_with_all = ["system", "study"])]
     pub builtin_only: bool,
-    /// Also measure the default systems' pass-throughs: the same path without the cipher (named systems bring theirs)
+    /// Also measure the pass-throughs of the default systems: the same path without the cipher (included by default
+    /// for systems chosen with --system)
     #[arg(long)]
     pub split: bool,
-    /// Measure this cipher: one of `cryptbench ciphers --list`, of BitLocker's, such as bitlocker-aes-128-xts, or
+    /// Measure this cipher: one from `cryptbench ciphers --list`, a BitLocker cipher such as bitlocker-aes-128-xts, or
     /// filevault-aes-128-xts (repeatable)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub cipher: Vec<String>,
     /// Measure only this sector size, in bytes: 512 (VeraCrypt) or 4096 (LUKS2) (repeatable)
     #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]
     pub data_unit: Vec<u32>,
-    /// Set a system's setting, or several values of it, each a choice of its own (repeatable; see `cryptbench systems`)
+    /// Change a setting of a system. Each of several values is measured as a separate choice (repeatable; see
+    /// `cryptbench systems`)
     #[arg(long, value_name = "NAME=VALUE,...", value_parser = setting)]
     pub set: Vec<(String, Vec<String>)>,
     /// Measure every value of a setting: cipher, data-unit, sector-size, workqueues ... (repeatable)
@@ -122,7 +124,7 @@ pub struct WhatArgs {
     /// Profile `mount`: only volumes with this PRF, or argon2id (repeatable)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub prf: Vec<String>,
-    /// Profile `mount`: VeraCrypt volumes of this PIM; 0 is the default cost (repeatable)
+    /// Profile `mount`: VeraCrypt volumes with this PIM; 0 is the default cost (repeatable)
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub pim: Vec<u32>,
     /// Profile `mount`: only this format: veracrypt, truecrypt, luks1, luks2 (repeatable)
@@ -131,11 +133,11 @@ pub struct WhatArgs {
     /// A workload profile: a name from `cryptbench profiles`, or a file (TOML, or a fio job)
     #[arg(long, value_name = "NAME|FILE", default_value = "quick")]
     pub profile: PathBuf,
-    /// Skip larger files of a profile
+    /// Skip files of the profile that are larger than SIZE
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub max_file: Option<u64>,
-    /// Repeat a published study here: its profiles, its systems or what stands in for them, its number of trials;
-    /// and print its table (docs/studies.md)
+    /// Reproduce a published study on this machine with its profiles, its systems (or substitutes) and its number of
+    /// trials, and print its table (docs/studies.md)
     #[arg(
         long,
         value_enum,
@@ -144,85 +146,85 @@ pub struct WhatArgs {
         conflicts_with = "profile"
     )]
     pub study: Option<StudyArg>,
-    /// Measure what this record did: its choices, settings, workloads, trials and seed, as far as this machine has them; then say
-    /// what differs, and whether its result was reproduced (docs/compare.md)
+    /// Repeat the run of this record with its choices, settings, workloads, trials and seed, as far as this machine
+    /// allows; then show what differs and whether its result was reproduced (docs/compare.md)
     #[arg(long, value_name = "RECORD", conflicts_with_all = ["study", "system", "builtin_only", "split", "cipher",
         "data_unit", "set", "sweep", "existing", "read_only", "fleet", "resume"])]
     pub like: Option<PathBuf>,
 }
 
-/// How long, and how.
+/// Duration and method.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = HOW)]
 pub struct HowArgs {
-    /// Time that the whole run may take [default: 2m for up to 5 choices and more for more, or what the
-    /// profile's number of trials takes]
+    /// Time budget for the whole run [default: 2m for up to 5 choices, longer for more, or as long as the profile's
+    /// trials need]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
-    /// The smallest loss to detect. A workload ends when its intervals are narrow enough for that (±1.3 % for 3 %
-    /// in 8 workloads), or show that there is none. With this option trials are short, so that it ends soon
-    /// [default: 3%, in trials that fill the budget]
+    /// Smallest loss to detect. A workload stops when its intervals are narrow enough for that (±1.3 % for 3 % in 8
+    /// workloads), or show that there is none. This option also makes trials short, so that workloads stop early
+    /// [default: 3%, with trials that fill the budget]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub precision: Option<f64>,
-    /// Trials per workload and choice [default: the profile's, or as many as the precision takes]
+    /// Trials per workload and choice [default: set by the profile, or as many as the precision requires]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub trials: Option<u32>,
-    /// Measured time of one trial [default: from the budget]
+    /// Measuring time per trial [default: derived from the budget]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub trial: Option<Duration>,
-    /// Rest before each trial [default: the profile's]
+    /// Pause before each trial [default: set by the profile]
     #[arg(long, value_name = "TIME", value_parser = pause)]
     pub pause: Option<Duration>,
-    /// Most pairs per workload
+    /// Maximum number of pairs per workload
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub max_pairs: u32,
-    /// Size of the scratch file [default: from device size and free space]
+    /// Size of the scratch file [default: derived from device size and free space]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub size: Option<u64>,
-    /// First write the scratch file this many times in random order, for flash that was never full
+    /// Overwrite the scratch file this many times in random order first, for flash that has never been full
     #[arg(long, value_name = "PASSES", default_value_t = 0, hide_default_value = true)]
     pub precondition: u32,
-    /// Read back after each trial what it wrote, and stop if anything differs
+    /// After each trial, read back the data that it wrote, and stop if anything differs
     #[arg(long)]
     pub verify: bool,
-    /// Seed of the schedule; the same seed repeats the order of trials and the offsets
+    /// Seed for the schedule; the same seed reproduces the order of trials and the offsets
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Measure each trial in one piece instead of in slices that the choices take in turns
+    /// Run each trial in one piece instead of in slices that alternate between the choices
     #[arg(long)]
     pub no_slices: bool,
-    /// Leave out the short look at plain storage by queue depth and request size that explains costs
+    /// Skip the short measurement of plain storage by queue depth and request size that explains costs
     #[arg(long)]
     pub no_why: bool,
     /// The I/O engine
     #[arg(long, value_enum, default_value_t = EngineArg::Auto)]
     pub engine: EngineArg,
-    /// Go through the page cache even where direct I/O works
+    /// Use the page cache even if direct I/O works
     #[arg(long, overrides_with = "direct")]
     pub buffered: bool,
-    /// Bypass the page cache although the profile does not
+    /// Bypass the page cache even if the profile uses it
     #[arg(long)]
     pub direct: bool,
 }
 
-/// What becomes of the result.
+/// Handling of the result.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = RESULT)]
 pub struct ResultArgs {
-    /// Only say what the run would do, what it would write and how long it would take
+    /// Print what the run would do, how much it would write and how long it would take, then exit
     #[arg(long)]
     pub dry_run: bool,
-    /// Directory for record.json and report.html [default: a new one under the user's data directory]
+    /// Directory for record.json and report.html [default: a new one in the user's data directory]
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Leave the record in a directory that a fleet's machines share (docs/fleet.md). A second run of the same plan
-    /// measures nothing
+    /// Write the record to a directory that the machines of a fleet share (docs/fleet.md). A second run of the same
+    /// plan measures nothing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "resume", "study", "dry_run"])]
     pub fleet: Option<PathBuf>,
-    /// What the fleet calls this machine [default: its host name]
+    /// Name of this machine in the fleet [default: its host name]
     #[arg(long, value_name = "NAME", requires = "fleet")]
     pub node: Option<String>,
-    /// How many machines measure at the same time, where a fleet's plan compares that; kept in the record
+    /// Number of machines that measure at the same time, if the fleet's plan compares that; stored in the record
     #[arg(long, value_name = "MACHINES", requires = "fleet")]
     pub at_once: Option<u32>,
     /// Continue an interrupted run in its directory, with the next repeat of the same plan on the same target
@@ -230,26 +232,26 @@ pub struct ResultArgs {
     pub resume: Option<PathBuf>,
 }
 
-/// What is shown.
+/// Output of a run.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = RESULT)]
 pub struct ShownArgs {
     /// Print the record as JSON on standard output instead of the table
     #[arg(long)]
     pub json: bool,
-    /// No progress, no table: only the answer in a sentence, and what to take
+    /// Print neither progress nor the table, only the headline and the recommendation
     #[arg(long, short)]
     pub quiet: bool,
-    /// How the run reports its progress on standard error
+    /// Form of the progress reports on standard error
     #[arg(long, value_enum, value_name = "HOW", default_value_t = ProgressArg::Auto)]
     pub progress: ProgressArg,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ProgressArg {
-    /// On a terminal a table that fills, elsewhere a line now and then
+    /// A live table on a terminal, occasional lines elsewhere
     Auto,
-    /// A line of JSON for each event, for programs
+    /// One line of JSON per event, for programs
     Json,
     /// Nothing
     None,
@@ -257,11 +259,11 @@ pub enum ProgressArg {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum EngineArg {
-    /// io_uring, or threads where the kernel denies it
+    /// io_uring, or threads if the kernel does not permit it
     Auto,
     /// io_uring or an error
     Uring,
-    /// io_uring that polls for completions: direct I/O on devices with poll queues
+    /// io_uring with polling for completions: direct I/O on devices with poll queues
     Polled,
     /// One thread per request in flight
     Threads,
@@ -299,8 +301,8 @@ fn offer(arg: &Arg) -> Offered {
     }
 }
 
-/// Names of the options that a resumed run accepts: those for what is shown, and the user's consent to overwrite something,
-/// which no file can give.
+/// Names of the options that a resumed run accepts: those for its output, and the user's consent to overwrite
+/// something, which no file can give.
 pub fn go_with_resume() -> Vec<String> {
     let groups = ShownArgs::augment_args(ConsentArgs::augment_args(Command::new("run")));
     let more = ["resume", "verbose"].map(ToOwned::to_owned);

@@ -22,7 +22,7 @@ pub(super) fn request(args: &RunArgs, path: &Path) -> anyhow::Result<Request> {
     if asked.what.profile == Path::new(USUAL) {
         if Profile::named(&plan.profile).is_err() {
             let reason =
-                "its profile is not one of `cryptbench profiles`: name the file with --profile";
+                "its profile is not one of `cryptbench profiles`; specify its file with --profile";
             return Err(Refusal::input(path, reason).into());
         }
         asked.what.profile = PathBuf::from(&plan.profile);
@@ -31,7 +31,7 @@ pub(super) fn request(args: &RunArgs, path: &Path) -> anyhow::Result<Request> {
     let mut request = of_arguments(&asked)?;
     request.profile.workloads.retain(|own| plan.workloads.iter().any(|w| w.id == own.id));
     if request.profile.workloads.is_empty() {
-        let reason = "the profile has none of its workloads: name its file with --profile";
+        let reason = "the profile has none of its workloads; specify the right file with --profile";
         return Err(Refusal::input(path, reason).into());
     }
     (request.profile.pause_s, request.profile.round_pause_s) = match args.how.pause {
@@ -70,8 +70,7 @@ fn complete(asked: &mut RunArgs, record: &Record, path: &Path) -> anyhow::Result
         asked.place.emulate =
             Model::names().find(|name| *name == emulated.model).map(PathBuf::from);
         if asked.place.emulate.is_none() {
-            let reason =
-                "its emulated device is not one of this program's: name its file with --emulate";
+            let reason = "its emulated device is not a built-in model; specify the model file with --emulate";
             return Err(Refusal::input(path, reason).into());
         }
     }

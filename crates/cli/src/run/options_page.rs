@@ -19,15 +19,18 @@ fn tables() -> String {
         if heading != arg.get_help_heading() {
             heading = arg.get_help_heading();
             let title = linked(heading.expect("each option has a heading"));
-            write!(made, "\n## {title}\n\n| option | what it does | goes |\n|---|---|---|\n")
-                .unwrap();
+            write!(
+                made,
+                "\n## {title}\n\n| option | what it does | combinations |\n|---|---|---|\n"
+            )
+            .unwrap();
         }
         let (what, goes) = (what_it_does(arg), goes(&run, arg));
         writeln!(made, "| `{}` | {what} | {goes} |", written(arg).replace('|', "\\|")).unwrap();
     }
     let mut resumed = go_with_resume();
     resumed.retain(|name| name != "resume");
-    write!(made, "\n`--resume` goes with {}.\n\n", listed(&resumed)).unwrap();
+    write!(made, "\n`--resume` can be combined with {}.\n\n", listed(&resumed)).unwrap();
     made
 }
 

@@ -14,16 +14,16 @@ const GROUPS: &[Group] = &[
             ("--cipher NAME,...", "such as AES-256 (see cryptbench ciphers --list)"),
             ("--profile NAME|FILE", "a workload (see cryptbench profiles) [default: quick]"),
             ("--study A|B|C|D", "the protocol of a published study"),
-            ("--like RECORD", "what a record measured; `last` is the newest run"),
+            ("--like RECORD", "repeat the run of a record; `last` is the newest run"),
         ],
     ),
     (
         "Where",
         &[
             ("TARGET", "a directory on the disk to measure [default: .]"),
-            ("--existing [DEVICE]", "the encryption in use, only reading"),
-            ("--pair PLAIN ENCRYPTED", "places that you prepared"),
-            ("--emulate MODEL", "a modelled device instead of a disk"),
+            ("--existing [DEVICE]", "encryption that is in use, read-only"),
+            ("--pair PLAIN ENCRYPTED", "locations that you have prepared"),
+            ("--emulate MODEL", "an emulated device instead of a disk"),
             ("--destroy PATH", "allow TARGET, a file or disk, to be overwritten"),
         ],
     ),
@@ -39,10 +39,10 @@ const GROUPS: &[Group] = &[
     (
         "Output",
         &[
-            ("--dry-run", "only say what would be done, and how long it takes"),
-            ("--output DIR", "where the record and the page go"),
+            ("--dry-run", "print what would be done, and how long it would take"),
+            ("--output DIR", "directory for the record and the page"),
             ("--resume RUN_DIRECTORY", "continue an interrupted run"),
-            ("--quiet, --json", "only the answer; the record instead"),
+            ("--quiet, --json", "print only the answer; print the record"),
         ],
     ),
 ];

@@ -6,13 +6,13 @@ use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
 pub struct ServeArgs {
-    /// The port of 127.0.0.1 [default: 7373, or any that is free]
+    /// Port on 127.0.0.1 [default: 7373, or any free port]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
-    /// Open the page in the browser
+    /// Open the page in a browser
     #[arg(long)]
     pub open: bool,
-    /// Show the report of the fleet in this directory, too
+    /// Also show the report of the fleet in this directory
     #[arg(long, value_name = "DIR")]
     pub fleet: Option<PathBuf>,
 }

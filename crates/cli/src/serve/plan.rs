@@ -24,7 +24,7 @@ pub fn plan(words: &[OsString]) -> Result<Value, Invalid> {
     let words = ["cryptbench", "run"].map(OsString::from).into_iter().chain(words.iter().cloned());
     let parsed = Args::try_parse_from(words).map_err(|error| unparsed(&error))?;
     let Command::Run(mut args) = parsed.command else {
-        return Err(Invalid::value(None, "That is not a run.".to_owned()));
+        return Err(Invalid::value(None, "These arguments do not start a run.".to_owned()));
     };
     // Without the tables in RAM, which are not on the page.
     args.shown.json = true;

@@ -3,7 +3,7 @@
 /// Options and the fields that have them, as the page calls them.
 const FIELDS: [(&str, &str); 13] = [
     ("builtin-only", "AES-256 alone"),
-    ("budget", "Longest time"),
+    ("budget", "Time budget"),
     ("cipher", "Ciphers"),
     ("data-unit", "Sector sizes"),
     ("sector-size", "Sector sizes"),
@@ -31,7 +31,7 @@ pub fn label(option: &str) -> String {
     }
 }
 
-/// A message with the names of fields where it has those of options: `--budget` is “Longest time”. Commands in Markdown's
+/// A message with the names of fields where it has those of options: `--budget` is “Time budget”. Commands in Markdown's
 /// quotes are left as they are, because they are for a terminal.
 pub fn of_the_page(message: &str) -> String {
     let parts: Vec<&str> = message.split('`').collect();
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn options_are_called_as_their_fields() {
         for (message, page) in [
-            ("give --budget 30s, or fewer choices", "give “Longest time” 30s, or fewer choices"),
+            ("give --budget 30s, or fewer choices", "give “Time budget” 30s, or fewer choices"),
             ("'--study <A|B>' cannot be used", "“A published study” cannot be used"),
             ("a shorter `--trial`", "a shorter “Trial”"),
             ("--max-pairs is 0", "“Max pairs” is 0"),
@@ -104,7 +104,7 @@ mod tests {
                 "those of `cryptbench ciphers --list` and",
             ),
             ("`--profile ./FILE` reads a file", "`--profile ./FILE` reads a file"),
-            ("a ` and --budget", "a ` and “Longest time”"),
+            ("a ` and --budget", "a ` and “Time budget”"),
         ] {
             assert_eq!(of_the_page(message), page);
         }

@@ -39,8 +39,8 @@ fn kind_not_known(study: Letter, record: &Record) -> Option<String> {
     let found = record.target.device_kind.as_ref()?;
     (matches!(study, Letter::A | Letter::D) && found.kind.is_none()).then(|| {
         format!(
-            "What the study says of flash drives, SSDs and hard disks was not tested, as this machine does not tell which of \
-             them this is: {}. If you know, say so: run --device-kind KIND.",
+            "The study's conclusions about flash drives, SSDs and hard disks were not tested, because the kind of \
+             this device could not be detected: {}. If you know it, specify it: run --device-kind KIND.",
             found.why
         )
     })
@@ -87,7 +87,7 @@ pub fn print_again(args: &StudiesArgs, study: Letter) -> anyhow::Result<ExitCode
     let own = Own::of(study, &records);
     if own.tables.is_empty() {
         let reason = format!(
-            "no record of a profile of study {study}: take those of cryptbench run --study {study}"
+            "no record has a profile of study {study}; use the records of cryptbench run --study {study}"
         );
         return Err(Refusal::input(&args.from[0], &reason).into());
     }

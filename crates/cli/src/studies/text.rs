@@ -26,9 +26,9 @@ pub fn list(studies: &[Replay], width: usize) -> String {
     let total: usize = studies.iter().map(|s| s.conclusions.len()).sum();
     let agree: usize = studies.iter().map(|s| s.count(Verdict::Agrees)).sum();
     let sum = format!(
-        "Of {total} conclusions {agree} agree with the numbers that were published beside them. \"Unchecked\" are those \
-         whose numbers were not published. `cryptbench studies A` prints a study in full, `cryptbench studies A \
-         --beside RECORD` a record of yours beside its nearest device."
+        "{agree} of {total} conclusions agree with the numbers published with them. \"Unchecked\": the numbers were \
+         not published. `cryptbench studies A` prints a study in full; `cryptbench studies A --beside RECORD` \
+        compares your record with its nearest device."
     );
     format!("{table}\n\n{}", paragraph(&sum, width, 0))
 }
@@ -48,21 +48,21 @@ pub fn study(study: &Replay, width: usize) -> String {
         ]
         .join("\n"),
     ];
-    blocks.push(section("How it was measured"));
+    blocks.push(section("Method"));
     let parameters = study.parameters.iter();
     let rows = parameters.map(|p| vec![p.group.clone(), p.name.clone(), p.value.clone()]);
     blocks.push(grid(&["of", "what", "value"], rows.collect(), 3, width));
-    blocks.push(section("What it published"));
+    blocks.push(section("Published tables"));
     blocks.extend(study.tables.iter().map(|t| table(t, width)));
     let count = |v| study.count(v);
     blocks.push(section(&format!(
-        "What it concluded: {} agree with its numbers, {} disagree, {} cannot be checked",
+        "Conclusions: {} agree with its numbers, {} disagree, {} cannot be checked",
         count(Verdict::Agrees),
         count(Verdict::Disagrees),
         count(Verdict::CannotBeChecked)
     )));
     blocks.extend(study.conclusions.iter().map(|c| conclusion(c, width)));
-    blocks.push(section("What is wrong with it"));
+    blocks.push(section("Errors"));
     blocks.extend(study.errors.iter().map(|e| {
         let instead =
             if e.instead.is_empty() { String::new() } else { format!(" Instead: {}", e.instead) };
@@ -73,7 +73,7 @@ pub fn study(study: &Replay, width: usize) -> String {
         )
     }));
     if !study.answers.is_empty() {
-        blocks.push(section("What it leaves open, answered from its numbers"));
+        blocks.push(section("Open questions, answered from its numbers"));
         blocks.extend(study.answers.iter().map(|answer| answered(answer, width)));
     }
     blocks.join("\n\n")
@@ -93,15 +93,14 @@ pub fn beside(near: &[Beside], width: usize) -> String {
         let (cells, factor) = (b.cells.len().to_string(), format!("{:.1}", b.distance.exp()));
         vec![format!("{} of study {}", b.device, b.study), cells, factor]
     });
-    blocks.push(
-        "Published devices, the nearest first, by the mean factor between plain speeds:".to_owned(),
-    );
+    blocks
+        .push("Published devices, nearest first (factor: mean ratio of plain speeds):".to_owned());
     blocks.push(grid(&["device", "cells", "factor"], rows.collect(), 1, width));
     for device in near.iter().take(SHOWN) {
         blocks.push(paragraph(
             &format!(
-                "Your record beside the {} of study {}. MB/s are MiB/s; a drop is what encryption costs, yours as the \
-                 paired mean of each arm, theirs from one published speed each.",
+                "Your record and the {} of study {}. MB/s means MiB/s. Drop: loss caused by encryption; yours is the \
+                 paired mean of each choice, theirs comes from one published speed each.",
                 device.device, device.study
             ),
             width,
@@ -119,7 +118,7 @@ pub fn beside(near: &[Beside], width: usize) -> String {
             });
             arms.collect::<Vec<_>>()
         });
-        let headings = ["workload", "here", "there", "arm", "drop here", "there"];
+        let headings = ["workload", "here", "there", "choice", "drop here", "there"];
         blocks.push(grid(&headings, rows.collect(), 1, width));
     }
     blocks.join("\n\n")

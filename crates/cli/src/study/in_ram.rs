@@ -36,8 +36,8 @@ fn buffer(seconds: f64) -> &'static str {
 pub fn forecast(args: &RunArgs) -> String {
     let seconds = seconds(args);
     format!(
-        "First ciphers and key derivation in RAM, about {:.0} s, nothing is written: the study's 5 ciphers and 10 \
-         cascades, {} on all processors; its PRFs at PIM 485 and 9999.",
+        "First, ciphers and key derivation in RAM, about {:.0} s, without writing to the disk: the study's 5 ciphers \
+         and 10 cascades, {} on all CPUs; its PRFs at PIM 485 and 9999.",
         2.0 * seconds,
         buffer(seconds).replace("MB", " MB")
     )

@@ -26,19 +26,19 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
     if !args.what.system.is_empty() || is_on_devices {
         let of_study: Vec<_> = protocol.systems.iter().map(|program| program.name).collect();
         remarks.push(format!(
-            "the systems are those that you named, not the study's: {}",
+            "measuring the systems that you named instead of the study's: {}",
             of_study.join(", ")
         ));
         return (chosen, remarks);
     }
     for place in prepared {
-        remarks.push(format!("beside them, as you prepared it: {}", shown(place)));
+        remarks.push(format!("also measured, as you prepared it: {}", shown(place)));
     }
     for program in protocol.systems {
         // A user who gives a location prepared there what no substitute can provide.
         if program.itself.is_none() && !prepared.is_empty() {
             remarks.push(format!(
-                "{}: nothing stands in for it, as --pair names places",
+                "{}: no substitute is used, because --pair names the locations",
                 program.name
             ));
             continue;
@@ -76,8 +76,8 @@ fn in_series(chosen: &mut RunArgs) -> String {
     let drivers = drivers.iter().map(ToString::to_string).collect();
     chosen.what.set.push(("driver".to_owned(), drivers));
     chosen.what.system.push(BUILTIN.name.to_owned());
-    "beside it builtin with driver=serial: one request at a time, in pieces of 256 KiB, in series with the cipher, as the \
-     study's figures show of VeraCrypt's driver for Windows"
+    "also builtin with driver=serial: one request at a time, in pieces of 256 KiB, in series with the cipher, as the \
+     study's figures show for VeraCrypt's Windows driver"
         .to_owned()
 }
 
@@ -96,15 +96,20 @@ fn one(
     };
     let why = match itself {
         Some(itself) => match lack(itself) {
-            None => return (Some(itself), format!("{name}: itself, as the system {itself}")),
+            None => {
+                return (
+                    Some(itself),
+                    format!("{name}: measured directly, as the system {itself}"),
+                );
+            }
             Some(why) => why,
         },
-        None => "no program here makes its volumes".to_owned(),
+        None => "no program on this machine creates its volumes".to_owned(),
     };
     let is_free = |other: &&&str| !apart || !taken.iter().any(|taken| taken == **other);
     match replaced_by.iter().filter(is_free).find(|other| lack(other).is_none()) {
         Some(other) => {
-            (Some(other), format!("{name} cannot be set up here: {other} stands in for it ({why})"))
+            (Some(other), format!("{name} cannot be set up here: {other} is used instead ({why})"))
         }
         None => (None, format!("{name} cannot be set up here and is left out ({why})")),
     }
@@ -119,7 +124,7 @@ fn has_a_disk(name: &str) -> bool {
 fn lack(name: &str) -> Option<String> {
     let systems = cryptbench_system::systems();
     let Some(system) = systems.iter().find(|s| s.name() == name) else {
-        return Some("it is not known here".to_owned());
+        return Some("cryptbench does not support it".to_owned());
     };
     match system.availability() {
         Availability::Available(_) => None,
@@ -147,7 +152,8 @@ fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
     chosen.what.set.extend(settings);
 }
 
-/// The setting that says where a system's disk lies, and its values here: the place of the other profiles, and what the study
+/// The setting that says where a system's disk lies, and its values here: the place of the other profiles, and what
+/// the study
 /// compares.
 const ON: (&str, [&str; 3]) = ("on", ["container", "partition", "container-in-partition"]);
 
@@ -166,7 +172,7 @@ pub fn in_places(part: &mut RunArgs, is_on_device: bool) -> Option<String> {
         return None;
     }
     let said = format!(
-        "{}: {} also on a partition and in a container file on that partition, which the study compares",
+        "{}: {} also on a partition and in a container file on that partition, as compared in the study",
         part.what.profile.display(),
         systems.join(", ")
     );
@@ -188,18 +194,19 @@ fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
     let plain = file_system(chosen.place.pair.first().unwrap_or(&chosen.place.target));
     if chosen.place.emulate.is_some() || plain.as_deref() != Some(NTFS) {
         return Some(format!(
-            "file systems: {} on plain storage and ext4 on the systems' disks; on a target with NTFS, which the study had, \
-             the systems get it, too",
+            "file systems: {} on plain storage and ext4 on the systems' disks; on a target with NTFS, as in the \
+             study, the systems' disks also get NTFS",
             plain.filter(|_| chosen.place.emulate.is_none()).unwrap_or_else(|| "ext4".to_owned())
         ));
     }
     Some(match cryptbench_system::lacks_ntfs() {
         Some((reason, remedy)) => format!(
-            "file systems: NTFS, the study's, on plain storage and ext4 on the systems' disks: {reason} ({remedy})"
+            "file systems: NTFS, as in the study, on plain storage and ext4 on the systems' disks: {reason} ({remedy})"
         ),
         None => {
             chosen.what.set.push((FILE_SYSTEM.to_owned(), vec![NTFS.to_owned()]));
-            "file systems: NTFS, the study's, on plain storage and on the systems' disks".to_owned()
+            "file systems: NTFS, as in the study, on plain storage and on the systems' disks"
+                .to_owned()
         }
     })
 }
@@ -221,7 +228,7 @@ fn file_system(directory: &Path) -> Option<String> {
 
 /// The settings that the run has, in a sentence.
 fn settings(chosen: &RunArgs) -> Option<String> {
-    let units = chosen.what.data_unit.iter().map(|unit| format!("data units of {unit} B"));
+    let units = chosen.what.data_unit.iter().map(|unit| format!("sectors of {unit} B"));
     let set = chosen.what.set.iter().map(|(name, values)| format!("{name}={}", values.join(",")));
     let all: Vec<String> = units.chain(set).collect();
     (!all.is_empty()).then(|| format!("settings: {}", all.join(", ")))
@@ -241,7 +248,8 @@ mod tests {
         };
         let (system, why) = one(&program, false, &[], true);
         assert_eq!(system, Some("builtin"));
-        insta::assert_snapshot!(why, @"VeraCrypt (AES) cannot be set up here: builtin stands in for it (a device has no file system for its container)");
+        insta::assert_snapshot!(why, @"VeraCrypt (AES) cannot be set up here: builtin is used instead (a device has \
+        no file system for its container)");
     }
 
     #[test]
@@ -250,11 +258,13 @@ mod tests {
             |name| Program { name, had: "AES", itself: None, replaced_by: &["builtin", "plain"] };
         let (first, why) = one(&program("BestCrypt"), true, &[], false);
         assert_eq!(first, Some("builtin"));
-        insta::assert_snapshot!(why, @"BestCrypt (AES) cannot be set up here: builtin stands in for it (no program here makes its volumes)");
+        insta::assert_snapshot!(why, @"BestCrypt (AES) cannot be set up here: builtin is used instead (no program on \
+        this machine creates its volumes)");
         let taken = ["builtin".to_owned()];
         assert_eq!(one(&program("other"), true, &taken, false).0, Some("plain"));
         assert_eq!(one(&program("other"), false, &taken, false).0, Some("builtin"));
         let all = ["builtin".to_owned(), "plain".to_owned()];
-        insta::assert_snapshot!(one(&program("other"), true, &all, false).1, @"other (AES) cannot be set up here and is left out (no program here makes its volumes)");
+        insta::assert_snapshot!(one(&program("other"), true, &all, false).1, @"other (AES) cannot be set up here and \
+        is left out (no program on this machine creates its volumes)");
     }
 }

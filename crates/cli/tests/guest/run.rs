@@ -100,7 +100,7 @@ fn a_run_measures_dm_crypt_truecrypt_and_ecryptfs_and_leaves_nothing() {
     // Study C has its own systems here, LUKS in its format and cipher of then; eCryptfs keeps its own cipher.
     let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "LUKS (LUKS1, aes-cbc-essiv:sha256, 256 bits): itself, as the system dm-crypt, with aes-256-cbc-essiv",
+        "LUKS (LUKS1, aes-cbc-essiv:sha256, 256 bits): measured directly, as the system dm-crypt, with aes-256-cbc-essiv",
         "TrueCrypt (AES, RIPEMD-160): itself, as the system truecrypt, with aes-256-xts",
         "eCryptfs (AES, 16 bytes of key): itself, as the system ecryptfs",
         "format=luks1",

@@ -83,7 +83,7 @@ fn the_answer_for_all_ciphers_fits_a_screen() {
     let shown = answer(&s, &["ciphers", "--seconds", "1", "--threads", "1", "--buffer", "64KiB"]);
     assert!(shown.lines().count() <= 24, "{shown}");
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
-    for expected in ["Take ", "AES-256", "Cascades of three", "More   cryptbench ciphers --full"] {
+    for expected in ["Use ", "AES-256", "Cascades of three", "More   cryptbench ciphers --full"] {
         assert!(shown.contains(expected), "no {expected:?} in:\n{shown}");
     }
 }

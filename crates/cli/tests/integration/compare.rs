@@ -43,12 +43,12 @@ fn series_of_every_foreign_format() {
         let out = compare(&s, &[&of("plain"), &of("layered")]);
         // The answer comes first.
         assert!(out.starts_with("B is ") || out.starts_with("A and B "), "{out}");
-        for part in [cell, "Unpaired: A and B did not take turns", "% of A [95 % interval]"] {
+        for part in [cell, "Unpaired: A and B were not interleaved", "% of A [95 % interval]"] {
             assert!(out.contains(part), "{part} is not in {out}");
         }
         let iozone = out.contains("in percent of the larger of the two");
         assert_eq!(iozone, name == "iozone/", "{out}");
-        assert_eq!(out.contains("194 more with --all"), name == "iozone/", "{out}");
+        assert_eq!(out.contains("to see 194 more"), name == "iozone/", "{out}");
     }
     // Study B's log, of plain storage first: two files or one.
     let [plain, encrypted, both] =
@@ -62,7 +62,7 @@ fn series_of_every_foreign_format() {
         }
     }
     let one = compare(&s, &[&fixture("diskmark/cdm7.txt"), &fixture("diskmark/kdm1.txt")]);
-    for part in ["cannot be judged: it takes 3 runs", "Only in A (4)", "1 run each"] {
+    for part in ["cannot be judged: distinguishing", "Only in A (4)", "1 run each"] {
         assert!(one.contains(part), "{part} is not in {one}");
     }
 }
@@ -103,7 +103,7 @@ fn two_records_and_a_record_beside_foreign_results() {
     let out = compare(&s, &[&one, &two]);
     for part in [
         "cryptbench record",
-        "Share of plain speed",
+        "% of plain speed. Each record",
         "Raw speeds",
         "Small reads, 32 at once, plain",
         "IOPS",
@@ -113,7 +113,7 @@ fn two_records_and_a_record_beside_foreign_results() {
     // Shares come before raw speeds, and both after the answer.
     let at = |part: &str| out.find(part).unwrap();
     assert!(at("A and B") < at("cryptbench record"), "{out}");
-    assert!(at("Share of plain speed, %") < at("Raw speeds: the mean"), "{out}");
+    assert!(at("% of plain speed. Each record") < at("Raw speeds: the mean"), "{out}");
     // Identifiers and labels are for programs.
     assert!(!out.contains("QD32") && !out.contains("builtin/"), "{out}");
     // The same machine in the same state: nothing but what the runs chose by themselves differs.
@@ -169,7 +169,9 @@ fn a_run_like_another_says_whether_it_reproduces_it() {
     let done = s.run(&["run", "--like", &one, "--output", &two]);
     let out = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(done.status.success(), "{}", text(&done.stderr));
-    for part in ["B this run", "Share of plain speed", "eproduced", "would have been found"] {
+    for part in
+        ["B is this run", "% of plain speed. Each record", "eproduced", "would have been found"]
+    {
         assert!(out.contains(part) || out.contains("Not contradicted"), "{part} is not in {out}");
     }
     let read = |at: &str| cryptbench_record::read(at.as_ref()).unwrap().plan;

@@ -78,7 +78,7 @@ fn a_run_on_an_emulated_device_says_so_everywhere_and_leaves_nothing() {
     let validated = s.run(&["predict", "--validate", &out, "--cipher-rate", "3000"]);
     let table = text(&validated.stdout);
     assert!(
-        table.contains("EMULATED sata-ssd") && table.contains("from the model alone"),
+        table.contains("EMULATED sata-ssd") && table.contains("from the model only"),
         "{table}"
     );
 }

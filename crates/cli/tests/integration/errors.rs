@@ -69,7 +69,7 @@ fn all() -> Vec<(&'static str, anyhow::Error)> {
         ("directory /dev/sdx", HistoryError::Io { path: path(), source: broken() }.into()),
         ("cannot read /dev/sdx", ForeignError::Io { path: path(), source: broken() }.into()),
         ("127.0.0.1:80", ServeError::Bind { port: 80, source: broken() }.into()),
-        ("cannot serve", ServeError::Runtime(broken()).into()),
+        ("cannot start the server", ServeError::Runtime(broken()).into()),
         ("xdg-open", ServeError::Open { program: "xdg-open", source: broken() }.into()),
         (
             "cannot read /nonexistent.toml",

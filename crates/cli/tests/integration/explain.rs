@@ -51,8 +51,8 @@ fn a_workload_alone_tells_all_of_its_arms() {
 fn what_is_no_cell_or_several_is_a_fault_of_the_command_line() {
     for (cell, words) in [
         ("nothing of the kind", "unknown workload"),
-        ("read", "fits several workloads"),
-        ("rand. read 4 KiB QD1/aes", "fits several choices"),
+        ("read", "matches several workloads"),
+        ("rand. read 4 KiB QD1/aes", "matches several choices"),
     ] {
         let done = explained(cell, "80");
         let said = text(&done.stderr);

@@ -35,7 +35,11 @@ fn a_machine_leaves_one_record_and_measures_nothing_when_asked_again() {
     let before = fs::metadata(&found[0]).unwrap().modified().unwrap();
     let again = s.run(&args);
     assert!(again.status.success());
-    assert!(text(&again.stdout).starts_with("node17 has measured this"), "{}", text(&again.stdout));
+    assert!(
+        text(&again.stdout).starts_with("node17 has already measured this plan"),
+        "{}",
+        text(&again.stdout)
+    );
     assert_eq!(fs::metadata(&found[0]).unwrap().modified().unwrap(), before);
     // Neither a directory of its own nor anything else.
     assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
@@ -62,8 +66,8 @@ fn a_machine_that_cannot_measure_leaves_the_reason_and_takes_it_back_later() {
     assert!(failure["why"].as_str().unwrap().contains("mounted-later"), "{failure}");
     let report = s.run(&["fleet", "report", &dir, "--nodes", "node[3-5]"]);
     let said = text(&report.stdout);
-    assert!(said.contains("Could not measure, 1 machine: node3"), "{said}");
-    assert!(said.contains("Missing, 2 machines: node4, node5"), "{said}");
+    assert!(said.contains("1 machine could not measure: node3"), "{said}");
+    assert!(said.contains("2 machines missing: node4, node5"), "{said}");
     fs::create_dir(&target).unwrap();
     let done = s.run(&args);
     assert!(done.status.success(), "{}", text(&done.stderr));
@@ -78,7 +82,7 @@ fn machines_do_not_choose_systems_by_themselves() {
     for args in [vec!["run", "--fleet", &dir], vec!["run", "--fleet", &dir, "--system", "all"]] {
         let done = s.run(&args);
         assert_eq!(done.status.code(), Some(2), "{}", text(&done.stderr));
-        assert!(text(&done.stderr).contains("needs the systems by name"), "{}", text(&done.stderr));
+        assert!(text(&done.stderr).contains("needs named systems"), "{}", text(&done.stderr));
     }
     assert!(!s.out().join("fleet").exists());
 }
@@ -120,7 +124,7 @@ fn the_report_fits_one_screen_and_names_the_odd_machine() {
     for line in screen.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
-    for part in ["12 machines", "next machine", "! node11 keeps", "node12, node13", "cut.json"] {
+    for part in ["12 machines", "next machine", "! node11 reaches", "node12, node13", "cut.json"] {
         assert!(screen.contains(part), "{part}: {screen}");
     }
     let full = text(&s.run(&["fleet", "report", &dir, "--full"]).stdout);
@@ -141,7 +145,7 @@ fn the_report_fits_one_screen_and_names_the_odd_machine() {
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"), "{page}");
     // A row of the plot for each group and workload, which unfolds to its machines.
     assert_eq!(page.matches("<details class=\"forest\"").count(), rows);
-    assert!(page.contains("<span>node11</span>") && page.contains("node11 keeps"), "{page}");
+    assert!(page.contains("<span>node11</span>") && page.contains("node11 reaches"), "{page}");
     let empty = s.out().join("empty");
     fs::create_dir(&empty).unwrap();
     let done = s.run(&["fleet", "report", empty.to_str().unwrap()]);
@@ -162,7 +166,7 @@ fn a_volume_that_is_held_to_a_rate_is_named_as_it_hides_the_cost() {
         trial.measured.elapsed_s = trial.measured.ios as f64 / 3000.0;
     }
     cryptbench_record::write(&record, &fleet.join("node02.json")).unwrap();
-    assert!(report().contains("A rate limit hides the cost, 1 machine: node02"), "{}", report());
+    assert!(report().contains("A rate limit hides the cost on 1 machine: node02"), "{}", report());
 }
 
 #[test]

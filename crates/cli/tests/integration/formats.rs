@@ -111,7 +111,7 @@ fn the_record_is_never_written_over_and_what_is_amiss_is_said() {
     said += &run.refused(&["--json", "--format", "csv"]);
     said += &run.refused(&["--format", "csv", "-o", "/nonexistent/x.csv"]);
     insta::assert_snapshot!(run.sandbox.without_place(&said), @"
-        cryptbench: SANDBOX/out/record.json: it is the record itself; name another file with --output
+        cryptbench: SANDBOX/out/record.json: is the record itself and will not be overwritten; specify another file
         error: the argument '--json' cannot be used with '--format <FORMAT>'
 
         Usage: cryptbench report --json <RECORD>
@@ -154,7 +154,7 @@ fn charts_are_files_with_names_and_others_files_are_kept() {
     let done = run.sandbox.run(&["report", &record, "--format", "json", "--charts", &dir]);
     assert_eq!(done.status.code(), Some(3));
     let error = text(&done.stderr);
-    assert!(error.contains("is not a chart of cryptbench"), "{error}");
+    assert!(error.contains("is not a chart made by cryptbench"), "{error}");
     assert_eq!(fs::read(&last).unwrap(), b"<svg>mine</svg>");
     assert!(!first.exists());
 }

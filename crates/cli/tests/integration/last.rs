@@ -57,9 +57,9 @@ fn a_run_with_an_output_of_its_own_is_the_last() {
         s.refused(&["compare", "last", "last~x"]),
     ].concat(), @"
         $ cryptbench report last~2
-        [5] cryptbench: last~2: only 2 runs of yours are known: last to last~1
+        [5] cryptbench: last~2: you have only 2 runs: last to last~1
         $ cryptbench compare last last~x
-        [2] cryptbench: last~x: write last, or last~1 for the run before it
+        [2] cryptbench: last~x: not a run; use last, or last~1 for the run before it
         ");
     // A file of that name is what was meant.
     fs::copy(old.join("record.json"), s.target().join("last")).unwrap();
@@ -104,10 +104,10 @@ fn every_command_that_takes_a_record_takes_the_last() {
     }
     // A run of another profile: what counts is that it was found.
     let refused = s.refused(&["studies", "A", "--from", "last"]);
-    let found = "runs/20210101-000000-bbbb: no record of a profile of study A";
+    let found = "runs/20210101-000000-bbbb: no record has a profile of study A";
     assert!(refused.contains(found), "{refused}");
     let refused = s.refused(&["run", "--resume", "last"]);
-    assert!(refused.contains("runs/20210101-000000-bbbb: holds no log"), "{refused}");
+    assert!(refused.contains("runs/20210101-000000-bbbb: contains no log"), "{refused}");
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn the_directory_of_a_study_has_its_records() {
     let refused = s.refused(&["report", &out, "--format", "csv"]);
     insta::assert_snapshot!(refused, @"
         $ cryptbench report SANDBOX/out --format csv
-        [2] cryptbench: SANDBOX/out: holds 2 records; name one: SANDBOX/out/atto, SANDBOX/out/hdtune
+        [2] cryptbench: SANDBOX/out: contains 2 records; specify one: SANDBOX/out/atto, SANDBOX/out/hdtune
         ");
     let refused = s.refused(&["studies", "A", "--from", &out]);
-    assert!(refused.contains("out/atto: no record of a profile of study A"), "{refused}");
+    assert!(refused.contains("out/atto: no record has a profile of study A"), "{refused}");
 }

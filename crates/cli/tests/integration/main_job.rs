@@ -80,7 +80,7 @@ fn systems_that_are_ranked_fit_35_lines_and_the_engine_has_no_place_among_them()
     }
     let engine = stdout.lines().find(|l| l.contains("AES-256 alone, ")).unwrap();
     assert!(engine.starts_with("   AES-256 alone"), "no place: {engine}");
-    let take = stdout.split("\nTake ").nth(1).and_then(|rest| rest.split("\nOpen ").next());
+    let take = stdout.split("\nUse ").nth(1).and_then(|rest| rest.split("\nOpen ").next());
     assert!(take.is_none_or(|take| !take.contains("AES-256 alone")), "{stdout}");
 }
 

@@ -124,7 +124,7 @@ fn places_that_are_no_pair_are_refused_or_warned_of() {
     let done = s.run(&s.tiny(&["--pair", &one, &two, "--dry-run"]));
     let said = text(&done.stdout).replace("\n            ", " ");
     assert!(said.contains("are on the same mount"), "{said}");
-    assert!(said.contains("beside "), "{said}");
+    assert!(said.contains("paired with "), "{said}");
     assert!(fs::read_dir(&one).unwrap().next().is_none());
 }
 
@@ -226,7 +226,7 @@ fn several_places_are_arms_beside_each_other() {
     let given = ["--pair", &plain, &named[0], &named[1]];
     let dry = s.run(&s.tiny(&[&given[..], &["--dry-run"]].concat()));
     let said = text(&dry.stdout);
-    assert_eq!(said.lines().filter(|l| l.starts_with("beside ")).count(), 2, "{said}");
+    assert_eq!(said.lines().filter(|l| l.starts_with("paired with ")).count(), 2, "{said}");
     let record = s.measured(&given);
     let arms: Vec<_> = record.plan.arms.iter().map(|a| (a.id.as_str(), a.label.as_str())).collect();
     assert_eq!(

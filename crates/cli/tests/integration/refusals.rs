@@ -37,7 +37,8 @@ fn without_proc_is_said_before_anything_is_made() {
         return skipped("/proc cannot be unmounted here, not even in a namespace of its own");
     }
     assert_eq!((done.status.code(), text(&done.stdout).as_str()), (Some(3), ""));
-    insta::assert_snapshot!(text(&done.stderr), @"cryptbench: /proc: is not mounted, and without it nothing that is set up can be found and removed: mount -t proc proc /proc");
+    insta::assert_snapshot!(text(&done.stderr), @"cryptbench: /proc: is not mounted, but it is needed to find and \
+    remove what is set up: mount -t proc proc /proc");
     assert!(s.left_behind().is_empty() && !s.target().join("out").exists());
 }
 
@@ -86,7 +87,7 @@ fn an_output_directory_that_holds_a_record_is_kept() {
     let out = s.out().display().to_string();
     insta::assert_snapshot!(s.refused(&["run", "--output", &out]), @"
         $ cryptbench run --output SANDBOX/out
-        [3] cryptbench: SANDBOX/out: holds a record.json already; name another directory with --output
+        [3] cryptbench: SANDBOX/out: already contains a record.json; specify another directory with --output
         ");
     assert_eq!(fs::read(s.out().join("record.json")).unwrap(), b"old");
 }

@@ -95,7 +95,7 @@ fn a_run_is_watched_to_its_end_and_can_be_read_by_everybody() {
     tab.wait(ESTIMATES);
     tab.wait(ANSWER);
     other.wait(ANSWER);
-    assert_eq!(tab.text(PHASE), "The run has ended.");
+    assert_eq!(tab.text(PHASE), "The run has finished.");
     let seen = "document.getElementById('view-live').innerText";
     assert_eq!(tab.text(seen), other.text(seen));
     look(&mut tab, "ended", axe);
@@ -132,9 +132,9 @@ fn a_run_is_cancelled_and_two_are_compared() {
     // In another view the run is told of, and what would disturb it is not offered.
     tab.eval("location.hash = '#runs'");
     let list = "document.getElementById('runs').innerText";
-    tab.wait(&format!("{list}.includes('when the run has ended')"));
+    tab.wait(&format!("{list}.includes('when the run has finished')"));
     assert_eq!(tab.eval("document.querySelector('#runs a[href*=export]')"), Value::Null);
-    assert!(tab.text("document.getElementById('news').innerText").contains("is being measured"));
+    assert!(tab.text("document.getElementById('news').innerText").contains("is in progress"));
     // One run at a time.
     assert_eq!(tab.eval("document.getElementById('start').disabled"), true);
     tab.eval("location.hash = '#live'");
@@ -209,7 +209,7 @@ fn a_pair_and_an_emulated_run_are_planned_and_a_wrong_value_is_said_at_its_field
     // The reason is that of a terminal, and the field is called as here.
     let said = tab.text("document.getElementById('wrong').textContent");
     let terminal = s.run(&["run", "--budget", "soon"]);
-    let reason = said.strip_prefix("Longest time: ").expect(&said);
+    let reason = said.strip_prefix("Time budget: ").expect(&said);
     assert!(crate::sandbox::text(&terminal.stderr).contains(reason), "{said}");
     look(&mut tab, "pair-wrong", axe);
     set(&mut tab, "budget", "26s");
@@ -289,7 +289,7 @@ fn a_run_is_renamed_and_deleted_once_that_is_confirmed() {
     click(&mut tab, "delete");
     click(&mut tab, "delete-now");
     tab.wait("location.hash === '#runs'");
-    tab.wait("document.getElementById('runs').innerText.includes('There is none yet')");
+    tab.wait("document.getElementById('runs').innerText.includes('There are no runs yet')");
     assert!(!run.exists());
     assert!(tab.complaints().is_empty(), "{:?}", tab.complaints());
 }
@@ -323,7 +323,7 @@ fn the_keyboard_suffices() {
     reach(&mut tab, "cancel");
     tab.press("Enter", false);
     tab.wait(&format!(
-        "{PHASE}.startsWith('The run was cancelled') || {PHASE} === 'The run has ended.'"
+        "{PHASE}.startsWith('The run was cancelled') || {PHASE} === 'The run has finished.'"
     ));
     let refused = tab.complaints().into_iter().filter(|c| !c.contains("422")).collect::<Vec<_>>();
     assert!(refused.is_empty(), "{refused:?}");
@@ -361,7 +361,7 @@ fn what_would_be_overwritten_has_to_be_named_twice() {
     for typed in ["", "disk.img"] {
         tab.eval(&format!("document.getElementById('confirm').value = '{typed}'"));
         click(&mut tab, "start");
-        tab.wait("document.getElementById('problem').textContent.includes('Type its name again')");
+        tab.wait("document.getElementById('problem').textContent.includes('type its path again')");
         assert_eq!(tab.text("document.activeElement.id"), "confirm");
         tab.eval("document.getElementById('problem').textContent = ''");
     }
@@ -372,7 +372,7 @@ fn what_would_be_overwritten_has_to_be_named_twice() {
     click(&mut tab, "start");
     tab.wait("location.hash === '#live'");
     tab.wait("!document.getElementById('cancel').hidden");
-    tab.wait(&format!("{ESTIMATES} || {PHASE}.startsWith('The run ended')"));
+    tab.wait(&format!("{ESTIMATES} || {PHASE}.startsWith('The run failed')"));
     tab.eval(
         "document.getElementById('cancel').hidden || document.getElementById('cancel').click()",
     );
@@ -504,7 +504,7 @@ fn a_run_that_fails_says_why() {
     std::fs::create_dir_all(&data).unwrap();
     std::fs::write(data.join("runs"), "").unwrap();
     start(&mut tab, &s.target(), 26);
-    tab.wait(&format!("{PHASE}.startsWith('The run ended with an error (exit code 3)')"));
+    tab.wait(&format!("{PHASE}.startsWith('The run failed (exit code 3)')"));
     assert!(tab.text(PHASE).contains("cryptbench/runs"), "{}", tab.text(PHASE));
     assert_eq!(tab.eval("document.getElementById('cancel').hidden"), true);
     let axe = axe_script();
@@ -525,7 +525,7 @@ fn a_run_that_fails_says_why() {
     std::fs::write(&file, "precious").unwrap();
     small(&mut tab, &file, 26);
     click(&mut tab, "start");
-    tab.wait("document.getElementById('wrong')?.textContent.startsWith('That is not a directory')");
+    tab.wait("document.getElementById('wrong')?.textContent.startsWith('This is not a directory')");
     assert_eq!(tab.text("document.activeElement.id"), "directory");
     let described = tab.text("document.activeElement.getAttribute('aria-describedby')");
     assert_eq!(described, "wrong");
@@ -549,7 +549,7 @@ fn a_page_whose_server_is_gone_says_so_and_what_to_do() {
     let port: u16 = stage.serving.address.split(['/', ':']).nth(4).unwrap().parse().unwrap();
     stage.serving.kill();
     let banner = "document.getElementById('connection').innerText";
-    tab.wait(&format!("{banner}.includes('does not answer')"));
+    tab.wait(&format!("{banner}.includes('does not respond')"));
     look(&mut tab, "lost", axe.as_deref());
     // Another one has its port, with an address of its own: it refuses, as each server does.
     // A process that another test has just forked may hold the old one's socket for a moment.

@@ -54,7 +54,7 @@ fn a_report_goes_through_no_link_to_a_file() {
     let done = s.run(&["report", "--output", "/dev/null", "--charts", &to, &out]);
     let said = text(&done.stderr);
     assert!(
-        done.status.code() == Some(3) && said.contains("is not a chart of cryptbench"),
+        done.status.code() == Some(3) && said.contains("is not a chart made by cryptbench"),
         "{said}"
     );
 }

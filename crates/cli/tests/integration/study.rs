@@ -11,8 +11,8 @@ fn every_study_says_what_it_would_do() {
             "a",
             [
                 "Study A on this machine: atto, then hdtune",
-                "First ciphers and key derivation in RAM, about 40 s, nothing is written: the study's 5 ciphers and 10 \
-                 cascades, 50 MB on all processors; its PRFs at PIM 485 and 9999.",
+                "First, ciphers and key derivation in RAM, about 40 s, without writing to the disk: the study's 5 \
+                 ciphers and 10 cascades, 50 MB on all CPUs; its PRFs at PIM 485 and 9999.",
             ],
         ),
         (
@@ -27,7 +27,7 @@ fn every_study_says_what_it_would_do() {
             "D",
             ["Study D on this machine: anvil", "BestCrypt (the same three) cannot be set up here"],
         ),
-        ("A", ["- VeraCrypt (AES, NTFS)", "which the study had, the systems get it, too"]),
+        ("A", ["- VeraCrypt (AES, NTFS)", "as in the study, the systems' disks also get NTFS"]),
         (
             "D",
             [
@@ -62,7 +62,7 @@ fn every_study_says_what_it_would_do() {
     }
     let done = s.run(&["run", "--study", "A", "--emulate", "sata-ssd", "--dry-run"]);
     let flat = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["beside it builtin with driver=serial", "AES-256, one at a time"] {
+    for part in ["also builtin with driver=serial", "AES-256, one at a time"] {
         assert!(flat.contains(part), "{part} is not in {flat}");
     }
     assert!(s.left_behind().is_empty());
@@ -220,7 +220,7 @@ fn study_ds_table_on_the_terminal() {
     }
     let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "the systems are those that you named",
+        "measuring the systems that you named",
         "Anvil's Storage Utilities, MB/s",
         "Seq 4MB read",
         "Serpent-256-XTS",

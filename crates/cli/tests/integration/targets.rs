@@ -470,7 +470,7 @@ fn study_a_reads_the_whole_surface_of_a_device() {
         let said = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
         for words in [
             "Study A on this machine: atto, then hdtune-whole",
-            "builtin stands in for it (a device has no file system for its container)",
+            "builtin is used instead (a device has no file system for its container)",
             "4 GiB (all of it",
         ] {
             assert!(said.contains(words), "{how:?}: {words} is not in {said}");

@@ -50,7 +50,8 @@ fn a_variable_asks_for_the_same_and_a_wrong_one_is_refused() {
     let refused = list("loud");
     assert_eq!((refused.status.code(), unread.status.code()), (Some(2), Some(2)));
     assert_eq!(text(&unread.stderr), text(&refused.stderr));
-    insta::assert_snapshot!(text(&refused.stderr), @"cryptbench: CRYPTBENCH_LOG: it is none of off, error, warn, info, debug and trace");
+    insta::assert_snapshot!(text(&refused.stderr), @"cryptbench: CRYPTBENCH_LOG: must be off, error, warn, info, \
+    debug or trace");
 }
 
 #[test]

@@ -102,7 +102,7 @@ function overview(table) {
   const axis = s("svg", { class: "over", height: 16, "aria-hidden": "true" },
     TICKS.map((tick) => s("text", { class: tick === 0 ? "first" : null, x: place(tick), y: 12 }, 100 * tick)), s("text", { class: "p", x: place(1), y: 12 }, "plain = 100"));
   const key = h("p", { class: "key" }, names.map((name, i) => h("span", { class: `c${i}` }, h("i", { "aria-hidden": "true" }, sign(i, table.hollow[i])), name)),
-    h("span", { class: "key-n" }, "noise: plain against itself"));
+    h("span", { class: "key-n" }, "noise: plain compared with itself"));
   const made = h("table", { class: "overview", role: "table" }, h("caption", null, table.caption),
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, h("th", { scope: "col", role: "columnheader" }, `${table.corner}, ${table.headings.slice(0, before).join(", ")}`), h("td", { role: "cell" }, axis), h("td", { role: "cell" }))),
     h("tbody", { role: "rowgroup" }, table.rows.map(row)));
@@ -113,7 +113,7 @@ const lines = (title, kind, list) =>
   (list.length === 0 ? null : h("div", { class: kind }, h("h4", null, title), h("ul", null, list.map((line) => h("li", null, line)))));
 
 function open(list) {
-  return lines("Still open", "open", list.map(({ text, command }) =>
+  return lines("Open questions", "open", list.map(({ text, command }) =>
     (command ? [unbroken(text), " ", h("code", null, unbroken(command)), " ", again(command)] : unbroken(text))));
 }
 
@@ -139,8 +139,8 @@ export async function answer(name) {
   const figure = h("div", { class: "figure" });
   if (a.table?.hollow) figure.append(overview(a.table));
   else if (a.table) draw(figure, a.table);
-  const advice = [lines("What to take", "take", a.take.map(unbroken)), lines("Avoid", "avoid", a.avoid.map(unbroken))].filter(Boolean);
-  const after = [lines("What holds it back", "held", a.why.map(unbroken)), open(a.open)].filter(Boolean);
+  const advice = [lines("What to use", "take", a.take.map(unbroken)), lines("Avoid", "avoid", a.avoid.map(unbroken))].filter(Boolean);
+  const after = [lines("Bottlenecks", "held", a.why.map(unbroken)), open(a.open)].filter(Boolean);
   made.append(h("div", { class: "cols" },
     advice.length > 0 ? h("div", { class: "advice" }, advice) : null, figure, after.length > 0 ? h("div", { class: "after" }, after) : null));
   return made;

@@ -9,14 +9,14 @@ import * as runs from "./runs.js";
 import { get } from "./server.js";
 import { isRunning, listen, watch } from "./state.js";
 
-const TITLES = { new: "New run", live: "Current run", runs: "Past runs", run: "Run", compare: "Two runs compared" };
+const TITLES = { new: "New run", live: "Current run", runs: "Past runs", run: "Run", compare: "Comparison of two runs" };
 const VIEWS = Object.keys(TITLES);
 // A reload or a short interruption is no news.
 const LOST_AFTER_MS = 4000;
 
 const CONNECTION = {
-  lost: "The server does not answer. A run that goes on is not disturbed by that; its record will be among the past runs. If the server has ended, start it again with cryptbench serve and open the address that it prints.",
-  old: "This address is no longer valid: the server was started anew. Open the address that cryptbench serve printed.",
+  lost: "The server does not respond. A run in progress is not affected; its record will appear under Past runs. If the server has stopped, start it again with cryptbench serve and open the address that it prints.",
+  old: "This address is no longer valid: the server was restarted. Open the new address that cryptbench serve printed.",
 };
 
 let seen = null;
@@ -61,10 +61,10 @@ let lost = null;
 /** Tells of the run where it is not seen. */
 function news() {
   if (seen === "live" || running) ended = false;
-  const words = running ? "A run is being measured." : ended ? "The run has ended." : "";
+  const words = running ? "A run is in progress." : ended ? "The run has finished." : "";
   by("news").hidden = seen === "live" || words === "";
   say(by("news-words"), by("news").hidden ? "" : words);
-  say(by("news-link"), running ? "Watch it" : "See what came of it");
+  say(by("news-link"), running ? "Watch it" : "See the result");
 }
 
 function connection(how) {

@@ -5,8 +5,8 @@ import { dated } from "./runs.js";
 import { get } from "./server.js";
 
 const VERDICTS = {
-  slower: "slower", faster: "faster", equivalent: "the same", "not-told-apart": "cannot be told",
-  "no-interval": "too few runs", "too-coarse": "too coarse", cached: "a cache answered",
+  slower: "slower", faster: "faster", equivalent: "the same", "not-told-apart": "no difference found",
+  "no-interval": "too few runs", "too-coarse": "too coarse", cached: "served from a cache",
 };
 
 let newest = null;
@@ -15,7 +15,7 @@ let newest = null;
 export async function show(a, b) {
   const place = by("comparison");
   place.replaceChildren();
-  if (!a || !b) return say(by("comparing"), "Choose two runs among the past runs.");
+  if (!a || !b) return say(by("comparing"), "Choose two runs under Past runs.");
   say(by("comparing"), "Comparing …");
   const mine = (newest = {});
   const answer = await get(`api/compare?${new URLSearchParams({ a, b })}`).catch((refused) => refused);
@@ -39,9 +39,9 @@ function parts(c) {
     rest.length > 0 ? h("p", { class: "sub" }, rest.join(" ")) : "",
   ];
   if (c.costs.length > 0) {
-    made.push(table("Share of plain speed", ["Workload", "Choice", "A", "B", "Change"], c.costs.map((cost) => [
+    made.push(table("% of plain speed", ["Workload", "Choice", "A", "B", "Change"], c.costs.map((cost) => [
       cost.workload_name, cost.arm_name, percent(cost.a), percent(cost.b),
-      cost.changed ? mark(cost.ratio < 1 ? "slower" : "faster") : cost.same ? "the same" : "cannot be told",
+      cost.changed ? mark(cost.ratio < 1 ? "slower" : "faster") : cost.same ? "the same" : "no difference found",
     ])));
   }
   made.push(table("Speed of each workload on each choice", ["Workload and choice", "B / A", "Interval", "Verdict"], c.cells.map((cell) => [
@@ -49,7 +49,7 @@ function parts(c) {
     mark(cell.verdict),
   ])));
   if (c.differences.length > 0) {
-    made.push(table("What else differs", ["What", "A", "B"], c.differences.map((d) => [d.what, d.a, d.b])));
+    made.push(table("Other differences", ["Property", "A", "B"], c.differences.map((d) => [d.what, d.a, d.b])));
   }
   made.push(h("ul", { class: "sentences" }, c.sentences.map((sentence) => h("li", null, sentence))));
   return made;

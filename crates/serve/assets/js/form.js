@@ -31,7 +31,7 @@ export async function start() {
     offer(await choices());
   } catch (refused) {
     by("system").replaceChildren();
-    problem(new Wrong(null, `${refused.message} Then reload this page.`));
+    problem(new Wrong(null, `${refused.message} Reload this page to try again.`));
   }
   tried();
 }
@@ -83,9 +83,9 @@ function offer(catalogue) {
   const missing = catalogue.systems.filter((s) => s.version === null);
   by("system").replaceChildren(...here.map((s) => box("system", s.name, s.name, `${s.about} (${s.version})`)));
   by("missing").hidden = missing.length === 0;
-  by("missing").firstElementChild.textContent = `Not available here: ${missing.length} more, and why`;
+  by("missing").firstElementChild.textContent = `Not available here (${missing.length}), with reasons`;
   by("systems-missing").replaceChildren(...missing.map((s) =>
-    box("system", s.name, s.name, `${s.about}. Why not: ${s.reason}.${s.remedy ? ` Remedy: ${s.remedy}` : ""}`, true)));
+    box("system", s.name, s.name, `${s.about}. Reason: ${s.reason}.${s.remedy ? ` Remedy: ${s.remedy}` : ""}`, true)));
   const settable = here.filter((s) => s.settings.length > 0);
   by("settings-known").replaceChildren(...settable.map((s) =>
     h("div", null, h("dt", null, s.name), h("dd", null, s.settings.map((setting) => h("code", null, setting))))));
@@ -205,7 +205,7 @@ function order() {
   if (where === "directory") made.target = typed("directory");
   if (where === "device") {
     if (by("confirm").value === "") {
-      throw new Wrong("confirm", "Everything on it would be overwritten. Type its name again, exactly.");
+      throw new Wrong("confirm", "All data on it would be overwritten. To confirm, type its path again exactly.");
     }
     Object.assign(made, { target: typed("device"), confirm: by("confirm").value });
   }
@@ -251,19 +251,19 @@ async function plan() {
   // A study has one for each of its profiles.
   const each = (planned.plans ?? [planned]).flatMap((p) => [factsOf(p), remarks(p.remarks)]);
   by("plan").replaceChildren(title, much, planned.plans ? remarks(planned.remarks) : "", ...each,
-    h("p", { class: "about" }, "Nothing was written yet."));
+    h("p", { class: "about" }, "Nothing has been written yet."));
   title.focus();
 }
 
 function factsOf(p) {
-  const emulated = p.storage.startsWith("EMULATED") ? "from the model's speeds" : "this disk was not measured yet: speeds of a SATA SSD are assumed";
-  const speeds = p.speeds_from ? `from what run ${p.speeds_from} measured of this disk` : emulated;
+  const emulated = p.storage.startsWith("EMULATED") ? "based on the model's speeds" : "based on the speeds of a SATA SSD, because this disk has not been measured yet";
+  const speeds = p.speeds_from ? `based on what run ${p.speeds_from} measured on this disk` : emulated;
   const left = p.left_out.map((l) => `${l.system}: ${l.reason}`).join("; ");
   return facts([
     ["Would write", bytes(p.bytes_written)], ["Would read", bytes(p.bytes_read)],
-    ["Takes up at a time", bytes(p.bytes_taken_up)], ["Takes", `about ${time(p.seconds)} (${speeds})`],
+    ["Would occupy up to", bytes(p.bytes_taken_up)], ["Would take", `about ${time(p.seconds)} (${speeds})`],
     ["Storage", `${p.storage}, in ${p.directory}`, true],
-    ...(p.paired ? [["Beside", `${p.paired[1]}, in ${p.paired[0]}`, true]] : []),
+    ...(p.paired ? [["Paired with", `${p.paired[1]}, in ${p.paired[0]}`, true]] : []),
     ["Scratch file", `${bytes(p.scratch_bytes)} (${p.scratch_reason})`, true],
     ["Workloads", `${p.profile}: ${some(p.names.workloads)}`, true], ["Choices", some(p.names.arms), true],
     ...(left ? [["Left out", left, true]] : []),
@@ -292,7 +292,7 @@ function problem(error) {
   if (!error) return;
   // The fields for consent are not seen where directories are asked for.
   const isFile = error.field === "confirm" && kind() === "directory";
-  const words = isFile ? "That is not a directory. Choose one, or say above that it may be overwritten." : error.message;
+  const words = isFile ? "This is not a directory. Choose a directory, or select above that it may be overwritten." : error.message;
   by("problem").replaceChildren(words);
   const field = error.field === "target" || isFile ? { directory: "directory", device: "device" }[kind()] : error.field;
   const input = field ? by(field) : null;

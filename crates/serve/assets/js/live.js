@@ -87,16 +87,16 @@ function left(t) {
 
 // Read out whenever it changes, and so it changes seldom: by phase, and by quarters.
 function phase(state) {
-  if (state.phase === "none") return connection === "connected" ? "No run was started from this page yet." : "";
+  if (state.phase === "none") return connection === "connected" ? "No run has been started from this page yet." : "";
   if (state.phase === "ended") return ending(state);
-  if (state.cancelling) return "The run is told to end. What was measured is kept.";
+  if (state.cancelling) return "The run is being stopped. Its results so far are kept.";
   switch (state.phase) {
     case "starting":
-    case "planned": return "The run begins.";
+    case "planned": return "The run is starting.";
     case "filling": return "The scratch file is being filled.";
     case "preparing": return "The systems are being set up.";
-    case "checking": return "What lies on the disk is checked: does it come back, is it encrypted?";
-    case "saved": return "The record is written.";
+    case "checking": return "The stored data is being checked: can it be read back, and is it encrypted?";
+    case "saved": return "The record has been written.";
     default: {
       const quarter = Math.floor(4 * share(state)) * 25;
       return quarter > 0 ? `Measuring; more than ${quarter} % of the time has passed.` : "Measuring.";
@@ -107,19 +107,19 @@ function phase(state) {
 function ending(state) {
   const { code, signal, runs } = state.ended;
   const run = runs.length > 0;
-  if (code === 0) return "The run has ended.";
-  if (state.cancelling && run) return "The run was cancelled. What was measured is kept, marked partial.";
+  if (code === 0) return "The run has finished.";
+  if (state.cancelling && run) return "The run was cancelled. Its results so far are kept, marked partial.";
   if (state.cancelling) return "The run was cancelled before anything was measured.";
-  const how = code !== null ? `exit code ${code}` : signal !== null ? `killed by signal ${signal}` : "it is not known how";
-  const kept = run ? "What was measured is kept." : "Nothing was kept.";
+  const how = code !== null ? `exit code ${code}` : signal !== null ? `killed by signal ${signal}` : "cause unknown";
+  const kept = run ? "Its results so far are kept." : "No results were saved.";
   const why = code === null ? "`cryptbench cleanup` removes what it left behind." : reason(state);
-  return `The run ended with an error (${how}). ${kept} ${why}`.trim();
+  return `The run failed (${how}). ${kept} ${why}`.trim();
 }
 
 /** What the program said last: why it failed. */
 function reason(state) {
   const from = state.messages.findLastIndex((text) => text.startsWith(PREFIX));
-  return from < 0 ? "" : `It says: ${plain(state.messages.slice(from).join(" "))}`;
+  return from < 0 ? "" : `Message: ${plain(state.messages.slice(from).join(" "))}`;
 }
 
 const PREFIX = "cryptbench: ";
@@ -132,12 +132,12 @@ function now(state) {
   say(by("doing"), doing(state));
   const pairs = [];
   if (state.plan) {
-    pairs.push(["Profile", `${state.plan.profile}, ${state.plan.workloads.length} workloads, ${state.plan.arms.length} arms`]);
-    pairs.push(["In", state.plan.directory]);
+    pairs.push(["Profile", `${state.plan.profile}, ${state.plan.workloads.length} workloads, ${state.plan.arms.length} choices`]);
+    pairs.push(["Directory", state.plan.directory]);
   }
   if (state.trial?.trials) pairs.push(["Trials", `${state.trial.trials_done} of ${state.trial.trials}`]);
-  pairs.push(["All processors together", state.cpu === null ? "not known yet" : `${Math.round(100 * state.cpu)} % busy`]);
-  pairs.push(["The same in a terminal", command(state.run.arguments), true]);
+  pairs.push(["All CPUs", state.cpu === null ? "not known yet" : `${Math.round(100 * state.cpu)} % busy`]);
+  pairs.push(["Equivalent command", command(state.run.arguments), true]);
   sayFacts(by("facts"), pairs);
 }
 

@@ -93,7 +93,7 @@ async function rename() {
   await post(path("title"), { title });
   const run = (await get("api/runs")).find((r) => r.name === seen);
   if (run) say(by("title-run"), named(run));
-  say(by("renamed"), title === "" ? "The title is removed." : "Saved.");
+  say(by("renamed"), title === "" ? "The title was removed." : "Saved.");
 }
 
 async function remove() {
@@ -105,5 +105,5 @@ async function remove() {
   // What was not made by the run stays.
   by("change").hidden = true;
   by("run-answer").replaceChildren();
-  problem(`The run is deleted. Its directory holds other files, which are kept: ${kept.join(", ")}.`);
+  problem(`The run was deleted. Other files in its directory were kept: ${kept.join(", ")}.`);
 }

@@ -33,7 +33,7 @@ export async function show() {
     chosen = chosen.filter((name) => order.includes(name));
     const formats = (await choices()).formats;
     const items = runs.map((run) => item(run, formats));
-    exchange(by("runs"), items.length > 0 ? items : [h("li", null, "There is none yet.")]);
+    exchange(by("runs"), items.length > 0 ? items : [h("li", null, "There are no runs yet.")]);
     tell(chosen.length > 0 ? `${count()}.` : "");
   } catch (refused) {
     by("runs-problem").replaceChildren(refused.message);
@@ -54,7 +54,7 @@ function item(run, formats) {
   box.checked = chosen.includes(run.name);
   box.addEventListener("change", () => {
     chosen = box.checked ? [...chosen, run.name] : chosen.filter((name) => name !== run.name);
-    tell(`${count()}${chosen.length > 2 ? "; two can be compared" : ""}.`);
+    tell(`${count()}${chosen.length > 2 ? "; only two can be compared" : ""}.`);
   });
   const title = h("h3", null, h("a", { href: address(run.name) }, named(run)));
   const choose = h("p", { class: "row" }, box, h("label", { for: id }, `Compare ${dated(run)}`));
@@ -75,7 +75,7 @@ export const dated = (run) => (run.title ? `${run.title}, ${when(run)}` : when(r
 /** What was measured, in a line. */
 export function about(run) {
   const s = run.summary;
-  if (!s) return run.problem ?? "It cannot be read.";
+  if (!s) return run.problem ?? "Its record cannot be read.";
   return [
     run.title ? when(run) : null, `${s.profile}, ${s.workloads} workloads`, s.arms.join(", "),
     s.device ? `${s.device}, ${s.directory}` : s.directory, time(s.elapsed_s),
@@ -97,11 +97,11 @@ export function links(run, formats) {
   const link = (href, words, more) =>
     h("li", null, h("a", { href, ...more, "aria-label": `${words} of ${run.name}` }, words));
   return h("ul", { class: "links" },
-    link(`${base}/report.html`, "Whole report", { target: "_blank", rel: "noreferrer" }),
+    link(`${base}/report.html`, "Full report", { target: "_blank", rel: "noreferrer" }),
     link(`${base}/record.json`, "JSON", { download: `${run.name}.json` }),
     // Conversions take the processor that is measured.
     running && formats.length > 0
-      ? h("li", { class: "what" }, `${formats.map((f) => f.label).join(", ")}: when the run has ended`)
+      ? h("li", { class: "what" }, `${formats.map((f) => f.label).join(", ")}: when the run has finished`)
       : formats.map((f) => link(`${base}/export/${encodeURIComponent(f.name)}`, f.label, { download: `${run.name}.${f.extension}` })));
 }
 
@@ -109,7 +109,7 @@ export function links(run, formats) {
 export async function result(name, directory) {
   try {
     const run = (await get("api/runs")).find((r) => r.name === name);
-    if (!run?.summary) return h("p", null, run?.problem ?? `Its record is not among the past runs: it is in ${directory}.`);
+    if (!run?.summary) return h("p", null, run?.problem ?? `Its record is not in the list of past runs; it is in ${directory}.`);
     const more = h("p", null, h("a", { href: address(name) }, "Rename or delete this run"));
     return h("div", null, await answer(name), links(run, (await choices()).formats), more);
   } catch (refused) {

@@ -13,7 +13,7 @@ async function ask(path, options) {
   try {
     response = await fetch(path, { ...options, redirect: "error" });
   } catch {
-    throw new Refused("The server does not answer. Is `cryptbench serve` still running?");
+    throw new Refused("The server does not respond. Is `cryptbench serve` still running?");
   }
   let body = null;
   try {
@@ -21,7 +21,7 @@ async function ask(path, options) {
   } catch {
     // No JSON: the status says it all.
   }
-  if (!response.ok) throw new Refused(body?.problem ?? `The server answers ${response.status}.`, body?.field);
+  if (!response.ok) throw new Refused(body?.problem ?? `The server returned status ${response.status}.`, body?.field);
   return body;
 }
 
