@@ -107,17 +107,27 @@ fn dependencies(faults: &mut Vec<String>) -> anyhow::Result<()> {
 const OUTSIDE: &[&str] = &["xtask", "fuzz", "bench-peers"];
 
 /// The crates in the table of ARCHITECTURE.md, and the crates that each may use.
-fn crates_of(page: &str) -> BTreeMap<&str, BTreeSet<&str>> {
+fn crates_of<'p>(page: &'p str) -> BTreeMap<&'p str, BTreeSet<&'p str>> {
     let section = page.split("\n## ").find(|section| section.starts_with("The crates"));
-    let rows = section.unwrap_or_default().lines().filter(|line| line.starts_with("| `"));
-    let cells = rows.map(|row| row.trim_matches(['|', ' ']).split(" | ").collect::<Vec<_>>());
-    cells
-        .filter(|cells| cells.len() == 3)
-        .map(|cells| {
-            let uses = cells[2].split('`').skip(1).step_by(2).collect();
-            (cells[0].trim_matches('`'), uses)
-        })
-        .collect()
+    let rows = section.unwrap_or_default().lines().filter(|line| line.starts_with('`'));
+    let cells = rows.map(|row| row.split(" | ").collect::<Vec<_>>());
+    let cells: Vec<_> = cells.filter(|cells| cells.len() == 3).collect();
+    let names: BTreeSet<_> = cells.iter().map(|cells| cells[0].trim_matches('`')).collect();
+    let quoted = |cell: &'p str| cell.split('`').skip(1).step_by(2).collect::<BTreeSet<_>>();
+    let uses = |name: &str, cell: &'p str| match cell.strip_prefix("all but ") {
+        Some(others) => {
+            let others = quoted(others);
+            let is_other =
+                |used: &&'p str| *used == name || OUTSIDE.contains(used) || others.contains(used);
+            names.iter().copied().filter(|used| !is_other(used)).collect()
+        }
+        None => quoted(cell),
+    };
+    let named = |cells: &Vec<&'p str>| {
+        let name = cells[0].trim_matches('`');
+        (name, uses(name, cells[2]))
+    };
+    cells.iter().map(named).collect()
 }
 
 fn sources(dir: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
