@@ -30,7 +30,7 @@ fn whatever_a_run_sets_up_is_told_and_told_again_when_it_is_undone() {
     let said = text(&told.stderr);
     assert!(told.status.success(), "{said}");
     let made = numbers(&said, "] sets up ");
-    assert!(!made.is_empty() && made == numbers(&said, " is undone"), "{said}");
+    assert!(!made.is_empty() && made == numbers(&said, " was removed"), "{said}");
     assert!(said.contains("scratch-file"), "{said}");
 }
 
