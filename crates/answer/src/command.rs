@@ -20,7 +20,7 @@ const MEASURING: f64 = 0.6;
 const MOST_SYSTEMS: usize = 4;
 
 /// Stands for the directory of the run, which a record does not contain.
-pub(crate) const RUN_DIRECTORY: &str = "RUN_DIRECTORY";
+const RUN_DIRECTORY: &str = "RUN_DIRECTORY";
 
 /// The options of `cryptbench run` for the repeats that are needed: a longer budget, or more trials if their
 /// number is fixed. `None` if an hour is not enough, or nothing is needed.
@@ -66,29 +66,33 @@ pub struct Command {
     directory: Option<PathBuf>,
     /// The words behind it.
     after: String,
+    /// Whether the directory of the run follows.
+    takes_run: bool,
 }
 
 impl Command {
     /// A command that is typed alike everywhere.
     pub(crate) fn new(words: impl Into<String>) -> Self {
-        Self { before: words.into(), directory: None, after: String::new() }
+        Self { before: words.into(), directory: None, after: String::new(), takes_run: false }
+    }
+
+    /// A command that ends with the directory of the run.
+    pub(crate) fn of_run(words: impl Into<String>) -> Self {
+        Self { takes_run: true, ..Self::new(words) }
     }
 
     /// As it is typed in `here` by somebody who knows that `run` is the directory of the run.
     pub fn typed_of(&self, here: Option<&Path>, run: Option<&str>) -> String {
-        let typed = self.typed(here);
-        match (typed.strip_suffix(RUN_DIRECTORY), run) {
-            (Some(words), Some(run)) => format!("{words}{run}"),
-            _ => typed,
-        }
+        let directory = self.directory.as_deref().filter(|directory| here != Some(directory));
+        let run = self.takes_run.then(|| run.unwrap_or(RUN_DIRECTORY).to_owned());
+        let (before, after) = (Some(self.before.clone()), Some(self.after.clone()));
+        let words = [before, directory.map(quoted_path), after, run];
+        words.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     /// As it is typed in `here`.
     pub fn typed(&self, here: Option<&Path>) -> String {
-        let directory = self.directory.as_deref().filter(|directory| here != Some(directory));
-        let words =
-            [Some(self.before.clone()), directory.map(quoted_path), Some(self.after.clone())];
-        words.into_iter().flatten().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+        self.typed_of(here, None)
     }
 }
 
@@ -101,9 +105,8 @@ pub(crate) fn command(record: &Record, arms: &[&Arm], options: &str) -> Option<C
         let device = quoted_path(place.directory.as_ref());
         return Some(Command::new(format!("sudo cryptbench run --existing {device} {options}")));
     }
-    let is_directory = target.kind.as_deref().is_none_or(|kind| kind == "directory");
     // The location of a profile's file is unknown, as is the content of a user's location.
-    if !is_directory || target.paired.is_some() || record.plan.profile != "quick" {
+    if !target.is_directory() || target.paired.is_some() || record.plan.profile != "quick" {
         return None;
     }
     let mut before = "cryptbench run".to_owned();
@@ -113,15 +116,16 @@ pub(crate) fn command(record: &Record, arms: &[&Arm], options: &str) -> Option<C
     let directory = target.emulated.is_none().then(|| PathBuf::from(&target.directory));
     let mut after = systems(&record.plan, arms);
     after.push(options.to_owned());
-    Some(Command { before, directory, after: after.join(" ") })
+    Some(Command { before, directory, after: after.join(" "), takes_run: false })
 }
 
 fn systems(plan: &Plan, arms: &[&Arm]) -> Vec<String> {
     match plan.arm_set() {
         Some(BUILTIN_ONLY) if arms.is_empty() => return vec!["--builtin-only".to_owned()],
         // The program chooses the same again.
-        Some(set) if arms.is_empty() && plan.set.is_some() => {
-            return set.ends_with("/split").then(|| "--split".to_owned()).into_iter().collect();
+        Some(_) if arms.is_empty() && plan.set.is_some() => {
+            let is_split = plan.arms.iter().any(|arm| arm.role == ArmRole::NullLayer);
+            return is_split.then(|| "--split".to_owned()).into_iter().collect();
         }
         _ => {}
     }

@@ -188,10 +188,9 @@ pub fn label(sweep: &Sweep<'_>) -> String {
     format!("{name}{stdio} ({flight}){file}")
 }
 
-/// Whether the label says more than operation and pattern, such as iozone's `rewrite` and `reread`.
+/// Whether the name says more than operation and pattern, such as iozone's `rewrite` and `reread`.
 fn is_again(w: &Workload) -> bool {
-    let name = series_name(&w.label);
-    ["rewrite", "reread"].iter().any(|again| name.split(' ').any(|word| word == *again))
+    w.id.split('-').any(|part| ["rewrite", "reread"].contains(&part))
 }
 
 /// In the form stored in records, for readers of the JSON.

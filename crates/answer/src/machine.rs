@@ -82,11 +82,11 @@ pub(crate) fn held(view: &View<'_, '_>) -> Vec<String> {
 fn larger(target: &Target) -> &'static str {
     let has_more = |device: &Device| device.size_bytes > 2 * target.scratch.size_bytes;
     match target.kind.as_deref() {
-        None | Some("directory") => "A larger file (--size)",
+        _ if target.is_directory() => "A larger file (--size)",
         Some("device") if !target.only_read && target.device.as_ref().is_some_and(has_more) => {
             "More of the device (--size)"
         }
-        Some(_) => "Larger storage",
+        _ => "Larger storage",
     }
 }
 
@@ -155,8 +155,7 @@ pub(crate) fn slow_drivers<'a>(view: &View<'a, '_>) -> Vec<SlowDriver<'a>> {
     let record = view.lookup.record;
     let has = |feature: &str| record.machine.cpu_features.iter().any(|f| f == feature);
     let of = |arm: &'a Arm| {
-        let drivers = arm.kernel_tier.as_deref()?;
-        drivers.split(" + ").find_map(|driver| {
+        arm.kernels().find_map(|driver| {
             let (_, _, what, module) = FAST.into_iter().find(|(cipher, feature, ..)| {
                 // The last is that of ZFS, without the instructions.
                 let portable = ["generic", "fixed-time", "x86_64 (ICP)"];

@@ -12,7 +12,7 @@ use cryptbench_stats::paired::FEWEST_PAIRS;
 use crate::answer::{Open, View};
 use crate::avoid::is_avoided;
 use crate::capacity;
-use crate::command::{Command, RUN_DIRECTORY, budget_for_all, command, options};
+use crate::command::{Command, budget_for_all, command, options};
 use crate::kinds::kinds;
 use crate::names::{capitalised, lowered, of_system};
 use crate::quantity::{duration, fraction, thousands};
@@ -83,7 +83,7 @@ fn interrupted(view: &View<'_, '_>) -> Option<Open> {
     let sudo = if view.in_use().is_some() { "sudo " } else { "" };
     Some(Open {
         text: format!("{so_far} To continue:"),
-        command: Some(Command::new(format!("{sudo}cryptbench run --resume {RUN_DIRECTORY}"))),
+        command: Some(Command::of_run(format!("{sudo}cryptbench run --resume"))),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use cryptbench_record::{Cell, Estimate, Workload};
+use cryptbench_record::{Cell, Estimate, Headline, Workload};
 
 /// Placeholder for a number that is not available.
 pub const NONE: &str = "–";
@@ -100,10 +100,10 @@ pub fn headline(workload: &Workload, cell: &Cell) -> String {
 
 /// A [`headline_value`] with its unit.
 pub fn value_words(workload: &Workload, value: f64) -> String {
-    match workload.headline.as_str() {
-        "iops" => requests(value),
-        "files" => files(value),
-        "latency" | "seconds" => latency(value * 1e6),
+    match workload.figure() {
+        Some(Headline::Iops) => requests(value),
+        Some(Headline::Files) => files(value),
+        Some(Headline::Latency | Headline::Seconds) => latency(value * 1e6),
         _ => megabytes(value),
     }
 }
@@ -113,10 +113,10 @@ pub fn value_words(workload: &Workload, value: f64) -> String {
 /// Times follow from rates: the mean time of a request is the number in flight over the requests per
 /// second (Little's law), so that the figure agrees with the ratio that is judged.
 pub fn headline_value(workload: &Workload, bandwidth: f64, iops: f64) -> f64 {
-    match workload.headline.as_str() {
-        "iops" | "files" => iops,
-        "latency" => f64::from(workload.in_flight().max(1)) / iops,
-        "seconds" => match (workload.trial_bytes, workload.files) {
+    match workload.figure() {
+        Some(Headline::Iops | Headline::Files) => iops,
+        Some(Headline::Latency) => f64::from(workload.in_flight().max(1)) / iops,
+        Some(Headline::Seconds) => match (workload.trial_bytes, workload.files) {
             (Some(bytes), _) if bytes > 0 => bytes as f64 / bandwidth,
             (_, Some(files)) => f64::from(files) / iops,
             _ => 1.0 / iops,
@@ -127,7 +127,7 @@ pub fn headline_value(workload: &Workload, bandwidth: f64, iops: f64) -> f64 {
 
 /// Whether a smaller headline is the better one.
 pub fn is_time(workload: &Workload) -> bool {
-    matches!(workload.headline.as_str(), "latency" | "seconds")
+    matches!(workload.figure(), Some(Headline::Latency | Headline::Seconds))
 }
 
 /// Files per second: `812 files/s`, `12.3k files/s`.

@@ -102,7 +102,7 @@ fn memory(record: &Record) -> Option<String> {
     let cost = record.why.as_ref()?.memory?;
     let seconds = cost.taken_back()?;
     // If memory is short, free memory is also slow to get, because it must be found first.
-    record.machine.virtualisation.as_deref().filter(|what| what.contains("virtual machine"))?;
+    record.machine.is_of_a_hypervisor().then_some(())?;
     let reads = record.plan.workloads.iter().any(|w| w.operation != Operation::Write);
     // Only writes show that an arm has a page cache below it; arms that encrypt file by file always have one.
     let flushed: Vec<&str> = flushed_late(record).iter().map(|a| a.id.as_str()).collect();

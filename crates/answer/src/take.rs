@@ -1,7 +1,7 @@
 //! What to use: only systems that can be installed or settings that can be changed, each with its supporting
 //! figure.
 
-use cryptbench_catalog::{BUILTIN_MOUNTED, BUILTIN_RAW, Family};
+use cryptbench_catalog::{BUILTIN_MOUNTED, BUILTIN_RAW, Family, VERACRYPT_LAYOUT};
 use cryptbench_estimate::comparison::compare;
 use cryptbench_estimate::ranking::{Mean, Ranked, between, judged, level};
 use cryptbench_estimate::verdict::is_alike;
@@ -102,7 +102,7 @@ fn opens_in(arm: &Arm) -> Option<&'static str> {
         return None;
     }
     Some(match arm.layout.as_deref()? {
-        "VeraCrypt" => "opens in VeraCrypt",
+        VERACRYPT_LAYOUT => "opens in VeraCrypt",
         _ => "opens in cryptsetup",
     })
 }

@@ -1,5 +1,11 @@
 //! The ciphers that several systems or formats have, by their names in each.
 
+/// What records put between the names of several drivers of one arm.
+pub const BETWEEN_DRIVERS: &str = " + ";
+
+/// The sector layout of VeraCrypt's volumes, as records call it.
+pub const VERACRYPT_LAYOUT: &str = "VeraCrypt";
+
 /// A cipher with its mode and key size.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cipher {

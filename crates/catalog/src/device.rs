@@ -25,6 +25,44 @@ crate::named! {
     }
 }
 
+crate::named! {
+    /// A device that this program has a model of.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum DeviceModel {
+        /// A hard disk of 7,200 rpm.
+        HardDisk = "hdd-7200",
+        /// A laptop's hard disk.
+        LaptopDisk = "hdd-laptop",
+        /// A hybrid disk.
+        Hybrid = "sshd",
+        /// A SATA SSD.
+        SataSsd = "sata-ssd",
+        /// An older SATA SSD, of MLC flash.
+        SataMlc = "sata-mlc",
+        /// A USB stick.
+        UsbFlash = "usb-flash",
+        /// An SD card.
+        SdCard = "sd-card",
+        /// An NVMe SSD.
+        Nvme = "nvme",
+    }
+}
+
+impl DeviceModel {
+    /// The kind of the device.
+    #[must_use]
+    pub const fn kind(self) -> DeviceKind {
+        match self {
+            Self::HardDisk | Self::LaptopDisk => DeviceKind::HardDisk,
+            Self::Hybrid => DeviceKind::Hybrid,
+            Self::SataSsd | Self::SataMlc => DeviceKind::SataSsd,
+            Self::UsbFlash => DeviceKind::UsbStick,
+            Self::SdCard => DeviceKind::MemoryCard,
+            Self::Nvme => DeviceKind::Nvme,
+        }
+    }
+}
+
 impl DeviceKind {
     /// The name of the kind in sentences.
     #[must_use]

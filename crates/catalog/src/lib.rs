@@ -17,9 +17,9 @@ mod systems;
 mod workload;
 
 pub use cipher::*;
-pub use device::DeviceKind;
+pub use device::{DeviceKind, DeviceModel};
 pub use package::{Manager, Package};
 pub use remedy::Remedy;
 pub use system::{Encrypts, Facility, Family, Named, System, Weakness, encrypts, find};
 pub use systems::*;
-pub use workload::{Estimator, Pattern, Presentation};
+pub use workload::{Estimator, Headline, Pattern, Presentation};

@@ -17,6 +17,8 @@ pub struct Remedy(Vec<Part>);
 enum Part {
     Say(Cow<'static, str>),
     Install(Vec<&'static Package>),
+    /// What follows is another sentence.
+    Next,
 }
 
 impl Remedy {
@@ -48,10 +50,24 @@ impl Remedy {
         self
     }
 
+    /// This one, and another after a semicolon.
+    #[must_use]
+    pub fn besides(mut self, other: impl Into<Self>) -> Self {
+        self.0.push(Part::Next);
+        self.then(other)
+    }
+
+    /// What it has beyond `known`, with which it may begin.
+    #[must_use]
+    pub fn beyond(&self, known: &Self) -> Option<Self> {
+        let rest = self.0.strip_prefix(&known.0[..]).unwrap_or(&self.0);
+        (!rest.is_empty()).then(|| Self(rest.to_vec()))
+    }
+
     /// The packages that it requires and that are known in several distributions.
     pub fn packages(&self) -> impl Iterator<Item = &'static Package> {
         let asked = self.0.iter().flat_map(|part| match part {
-            Part::Say(_) => &[][..],
+            Part::Say(_) | Part::Next => &[][..],
             Part::Install(packages) => packages,
         });
         asked.copied().filter(|package| package.looked_up)
@@ -60,9 +76,10 @@ impl Remedy {
     /// With the names of a distribution; `None` if its package manager is unknown.
     #[must_use]
     pub fn told(&self, manager: Option<Manager>) -> String {
-        let told = self.0.iter().map(|part| match part {
+        let told = self.0.iter().enumerate().map(|(place, part)| match part {
             Part::Say(words) => words.clone(),
             Part::Install(packages) => install(packages, manager).into(),
+            Part::Next => Cow::Borrowed(if place == 0 { "" } else { "; " }),
         });
         told.collect()
     }
@@ -125,8 +142,13 @@ mod tests {
     fn a_remedy_knows_its_packages_and_those_with_its_programs() {
         assert_eq!(asked(&Remedy::program("gocryptfs")), ["gocryptfs"]);
         assert_eq!(asked(&Remedy::program("fusermount3").after("run as root, or ")), ["fuse3"]);
-        let both = Remedy::from("modprobe dm_mod").then("; or ").then(Remedy::program("dislocker"));
-        assert_eq!(asked(&both.then(", which needs only FUSE")), ["dislocker"]);
+        let mapper = Remedy::from("modprobe dm_mod");
+        let both = mapper.clone().besides(Remedy::program("dislocker").after("or "));
+        assert_eq!(asked(&both), ["dislocker"]);
+        let words = "or apt install dislocker";
+        assert_eq!(both.to_string(), format!("modprobe dm_mod; {words}"));
+        assert_eq!(both.beyond(&mapper).unwrap().to_string(), words);
+        assert_eq!((mapper.beyond(&mapper), mapper.beyond(&both)), (None, Some(mapper.clone())));
         let qemu = Remedy::packages_of(QEMU_LUKS.packages);
         assert_eq!(asked(&qemu), ["qemu-system-common", "qemu-utils"]);
         assert!(asked(&Remedy::packages_of(ZFS.packages)).is_empty(), "known in Debian alone");

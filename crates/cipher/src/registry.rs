@@ -172,6 +172,15 @@ impl CipherInfo {
         Self { name, label, key_bytes, keying: Keying::History(cipher, mode) }
     }
 
+    /// Number of ciphers that encrypt one after another: more than one in a cascade.
+    #[must_use]
+    pub fn stages(&self) -> usize {
+        match self.keying {
+            Keying::Xts(stages) => stages.len(),
+            Keying::Wide(_) | Keying::History(..) => 1,
+        }
+    }
+
     /// Whether the cipher's block is the whole data unit, as with Adiantum. It then has one key, not
     /// one for data and one for tweaks.
     #[must_use]

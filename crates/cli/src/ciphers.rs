@@ -85,8 +85,8 @@ fn disk() -> Option<DiskRates> {
 fn bottlenecks(speeds: &Speeds, disk: Option<&DiskRates>) -> Vec<Bottleneck> {
     let mut interfaces: Vec<_> = INTERFACES
         .iter()
-        .map(|(name, mb_s)| Interface {
-            name: (*name).to_owned(),
+        .map(|(common, mb_s)| Interface {
+            name: common.name().to_owned(),
             mb_s: *mb_s,
             direction: Direction::Both,
         })

@@ -118,7 +118,14 @@ fn shown(group: &Command) -> impl Iterator<Item = &Command> {
 
 #[cfg(test)]
 mod tests {
+    use cryptbench_catalog::DeviceModel;
+
     use super::*;
+
+    #[test]
+    fn the_catalog_has_every_model() {
+        assert!(Model::names().eq(DeviceModel::ALL.iter().map(|model| model.as_str())));
+    }
 
     #[test]
     fn nothing_but_hidden_commands_is_left_out() {

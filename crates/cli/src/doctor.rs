@@ -22,7 +22,7 @@ use cryptbench_system::Abilities;
 
 use crate::args::DoctorArgs;
 use crate::say::{print, print_json, terminal_style};
-use diagnosis::{Diagnosis, Section};
+use diagnosis::{Diagnosis, Section, Topic};
 use distribution::Distribution;
 #[cfg(target_os = "linux")]
 use linux::disturbances;
@@ -62,11 +62,11 @@ fn diagnose(directory: &Path) -> Diagnosis {
         why_not: storage.refusal,
         code: storage.code,
         sections: vec![
-            Section::new("CPU", processor::look(&machine)),
-            Section::new("Storage", storage.findings),
-            Section::new("Privileges and kernel", rights::look(distribution.manager)),
-            Section::new("Systems", systems.findings),
-            Section::new("Possible disturbances", disturbances),
+            Section::new(Topic::Processor, processor::look(&machine)),
+            Section::new(Topic::Storage, storage.findings),
+            Section::new(Topic::Rights, rights::look(distribution.manager)),
+            Section::new(Topic::Systems, systems.findings),
+            Section::new(Topic::Disturbances, disturbances),
         ],
         install,
     }

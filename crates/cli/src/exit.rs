@@ -142,7 +142,7 @@ pub fn code(error: &anyhow::Error) -> u8 {
 fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if let Some(error) = error.downcast_ref::<RunError>() {
         return Some(match error {
-            RunError::Usage(_) | RunError::Cpu(_) => USAGE,
+            RunError::Usage(_) | RunError::Option { .. } | RunError::Cpu(_) => USAGE,
             RunError::Target { .. } => TARGET,
             RunError::Kdf(error) => kdf(error),
             RunError::System(e) => system(e),

@@ -8,6 +8,7 @@ mod validate;
 use std::path::Path;
 use std::process::ExitCode;
 
+use cryptbench_catalog::DeviceModel;
 use cryptbench_devices::predict::{Added, Serial};
 use serde::Serialize;
 
@@ -66,7 +67,8 @@ pub fn predict(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     if args.validate {
         return validate::validate(args);
     }
-    let profile = Profile::find(args.device.as_deref().unwrap_or(Path::new("sata-ssd")))?;
+    let profile =
+        Profile::find(args.device.as_deref().unwrap_or(Path::new(DeviceModel::SataSsd.as_str())))?;
     let (ciphers, ciphers_from) = cipher_rates(args, &args.cipher, &args.data_unit)?;
     let (per_request_s, per_request_from) = per_request(args, &ciphers)?;
     let serial = args.serial.map(|piece| Serial { piece });

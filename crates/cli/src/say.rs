@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use cryptbench_text::{escaped_json, printable, printable_lines};
+use cryptbench_text::{SPEAKER, escaped_json, printable, printable_lines};
 use cryptbench_view::terminal::Style;
 
 /// The sequences of `view::terminal::paint`, `kdf::table` and clap's usual styles.
@@ -82,7 +82,7 @@ pub fn message(text: &str) {
 pub fn message_lines(text: &str) {
     // The terminal may be gone, but the work must go on.
     let text = for_people(text);
-    let _ = writeln!(io::stderr().lock(), "cryptbench: {}", printable_lines(&text));
+    let _ = writeln!(io::stderr().lock(), "{SPEAKER}{}", printable_lines(&text));
 }
 
 /// Without the system's numbers of errors, and with a cause once that an error and its source both tell.

@@ -89,21 +89,19 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     let protocol = protocol::protocol(study);
     let (parts, remarks) = parts(args, study)?;
     let width = terminal_style(false).width;
-    let say = |text: &str| {
+    let print_for_people = |text: &str| {
         if !args.shown.json {
-            print(&match text.strip_prefix("- ") {
-                Some(remark) => hang("- ", remark, width),
-                None => paragraph(text, width, 0),
-            });
+            print(text);
         }
     };
+    let say = |text: &str| print_for_people(&paragraph(text, width, 0));
     let profiles = protocol.profiles_on(is_on_a_device(args));
     // Whatever is impossible must be known before anything is measured.
     let runs = predicted(&parts)?;
     let much = wear(&runs);
     much.iter().for_each(|much| say(&format!("{much}\n")));
     say(&format!("Study {study} on this machine: {}", profiles.join(", then ")));
-    remarks.iter().for_each(|r| say(&format!("- {r}")));
+    remarks.iter().for_each(|r| print_for_people(&hang("- ", r, width)));
     let mut lines = matches!(args.shown.progress, ProgressArg::Json).then(Lines::default);
     if args.result.dry_run && args.shown.json {
         print_json(&plan(args, study)?)?;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use cryptbench_record::{Arm, ArmRole, Record, Workload};
+use cryptbench_record::{Arm, ArmRole, Headline, Record, Workload};
 use cryptbench_stats::{estimate, mean};
 use serde::Serialize;
 
@@ -212,11 +212,11 @@ fn arm_called<'a>(record: &'a Record, label: &str) -> Option<&'a Arm> {
 
 /// The unit of a workload's figure.
 fn unit(workload: &Workload) -> &'static str {
-    match workload.headline.as_str() {
-        "latency" => "ms",
-        "iops" => "IO/s",
-        "files" => "files/s",
-        "seconds" => "s",
+    match workload.figure() {
+        Some(Headline::Latency) => "ms",
+        Some(Headline::Iops) => "IO/s",
+        Some(Headline::Files) => "files/s",
+        Some(Headline::Seconds) => "s",
         _ => "MB/s",
     }
 }

@@ -120,7 +120,7 @@ pub(crate) fn target(record: &Record) -> String {
     let model = t.emulated.as_ref().map(|e| format!("EMULATED {} {}", e.model, e.parameters));
     let parts = [
         Some(model.or(device).unwrap_or_else(|| t.source.clone())),
-        t.kind.clone().filter(|k| k != "directory"),
+        t.kind.clone().filter(|_| !t.is_directory()),
         Some(t.filesystem.clone()).filter(|f| !f.is_empty()),
         Some(if t.engine.direct { "direct I/O" } else { "buffered" }.to_owned()),
     ];

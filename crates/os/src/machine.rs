@@ -25,6 +25,9 @@ pub struct Machine {
     pub power: Power,
 }
 
+/// What [`Machine::virtualisation`] calls a machine of a hypervisor, before its name.
+pub const VIRTUAL_MACHINE: &str = "virtual machine";
+
 impl Machine {
     /// Whether a hypervisor provides the devices, or a kernel that runs as a program.
     #[must_use]

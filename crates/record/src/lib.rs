@@ -43,9 +43,9 @@ pub use place::{KindOfDevice, Limits, PlaceKind};
 pub use printable::{printable_document, printable_record};
 pub use results::{Addition, Cell, CpuCost, Estimate, Latency, Results, Verdict};
 pub use run::{
-    Arm, ArmRole, BUILTIN_ONLY, Device, EmulatedDevice, EncryptedBy, Engine, InUse, LeftOut,
-    Machine, Node, PairedTarget, Plan, Power, Record, Scratch, StopReason, Target, Workload,
-    WorkloadStop, compression_option,
+    Arm, ArmRole, BUILTIN_ONLY, DIRECTORY, Device, EmulatedDevice, EncryptedBy, Engine, InUse,
+    LeftOut, Machine, Node, PairedTarget, Plan, Power, Record, Scratch, StopReason, Target,
+    Workload, WorkloadStop, compression_option,
 };
 pub use schema::JSON_SCHEMA;
 pub use share::to_share;
@@ -58,6 +58,8 @@ pub use trial::{
 };
 pub use why::{CipherSpeed, CurvePoint, MemoryCost, Why};
 pub use work::{Operation, Pattern};
+
+pub use cryptbench_catalog::Headline;
 
 /// Version of the document. Readers refuse a newer major version and accept older ones.
 pub const SCHEMA: &str = "cryptbench.record/1";

@@ -1,8 +1,15 @@
 //! Program and cipher of an encrypted arm, as distinguished in study D.
 
+use cryptbench_catalog::BETWEEN_DRIVERS;
+
 use crate::{Arm, ArmRole};
 
 impl Arm {
+    /// The cipher code in use, one after another.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.kernel_tier.iter().flat_map(|names| names.split(BETWEEN_DRIVERS))
+    }
+
     /// The program and the cipher of an encrypted arm, such as `truecrypt` and `SERPENT`; `None` where the cipher is not
     /// known. Of a place that its user prepared, the last word of the name is the cipher if it is one, as in `BestCrypt
     /// Serpent`.

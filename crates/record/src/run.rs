@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use cryptbench_catalog::Presentation;
+use cryptbench_catalog::{Headline, Presentation};
+use cryptbench_os::machine::VIRTUAL_MACHINE;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -277,6 +278,11 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// The main figure; `None` for one of a later version.
+    pub fn figure(&self) -> Option<Headline> {
+        Headline::of(&self.headline)
+    }
+
     /// Whether a trial is measured by time; otherwise by bytes, files or one action.
     pub fn is_timed(&self) -> bool {
         self.trial_bytes.is_none() && self.is_of_requests()
@@ -385,6 +391,13 @@ pub struct Machine {
     pub limits: Limits,
 }
 
+impl Machine {
+    /// Whether a hypervisor provides it.
+    pub fn is_of_a_hypervisor(&self) -> bool {
+        self.virtualisation.as_deref().is_some_and(|name| name.contains(VIRTUAL_MACHINE))
+    }
+}
+
 /// How the machine saves power, in the system's words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -474,7 +487,15 @@ pub struct Target {
     pub emulated: Option<EmulatedDevice>,
 }
 
+/// The kind of a target in which a scratch file is made.
+pub const DIRECTORY: &str = "directory";
+
 impl Target {
+    /// Whether it is a directory, in which a scratch file was made.
+    pub fn is_directory(&self) -> bool {
+        self.kind.as_deref().is_none_or(|kind| kind == DIRECTORY)
+    }
+
     /// The targets that the user encrypted and that were compared with this one.
     pub fn places(&self) -> impl Iterator<Item = &PairedTarget> {
         self.paired.iter().chain(&self.also_paired)

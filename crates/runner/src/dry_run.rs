@@ -29,6 +29,10 @@ pub struct DryRun {
     pub directory: String,
     /// File system and device, in words.
     pub storage: String,
+    /// The file system, or the kind of what would be overwritten.
+    pub filesystem: String,
+    /// Whether a model takes the place of a disk.
+    pub is_emulated: bool,
     /// The kind of the target, other than a file system on a disk.
     pub place: Vec<record::PlaceKind>,
     /// What kind of device that is on; absent if it is emulated.
@@ -120,6 +124,11 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
     DryRun {
         directory,
         storage,
+        filesystem: match plain.is_directory() {
+            true => plain.ground.filesystem.clone(),
+            false => plain.kind().to_owned(),
+        },
+        is_emulated: false,
         place: plain.ground.kinds.clone(),
         device_kind: plain.ground.device_kind.clone(),
         self_encrypting: plain.ground.self_encrypting.clone(),
@@ -161,6 +170,8 @@ fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> Dry
             human(*size),
             storage.backing_in_words()
         ),
+        filesystem: String::new(),
+        is_emulated: true,
         place: Vec::new(),
         device_kind: None,
         self_encrypting: None,
@@ -172,13 +183,6 @@ fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> Dry
         plan: plan.recorded.clone(),
         measured: None,
         remarks: plan.remarks.clone(),
-    }
-}
-
-impl DryRun {
-    /// Whether a model takes the place of a disk.
-    pub(crate) fn is_emulated(&self) -> bool {
-        self.storage.starts_with("EMULATED")
     }
 }
 

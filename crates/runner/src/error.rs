@@ -10,6 +10,14 @@ pub enum RunError {
     /// The request is contradictory or impossible.
     #[error("{0}")]
     Usage(String),
+    /// The value of an option is impossible here.
+    #[error("{problem}")]
+    Option {
+        /// The option of `cryptbench run`, such as `budget`.
+        option: &'static str,
+        /// The problem and its remedy.
+        problem: String,
+    },
     /// The target is not suitable for a run.
     #[error("{}: {problem}", shown(path))]
     Target {

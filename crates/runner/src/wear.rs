@@ -19,7 +19,7 @@ const MUCH: u64 = 200_000_000_000;
 pub fn wear(runs: &[DryRun]) -> Option<String> {
     let first = runs.first()?;
     // Nothing wears: it is in memory, or a model in the place of a disk.
-    if first.place.contains(&PlaceKind::Memory) || first.is_emulated() {
+    if first.place.contains(&PlaceKind::Memory) || first.is_emulated {
         return None;
     }
     let written =

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use cryptbench_text::SPEAKER;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 use tokio::sync::{Mutex, MutexGuard};
@@ -76,7 +77,7 @@ impl Turn<'_> {
             return Ok(out);
         }
         let complaint = String::from_utf8_lossy(&err).trim().to_owned();
-        let complaint = complaint.strip_prefix("cryptbench: ").unwrap_or(&complaint);
+        let complaint = complaint.strip_prefix(SPEAKER).unwrap_or(&complaint);
         Err(match complaint {
             "" => NoAnswer::Failed(format!("The program exited with {status}.")),
             words => NoAnswer::Refused(words.to_owned()),

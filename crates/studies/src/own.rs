@@ -4,7 +4,7 @@
 //! that both can be compared. Only CPU usage has intervals, and its increase is paired. For conclusions use the
 //! report of each record, which pairs the trials.
 
-use cryptbench_record::{Arm, ArmRole, Operation, Record, Trial, Workload};
+use cryptbench_record::{Arm, ArmRole, Headline, Operation, Record, Trial, Workload};
 use cryptbench_stats::percent_of_larger;
 
 use crate::check::size;
@@ -66,20 +66,20 @@ pub(crate) fn values(
 
 /// Mean of the trials in the unit of the workload's headline.
 fn mean(record: &Record, workload: &Workload, arm: &Arm) -> Option<f64> {
-    let value = |t: &Trial| match workload.headline.as_str() {
-        "latency" => t.measured.latency.mean_us / 1000.0,
-        "iops" => t.iops(),
-        "seconds" => t.measured.elapsed_s,
+    let value = |t: &Trial| match workload.figure() {
+        Some(Headline::Latency) => t.measured.latency.mean_us / 1000.0,
+        Some(Headline::Iops) => t.iops(),
+        Some(Headline::Seconds) => t.measured.elapsed_s,
         _ => t.bandwidth() / MIB,
     };
     trimmed_mean(&values(record, workload, arm, value), 0)
 }
 
 fn unit(workload: &Workload) -> &'static str {
-    match workload.headline.as_str() {
-        "latency" => "ms",
-        "iops" => "IO/s",
-        "seconds" => "s",
+    match workload.figure() {
+        Some(Headline::Latency) => "ms",
+        Some(Headline::Iops) => "IO/s",
+        Some(Headline::Seconds) => "s",
         _ => "MiB/s",
     }
 }

@@ -7,6 +7,19 @@ use cryptbench_catalog::Remedy;
 use cryptbench_text::names::Unknown;
 use cryptbench_text::shown;
 
+/// What a user selects of systems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selected {
+    /// The systems.
+    System,
+    /// Their ciphers.
+    Cipher,
+    /// Their data units.
+    DataUnit,
+    /// Their settings.
+    Setting,
+}
+
 /// Why an operation on a system, a target or a left-over failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
@@ -29,6 +42,8 @@ pub enum SystemError {
     /// The chosen systems have no such cipher, data unit or setting.
     #[error("no chosen system offers {what}; {hint}")]
     NothingSelected {
+        /// The selected property.
+        of: Selected,
         /// The cipher, data unit or setting.
         what: String,
         /// The supported alternatives.

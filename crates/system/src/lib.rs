@@ -37,7 +37,7 @@ pub use abilities::{Abilities, Features};
 pub use adapter::builtin::inline_layer;
 pub use adapter::paired::paired_arm;
 pub use choices::{Candidate, candidates, floor};
-pub use error::SystemError;
+pub use error::{Selected, SystemError};
 pub use facility::facility;
 pub use machine::lacks_ntfs;
 pub use prepared::{

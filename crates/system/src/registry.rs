@@ -7,7 +7,7 @@ use cryptbench_text::names::{self, Named, Unknown};
 use crate::adapter::{SYSTEMS, builtin, builtin::BUILTIN, plain::PLAIN};
 use crate::settings::{self, PRESET};
 use crate::system::{ArmSpec, Availability, Role, System};
-use crate::{Abilities, SystemError};
+use crate::{Abilities, Selected, SystemError};
 
 /// The arms that a user wants from the registered systems. An empty list means the defaults.
 #[derive(Clone, Debug, Default)]
@@ -263,7 +263,11 @@ fn sweep_over(
         true => "they have no settings".to_owned(),
         false => format!("settings to sweep over: {}", names.join(", ")),
     };
-    Err(SystemError::NothingSelected { what: format!("a setting {name:?}"), hint })
+    Err(SystemError::NothingSelected {
+        of: Selected::Setting,
+        what: format!("a setting {name:?}"),
+        hint,
+    })
 }
 
 /// The arms of a run: plain, plain again, then those of the chosen systems, on a machine with these `abilities`.
@@ -276,6 +280,7 @@ pub fn arms(selection: &Selection, abilities: &Abilities) -> Result<Vec<ArmSpec>
     let foreign = settings::foreign_ciphers(selection, &chosen);
     if let (Some(name), true) = (foreign.first(), chosen.iter().all(|s| settings::has_cipher(s))) {
         return Err(SystemError::NothingSelected {
+            of: Selected::Cipher,
             what: format!("the cipher {name:?}"),
             hint: format!("they offer: {}", settings::ciphers(&chosen).join(", ")),
         });

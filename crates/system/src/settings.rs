@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::system::{ArmSpec, Role, Setting, System};
-use crate::{Selection, SystemError};
+use crate::{Selected, Selection, SystemError};
 
 /// The setting whose values can also be chosen as ciphers of a [`Selection`].
 const CIPHER: &str = "cipher";
@@ -82,12 +82,17 @@ pub(crate) fn check(selection: &Selection, chosen: &[&System]) -> Result<(), Sys
                 none if none.is_empty() => "they have no settings".to_owned(),
                 names => format!("their settings are: {names}"),
             };
-            return Err(SystemError::NothingSelected { what: format!("a setting {name:?}"), hint });
+            return Err(SystemError::NothingSelected {
+                of: Selected::Setting,
+                what: format!("a setting {name:?}"),
+                hint,
+            });
         }
         if let Some(unknown) = values.iter().find(|v| !there.contains(&v.as_str())) {
             there.sort_unstable();
             there.dedup();
             return Err(SystemError::NothingSelected {
+                of: Selected::Setting,
                 what: format!("{unknown:?} for the setting {name}"),
                 hint: format!("its values are: {}", there.join(", ")),
             });

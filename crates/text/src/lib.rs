@@ -19,6 +19,9 @@ pub use chain::chain;
 pub use shell::{quoted, quoted_path};
 pub use sizes::human;
 
+/// What begins each message on standard error.
+pub const SPEAKER: &str = "cryptbench: ";
+
 /// `text` as one line, without characters that control a terminal or reorder text.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use cryptbench_estimate::compatibility::mean;
 use cryptbench_estimate::lookup::Lookup;
-use cryptbench_record::{Arm, Pattern, Samples, Workload};
+use cryptbench_record::{Arm, Headline, Pattern, Samples, Workload};
 use cryptbench_stats::{median, quantile};
 
 use super::{Chosen, chosen};
@@ -191,7 +191,7 @@ fn access_workload<'a>(lookup: &Lookup<'a>, arms: &[&'a Arm]) -> Option<&'a Work
     lookup
         .workloads()
         .iter()
-        .filter(|w| w.headline == "latency" && !is_surface(lookup, w))
+        .filter(|w| w.figure() == Some(Headline::Latency) && !is_surface(lookup, w))
         .map(|w| (sampled(w), w))
         .filter(|(n, _)| *n > 0)
         .max_by_key(|(n, w)| (*n, std::cmp::Reverse(w.block_size)))

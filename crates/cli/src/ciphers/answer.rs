@@ -1,8 +1,8 @@
 //! The speeds on one screen: which cipher to use, and which disks each keeps up with.
 
 use cryptbench_answer::quantity::thousands;
-use cryptbench_cipher::{CipherInfo, find};
-use cryptbench_microbench::cipher::{INTERFACES, Speed, Speeds};
+use cryptbench_cipher::{CipherInfo, find, find_to_measure};
+use cryptbench_microbench::cipher::{Common, INTERFACES, Speed, Speeds};
 use cryptbench_runner::DiskRates;
 use cryptbench_view::columns::bare;
 use cryptbench_view::wrap;
@@ -32,7 +32,7 @@ impl Row<'_> {
     }
 
     fn is_cascade(&self) -> bool {
-        self.name.contains('(') || self.ciphers.len() > 1
+        self.ciphers.iter().any(|cipher| stages(cipher) > 1)
     }
 
     fn is_strong(&self) -> bool {
@@ -78,9 +78,9 @@ fn grouped<'a>(rows: &[&'a Speed], units: &[u32]) -> Vec<Row<'a>> {
         }
     }
     let many = ciphers.len() > MOST_ROWS;
-    let name = |label: &str| match (many, label.matches('(').count()) {
-        (true, 1) => "Cascades of two".to_owned(),
-        (true, n) if n > 1 => "Cascades of three".to_owned(),
+    let name = |cipher: &str, label: &str| match (many, stages(cipher)) {
+        (true, 2) => "Cascades of two".to_owned(),
+        (true, n) if n > 2 => "Cascades of three".to_owned(),
         _ => plain(label),
     };
     let slower = |cipher: &str, unit: u32| {
@@ -89,7 +89,7 @@ fn grouped<'a>(rows: &[&'a Speed], units: &[u32]) -> Vec<Row<'a>> {
     };
     let mut table: Vec<Row<'_>> = Vec::new();
     for (cipher, label) in &ciphers {
-        let name = name(label);
+        let name = name(cipher, label);
         match table.iter_mut().find(|row| row.name == name) {
             Some(row) => row.ciphers.push(cipher),
             None => table.push(Row { name, rates: Vec::new(), ciphers: vec![cipher] }),
@@ -103,6 +103,11 @@ fn grouped<'a>(rows: &[&'a Speed], units: &[u32]) -> Vec<Row<'a>> {
     }
     table.sort_by(|a, b| b.least().total_cmp(&a.least()));
     table
+}
+
+/// Ciphers one after another: one, or those of a cascade.
+fn stages(cipher: &str) -> usize {
+    find_to_measure(cipher).map_or(1, CipherInfo::stages)
 }
 
 /// A label without the mode that nearly all have, and without a key size or a part that is not informative:
@@ -128,7 +133,7 @@ fn headline(table: &[Row<'_>], cores: &str) -> String {
     };
     let speed = format!("{cores} encrypts {}", gigabytes(first.least()));
     let reach = match keeps_up_with(first.least()) {
-        Some((name, _)) => format!(", more than {} reads", drive(name)),
+        Some((common, _)) => format!(", more than {} reads", drive(common)),
         None => ", less than any common disk reads".to_owned(),
     };
     if others.is_empty() {
@@ -154,30 +159,28 @@ fn gigabytes(mb_s: f64) -> String {
 }
 
 /// The fastest interface that a rate keeps up with.
-fn keeps_up_with(mb_s: f64) -> Option<(&'static str, f64)> {
+fn keeps_up_with(mb_s: f64) -> Option<(Common, f64)> {
     INTERFACES.iter().copied().rev().find(|(_, needed)| mb_s >= *needed)
 }
 
 /// An interface's name in a table.
-fn kind(interface: &str) -> String {
-    match interface {
-        "SATA 3" => "SATA SSD".to_owned(),
-        name => match name.strip_prefix("PCIe ").and_then(|rest| rest.split('.').next()) {
-            Some(generation) => format!("NVMe, PCIe {generation}"),
-            None => name.to_owned(),
-        },
+fn kind(common: Common) -> &'static str {
+    match common {
+        Common::Sata3 => "SATA SSD",
+        Common::Pcie3 => "NVMe, PCIe 3",
+        Common::Pcie4 => "NVMe, PCIe 4",
+        Common::HardDisk | Common::Usb31Gen1 | Common::Usb31Gen2 => common.name(),
     }
 }
 
 /// The same in a sentence.
-fn drive(interface: &str) -> String {
-    match interface {
-        "SATA 3" => "a SATA SSD".to_owned(),
-        "hard disk" => "a hard disk".to_owned(),
-        name => match name.strip_prefix("PCIe ").and_then(|rest| rest.split('.').next()) {
-            Some(generation) => format!("a PCIe {generation} NVMe drive"),
-            None => format!("a {name} drive"),
-        },
+fn drive(common: Common) -> String {
+    match common {
+        Common::Sata3 => "a SATA SSD".to_owned(),
+        Common::HardDisk => "a hard disk".to_owned(),
+        Common::Pcie3 => "a PCIe 3 NVMe drive".to_owned(),
+        Common::Pcie4 => "a PCIe 4 NVMe drive".to_owned(),
+        Common::Usb31Gen1 | Common::Usb31Gen2 => format!("a {} drive", common.name()),
     }
 }
 
@@ -198,7 +201,7 @@ fn drawn(table: &[Row<'_>], units: &[u32], cores: &str, width: usize) -> String 
     headings.extend(units.iter().map(|unit| format!("{unit} B*")));
     headings.push("fast enough for (MB/s)".to_owned());
     // Each interface has its rate where it is first mentioned.
-    let mut named: Vec<&str> = Vec::new();
+    let mut named: Vec<Common> = Vec::new();
     let mut rows = Vec::new();
     for row in table {
         let mut fields = vec![row.name.clone()];
@@ -208,10 +211,10 @@ fn drawn(table: &[Row<'_>], units: &[u32], cores: &str, width: usize) -> String 
         }));
         fields.push(match keeps_up_with(row.least()) {
             None => "no common disk".to_owned(),
-            Some((name, _)) if named.contains(&name) => kind(name),
-            Some((name, needed)) => {
-                named.push(name);
-                format!("{} ({})", kind(name), thousands(needed))
+            Some((common, _)) if named.contains(&common) => kind(common).to_owned(),
+            Some((common, needed)) => {
+                named.push(common);
+                format!("{} ({})", kind(common), thousands(needed))
             }
         });
         rows.push(fields);
@@ -231,16 +234,16 @@ mod tests {
             ["AES-256", "Serpent", "Adiantum", "AES-256-CBC"]
         );
         assert_eq!(
-            ["SATA 3", "PCIe 4.0 x4", "USB 3.1 Gen 2"].map(kind),
+            [Common::Sata3, Common::Pcie4, Common::Usb31Gen2].map(kind),
             ["SATA SSD", "NVMe, PCIe 4", "USB 3.1 Gen 2"]
         );
-        assert_eq!(drive("PCIe 4.0 x4"), "a PCIe 4 NVMe drive");
+        assert_eq!(drive(Common::Pcie4), "a PCIe 4 NVMe drive");
     }
 
     #[test]
     fn a_rate_suffices_for_what_is_no_faster() {
-        assert_eq!(keeps_up_with(7000.0).map(|(name, _)| name), Some("PCIe 4.0 x4"));
-        assert_eq!(keeps_up_with(6999.0).map(|(name, _)| name), Some("PCIe 3.0 x4"));
+        assert_eq!(keeps_up_with(7000.0).map(|(name, _)| name), Some(Common::Pcie4));
+        assert_eq!(keeps_up_with(6999.0).map(|(name, _)| name), Some(Common::Pcie3));
         assert_eq!(keeps_up_with(1.0), None);
     }
 }

@@ -1,6 +1,7 @@
 //! The findings, as data: `--json` prints it, and the text is generated from it.
 
-use serde::Serialize;
+use cryptbench_catalog::{Manager, Remedy};
+use serde::{Serialize, Serializer};
 
 /// All of it.
 #[derive(Debug, Serialize)]
@@ -22,16 +23,35 @@ pub struct Diagnosis {
     pub install: Install,
 }
 
+cryptbench_catalog::named! {
+    /// What a section is about, by its title.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Topic {
+        Processor = "CPU",
+        Storage = "Storage",
+        Rights = "Privileges and kernel",
+        Systems = "Systems",
+        Disturbances = "Possible disturbances",
+    }
+}
+
+impl Serialize for Topic {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
 /// Findings that belong together.
 #[derive(Debug, Serialize)]
 pub struct Section {
-    pub title: &'static str,
+    #[serde(rename = "title")]
+    pub topic: Topic,
     pub findings: Vec<Finding>,
 }
 
 impl Section {
-    pub fn new(title: &'static str, findings: Vec<Finding>) -> Self {
-        Self { title, findings }
+    pub fn new(topic: Topic, findings: Vec<Finding>) -> Self {
+        Self { topic, findings }
     }
 }
 
@@ -45,6 +65,18 @@ pub struct Finding {
     /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
+    /// What is missing, which several systems may need.
+    #[serde(skip)]
+    pub lack: Option<Lack>,
+}
+
+/// What is missing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lack {
+    pub reason: String,
+    pub remedy: Remedy,
+    /// In whose words the remedy is told.
+    pub manager: Option<Manager>,
 }
 
 /// The meaning of a finding.
@@ -63,7 +95,7 @@ pub enum State {
 
 impl Finding {
     pub fn new(name: &str, state: State, says: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), state, says: says.into(), remedy: None }
+        Self { name: name.to_owned(), state, says: says.into(), remedy: None, lack: None }
     }
 
     pub fn ok(name: &str, says: impl Into<String>) -> Self {
@@ -72,6 +104,12 @@ impl Finding {
 
     pub fn lacking(name: &str, says: impl Into<String>) -> Self {
         Self::new(name, State::Lacking, says)
+    }
+
+    /// Lacking because of `lack`; `says` has its reason.
+    pub fn without(name: &str, says: impl Into<String>, lack: Lack) -> Self {
+        let remedy = lack.remedy.told(lack.manager);
+        Self { lack: Some(lack), ..Self::lacking(name, says).remedy(remedy) }
     }
 
     pub fn warning(name: &str, says: impl Into<String>) -> Self {

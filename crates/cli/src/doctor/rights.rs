@@ -4,7 +4,7 @@ use cryptbench_catalog::{Facility, Manager};
 use cryptbench_os::user::is_root;
 use cryptbench_system::Availability;
 
-use super::diagnosis::Finding;
+use super::diagnosis::{Finding, Lack};
 
 pub fn look(manager: Option<Manager>) -> Vec<Finding> {
     let mut findings = vec![user(is_root())];
@@ -35,8 +35,8 @@ fn of(facility: Facility, manager: Option<Manager>) -> Finding {
     match cryptbench_system::facility(facility) {
         Availability::Available(words) => Finding::ok(name, words),
         Availability::Unavailable { reason, remedy } => {
-            Finding::lacking(name, format!("{reason}; needed for {what_for}"))
-                .remedy(remedy.told(manager))
+            let says = format!("{reason}; needed for {what_for}");
+            Finding::without(name, says, Lack { reason, remedy, manager })
         }
     }
 }

@@ -18,6 +18,9 @@ use cryptbench_text::{chain, human, shown};
 use super::diagnosis::{Finding, State};
 use crate::exit;
 
+/// The remedy for a directory that cannot be measured.
+const ELSEWHERE: Option<&str> = Some("try another directory: cryptbench doctor DIRECTORY");
+
 pub struct Storage {
     pub findings: Vec<Finding>,
     pub directory: String,
@@ -32,8 +35,11 @@ pub fn look(directory: &Path, request: &Request, facts: &Facts) -> Storage {
     let mut storage =
         Storage { findings: Vec::new(), directory: shown(&absolute), refusal: None, code: 0 };
     if let Some(missing) = missing_file_system() {
-        storage
-            .refuse(missing, &exit::Refusal::target(missing.as_ref(), crate::NOT_MOUNTED).into());
+        storage.refuse(
+            missing,
+            None,
+            &exit::Refusal::target(missing.as_ref(), crate::NOT_MOUNTED).into(),
+        );
         return storage;
     }
     let (kinds, sector);
@@ -43,7 +49,7 @@ pub fn look(directory: &Path, request: &Request, facts: &Facts) -> Storage {
             (kinds, sector) = (dry.place, dry.sector);
         }
         Err(error) => {
-            storage.refuse("place", &error.into());
+            storage.refuse("place", ELSEWHERE, &error.into());
             return storage;
         }
     }
@@ -54,7 +60,7 @@ pub fn look(directory: &Path, request: &Request, facts: &Facts) -> Storage {
                 path: absolute.clone(),
                 problem: format!("no file can be created here: {error}"),
             });
-            storage.refuse("place", &error);
+            storage.refuse("place", ELSEWHERE, &error);
         }
     }
     storage.findings.push(engine());
@@ -62,13 +68,10 @@ pub fn look(directory: &Path, request: &Request, facts: &Facts) -> Storage {
 }
 
 impl Storage {
-    fn refuse(&mut self, name: &str, error: &anyhow::Error) {
+    fn refuse(&mut self, name: &str, remedy: Option<&str>, error: &anyhow::Error) {
         let words = format!("{error:#}");
         let finding = Finding::new(name, State::Fatal, words.clone());
-        self.findings.push(match name {
-            "place" => finding.remedy("try another directory: cryptbench doctor DIRECTORY"),
-            _ => finding,
-        });
+        self.findings.push(Finding { remedy: remedy.map(str::to_owned), ..finding });
         (self.refusal, self.code) = (Some(words), exit::code(error));
     }
 }
@@ -82,7 +85,7 @@ fn room(directory: &Path, dry: &DryRun) -> Vec<Finding> {
     let free = space(directory).map(|space| format!("; {} free", human(space.free)));
     let free = free.unwrap_or_default();
     let (bytes, why) = &dry.scratch;
-    let mut findings = vec![place(&dry.storage, &dry.place)];
+    let mut findings = vec![place(&dry.storage, &dry.filesystem, &dry.place)];
     findings.extend(dry.self_encrypting.as_ref().map(|words| Finding::ok("drive", words.clone())));
     findings.extend(dry.device_kind.as_ref().map(|kind| Finding::ok("device", kind.to_string())));
     findings.push(Finding::ok("scratch file", format!("{} ({why}){free}", human(*bytes))));
@@ -91,8 +94,8 @@ fn room(directory: &Path, dry: &DryRun) -> Vec<Finding> {
 }
 
 /// The file system and its underlying devices.
-fn place(storage: &str, kinds: &[PlaceKind]) -> Finding {
-    let said = about(storage.split(' ').next().unwrap_or_default(), kinds).join(" ");
+fn place(storage: &str, filesystem: &str, kinds: &[PlaceKind]) -> Finding {
+    let said = about(filesystem, kinds).join(" ");
     let said = said.trim_end_matches('.');
     if said.is_empty() {
         return Finding::ok("place", storage);
@@ -182,9 +185,9 @@ mod tests {
 
     #[test]
     fn memory_is_no_disk() {
-        let memory = place("tmpfs on tmpfs", &[PlaceKind::Memory]);
+        let memory = place("tmpfs on tmpfs", "tmpfs", &[PlaceKind::Memory]);
         assert!(memory.state == State::Warning && memory.says.contains("nothing about disks"));
-        assert_eq!(place("ext4 on /dev/sda1", &[]).state, State::Ok);
+        assert_eq!(place("ext4 on /dev/sda1", "ext4", &[]).state, State::Ok);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use cryptbench_catalog::{Manager, Package};
 use cryptbench_system::{Abilities, Availability};
 
-use super::diagnosis::Finding;
+use super::diagnosis::{Finding, Lack};
 
 pub struct Systems {
     pub findings: Vec<Finding>,
@@ -23,7 +23,7 @@ pub fn look(abilities: &Abilities, manager: Option<Manager>) -> Systems {
                         packages.push(package);
                     }
                 }
-                Finding::lacking(system.name(), reason).remedy(remedy.told(manager))
+                Finding::without(system.name(), reason.clone(), Lack { reason, remedy, manager })
             }
         })
         .collect();

@@ -4,7 +4,7 @@ use cryptbench_text::clean;
 use cryptbench_view::wrap;
 use textwrap::core::display_width;
 
-use super::diagnosis::{Diagnosis, Finding, Section, State};
+use super::diagnosis::{Diagnosis, Finding, Section, State, Topic};
 
 /// Columns of the mark and the space after it.
 const MARK: usize = 5;
@@ -71,27 +71,28 @@ fn section_text(section: &Section, told: &[&Finding], width: usize) -> String {
 
 /// A finding and its remedy, without what was printed above: several systems lack the same facility.
 fn shortened(finding: &Finding, told: &[&Finding]) -> (String, Option<String>) {
-    let lacks = finding.state == State::Lacking;
-    let above = told.iter().find(|f| lacks && f.says.starts_with(&finding.says));
-    let Some(above) = above else { return (finding.says.clone(), finding.remedy.clone()) };
-    let rest = finding.remedy.as_ref().and_then(|remedy| {
-        let known = above.remedy.as_deref().unwrap_or_default();
-        let rest = remedy.strip_prefix(known).unwrap_or(remedy);
-        let rest = rest.trim_start_matches(';').trim_start();
-        (!rest.is_empty()).then(|| rest.to_owned())
+    let same = finding.lack.as_ref().and_then(|lack| {
+        let known =
+            |above: &&Finding| above.lack.clone().filter(|known| known.reason == lack.reason);
+        told.iter().find_map(|above| Some((lack, known(above)?, &above.name)))
     });
-    (format!("cannot run here, for the reason given under {} above", above.name), rest)
+    let Some((lack, known, name)) = same else {
+        return (finding.says.clone(), finding.remedy.clone());
+    };
+    let rest = lack.remedy.beyond(&known.remedy).map(|rest| rest.told(lack.manager));
+    (format!("cannot run here, for the reason given under {name} above"), rest)
 }
 
 /// The section's name; for the systems also how many can be measured.
 fn title(section: &Section) -> String {
     let lacking = section.findings.iter().filter(|f| f.state == State::Lacking).count();
-    match section.title {
-        "Systems" => {
+    let title = section.topic.as_str();
+    match section.topic {
+        Topic::Systems => {
             let all = section.findings.len();
-            format!("Systems: {} of {all} can be measured here", all - lacking)
+            format!("{title}: {} of {all} can be measured here", all - lacking)
         }
-        title => title.to_owned(),
+        _ => title.to_owned(),
     }
 }
 
@@ -140,7 +141,9 @@ fn hang(first: &str, text: &str, column: usize, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::diagnosis::Install;
+    use cryptbench_catalog::{Manager, Remedy};
+
+    use super::super::diagnosis::{Install, Lack};
     use super::*;
 
     fn diagnosis(findings: Vec<Finding>) -> Diagnosis {
@@ -153,7 +156,7 @@ mod tests {
             can_run: true,
             why_not: None,
             code: 0,
-            sections: vec![Section::new("Systems", findings)],
+            sections: vec![Section::new(Topic::Systems, findings)],
             install: Install {
                 names_known: true,
                 command: Some("apt install gocryptfs".to_owned()),
@@ -196,15 +199,28 @@ To measure more systems
 
     #[test]
     fn what_was_told_above_is_not_told_again() {
+        let lack = |reason: &str, remedy: Remedy| Lack {
+            reason: reason.to_owned(),
+            remedy,
+            manager: Some(Manager::Apt),
+        };
+        let mapper = || Remedy::from("modprobe dm_mod");
+        let without = |name: &str, reason: &str, remedy: Remedy| {
+            Finding::without(name, reason, lack(reason, remedy))
+        };
         let mut diagnosis = diagnosis(vec![
-            Finding::lacking("dm-crypt", "this kernel has none").remedy("modprobe dm_mod"),
-            Finding::lacking("bitlocker", "this kernel has none")
-                .remedy("modprobe dm_mod; or apt install dislocker"),
-            Finding::lacking("zfs", "this kernel has no ZFS").remedy("apt install zfs-dkms"),
+            without("dm-crypt", "this kernel has none", mapper()),
+            without(
+                "bitlocker",
+                "this kernel has none",
+                mapper().besides("or apt install dislocker"),
+            ),
+            without("zfs", "this kernel has no ZFS", "apt install zfs-dkms".into()),
         ]);
-        let mapper = Finding::lacking("device mapper", "this kernel has none; needed for dm-crypt")
-            .remedy("modprobe dm_mod");
-        diagnosis.sections.insert(0, Section::new("Privileges and kernel", vec![mapper]));
+        let says = "this kernel has none; needed for dm-crypt";
+        let mapper =
+            Finding::without("device mapper", says, lack("this kernel has none", mapper()));
+        diagnosis.sections.insert(0, Section::new(Topic::Rights, vec![mapper]));
         let text = render(&diagnosis, 80);
         let expected = "\
 -    dm-crypt   cannot run here, for the reason given under device mapper above

@@ -17,8 +17,17 @@ const YEAR: f64 = 365.25 * DAY;
 
 /// A span of time with three figures: `352 ms`, `1.19 s`, `2.77 h`, `12.3 y`, `4.2e9 y`.
 pub fn span(seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        s if !s.is_finite() => return "–".to_owned(),
+    let (value, unit) = in_unit(seconds);
+    match seconds {
+        s if !s.is_finite() => "–".to_owned(),
+        s if s >= 999_500.0 * YEAR => format!("{value:.1e} {unit}"),
+        _ => format!("{} {unit}", figures(value)),
+    }
+}
+
+/// In the unit of its size.
+fn in_unit(seconds: f64) -> (f64, &'static str) {
+    match seconds {
         s if s < 999.5e-9 => (s * 1e9, "ns"),
         s if s < 999.5e-6 => (s * 1e6, "µs"),
         s if s < 0.9995 => (s * 1e3, "ms"),
@@ -26,20 +35,17 @@ pub fn span(seconds: f64) -> String {
         s if s < 2.0 * HOUR => (s / MINUTE, "min"),
         s if s < 2.0 * DAY => (s / HOUR, "h"),
         s if s < YEAR => (s / DAY, "d"),
-        s if s < 999_500.0 * YEAR => (s / YEAR, "y"),
-        s => return format!("{:.1e} y", s / YEAR),
-    };
-    format!("{} {unit}", figures(value))
+        s => (s / YEAR, "y"),
+    }
 }
 
 /// A time given by the user, without trailing zeros: `1 s`, `2.5 min`.
 pub fn asked(time: Duration) -> String {
-    let text = span(time.as_secs_f64());
-    match text.split_once(' ') {
-        Some((number, unit)) if number.contains('.') => {
-            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
-        }
-        _ => text,
+    let (value, unit) = in_unit(time.as_secs_f64());
+    let number = figures(value);
+    match number.contains('.') {
+        true => format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.')),
+        false => format!("{number} {unit}"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cryptbench_catalog::DeviceModel;
 use cryptbench_devices::predict::{Added, Serial, per_request_s, spacing_s};
 use cryptbench_devices::sweep::{Load, seconds_in_series, seconds_per_request};
 use cryptbench_devices::{Model, Operation};
@@ -93,7 +94,10 @@ impl Profile {
                 "Only cells whose plain time at queue depth 1 is known are predicted: from a workload of this record, \
                  or from its extra measurements for explanations."
             }
-            Self::Model(model) if model.rotates() || model.name == "usb-flash" => {
+            Self::Model(model)
+                if model.rotates()
+                    || DeviceModel::of(&model.name) == Some(DeviceModel::UsbFlash) =>
+            {
                 "This prediction failed for study A's published sweeps of the hard disk and the flash drive: \
                  encryption cost far more there than cipher and software account for, which no device model explains."
             }

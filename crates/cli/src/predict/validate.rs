@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use cryptbench_catalog::DeviceModel;
 use cryptbench_cipher::ciphers;
 use cryptbench_devices::Model;
 use cryptbench_devices::predict::{Added, Serial, keeps, per_request_s};
@@ -39,8 +40,11 @@ impl Checked {
 }
 
 /// Study A's devices, and the models of them.
-const MODELS: [(&str, &str); 3] =
-    [("ssd", "sata-ssd"), ("flash", "usb-flash"), ("hdd", "hdd-7200")];
+const MODELS: [(&str, DeviceModel); 3] = [
+    ("ssd", DeviceModel::SataSsd),
+    ("flash", DeviceModel::UsbFlash),
+    ("hdd", DeviceModel::HardDisk),
+];
 
 /// Bytes of a piece of VeraCrypt's driver for Windows.
 const PIECE: u64 = 256 << 10;
@@ -133,8 +137,8 @@ fn published() -> Vec<Group> {
 }
 
 /// A device of study A only by its model, behind a driver that handles one request at a time.
-fn in_series(points: &[Point], device: &str, model: &str) -> Option<Group> {
-    let model = Model::named(model).ok()?;
+fn in_series(points: &[Point], device: &str, model: DeviceModel) -> Option<Group> {
+    let model = Model::named(model.as_str()).ok()?;
     let serial = Serial { piece: PIECE };
     let cell = |p: &Point| {
         let added = Added {

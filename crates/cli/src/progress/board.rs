@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use cryptbench_answer::figure::in_order;
 use cryptbench_answer::names::Names;
 use cryptbench_answer::quantity::share_words;
+use cryptbench_catalog::BUILTIN;
 use cryptbench_record::{Arm, ArmId, ArmRole, Plan, WorkloadId};
 use cryptbench_view::columns::bare;
 use cryptbench_view::json;
@@ -50,7 +51,7 @@ impl Board {
     pub fn of(plan: &Plan) -> Self {
         let names = Names::of(plan);
         let encrypted = || plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted);
-        let is_engine = |arm: &&Arm| arm.system == "builtin";
+        let is_engine = |arm: &&Arm| arm.system == BUILTIN.name;
         let id = |arm: &Arm| arm.id.clone().into();
         let systems = encrypted().filter(|arm| !is_engine(arm));
         let called = |id: &str, label: &str, name: &str| {

@@ -59,8 +59,8 @@ fn complete(asked: &mut RunArgs, record: &Record, path: &Path) -> anyhow::Result
     }
     how.seed = how.seed.or(Some(plan.seed));
     how.no_slices |= plan.slice_s.is_none();
-    let Target { kind, scratch, engine, emulated, .. } = &record.target;
-    if kind.as_deref().is_none_or(|kind| kind == "directory") {
+    let Target { scratch, engine, emulated, .. } = &record.target;
+    if record.target.is_directory() {
         how.size = how.size.or(Some(scratch.size_bytes).filter(|size| *size > 0));
     }
     how.buffered |= !engine.direct && !how.direct;

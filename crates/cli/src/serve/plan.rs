@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue};
 use cryptbench_load::ProfileError;
 use cryptbench_runner::RunError;
 use cryptbench_serve::Invalid;
-use cryptbench_system::SystemError;
+use cryptbench_system::{Selected, SystemError};
 use cryptbench_text::chain;
 use serde_json::Value;
 
@@ -43,10 +43,6 @@ fn unparsed(error: &clap::Error) -> Invalid {
     let first = text.split("\n\n").next().unwrap_or_default();
     let first = first.split_whitespace().collect::<Vec<_>>().join(" ");
     let problem = first.strip_prefix("error: ").unwrap_or(&first);
-    let text_of = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
     let option = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         Some(ContextValue::Strings(all)) => all.first().map(String::as_str),
@@ -58,12 +54,12 @@ fn unparsed(error: &clap::Error) -> Invalid {
         name[..end].to_lowercase()
     });
     // The value is in the field, beside which this is shown.
-    let reason = text_of(ContextKind::InvalidValue).and(problem.split_once(">': "));
+    let reason = std::error::Error::source(error).map(ToString::to_string);
     let problem = match (&name, reason, error.get(ContextKind::ValidValue)) {
         (Some(name), _, Some(ContextValue::Strings(all))) if !all.is_empty() => {
             format!("{}: choose {}", label(name), all.join(", "))
         }
-        (Some(name), Some((_, reason)), _) => format!("{}: {reason}", label(name)),
+        (Some(name), Some(reason), _) => format!("{}: {reason}", label(name)),
         _ => of_the_page(problem.strip_prefix("the argument ").unwrap_or(problem)),
     };
     Invalid::value(name.as_deref(), problem)
@@ -77,10 +73,7 @@ fn option(error: &anyhow::Error, args: &RunArgs) -> Option<&'static str> {
                 RunError::Target { path, .. } => place(path, args),
                 RunError::System(error) => of_system(error, args),
                 RunError::Profile(_) => Some("profile"),
-                // The remedy contains the option.
-                RunError::Usage(text) => {
-                    ["budget", "size"].into_iter().find(|name| text.contains(&format!("--{name}")))
-                }
+                RunError::Option { option, .. } => Some(*option),
                 _ => None,
             };
         }
@@ -94,11 +87,11 @@ fn option(error: &anyhow::Error, args: &RunArgs) -> Option<&'static str> {
 fn of_system(error: &SystemError, args: &RunArgs) -> Option<&'static str> {
     match error {
         SystemError::UnknownSystem(_) | SystemError::Unavailable { .. } => Some("system"),
-        SystemError::NothingSelected { what, .. } => Some(match what.as_str() {
-            what if what.contains("setting") => "set",
-            what if what.starts_with("the cipher") => "cipher",
-            what if what.starts_with("a data unit") => "data-unit",
-            _ => "system",
+        SystemError::NothingSelected { of, .. } => Some(match of {
+            Selected::Setting => "set",
+            Selected::Cipher => "cipher",
+            Selected::DataUnit => "data-unit",
+            Selected::System => "system",
         }),
         SystemError::Cipher(_) | SystemError::UnknownCipher(_) => Some("cipher"),
         SystemError::Target { path, .. } => place(path, args),

@@ -16,8 +16,8 @@ const LONGEST: f64 = 20.0;
 /// Limit in trials of a run for each.
 const TRIALS: f64 = 200.0;
 
-/// The study's buffer for each cipher, and its replacement if there is no time for that.
-const BUFFERS: [&str; 2] = ["50MB", "1MB"];
+/// The study's buffer for each cipher, in MB, and its replacement if there is no time for that.
+const BUFFERS: [u32; 2] = [50, 1];
 
 /// Seconds for each of the two: a quarter of the run's budget at most.
 fn seconds(args: &RunArgs) -> f64 {
@@ -28,7 +28,7 @@ fn seconds(args: &RunArgs) -> f64 {
 }
 
 /// Each cipher works through its buffer several times, and on the study's a slow cascade spends a good part of a second.
-fn buffer(seconds: f64) -> &'static str {
+fn buffer(seconds: f64) -> u32 {
     BUFFERS[usize::from(seconds < LONGEST / 4.0)]
 }
 
@@ -37,9 +37,9 @@ pub fn forecast(args: &RunArgs) -> String {
     let seconds = seconds(args);
     format!(
         "First, ciphers and key derivation in RAM, about {:.0} s, without writing to the disk: the study's 5 ciphers \
-         and 10 cascades, {} on all CPUs; its PRFs at PIM 485 and 9999.",
+         and 10 cascades, {} MB on all CPUs; its PRFs at PIM 485 and 9999.",
         2.0 * seconds,
-        buffer(seconds).replace("MB", " MB")
+        buffer(seconds)
     )
 }
 
@@ -95,7 +95,7 @@ pub fn in_ram(args: &RunArgs, shown: bool) -> anyhow::Result<InRam> {
 
 /// The study's settings, as the two commands have them.
 fn arguments(seconds: f64) -> anyhow::Result<(CiphersArgs, KdfArgs)> {
-    let (buffer, seconds) = (buffer(seconds), &*seconds.to_string());
+    let (buffer, seconds) = (&*format!("{}MB", buffer(seconds)), &*seconds.to_string());
     let ciphers =
         ["--threads", "all", "--data-unit", "512", "--buffer", buffer, "--seconds", seconds];
     let kdf = ["--pim", "485,9999", "--seconds", seconds];

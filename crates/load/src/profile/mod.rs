@@ -3,7 +3,6 @@
 //! A profile is a TOML file; `profiles/` contains the built-in ones.
 
 mod error;
-mod figure;
 mod fio;
 mod forecast;
 mod parse;
@@ -15,9 +14,9 @@ use cryptbench_text::names::{Named, Unknown, keys, named};
 use cryptbench_text::shown;
 use std::path::Path;
 
+pub use cryptbench_catalog::Headline;
 pub use cryptbench_catalog::{Estimator, Presentation};
 pub use error::ProfileError;
-pub use figure::Headline;
 pub use forecast::{Assumptions, Forecast, Rates};
 pub use work::{
     BlockWork, Cache, FileAction, FileSizes, FileUse, FileWork, UnlockWork, Work, WorkAmount,

@@ -28,14 +28,45 @@ pub struct Interface {
 /// Typical payload rates in MB/s, slowest first: the sequential speed of good disks behind these
 /// interfaces, after line coding (8b/10b for USB 3.1 Gen 1 and SATA, 128b/132b for Gen 2, 128b/130b
 /// for PCIe) and protocol overhead. A hard disk's is that of its outer tracks.
-pub const INTERFACES: [(&str, f64); 6] = [
-    ("hard disk", 250.0),
-    ("USB 3.1 Gen 1", 450.0),
-    ("SATA 3", 560.0),
-    ("USB 3.1 Gen 2", 1060.0),
-    ("PCIe 3.0 x4", 3500.0),
-    ("PCIe 4.0 x4", 7000.0),
+pub const INTERFACES: [(Common, f64); 6] = [
+    (Common::HardDisk, 250.0),
+    (Common::Usb31Gen1, 450.0),
+    (Common::Sata3, 560.0),
+    (Common::Usb31Gen2, 1060.0),
+    (Common::Pcie3, 3500.0),
+    (Common::Pcie4, 7000.0),
 ];
+
+/// A common disk or interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Common {
+    /// A hard disk, behind any interface.
+    HardDisk,
+    /// USB with 5 Gbit/s.
+    Usb31Gen1,
+    /// SATA with 6 Gbit/s.
+    Sata3,
+    /// USB with 10 Gbit/s.
+    Usb31Gen2,
+    /// NVMe with four lanes of PCIe 3.
+    Pcie3,
+    /// NVMe with four lanes of PCIe 4.
+    Pcie4,
+}
+
+impl Common {
+    /// Its name, such as `SATA 3`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HardDisk => "hard disk",
+            Self::Usb31Gen1 => "USB 3.1 Gen 1",
+            Self::Sata3 => "SATA 3",
+            Self::Usb31Gen2 => "USB 3.1 Gen 2",
+            Self::Pcie3 => "PCIe 3.0 x4",
+            Self::Pcie4 => "PCIe 4.0 x4",
+        }
+    }
+}
 
 /// The ciphers that keep up with one interface.
 #[derive(Clone, Debug, PartialEq)]

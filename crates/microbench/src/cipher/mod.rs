@@ -9,7 +9,7 @@ mod plan;
 mod sample;
 mod throughput;
 
-pub use bottleneck::{Bottleneck, Direction, INTERFACES, Interface, bottleneck};
+pub use bottleneck::{Bottleneck, Common, Direction, INTERFACES, Interface, bottleneck};
 pub use plan::{BUFFER, DATA_UNITS, SIZES, SpeedPlan, SpeedRequest, TIME, plan};
 pub use throughput::{Speed, Throughput, by_mean};
 

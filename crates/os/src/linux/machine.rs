@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread::available_parallelism;
 
 use super::processor::{self, field};
-use crate::machine::Machine;
+use crate::machine::{Machine, VIRTUAL_MACHINE};
 
 /// CPU features that ciphers and hashes use, named as in /proc/cpuinfo.
 const FEATURES: &[&str] = &[
@@ -169,8 +169,8 @@ fn virtualisation(cpuinfo: &str, in_container: bool) -> Option<String> {
     let host = guest.then(|| {
         let name = read("/sys/hypervisor/type").or_else(|| read("/sys/class/dmi/id/sys_vendor"));
         match name {
-            Some(name) if !name.is_empty() => format!("virtual machine ({name})"),
-            _ => "virtual machine".to_owned(),
+            Some(name) if !name.is_empty() => format!("{VIRTUAL_MACHINE} ({name})"),
+            _ => VIRTUAL_MACHINE.to_owned(),
         }
     });
     match (in_container, host) {

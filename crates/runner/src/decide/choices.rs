@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use cryptbench_catalog::{BUILTIN_MOUNTED, Encrypts, encrypts};
+use cryptbench_catalog::{BUILTIN_MOUNTED, Encrypts, PLAIN, encrypts};
 use cryptbench_load::{Work, WorkloadSpec};
 use cryptbench_record::{self as record, LeftOut};
 use cryptbench_system::{self as system, Abilities, ArmSpec, Candidate, Selection};
@@ -152,7 +152,7 @@ impl Choices {
     /// [`RunError::System`].
     pub(crate) fn floor(&self) -> Result<Vec<ArmSpec>, RunError> {
         let mut arms = system::floor(self.taken.is_empty(), self.split)?;
-        arms.retain(|arm| self.has_floor || self.taken.is_empty() || arm.system == "plain");
+        arms.retain(|arm| self.has_floor || self.taken.is_empty() || arm.system == PLAIN.name);
         Ok(arms)
     }
 

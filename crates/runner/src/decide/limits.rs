@@ -141,7 +141,7 @@ impl Limits {
 /// The plan for `arms` in the form of the record, and whether the length of its trials was set.
 ///
 /// # Errors
-/// [`RunError::Usage`] for a plan that cannot complete.
+/// [`RunError::Usage`] or [`RunError::Option`] for a plan that cannot complete.
 pub(super) fn schedule(
     request: &Request,
     arms: Vec<record::Arm>,
@@ -265,7 +265,7 @@ fn check(plan: &record::Plan) -> Result<(), RunError> {
     let timed = timed_cells(plan);
     let least = plan.trial_s * timed as f64 * f64::from(plan.min_pairs);
     if least > plan.budget_s {
-        return Err(RunError::Usage(format!(
+        let problem = format!(
             "{} workloads on {} choices need {least:.0} s for {} trials of {:.2} s each, more than the budget of \
              {:.0} s: use {}, a shorter --trial, or fewer choices",
             plan.workloads.len(),
@@ -274,7 +274,8 @@ fn check(plan: &record::Plan) -> Result<(), RunError> {
             plan.trial_s,
             plan.budget_s,
             budget_option(longer_budget(least / (1.0 - OVERHEAD), plan.budget_s)),
-        )));
+        );
+        return Err(RunError::Option { option: "budget", problem });
     }
     Ok(())
 }

@@ -107,7 +107,7 @@ fn decision(request: &Request, facts: &Facts) -> Result<String, RunError> {
 
 fn refusal(error: &RunError) -> String {
     let kind = match error {
-        RunError::Usage(_) => "usage",
+        RunError::Usage(_) | RunError::Option { .. } => "usage",
         RunError::Target { .. } => "target",
         RunError::System(_) => "system",
         RunError::Cpu(_) => "processor",

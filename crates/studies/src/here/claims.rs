@@ -6,7 +6,7 @@ use cryptbench_catalog::{
     BUILTIN_MOUNTED, CRYFS, DM_CRYPT, ECRYPTFS, ENCFS, GOCRYPTFS, SECUREFS, System, TRUECRYPT,
     VERACRYPT,
 };
-use cryptbench_record::{Arm, Operation, Pattern, Workload};
+use cryptbench_record::{Arm, Headline, Operation, Pattern, Workload};
 
 use super::figures::{Device, Figure, View, kept, part};
 use super::{Part, Told};
@@ -76,7 +76,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     a("access-time", "the access time does not change", |v| {
         let access = |w: &Workload| {
             w.pattern == Pattern::Random
-                && w.headline == "latency"
+                && w.figure() == Some(Headline::Latency)
                 && w.operation == Operation::Read
         };
         v.each(&ALIKE, Figure::as_loss, |arm| v.kept(arm, access))
@@ -191,7 +191,7 @@ fn is(w: &Workload, operation: &Operation) -> bool {
 
 /// A file written sequentially, as by dd.
 fn is_copy(w: &Workload) -> bool {
-    w.headline == "seconds" && w.fresh_file && w.trial_bytes.is_some()
+    w.figure() == Some(Headline::Seconds) && w.fresh_file && w.trial_bytes.is_some()
 }
 
 fn opposite(figure: Figure) -> Figure {

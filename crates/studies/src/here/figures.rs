@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use cryptbench_catalog::DeviceKind;
+use cryptbench_catalog::{DeviceKind, DeviceModel};
 use cryptbench_record::{
     Arm, ArmRole, Cell, Pattern, Record, Trial, Workload, log_ratios, trials_of,
 };
@@ -138,17 +138,13 @@ impl<'a> View<'a> {
     /// machine have none.
     pub(super) fn device(&self) -> Option<Device> {
         let target = &self.record.target;
-        if let Some(emulated) = &target.emulated {
-            return match emulated.model.as_str() {
-                "usb-flash" => Some(Device::Flash),
-                "sata-ssd" | "sata-mlc" | "nvme" => Some(Device::Ssd),
-                "sshd" => Some(Device::Sshd),
-                "hdd-7200" | "hdd-laptop" => Some(Device::Hdd),
-                _ => None,
-            };
-        }
-        if let Some(found) = &target.device_kind {
-            return match found.known()? {
+        let kind = match (&target.emulated, &target.device_kind) {
+            (Some(emulated), _) => Some(DeviceModel::of(&emulated.model)?.kind()),
+            (None, Some(found)) => Some(found.known()?),
+            (None, None) => None,
+        };
+        if let Some(kind) = kind {
+            return match kind {
                 DeviceKind::UsbStick => Some(Device::Flash),
                 DeviceKind::SataSsd | DeviceKind::Nvme | DeviceKind::Ssd => Some(Device::Ssd),
                 DeviceKind::Hybrid => Some(Device::Sshd),

@@ -17,8 +17,8 @@ pub(crate) static BITLOCKER: System = System::unsupported(&catalog::BITLOCKER, |
     if let (false, Some(crate::Availability::Unavailable { reason, remedy })) =
         (machine.has("dislocker"), machine.lacks_device_mapper())
     {
-        let or = Remedy::program("dislocker").after("; or ").then(", which needs only FUSE");
-        return because(reason, remedy.then(or));
+        let or = Remedy::program("dislocker").after("or ").then(", which needs only FUSE");
+        return because(reason, remedy.besides(or));
     }
     because(
         "Windows' own driver runs only on Windows, so its cost cannot be measured here",

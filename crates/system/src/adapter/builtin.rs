@@ -11,6 +11,7 @@ use std::sync::Arc;
 use cryptbench_blockdev::SectorTransform;
 use cryptbench_catalog::{
     self as catalog, AES_128_XTS, AES_256_CBC_ESSIV, AES_256_LRW, AES_256_XTS, Cipher,
+    VERACRYPT_LAYOUT,
 };
 use cryptbench_cipher::{CipherInfo, Layout, SectorCipher, Tier};
 use cryptbench_volume::format::bitlocker::Method;
@@ -20,7 +21,7 @@ use zeroize::Zeroizing;
 use crate::driver;
 use crate::settings::choices;
 use crate::system::{Kind, Role, System};
-use crate::{ArmSpec, Availability, Selection, SystemError};
+use crate::{ArmSpec, Availability, Selected, Selection, SystemError};
 
 /// Ciphers in this process, without a kernel layer.
 pub(crate) static BUILTIN: System = System {
@@ -69,7 +70,7 @@ impl SectorLayout {
 /// data unit number 256 (VeraCrypt Volume Format Specification). LUKS2 counts in 512-byte steps from 0 even for
 /// 4096-byte sectors (LUKS2 On-Disk Format, section 3.4, `iv_tweak`; dm-crypt without `iv_large_sectors`).
 const LAYOUTS: &[SectorLayout; 2] = &[
-    SectorLayout { format: "VeraCrypt", data_unit: 512, first_tweak: 256, tweak_step: 1 },
+    SectorLayout { format: VERACRYPT_LAYOUT, data_unit: 512, first_tweak: 256, tweak_step: 1 },
     SectorLayout { format: "LUKS2", data_unit: 4096, first_tweak: 0, tweak_step: 8 },
 ];
 
@@ -146,6 +147,7 @@ impl Ours {
             None if name.starts_with("bitlocker") => {
                 let known: Vec<&str> = BITLOCKER_CIPHERS.iter().map(|(name, _)| *name).collect();
                 Err(SystemError::NothingSelected {
+                    of: Selected::Cipher,
                     what: format!("the cipher {name:?}"),
                     hint: format!("BitLocker offers: {}", known.join(", ")),
                 })
@@ -246,6 +248,7 @@ pub(super) fn offered(
     if !LAYOUTS.iter().any(|layout| wanted(&layout.data_unit)) {
         let asked: Vec<_> = selection.data_units.iter().map(ToString::to_string).collect();
         return Err(SystemError::NothingSelected {
+            of: Selected::DataUnit,
             what: format!("a sector size of {} bytes", asked.join(" or ")),
             hint: "sectors have 512 bytes (VeraCrypt) or 4096 (LUKS2)".to_owned(),
         });

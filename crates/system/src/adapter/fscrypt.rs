@@ -24,7 +24,8 @@ use crate::resource::{ResourceStack, WorkTree, container, key, loop_device, moun
 use crate::settings::{self, Choice};
 use crate::system::{Kind, Role, Setting, System};
 use crate::{
-    ArmContext, ArmSpec, Availability, Backing, Content, Features, Random, Selection, SystemError,
+    ArmContext, ArmSpec, Availability, Backing, Content, Features, Random, Selected, Selection,
+    SystemError,
 };
 
 const CIPHERS: Setting = Setting {
@@ -117,6 +118,7 @@ fn arms(system: &System, selection: &Selection, _: &Features) -> Result<Vec<ArmS
         .collect();
     if choices.is_empty() {
         return Err(SystemError::NothingSelected {
+            of: Selected::System,
             what: "names=aes-256-hctr2 with a cipher other than aes-256-xts".to_owned(),
             hint: "choose cipher=aes-256-xts".to_owned(),
         });

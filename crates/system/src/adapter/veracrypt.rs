@@ -188,7 +188,7 @@ fn arm(system: &System, values: &Choice) -> Result<ArmSpec, SystemError> {
     if values[WHO] == "yes" {
         named.insert(WHO, "auto");
     }
-    let arm = volume_arm(system, &named, "VeraCrypt", &more)?;
+    let arm = volume_arm(system, &named, catalog::VERACRYPT_LAYOUT, &more)?;
     Ok(ArmSpec { settings: crate::settings::in_words(values), ..arm })
 }
 

@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 
+use cryptbench_catalog::BETWEEN_DRIVERS;
 use rustix::fs::OFlags;
 
 /// Drivers that a kernel file system or device accepts.
@@ -27,7 +28,7 @@ pub(crate) fn in_use(names: &[&str], accepts: Accepts) -> Option<String> {
             drivers.push(driver);
         }
     }
-    (!drivers.is_empty()).then(|| drivers.join(" + "))
+    (!drivers.is_empty()).then(|| drivers.join(BETWEEN_DRIVERS))
 }
 
 /// The drivers of a cipher or cascade of [`cryptbench_cipher`] in XTS, as dm-crypt has them.

@@ -9,7 +9,7 @@ use cryptbench_catalog::Presentation;
 use cryptbench_estimate::arms::{compared, drawn, plain_arm};
 use cryptbench_estimate::cpu::Measure;
 use cryptbench_estimate::device::moves_bytes;
-use cryptbench_record::{Arm, ArmRole, Cell, Workload};
+use cryptbench_record::{Arm, ArmRole, Cell, Headline, Workload};
 use cryptbench_stats::{median, quantile};
 use maud::{Markup, html};
 
@@ -310,8 +310,8 @@ fn drawn_over_time<'a>(view: &View<'a>) -> Vec<(&'a Arm, Mark)> {
 fn rate_scale(view: &View<'_>, workload: &Workload) -> f64 {
     let plain = plain_arm(view.record).and_then(|plain| view.cell(workload, plain));
     let value = plain.map_or(1.0, |c| headline_value(workload, c.bandwidth, c.iops));
-    match workload.headline.as_str() {
-        "iops" | "files" => 1.0,
+    match workload.figure() {
+        Some(Headline::Iops | Headline::Files) => 1.0,
         _ if !is_time(workload) => 1e6,
         _ if value < 1e-3 => 1e-6,
         _ if value < 1.0 => 1e-3,

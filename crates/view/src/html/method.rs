@@ -304,9 +304,10 @@ fn engine(view: &View<'_>) -> String {
     };
     let details = target.engine.details.as_ref().map_or_else(String::new, |d| format!(" ({d})"));
     let size = binary_bytes(target.scratch.size_bytes);
-    let stretch = match (target.kind.as_deref(), 1 + target.places().count()) {
-        (None | Some("directory"), 1) => format!("a scratch file of {size} shared by all"),
-        (None | Some("directory"), n) => {
+    let overwritten = target.kind.as_deref().filter(|_| !target.is_directory());
+    let stretch = match (overwritten, 1 + target.places().count()) {
+        (None, 1) => format!("a scratch file of {size} shared by all"),
+        (None, n) => {
             format!("a scratch file of {size} in each of the {n} locations")
         }
         (Some(kind), 1) if target.only_read => {

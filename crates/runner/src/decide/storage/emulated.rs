@@ -35,7 +35,7 @@ impl EmulatedStorage {
     /// `asked` bytes, if any.
     ///
     /// # Errors
-    /// [`RunError::Usage`] if it does not fit into the available space.
+    /// [`RunError::Option`] if it does not fit into the available space.
     pub(super) fn plan(
         emulate: &EmulateRequest,
         asked: Option<u64>,
@@ -76,12 +76,13 @@ impl EmulatedStorage {
                 None => "specify a directory with --emulate-backing, or reduce --size",
                 Some(_) => "reduce --size",
             };
-            return Err(RunError::Usage(format!(
+            let problem = format!(
                 "the emulated {} needs {}, but {of} {}: {remedy}",
                 emulate.model.name,
                 human(size),
                 human(there.min(emulate.model.capacity_bytes))
-            )));
+            );
+            return Err(RunError::Option { option: "size", problem });
         }
         let reason = "the emulated device is sized to fit".to_owned();
         let range = Range { size: scratch, reason };

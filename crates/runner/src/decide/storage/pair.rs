@@ -17,7 +17,7 @@ pub(super) fn check(plain: &Target, encrypted: &Target) -> Result<(), RunError> 
     if are_one(plain, encrypted) {
         return refuse("is both the plain and the encrypted location: specify two different ones");
     }
-    let file_and_device = (plain.kind() == "file") != (encrypted.kind() == "file");
+    let file_and_device = plain.is_file() != encrypted.is_file();
     if plain.existing.is_some() != encrypted.existing.is_some() || file_and_device {
         return refuse(
             "a directory, a file and a device cannot be paired with each other, because they differ by a file \
@@ -56,7 +56,7 @@ fn are_one(one: &Target, other: &Target) -> bool {
 /// Whether one of two devices is built on the other.
 fn shares(plain: &Target, encrypted: &Target) -> bool {
     let (Some(a), Some(b)) = (below(plain), below(encrypted)) else { return false };
-    let files = plain.kind() == "file" && encrypted.kind() == "file";
+    let files = plain.is_file() && encrypted.is_file();
     // Through a single loop device they are separate partitions of it.
     let by_two = a
         .files
@@ -133,7 +133,7 @@ fn placement(plain: &Target, encrypted: &Target) -> String {
             names(disks_b)
         );
     }
-    if is_one || (plain.kind() == "file" && encrypted.kind() == "file") {
+    if is_one || (plain.is_file() && encrypted.is_file()) {
         return format!(
             "{a} and {b} are stored in separate files of the same file system on {}. The file system chose their \
              location on the disk, so they cannot be swapped between repeats.",

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use cryptbench_blockdev::Extent;
-use cryptbench_record::{Device, Uncounted};
+use cryptbench_record::{DIRECTORY, Device, Uncounted};
 use cryptbench_text::{chain, human, shown};
 
 use super::{Existing, GIB, MIB};
 use crate::RunError;
+use crate::look::existing::Kind;
 use crate::look::{Asked, Ground, Number, Place, There, parent};
 use crate::request::Consent;
 
@@ -154,6 +155,11 @@ impl Target {
         self.existing.is_none() && self.only_read.is_none()
     }
 
+    /// Whether it is a file that is overwritten.
+    pub(super) fn is_file(&self) -> bool {
+        self.existing.as_ref().is_some_and(|existing| existing.kind == Kind::File)
+    }
+
     /// The size of the stretch that each of `arms` arms reads in a block, and its reason in words.
     pub(super) fn stretch(
         &self,
@@ -198,7 +204,7 @@ impl Target {
     pub(crate) fn kind(&self) -> &'static str {
         match &self.existing {
             Some(existing) => existing.kind.as_str(),
-            None if self.only_read.is_none() => "directory",
+            None if self.only_read.is_none() => DIRECTORY,
             None if self.ground.below.as_ref().is_some_and(|below| below.is_partition) => {
                 "partition"
             }

@@ -1,6 +1,7 @@
 //! Study A's models fitted to a record of its protocol: what an arm adds to requests of each size, and whether the study's
 //! numbers show the same.
 
+use cryptbench_catalog::DeviceModel;
 use cryptbench_record::{Arm, ArmRole, Operation, Record, Trial};
 
 use super::causes::{aes, cells, percent};
@@ -13,8 +14,11 @@ use crate::study::Answer;
 use crate::trimmed_mean;
 
 /// The study's devices, their names, and the models of them.
-const DEVICES: [(&str, &str, &str); 3] =
-    [("flash", "flash drive", "usb-flash"), ("ssd", "SSD", "sata-ssd"), ("hdd", "HDD", "hdd-7200")];
+const DEVICES: [(&str, &str, DeviceModel); 3] = [
+    ("flash", "flash drive", DeviceModel::UsbFlash),
+    ("ssd", "SSD", DeviceModel::SataSsd),
+    ("hdd", "HDD", DeviceModel::HardDisk),
+];
 
 /// Requests of at least this size show the time per KiB.
 const LARGE: f64 = 262_144.0;
@@ -69,7 +73,8 @@ fn line(
     };
     let csv = files.csv("atto")?;
     let mut nearest: Option<(f64, &str, Vec<Cell>)> = None;
-    let emulated = record.target.emulated.as_ref().map(|emulated| &emulated.model[..]);
+    let emulated =
+        record.target.emulated.as_ref().and_then(|emulated| DeviceModel::of(&emulated.model));
     for (device, name, model) in DEVICES {
         let (theirs, _) = cells(&csv, device, op)?;
         let far = if emulated == Some(model) { 0.0 } else { distance(&ours, &theirs) };

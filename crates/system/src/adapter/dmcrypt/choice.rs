@@ -6,7 +6,7 @@ use cryptbench_text::shown;
 use crate::kind::place::ON;
 use crate::settings::{Choice as Values, choices, identifier, in_words};
 use crate::system::{ArmSpec, Role, Setting, System};
-use crate::{Features, Selection, SystemError};
+use crate::{Features, Selected, Selection, SystemError};
 
 /// The settings, all of which can be swept.
 pub(super) const SETTINGS: &[Setting] = &[
@@ -333,6 +333,7 @@ pub(super) fn arms(
     }
     if arms.is_empty() {
         return Err(SystemError::NothingSelected {
+            of: Selected::System,
             what: "this combination of cipher, format, sector size and integrity".to_owned(),
             hint: hint(system),
         });
@@ -394,6 +395,7 @@ fn with_sectors(system: &System, selection: &Selection) -> Result<Selection, Sys
     if units.is_empty() {
         let asked: Vec<_> = selection.data_units.iter().map(ToString::to_string).collect();
         return Err(SystemError::NothingSelected {
+            of: Selected::DataUnit,
             what: format!("a sector size of {} bytes", asked.join(" or ")),
             hint: format!("{} offers {}", system.name, sizes.join(", ")),
         });
