@@ -240,9 +240,6 @@ pub(crate) fn copy_sources(to: &Path) -> anyhow::Result<()> {
 }
 
 /// The hash of two builds of the program.
-///
-/// # Errors
-/// They differ, or one failed.
 pub(crate) fn two_builds() -> anyhow::Result<String> {
     reproducible(&Options::of("cryptbench", false))
 }

@@ -46,7 +46,6 @@ pub(crate) fn options(record: &Record, needs: &[Need]) -> Option<String> {
 
 /// The option with the budget that has time for every workload that this one had none for; or, where it had time for none,
 /// for the first of them. Nothing where nothing is missing.
-#[must_use]
 pub fn budget_for_all(record: &Record) -> Option<String> {
     let needs = record.stops.iter().filter_map(|stop| stop.needs_s);
     let needed = match record.stops.iter().all(|stop| stop.pairs == 0) {

@@ -359,7 +359,6 @@ fn by_kind(view: &View<'_, '_>, arms: &[&Arm], workloads: &[&Workload]) -> Vec<R
 }
 
 /// A plan's workloads in the order of the answer: those of one size together, then of one kind.
-#[must_use]
 pub fn in_order(workloads: &[Workload]) -> Vec<&Workload> {
     let all: Vec<&Workload> = workloads.iter().collect();
     sizes(&all).into_iter().flat_map(|(_, members)| members).collect()

@@ -25,7 +25,6 @@ pub struct Names {
 
 impl Names {
     /// The names of a plan.
-    #[must_use]
     pub fn of(plan: &Plan) -> Self {
         let workloads = workloads(&plan.workloads);
         let arms = arms(&plan.arms);
@@ -41,13 +40,11 @@ impl Names {
     }
 
     /// The label that the record has for what is called so, where it is another one.
-    #[must_use]
     pub fn label_of(&self, name: &str) -> Option<&str> {
         self.by_label.iter().find(|(_, known)| known == name).map(|(label, _)| label.as_str())
     }
 
     /// A text of the record, such as a note, with names where it has labels.
-    #[must_use]
     pub fn reworded(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -73,13 +70,11 @@ impl Names {
     }
 
     /// A workload's name, such as `Large reads, one at a time`.
-    #[must_use]
     pub fn workload<'a>(&'a self, workload: &'a Workload) -> &'a str {
         self.by_id.get(&workload.id).map_or(&workload.label, String::as_str)
     }
 
     /// An arm's name, such as `LUKS2 (dm-crypt)`.
-    #[must_use]
     pub fn arm<'a>(&'a self, arm: &'a Arm) -> &'a str {
         self.by_id.get(&arm.id).map_or(&arm.label, String::as_str)
     }

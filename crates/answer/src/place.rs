@@ -21,7 +21,6 @@ fn kinds(target: &Target) -> Vec<PlaceKind> {
 }
 
 /// The special properties of a target with this file system, in sentences; empty for a file system on a disk.
-#[must_use]
 pub fn about(filesystem: &str, kinds: &[PlaceKind]) -> Vec<String> {
     let file = kinds.iter().find_map(|kind| match kind {
         PlaceKind::InFile { file, filesystem } => Some((file.as_str(), filesystem.as_str())),
@@ -82,7 +81,6 @@ pub fn about(filesystem: &str, kinds: &[PlaceKind]) -> Vec<String> {
 }
 
 /// The resources of a container, and how long it waited in a run of `elapsed_s`; `None` without a CPU limit.
-#[must_use]
 pub fn granted(limits: &Limits, elapsed_s: Option<f64>) -> Option<String> {
     let cpus = limits.cpus?;
     let memory = limits
@@ -117,7 +115,6 @@ pub(crate) fn limits_in_words(limits: &Limits) -> String {
 }
 
 /// `0.2`, `1.5`, `2`
-#[must_use]
 pub fn cpus_in_words(cpus: f64) -> String {
     let text = format!("{cpus:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

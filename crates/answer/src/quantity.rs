@@ -66,7 +66,6 @@ pub fn kept_spread(ratio: f64, low: f64, high: f64, fine_below: f64) -> (String,
 }
 
 /// A percentage of plain speed with its interval, in the form of tables: `58 ±2`.
-#[must_use]
 pub fn share_words(ratio: f64, low: f64, high: f64) -> String {
     let (value, spread) = kept_spread(ratio, low, high, FINE_BELOW);
     format!("{value} {spread}")
@@ -303,7 +302,6 @@ fn trim_zero(number: String) -> String {
 }
 
 /// A number without its decimals, and with a comma before every three digits.
-#[must_use]
 pub fn thousands(value: impl Display) -> String {
     // The precision has no effect on an integer.
     let plain = format!("{value:.0}");

@@ -38,7 +38,6 @@ fn asked(workload: &Workload) -> String {
 }
 
 /// The cause with its figures, to follow a colon.
-#[must_use]
 pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
     let depth = binding.asked.depth;
     match bottleneck.cause {
@@ -97,7 +96,6 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
 }
 
 /// The user's remedy for a cause. If the run did not try it, the text says that it was not measured.
-#[must_use]
 pub fn change(cause: &Cause) -> &'static str {
     match cause {
         Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => {
@@ -131,7 +129,6 @@ pub fn change(cause: &Cause) -> &'static str {
 }
 
 /// How a cell's speed arises, step by step, with the prediction of the cause.
-#[must_use]
 pub fn chain(binding: &Binding) -> Vec<String> {
     let Binding { asked, disk, bottleneck, .. } = binding;
     let mut lines = match disk {

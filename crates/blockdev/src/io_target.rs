@@ -44,7 +44,6 @@ pub struct IoTarget {
 /// Its requests never wait for a device. The kernel does not know this of tmpfs, and io_uring hands every
 /// request to a worker thread: two wake-ups for a copy of 4 KiB. If the file is marked, the kernel copies
 /// immediately.
-#[must_use]
 pub fn never_waits(file: &File) -> bool {
     system::mark_if_in_memory(file)
 }

@@ -29,7 +29,6 @@ static FAILED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the system refused to lock a secret in memory: the limit on locked memory (`ulimit -l`)
 /// is too low.
-#[must_use]
 pub fn locking_failed() -> bool {
     FAILED.load(Ordering::Relaxed)
 }
@@ -74,20 +73,17 @@ enum Home {
 
 impl LockedBytes {
     /// `len` zeros. They are usable even if they cannot be locked; [`locking_failed`] reports that.
-    #[must_use]
     pub fn zeroed(len: usize) -> Self {
         Self::with(len, true)
     }
 
     /// As [`zeroed`](Self::zeroed), for large secrets that exist only briefly: a failure to lock
     /// them is not reported.
-    #[must_use]
     pub fn brief(len: usize) -> Self {
         Self::with(len, false)
     }
 
     /// A copy of `bytes`.
-    #[must_use]
     pub fn copy_of(bytes: &[u8]) -> Self {
         let mut copy = Self::zeroed(bytes.len());
         copy.copy_from_slice(bytes);

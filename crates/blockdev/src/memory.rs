@@ -13,14 +13,12 @@ pub struct MemoryDevice {
 
 impl MemoryDevice {
     /// A device that holds `bytes`, zero-filled to a whole number of sectors.
-    #[must_use]
     pub fn new(mut bytes: Vec<u8>) -> Self {
         bytes.resize(bytes.len().next_multiple_of(512), 0);
         Self { size: bytes.len() as u64, bytes: RwLock::new(bytes) }
     }
 
     /// A copy of the device's contents.
-    #[must_use]
     pub fn contents(&self) -> Vec<u8> {
         self.bytes.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

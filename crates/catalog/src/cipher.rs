@@ -134,19 +134,16 @@ const fn names() -> [&'static str; DM_CRYPT_CIPHERS.len()] {
 
 impl Cipher {
     /// The cipher of dm-crypt with that name.
-    #[must_use]
     pub fn of_dm_crypt(name: &str) -> Option<&'static Self> {
         DM_CRYPT_CIPHERS.into_iter().find(|cipher| cipher.name == name)
     }
 
     /// Size of the whole key in bytes.
-    #[must_use]
     pub const fn key_bytes(&self) -> usize {
         self.key_bits as usize / 8
     }
 
     /// Cipher, and mode with IV generator, of the specification: `aes` and `xts-plain64`.
-    #[must_use]
     pub fn parts(&self) -> (&'static str, &'static str) {
         self.specification.split_once('-').unwrap_or((self.specification, ""))
     }

@@ -50,7 +50,6 @@ crate::named! {
 
 impl DeviceModel {
     /// The kind of the device.
-    #[must_use]
     pub const fn kind(self) -> DeviceKind {
         match self {
             Self::HardDisk | Self::LaptopDisk => DeviceKind::HardDisk,
@@ -65,7 +64,6 @@ impl DeviceModel {
 
 impl DeviceKind {
     /// The name of the kind in sentences.
-    #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::HardDisk => "hard disk",

@@ -58,14 +58,12 @@ const fn rate(
 }
 
 /// The published rate of a function; `None` if none is known.
-#[must_use]
 pub fn guessing(function: &str) -> Option<&'static Guessing> {
     GUESSING.iter().find(|rate| rate.function == function)
 }
 
 impl Guessing {
     /// Guesses per second with this many iterations each: time is proportional to them.
-    #[must_use]
     pub fn at(&self, iterations: u64) -> f64 {
         self.per_second * f64::from(self.iterations) / iterations as f64
     }

@@ -24,7 +24,6 @@ pub enum Manager {
 
 impl Manager {
     /// Installs packages, as root.
-    #[must_use]
     pub fn installs(self) -> &'static str {
         match self {
             Self::Apt => "apt install",
@@ -100,7 +99,6 @@ pub fn packages() -> impl Iterator<Item = &'static Package> {
 }
 
 /// The package that has `program`.
-#[must_use]
 pub fn with_program(program: &str) -> Option<&'static Package> {
     let mut named = packages().filter(|p| p.debian == program);
     packages().find(|p| p.programs.contains(&program)).or_else(|| named.next())
@@ -108,7 +106,6 @@ pub fn with_program(program: &str) -> Option<&'static Package> {
 
 impl Package {
     /// Its name for a package manager.
-    #[must_use]
     pub fn name(&self, manager: Manager) -> Option<&'static str> {
         match manager {
             Manager::Apt => Some(self.debian),

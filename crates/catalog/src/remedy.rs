@@ -23,7 +23,6 @@ enum Part {
 
 impl Remedy {
     /// Installs the package with `program`.
-    #[must_use]
     pub fn program(program: &str) -> Self {
         match with_program(program) {
             Some(package) => Self(vec![Part::Install(vec![package])]),
@@ -32,33 +31,28 @@ impl Remedy {
     }
 
     /// Installs packages.
-    #[must_use]
     pub fn packages_of(packages: &'static [Package]) -> Self {
         Self(vec![Part::Install(packages.iter().collect())])
     }
 
     /// This one after `words`.
-    #[must_use]
     pub fn after(self, words: impl Into<Self>) -> Self {
         words.into().then(self)
     }
 
     /// This one and others.
-    #[must_use]
     pub fn then(mut self, more: impl Into<Self>) -> Self {
         self.0.extend(more.into().0);
         self
     }
 
     /// This one, and another after a semicolon.
-    #[must_use]
     pub fn besides(mut self, other: impl Into<Self>) -> Self {
         self.0.push(Part::Next);
         self.then(other)
     }
 
     /// What it has beyond `known`, with which it may begin.
-    #[must_use]
     pub fn beyond(&self, known: &Self) -> Option<Self> {
         let rest = self.0.strip_prefix(&known.0[..]).unwrap_or(&self.0);
         (!rest.is_empty()).then(|| Self(rest.to_vec()))
@@ -74,7 +68,6 @@ impl Remedy {
     }
 
     /// With the names of a distribution; `None` if its package manager is unknown.
-    #[must_use]
     pub fn told(&self, manager: Option<Manager>) -> String {
         let told = self.0.iter().enumerate().map(|(place, part)| match part {
             Part::Say(words) => words.clone(),

@@ -91,7 +91,6 @@ impl Facility {
     pub const ALL: [Self; 3] = [Self::Fuse, Self::LoopDevices, Self::DeviceMapper];
 
     /// The user of it, in words.
-    #[must_use]
     pub fn needed_for(self) -> String {
         let needs = SYSTEMS.iter().flat_map(|system| system.needs);
         let words = needs.filter(|(facility, _)| *facility == self).map(|(_, words)| *words);
@@ -109,13 +108,11 @@ pub struct Weakness {
 }
 
 /// The system that is called `name` on the command line and in records.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static System> {
     SYSTEMS.iter().copied().find(|system| system.name == name)
 }
 
 /// The encrypting component of an arm of the system with that name, if the name is known.
-#[must_use]
 pub fn encrypts(name: &str) -> Option<Encrypts> {
     find(name).map(|system| system.encrypts)
 }
@@ -146,7 +143,6 @@ impl System {
     }
 
     /// Its name for users if no arm of it is available.
-    #[must_use]
     pub fn usual_title(&self) -> String {
         let layout = match self.named {
             Named::ByLayout(_, [_, usual]) => Some(usual),
@@ -156,7 +152,6 @@ impl System {
     }
 
     /// Its name in a list.
-    #[must_use]
     pub fn brand(&self) -> &'static str {
         match self.named {
             Named::ByLabel => self.name,

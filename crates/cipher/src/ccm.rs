@@ -42,7 +42,6 @@ impl AesCcm {
     ///
     /// # Panics
     /// As for [`seal`](Self::seal).
-    #[must_use]
     pub fn open(&self, nonce: &[u8; NONCE], tag: &[u8; BLOCK], data: &mut [u8]) -> bool {
         let mask = self.mask(nonce, data);
         let expected = self.authenticate(nonce, data);

@@ -69,7 +69,6 @@ pub fn dm_crypt_ciphers() -> impl Iterator<Item = &'static str> {
 }
 
 /// The modes of a cipher of [`dm_crypt_ciphers`], with `HASH` for each of [`essiv_hashes`]; empty for any other.
-#[must_use]
 pub fn dm_crypt_modes(cipher: &str) -> &'static [&'static str] {
     let algorithm = ALGORITHMS.iter().find(|algorithm| algorithm.name == cipher);
     algorithm.map_or(&[], |algorithm| match algorithm.keying {

@@ -117,7 +117,6 @@ static CIPHERS: [LegacyCipher; 24] = [
 /// Every cipher and cascade of TrueCrypt 1.0 to 4.3 in each of its modes, LRW first.
 ///
 /// A volume does not state which one it uses, so a reader tries them all.
-#[must_use]
 pub fn legacy_ciphers() -> &'static [LegacyCipher] {
     &CIPHERS
 }

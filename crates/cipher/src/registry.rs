@@ -118,7 +118,6 @@ static HISTORY: &[CipherInfo] = &[
 ];
 
 /// Ciphers to be measured only, as they were in use once.
-#[must_use]
 pub fn history() -> &'static [CipherInfo] {
     HISTORY
 }
@@ -132,7 +131,6 @@ pub fn find_to_measure(name: &str) -> Result<&'static CipherInfo, CipherError> {
 }
 
 /// Every cipher and cascade, in display order.
-#[must_use]
 pub fn ciphers() -> &'static [CipherInfo] {
     CIPHERS
 }
@@ -173,7 +171,6 @@ impl CipherInfo {
     }
 
     /// Number of ciphers that encrypt one after another: more than one in a cascade.
-    #[must_use]
     pub fn stages(&self) -> usize {
         match self.keying {
             Keying::Xts(stages) => stages.len(),
@@ -183,7 +180,6 @@ impl CipherInfo {
 
     /// Whether the cipher's block is the whole data unit, as with Adiantum. It then has one key, not
     /// one for data and one for tweaks.
-    #[must_use]
     pub fn is_wide(&self) -> bool {
         matches!(self.keying, Keying::Wide(_))
     }

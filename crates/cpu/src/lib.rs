@@ -56,7 +56,6 @@ impl Tier {
     pub const ALL: [Self; 3] = [Self::Soft, Self::Neon, Self::Crypto];
 
     /// The name, as in `CRYPTBENCH_CPU` and on the command line.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Soft => "soft",
@@ -69,7 +68,6 @@ impl Tier {
     }
 
     /// The tiers of this CPU, lowest first, regardless of the environment.
-    #[must_use]
     pub fn available() -> Vec<Self> {
         Self::ALL.into_iter().filter(|tier| tier.is_available()).collect()
     }
@@ -88,7 +86,6 @@ impl Tier {
     }
 
     /// Whether a kernel of the tier `needed` may run under this one, on this CPU.
-    #[must_use]
     pub fn allows(self, needed: Self) -> bool {
         self >= needed && needed.is_available()
     }

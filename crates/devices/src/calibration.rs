@@ -16,7 +16,6 @@ pub struct Beside {
 
 impl Beside {
     /// Relative error of the model's rate: 0.1 means that it is 10 % too fast.
-    #[must_use]
     pub fn error(&self) -> f64 {
         self.model_mib_s / self.point.mib_s - 1.0
     }
@@ -36,7 +35,6 @@ pub struct Misfit {
 }
 
 /// Runs the model at each of the points; takes milliseconds.
-#[must_use]
 pub fn beside(model: &Model, points: &[Point]) -> Vec<Beside> {
     let rate =
         |point: &Point| point.load.bytes as f64 / MIB / seconds_per_request(model, &point.load);
@@ -44,7 +42,6 @@ pub fn beside(model: &Model, points: &[Point]) -> Vec<Beside> {
 }
 
 /// The misfit over the points of one operation, or of both; `None` if there are none.
-#[must_use]
 pub fn misfit(points: &[Beside], operation: Option<Operation>) -> Option<Misfit> {
     let of = |b: &&Beside| operation.is_none_or(|wanted| b.point.load.operation == wanted);
     let mut chosen: Vec<&Beside> = points.iter().filter(of).collect();

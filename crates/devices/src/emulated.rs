@@ -62,7 +62,6 @@ pub struct Kept {
 
 impl<D: BlockDevice> EmulatedDevice<D> {
     /// An idle device. It delays nothing before [`set_delayed`](Self::set_delayed).
-    #[must_use]
     pub fn new(backing: D, model: &Model) -> Self {
         let engine = Engine::new(model, model.capacity_for(backing.size()));
         Self {
@@ -90,7 +89,6 @@ impl<D: BlockDevice> EmulatedDevice<D> {
     }
 
     /// How well the device has kept its times so far.
-    #[must_use]
     pub fn kept(&self) -> Kept {
         Kept {
             requests: self.requests.load(Ordering::Relaxed),
@@ -101,7 +99,6 @@ impl<D: BlockDevice> EmulatedDevice<D> {
 
     /// The requests that have reached the device since they began to wait, by the model's times. A request that
     /// the transport splits counts as one.
-    #[must_use]
     pub fn counts(&self) -> DeviceCounts {
         self.state().counted.at(self.origin.elapsed())
     }

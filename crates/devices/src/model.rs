@@ -233,7 +233,6 @@ impl Model {
 
     /// The first 16 hexadecimal digits of the file's SHA-256, which distinguish versions of a
     /// model.
-    #[must_use]
     pub fn hash(&self) -> String {
         Sha256::digest(self.text.as_bytes()).iter().take(8).fold(String::new(), |mut text, byte| {
             let _ = write!(text, "{byte:02x}");
@@ -242,7 +241,6 @@ impl Model {
     }
 
     /// The engine capacity for a backing of `bytes`.
-    #[must_use]
     pub fn capacity_for(&self, bytes: u64) -> u64 {
         match self.surface {
             Surface::Start => self.capacity_bytes.max(bytes),
@@ -251,7 +249,6 @@ impl Model {
     }
 
     /// Whether the device has rotating discs.
-    #[must_use]
     pub fn rotates(&self) -> bool {
         self.disc.is_some()
     }

@@ -12,7 +12,6 @@ pub struct Added {
 
 impl Added {
     /// CPU seconds for a request of `bytes`.
-    #[must_use]
     pub fn seconds(&self, bytes: u64) -> f64 {
         self.per_request_s + bytes as f64 / self.cipher_rate
     }
@@ -27,13 +26,11 @@ pub struct Serial {
 
 impl Serial {
     /// Number of pieces of a request of `bytes`.
-    #[must_use]
     pub fn pieces(self, bytes: u64) -> u64 {
         bytes.div_ceil(self.piece).max(1)
     }
 
     /// CPU seconds for a request of `bytes`; the time per request is added to each piece.
-    #[must_use]
     pub fn seconds(self, bytes: u64, added: &Added) -> f64 {
         added.seconds(bytes) + (self.pieces(bytes) - 1) as f64 * added.per_request_s
     }
@@ -46,7 +43,6 @@ impl Serial {
 /// their times add up. With many, the slower one sets the pace, and each request still waits for its own
 /// processing once per round (asymptotic bounds of closed queueing networks: Lazowska and others, "Quantitative
 /// System Performance", 1984, chapter 5).
-#[must_use]
 pub fn spacing_s(plain_s: f64, bytes: u64, queue_depth: u32, added: &Added) -> f64 {
     let extra = added.seconds(bytes);
     let in_flight = f64::from(queue_depth.max(1));
@@ -54,7 +50,6 @@ pub fn spacing_s(plain_s: f64, bytes: u64, queue_depth: u32, added: &Added) -> f
 }
 
 /// The remaining share of plain speed, 0 to 1.
-#[must_use]
 pub fn keeps(plain_s: f64, bytes: u64, queue_depth: u32, added: &Added) -> f64 {
     plain_s / spacing_s(plain_s, bytes, queue_depth, added)
 }
@@ -68,7 +63,6 @@ const SMALL: u64 = 65_536;
 /// Each element is `(plain_s, encrypted_s, bytes, queue_depth, cipher_rate)`. Requests of more than
 /// 64 KiB reveal little about this cost, and so do requests that overlap with more others than
 /// necessary. The function ignores both kinds if there are others.
-#[must_use]
 pub fn per_request_s(known: &[(f64, f64, u64, u32, f64)]) -> Option<f64> {
     let left = |&(plain, encrypted, bytes, queue_depth, rate): &(f64, f64, u64, u32, f64)| {
         (encrypted - plain) * f64::from(queue_depth.max(1)) - bytes as f64 / rate

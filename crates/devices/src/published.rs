@@ -27,7 +27,6 @@ pub struct Point {
 /// counterpart.
 ///
 /// `None` if the text is not such a file.
-#[must_use]
 pub fn atto(csv: &str) -> Option<Vec<Point>> {
     let rows = rows(csv)?;
     let of = |state: &str| -> Option<Vec<Point>> {
@@ -58,7 +57,6 @@ pub fn atto(csv: &str) -> Option<Vec<Point>> {
 /// study has no plain series; the device itself was at least that fast.
 ///
 /// `None` if the text is not such a file.
-#[must_use]
 pub fn anvil(csv: &str) -> Option<Vec<Point>> {
     let mut best: Vec<Point> = Vec::new();
     for row in rows(csv)? {

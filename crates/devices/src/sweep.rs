@@ -29,14 +29,12 @@ pub struct Load {
 
 impl Load {
     /// The load of ATTO in study A: sequential, four requests in flight, over a file of 256 MB.
-    #[must_use]
     pub fn atto(operation: Operation, bytes: u64) -> Self {
         let file_bytes = 256 << 20;
         Self { operation, random: false, bytes, queue_depth: 4, file_bytes, think_s: 0.0 }
     }
 
     /// The load of Anvil in study D: one request in flight, over a file of 1 GB.
-    #[must_use]
     pub fn anvil(operation: Operation, random: bool, bytes: u64) -> Self {
         let file_bytes = 1 << 30;
         Self { operation, random, bytes, queue_depth: 1, file_bytes, think_s: 0.0 }
@@ -85,7 +83,6 @@ impl Requests {
 /// Seconds per request of `load` on an initially idle device, without the first quarter of the
 /// requests, in which it settles. This is the spacing of completions, the inverse of requests per
 /// second.
-#[must_use]
 pub fn seconds_per_request(model: &Model, load: &Load) -> f64 {
     let mut engine = Engine::new(model, model.capacity_bytes);
     let requests = Requests::of(model, load);
@@ -117,7 +114,6 @@ pub fn seconds_per_request(model: &Model, load: &Load) -> f64 {
 }
 
 /// The same if a serial driver handles the requests, one at a time whatever the queue depth.
-#[must_use]
 pub fn seconds_in_series(model: &Model, load: &Load, serial: Serial, added: &Added) -> f64 {
     let mut engine = Engine::new(model, model.capacity_bytes);
     let requests = Requests::of(model, load);

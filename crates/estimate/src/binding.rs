@@ -238,7 +238,6 @@ fn busy(counts: &DiskCounts, depth: u32) -> Option<f64> {
 
 /// Share of the time in which the busiest load thread worked on plain storage. If it is full, the thread was
 /// measured and not the disk.
-#[must_use]
 pub fn asking(lookup: &Lookup<'_>, workload: &Workload) -> Option<f64> {
     let plain = plain_arm(lookup.record)?;
     busy_share(&lookup.trials.of_cell(&workload.id, &plain.id), |threads| {

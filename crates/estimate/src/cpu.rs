@@ -17,7 +17,6 @@ pub enum Measure {
 }
 
 /// CPUs that a run could use: those of the machine, or the share granted to its container.
-#[must_use]
 pub fn processors(record: &Record) -> f64 {
     let all = f64::from(record.machine.cpus);
     record.machine.limits.cpus.map_or(all, |cpus| cpus.min(all))

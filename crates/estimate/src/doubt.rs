@@ -99,7 +99,6 @@ impl Compared<'_> {
 
 /// Whether a cache below an arm would be invisible: the disk of its target is not counted, or the file system
 /// of a disk is served by a program such as ntfs-3g, which has its own cache.
-#[must_use]
 pub fn hides_caches(target: &Target, arm: &Arm) -> bool {
     let (filesystem, uncounted) = match target.places().find(|place| place.arm == arm.id) {
         Some(place) => (&place.filesystem, &place.uncounted),

@@ -71,7 +71,6 @@ pub fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
 pub const ABOUT_THE_SAME: f64 = 3.0;
 
 /// Whether a verdict decides the side of plain speed, or that a loss would have been detected.
-#[must_use]
 pub fn is_decided(verdict: &Verdict) -> bool {
     match verdict {
         Verdict::Costs { .. } | Verdict::Gains { .. } | Verdict::Equivalent { .. } => true,
@@ -81,13 +80,11 @@ pub fn is_decided(verdict: &Verdict) -> bool {
 }
 
 /// Whether a verdict says that a loss, or a gain, would have been detected and was not.
-#[must_use]
 pub fn is_alike(verdict: &Verdict) -> bool {
     is_decided(verdict) && !matches!(verdict, Verdict::Costs { .. } | Verdict::Gains { .. })
 }
 
 /// Whether a verdict leaves the side of plain speed open.
-#[must_use]
 pub fn is_open(verdict: &Verdict) -> bool {
     !is_decided(verdict) && !matches!(verdict, Verdict::Cached | Verdict::TooFewPairs)
 }

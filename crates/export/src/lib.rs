@@ -52,7 +52,6 @@ pub const SERVING: [&str; 3] = ["fuse-", "nbd", "export"];
 
 /// Why nothing is served on Windows.
 #[cfg(windows)]
-#[must_use]
 pub fn not_here() -> ExportError {
     ExportError::Option(
         "no volume is served on Windows, where FUSE and NBD have no place".to_owned(),

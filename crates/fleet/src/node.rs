@@ -13,7 +13,6 @@ const KEY: &str = "cryptbench fleet\n";
 const LONGEST_NAME: usize = 120;
 
 /// This machine, called `name` or by its host name, and its task `asked`, in any fixed form.
-#[must_use]
 pub fn node(name: Option<&str>, asked: &str) -> Node {
     let name = name.map_or_else(host_name, str::to_owned);
     let digits = |id: String| id.chars().filter(char::is_ascii_hexdigit).take(8).collect();
@@ -29,7 +28,6 @@ pub fn node(name: Option<&str>, asked: &str) -> Node {
 /// The name of a machine's file without its extension: `node17-MACHINE-BOOT-PLAN`.
 ///
 /// The name is part of it because cloned machines have one machine id, and several nodes may share a kernel.
-#[must_use]
 pub fn file_stem(node: &Node) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let name: String = node.name.chars().map(fit).take(LONGEST_NAME).collect();

@@ -31,7 +31,6 @@ pub enum Found {
 }
 
 /// Reads one file. What cannot be read is [`Found::Damaged`], so that one bad file does not hide the others.
-#[must_use]
 pub fn read(path: &Path) -> Found {
     #[derive(Deserialize)]
     struct Header {
@@ -133,7 +132,6 @@ pub struct Facts {
 
 impl Observed {
     /// Takes from a record what pooling needs.
-    #[must_use]
     pub fn of(path: &Path, record: &Record) -> Self {
         let stored = record.results.as_ref().map(|results| results.cells.clone());
         let lookup = Lookup::with(record, stored.unwrap_or_else(|| judged(record)));

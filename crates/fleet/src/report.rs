@@ -173,7 +173,6 @@ impl From<Pooled> for Share {
 
 impl Report {
     /// Groups, pools and judges. Of `expected` machines those are missing that left neither record nor failure.
-    #[must_use]
     pub fn of(mut fleet: Fleet, expected: &[String], confidence: f64) -> Self {
         let superseded = fleet.keep_newest();
         let mut pooled = vec![Vec::new(); fleet.kinds.len()];

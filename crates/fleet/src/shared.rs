@@ -29,13 +29,11 @@ impl Shared {
     }
 
     /// The location of the record of `node`, whether or not it exists.
-    #[must_use]
     pub fn record_of(&self, node: &Node) -> PathBuf {
         self.path.join(file_stem(node) + ".json")
     }
 
     /// Whether `node` has measured: its record is there, whole, of a run that came to its end, and compares something.
-    #[must_use]
     pub fn is_done(&self, node: &Node) -> bool {
         let compares = |record: &Record| {
             let plain = record.plan.arms.first().map(|arm| &arm.id);

@@ -40,14 +40,12 @@ impl Files {
     }
 
     /// Their paths.
-    #[must_use]
     pub fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
 
     /// Reads one of them. A machine cannot provide records for another: files in its directory must have its
     /// name.
-    #[must_use]
     pub fn read(&self, path: &Path) -> Found {
         let found = read(path);
         let is_run = path.file_name().is_some_and(|name| name == RUN);

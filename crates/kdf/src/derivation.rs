@@ -44,7 +44,6 @@ impl Function {
     }
 
     /// Name for users, such as `HMAC-SHA-512` or `Argon2id`.
-    #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::Pbkdf2(prf) => prf.label,
@@ -53,7 +52,6 @@ impl Function {
     }
 
     /// Name in lists and records: the PRF's, or `argon2id`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Pbkdf2(prf) => prf.name,
@@ -83,7 +81,6 @@ pub enum Derivation {
 
 impl Derivation {
     /// Name in lists and records: the PRF's, or Argon2's kind.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Pbkdf2 { prf, .. } => prf.name,
@@ -92,7 +89,6 @@ impl Derivation {
     }
 
     /// Memory needed, in KiB; that of PBKDF2 is negligible and counts as 0.
-    #[must_use]
     pub fn memory_kib(&self) -> u32 {
         match self {
             Self::Pbkdf2 { .. } => 0,
@@ -101,7 +97,6 @@ impl Derivation {
     }
 
     /// A measure proportional to the time: iterations of PBKDF2, or KiB times passes of Argon2.
-    #[must_use]
     pub fn work(&self) -> u64 {
         match self {
             Self::Pbkdf2 { iterations, .. } => u64::from(*iterations),

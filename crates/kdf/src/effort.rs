@@ -18,7 +18,6 @@ pub struct Effort<'a> {
 
 impl<'a> Effort<'a> {
     /// Allows the instruction sets up to `tier` and `threads` threads; 0 counts as 1.
-    #[must_use]
     pub fn new(tier: Tier, threads: usize) -> Self {
         Self { tier, threads: threads.max(1), stops: [None; 2], stopwatch: None }
     }
@@ -26,27 +25,23 @@ impl<'a> Effort<'a> {
     /// Stops the derivation within milliseconds of `stop` becoming true, with
     /// [`KdfError::Stopped`]. scrypt checks `stop` only before it starts; this program always
     /// chooses its cost itself.
-    #[must_use]
     pub fn stopped_by(mut self, stop: &'a AtomicBool) -> Self {
         self.stops[0] = Some(stop);
         self
     }
 
     /// Counts the time of the derivations with `stopwatch`.
-    #[must_use]
     pub fn timed_by(mut self, stopwatch: &'a Stopwatch) -> Self {
         self.stopwatch = Some(stopwatch);
         self
     }
 
     /// The highest instruction sets to use.
-    #[must_use]
     pub fn tier(&self) -> Tier {
         self.tier
     }
 
     /// The most threads to use, at least 1.
-    #[must_use]
     pub fn threads(&self) -> usize {
         self.threads
     }

@@ -16,7 +16,6 @@ use crate::error::KdfError;
 static KEPT: OnceLock<Option<u64>> = OnceLock::new();
 
 /// KiB that this process can have now; `None` if the operating system does not report it.
-#[must_use]
 pub fn available_kib() -> Option<u64> {
     KEPT.get().copied().unwrap_or_else(|| available_under(Path::new("/")))
 }

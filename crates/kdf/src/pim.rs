@@ -39,7 +39,6 @@ const HIGHEST_SYSTEM: u32 = 65_535;
 
 impl VolumeKind {
     /// Name in messages, with its article.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::VeraCrypt { system: false } => "a VeraCrypt volume",
@@ -50,7 +49,6 @@ impl VolumeKind {
     }
 
     /// The highest PIM allowed; 0 if the volume has no PIM.
-    #[must_use]
     pub fn highest_pim(self) -> u32 {
         match self {
             Self::VeraCrypt { system: false } => HIGHEST,
@@ -60,7 +58,6 @@ impl VolumeKind {
     }
 
     /// Whether new volumes can use `function`; older ones may use more.
-    #[must_use]
     pub fn makes_new(self, function: Function) -> bool {
         // VeraCrypt 1.26 ("Release Notes") and TrueCrypt 5.0 dropped these.
         let dropped = match self {
@@ -73,7 +70,6 @@ impl VolumeKind {
     /// The PIM that costs as much as no PIM, or slightly more. For PBKDF2 it is also the lowest PIM
     /// that VeraCrypt allows with a passphrase of fewer than 20 characters ("PIM Usage" in its
     /// documentation). `None` if there is no such PIM.
-    #[must_use]
     pub fn default_pim(self, function: Function) -> Option<u32> {
         match (self, function) {
             (Self::TrueCrypt { .. }, _) => None,

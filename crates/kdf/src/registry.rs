@@ -71,13 +71,11 @@ static OTHERS: &[Prf] = &[
 ];
 
 /// Every PRF of VeraCrypt and TrueCrypt, in display order: VeraCrypt's default comes first.
-#[must_use]
 pub fn prfs() -> &'static [Prf] {
     PRFS
 }
 
 /// The PRFs that only LUKS has.
-#[must_use]
 pub fn others() -> &'static [Prf] {
     OTHERS
 }
@@ -161,7 +159,6 @@ impl Prf {
 
     /// The kernels that derive a key of `key_bytes`, such as `avx512vl-x4`, or several joined by
     /// `+`.
-    #[must_use]
     pub fn kernel(&self, key_bytes: usize, effort: Effort<'_>) -> String {
         (self.kernel)(key_bytes.div_ceil(self.output_bytes), effort)
     }

@@ -20,13 +20,11 @@ struct State {
 
 impl Stopwatch {
     /// A stopwatch at zero. [`Effort::timed_by`](crate::Effort::timed_by) passes it to derivations.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The time so far, including derivations that are still running.
-    #[must_use]
     pub fn elapsed(&self) -> Duration {
         let state = self.state();
         state.total + state.since.map_or(Duration::ZERO, |since| since.elapsed())

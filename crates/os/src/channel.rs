@@ -48,7 +48,6 @@ impl Channel {
     }
 
     /// To wait until a message has come or the other end is gone.
-    #[must_use]
     pub fn readable(&self) -> &impl Readable {
         &self.0
     }

@@ -2,7 +2,6 @@
 
 /// CPU time, user and system, of all threads of this process in nanoseconds. Includes the work that
 /// the kernel does for it in separate threads (Linux: io-wq). 0 if the system does not report it.
-#[must_use]
 pub fn process_cpu_ns() -> u64 {
     crate::system::clock::process_cpu_ns()
 }

@@ -45,7 +45,6 @@ impl Counters {
     ///
     /// # Panics
     /// If no device has this number.
-    #[must_use]
     pub fn device_counts(&self, device: usize) -> bool {
         self.devices[device].is_some()
     }
@@ -54,7 +53,6 @@ impl Counters {
     ///
     /// # Panics
     /// If no device has this number.
-    #[must_use]
     pub fn counted(&self, device: usize) -> Option<DeviceCounts> {
         self.devices[device].as_ref().and_then(|read| read())
     }

@@ -27,7 +27,6 @@ pub struct Details {
 
 impl Details {
     /// The details in metadata that have already been read.
-    #[must_use]
     pub fn of(found: &Metadata) -> Self {
         crate::system::details(found)
     }

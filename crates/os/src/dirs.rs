@@ -14,7 +14,6 @@ pub fn create_private(path: &Path) -> io::Result<()> {
 
 /// Whether this user may write to the target of `path`. True if the system cannot tell: an attempt
 /// will show it.
-#[must_use]
 pub fn may_write(path: &Path) -> bool {
     crate::system::dirs::may_write(path)
 }

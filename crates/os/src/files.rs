@@ -20,33 +20,28 @@ pub struct Opening {
 
 impl Opening {
     /// For reading only.
-    #[must_use]
     pub fn to_read() -> Self {
         Self::default()
     }
 
     /// For reading and writing.
-    #[must_use]
     pub fn to_write() -> Self {
         Self { write: true, ..Self::default() }
     }
 
     /// Bypasses the page cache (Linux: `O_DIRECT`) if `direct`.
-    #[must_use]
     pub fn direct(self, direct: bool) -> Self {
         Self { direct, ..self }
     }
 
     /// Opens a block device exclusively if `alone`. Fails if anything in the kernel has claimed the
     /// device or one of its partitions. Nothing else can claim it while it is open.
-    #[must_use]
     pub fn alone(self, alone: bool) -> Self {
         Self { alone, ..self }
     }
 
     /// Does not wait for the other end of a pipe, and does not make a terminal the controlling one.
     /// Reads do not wait either.
-    #[must_use]
     pub fn without_waiting(self) -> Self {
         Self { without_waiting: true, ..self }
     }
@@ -159,7 +154,6 @@ pub fn take_after(new: &File, old: &File) -> io::Result<()> {
 }
 
 /// The name with these bytes, where names are bytes.
-#[must_use]
 pub fn name_of_bytes(bytes: Vec<u8>) -> OsString {
     system::name_of_bytes(bytes)
 }
@@ -237,14 +231,12 @@ pub fn nowhere() -> io::Result<File> {
 }
 
 /// Whether this user owns the file and nobody else can have written it.
-#[must_use]
 pub fn is_own_alone(file: &File) -> bool {
     system::is_own_alone(file)
 }
 
 /// Whether an error means that the server of a file system is gone. It says nothing about the
 /// stored data.
-#[must_use]
 pub fn server_is_gone(error: &io::Error) -> bool {
     system::server_is_gone(error)
 }

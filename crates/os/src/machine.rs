@@ -30,7 +30,6 @@ pub const VIRTUAL_MACHINE: &str = "virtual machine";
 
 impl Machine {
     /// Whether a hypervisor provides the devices, or a kernel that runs as a program.
-    #[must_use]
     pub fn is_virtual(&self) -> bool {
         self.virtualisation.as_deref().is_some_and(|name| name != "container")
     }
@@ -47,7 +46,6 @@ pub struct Limits {
 
 impl Limits {
     /// Those of this process.
-    #[must_use]
     pub fn this() -> Self {
         crate::system::machine::limits()
     }
@@ -55,7 +53,6 @@ impl Limits {
 
 /// How long the processes of this process's control groups have had to wait for processor time because of a limit; `None`
 /// without one.
-#[must_use]
 pub fn throttled() -> Option<std::time::Duration> {
     crate::system::machine::throttled()
 }
@@ -75,7 +72,6 @@ pub struct Power {
 
 impl Machine {
     /// Describes this machine as it is now.
-    #[must_use]
     pub fn this() -> Self {
         crate::system::machine::describe()
     }
@@ -83,58 +79,49 @@ impl Machine {
 
 /// A kernel file system that is required to find or undo anything that is set up, if it is not mounted: `/proc`
 /// on Linux.
-#[must_use]
 pub fn missing_file_system() -> Option<&'static str> {
     crate::system::machine::missing_file_system()
 }
 
 /// Number of processors that the kernel is prepared for, offline ones included; 1 if it does not
 /// report it.
-#[must_use]
 pub fn possible_cpus() -> u32 {
     crate::system::machine::possible_cpus().unwrap_or(1).max(1)
 }
 
 /// Memory size in bytes; `None` if the system does not report it.
-#[must_use]
 pub fn memory_bytes() -> Option<u64> {
     crate::system::machine::memory_bytes()
 }
 
 /// Memory in bytes that can be used without swapping; `None` if the system does not report it.
-#[must_use]
 pub fn memory_available() -> Option<u64> {
     crate::system::machine::memory_available()
 }
 
 /// Busy and total time of all processors together since boot, in a system-specific unit. `None` if
 /// the system does not report it.
-#[must_use]
 pub fn processor_time() -> Option<(u64, u64)> {
     crate::system::machine::processor_time()
 }
 
 /// The trimmed value of a kernel setting, named as in sysctl(8); `None` if there is none.
-#[must_use]
 pub fn kernel_setting(name: &str) -> Option<String> {
     crate::system::machine::kernel_setting(name)
 }
 
 /// The name of this machine in its network; empty if the system does not report it.
-#[must_use]
 pub fn host_name() -> String {
     crate::system::machine::host_name().unwrap_or_default()
 }
 
 /// The id that this installation keeps (machine-id(5)), which its owner may want to keep from others; `None` if it has
 /// none.
-#[must_use]
 pub fn machine_id() -> Option<String> {
     crate::system::machine::machine_id()
 }
 
 /// A random id of the time since the machine was started; `None` if the system does not report it.
-#[must_use]
 pub fn boot_id() -> Option<String> {
     kernel_setting("kernel.random.boot_id")
 }

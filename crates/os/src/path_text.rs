@@ -12,7 +12,6 @@ const ESCAPED: char = '\0';
 
 /// A path in Unicode as it is; another one as a zero character and its bytes, of which those that are not printable ASCII
 /// are written as `%` and two hexadecimal digits.
-#[must_use]
 pub fn text_of_path(path: &Path) -> String {
     if let Some(text) = path.to_str() {
         return text.to_owned();
@@ -28,7 +27,6 @@ pub fn text_of_path(path: &Path) -> String {
 }
 
 /// The path that [`text_of_path`] converted to this text.
-#[must_use]
 pub fn path_of_text(text: &str) -> PathBuf {
     match text.strip_prefix(ESCAPED) {
         Some(escaped) => name_of_bytes(bytes_of(escaped)).into(),
@@ -37,7 +35,6 @@ pub fn path_of_text(text: &str) -> PathBuf {
 }
 
 /// The parts of a name before and behind the first `separator`, which is an ASCII character.
-#[must_use]
 pub fn split_once(name: &OsStr, separator: u8) -> Option<(OsString, OsString)> {
     let bytes = name.as_encoded_bytes();
     let at = bytes.iter().position(|byte| *byte == separator)?;

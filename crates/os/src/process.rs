@@ -14,7 +14,6 @@ pub const OPENER: &str = crate::system::process::OPENER;
 ///
 /// An empty or relative part of `PATH` is omitted. It means the current directory or one below it, where
 /// another user may have put a program for root to run.
-#[must_use]
 pub fn search_path() -> OsString {
     search_path_of(std::env::var_os("PATH").as_deref())
 }
@@ -28,7 +27,6 @@ fn search_path_of(path: Option<&OsStr>) -> OsString {
 }
 
 /// The file of the program `name` in the directories of `path`, which is a [`search_path`].
-#[must_use]
 pub fn program_in(path: &OsStr, name: &str) -> Option<PathBuf> {
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let found = std::env::split_paths(path).map(|directory| directory.join(&file));
@@ -54,40 +52,34 @@ pub fn program(name: &str) -> io::Result<Command> {
 /// When a process started, in a system-specific unit (Linux: clock ticks since boot). Together with
 /// the number it distinguishes a process from a later one with the same number. `None` if no
 /// process has the number or the system does not report it.
-#[must_use]
 pub fn started(process: u32) -> Option<u64> {
     crate::system::process::started(process)
 }
 
 /// Whether no program runs under the number: it does not exist, or it has ended and has not been
 /// waited for. True if the system does not report it.
-#[must_use]
 pub fn has_ended(process: u32) -> bool {
     crate::system::process::has_ended(process)
 }
 
 /// CPU seconds of a process with all its threads, including those that ended. `None` as for
 /// [`started`].
-#[must_use]
 pub fn cpu_s(process: u32) -> Option<f64> {
     crate::system::process::cpu_s(process)
 }
 
 /// Whether a thread of the process waits in the kernel for a disk. False if the system does not report it.
-#[must_use]
 pub fn waits_for_disk(process: u32) -> bool {
     crate::system::process::waits_for_disk(process)
 }
 
 /// The children of a process. Empty if the system does not report it.
-#[must_use]
 pub fn children(process: u32) -> Vec<u32> {
     crate::system::process::children(process)
 }
 
 /// Whether a process has the number, including one that has ended and has not been waited for. True
 /// if the system does not report it.
-#[must_use]
 pub fn exists(process: u32) -> bool {
     crate::system::process::exists(process)
 }
@@ -164,7 +156,6 @@ pub fn in_own_group(command: &mut Command) -> &mut Command {
 }
 
 /// The signal that killed a child, if one did.
-#[must_use]
 pub fn ended_by(status: ExitStatus) -> Option<i32> {
     crate::system::process::ended_by(status)
 }

@@ -53,13 +53,11 @@ impl std::error::Error for Untold {
 }
 
 /// The topmost mount at `path`.
-#[must_use]
 pub fn mount_at(path: &Path) -> Option<Mount> {
     mounts().ok()?.into_iter().rfind(|mount| mount.mountpoint == path)
 }
 
 /// The mount that contains `path`, whose file system has the number `device`.
-#[must_use]
 pub fn mount_of(device: u64, path: &Path) -> Option<Mount> {
     Mount::of(mounts().ok()?, device, path)
 }
@@ -68,7 +66,6 @@ impl Mount {
     /// The one of `mounts` that contains `path`: the one with this device number and the longest
     /// mount point. If the file system hides its device number (btrfs subvolumes), the one with the
     /// longest mount point above `path`.
-    #[must_use]
     pub fn of(mounts: Vec<Self>, device: u64, path: &Path) -> Option<Self> {
         let above = mounts.into_iter().filter(|mount| path.starts_with(&mount.mountpoint));
         // A later mount hides earlier ones at the same point; `max_by_key` returns the last of
@@ -86,39 +83,33 @@ pub fn number_of(path: &Path) -> io::Result<u64> {
 }
 
 /// Why `path` cannot be a target, judging only by its name.
-#[must_use]
 pub fn refused_by_name(path: &Path) -> Option<&'static str> {
     crate::system::storage::refused_by_name(path)
 }
 
 /// A device number as the system writes it: `8:1`.
-#[must_use]
 pub fn number_in_words(number: u64) -> String {
     crate::system::storage::number_in_words(number)
 }
 
 /// The processes that serve the file system with this device number from user space, if the system
 /// reports them (Linux 5.18) and this user may see them.
-#[must_use]
 pub fn serving(file_system: u64) -> Vec<u32> {
     crate::system::storage::serving(file_system)
 }
 
 /// Whether the file system encrypts the contents of a directory by its own policy.
-#[must_use]
 pub fn is_encrypted(directory: &Path) -> bool {
     crate::system::storage::is_encrypted(directory)
 }
 
 /// Whether the file system compresses new files in a directory, according to its attribute (chattr(1), `c`).
-#[must_use]
 pub fn is_compressed(directory: &Path) -> bool {
     crate::system::storage::is_compressed(directory)
 }
 
 /// Whether new files in a btrfs directory are overwritten in place, according to its attribute (chattr(1),
 /// `C`).
-#[must_use]
 pub fn is_overwritten_in_place(directory: &Path) -> bool {
     crate::system::storage::is_overwritten_in_place(directory)
 }

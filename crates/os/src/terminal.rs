@@ -8,14 +8,12 @@ use std::time::Duration;
 pub use crate::system::terminal::{Readable, STDOUT};
 
 /// Width in columns of the terminal on standard output, if it is one and reports it.
-#[must_use]
 pub fn width() -> Option<u16> {
     crate::system::terminal::width()
 }
 
 /// Whether the terminals of this process support ANSI sequences; enables them (Windows). True if no stream is a
 /// terminal.
-#[must_use]
 pub fn takes_colours() -> bool {
     crate::system::terminal::takes_colours()
 }
@@ -29,7 +27,6 @@ pub fn readable_within(source: &impl Readable, patience: Duration) -> io::Result
 }
 
 /// The path of a descriptor that this process was started with.
-#[must_use]
 pub fn path_of_descriptor(number: u32) -> PathBuf {
     crate::system::terminal::path_of_descriptor(number)
 }
@@ -43,7 +40,6 @@ pub fn unbuffered_input() -> io::Result<File> {
 }
 
 /// Whether a path means a descriptor of the process that uses it.
-#[must_use]
 pub fn is_descriptor(path: &std::path::Path) -> bool {
     crate::system::terminal::is_descriptor(path)
 }

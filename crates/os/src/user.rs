@@ -5,25 +5,21 @@ use std::process::Command;
 
 /// Number of the effective user, whose rights this process has. 0 on systems without user numbers,
 /// where owners are 0 as well.
-#[must_use]
 pub fn effective() -> u32 {
     crate::system::user::effective()
 }
 
 /// Number of the user who started this process. 0 as for [`effective`].
-#[must_use]
 pub fn real() -> u32 {
     crate::system::user::real()
 }
 
 /// Number of the effective group. 0 as for [`effective`].
-#[must_use]
 pub fn effective_group() -> u32 {
     crate::system::user::effective_group()
 }
 
 /// Whether this process may do everything. False if the system does not report it.
-#[must_use]
 pub fn is_root() -> bool {
     crate::system::user::is_root()
 }
@@ -40,7 +36,6 @@ pub struct Asker {
 }
 
 /// The user who acquired root's rights, if this process has them and was started by another user.
-#[must_use]
 pub fn asker() -> Option<Asker> {
     crate::system::user::asker()
 }

@@ -6,7 +6,6 @@ pub struct Random(u64);
 
 impl Random {
     /// Begins with a seed.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -112,7 +111,6 @@ const WORDS: [&str; 16] = [
 
 /// Changes a few positions of a text: numbers and words are replaced, pieces are removed, duplicated or
 /// swapped, brackets are nested, and some bytes are damaged so that the result need not be text.
-#[must_use]
 pub fn damage_text(text: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = text.to_vec();
     for _ in 0..1 + random.below(3) {

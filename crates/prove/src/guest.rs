@@ -68,7 +68,6 @@ impl Guest<'_> {
         [(Self::QEMU, "qemu-system-x86"), (BUSYBOX, "busybox-static"), (CPIO, "cpio")];
 
     /// The programs that are missing on this machine, if any.
-    #[must_use]
     pub fn lacks() -> Option<String> {
         let lacks = |(file, _): &&(&str, &str)| !Path::new(file).exists();
         if let Some((file, package)) = Self::NEEDS.iter().find(lacks) {

@@ -34,13 +34,11 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 /// Whether `cargo xtask prove` started this test.
-#[must_use]
 pub fn is_asked() -> bool {
     number(SECONDS).is_some()
 }
 
 /// Whether this is broken on purpose.
-#[must_use]
 pub fn is_broken(what: &str) -> bool {
     std::env::var(BROKEN).is_ok_and(|broken| broken == what)
 }
@@ -53,7 +51,6 @@ pub fn count(number: u64, what: &str) {
 }
 
 /// The seeds of a test: `usual` of them or, under `cargo xtask prove`, as many as time allows, at least one.
-#[must_use]
 pub fn seeds(usual: u64) -> Seeds {
     let first = number(SEED).unwrap_or(1);
     let until = number(SECONDS).map(|s| Instant::now() + Duration::from_secs(s));

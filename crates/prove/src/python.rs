@@ -6,7 +6,6 @@ use std::process::Command;
 
 /// An interpreter that can import `module`: the system's, or that of an environment below `place` into which
 /// pip installs `package`. `None` if neither works, for example without a network.
-#[must_use]
 pub fn python(package: &str, module: &str, place: &Path) -> Option<PathBuf> {
     // Tests that need the same module fill one environment, one after another; each may be a separate process.
     let filling = File::create(place.join(format!("python-{module}.lock"))).ok()?;

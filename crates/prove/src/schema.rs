@@ -14,7 +14,6 @@ impl Schema {
     ///
     /// # Panics
     /// A keyword is unknown or has a value of the wrong form, or a reference leads nowhere.
-    #[must_use]
     pub fn new(root: Value) -> Self {
         let schema = Self(root);
         schema.know(&schema.0, "#");
@@ -22,7 +21,6 @@ impl Schema {
     }
 
     /// The defects of the document, each with its position; empty if it is valid.
-    #[must_use]
     pub fn faults(&self, document: &Value) -> Vec<String> {
         let mut faults = Vec::new();
         self.check(&self.0, document, "", &mut faults);

@@ -17,7 +17,6 @@ pub struct Watch {
 
 impl Watch {
     /// No input of `what` may take longer than `limit`.
-    #[must_use]
     pub fn new(what: &'static str, limit: Duration) -> Self {
         let now = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
         let begun = Instant::now();

@@ -11,7 +11,6 @@ const LONGER: f64 = 1.2;
 
 /// The budget to advise, in seconds, where at least `seconds` are needed and `budget_s` was too short; above the longest that
 /// people type whole hours.
-#[must_use]
 pub fn longer_budget(seconds: f64, budget_s: f64) -> f64 {
     let endless = BUDGETS[BUDGETS.len() - 1];
     let seconds = if seconds.is_finite() { seconds } else { endless };
@@ -21,7 +20,6 @@ pub fn longer_budget(seconds: f64, budget_s: f64) -> f64 {
 }
 
 /// A budget as `--budget` takes it.
-#[must_use]
 pub fn budget_option(budget_s: f64) -> String {
     let s = budget_s.round() as u64;
     match s {

@@ -55,49 +55,41 @@ pub struct DiskCounts {
 
 impl DiskCounts {
     /// Reads and writes at the device for each request of the load.
-    #[must_use]
     pub fn per_request(&self) -> Option<f64> {
         ratio((self.reads + self.writes) as f64, self.asked as f64)
     }
 
     /// Bytes read and written at the device for each byte of the load.
-    #[must_use]
     pub fn per_byte(&self) -> Option<f64> {
         ratio(self.bytes() as f64, self.asked_bytes as f64)
     }
 
     /// Bytes of a read or write at the device, on average.
-    #[must_use]
     pub fn mean_bytes(&self) -> Option<f64> {
         ratio(self.bytes() as f64, (self.reads + self.writes) as f64)
     }
 
     /// Reads and writes in flight at the device, on average over the span.
-    #[must_use]
     pub fn in_flight(&self) -> Option<f64> {
         ratio(self.read_s + self.write_s, self.span_s)
     }
 
     /// Reads in flight at the device, on average over the span.
-    #[must_use]
     pub fn reads_in_flight(&self) -> Option<f64> {
         ratio(self.read_s, self.span_s)
     }
 
     /// Writes in flight at the device, on average over the span.
-    #[must_use]
     pub fn writes_in_flight(&self) -> Option<f64> {
         ratio(self.write_s, self.span_s)
     }
 
     /// Share of the span in which the disk had nothing to do, 0 to 1.
-    #[must_use]
     pub fn idle_share(&self) -> Option<f64> {
         Some((1.0 - ratio(self.busy_s, self.span_s)?).max(0.0))
     }
 
     /// Bytes read and written.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.read_bytes + self.written_bytes
     }
@@ -105,7 +97,6 @@ impl DiskCounts {
     /// The same over the time that this many requests take at the measured rate. The span of slices also
     /// contains the time in which queues fill and drain and counters are read: half of it if requests are small
     /// and many.
-    #[must_use]
     pub fn at_rate(&self, requests_per_s: f64) -> Self {
         let span_s = ratio(self.asked as f64, requests_per_s).filter(|span_s| span_s.is_finite());
         Self { span_s: span_s.unwrap_or(self.span_s), ..*self }
@@ -113,7 +104,6 @@ impl DiskCounts {
 
     /// The same without what `others` requested from the device at the same rate as in their own span; never
     /// negative.
-    #[must_use]
     pub fn without(&self, others: &Self) -> Self {
         let Some(part) = ratio(self.span_s, others.span_s) else { return *self };
         let less = |all: u64, of: u64| all.saturating_sub((of as f64 * part).round() as u64);
@@ -177,7 +167,6 @@ pub enum Disturbed {
 impl Record {
     /// Evidence that other programs used the disk in the trials of `workload` on `arm`, if any: too much to
     /// believe the disk counters, although [`DiskCounts::without`] subtracts their activity before the run.
-    #[must_use]
     pub fn disk_disturbed(&self, workload: &str, arm: &str) -> Option<Disturbed> {
         let workload_of = self.plan.workloads.iter().find(|w| w.id == workload)?;
         let role = |t: &Trial| self.plan.arms.iter().find(|a| a.id == t.arm).map(|a| a.role);
@@ -197,13 +186,11 @@ impl Record {
 
     /// Whether requests of plain storage reach the disk unchanged: a page cache merges them and reads ahead,
     /// and files have directories.
-    #[must_use]
     pub fn reaches_the_disk(&self, workload: &Workload) -> bool {
         self.target.engine.direct && workload.is_of_requests() && !workload.stdio
     }
 
     /// The activity of an arm's disk before the run, while nothing of the run was there.
-    #[must_use]
     pub fn idle_disk_of(&self, arm: &str) -> Option<&DiskCounts> {
         let place = self.target.places().find(|place| place.arm == arm);
         place.map_or(&self.target.idle_disk, |place| &place.idle_disk).as_ref()

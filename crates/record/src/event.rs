@@ -188,7 +188,6 @@ impl<F: FnMut(&Event)> Sink for F {
 
 impl Event {
     /// Whether the run's log keeps the event.
-    #[must_use]
     pub fn is_kept(&self) -> bool {
         match self {
             Self::Start(_)

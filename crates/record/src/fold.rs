@@ -17,7 +17,6 @@ pub struct Fold {
 
 impl Fold {
     /// Starts with what is known before the measurement, or with the record of a run that is resumed.
-    #[must_use]
     pub fn begin(record: Record) -> Self {
         let pairs_of = |w: &Workload| complete_blocks(&record.trials, &w.id);
         let pairs = record.plan.workloads.iter().map(pairs_of).collect();
@@ -40,14 +39,12 @@ impl Fold {
     }
 
     /// The record so far.
-    #[must_use]
     pub fn record(&self) -> &Record {
         &self.record
     }
 
     /// The final record. If the run did not reach its end, the record is partial, with every
     /// completed trial.
-    #[must_use]
     pub fn finish(self) -> Record {
         let Self { mut record, pairs, ended, .. } = self;
         let interrupted = |(w, pairs): (&Workload, &u32)| WorkloadStop {
@@ -133,14 +130,12 @@ fn fold_events(events: &[Event]) -> Option<Fold> {
 /// every completed trial.
 ///
 /// `None` unless they begin with the start of a run.
-#[must_use]
 pub fn fold(events: &[Event]) -> Option<Record> {
     fold_events(events).map(Fold::finish)
 }
 
 /// The record of a run that is resumed: the trials of complete blocks, without anything recorded at
 /// its end and without notes.
-#[must_use]
 pub fn fold_to_resume(events: &[Event]) -> Option<Record> {
     let mut fold = fold_events(events)?;
     fold.take(&Event::Resumed { at_s: 0.0 });

@@ -17,7 +17,6 @@ impl From<DeviceCounts> for DeviceMoved {
 
 impl DiskCounts {
     /// The counters of a device while a load of `asked` requests with `asked_bytes` ran.
-    #[must_use]
     pub fn of(counts: &DeviceCounts, asked: u64, asked_bytes: u64) -> Self {
         let seconds = |ns: u64| ns as f64 / 1e9;
         Self {
@@ -79,7 +78,6 @@ impl From<cryptbench_os::machine::Power> for Power {
 impl Threads {
     /// The busiest threads of a span with this many `asked` requests; `None` if the system does not report
     /// threads.
-    #[must_use]
     pub fn of(passed: &Passed, asked: u64) -> Option<Self> {
         let busy = |threads: &[ThreadTime]| {
             busiest(threads).map(|found| BusyThread {
@@ -104,7 +102,6 @@ impl Threads {
 impl Accounting {
     /// The part of `passed` that belongs to a trial: scales seconds and joules by `share` (0 to 1),
     /// and copies states and fractions of time. Leaves `cached_before` empty.
-    #[must_use]
     pub fn of(passed: &Passed, share: f64) -> Self {
         Self {
             generator_s: passed.generator_s * share,

@@ -58,7 +58,6 @@ pub struct Counter {
 
 impl Counter {
     /// Nothing is counted yet.
-    #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { limits, values: 0, texts: 0, name: String::new(), exceeded: None }
     }

@@ -75,7 +75,6 @@ impl TrialLog {
 }
 
 /// Whether a run is in progress in `directory`: a process holds its log.
-#[must_use]
 pub fn is_being_written(directory: &Directory) -> bool {
     let held = directory.open_file(LOG.as_ref()).and_then(|file| {
         // Shared, so that two simultaneous queries do not mistake each other for a run.

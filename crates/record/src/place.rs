@@ -53,7 +53,6 @@ pub struct KindOfDevice {
 
 impl KindOfDevice {
     /// As the owner says it, whatever the machine found.
-    #[must_use]
     pub fn said(kind: DeviceKind, found: Option<&Self>) -> Self {
         let found = found.filter(|found| found.known().is_some_and(|other| other != kind));
         let beside = found.map_or_else(String::new, |found| {
@@ -68,7 +67,6 @@ impl KindOfDevice {
     }
 
     /// The kind, if it is known to this version.
-    #[must_use]
     pub fn known(&self) -> Option<DeviceKind> {
         DeviceKind::of(self.kind.as_deref()?)
     }
@@ -101,7 +99,6 @@ pub struct Limits {
 
 impl Limits {
     /// Whether nothing is limited.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         self.memory_bytes.is_none() && self.cpus.is_none()
     }

@@ -9,7 +9,6 @@ use crate::Record;
 
 /// Makes every string and key in a JSON text printable, and keeps everything else unchanged,
 /// including errors.
-#[must_use]
 pub fn printable_document(json: &str) -> Cow<'_, str> {
     let mut changed: Option<String> = None;
     let (mut copied, mut at) = (0, 0);
@@ -31,7 +30,6 @@ pub fn printable_document(json: &str) -> Cow<'_, str> {
 
 /// Makes a new record's strings printable, as readers will see them; names of directories and
 /// workloads may come from others.
-#[must_use]
 pub fn printable_record(record: Record) -> Record {
     let text = serde_json::to_string(&record).expect("a record is plain data");
     match printable_document(&text) {

@@ -13,7 +13,6 @@ impl Arm {
     /// The program and the cipher of an encrypted arm, such as `truecrypt` and `SERPENT`; `None` where the cipher is not
     /// known. Of a place that its user prepared, the last word of the name is the cipher if it is one, as in `BestCrypt
     /// Serpent`.
-    #[must_use]
     pub fn program_and_cipher(&self) -> Option<(String, String)> {
         if self.role != ArmRole::Encrypted {
             return None;

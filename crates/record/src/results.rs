@@ -154,7 +154,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// As the JSON writes it.
-    #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
             Self::Costs { .. } => "costs",

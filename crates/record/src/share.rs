@@ -14,7 +14,6 @@ const NUMBER: &str = "ID";
 ///
 /// # Panics
 /// Never: a record is plain data.
-#[must_use]
 pub fn to_share(record: &Record) -> Record {
     let names: Vec<String> = record.node.iter().map(|node| node.name.clone()).collect();
     let mut record = record.clone();
@@ -38,7 +37,6 @@ pub fn to_share(record: &Record) -> Record {
 
 impl Record {
     /// The day on which the run began, such as `2026-11-27`; `None` where the record, which may be a stranger's, has none.
-    #[must_use]
     pub fn day(&self) -> Option<&str> {
         let day = self.started.get(..10)?;
         let is_there = |(at, byte): (usize, u8)| match at {

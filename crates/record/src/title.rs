@@ -31,7 +31,6 @@ pub enum TitleError {
 
 /// The title of the run in `directory`, printable; `None` without one. Ignores anything that is not
 /// a regular file, and everything after the first line.
-#[must_use]
 pub fn title(directory: &Path) -> Option<String> {
     let file = Directory::open(directory).and_then(|held| held.open_file(OsStr::new(TITLE)));
     let mut bytes = Vec::new();

@@ -33,7 +33,6 @@ pub struct MemoryCost {
 
 impl MemoryCost {
     /// Seconds a MiB that free memory costs more, if the host takes it back: several times as much as memory in use.
-    #[must_use]
     pub fn taken_back(&self) -> Option<f64> {
         let Self { free_s_per_mib, reused_s_per_mib } = *self;
         let more = free_s_per_mib - reused_s_per_mib;
@@ -86,7 +85,6 @@ pub struct CipherSpeed {
 
 impl CurvePoint {
     /// Requests per second.
-    #[must_use]
     pub fn iops(&self) -> f64 {
         self.ios as f64 / self.elapsed_s
     }
@@ -94,7 +92,6 @@ impl CurvePoint {
 
 impl CipherSpeed {
     /// Seconds that one thread takes to decrypt `read` bytes and to encrypt `written`.
-    #[must_use]
     pub fn seconds(&self, read: u64, written: u64) -> f64 {
         read as f64 / self.decrypt_bytes_per_s + written as f64 / self.encrypt_bytes_per_s
     }

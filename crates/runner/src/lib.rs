@@ -36,7 +36,6 @@ pub use run::run;
 pub use wear::wear;
 
 /// Describes this machine. The caller has measured `idle_baseline`, a fraction from 0 to 1.
-#[must_use]
 pub fn machine(idle_baseline: f64) -> cryptbench_record::Machine {
     let machine = cryptbench_os::machine::Machine::this().into();
     cryptbench_record::Machine { idle_baseline, ..machine }

@@ -114,7 +114,6 @@ pub struct Request {
 
 impl Request {
     /// `cryptbench run PATH` with the work of `profile`.
-    #[must_use]
     pub fn of(path: &Path, profile: Profile) -> Self {
         Self {
             target: TargetRequest {

@@ -5,9 +5,6 @@ use cryptbench_record::{Arm, Plan, Record, Target, Workload};
 use crate::RunError;
 
 /// Refuses to continue `earlier` if this program would not measure the same on the same storage.
-///
-/// # Errors
-/// [`RunError::Usage`] that lists the differences.
 pub(crate) fn check(
     earlier: &Record,
     plan: &Plan,

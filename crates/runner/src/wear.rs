@@ -15,7 +15,6 @@ const USUAL: u64 = 1_000_000_000_000;
 const MUCH: u64 = 200_000_000_000;
 
 /// Says what these runs on one disk write, if that is much: more than a tenth of the disk, or 200 GB.
-#[must_use]
 pub fn wear(runs: &[DryRun]) -> Option<String> {
     let first = runs.first()?;
     // Nothing wears: it is in memory, or a model in the place of a disk.

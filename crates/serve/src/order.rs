@@ -67,7 +67,6 @@ const FIELDS: [(&str, &str); 4] =
 
 impl Invalid {
     /// A value that the program refuses. `option` is the long name of the option that it belongs to.
-    #[must_use]
     pub fn value(option: Option<&str>, problem: String) -> Self {
         let field = option.map(|option| {
             let known = FIELDS.iter().find(|(name, _)| *name == option);

@@ -30,7 +30,6 @@ pub struct Item {
 
 impl Item {
     /// `works`, `works with …` or `not here: …`.
-    #[must_use]
     pub fn state(&self) -> String {
         match (self.not_here.as_str(), self.needs.as_str()) {
             ("", "") => "works".to_owned(),
@@ -99,7 +98,6 @@ fn conclusion(study: Letter, one: &Replayed, own: &[Item]) -> Item {
 }
 
 /// The items as a table.
-#[must_use]
 pub fn table(items: &[Item]) -> Table {
     let row = |item: &Item| {
         vec![

@@ -64,13 +64,11 @@ impl Features {
 
 impl Abilities {
     /// Asks every system.
-    #[must_use]
     pub fn look() -> Self {
         Self::of(|_| true)
     }
 
     /// Queries the systems that a run of `selection` may use; others may take time.
-    #[must_use]
     pub fn look_for(selection: &Selection) -> Self {
         let is_named = |name: &str| selection.systems.iter().any(|named| named == name);
         let is_candidate = |system: &System| ORDER.iter().any(|(one, _)| one.name == system.name);
@@ -105,7 +103,6 @@ impl Abilities {
     }
 
     /// Whether `system` can run there.
-    #[must_use]
     pub fn of_system(&self, system: &System) -> Availability {
         self.systems.get(system.name).cloned().unwrap_or_else(|| {
             Availability::without("its availability was not checked", "run cryptbench systems")

@@ -99,9 +99,6 @@ impl Invocation {
     }
 
     /// Like [`run`](Self::run), and killed once `stop` is set.
-    ///
-    /// # Errors
-    /// Those of `run`, and [`SystemError::Stopped`].
     pub(crate) fn run_until(
         &self,
         stop: &AtomicBool,

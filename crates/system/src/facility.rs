@@ -7,7 +7,6 @@ use crate::Availability;
 use crate::machine::Machine;
 
 /// Whether it can be used here, by the same probes as the systems.
-#[must_use]
 pub fn facility(facility: Facility) -> Availability {
     let machine = Machine::this();
     let lacking = match facility {

@@ -19,7 +19,6 @@ use crate::resource::mapping;
 const READY_WITHIN: Duration = Duration::from_secs(300);
 
 /// Why NTFS cannot be created and mounted on this machine, and the remedy, if any.
-#[must_use]
 pub fn lacks_ntfs() -> Option<(String, Remedy)> {
     Machine::this().lacks_ntfs()
 }

@@ -47,9 +47,6 @@ pub struct ArmContext<'a> {
 
 impl ArmContext<'_> {
     /// Checks between two steps of setting up whether to continue.
-    ///
-    /// # Errors
-    /// [`SystemError::Stopped`].
     pub(crate) fn go_on(&self) -> Result<(), SystemError> {
         if self.stop.load(Ordering::Relaxed) { Err(SystemError::Stopped) } else { Ok(()) }
     }
@@ -77,7 +74,6 @@ fn path_in(directory: &Path, run_id: &str, arm: &ArmSpec, kind: &str) -> PathBuf
 }
 
 /// Path of the container of an arm in `directory`.
-#[must_use]
 pub fn container_path(directory: &Path, run_id: &str, arm: &ArmSpec) -> PathBuf {
     path_in(directory, run_id, arm, CONTAINER)
 }
@@ -291,7 +287,6 @@ impl PreparedArm {
 
     /// Its stored data; `None` if the location is unknown. While the arm is set up, data may not be written
     /// back yet.
-    #[must_use]
     pub fn backing(&self) -> Option<&Backing> {
         self.backing.as_ref()
     }

@@ -28,7 +28,6 @@ pub struct Selection {
 
 impl Selection {
     /// Whether nothing was chosen.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         let Self { systems, ciphers, data_units, settings, split: _ } = self;
         systems.is_empty() && ciphers.is_empty() && data_units.is_empty() && settings.is_empty()
@@ -52,7 +51,6 @@ impl Selection {
 pub const ALL: &str = "all";
 
 /// All systems, in the order of tables.
-#[must_use]
 pub fn systems() -> &'static [&'static System] {
     SYSTEMS
 }

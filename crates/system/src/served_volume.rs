@@ -107,7 +107,6 @@ impl ServedVolume {
     }
 
     /// The file with the contents of the device, or the disk.
-    #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }

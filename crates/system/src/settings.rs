@@ -15,7 +15,6 @@ pub(crate) const PRESET: &str = "preset";
 const FORMER: [(&str, &str); 1] = [("surface", "io-target")];
 
 /// The name of a setting; earlier names are mapped to the current ones.
-#[must_use]
 pub fn setting_name(name: &str) -> &str {
     FORMER.iter().find(|(former, _)| *former == name).map_or(name, |(_, now)| now)
 }

@@ -114,7 +114,6 @@ pub enum Attachment {
 
 impl Attachment {
     /// `inline` or `mounted`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Inline => "inline",
@@ -179,25 +178,21 @@ impl System {
     }
 
     /// Name in the registry and on the command line.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
     /// A description in one line.
-    #[must_use]
     pub fn about(&self) -> &'static str {
         self.about
     }
 
     /// Its settings.
-    #[must_use]
     pub fn settings(&self) -> &'static [Setting] {
         self.settings
     }
 
     /// Whether it can run here.
-    #[must_use]
     pub fn availability(&self) -> Availability {
         self.availability_on(&Machine::this())
     }
@@ -249,7 +244,6 @@ impl System {
     }
 
     /// Its position between a workload and the storage.
-    #[must_use]
     pub fn attachment(&self) -> Attachment {
         match self.kind {
             Kind::Inline(_) => Attachment::Inline,
@@ -261,31 +255,26 @@ impl System {
     }
 
     /// Whether its arms are part of every run, chosen or not.
-    #[must_use]
     pub fn is_baseline(&self) -> bool {
         matches!(self.kind, Kind::InPlace(Attachment::Inline))
     }
 
     /// Whether it creates its own files or file system on the target.
-    #[must_use]
     pub fn makes_a_disk(&self) -> bool {
         matches!(self.kind, Kind::Mapped(_) | Kind::Served(_) | Kind::Stacked(_))
     }
 
     /// Whether new files can be created through it.
-    #[must_use]
     pub fn has_files(&self) -> bool {
         !matches!(self.kind, Kind::Served(_))
     }
 
     /// Whether an arm is a container on the measured storage.
-    #[must_use]
     pub fn is_container(&self) -> bool {
         matches!(self.kind, Kind::Mapped(_) | Kind::Served(_))
     }
 
     /// Bytes of storage that an arm needs for `len` bytes of files if `free` bytes are free.
-    #[must_use]
     pub fn footprint(&self, len: u64, free: u64) -> u64 {
         match &self.kind {
             Kind::Served(_) => served::footprint(len),
@@ -295,7 +284,6 @@ impl System {
     }
 
     /// Bytes that are filled before use, if new files need at most `files` bytes and `free` bytes are free.
-    #[must_use]
     pub fn filled(&self, len: u64, files: u64, free: u64) -> u64 {
         match &self.kind {
             Kind::Mapped(mapped) => mapped::filled(mapped, len, files, free),
@@ -305,20 +293,17 @@ impl System {
 
     /// Name of the system whose null layer is the software path of this one without its cipher;
     /// usually its own.
-    #[must_use]
     pub fn null_layer(&self) -> &'static str {
         self.null_layer.map_or(self.name, |system| system.name)
     }
 
     /// The cipher kernel that `arm` uses at `tier`, if the system can report it.
-    #[must_use]
     pub fn kernel_tier(&self, arm: &ArmSpec, tier: Tier) -> Option<String> {
         (self.kernel_tier)(arm, tier)
     }
 
     /// The same if it depends only on this program's own code and the CPU, so that nothing else has to be
     /// queried.
-    #[must_use]
     pub fn own_kernel(&self, arm: &ArmSpec, tier: Tier) -> Option<String> {
         self.has_our_ciphers.then(|| self.kernel_tier(arm, tier))?
     }

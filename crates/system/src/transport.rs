@@ -74,9 +74,6 @@ impl Transport {
 }
 
 /// Refuses a way that was chosen and that this machine does not have.
-///
-/// # Errors
-/// [`SystemError::Unavailable`], with the remedy.
 pub(crate) fn check(name: &str, values: &Choice, features: &Features) -> Result<(), SystemError> {
     let lacks: &Option<(String, Remedy)> = match values.get(TRANSPORT.name) {
         Some(&UBLK) => &features.lacks_ublk,

@@ -6,7 +6,6 @@ use std::error::Error;
 ///
 /// Our own errors never repeat their cause. Those of other crates sometimes do (`rusqlite`, `png`),
 /// so the function skips a cause that the sentence already ends with.
-#[must_use]
 pub fn chain(error: &dyn Error) -> String {
     let mut sentence = error.to_string();
     let mut cause = error.source();

@@ -23,13 +23,11 @@ pub use sizes::human;
 pub const SPEAKER: &str = "cryptbench: ";
 
 /// `text` as one line, without characters that control a terminal or reorder text.
-#[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
 /// As [`printable`] for text of several lines: line breaks and tabs are kept.
-#[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
@@ -38,20 +36,17 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
 ///
 /// Every name in a message passes through here, because a line break in it would start a separate line, which
 /// anyone could have written.
-#[must_use]
 pub fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
 }
 
 /// `text` with a space instead of each control character, for text that is broken into lines.
-#[must_use]
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// A JSON text with such characters in strings escaped in JSON's own way (RFC 8259, section 7), so
 /// that its meaning stays the same.
-#[must_use]
 pub fn escaped_json(json: &str) -> Cow<'_, str> {
     // Outside strings these are white space; inside strings JSON itself forbids them.
     let stays = |c| matches!(c, '\n' | '\t' | '\r');

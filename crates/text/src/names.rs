@@ -42,7 +42,6 @@ enum Miss {
 
 impl Unknown {
     /// `asked` is none of `all`.
-    #[must_use]
     pub fn of<T>(kind: &'static str, asked: &str, all: &[Named<T>]) -> Self {
         let miss = Miss::Nothing(asked.to_owned(), nearest(&words(asked), all));
         Self { kind, unknown: vec![miss], known: keys(all) }
@@ -104,7 +103,6 @@ pub fn named<T: Copy>(
 }
 
 /// The keys of `all`, for the list of an error.
-#[must_use]
 pub fn keys<T>(all: &[Named<T>]) -> String {
     all.iter().map(|named| named.key.as_str()).collect::<Vec<_>>().join(", ")
 }

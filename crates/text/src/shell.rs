@@ -5,7 +5,6 @@ use std::path::Path;
 use crate::printable;
 
 /// A word of a POSIX shell. Backslashes are outside of the quotes, because fish treats them as escapes inside.
-#[must_use]
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./,:%+@=".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -19,7 +18,6 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// A path as a word of a command in a message. Unprintable bytes are written as in POSIX.1-2024, `$'\xff'`.
-#[must_use]
 pub fn quoted_path(path: &Path) -> String {
     match path.to_str() {
         Some(text) if printable(text) == text => quoted(text),

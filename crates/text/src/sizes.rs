@@ -5,7 +5,6 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// Bytes in binary units.
-#[must_use]
 pub fn human(bytes: u64) -> String {
     let (value, unit) = match bytes {
         0..KIB => return format!("{bytes} B"),

@@ -18,7 +18,6 @@ const FINE_MEAN: f64 = 19.95;
 
 /// Headline, table, what to use and to avoid, the bottleneck of each choice, and open questions. `here` is the
 /// directory in which commands will be typed.
-#[must_use]
 pub fn render(report: &Report<'_>, here: Option<&Path>) -> Value {
     let Report { record, answer, .. } = report;
     let command = |open: &Open| open.command.as_ref().map(|command| command.typed(here));
@@ -43,7 +42,6 @@ pub fn render(report: &Report<'_>, here: Option<&Path>) -> Value {
 }
 
 /// A field of a table: a share of plain speed with its interval. Text is as in the terminal.
-#[must_use]
 pub fn share(kept: f64, low: f64, high: f64) -> Value {
     field(Mean { ratio: kept, low, high }, FINE_BELOW)
 }
@@ -154,7 +152,6 @@ fn caption(title: &str, record: &Record) -> String {
 }
 
 /// A table of fields. `corner` is the heading of the names of its rows.
-#[must_use]
 pub fn table(
     caption: &str,
     corner: &str,

@@ -5,7 +5,6 @@ use cryptbench_text::clean;
 /// `text` in lines of `width` columns; the first starts with `first` and the others with `next`. Words longer
 /// than a line are broken rather than overflow; control characters of foreign text become spaces, so that they
 /// cannot control the terminal.
-#[must_use]
 pub fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
     let options = textwrap::Options::new(width)
         .initial_indent(first)

@@ -13,7 +13,6 @@ const MOST_PARTS: usize = 6;
 const VERDICT: usize = 16;
 
 /// The conclusions with one figure each, for the end of a study's answer.
-#[must_use]
 pub fn brief(tested: &[Tested], width: usize) -> String {
     listed(tested, 1, width)
 }

@@ -9,7 +9,6 @@ pub struct Secret(LockedBytes);
 
 impl Secret {
     /// Moves `bytes` into locked memory and wipes the original.
-    #[must_use]
     pub fn new(mut bytes: Vec<u8>) -> Self {
         let secret = Self(LockedBytes::copy_of(&bytes));
         bytes.zeroize();
@@ -17,7 +16,6 @@ impl Secret {
     }
 
     /// The bytes.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }

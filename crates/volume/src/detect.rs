@@ -90,7 +90,6 @@ pub enum Kind {
 
 impl Kind {
     /// Whether the contents are known not to be encrypted as a whole.
-    #[must_use]
     pub fn is_plain(&self) -> bool {
         matches!(self, Self::FileSystem { .. } | Self::PartitionTable { .. } | Self::Zeros)
     }
@@ -236,7 +235,6 @@ pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
 /// LUKS by their magic, whether they are valid or not.
 ///
 /// Unreadable parts count as empty.
-#[must_use]
 pub fn signatures(device: &dyn BlockDevice) -> Vec<Signature> {
     let mut reader = Reader::new(device);
     let headers = luks::sightings(device);

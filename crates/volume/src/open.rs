@@ -37,7 +37,6 @@ pub struct OpenOptions<'a> {
 
 impl<'a> OpenOptions<'a> {
     /// Read-only, any format, everything else at its default.
-    #[must_use]
     pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
         Self {
             format: None,
@@ -115,9 +114,6 @@ pub fn open(
 }
 
 /// The format called `name`.
-///
-/// # Errors
-/// [`VolumeError::Invalid`], which lists the known names.
 pub(crate) fn find(name: &str) -> Result<Open, VolumeError> {
     let found = FORMATS.iter().find(|(known, _)| *known == name);
     found.map(|(_, open)| *open).ok_or_else(|| {
@@ -152,7 +148,6 @@ fn detected(
 impl Kind {
     /// Why contents of this kind cannot be opened here, if that depends only on the kind: the error is
     /// [`VolumeError::CannotOpen`].
-    #[must_use]
     pub fn obstacle(&self) -> Option<VolumeError> {
         let (what, why, with) = match self {
             Self::EcryptfsFile => (

@@ -47,9 +47,6 @@ pub(crate) const MEND: &str =
 /// magic within the header's parts; a proof permits it; without one, anything with a known magic anywhere
 /// refuses it; zeros in the header area permit it, as on a disk with a wiped header. Everything else could be
 /// another volume, because encrypted data looks like random bytes, and refuses it.
-///
-/// # Errors
-/// [`VolumeError::Occupied`] states the existing content.
 pub(crate) fn check(device: &dyn BlockDevice, write: &Overwrite<'_>) -> Result<(), VolumeError> {
     let occupied = |holds: String| Err(VolumeError::Occupied { holds, remedy: write.remedy });
     let (headers, others): (Vec<_>, Vec<_>) =
@@ -126,9 +123,6 @@ const UNKNOWN: &str = "data that cannot be identified as the volume of this head
 
 /// [`check`] for a header that a key opens: any other known magic within `parts` refuses the write. If called
 /// before the key is derived, it refuses early what no key can permit.
-///
-/// # Errors
-/// As for [`check`].
 pub(crate) fn check_opened(
     device: &dyn BlockDevice,
     parts: &[Extent],

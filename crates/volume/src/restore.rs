@@ -67,7 +67,6 @@ impl<'a> Restore<'a> {
     }
 
     /// Whether [`run`](Self::run) needs credentials: VeraCrypt and TrueCrypt headers are encrypted.
-    #[must_use]
     pub fn needs_credentials(&self) -> bool {
         !self.luks
     }

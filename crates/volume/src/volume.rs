@@ -222,7 +222,6 @@ impl Volume {
     }
 
     /// Facts about the volume.
-    #[must_use]
     pub fn info(&self) -> &VolumeInfo {
         &self.info
     }
@@ -234,7 +233,6 @@ impl Volume {
     }
 
     /// Whether a write into the protected hidden volume was refused.
-    #[must_use]
     pub fn hit_protection(&self) -> bool {
         self.frozen.load(Ordering::Acquire)
     }

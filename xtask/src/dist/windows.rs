@@ -36,9 +36,6 @@ const OF_COMPILERS: [(&str, &str); 2] = [
 ];
 
 /// Packs `program` into `out`. `url` is the future location of the zip: without it there is no manifest.
-///
-/// # Errors
-/// The program needs libraries that Windows does not have, or a file cannot be read or written.
 pub(super) fn pack(program: &Path, out: &Path, url: Option<&str>) -> anyhow::Result<()> {
     needs_windows_alone(program)?;
     let (version, triple) = (env!("CARGO_PKG_VERSION"), System::Windows.triple());

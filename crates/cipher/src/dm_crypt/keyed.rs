@@ -45,9 +45,6 @@ pub(super) struct Part<'a> {
 
 impl Spec {
     /// The cipher under a key of one of the lengths that it takes.
-    ///
-    /// # Errors
-    /// [`CipherError::DmCryptKeyLength`] for keyslots whose IVs cannot be made with the key.
     pub(super) fn keyed(
         &self,
         key: &[u8],

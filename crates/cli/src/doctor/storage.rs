@@ -114,9 +114,6 @@ fn place(storage: &str, filesystem: &str, kinds: &[PlaceKind]) -> Finding {
 }
 
 /// Tries direct I/O on a separate file.
-///
-/// # Errors
-/// No file can be created.
 fn direct_io(directory: &Path, kinds: &[PlaceKind], sector: u64) -> io::Result<Finding> {
     // Not every file system supports unnamed files, and an unlinked file cannot be reopened on every FUSE file
     // system.

@@ -30,7 +30,6 @@ pub struct Connection {
 
 impl Connection {
     /// The argument of [`serve_mounted`] in the other process.
-    #[must_use]
     pub fn files(&self) -> &[File] {
         &self.files
     }
@@ -58,7 +57,6 @@ impl Mounted {
     }
 
     /// Path of the file that represents the device.
-    #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }

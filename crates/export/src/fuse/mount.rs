@@ -96,7 +96,6 @@ fn mount_id(path: &Path) -> Option<u64> {
 
 /// Whether `path` is a mount whose server is gone, where every access fails with "Transport
 /// endpoint is not connected".
-#[must_use]
 pub fn is_stale_mount(path: &Path) -> bool {
     // The kernel caches attributes but sends this request to the server each time. While it cleans
     // up after a kill, it can also answer ECANCELED.

@@ -163,26 +163,22 @@ impl Server {
     }
 
     /// Whether the mount was unmounted, or the server stopped, and every thread has finished.
-    #[must_use]
     pub fn has_ended(&self) -> bool {
         self.threads.have_ended()
     }
 
     /// Path of the file that represents the device; only its name if another process has created the mount.
-    #[must_use]
     pub fn file(&self) -> std::path::PathBuf {
         let mount = self.shared.mount.as_ref();
         mount.map_or(Path::new(""), Mount::path).join(self.shared.session.name())
     }
 
     /// How requests arrive: `io_uring` or `device`.
-    #[must_use]
     pub fn transport(&self) -> &'static str {
         self.transport
     }
 
     /// Counters of the work so far.
-    #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.session.served.counters.snapshot()
     }

@@ -112,7 +112,6 @@ impl NbdSocket {
     }
 
     /// The argument of [`serve_on`].
-    #[must_use]
     pub fn listener(&self) -> &File {
         &self.listener
     }
@@ -182,13 +181,11 @@ pub fn serve_on(
 
 impl NbdServer {
     /// Path of the socket; empty if another process has created it.
-    #[must_use]
     pub fn socket(&self) -> &Path {
         self.socket.as_ref().map_or(Path::new(""), |socket| &socket.path)
     }
 
     /// Counters of the work so far.
-    #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.export.counters.snapshot()
     }

@@ -19,19 +19,16 @@ pub struct Prepared(pub(crate) Option<Rings>);
 
 impl Prepared {
     /// For a server without rings.
-    #[must_use]
     pub fn nothing() -> Self {
         Self(None)
     }
 
     /// Rings for a server with this many threads, if they are available.
-    #[must_use]
     pub fn rings(threads: usize) -> Self {
         Self(Rings::new(threads))
     }
 
     /// Whether the process will use rings, which are already created.
-    #[must_use]
     pub fn has_rings(&self) -> bool {
         self.0.is_some()
     }

@@ -37,7 +37,6 @@ impl Control {
     }
 
     /// Path of a disk.
-    #[must_use]
     pub fn path(number: u32) -> PathBuf {
         format!("/dev/ublkb{number}").into()
     }

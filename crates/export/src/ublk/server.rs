@@ -73,7 +73,6 @@ pub fn serve(
 
 impl Server {
     /// Whether the disk was removed, or the server stopped, and every thread has finished.
-    #[must_use]
     pub fn has_ended(&self) -> bool {
         self.threads.have_ended()
     }
@@ -84,7 +83,6 @@ impl Server {
     }
 
     /// Counters of the work so far.
-    #[must_use]
     pub fn stats(&self) -> Stats {
         self.served.counters.snapshot()
     }

@@ -52,7 +52,6 @@ impl NbdSocket {
     }
 
     /// The argument of a server.
-    #[must_use]
     pub fn listener(&self) -> &File {
         match *self {}
     }

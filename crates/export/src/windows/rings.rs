@@ -5,19 +5,16 @@ pub struct Prepared;
 
 impl Prepared {
     /// For a server without rings.
-    #[must_use]
     pub fn nothing() -> Self {
         Self
     }
 
     /// Rings are not available.
-    #[must_use]
     pub fn rings(_threads: usize) -> Self {
         Self
     }
 
     /// Whether the process will use rings.
-    #[must_use]
     pub fn has_rings(&self) -> bool {
         false
     }

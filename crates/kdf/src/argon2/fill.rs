@@ -82,9 +82,6 @@ struct Place {
 
 impl Job<'_> {
     /// Fills the matrix.
-    ///
-    /// # Errors
-    /// [`KdfError::Stopped`].
     pub(super) fn fill(&self, matrix: &mut Matrix) -> Result<(), KdfError> {
         for pass in 0..self.params.passes {
             for slice in 0..SLICES {

@@ -27,7 +27,6 @@ pub enum Argon2Kind {
 
 impl Argon2Kind {
     /// Name in records and in LUKS2 metadata: `argon2i` or `argon2id`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::I => "argon2i",
@@ -85,7 +84,6 @@ impl Argon2Params {
 }
 
 /// The kernel that [`argon2`] runs with `effort`, such as `avx2`.
-#[must_use]
 pub fn argon2_kernel(effort: Effort<'_>) -> &'static str {
     Compress::best(effort.tier()).name()
 }

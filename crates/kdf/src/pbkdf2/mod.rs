@@ -107,10 +107,6 @@ pub(crate) struct Kernel<H: Hash> {
 }
 
 /// Derives every target's key from one password.
-///
-/// # Errors
-/// [`KdfError::NoIterations`], [`KdfError::TooLong`], [`KdfError::Stopped`]. The targets are then
-/// unchanged.
 pub(crate) fn derive<H: Hash>(
     password: &[u8],
     iterations: u32,

@@ -80,9 +80,6 @@ impl<D: Digest + BlockSizeUser + Clone> Hmac<D> {
 }
 
 /// Derives every target's key from one password.
-///
-/// # Errors
-/// [`KdfError::NoIterations`], [`KdfError::TooLong`], [`KdfError::Stopped`]. The targets are then unchanged, or zeros.
 pub(crate) fn derive<D: Digest + BlockSizeUser + Clone + Send + Sync>(
     password: &[u8],
     iterations: u32,

@@ -129,7 +129,6 @@ impl Slices {
     }
 
     /// The sum of each target's slices, in the order of the targets.
-    #[must_use]
     pub fn finish(self) -> Vec<Measurement> {
         let sum = |turn: Turn| Measurement {
             elapsed: turn.elapsed,

@@ -60,7 +60,6 @@ impl Work {
 impl Profile {
     /// The same on storage of `bytes` bytes: work on all of it covers its whole blocks, and a sample has as
     /// many points as fit, which a remark reports.
-    #[must_use]
     pub fn over(mut self, bytes: u64) -> Self {
         for workload in &mut self.workloads {
             let Work::Block(block) = &mut workload.work else { continue };

@@ -24,7 +24,6 @@ impl Hardware {
     pub const HERE: Self = Self { multiplier: 1.0, of: Vec::new() };
 
     /// The factor for `function`.
-    #[must_use]
     pub fn multiplier_of(&self, function: &str) -> f64 {
         let own = self.of.iter().find(|(name, _)| *name == function);
         own.map_or(self.multiplier, |(_, multiplier)| *multiplier)
@@ -33,7 +32,6 @@ impl Hardware {
 
 /// Expected seconds to find a passphrase of `bits` bits of entropy if each guess takes `work`:
 /// `2^(bits - 1)` guesses.
-#[must_use]
 pub fn known_pim(row: &KdfSpeed, work: u64, bits: f64, hardware: &Hardware) -> f64 {
     work as f64 / 2.0 * seconds_per_work(row, hardware) * bits.exp2()
 }

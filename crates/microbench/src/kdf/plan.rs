@@ -132,13 +132,11 @@ struct Sample {
 
 impl KdfPlan {
     /// Total number of samples; [`run`](Self::run) announces each.
-    #[must_use]
     pub fn samples(&self) -> u32 {
         self.functions.len() as u32 * self.rounds
     }
 
     /// Approximate duration of all samples.
-    #[must_use]
     pub fn time(&self) -> Duration {
         self.share.mul_f64(SHARES * f64::from(self.samples()))
     }

@@ -79,13 +79,11 @@ pub struct KdfSpeed {
 
 impl KdfSpeed {
     /// Seconds per unit of [`Derivation::work`] for a header key on one thread.
-    #[must_use]
     pub fn seconds_per_work(&self) -> f64 {
         self.long.seconds_per_work()
     }
 
     /// The time for a header key at a cost of this function.
-    #[must_use]
     pub fn time(&self, at: &Derivation) -> Time {
         let same = |point: &Point| {
             (point.derivation.work(), point.derivation.memory_kib()) == (at.work(), at.memory_kib())
@@ -97,7 +95,6 @@ impl KdfSpeed {
     }
 
     /// Microseconds per iteration of PBKDF2; `None` for Argon2, whose passes are not iterations.
-    #[must_use]
     pub fn us_per_iteration(&self) -> Option<f64> {
         match self.function {
             Function::Pbkdf2(_) => Some(self.seconds_per_work() * 1e6),
@@ -106,7 +103,6 @@ impl KdfSpeed {
     }
 
     /// Seconds for one guess on one thread at a cost of this function.
-    #[must_use]
     pub fn guess_seconds(&self, at: &Derivation) -> f64 {
         at.work() as f64 / self.guesses.one
     }
@@ -127,7 +123,6 @@ impl KdfSpeed {
 /// Seconds to try the default of every row on `threads` threads. Each thread tries one function at
 /// a time; those that need memory run one after another ([`cryptbench_kdf::first_fit`]). A wrong
 /// passphrase takes all of this time.
-#[must_use]
 pub fn all_functions(rows: &[KdfSpeed], threads: usize) -> f64 {
     let seconds = |row: &&KdfSpeed| row.time(&row.default).seconds;
     let (large, small): (Vec<_>, Vec<_>) =

@@ -42,14 +42,12 @@ pub struct DeviceCounts {
 
 impl DeviceCounts {
     /// What was counted since an `earlier` moment.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let passed = self.with(earlier, u64::saturating_sub, time_since);
         Self { queued: earlier.queued, ..passed }
     }
 
     /// The sum of what was counted in two spans.
-    #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         self.with(other, |a, b| a + b, |a, b| a + b)
     }

@@ -22,7 +22,6 @@ pub struct Switches {
 
 impl Switches {
     /// The sum of both.
-    #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
             voluntary: self.voluntary + other.voluntary,
@@ -47,7 +46,6 @@ pub(super) fn add(threads: &mut Vec<ThreadTime>, later: &[ThreadTime]) {
 }
 
 /// The thread that used the most.
-#[must_use]
 pub fn busiest(threads: &[ThreadTime]) -> Option<&ThreadTime> {
     threads.iter().max_by_key(|thread| thread.ns)
 }

@@ -396,7 +396,6 @@ impl Directory {
     }
 
     /// Whether this user owns it and nobody else can write in it.
-    #[must_use]
     pub fn is_own_alone(&self) -> bool {
         let ours = rustix::process::getuid().as_raw();
         self.owner_and_mode().is_ok_and(|(owner, mode)| owner == ours && mode & 0o022 == 0)
@@ -428,7 +427,6 @@ impl Directory {
     }
 
     /// A path that reaches this directory from this process while it is open, even if it is moved.
-    #[must_use]
     pub fn reached(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()))
     }

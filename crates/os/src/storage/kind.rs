@@ -195,7 +195,6 @@ const OLD_FLASH: [&str; 5] = ["ssd", "flash", "cf card", "sdcf", "solid state"];
 
 impl Signs {
     /// The kind of the device with these signs.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         let names = self.names.to_lowercase();
         let named = |of: &[&'static str]| of.iter().copied().find(|word| names.contains(word));

@@ -70,7 +70,6 @@ fn counts(found: &DISK_PERFORMANCE) -> DeviceCounts {
 impl Counters {
     /// `device` is the volume under the target; it gets number 0. Threads have no names that could distinguish
     /// them.
-    #[must_use]
     pub fn new(device: Option<CountedBy>, _serving: &[&str]) -> Self {
         Self { devices: vec![device.and_then(reader)], ..Self::default() }
     }
@@ -92,7 +91,6 @@ impl Counters {
     }
 
     /// Reads the counters.
-    #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             own: call::own_time(),
@@ -103,13 +101,11 @@ impl Counters {
     }
 
     /// The difference between now and a snapshot.
-    #[must_use]
     pub fn passed(&self, before: &Snapshot) -> Passed {
         self.lap(before).0
     }
 
     /// The difference between now and a snapshot, and a new snapshot for a span that follows immediately.
-    #[must_use]
     pub fn lap(&self, before: &Snapshot) -> (Passed, Snapshot) {
         let now = self.snapshot();
         let wall_s = (now.at - before.at).as_secs_f64();

@@ -386,7 +386,6 @@ impl Directory {
     }
 
     /// Whether only this user, administrators and the system can write in it.
-    #[must_use]
     pub fn is_own_alone(&self) -> bool {
         let listed = OpenOptions::new()
             .access_mode(READ_CONTROL)
@@ -415,7 +414,6 @@ impl Directory {
     }
 
     /// A path that reaches this directory as long as it is not renamed.
-    #[must_use]
     pub fn reached(&self) -> PathBuf {
         self.path.clone()
     }

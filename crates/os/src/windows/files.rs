@@ -80,7 +80,6 @@ pub fn reopen_overlapped(file: &File, direct: bool) -> io::Result<File> {
 }
 
 /// Bytes of which unbuffered requests must be multiples; `None` if Windows does not report it.
-#[must_use]
 pub fn direct_unit(file: &File) -> Option<u64> {
     device::sectors(file).ok().map(|found| u64::from(found.logical))
 }

@@ -92,31 +92,26 @@ pub struct Node(PathBuf);
 
 impl Node {
     /// `C:`.
-    #[must_use]
     pub fn name(&self) -> String {
         self.0.display().to_string().trim_end_matches('\\').to_owned()
     }
 
     /// Its root.
-    #[must_use]
     pub fn directory(&self) -> &Path {
         &self.0
     }
 
     /// The device with the counters of its disk ([`crate::counters`]).
-    #[must_use]
     pub fn counters(&self) -> PathBuf {
         self.device_path()
     }
 
     /// Whether a path denotes it.
-    #[must_use]
     pub fn is_named(&self, path: &Path) -> bool {
         path == self.device_path() || path == self.0
     }
 
     /// Properties reported by the underlying disk, under their Linux names.
-    #[must_use]
     pub fn attribute(&self, name: &str) -> Option<String> {
         let disk = || super::files::open_volume(&self.device_path()).ok();
         let number = |is: bool| u8::from(is).to_string();
@@ -170,68 +165,57 @@ impl Node {
     }
 
     /// Unknown: volumes have names instead.
-    #[must_use]
     pub fn number(&self) -> Option<u64> {
         None
     }
 
     /// A volume is not one.
-    #[must_use]
     pub fn is_partition(&self) -> bool {
         false
     }
 
     /// The volume itself.
-    #[must_use]
     pub fn disk(&self) -> Self {
         self.clone()
     }
 
     /// None.
-    #[must_use]
     pub fn partitions(&self) -> Vec<Self> {
         Vec::new()
     }
 
     /// None.
-    #[must_use]
     pub fn overlapping(&self) -> Vec<Self> {
         Vec::new()
     }
 
     /// `\\.\C:`.
-    #[must_use]
     pub fn device_path(&self) -> PathBuf {
         PathBuf::from(format!(r"\\.\{}", self.name()))
     }
 
     /// The size of its file system; Windows reports the size of the volume only to administrators.
-    #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         call::space(&self.0).ok().map(|(_, all)| all)
     }
 
     /// Unknown.
-    #[must_use]
     pub fn start(&self) -> u64 {
         0
     }
 
     /// Unknown.
-    #[must_use]
     pub fn backing_file(&self) -> Option<PathBuf> {
         None
     }
 
     /// None.
-    #[must_use]
     pub fn mapping(&self) -> Option<String> {
         None
     }
 
     /// The product that decrypts the volume, by its device name. BitLocker has no device name: Windows reports
     /// its state only to administrators.
-    #[must_use]
     pub fn encryption(&self) -> Option<&'static str> {
         of_device(&call::dos_device(&self.name()).ok()?)
     }
@@ -251,7 +235,6 @@ pub struct Tree;
 
 impl Tree {
     /// The mounts of this machine.
-    #[must_use]
     pub fn this() -> Self {
         Self
     }
@@ -285,13 +268,11 @@ impl Tree {
     }
 
     /// None: devices have no numbers here.
-    #[must_use]
     pub fn of_number(&self, _number: u64) -> Option<Node> {
         None
     }
 
     /// The volume with this serial number and name.
-    #[must_use]
     pub fn of_mount(&self, serial: u64, source: &Path) -> Option<Node> {
         let all = mounts().ok()?;
         let found = all.into_iter().find(|m| m.device == serial && m.source == source)?;
@@ -307,13 +288,11 @@ impl Tree {
     }
 
     /// The kind of the disk of a volume, by the descriptor of its driver.
-    #[must_use]
     pub fn kind(&self, node: &Node, in_virtual_machine: bool) -> Kind {
         node.signs(in_virtual_machine).unwrap_or_default().kind()
     }
 
     /// Unknown: Windows has no question for it.
-    #[must_use]
     pub fn self_encrypting(&self, _node: &Node) -> Option<SelfEncrypting> {
         None
     }
@@ -327,37 +306,31 @@ impl Tree {
     }
 
     /// Unknown.
-    #[must_use]
     pub fn directly_below(&self, _node: &Node) -> Vec<Node> {
         Vec::new()
     }
 
     /// The volume itself.
-    #[must_use]
     pub fn directly(&self, top: &Node) -> Vec<Node> {
         vec![top.clone()]
     }
 
     /// Unknown.
-    #[must_use]
     pub fn files(&self, _top: &Node) -> BTreeMap<(u64, u64), Node> {
         BTreeMap::new()
     }
 
     /// Unknown.
-    #[must_use]
     pub fn kept_in(&self, _top: &Node) -> Option<PathBuf> {
         None
     }
 
     /// The volume itself.
-    #[must_use]
     pub fn stack(&self, top: &Node) -> BTreeSet<Node> {
         BTreeSet::from([top.clone()])
     }
 
     /// Unknown.
-    #[must_use]
     pub fn disks(&self, _top: &Node) -> BTreeSet<String> {
         BTreeSet::new()
     }
@@ -371,13 +344,11 @@ impl Tree {
     }
 
     /// Never: a volume has its own file system.
-    #[must_use]
     pub fn shares_file_system(&self, _node: &Node) -> bool {
         false
     }
 
     /// The volume whose disk counts, if it does.
-    #[must_use]
     pub fn counted(&self, top: &Node) -> Option<Node> {
         Some(top.clone())
     }

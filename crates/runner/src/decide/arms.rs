@@ -34,9 +34,6 @@ pub(crate) fn makes_a_disk(arm: &ArmSpec) -> bool {
 impl Arms {
     /// Chooses the arms for the profile's kind of work and the user's selection; if the program chooses, also
     /// returns how it chose.
-    ///
-    /// # Errors
-    /// [`RunError::Usage`] for an invalid choice, [`RunError::System`] for an unavailable one.
     pub(super) fn choose(
         request: &Request,
         abilities: &Abilities,

@@ -39,9 +39,6 @@ pub(crate) struct Choices {
 }
 
 /// The name of the set that a run measures, and all that is not in it, as a record has them.
-///
-/// # Errors
-/// [`RunError::System`].
 pub(super) fn set(
     choices: Option<&Choices>,
     request: &Request,
@@ -64,9 +61,6 @@ pub(super) fn set(
 }
 
 /// The preferred systems that cannot run here, if all available ones were requested.
-///
-/// # Errors
-/// [`RunError::System`].
 fn missed(selection: &Selection, abilities: &Abilities) -> Result<Vec<LeftOut>, RunError> {
     if !selection.systems.iter().any(|name| name == "all") {
         return Ok(Vec::new());
@@ -120,9 +114,6 @@ impl Choices {
     }
 
     /// The arms of an earlier part of the run.
-    ///
-    /// # Errors
-    /// [`RunError::System`].
     pub(super) fn again(
         selection: &Selection,
         earlier: &record::Plan,
@@ -137,9 +128,6 @@ impl Choices {
     }
 
     /// The arms, in the order of tables; if no system is left, AES-256 alone in both sector sizes.
-    ///
-    /// # Errors
-    /// [`RunError::System`].
     pub(crate) fn arms(&self) -> Result<Vec<ArmSpec>, RunError> {
         let mut arms = self.floor()?;
         arms.extend(self.taken.iter().flat_map(|candidate| candidate.arms.iter().cloned()));
@@ -147,9 +135,6 @@ impl Choices {
     }
 
     /// Plain storage, and AES-256 alone as far as it is measured together with the remaining systems.
-    ///
-    /// # Errors
-    /// [`RunError::System`].
     pub(crate) fn floor(&self) -> Result<Vec<ArmSpec>, RunError> {
         let mut arms = system::floor(self.taken.is_empty(), self.split)?;
         arms.retain(|arm| self.has_floor || self.taken.is_empty() || arm.system == PLAIN.name);

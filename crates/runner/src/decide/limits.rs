@@ -139,9 +139,6 @@ impl Limits {
 }
 
 /// The plan for `arms` in the form of the record, and whether the length of its trials was set.
-///
-/// # Errors
-/// [`RunError::Usage`] or [`RunError::Option`] for a plan that cannot complete.
 pub(super) fn schedule(
     request: &Request,
     arms: Vec<record::Arm>,

@@ -65,9 +65,6 @@ impl Plan {
 }
 
 /// Decides how to execute `request` with these `facts`.
-///
-/// # Errors
-/// [`RunError`] for a request that is contradictory, unavailable or not permitted, with a remedy.
 pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError> {
     let tiers = Tiers::of(facts)?;
     let (mut arms, mut choices) = Arms::choose(request, &facts.abilities)?;

@@ -38,7 +38,6 @@ impl UnlockFormat {
     pub const ALL: [Self; 4] = [Self::VeraCrypt, Self::TrueCrypt, Self::Luks1, Self::Luks2];
 
     /// Name on the command line and for the opener: `veracrypt`, `truecrypt`, `luks1`, `luks2`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::VeraCrypt => Product::VeraCrypt.format(),
@@ -49,7 +48,6 @@ impl UnlockFormat {
     }
 
     /// Name in tables and records.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::VeraCrypt => "VeraCrypt",
@@ -206,9 +204,6 @@ impl UnlockArm {
 
     /// The cost of its volume's key, if the format defines it. The cost of LUKS is chosen when the
     /// volume is created.
-    ///
-    /// # Errors
-    /// [`RunError::Kdf`] for a PIM above the maximum.
     pub(crate) fn ruled_derivation(&self) -> Result<Option<Derivation>, RunError> {
         let UnlockKind::Volume { format, function, pim } = self.kind else { return Ok(None) };
         let ruled = format.kind().map(|kind| pim::derivation(kind, function, pim));
@@ -217,9 +212,6 @@ impl UnlockArm {
 
     /// The arm in the form of the record, as far as it is known before its volume is created. The
     /// cost of LUKS is chosen then; `Unlocker::record_arms` includes it.
-    ///
-    /// # Errors
-    /// [`RunError::Kdf`] for a PIM above the maximum.
     pub(crate) fn record(&self, tiers: Tiers) -> Result<Arm, RunError> {
         let effort = Effort::new(tiers.derivations, 1);
         self.record_with(self.ruled_derivation()?, tiers.ciphers, effort)

@@ -48,7 +48,6 @@ impl InUse {
     }
 
     /// `LUKS2 (dm-crypt)`.
-    #[must_use]
     pub fn label(&self) -> String {
         format!("{} (dm-crypt)", self.facts.system)
     }

@@ -83,7 +83,6 @@ impl Default for Processor {
 }
 
 /// Looks at all that a run of `request` depends on.
-#[must_use]
 pub fn look(request: &Request) -> Facts {
     // No system is set up for a pair or for volumes.
     let opens = request.profile.workloads.iter().all(|w| matches!(w.work, Work::Unlock(_)));
@@ -94,7 +93,6 @@ pub fn look(request: &Request) -> Facts {
 }
 
 /// The same if the systems have already been queried.
-#[must_use]
 pub fn look_with(request: &Request, abilities: Abilities) -> Facts {
     let target = &request.target;
     let (plain, encrypted) = places(target);

@@ -10,9 +10,6 @@ use crate::Halt;
 
 impl Measured<'_> {
     /// Runs one action on a set of files.
-    ///
-    /// # Errors
-    /// [`Halt`].
     pub(super) fn small_files(
         &mut self,
         work: &FileWork,

@@ -10,9 +10,6 @@ use crate::Halt;
 
 impl Measured<'_> {
     /// Opens the arm's volume once.
-    ///
-    /// # Errors
-    /// [`Halt`].
     pub(super) fn open_volume(
         &mut self,
         work: &UnlockWork,

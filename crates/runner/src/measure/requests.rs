@@ -20,9 +20,6 @@ use crate::{Halt, RunError};
 
 impl Measured<'_> {
     /// Runs a block workload.
-    ///
-    /// # Errors
-    /// [`Halt`].
     pub(super) fn requests(
         &mut self,
         work: &BlockWork,

@@ -35,9 +35,6 @@ impl Measured<'_> {
     }
 
     /// Runs a block workload on the arms of `turns`.
-    ///
-    /// # Errors
-    /// [`Halt`].
     pub(super) fn requests_by_turns(
         &mut self,
         work: &BlockWork,

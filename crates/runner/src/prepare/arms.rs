@@ -114,9 +114,6 @@ impl<'a> Claimed<'a> {
 
     /// Time limit for setting up the arms of a system. The `first` system may use more than its share, so that
     /// at least one is measured.
-    ///
-    /// # Errors
-    /// Why it is not even tried.
     fn time_for(&self, arms: &[ArmSpec], is_first: bool) -> Result<Duration, record::LeftOut> {
         let plan = self.plan;
         let len = self.plain.io_target().extent.len;

@@ -28,9 +28,6 @@ const MIB: u64 = 1 << 20;
 
 impl Claimed<'_> {
     /// Fills the active range of each target, and rewrites it as often as the user requested.
-    ///
-    /// # Errors
-    /// [`Halt`].
     pub(super) fn fill(&mut self, recorder: &mut Recorder<'_>) -> Result<(), Halt> {
         if self.plan.storage.is_only_read() {
             return self.look_at_pace();

@@ -43,9 +43,6 @@ impl Claimed<'_> {
     }
 
     /// Looks at reads and small requests of the plain range, which is filled or only read.
-    ///
-    /// # Errors
-    /// [`Halt`].
     pub(super) fn look_at_pace(&mut self) -> Result<(), Halt> {
         let is_direct = self.plain.io_target().mode == IoMode::Direct;
         let writes = !self.plan.storage.is_only_read();

@@ -123,9 +123,6 @@ fn largest(seconds: f64, takes: impl Fn(f64) -> f64) -> f64 {
 impl Claimed<'_> {
     /// Looks at small files of plain storage, if the work is on many and its time has an end, and makes the sets smaller
     /// where there will be no time for all of their files.
-    ///
-    /// # Errors
-    /// [`Halt`].
     pub(super) fn look_at_files(&mut self) -> Result<(), Halt> {
         let plan = self.plan;
         let is_large =
@@ -151,9 +148,6 @@ impl Claimed<'_> {
 
     /// The same for the arms that are up, where looking takes little time. Puts the numbers into `recorded`, and says what
     /// has become smaller.
-    ///
-    /// # Errors
-    /// [`Halt`].
     pub(super) fn look_at_files_of(
         &mut self,
         directories: &[&Path],

@@ -115,7 +115,6 @@ impl Unlocker {
     }
 
     /// Whether volumes are opened with direct I/O; otherwise the page cache is dropped before each.
-    #[must_use]
     pub fn mode(&self) -> IoMode {
         self.mode
     }

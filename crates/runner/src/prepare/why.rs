@@ -73,9 +73,6 @@ fn lengths(plan: &record::Plan, points: usize) -> Option<(Duration, Duration)> {
 
 impl Claimed<'_> {
     /// Measures the data that explains costs, if the plan includes it and its time suffices.
-    ///
-    /// # Errors
-    /// [`Halt`].
     pub(super) fn why(&mut self, recorded: &record::Plan) -> Result<Option<Why>, Halt> {
         let range = self.plain.range.as_ref();
         let is_direct = range.is_some_and(|range| range.mode() == IoMode::Direct);

@@ -88,7 +88,6 @@ pub fn conclusions(study: Option<Letter>, records: &[(&Record, &[Cell])]) -> Vec
 }
 
 /// Whether a conclusion of that name is tested on records.
-#[must_use]
 pub fn tests(study: Letter, id: &str) -> bool {
     claims::CLAIMS.iter().any(|claim| claim.study == study && claim.id == id)
 }

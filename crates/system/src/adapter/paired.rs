@@ -29,7 +29,6 @@ pub(crate) static PAIRED: System = System {
 
 /// The arm for encrypted location `number` at `path`; its label is `name`. `id` distinguishes it from other
 /// locations of the run; without it, there is no other.
-#[must_use]
 pub fn paired_arm(number: usize, id: Option<&str>, name: &str, path: &str) -> ArmSpec {
     let id = id.map_or_else(|| PAIRED.name.to_owned(), |id| format!("{}/{id}", PAIRED.name));
     ArmSpec {

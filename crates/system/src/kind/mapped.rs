@@ -56,9 +56,6 @@ pub(crate) const FILE_SYSTEM: Setting = Setting {
 const NTFS: &str = "ntfs";
 
 /// Why the file system that `values` choose cannot be had, if it cannot.
-///
-/// # Errors
-/// [`SystemError::Unavailable`], with the remedy.
 pub(crate) fn check_file_system(
     name: &str,
     values: &Choice,

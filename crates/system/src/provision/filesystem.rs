@@ -53,9 +53,6 @@ pub(crate) fn make_settled_with(feature: Option<&str>, device: &Path) -> Result<
 ///
 /// The creator of the file system chose the owners and modes in it, so set-user-ID programs and
 /// device nodes are disabled. `options` come last and win: `suid,dev` allows both.
-///
-/// # Errors
-/// [`SystemError::Program`].
 pub(crate) fn mount(
     device: &Path,
     directory: &Path,

@@ -38,7 +38,6 @@ pub fn mounts() -> io::Result<Vec<MountEntry>> {
 }
 
 /// The topmost mount at `path`.
-#[must_use]
 pub fn mount_at(path: &Path) -> Option<MountEntry> {
     storage::mount_at(path).map(Into::into)
 }

@@ -13,14 +13,12 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// The cipher of `dataset` (zfsprops(7), `encryption`); `None` if it is not encrypted, or the program does not
 /// report it.
-#[must_use]
 pub fn zfs_encryption(dataset: &str) -> Option<String> {
     property(dataset, "encryption").filter(|value| !matches!(value.as_str(), "off" | "-"))
 }
 
 /// The compression of `dataset` (zfsprops(7), `compression`), `off` if it is not compressed; `None` if the
 /// program does not report it.
-#[must_use]
 pub fn zfs_compression(dataset: &str) -> Option<String> {
     property(dataset, "compression")
 }

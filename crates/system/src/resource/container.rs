@@ -31,9 +31,6 @@ pub(crate) struct Container {
 ///
 /// It is not filled with workload data: where the file system never writes, its marker would look like
 /// plaintext.
-///
-/// # Errors
-/// [`SystemError::Stopped`], [`SystemError::Io`].
 pub(crate) fn create(
     stack: &mut ResourceStack,
     path: &Path,

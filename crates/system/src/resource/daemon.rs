@@ -247,9 +247,6 @@ fn answers(path: &Path, limit: Duration) -> bool {
 }
 
 /// Unmounts the file system that a program serves at `path`.
-///
-/// # Errors
-/// [`SystemError::Busy`], or the error of unmounting.
 pub(super) fn unmount(path: &Path) -> Result<(), SystemError> {
     if rustix::process::geteuid().is_root() {
         return filesystem::unmount(path);

@@ -23,7 +23,6 @@ pub struct Identity {
 
 impl Identity {
     /// The identity of a mount or a device, which is only a number.
-    #[must_use]
     pub fn number(device: u64) -> Self {
         Self { device, inode: 0, born: None }
     }
@@ -45,7 +44,6 @@ impl Identity {
     }
 
     /// Whether `found` is the recorded resource. Compares creation times if both are known.
-    #[must_use]
     pub fn is(self, found: Self) -> bool {
         (self.device, self.inode) == (found.device, found.inode) && self.is_born_like(found)
     }

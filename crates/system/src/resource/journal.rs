@@ -213,7 +213,6 @@ pub struct Living {
 
 impl Living {
     /// Whether it has exited since: its journal is then gone or no longer locked.
-    #[must_use]
     pub fn has_ended(&self) -> bool {
         let found = Journals::open(&self.state).and_then(|journals| journals.look(&self.journal));
         !matches!(found, Some(Found::Living { .. }))
@@ -221,7 +220,6 @@ impl Living {
 }
 
 /// This user's running processes that recorded a subject.
-#[must_use]
 pub fn living() -> Vec<Living> {
     state_directories().iter().flat_map(|state| living_in(state)).collect()
 }

@@ -44,7 +44,6 @@ pub(crate) fn promise(
 
 impl ForTrials {
     /// Whether both are values of one parameter.
-    #[must_use]
     pub fn is_of(&self, other: &Self) -> bool {
         self.parameter.path == other.parameter.path
     }

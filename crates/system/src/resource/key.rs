@@ -149,9 +149,6 @@ fn on_file_system(path: &Path, identifier: &str) -> Result<bool, SystemError> {
 }
 
 /// Removes an fscrypt key if it exists.
-///
-/// # Errors
-/// [`SystemError::Program`].
 fn remove_from_file_system(path: &Path, identifier: &str) -> Result<(), SystemError> {
     let remove = format!("rm_enckey {identifier}");
     match run("xfs_io", ["-c".as_ref(), remove.as_ref(), path.as_os_str()]) {
@@ -176,9 +173,6 @@ fn of_user(description: &Path) -> Result<Option<String>, SystemError> {
 }
 
 /// Removes the user's key with that description if it exists.
-///
-/// # Errors
-/// [`SystemError::Program`].
 fn remove_of_user(description: &Path) -> Result<(), SystemError> {
     match of_user(description)? {
         Some(number) => run("keyctl", ["unlink", &number, "@u"]).map(drop),

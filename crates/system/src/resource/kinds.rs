@@ -71,7 +71,6 @@ macro_rules! kinds {
 
         impl AnyResource {
             /// The path of the resource, or of its base.
-            #[must_use]
             pub fn path(&self) -> &std::path::Path {
                 match self {
                     $(Self::$name(kind) => kinds!(@path kind $($field)?),)*

@@ -154,7 +154,6 @@ pub(crate) fn carry_in_turn(device: &Path) -> Result<(), SystemError> {
 
 /// Whether data written to a loop device stays in the page cache of its file for a while. Direct
 /// I/O, if the file supports it, bypasses that.
-#[must_use]
 pub fn caches(device: &Path) -> bool {
     let name = device.file_name().unwrap_or_default();
     let direct = Path::new("/sys/block").join(name).join("loop/dio");
@@ -173,7 +172,6 @@ pub(super) fn number(device: &Path) -> Option<u64> {
 
 /// The loop device to which `file` is attached under that name. With `device`, only the device that has that number, or a
 /// partition that has it.
-#[must_use]
 pub fn of_file(file: &Path, device: Option<u64>) -> Option<PathBuf> {
     let entries = fs::read_dir("/sys/block").ok()?;
     entries.flatten().find_map(|entry| {

@@ -169,9 +169,6 @@ fn await_node(name: &str) -> Result<PathBuf, SystemError> {
 }
 
 /// Removes the devices built on `device`, the topmost first, as listed in sysfs.
-///
-/// # Errors
-/// Those of [`remove`].
 pub(super) fn remove_above(device: &Path) -> Result<(), SystemError> {
     let Some(block) = device.file_name() else { return Ok(()) };
     let holders = Path::new("/sys/block").join(block).join("holders");

@@ -124,7 +124,6 @@ impl AnyResource {
     }
 
     /// Whether a volume is in use through it.
-    #[must_use]
     pub fn is_mount(&self) -> bool {
         matches!(self, Self::FileSystem(_) | Self::FuseMount(_) | Self::DiskFileSystem(_))
     }

@@ -79,7 +79,6 @@ impl Place {
     }
 
     /// The path by which it was reached.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -144,7 +143,6 @@ impl Place {
     }
 
     /// Whether it is still mounted here, whatever the current names of the directories above it.
-    #[must_use]
     pub fn is_mounted(&self) -> bool {
         self.mounted.get().is_some_and(|mounted| mounted.is_there())
     }

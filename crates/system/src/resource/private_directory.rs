@@ -49,7 +49,6 @@ impl PrivateDirectory {
     }
 
     /// The path at which it is reached.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.mounted
     }

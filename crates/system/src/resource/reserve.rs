@@ -61,7 +61,6 @@ impl Reserve {
     }
 
     /// Whether `path` is reserved and not yet in use.
-    #[must_use]
     pub fn holds(&self, path: &Path) -> bool {
         self.files().iter().any(|file| file.path == path)
     }

@@ -29,9 +29,6 @@ impl<R: Resource> Made<R> {
     /// Records the resource, creates it, and records its identity.
     ///
     /// If `make` fails, removes its remains immediately.
-    ///
-    /// # Errors
-    /// Those of `make`, and errors of writing the journal.
     pub(super) fn make(
         journal: &Journal,
         what: R,
@@ -126,7 +123,6 @@ pub struct ResourceStack {
 
 impl ResourceStack {
     /// An empty stack, whose resources are recorded in `journal`.
-    #[must_use]
     pub fn new(journal: &Journal) -> Self {
         Self { journal: journal.clone(), resources: Vec::new(), data: 0, stop: Arc::default() }
     }
@@ -152,9 +148,6 @@ impl ResourceStack {
     }
 
     /// Records a resource that will be created together with the next one, and returns its number.
-    ///
-    /// # Errors
-    /// Errors of writing the journal.
     pub(crate) fn announce<R: Resource<Live: 'static>>(
         &mut self,
         what: R,
@@ -167,9 +160,6 @@ impl ResourceStack {
     }
 
     /// Records the identity of the resource announced as `number`.
-    ///
-    /// # Errors
-    /// Errors of writing the journal.
     pub(crate) fn note(&mut self, number: u32, identity: Identity) -> Result<(), SystemError> {
         self.standing(number).note(identity);
         self.journal.made(number, identity)
@@ -227,7 +217,6 @@ impl ResourceStack {
     }
 
     /// Whether a loop device in the stack keeps written data in the page cache of its file.
-    #[must_use]
     pub fn caches(&self) -> bool {
         self.resources.iter().any(|r| r.caches())
     }
@@ -243,9 +232,6 @@ impl ResourceStack {
     }
 
     /// Destroys the latest resource.
-    ///
-    /// # Errors
-    /// Those of [`Self::close`].
     pub(crate) fn destroy_last(&mut self) -> Result<(), SystemError> {
         self.destroy_down_to(self.resources.len().saturating_sub(1))
     }

@@ -26,9 +26,6 @@ pub(super) enum Walked {
 const HELD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Opens the directory at `path`.
-///
-/// # Errors
-/// The operating system's error; [`Errno::NOTDIR`] for anything else than a directory.
 pub(super) fn walk(path: &Path) -> Result<Walked, Errno> {
     let whole = std::path::absolute(path).map_err(|_| Errno::NOENT)?;
     let mut parts = parts(&whole);

@@ -101,7 +101,6 @@ impl WorkDirectory {
     }
 
     /// Its location.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

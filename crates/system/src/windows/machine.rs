@@ -7,7 +7,6 @@ use cryptbench_catalog::Remedy;
 use crate::Availability;
 
 /// File systems cannot be created here.
-#[must_use]
 pub fn lacks_ntfs() -> Option<(String, Remedy)> {
     Some((
         "cryptbench cannot create file systems on Windows".to_owned(),

@@ -26,25 +26,21 @@ fn below(name: &str) -> Option<PathBuf> {
 }
 
 /// The directory that holds journals: `%LOCALAPPDATA%\\cryptbench\\state`.
-#[must_use]
 pub fn state_directories() -> Vec<PathBuf> {
     below("state").into_iter().collect()
 }
 
 /// The same, if it exists.
-#[must_use]
 pub fn trusted_state_directories() -> Vec<PathBuf> {
     state_directories().into_iter().filter(|dir| dir.is_dir()).collect()
 }
 
 /// The directory for records: `%LOCALAPPDATA%\\cryptbench\\data`.
-#[must_use]
 pub fn data_directory() -> Option<PathBuf> {
     below("data").filter(|directory| make_private(directory))
 }
 
 /// A private directory for temporary data of a run: `%LOCALAPPDATA%\\cryptbench\\run`.
-#[must_use]
 pub fn runtime_directory() -> Option<PathBuf> {
     below("run").filter(|directory| make_private(directory))
 }
@@ -55,13 +51,11 @@ pub(crate) fn make_private(dir: &Path) -> bool {
 }
 
 /// Unknown: this file system does not exist here.
-#[must_use]
 pub fn zfs_encryption(_dataset: &str) -> Option<String> {
     None
 }
 
 /// Unknown, likewise.
-#[must_use]
 pub fn zfs_compression(_dataset: &str) -> Option<String> {
     None
 }

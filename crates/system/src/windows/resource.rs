@@ -58,13 +58,11 @@ impl Place {
     }
 
     /// The path by which it was reached.
-    #[must_use]
     pub fn path(&self) -> &Path {
         match *self {}
     }
 
     /// Never: not available.
-    #[must_use]
     pub fn is_mounted(&self) -> bool {
         match *self {}
     }
@@ -86,7 +84,6 @@ impl AnyResource {
     }
 
     /// Whether a volume is in use through it: none is mounted here.
-    #[must_use]
     pub fn is_mount(&self) -> bool {
         false
     }
@@ -137,13 +134,11 @@ pub mod loop_device {
     use std::path::{Path, PathBuf};
 
     /// None.
-    #[must_use]
     pub fn of_file(_file: &Path, _device: Option<u64>) -> Option<PathBuf> {
         None
     }
 
     /// None does.
-    #[must_use]
     pub fn caches(_device: &Path) -> bool {
         false
     }
@@ -155,7 +150,6 @@ pub enum ForTrials {}
 
 impl ForTrials {
     /// Whether both are values of one parameter.
-    #[must_use]
     pub fn is_of(&self, _other: &Self) -> bool {
         match *self {}
     }
@@ -185,7 +179,6 @@ impl PrivateDirectory {
     }
 
     /// The path at which it is reached.
-    #[must_use]
     pub fn path(&self) -> &Path {
         match *self {}
     }

@@ -44,7 +44,6 @@ impl ServedVolume {
     }
 
     /// The file with the contents of the device.
-    #[must_use]
     pub fn file(&self) -> &Path {
         match *self {}
     }

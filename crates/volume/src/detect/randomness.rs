@@ -59,7 +59,6 @@ impl Randomness {
     ///
     /// Random data falls outside about once in 100,000 samples, because the upper tail is heavier
     /// than the normal one. Compressed data often falls inside too.
-    #[must_use]
     pub fn looks_random(&self) -> bool {
         const MEAN: f64 = 255.0;
         let deviation = (2.0 * MEAN).sqrt();

@@ -18,9 +18,6 @@ const NOGROUP: u32 = 65_534;
 const TRIES: u32 = 16;
 
 /// Changes the user of this process's only thread. Returns whether that was possible.
-///
-/// # Errors
-/// The error of listing the processes, and of the system's random numbers.
 pub(super) fn become_nobody() -> io::Result<bool> {
     let taken = taken()?;
     for (first, last) in FREE {

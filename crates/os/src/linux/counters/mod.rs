@@ -84,7 +84,6 @@ impl Counters {
     ///
     /// The calling thread and the first thread of the process count as threads that submit the
     /// load.
-    #[must_use]
     pub fn new(device: Option<CountedBy>, serving: &[&str]) -> Self {
         let proc = Path::new("/proc");
         let clock = TaskClock::detect(proc);
@@ -123,14 +122,12 @@ impl Counters {
     }
 
     /// Reads the counters; the span begins when this returns.
-    #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let wide = self.wide();
         Snapshot { close: self.close(), wide }
     }
 
     /// The difference between now and a snapshot.
-    #[must_use]
     pub fn passed(&self, before: &Snapshot) -> Passed {
         let close = self.close();
         self.difference(before, &Snapshot { close, wide: self.wide() })
@@ -138,7 +135,6 @@ impl Counters {
 
     /// The difference between now and a snapshot, and a new snapshot: for a span that follows at once, with the same device
     /// and daemons. The counters that take long to read are read once for both.
-    #[must_use]
     pub fn lap(&self, before: &Snapshot) -> (Passed, Snapshot) {
         let close = self.close();
         let now = Snapshot { close, wide: self.wide() };

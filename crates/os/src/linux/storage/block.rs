@@ -33,25 +33,21 @@ pub(crate) fn untold(place: &Path) -> String {
 
 impl Node {
     /// The kernel's name, such as `sda1` or `dm-0`.
-    #[must_use]
     pub fn name(&self) -> String {
         self.0.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     /// Its directory in /sys, for errors.
-    #[must_use]
     pub fn directory(&self) -> &Path {
         &self.0
     }
 
     /// The file with its counters ([`crate::counters`]).
-    #[must_use]
     pub fn counters(&self) -> PathBuf {
         self.0.join("stat")
     }
 
     /// Whether a path names it, by device number or by the kernel's name.
-    #[must_use]
     pub fn is_named(&self, path: &Path) -> bool {
         if !path.is_absolute() {
             return false;
@@ -64,13 +60,11 @@ impl Node {
     }
 
     /// The trimmed contents of a file of its directory; `None` if it does not exist or is not text.
-    #[must_use]
     pub fn attribute(&self, name: &str) -> Option<String> {
         Some(fs::read_to_string(self.0.join(name)).ok()?.trim().to_owned())
     }
 
     /// Its device number.
-    #[must_use]
     pub fn number(&self) -> Option<u64> {
         let text = self.attribute("dev")?;
         let (major, minor) = text.split_once(':')?;
@@ -78,13 +72,11 @@ impl Node {
     }
 
     /// Whether it is a partition.
-    #[must_use]
     pub fn is_partition(&self) -> bool {
         self.0.join("partition").exists()
     }
 
     /// The disk of a partition; the device itself for anything else.
-    #[must_use]
     pub fn disk(&self) -> Self {
         match self.0.parent() {
             Some(parent) if self.is_partition() => Self(parent.to_owned()),
@@ -93,7 +85,6 @@ impl Node {
     }
 
     /// Its partitions.
-    #[must_use]
     pub fn partitions(&self) -> Vec<Self> {
         let mut all: Vec<_> =
             entries(&self.0).into_iter().map(Self).filter(Self::is_partition).collect();
@@ -103,7 +94,6 @@ impl Node {
 
     /// Partitions that overlap with it: those of a disk, or other partitions that overlap with a
     /// partition.
-    #[must_use]
     pub fn overlapping(&self) -> Vec<Self> {
         if !self.is_partition() {
             return self.partitions();
@@ -119,26 +109,22 @@ impl Node {
     }
 
     /// Its path below /dev.
-    #[must_use]
     pub fn device_path(&self) -> PathBuf {
         // The kernel writes a slash in a name as an exclamation mark (cciss).
         Path::new("/dev").join(self.name().replace('!', "/"))
     }
 
     /// Size in bytes.
-    #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         Some(self.attribute("size")?.parse::<u64>().ok()? * 512)
     }
 
     /// Offset of its first byte on its disk; 0 for a disk.
-    #[must_use]
     pub fn start(&self) -> u64 {
         self.attribute("start").and_then(|s| s.parse::<u64>().ok()).unwrap_or(0) * 512
     }
 
     /// The backing file of a loop device; its name need not be UTF-8.
-    #[must_use]
     pub fn backing_file(&self) -> Option<PathBuf> {
         let mut name = fs::read(self.0.join("loop/backing_file")).ok()?;
         // The kernel appends a newline, and escapes nothing.
@@ -147,7 +133,6 @@ impl Node {
     }
 
     /// The name and the type given by the user of device mapper, such as `secret (CRYPT)`.
-    #[must_use]
     pub fn mapping(&self) -> Option<String> {
         let name = self.attribute("dm/name")?;
         let uuid = self.attribute("dm/uuid").unwrap_or_default();
@@ -172,7 +157,6 @@ const BY_UUID: [(&str, &str); 7] = [
 
 impl Node {
     /// What this very device encrypts with, as far as its name tells; `None` where it does not encrypt.
-    #[must_use]
     pub fn encryption(&self) -> Option<&'static str> {
         let name = self.attribute("dm/name")?;
         let uuid = self.attribute("dm/uuid").unwrap_or_default();
@@ -187,13 +171,11 @@ impl Node {
 
 impl Tree {
     /// The tree of this machine.
-    #[must_use]
     pub fn this() -> Self {
         Self::rooted(PathBuf::from("/"))
     }
 
     /// The tree of a machine whose `proc` and `sys` are below `root`, which must be canonical.
-    #[must_use]
     pub fn rooted(root: PathBuf) -> Self {
         Self { root }
     }
@@ -248,7 +230,6 @@ impl Tree {
     }
 
     /// The device with that number.
-    #[must_use]
     pub fn of_number(&self, number: u64) -> Option<Node> {
         let link = format!("dev/block/{}:{}", major(number), minor(number));
         fs::canonicalize(self.sys(&link)).ok().map(Node)
@@ -256,7 +237,6 @@ impl Tree {
 
     /// The device below a file system with device number `dev` that is mounted from `source`. For a
     /// stack of devices, the topmost one.
-    #[must_use]
     pub fn of_mount(&self, dev: u64, source: &Path) -> Option<Node> {
         self.of_number(dev).or_else(|| {
             // Some file systems name their program instead, which is not a path.
@@ -293,7 +273,6 @@ impl Tree {
 
     /// The devices directly below a device, without a file system in between: the members of a
     /// mapping or an array, the disk of a partition, the device below a loop device.
-    #[must_use]
     pub fn directly_below(&self, node: &Node) -> Vec<Node> {
         let mut all: Vec<_> =
             entries(&node.0.join("slaves")).into_iter().map(canonical).map(Node).collect();
@@ -314,7 +293,6 @@ impl Tree {
     }
 
     /// A device and all devices below it without a file system in between, topmost first.
-    #[must_use]
     pub fn directly(&self, top: &Node) -> Vec<Node> {
         let mut all = vec![top.clone()];
         let mut next = 0;
@@ -328,7 +306,6 @@ impl Tree {
     }
 
     /// The regular files that contain a device's data, by device and inode number, each with its loop device.
-    #[must_use]
     pub fn files(&self, top: &Node) -> BTreeMap<(u64, u64), Node> {
         let file = |node: Node| {
             let found = fs::metadata(node.backing_file()?).ok().filter(fs::Metadata::is_file)?;
@@ -339,7 +316,6 @@ impl Tree {
 
     /// The file of the topmost loop device in a stack: the page cache may hold its data a second
     /// time.
-    #[must_use]
     pub fn kept_in(&self, top: &Node) -> Option<PathBuf> {
         let all = self.directly(top);
         let files = all.iter().filter_map(Node::backing_file);
@@ -348,7 +324,6 @@ impl Tree {
     }
 
     /// A device and everything below it.
-    #[must_use]
     pub fn stack(&self, top: &Node) -> BTreeSet<Node> {
         let mut all = BTreeSet::from([top.clone()]);
         let mut level = vec![top.clone()];
@@ -360,7 +335,6 @@ impl Tree {
     }
 
     /// The names of the disks at the bottom of a stack, such as `sda`.
-    #[must_use]
     pub fn disks(&self, top: &Node) -> BTreeSet<String> {
         let all = self.stack(top);
         all.iter().filter(|node| self.below(node).is_empty()).map(Node::name).collect()
@@ -375,7 +349,6 @@ impl Tree {
     }
 
     /// Whether it holds a part only of a file system that spreads over several devices and whose mounts name one (btrfs).
-    #[must_use]
     pub fn shares_file_system(&self, node: &Node) -> bool {
         let members =
             entries(&self.sys("fs/btrfs")).into_iter().map(|at| entries(&at.join("devices")));
@@ -386,7 +359,6 @@ impl Tree {
     /// The device whose counters show the real traffic. A loop device, and a mapping on top of one,
     /// counts all requests, cached or not; the device below its file counts the real ones. `None`
     /// if the file has no such device.
-    #[must_use]
     pub fn counted(&self, top: &Node) -> Option<Node> {
         let mut found = top.clone();
         for _ in 0..LEVELS {

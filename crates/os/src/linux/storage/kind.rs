@@ -14,7 +14,6 @@ use crate::storage::{Bus, Kind, Medium, SelfEncrypting, Signs};
 
 impl Tree {
     /// The kind of the disk of `node`; `in_virtual_machine` says whether a hypervisor may have made it up.
-    #[must_use]
     pub fn kind(&self, node: &Node, in_virtual_machine: bool) -> Kind {
         let disk = node.disk();
         let mut signs = signs(&disk);
@@ -23,7 +22,6 @@ impl Tree {
     }
 
     /// Whether the disk of `node` encrypts itself, as far as this user may ask.
-    #[must_use]
     pub fn self_encrypting(&self, node: &Node) -> Option<SelfEncrypting> {
         let path = node.disk().device_path();
         SelfEncrypting::ask(&Drive(open_without_waiting(&path).ok()?))

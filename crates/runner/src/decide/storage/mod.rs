@@ -100,9 +100,6 @@ impl Storage {
     }
 
     /// Refuses a directory in which others could replace what this run makes.
-    ///
-    /// # Errors
-    /// [`RunError::Target`].
     pub(super) fn check_others(&self, names: bool, is_root: bool) -> Result<(), RunError> {
         let Self::Present(present) = self else { return Ok(()) };
         let Targets { plain, encrypted, .. } = &present.targets;

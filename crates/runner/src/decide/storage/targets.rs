@@ -163,9 +163,6 @@ impl Targets {
     }
 
     /// Refuses workloads and arms that the targets do not support.
-    ///
-    /// # Errors
-    /// [`RunError::Usage`].
     fn check_suit(&self, arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError> {
         if self.are_only_read() {
             return check_reads(arms, workloads);

@@ -27,7 +27,6 @@ pub struct Gathered {
 
 impl Gathered {
     /// The rows of one record, each with `lead` before its own columns.
-    #[must_use]
     pub fn of(record: &Record, cells: &[Cell], rows: Rows, lead: &[(&'static str, &str)]) -> Self {
         let own = table(record, cells, rows);
         let names = lead.iter().map(|(name, _)| (*name, Kind::Text));
@@ -52,19 +51,16 @@ impl Gathered {
     }
 
     /// Number of rows.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.table.rows.len()
     }
 
     /// Whether there are no rows.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.table.rows.is_empty()
     }
 
     /// The bytes of a file, whose writer is `version` of this program.
-    #[must_use]
     pub fn file(&self, version: &str) -> Vec<u8> {
         file(&self.table, self.rows, version)
     }

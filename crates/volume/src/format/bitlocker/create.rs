@@ -71,7 +71,6 @@ pub struct CreateOptions<'a> {
 
 impl<'a> CreateOptions<'a> {
     /// AES-XTS with 128 bits in 512-byte sectors, as Windows 11 does, and no recovery password.
-    #[must_use]
     pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
         Self {
             method: Method::Xts128,

@@ -15,9 +15,6 @@ impl Guid {
         Self(*b"\x3b\x4d\xa8\x92\x80\xdd\x0e\x4d\x9e\x4e\xb1\xe3\x28\x4e\xae\xd8");
 
     /// A random GUID (RFC 9562, version 4).
-    ///
-    /// # Errors
-    /// [`VolumeError::Random`](crate::VolumeError::Random).
     pub(super) fn random() -> Result<Self, crate::VolumeError> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)?;

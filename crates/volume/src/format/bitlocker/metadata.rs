@@ -107,9 +107,6 @@ pub(super) struct Metadata {
 }
 
 /// Reads the boot sector.
-///
-/// # Errors
-/// As for [`Boot::parse`]; [`VolumeError::Io`].
 pub(super) fn boot(device: &dyn BlockDevice) -> Result<([u8; BOOT_BYTES], Boot), VolumeError> {
     let not_this = |reason: &str| VolumeError::NotThisFormat {
         format: super::FORMAT,

@@ -43,7 +43,6 @@ impl Method {
     }
 
     /// The method that is called `name` on the command line.
-    #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         METHODS.iter().find(|(.., cipher)| cipher.name == name).map(|(method, ..)| *method)
     }
@@ -53,7 +52,6 @@ impl Method {
     }
 
     /// Its name on the command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.row().2.name
     }
@@ -67,7 +65,6 @@ impl Method {
     }
 
     /// In dm-crypt's notation.
-    #[must_use]
     pub fn dm_crypt(self) -> &'static str {
         self.row().2.specification
     }
@@ -89,7 +86,6 @@ impl Method {
     }
 
     /// Bytes of the cipher's key.
-    #[must_use]
     pub fn key_bytes(self) -> usize {
         self.row().2.key_bytes()
     }

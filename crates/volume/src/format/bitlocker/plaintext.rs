@@ -25,9 +25,6 @@ pub(super) enum Encrypted {
 
 impl Encrypted {
     /// According to the metadata and the maps, if the volume has maps.
-    ///
-    /// # Errors
-    /// [`VolumeError::Unsupported`] for a state in which parts of the plaintext are in a log.
     pub(super) fn new(
         metadata: &Metadata,
         maps: Option<&Maps>,
@@ -129,9 +126,6 @@ pub(super) struct Known<'a> {
 }
 
 /// The pieces of a plaintext.
-///
-/// # Errors
-/// As for [`first_sectors`]; [`VolumeError::Unsupported`] for maps with too many parts.
 pub(super) fn pieces(known: &Known<'_>) -> Result<Pieces, VolumeError> {
     let Known { boot, boot_sector, metadata, encrypted, sector, size, .. } = *known;
     let moved = first_sectors(boot, metadata, sector, size)?;

@@ -143,7 +143,6 @@ impl RecoveryPassword {
     }
 
     /// In the usual notation: digits and hyphens.
-    #[must_use]
     pub fn digits(&self) -> LockedBytes {
         let mut text = LockedBytes::zeroed(GROUPS * (DIGITS + 1) - 1);
         text.fill(b'-');

@@ -61,9 +61,6 @@ impl Sealed {
     }
 
     /// Seals a key.
-    ///
-    /// # Errors
-    /// [`VolumeError::Cipher`] for a key that AES does not accept.
     pub(super) fn seal(
         inner: &Key,
         nonce: [u8; 12],

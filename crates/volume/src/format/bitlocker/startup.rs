@@ -23,9 +23,6 @@ pub(super) struct StartupKey {
 
 impl StartupKey {
     /// Reads the contents of a startup key file.
-    ///
-    /// # Errors
-    /// [`VolumeError::Invalid`] for anything else.
     pub(super) fn parse(file: &[u8]) -> Result<Self, VolumeError> {
         let invalid =
             |why: &str| VolumeError::Invalid(format!("the startup key file is not valid: {why}"));

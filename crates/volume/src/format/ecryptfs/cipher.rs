@@ -36,7 +36,6 @@ pub fn ciphers() -> impl Iterator<Item = &'static str> {
 }
 
 /// The cipher with this number, if it is known.
-#[must_use]
 pub fn name_of_code(code: u8) -> Option<&'static str> {
     Cipher::of_code(code).ok().map(|cipher| cipher.name)
 }

@@ -55,7 +55,6 @@ pub struct Header {
 }
 
 /// Whether these bytes of [`MARKED`] mark a lower file.
-#[must_use]
 pub fn is_marked(marker: [u8; 8]) -> bool {
     let [a, b] = [0, 4].map(|at| u32::from_be_bytes([0, 1, 2, 3].map(|byte| marker[at + byte])));
     a ^ b == MARKER
@@ -101,14 +100,12 @@ impl Header {
 
     /// Its encryption: the cipher's number, the bytes of its key, and the signature of the first key that opens
     /// it.
-    #[must_use]
     pub fn encryption(&self) -> (u8, usize, Signature) {
         let wrap = &self.wraps[0];
         (wrap.code, wrap.key_bytes(), wrap.signature)
     }
 
     /// Bytes of the whole lower file.
-    #[must_use]
     pub fn whole(&self) -> u64 {
         self.data.saturating_add(self.size.next_multiple_of(EXTENT as u64))
     }

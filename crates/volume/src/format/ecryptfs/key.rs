@@ -86,7 +86,6 @@ impl Keys {
     }
 
     /// The signatures of the keys.
-    #[must_use]
     pub fn signatures(&self) -> Vec<Signature> {
         self.keys.iter().map(|key| key.signature).collect()
     }

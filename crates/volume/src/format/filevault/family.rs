@@ -26,9 +26,6 @@ pub(super) struct Family {
 
 impl Family {
     /// Reads an object of this kind.
-    ///
-    /// # Errors
-    /// [`VolumeError::Damaged`].
     pub(super) fn parse(object: &Object, objects: &Objects) -> Result<Self, VolumeError> {
         let plist = Plist::parse(&text(object, objects)?).map_err(damaged)?;
         Ok(Self {

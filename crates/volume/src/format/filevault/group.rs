@@ -39,9 +39,6 @@ pub(super) struct Volume {
 
 impl Group {
     /// Reads the metadata.
-    ///
-    /// # Errors
-    /// [`VolumeError::NotThisFormat`], [`VolumeError::Damaged`], [`VolumeError::CannotOpen`], [`VolumeError::Io`].
     pub(super) fn read(device: &dyn BlockDevice, tier: Tier) -> Result<Self, VolumeError> {
         let header = Header::read(device)?;
         let (label, copies) = label::read(device, &header)?;
@@ -88,9 +85,6 @@ impl Group {
     }
 
     /// The context, if passwords open the volume with it.
-    ///
-    /// # Errors
-    /// [`VolumeError::CannotOpen`].
     pub(super) fn usable<'a>(
         &self,
         context: Option<&'a Context>,

@@ -45,9 +45,6 @@ impl Header {
     }
 
     /// Reads the header at the start, or its copy at the end.
-    ///
-    /// # Errors
-    /// [`VolumeError::NotThisFormat`], [`VolumeError::Damaged`], [`VolumeError::CannotOpen`], [`VolumeError::Io`].
     pub(super) fn read(device: &dyn BlockDevice) -> Result<Self, VolumeError> {
         let not_this = |reason: String| VolumeError::NotThisFormat { format: FORMAT, reason };
         let Some(last) = device.size().checked_sub(BYTES) else {

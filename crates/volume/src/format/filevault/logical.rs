@@ -41,9 +41,6 @@ pub(super) struct Logical {
 
 impl Logical {
     /// Reads an object of this kind.
-    ///
-    /// # Errors
-    /// [`VolumeError::Damaged`].
     pub(super) fn parse(object: &Object) -> Result<Self, VolumeError> {
         let cut = || damaged("the property list of a logical volume is truncated");
         let number = |at: usize| u64_at(&object.data, at).unwrap_or(0);

@@ -67,7 +67,6 @@ fn reason(error: &VolumeError) -> String {
 }
 
 /// An error for whatever would change a volume's keys or metadata.
-#[must_use]
 pub fn unchangeable() -> VolumeError {
     VolumeError::Unsupported {
         what: "changing a FileVault volume's keys or metadata".to_owned(),

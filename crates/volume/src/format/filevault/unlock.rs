@@ -34,7 +34,6 @@ pub(super) struct Unlocked {
 
 /// The derivation parameters of each password in the metadata, and their bytes; `None` if the metadata cannot
 /// be read.
-#[must_use]
 pub fn derivations(device: &dyn BlockDevice) -> Option<Vec<(Derivation, usize)>> {
     let group = Group::read(device, info::tier()).ok()?;
     let prf = cryptbench_kdf::find(PRF).ok()?;
@@ -63,7 +62,6 @@ fn recovery_password(typed: &[u8]) -> Option<LockedBytes> {
 }
 
 /// Whether this has the form of a recovery password.
-#[must_use]
 pub fn is_recovery_password(typed: &[u8]) -> bool {
     recovery_password(typed).is_some()
 }
@@ -79,9 +77,6 @@ pub(super) enum KeyFile {
 
 impl KeyFile {
     /// Identifies the kind of the only key file.
-    ///
-    /// # Errors
-    /// [`VolumeError::Invalid`] for several, or for an unknown kind.
     pub(super) fn of(
         credentials: &Credentials,
         header: &Header,

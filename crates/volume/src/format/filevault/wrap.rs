@@ -13,9 +13,6 @@ pub(super) const WRAPPED: usize = KEY + 8;
 const ROUNDS: usize = 6;
 
 /// The key in `wrapped`, if `key` opens it.
-///
-/// # Errors
-/// [`VolumeError::Cipher`] for a key that AES does not accept.
 pub(super) fn unwrap(
     key: &[u8],
     wrapped: &[u8; WRAPPED],

@@ -164,9 +164,6 @@ fn copies_agree(header: &dyn Header) -> bool {
 }
 
 /// Fails if something else has replaced a copy of the header that was read from the device.
-///
-/// # Errors
-/// [`VolumeError::Occupied`].
 pub(super) fn refuse_other_contents(
     device: &dyn BlockDevice,
     header: &Metadata,

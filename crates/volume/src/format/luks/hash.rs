@@ -11,9 +11,6 @@ pub(super) const MOST_DIGEST: usize = 64;
 const LEAST_DIGEST: usize = 20;
 
 /// Refuses to write a header with a hash that cryptsetup does not accept.
-///
-/// # Errors
-/// [`VolumeError::Invalid`].
 pub(super) fn refuse_short(name: &str, bytes: usize) -> Result<(), VolumeError> {
     if bytes >= LEAST_DIGEST {
         return Ok(());

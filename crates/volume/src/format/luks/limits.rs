@@ -43,7 +43,6 @@ pub struct Resources<'a> {
 
 impl<'a> Resources<'a> {
     /// Resources with the default [`Limits`].
-    #[must_use]
     pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
         Self { tier, effort, limits: Limits::default() }
     }

@@ -11,9 +11,6 @@ use crate::VolumeError;
 
 /// The volume key that `passphrase` yields in this keyslot. A wrong passphrase yields a wrong key; only the
 /// digest reveals that.
-///
-/// # Errors
-/// A cost beyond the budget, an unsupported cipher, or a read error.
 pub(super) fn read(
     device: &dyn BlockDevice,
     slot: &Keyslot,
@@ -39,9 +36,6 @@ pub(super) fn read(
 }
 
 /// Writes `volume_key` into the keyslot's area and flushes the device.
-///
-/// # Errors
-/// As for [`read`].
 pub(super) fn write(
     device: &dyn BlockDevice,
     slot: &Keyslot,
@@ -67,9 +61,6 @@ pub(super) fn write(
 ///
 /// On flash memory the old bytes may survive in blocks that the drive has retired. The splitter
 /// reduces this risk, but only a new volume is certain to make a volume key useless.
-///
-/// # Errors
-/// [`VolumeError::Io`].
 pub(super) fn wipe(
     device: &dyn BlockDevice,
     area: cryptbench_blockdev::Extent,

@@ -36,20 +36,17 @@ pub(crate) use sighting::sightings;
 pub use unlock::derivations;
 
 /// The name in LUKS headers of the hash of a PRF, such as `sha256` for `sha-256`.
-#[must_use]
 pub fn hash_of(prf: &str) -> Option<&'static str> {
     hash::Hash::of_prf(cryptbench_kdf::find(prf).ok()?).map(|hash| hash.name)
 }
 
 /// The PRF with the hash that a header calls by this name, such as `sha-256` for `sha256`.
-#[must_use]
 pub fn prf_of(hash: &str) -> Option<&'static str> {
     hash::Hash::find(hash).and_then(hash::Hash::prf).ok().map(|prf| prf.name)
 }
 
 /// Whether new volumes should have this cipher, such as `aes`. Rare and weak ciphers, and several keys, are only
 /// opened.
-#[must_use]
 pub fn makes_cipher(cipher: &str) -> bool {
     let several = cipher.contains(':') && !cipher.starts_with("capi:");
     !matches!(cipher, "anubis" | "cipher_null" | "des" | "khazad" | "seed") && !several
@@ -57,7 +54,6 @@ pub fn makes_cipher(cipher: &str) -> bool {
 
 /// Whether new volumes should have this mode, such as `xts-plain64`. The other modes reveal which sectors are
 /// equal, or what two versions of a sector have in common; they are only opened. So is `eboiv` outside CBC.
-#[must_use]
 pub fn makes_new(mode: &str) -> bool {
     let (chain, generator) = mode.split_once('-').unwrap_or((mode, ""));
     let usual =
@@ -82,7 +78,6 @@ pub enum Version {
 
 impl Version {
     /// Name in lists and records: `luks1` or `luks2`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Luks1 => "luks1",

@@ -165,9 +165,6 @@ impl Segment {
 
 impl Metadata {
     /// The only segment, if this program can open it.
-    ///
-    /// # Errors
-    /// [`VolumeError::CannotOpen`], which states the obstacle.
     pub(super) fn segment(&self) -> Result<&Segment, VolumeError> {
         let format = match self.version {
             Version::Luks1 => "LUKS1",
@@ -229,9 +226,6 @@ impl Metadata {
     }
 
     /// Why no key opens the volume here, if that shows without one.
-    ///
-    /// # Errors
-    /// [`VolumeError::CannotOpen`].
     pub(super) fn check(&self) -> Result<(), VolumeError> {
         let segment = self.segment()?;
         let spec = segment.spec()?;

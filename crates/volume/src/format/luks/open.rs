@@ -186,9 +186,6 @@ fn open_volume(
 }
 
 /// Checks that the cipher accepts at least one of the keys.
-///
-/// # Errors
-/// Why the data cipher accepts none of the keys in the keyslots.
 fn check_keys(spec: &Spec, metadata: &Metadata, keyslots: &[u32]) -> Result<(), VolumeError> {
     let mut checked = Ok(());
     for id in keyslots {

@@ -29,9 +29,6 @@ impl Spec {
     }
 
     /// Checks that the cipher exists and accepts a key of `key_bytes`.
-    ///
-    /// # Errors
-    /// [`VolumeError::CannotOpen`].
     pub(super) fn check(&self, key_bytes: usize) -> Result<(), VolumeError> {
         let lengths = cryptbench_cipher::dm_crypt_key_bytes(&self.cipher, &self.mode)
             .map_err(|error| self.cannot(&error))?;
@@ -72,9 +69,6 @@ impl Spec {
     }
 
     /// The same for the material of keyslots.
-    ///
-    /// # Errors
-    /// As for [`with_key`](Self::with_key).
     pub(super) fn for_keyslot(
         &self,
         key: &[u8],
@@ -86,9 +80,6 @@ impl Spec {
     }
 
     /// [`with_key`](Self::with_key) for a user's cipher.
-    ///
-    /// # Errors
-    /// The defect of the name or the key.
     pub(super) fn keyed(
         &self,
         key: &[u8],

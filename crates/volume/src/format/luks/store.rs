@@ -39,9 +39,6 @@ pub(super) trait Header {
     }
 
     /// Makes the tokens of one keyslot also unlock another one.
-    ///
-    /// # Errors
-    /// [`VolumeError::Damaged`].
     fn move_tokens(&mut self, _from: u32, _to: u32) -> Result<(), VolumeError> {
         Ok(())
     }
@@ -59,9 +56,6 @@ pub(super) trait Header {
     fn remove(&mut self, id: u32) -> Result<(), VolumeError>;
 
     /// Writes the header. The volume stays openable if the write is interrupted.
-    ///
-    /// # Errors
-    /// [`VolumeError::Io`].
     fn write(&mut self, device: &dyn BlockDevice) -> Result<(), VolumeError>;
 }
 
@@ -75,9 +69,6 @@ pub(super) enum Which {
 }
 
 /// Reads and checks the header of `device`.
-///
-/// # Errors
-/// [`VolumeError::NotThisFormat`], [`VolumeError::Damaged`], [`VolumeError::Io`].
 pub(super) fn read(device: &dyn BlockDevice, which: Which) -> Result<Box<dyn Header>, VolumeError> {
     // An unreadable primary header may still have a readable secondary one.
     let start = read_bytes(device, 0..SNIFF.min(device.size()));
@@ -106,9 +97,6 @@ pub(super) fn io(doing: &'static str) -> impl FnOnce(std::io::Error) -> VolumeEr
 }
 
 /// Fills `out` with random bytes from the operating system.
-///
-/// # Errors
-/// [`VolumeError::Io`].
 pub(super) fn random(out: &mut [u8]) -> Result<(), VolumeError> {
     getrandom::fill(out).map_err(|error| VolumeError::Io {
         doing: "getting random bytes",

@@ -19,10 +19,6 @@ pub(super) struct Unlocked {
 }
 
 /// The bytes from which LUKS derives keys: the passphrase, or the contents of the only key file.
-///
-/// # Errors
-/// [`VolumeError::Invalid`] for what LUKS does not support: several key files, a passphrase
-/// together with a key file, or a PIM.
 pub(super) fn passphrase(credentials: &Credentials) -> Result<&[u8], VolumeError> {
     let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
     if credentials.pim.is_some_and(|pim| pim != 0) {
@@ -37,9 +33,6 @@ pub(super) fn passphrase(credentials: &Credentials) -> Result<&[u8], VolumeError
 }
 
 /// As [`passphrase`], for a new key. An empty passphrase would not protect anything.
-///
-/// # Errors
-/// [`VolumeError::Invalid`].
 pub(super) fn new_passphrase(credentials: &Credentials) -> Result<&[u8], VolumeError> {
     match passphrase(credentials)? {
         [] => {
@@ -166,9 +159,6 @@ fn attempt(
 }
 
 /// Whether `digest` was computed from `key`.
-///
-/// # Errors
-/// [`VolumeError::Unsupported`], also for costs beyond the budget; [`VolumeError::Stopped`].
 pub(super) fn matches(
     digest: &Digest,
     key: &[u8],

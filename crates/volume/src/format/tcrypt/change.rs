@@ -35,7 +35,6 @@ pub struct HeaderOptions<'a> {
 
 impl<'a> HeaderOptions<'a> {
     /// The normal header, with an unknown PRF.
-    #[must_use]
     pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
         Self { hidden: false, system: false, prf: None, force: false, tier, effort }
     }
@@ -115,9 +114,6 @@ fn check_hidden_backup(
 
 /// Fails if the header area has other contents: then a header that opens is a remainder. Before it opens, its
 /// version is unknown and counts as 0.
-///
-/// # Errors
-/// [`VolumeError::Occupied`].
 pub(super) fn refuse_other_contents(
     device: &dyn BlockDevice,
     slot: Slot,

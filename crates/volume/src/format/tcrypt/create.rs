@@ -54,7 +54,6 @@ pub struct CreateOptions<'a> {
 
 impl<'a> CreateOptions<'a> {
     /// VeraCrypt with AES and SHA-512, filled with random data, with 512-byte sectors.
-    #[must_use]
     pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
         Self {
             product: Product::VeraCrypt,

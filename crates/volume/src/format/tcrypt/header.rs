@@ -77,7 +77,6 @@ pub enum Product {
 
 impl Product {
     /// Name of the format.
-    #[must_use]
     pub const fn format(self) -> &'static str {
         match self {
             Self::TrueCrypt => TRUECRYPT.name,
@@ -86,7 +85,6 @@ impl Product {
     }
 
     /// Name shown to users.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::TrueCrypt => "TrueCrypt",
@@ -205,7 +203,6 @@ impl Header {
     }
 
     /// The bytes to encrypt, including their checksums.
-    #[must_use]
     pub fn serialise(&self) -> SecretBytes<ENCRYPTED_BYTES> {
         let mut plain: Plain = secret();
         let mut put = |at: usize, bytes: &[u8]| plain[at..at + bytes.len()].copy_from_slice(bytes);

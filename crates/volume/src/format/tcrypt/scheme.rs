@@ -47,7 +47,6 @@ const fn newer(cipher: &'static str, label: &'static str) -> XtsScheme {
 }
 
 /// The ciphers for new volumes.
-#[must_use]
 pub fn schemes() -> &'static [XtsScheme] {
     XTS
 }

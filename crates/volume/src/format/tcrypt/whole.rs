@@ -54,9 +54,6 @@ fn sizes(header: &Header, slot: Slot) -> Vec<u64> {
 /// Fails if the end of a host of `size` bytes is missing: a backup header would be written over something else.
 ///
 /// A larger host has room for it, but of a hidden volume no header tells exactly where its container ended.
-///
-/// # Errors
-/// [`VolumeError::CannotOpen`].
 pub(super) fn check_end(header: &Header, slot: Slot, size: u64) -> Result<(), VolumeError> {
     let sizes = match slot {
         Slot::Primary | Slot::Hidden => made(header, slot.is_hidden()),
@@ -92,9 +89,6 @@ fn listed(sizes: &[u64]) -> String {
 
 /// Fails unless a host of `size` bytes can be the whole container. In any other host, a written header could overwrite
 /// data.
-///
-/// # Errors
-/// [`VolumeError::CannotOpen`].
 pub(super) fn check(header: &Header, slot: Slot, size: u64) -> Result<(), VolumeError> {
     let sizes = sizes(header, slot);
     match sizes.first() {

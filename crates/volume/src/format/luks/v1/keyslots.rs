@@ -100,9 +100,6 @@ pub(super) fn disable(raw: &mut [u8]) {
 }
 
 /// Enables a keyslot.
-///
-/// # Errors
-/// [`VolumeError::Invalid`] for what LUKS1 cannot express: another KDF or another hash.
 pub(super) fn set_keyslot(raw: &mut [u8], slot: &Keyslot, hash: &str) -> Result<(), VolumeError> {
     let invalid = |reason: String| VolumeError::Invalid(reason);
     let Derivation::Pbkdf2 { prf, iterations } = slot.derivation else {

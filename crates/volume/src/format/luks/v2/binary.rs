@@ -84,9 +84,6 @@ impl From<String> for Flaw {
 }
 
 /// Reads the copy at `offset`, binary part and JSON area, and verifies its checksum.
-///
-/// # Errors
-/// Why there is no valid copy.
 pub(super) fn read(
     device: &dyn BlockDevice,
     role: Role,
@@ -152,9 +149,6 @@ fn field(raw: &[u8]) -> [u8; 48] {
 }
 
 /// The field with this text.
-///
-/// # Errors
-/// As for [`set_text`].
 pub(super) fn text_field(name: &str, text: &str) -> Result<[u8; 48], VolumeError> {
     let mut field = [0; 48];
     set_text(&mut field, name, text)?;
