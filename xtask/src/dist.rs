@@ -1,6 +1,7 @@
 //! `cargo xtask dist`: builds the distributed files: a reproducible release build, the Debian package, a static
-//! binary, and the files for Windows.
+//! binary, the files for Windows, and all of them for a release.
 
+mod release;
 mod windows;
 
 use std::fs;
@@ -21,6 +22,9 @@ const MUSL: &str = "x86_64-unknown-linux-musl";
 
 #[derive(clap::Args)]
 pub struct Options {
+    /// Build everything that a release contains, start each program, and write the hashes
+    #[arg(long, conflicts_with_all = ["binary", "musl", "reproducible", "arm64", "windows"])]
+    all: bool,
     /// Build twice, in two directories, and compare the hashes
     #[arg(long, conflicts_with = "binary")]
     reproducible: bool,
@@ -56,16 +60,22 @@ pub struct Options {
 impl Options {
     /// To build a package twice.
     fn of(package: &str, dev: bool) -> Self {
+        Self { reproducible: true, package: package.to_owned(), dev, ..Self::single() }
+    }
+
+    /// To build the Debian package.
+    fn single() -> Self {
         Self {
-            reproducible: true,
+            all: false,
+            reproducible: false,
             musl: false,
             arm64: false,
             windows: false,
             url: None,
             binary: None,
             out: OUT.into(),
-            package: package.to_owned(),
-            dev,
+            package: "cryptbench".to_owned(),
+            dev: false,
             fast: false,
         }
     }
@@ -76,6 +86,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
     if options.reproducible {
         return reproducible(options).map(drop);
+    }
+    if options.all {
+        return release::all(options, &out);
     }
     let root = std::env::current_dir()?;
     if options.arm64

@@ -77,7 +77,7 @@ enum Command {
     /// Check that the oldest compiler named in the manifests can build everything
     Msrv,
     /// Check that the libraries are compatible with the last release
-    Semver,
+    Semver(semver::Options),
     /// Check the structure of the code against ARCHITECTURE.md
     Tidy,
     /// Count lines, packages, bytes and build time, compared with another commit
@@ -113,7 +113,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Prove(options) => prove::run(&options),
         Command::Readme(options) => readme::run(&options),
         Command::Msrv => msrv::run(),
-        Command::Semver => semver::run(),
+        Command::Semver(options) => semver::run(&options),
         Command::Tidy => tidy::run(),
         Command::Weight(options) => weight::run(&options),
         Command::Bench(bench) => bench::run(bench),

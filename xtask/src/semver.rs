@@ -11,9 +11,17 @@ use crate::tools;
 const LIBRARIES: &[&str] =
     &["cryptbench-cipher", "cryptbench-kdf", "cryptbench-stats", "cryptbench-volume"];
 
-pub fn run() -> anyhow::Result<()> {
-    let Ok(tag) = tools::said("git", &["describe", "--tags", "--abbrev=0", "--match", "v*"]) else {
-        println!("SKIPPED: semver: there is no release to compare with (a tag v*)");
+#[derive(clap::Args)]
+pub struct Options {
+    /// Compare with this commit instead of the last tag v*
+    #[arg(long, value_name = "COMMIT")]
+    base: Option<String>,
+}
+
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let last = || tools::said("git", &["describe", "--tags", "--abbrev=0", "--match", "v*"]).ok();
+    let Some(tag) = options.base.clone().or_else(last) else {
+        println!("SKIPPED: semver: there is no release to compare with (a tag v*, or --base)");
         return Ok(());
     };
     let checks = match tools::CARGO_SEMVER_CHECKS.path() {

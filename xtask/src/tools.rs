@@ -49,6 +49,9 @@ pub const CARGO_DENY: Tool = Tool {
 pub const CARGO_SEMVER_CHECKS: Tool =
     Tool { name: "cargo-semver-checks", arguments: &["--debug"], settings: QUICKLY_BUILT };
 
+pub const CARGO_CYCLONEDX: Tool =
+    Tool { name: "cargo-cyclonedx", arguments: &["--debug"], settings: QUICKLY_BUILT };
+
 pub const MDBOOK: Tool = Tool { name: "mdbook", arguments: &["--debug"], settings: QUICKLY_BUILT };
 
 impl Tool {

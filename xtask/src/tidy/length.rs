@@ -11,7 +11,7 @@ const README: usize = 900;
 /// README and docs/start.md.
 const NEWCOMER: usize = 1_500;
 /// README and all pages below docs/ but [`LATER`].
-const ALL: usize = 26_800;
+const ALL: usize = 27_000;
 
 /// Newer pages, each with a separate limit and not part of [`ALL`].
 const LATER: &[(&str, usize)] = &[
