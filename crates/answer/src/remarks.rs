@@ -86,11 +86,11 @@ fn transport(record: &Record) -> Option<String> {
         }
         "io-uring" => {
             "through FUSE over io_uring and a loop device, which uses about half of the CPU time that many small \
-             requests take through /dev/fuse. A ublk device uses a third (Linux 6.5: --set transport=ublk)"
+             requests take through /dev/fuse. A ublk device uses a third (Linux 6.5 with ublk_drv)"
         }
         "fuse" => {
             "through /dev/fuse and a loop device. For many small requests, FUSE over io_uring uses half of the CPU \
-             time (Linux 6.14), a ublk device a third (Linux 6.5: --set transport=ublk)"
+             time (Linux 6.14), a ublk device a third (Linux 6.5 with ublk_drv)"
         }
         _ => return None,
     };

@@ -60,7 +60,21 @@ fn main() -> ExitCode {
         words.remove(1);
         volume::confined::become_child();
     }
+    if words.get(1).is_some_and(|word| word == cryptbench_system::SERVE_DISK) {
+        return say::finish(serve_disk());
+    }
     say::finish(command(&words))
+}
+
+/// The process that a run starts to serve its own disk.
+fn serve_disk() -> ExitCode {
+    match cryptbench_system::serve_disk() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let error = anyhow::Error::from(error);
+            exit::explain(&error.context(volume::confined::NOT_FOR_USERS))
+        }
+    }
 }
 
 fn command(words: &[OsString]) -> ExitCode {

@@ -1,5 +1,5 @@
-//! The only place in this crate that spawns processes: runs programs of the system without a shell
-//! and captures their output.
+//! Runs programs of the system without a shell and captures their output. Nothing else in this crate spawns processes, but
+//! `disk_server.rs`.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read as _, Seek as _, Write as _};

@@ -12,6 +12,8 @@ mod adapter;
 mod choices;
 #[cfg(target_os = "linux")]
 mod command;
+#[cfg(target_os = "linux")]
+mod disk_server;
 mod driver;
 mod error;
 mod facility;
@@ -46,6 +48,6 @@ pub use prepared::{
 pub use registry::{
     ALL, Selection, arms, find, meant, meant_ciphers, null_layer_of, sweep, systems,
 };
-pub use served_volume::ServedVolume;
+pub use served_volume::{SERVE_DISK, ServedVolume, serve_disk};
 pub use settings::setting_name;
 pub use system::{ArmSpec, Attachment, Availability, Role, Setting, System, Target};

@@ -5,10 +5,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cryptbench_blockdev::BlockDevice;
+use cryptbench_blockdev::{BlockDevice, FileDevice};
 use cryptbench_export::fuse::{self, Connection, FuseOptions};
 use cryptbench_export::ublk::Disk;
+use cryptbench_text::chain;
+use tracing::debug;
 
+use crate::adapter::builtin_mounted::Headerless;
+pub use crate::disk_server::{SERVE_DISK, serve_disk};
 use crate::kind::mapped;
 use crate::resource::{
     Journal, Place, ResourceStack, UblkDisk, fuse_server, loop_device, mount, mount_point,
@@ -27,20 +31,35 @@ pub struct ServedVolume {
     expected: Option<u64>,
 }
 
-/// Lets this process serve `device` as a disk of ublk, or as a file in a new private mount with a loop device on it.
+/// The plaintext of a volume as a disk of ublk, which a child serves, or as a file in a new private mount with a loop device
+/// on it, which this process serves.
 ///
-/// losetup(8) opens the file. This process serves it, and a thread that waits for an answer of its own process would keep
-/// that from ending after SIGKILL.
+/// losetup(8) opens the file: a thread that waits for an answer of its own process would keep that from ending after SIGKILL.
 pub(crate) fn as_disk(
     stack: &mut ResourceStack,
-    device: Arc<dyn BlockDevice>,
+    plain: &Headerless,
+    volume: &mapped::Volume<'_>,
     transport: Transport,
 ) -> Result<mapped::Disk, SystemError> {
-    // Only if the user chose it: a process that waits for its own disk sometimes does not end after SIGKILL.
-    if transport == Transport::Ublk {
-        let disk = ublk_disk::serve(stack, device)?;
-        let by_kernel = mapped::Disk::by_kernel(disk.path.clone());
-        return Ok(mapped::Disk { served: Some(transport), ublk: Some(disk), ..by_kernel });
+    let (path, key) = (&volume.container.path, volume.secret);
+    let device = FileDevice::open(path, plain.mode(), false).map_err(SystemError::io("open", path));
+    let device = plain.over(device?, key, volume.tier)?;
+    if matches!(transport, Transport::Auto | Transport::Ublk) {
+        let (size, sector) = (device.size(), device.sector().clamp(512, 4096));
+        let disk = Disk { size, sector, read_only: false, mark: 0 };
+        match ublk_disk::serve(stack, &disk, (plain, path, key)) {
+            Ok((disk, server)) => {
+                let by_kernel = mapped::Disk::by_kernel(disk.path.clone());
+                return Ok(mapped::Disk {
+                    daemons: vec![server],
+                    served: Some(Transport::Ublk),
+                    ublk: Some(disk),
+                    ..by_kernel
+                });
+            }
+            Err(e) if transport == Transport::Ublk => return Err(e),
+            Err(e) => debug!("no disk of ublk, so FUSE: {}", chain(&e)),
+        }
     }
     let path = mount_point::create(stack)?;
     let transport = match transport {

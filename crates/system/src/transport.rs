@@ -8,8 +8,8 @@ use crate::{ArmSpec, Features, Setting, SystemError};
 /// The setting that chooses it.
 pub(crate) const TRANSPORT: Setting = Setting {
     name: "transport",
-    about: "how requests reach this process: through a ublk device, or through FUSE (over io_uring or /dev/fuse) and a loop \
-            device; auto uses FUSE, over io_uring if the kernel has it",
+    about: "how requests reach our server: through a ublk device, or through FUSE (over io_uring or /dev/fuse) and a loop \
+            device; auto takes the first that the kernel has, as volume mount does",
     values: &[AUTO, UBLK, URING, DEVICE],
 };
 
@@ -21,7 +21,7 @@ const DEVICE: &str = "fuse";
 /// How requests are to arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// FUSE, over io_uring if this machine has it.
+    /// The first of the others that this machine has.
     Auto,
     /// A disk of the kernel.
     Ublk,

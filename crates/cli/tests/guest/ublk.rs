@@ -126,14 +126,17 @@ fn a_volume_is_a_disk_of_ublk() {
     assert_eq!(text(&ours.stdout).split(' ').next(), sum.split(' ').next());
 }
 
-/// A run that serves its own mount as a disk, and by another way.
+/// A run whose own mount is a disk, one by another way, and one that is killed at several moments.
 const RUN: &str = r#"
 step() { echo "step: $*"; }
+comes() { n=0; until eval "$1"; do n=$((n + 1)); [ $n -lt 1200 ] || { echo "not: $1"; false; }; sleep 0.1; done; }
+server() { COLUMNS=200 ps -o pid,args | awk '/ serve-disk/ && !/awk/ { print $1 }'; }
 left() {
     grep -e ublk -e /run/cryptbench /proc/mounts || true
     ls /dev | grep 'ublk[bc][0-9]' || true
     ls -A /mnt | grep -v lost+found || true
     losetup -a
+    server
 }
 is_clean() { [ -z "$(left)" ] || { echo "left: $(left)"; false; }; }
 run="run /mnt --system builtin-mounted --data-unit 512 --size 16MiB --quiet"
@@ -165,15 +168,16 @@ headline = "iops"
 END
 }
 profile 2 >/run/short.toml
+profile 40 >/run/long.toml
 mount -t ext4 /dev/vda /mnt
 
-step a disk of ublk
-cryptbench $run --profile /run/short.toml --verify --set transport=ublk -o /run/first
+step the first that the kernel has
+cryptbench $run --profile /run/short.toml --verify -o /run/first
 echo "first: $(ways /run/first)"
 is_clean
 
-step the default
-cryptbench $run --profile /run/short.toml -o /run/second
+step another
+cryptbench $run --profile /run/short.toml --set transport=fuse -o /run/second
 echo "second: $(ways /run/second)"
 is_clean
 
@@ -181,10 +185,37 @@ step one that the kernel lacks
 if cryptbench $run --profile /run/short.toml --set transport=io-uring -o /run/third 2>/run/said; then false; fi
 cat /run/said
 is_clean
+
+for after in 0 0.3 0.6 1 2 3 6; do
+    step killed after $after s
+    cryptbench $run --profile /run/long.toml -o /run/killed-$after &
+    killed=$!
+    comes "grep -q '^/dev/ublkb' /proc/mounts"
+    sleep $after
+    kill -9 $killed
+    # A process that waits for ever cannot be waited for.
+    comes '[ ! -e /proc/'$killed' ] || grep -q "^State:.Z" /proc/'$killed'/status'
+    wait $killed || true
+    comes '[ -z "$(server)" ]'
+    cryptbench cleanup
+    is_clean
+done
+
+step a killed server
+cryptbench $run --profile /run/long.toml -o /run/orphaned 2>/run/said &
+orphaned=$!
+comes "grep -q '^/dev/ublkb' /proc/mounts"
+sleep 1
+kill -9 $(server)
+comes '[ ! -e /proc/'$orphaned' ] || grep -q "^State:.Z" /proc/'$orphaned'/status'
+if wait $orphaned; then false; fi
+cat /run/said
+cryptbench cleanup
+is_clean
 "#;
 
 #[test]
-fn a_run_serves_its_mount_as_a_disk_and_leaves_none() {
+fn a_run_has_its_mount_as_a_disk_and_leaves_none_when_it_is_killed() {
     let Some(guest) = Distribution::new() else { return };
     let [mkfs, losetup] = ["/sbin/mkfs.ext4", "/sbin/losetup"];
     for (program, package) in [(mkfs, "e2fsprogs"), (losetup, "mount")] {

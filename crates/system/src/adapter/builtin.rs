@@ -285,8 +285,18 @@ pub(super) fn random_key(arm: &ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemErro
 }
 
 /// The keyed cipher of `arm`, and where its data units get their tweaks from.
-pub(super) fn keyed(arm: &ArmSpec, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
-    match arm.cipher {
+fn keyed(arm: &ArmSpec, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
+    keyed_by_name(arm.cipher, arm.data_unit, key, tier)
+}
+
+/// The same for an arm of this cipher and data unit.
+pub(super) fn keyed_by_name(
+    cipher: Option<&str>,
+    data_unit: Option<u32>,
+    key: &[u8],
+    tier: Tier,
+) -> Result<Keyed, SystemError> {
+    match cipher {
         None => {
             let cipher = Box::new(NoCipher) as Box<dyn SectorCipher>;
             Ok(Keyed {
@@ -295,9 +305,7 @@ pub(super) fn keyed(arm: &ArmSpec, key: &[u8], tier: Tier) -> Result<Keyed, Syst
                 tweak_step: LAYOUTS[0].tweak_step,
             })
         }
-        Some(name) => {
-            Ours::find(name)?.keyed(arm.data_unit.unwrap_or(LAYOUTS[0].data_unit), key, tier)
-        }
+        Some(name) => Ours::find(name)?.keyed(data_unit.unwrap_or(LAYOUTS[0].data_unit), key, tier),
     }
 }
 

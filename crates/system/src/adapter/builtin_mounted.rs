@@ -7,12 +7,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cryptbench_blockdev::{BlockDevice, Extent, FileDevice};
+use cryptbench_blockdev::{BlockDevice, Extent, FileDevice, IoMode};
 use cryptbench_catalog as catalog;
 use cryptbench_cipher::Tier;
 use cryptbench_volume::{Access, Mapping, Volume, VolumeInfo};
+use serde::{Deserialize, Serialize};
 
-use super::builtin::{Keyed, kernel_of, keyed, offered, random_key};
+use super::builtin::{Keyed, kernel_of, keyed_by_name, offered, random_key};
 use crate::kind::mapped::{FILE_SYSTEM, Mapped, check_file_system};
 use crate::kind::place::ON;
 use crate::kind::served::Served;
@@ -40,8 +41,8 @@ pub(crate) static BUILTIN_MOUNTED: System = System {
             parameters: |_| Vec::new(),
             turned_out: |arm, disk| disk.served?.turned_out(arm),
             open: |volume, stack| {
-                let shown = plaintext(volume.arm, volume.secret, volume.container, volume.tier)?;
-                served_volume::as_disk(stack, shown, Transport::of(volume.arm))
+                let plain = Headerless::of(volume.arm, volume.container);
+                served_volume::as_disk(stack, &plain, volume, Transport::of(volume.arm))
             },
         }),
     )
@@ -124,26 +125,62 @@ fn plaintext(
     let path = &container.path;
     let device =
         FileDevice::open(path, container.mode, false).map_err(SystemError::io("open", path))?;
-    let Keyed { cipher, first_tweak, tweak_step } = keyed(arm, key, tier)?;
-    let info = VolumeInfo {
-        format: arm.layout.unwrap_or("none"),
-        cipher: arm.cipher.unwrap_or("none").to_owned(),
-        kernel: cipher.tier(),
-        key_bytes: 0,
-        derivation: "none".to_owned(),
-        data_unit: cipher.data_unit(),
-        size: container.len,
-        data_offset: 0,
-        details: Vec::new(),
-    };
-    let mapping = Mapping {
-        data: Extent { offset: 0, len: container.len },
-        cipher,
-        first_tweak,
-        tweak_step,
-        protected: None,
-    };
-    Ok(Arc::new(Volume::new(Arc::new(device), mapping, Access::ReadWrite, info)?))
+    Headerless::of(arm, container).over(device, key, tier)
+}
+
+/// How a container without a header is encrypted, and how it is read and written.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Headerless {
+    cipher: Option<String>,
+    data_unit: Option<u32>,
+    len: u64,
+    direct: bool,
+}
+
+impl Headerless {
+    fn of(arm: &ArmSpec, container: &Container) -> Self {
+        Self {
+            cipher: arm.cipher.map(str::to_owned),
+            data_unit: arm.data_unit,
+            len: container.len,
+            direct: container.mode == IoMode::Direct,
+        }
+    }
+
+    pub(crate) fn mode(&self) -> IoMode {
+        if self.direct { IoMode::Direct } else { IoMode::Buffered }
+    }
+
+    /// Its plaintext.
+    pub(crate) fn over(
+        &self,
+        device: FileDevice,
+        key: &[u8],
+        tier: Tier,
+    ) -> Result<Arc<dyn BlockDevice>, SystemError> {
+        let cipher = self.cipher.as_deref();
+        let Keyed { cipher: keyed, first_tweak, tweak_step } =
+            keyed_by_name(cipher, self.data_unit, key, tier)?;
+        let info = VolumeInfo {
+            format: "none",
+            cipher: cipher.unwrap_or("none").to_owned(),
+            kernel: keyed.tier(),
+            key_bytes: 0,
+            derivation: "none".to_owned(),
+            data_unit: keyed.data_unit(),
+            size: self.len,
+            data_offset: 0,
+            details: Vec::new(),
+        };
+        let mapping = Mapping {
+            data: Extent { offset: 0, len: self.len },
+            cipher: keyed,
+            first_tweak,
+            tweak_step,
+            protected: None,
+        };
+        Ok(Arc::new(Volume::new(Arc::new(device), mapping, Access::ReadWrite, info)?))
+    }
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ kinds! {
     BindMount(BindMount),
     /// A file system mounted from a device-mapper device.
     MappedFileSystem(MappedFileSystem),
-    /// A disk that this process, or a child of it, serves through ublk.
+    /// A disk that a child of this process serves through ublk.
     UblkDisk(UblkDisk),
     /// A file system mounted from a disk of ublk.
     DiskFileSystem(DiskFileSystem),

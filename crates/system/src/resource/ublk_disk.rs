@@ -1,4 +1,4 @@
-//! Disks that this process, or a child of it, serves through ublk, and file systems on them. Requires root.
+//! Disks that a child of this process serves through ublk, and file systems on them. Requires root.
 #![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs::File;
@@ -7,9 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cryptbench_blockdev::BlockDevice;
-use cryptbench_export::Prepared;
-use cryptbench_export::ublk::{self, Control, Disk, Server};
+use cryptbench_export::ublk::{Control, Disk};
 use serde::{Deserialize, Serialize};
 
 use super::mount::{Standing, found, mount_of_ours, move_to};
@@ -18,7 +16,9 @@ use super::{
     removed,
 };
 use crate::SystemError;
+use crate::adapter::builtin_mounted::Headerless;
 use crate::command::run;
+use crate::disk_server::DiskServer;
 use crate::provision::filesystem;
 
 /// Maximum number of disks of other programs.
@@ -35,10 +35,10 @@ pub struct UblkDisk {
     pub mark: u64,
 }
 
-/// The server, if it is in this process. If dropped while the disk is still there, it continues to serve as long as this
+/// The server, if it is of this crate. If dropped while the disk is still there, it continues to serve as long as this
 /// process lives.
 #[derive(Default)]
-pub(crate) struct Serving(Option<Server>);
+pub(crate) struct Serving(Option<DiskServer>);
 
 impl Drop for Serving {
     fn drop(&mut self) {
@@ -93,25 +93,32 @@ pub(crate) fn create(
     Err(failed(io::Error::other("too many devices")))
 }
 
-/// Makes a disk that this process serves, and lets it appear.
+/// Makes a disk, lets a child serve the plaintext of a container as that, and lets it appear. Returns it and the number of
+/// the child, which gets the way to open the container, its path, and its key.
 ///
 /// # Errors
-/// As of [`create`]; [`SystemError::Export`] for a device that cannot be served as a disk. No disk is left behind.
+/// As of [`create`]; [`SystemError::Io`] if the child does not serve. No disk is left behind.
 pub(crate) fn serve(
     stack: &mut ResourceStack,
-    device: Arc<dyn BlockDevice>,
-) -> Result<UblkDisk, SystemError> {
-    let (size, read_only) = (device.size(), device.is_read_only());
-    let sector = device.sector().clamp(512, 4096);
-    let (disk, connection) = create(stack, &Disk { size, sector, read_only, mark: 0 })?;
-    let served = ublk::serve(device, connection, read_only, Prepared::rings(1));
-    let started = served.map_err(SystemError::from).and_then(|server| {
+    disk: &Disk,
+    (plain, path, key): (&Headerless, &Path, &[u8]),
+) -> Result<(UblkDisk, u32), SystemError> {
+    let (disk, connection) = create(stack, disk)?;
+    let container = File::options().read(true).write(true).open(path);
+    let served = container.map_err(SystemError::io("open", path)).and_then(|container| {
+        DiskServer::start(plain, key, &container, &connection)
+            .map_err(SystemError::io("serve", &disk.path))
+    });
+    // The server's is then the only one, and the kernel sees when it ends.
+    drop(connection);
+    let started = served.and_then(|server| {
+        let number = server.number();
         // Held before it starts: the kernel looks for partitions on it.
         stack.last::<UblkDisk>().0 = Some(server);
-        start(&disk)
+        start(&disk).map(|()| number)
     });
     match started {
-        Ok(()) => Ok(disk),
+        Ok(number) => Ok((disk, number)),
         Err(e) => {
             stack.destroy_last()?;
             Err(e)
@@ -182,7 +189,9 @@ impl Resource for UblkDisk {
         }
         control.stop(self.number).map_err(failed)?;
         // Closes its connection, for which the kernel may wait.
-        drop(live.0.take());
+        if let Some(server) = live.0.take() {
+            server.end();
+        }
         control.delete(self.number).map_err(failed)
     }
 

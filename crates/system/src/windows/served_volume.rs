@@ -1,6 +1,7 @@
 //! A block device in use on this machine: Windows has nothing by which a program could serve one.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +11,17 @@ use cryptbench_export::ublk::Disk;
 
 use crate::SystemError;
 use crate::resource::{Journal, Place};
+
+/// The hidden command of the process that would serve a disk.
+pub const SERVE_DISK: &str = "serve-disk";
+
+/// Refuses.
+///
+/// # Errors
+/// [`io::ErrorKind::Unsupported`]: nothing is served here.
+pub fn serve_disk() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
 
 /// A served device: not available.
 pub enum ServedVolume {}

@@ -108,7 +108,7 @@ impl Arrived {
     fn receive() -> anyhow::Result<Self> {
         // Neither Ctrl-C at the terminal nor its closing kills a process that the keeper has to stop first.
         let _ = process::leave_terminal();
-        let wrong = "this command is only for internal use by cryptbench";
+        let wrong = super::NOT_FOR_USERS;
         let channel = Channel::to_parent().context(wrong)?;
         let (message, files) = channel.receive().context(wrong)?;
         let order = Order::hear(&message).context(wrong)?;

@@ -31,6 +31,9 @@ use crate::exit::Refusal;
 /// The first argument of the child, before those of its keeper.
 pub const WORD: &str = "confined";
 
+/// What a process says that no process of this program has started.
+pub const NOT_FOR_USERS: &str = "this command is only for internal use by cryptbench";
+
 /// The smallest sector of a disk, in bytes.
 const SECTOR: u64 = 512;
 
