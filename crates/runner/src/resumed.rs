@@ -1,6 +1,6 @@
 //! Resumes an interrupted run: with the same plan on the same target, or not at all.
 
-use cryptbench_record::{Arm, Plan, Record, Target, Workload};
+use cryptbench_record::{Arm, Plan, Record, Target};
 
 use crate::RunError;
 
@@ -14,7 +14,7 @@ pub(crate) fn check(
     let was = &earlier.plan;
     let same: [(&str, bool); 8] = [
         ("the program's version", earlier.program_version == program_version),
-        ("the workloads", workloads(&was.workloads) == workloads(&plan.workloads)),
+        ("the workloads", text(&was.workloads) == text(&plan.workloads)),
         ("the choices", arms(&was.arms) == arms(&plan.arms)),
         ("the schedule", schedule(was) == schedule(plan)),
         ("the target", place(&earlier.target) == place(target)),
@@ -40,12 +40,6 @@ pub(crate) fn lengths(earlier: &Record) -> (f64, f64) {
 
 fn text(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("plain data")
-}
-
-/// Workloads without what the profile had before the run fitted it to its time.
-fn workloads(all: &[Workload]) -> String {
-    let fitted = |w: &Workload| Workload { files_of_profile: None, ..w.clone() };
-    text(&all.iter().map(fitted).collect::<Vec<_>>())
 }
 
 /// Identifies arms by their properties, except those that the kernel reports once they are set up.

@@ -80,7 +80,10 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
     let request = &Request { profile: profile.over(storage.whole()), ..request.clone() };
     let (draft, trial_is_asked) = limits::schedule(request, named, facts.drawn.seed)?;
     let (set, left_out) = choices::set(choices.as_ref(), request, &draft, &facts.abilities)?;
-    let recorded = record::Plan { set, left_out, ..draft };
+    let mut recorded = record::Plan { set, left_out, ..draft };
+    if let Some(earlier) = &request.resume {
+        workloads::keep_planned(&mut recorded.workloads, &earlier.plan);
+    }
     let slow_aes = record::SlowAes::of(&facts.processor.features, &recorded.arms);
     let mut remarks: Vec<String> =
         slow_aes.map(|slow| slow.sentence().to_owned()).into_iter().collect();
@@ -168,6 +171,32 @@ mod tests {
         let plan = planned(&request);
         assert_eq!(plan.recorded.workloads[0].trial_bytes, Some(16 << 20));
         assert!(plan.workloads.iter().all(|w| !w.work.is_whole()));
+    }
+
+    #[test]
+    fn a_resumed_run_knows_how_many_files_its_profile_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut request = request();
+        request.target.path = dir.path().into();
+        request.target.size = Some(16 << 20);
+        request.profile = Profile::named("small-files").unwrap();
+        request.selection.systems = vec!["plain".to_owned()];
+        let mut plan = planned(&request).recorded;
+        let of_profile = plan.workloads[0].files.unwrap();
+        for workload in &mut plan.workloads {
+            (workload.files, workload.files_of_profile) = (Some(200), workload.files);
+        }
+        let earlier = serde_json::json!({
+            "schema": record::SCHEMA, "program_version": "1", "run_id": "r", "started": "s",
+            "elapsed_s": 1.0, "partial": true, "plan": plan, "machine": record::Machine::default(),
+            "target": record::Target::default(), "trials": [], "stops": [], "notes": [],
+        });
+        request.resume = Some(Box::new(serde_json::from_value(earlier).unwrap()));
+        let resumed = planned(&request).recorded;
+        let first = &resumed.workloads[0];
+        assert_eq!((first.files, first.files_of_profile), (Some(200), Some(of_profile)));
+        let text = |plan: &record::Plan| serde_json::to_string(&plan.workloads).unwrap();
+        assert_eq!(text(&resumed), text(&plan), "as its earlier part, which is required");
     }
 
     #[test]

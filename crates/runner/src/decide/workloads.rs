@@ -30,6 +30,14 @@ pub(super) fn keep_files(workloads: &mut [WorkloadSpec], earlier: &record::Plan)
     }
 }
 
+/// Records, in a resumed run, which of these sets were smaller than the profile's in its earlier part.
+pub(super) fn keep_planned(workloads: &mut [record::Workload], earlier: &record::Plan) {
+    for workload in workloads {
+        let was = earlier.workloads.iter().find(|was| was.id == workload.id);
+        workload.files_of_profile = was.and_then(|was| was.files_of_profile);
+    }
+}
+
 /// Why the trials of a workload are not sliced, if they are not.
 fn whole_trials(work: &Work, request: &Request) -> Option<&'static str> {
     let block = match work {
