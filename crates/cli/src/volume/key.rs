@@ -1,5 +1,6 @@
 //! `cryptbench volume key`.
 
+use std::cell::OnceCell;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
@@ -44,6 +45,8 @@ fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::
     if confined::is_child() {
         return task.in_child(work, stop);
     }
+    // The old one may be asked for again.
+    let new = OnceCell::new();
     task.run(
         None,
         |asks| {
@@ -52,10 +55,13 @@ fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::
                 // The child gives the reason before the passphrase prompt.
                 return Ok(Vec::new());
             }
-            Ok(vec![
-                secrets::read(&(&unlock.secret).into(), &whose(unlock), luks, Prompt::Once, stop)?,
-                secrets::read(&(&args.new).into(), "the new key", luks, Prompt::Twice, stop)?,
-            ])
+            let existing =
+                secrets::read(&(&unlock.secret).into(), &whose(unlock), luks, Prompt::Once, stop)?;
+            if new.get().is_none() {
+                let source = (&args.new).into();
+                let _ = new.set(secrets::read(&source, "the new key", luks, Prompt::Twice, stop)?);
+            }
+            Ok(std::iter::once(existing).chain(new.get().cloned()).collect())
         },
         work,
         stop,

@@ -41,7 +41,7 @@ pub enum Prompt {
 /// How often a passphrase can be typed.
 const TRIES: usize = 3;
 
-/// Whether a passphrase was typed at the terminal since the last try began.
+/// Whether a passphrase that should fit was typed at the terminal since the last try began.
 static TYPED: AtomicBool = AtomicBool::new(false);
 
 /// Tries again while no key fits and the passphrase was typed. One that came through a pipe or from a file would be the same
@@ -266,7 +266,9 @@ fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
         if typed.as_ref().is_err_and(|e| e.kind() == ErrorKind::Interrupted) {
             bail!(VolumeError::Stopped);
         }
-        TYPED.store(true, Ordering::Relaxed);
+        if prompt == Prompt::Once {
+            TYPED.store(true, Ordering::Relaxed);
+        }
         typed.map_err(|_| {
             anyhow!(
                 "there is no terminal to prompt for a passphrase; use --passphrase-fd or --passphrase-file"

@@ -79,6 +79,34 @@ fn a_wrong_passphrase_can_be_typed_again_twice() {
 }
 
 #[test]
+fn the_new_passphrase_is_typed_once_however_often_the_old_one_is_wrong() {
+    let s = Sandbox::new();
+    for (name, secret) in [("pass", "old secret"), ("wrong", "wrong")] {
+        fs::write(s.target().join(name), secret).unwrap();
+    }
+    let create =
+        "volume create v --format luks1 --passphrase-file pass --size 4MiB --unlock-time 1ms";
+    let made = s.run(&create.split(' ').collect::<Vec<_>>());
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let change = "volume key change v --unlock-time 1ms";
+    let new = "qvzkrwmtbxhdpfja";
+    let answers = ["wrong", new, new, "wrong again", "old secret"];
+    let Some((code, said)) = typed(&s, change, &answers) else {
+        return skipped("script(1) cannot be run here, so there is no terminal");
+    };
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(said.matches("Passphrase for v").count(), 3, "{said}");
+    assert_eq!(said.matches("Passphrase for the new key").count(), 1, "{said}");
+    // An old one from a file is tried once, though the new one is typed.
+    let (code, said) =
+        typed(&s, &format!("{change} --passphrase-file wrong"), &[new, new]).unwrap();
+    assert_eq!((code, said.matches("no key fits").count()), (Some(7), 1), "{said}");
+    fs::write(s.target().join("pass"), new).unwrap();
+    let opened = s.run(&["volume", "info", "v", "--open", "--passphrase-file", "pass"]);
+    assert!(opened.status.success(), "the new one opens it: {}", text(&opened.stderr));
+}
+
+#[test]
 fn a_weak_passphrase_is_named_and_taken() {
     let s = Sandbox::new();
     let create = "volume create v --format luks1 --size 4MiB --unlock-time 1ms";
