@@ -252,6 +252,7 @@ fn system(error: &SystemError) -> u8 {
     match error {
         SystemError::UnknownSystem(_)
         | SystemError::UnknownCipher(_)
+        | SystemError::UnknownSettings(_)
         | SystemError::NothingSelected { .. }
         | SystemError::Unavailable { .. }
         | SystemError::Cipher(_) => USAGE,

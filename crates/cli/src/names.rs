@@ -27,6 +27,8 @@ pub fn named(command: &mut Command) -> anyhow::Result<()> {
 pub fn of_run(args: &mut RunArgs) -> anyhow::Result<()> {
     args.what.system = cryptbench_system::meant(&args.what.system)?;
     args.what.cipher = cryptbench_system::meant_ciphers(&args.what.cipher)?;
+    args.what.set = cryptbench_system::meant_settings(&args.what.system, &args.what.set)?;
+    args.what.sweep = cryptbench_system::meant_sweeps(&args.what.system, &args.what.sweep)?;
     Ok(())
 }
 

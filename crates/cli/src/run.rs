@@ -19,8 +19,8 @@ use cryptbench_runner::{
     Consent, EmulateRequest, InUse, PairRequest, Request, RunError, TargetRequest, UnlockSelection,
     only_reads,
 };
+use cryptbench_system::Selection;
 use cryptbench_system::resource::{Cleaned, cleanup};
-use cryptbench_system::{Selection, setting_name};
 use cryptbench_text::{chain, quoted_path, shown};
 use cryptbench_view::terminal::answer::brief;
 
@@ -299,11 +299,9 @@ fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
         ..Selection::default()
     };
     for (name, values) in &args.what.set {
-        let name = setting_name(name).to_owned();
-        selection.settings.entry(name).or_default().extend(values.iter().cloned());
+        selection.settings.entry(name.clone()).or_default().extend(values.iter().cloned());
     }
-    let swept = args.what.sweep.iter().map(|name| setting_name(name));
-    cryptbench_system::sweep(&mut selection, swept)?;
+    cryptbench_system::sweep(&mut selection, args.what.sweep.iter().map(String::as_str))?;
     if !args.what.sweep.is_empty() && selection.is_open() {
         // All sector sizes, as an open selection has of the engine that is swept.
         selection.systems.push(BUILTIN.name.to_owned());

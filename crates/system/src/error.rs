@@ -7,6 +7,8 @@ use cryptbench_catalog::Remedy;
 use cryptbench_text::names::Unknown;
 use cryptbench_text::shown;
 
+use crate::meant::UnknownSettings;
+
 /// What a user selects of systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selected {
@@ -29,6 +31,9 @@ pub enum SystemError {
     /// No cipher has that name.
     #[error(transparent)]
     UnknownCipher(Unknown),
+    /// Settings or values of these names.
+    #[error("{0}")]
+    UnknownSettings(UnknownSettings),
     /// The system cannot run here.
     #[error("{name} is not available here: {reason}; {remedy}")]
     Unavailable {

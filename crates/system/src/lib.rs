@@ -21,6 +21,7 @@ mod facility;
 mod kind;
 #[cfg_attr(windows, path = "windows/machine.rs")]
 mod machine;
+mod meant;
 mod prepared;
 #[cfg_attr(windows, path = "windows/provision.rs")]
 pub mod provision;
@@ -42,6 +43,7 @@ pub use choices::{Candidate, candidates, floor};
 pub use error::{Selected, SystemError};
 pub use facility::facility;
 pub use machine::lacks_ntfs;
+pub use meant::{Chosen, UnknownSettings, meant_settings, meant_sweeps};
 pub use prepared::{
     ArmContext, Backing, Closed, Content, Fill, PreparedArm, Random, container_path,
 };
@@ -49,5 +51,4 @@ pub use registry::{
     ALL, Selection, arms, find, meant, meant_ciphers, null_layer_of, sweep, systems,
 };
 pub use served_volume::{SERVE_DISK, ServedVolume, serve_disk};
-pub use settings::setting_name;
 pub use system::{ArmSpec, Attachment, Availability, Role, Setting, System, Target};

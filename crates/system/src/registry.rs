@@ -108,10 +108,7 @@ pub fn meant(asked: &[String]) -> Result<Vec<String>, SystemError> {
 pub fn meant_ciphers(asked: &[String]) -> Result<Vec<String>, SystemError> {
     let mut all: Vec<Named<&'static str>> = builtin::cipher_names()
         .chain(settings::ciphers(systems()).into_iter().map(|name| (name, None)))
-        .map(|(name, label)| {
-            let short = name.strip_suffix("-xts").map(str::to_owned);
-            Named::new(name, name, short.into_iter().chain(label.map(str::to_owned)))
-        })
+        .map(|(name, _)| Named::new(name, name, titles_of_cipher(name)))
         .collect();
     let mut seen = BTreeSet::new();
     all.retain(|named| seen.insert(named.it));
@@ -119,6 +116,13 @@ pub fn meant_ciphers(asked: &[String]) -> Result<Vec<String>, SystemError> {
         || "those that `cryptbench ciphers --list` and `cryptbench systems` print".to_owned();
     let found = names::named("cipher", asked, &all, list).map_err(SystemError::UnknownCipher)?;
     Ok(found.into_iter().map(str::to_owned).collect())
+}
+
+/// What else a cipher is called: `AES-256` for `aes-256-xts`, and its label.
+pub(crate) fn titles_of_cipher(name: &str) -> Vec<String> {
+    let short = name.strip_suffix("-xts").map(str::to_owned);
+    let label = builtin::cipher_names().find(|(own, _)| *own == name).and_then(|(_, label)| label);
+    short.into_iter().chain(label.map(str::to_owned)).collect()
 }
 
 /// The systems of a selection, or the default ones.

@@ -6,18 +6,13 @@ use crate::system::{ArmSpec, Role, Setting, System};
 use crate::{Selected, Selection, SystemError};
 
 /// The setting whose values can also be chosen as ciphers of a [`Selection`].
-const CIPHER: &str = "cipher";
+pub(crate) const CIPHER: &str = "cipher";
 
 /// The setting that represents a set of others, as recommended by a system's documentation.
 pub(crate) const PRESET: &str = "preset";
 
 /// Settings that were renamed, and their current names.
-const FORMER: [(&str, &str); 1] = [("surface", "io-target")];
-
-/// The name of a setting; earlier names are mapped to the current ones.
-pub fn setting_name(name: &str) -> &str {
-    FORMER.iter().find(|(former, _)| *former == name).map_or(name, |(_, now)| now)
-}
+pub(crate) const FORMER: [(&str, &str); 1] = [("surface", "io-target")];
 
 /// The settings that are always part of a name, because they define the system.
 const NAMING: [&str; 2] = [CIPHER, PRESET];

@@ -87,6 +87,7 @@ fn option(error: &anyhow::Error, args: &RunArgs) -> Option<&'static str> {
 fn of_system(error: &SystemError, args: &RunArgs) -> Option<&'static str> {
     match error {
         SystemError::UnknownSystem(_) | SystemError::Unavailable { .. } => Some("system"),
+        SystemError::UnknownSettings(_) => Some("set"),
         SystemError::NothingSelected { of, .. } => Some(match of {
             Selected::Setting => "set",
             Selected::Cipher => "cipher",
