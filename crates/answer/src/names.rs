@@ -1,7 +1,7 @@
 //! Users' names for the workloads and arms of a run; identifiers and labels of the record stay unchanged.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use cryptbench_catalog::{self as catalog, BINDFS, BUILTIN, Family, Presentation};
 use cryptbench_estimate::class::Class;
@@ -74,9 +74,53 @@ impl Names {
         self.by_id.get(&workload.id).map_or(&workload.label, String::as_str)
     }
 
+    /// The name of the workload or arm with this identifier, if it is in the plan.
+    #[must_use]
+    pub fn of_id(&self, id: &str) -> Option<&str> {
+        self.by_id.get(id).map(String::as_str)
+    }
+
     /// An arm's name, such as `LUKS2 (dm-crypt)`.
     pub fn arm<'a>(&'a self, arm: &'a Arm) -> &'a str {
         self.by_id.get(&arm.id).map_or(&arm.label, String::as_str)
+    }
+}
+
+/// The workloads and arms of several plans, each identifier once, which get names that tell all of them apart.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    all: Plan,
+    seen: HashSet<String>,
+}
+
+impl Gathered {
+    /// The names in these plans.
+    pub fn names<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Names {
+        let mut all = Self::default();
+        plans.into_iter().for_each(|plan| all.add(plan));
+        all.called()
+    }
+
+    /// Adds what a plan has besides.
+    pub fn add(&mut self, plan: &Plan) {
+        for workload in &plan.workloads {
+            if !self.seen.contains(&workload.id) {
+                self.seen.insert(workload.id.clone());
+                self.all.workloads.push(workload.clone());
+            }
+        }
+        for arm in &plan.arms {
+            if !self.seen.contains(&arm.id) {
+                self.seen.insert(arm.id.clone());
+                self.all.arms.push(arm.clone());
+            }
+        }
+    }
+
+    /// The names of all.
+    #[must_use]
+    pub fn called(&self) -> Names {
+        Names::of(&self.all)
     }
 }
 
@@ -198,18 +242,7 @@ fn told_apart(base: &str, arm: &Arm, alike: &[&Arm]) -> String {
 
 /// A cipher in its usual form, without the mode that all disks use: `aes-256-xts` is `AES-256`.
 pub fn cipher(arm: &Arm) -> Option<String> {
-    let name = arm.cipher.as_deref()?;
-    let name = name.strip_suffix("-xts").unwrap_or(name);
-    let formats = [("bitlocker-", "BitLocker "), ("filevault-", "FileVault ")];
-    let of_format = |(prefix, format)| Some((format, name.strip_prefix(prefix)?));
-    let (format, name) = formats.into_iter().find_map(of_format).unwrap_or(("", name));
-    let words = name.split('-').map(|word| match word {
-        "aes" | "gcm" | "cbc" | "ctr" | "essiv" | "siv" | "eme" | "lrw" => word.to_uppercase(),
-        "xchacha20" => "XChaCha20".to_owned(),
-        "chacha20" => "ChaCha20".to_owned(),
-        word => capitalised(word),
-    });
-    Some(format!("{format}{}", words.collect::<Vec<_>>().join("-")))
+    arm.cipher.as_deref().map(catalog::cipher_title)
 }
 
 /// Whether tables have the names of workloads. Users of another program's profile know its own, and series of many
@@ -332,6 +365,21 @@ mod tests {
         let again = Workload { id: "b".to_owned(), label: "again".to_owned(), ..same.clone() };
         let (found, _) = names(vec![same, again], Vec::new());
         assert_eq!(found[1], "again", "what no words tell apart has its label");
+    }
+
+    #[test]
+    fn what_is_in_several_plans_has_one_name_that_tells_all_apart() {
+        let plan = |arms| Plan {
+            workloads: vec![workload("a", "read", 4096, 1)],
+            arms,
+            ..Plan::default()
+        };
+        let one = plan(vec![arm("dm-crypt", 4096, "aes-256-xts")]);
+        let two = plan(vec![arm("dm-crypt", 512, "aes-256-xts"), one.arms[0].clone()]);
+        let names = Gathered::names([&one, &two, &one]);
+        assert_eq!(names.of_id("a"), Some("Small reads, one at a time"));
+        assert_eq!(names.arm(&one.arms[0]), "LUKS2 (dm-crypt), 4096 B");
+        assert_eq!(Names::of(&one).arm(&one.arms[0]), "LUKS2 (dm-crypt)");
     }
 
     #[test]

@@ -149,6 +149,27 @@ impl Cipher {
     }
 }
 
+/// A cipher as people write it, without the mode that all disks use: `aes-256-xts` is `AES-256`, `SERPENT` is `Serpent`.
+#[must_use]
+pub fn cipher_title(name: &str) -> String {
+    let name = name.to_lowercase();
+    let name = name.strip_suffix("-xts").unwrap_or(&name);
+    let formats = [("bitlocker-", "BitLocker "), ("filevault-", "FileVault ")];
+    let of_format = |(prefix, format)| Some((format, name.strip_prefix(prefix)?));
+    let (format, name) = formats.into_iter().find_map(of_format).unwrap_or(("", name));
+    let words = name.split('-').map(|word| match word {
+        "aes" | "gcm" | "cbc" | "ctr" | "essiv" | "siv" | "eme" | "lrw" => word.to_uppercase(),
+        "xchacha20" => "XChaCha20".to_owned(),
+        "chacha20" => "ChaCha20".to_owned(),
+        word => {
+            let mut letters = word.chars();
+            let first = letters.next().into_iter().flat_map(char::to_uppercase);
+            first.chain(letters).collect()
+        }
+    });
+    format!("{format}{}", words.collect::<Vec<_>>().join("-"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,5 +181,12 @@ mod tests {
         }
         assert_eq!(AES_256_CBC_ESSIV.parts(), ("aes", "cbc-essiv:sha256"));
         assert_eq!((AES_256_LRW.key_bytes(), DM_CRYPT_NAMES[0]), (48, "aes-256-xts"));
+    }
+
+    #[test]
+    fn a_cipher_is_called_the_same_however_it_is_written() {
+        let titles = ["aes-256-xts", "AES-256", "AES-TWOFISH-SERPENT", "bitlocker-aes-128-cbc"];
+        let titles = titles.map(cipher_title);
+        assert_eq!(titles, ["AES-256", "AES-256", "AES-Twofish-Serpent", "BitLocker AES-128-CBC"]);
     }
 }

@@ -11,7 +11,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use cryptbench_fleet::{Files, Fleet, FleetError, Plan, Report, expand, stream};
+use cryptbench_answer::names::{Gathered, Names};
+use cryptbench_fleet::{Files, Fleet, FleetError, Found, Plan, Report, expand, stream};
 use cryptbench_text::shown;
 use indicatif::ProgressBar;
 
@@ -53,19 +54,28 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     };
     let files = listed(&args.directory)?;
     let bar = reading(&files);
-    let mut fleet = Fleet::default();
+    let (mut fleet, mut gathered) = (Fleet::default(), Gathered::default());
     stream(
         files.paths(),
         threads(),
-        |path| Fleet::observe(path.to_owned(), files.read(path)),
-        |observed| {
+        |path| {
+            let found = files.read(path);
+            let plan = match &found {
+                Found::Record(record) => Some(record.plan.clone()),
+                _ => None,
+            };
+            (Fleet::observe(path.to_owned(), found), plan)
+        },
+        |(observed, plan)| {
             bar.inc(1);
             fleet.add(observed);
+            plan.iter().for_each(|plan| gathered.add(plan));
             ControlFlow::<()>::Continue(())
         },
     );
     bar.finish_and_clear();
-    let report = Report::of(fleet, &expected, CONFIDENCE);
+    let mut report = Report::of(fleet, &expected, CONFIDENCE);
+    call(&mut report, &gathered.called());
     let style = terminal_style(false);
     match args {
         _ if args.form.json => print_json(&report)?,
@@ -75,6 +85,23 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         _ => print(&text::screen(&report, &shown(&args.directory), style.width)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Calls choices and workloads by the names that the answers of the runs have for them.
+fn call(report: &mut Report, names: &Names) {
+    let name = |id: &str, label: &mut String| {
+        if let Some(name) = names.of_id(id) {
+            name.clone_into(label);
+        }
+    };
+    for group in &mut report.groups {
+        name(&group.kind.arm, &mut group.kind.arm_label);
+        group.rows.iter_mut().for_each(|row| name(&row.workload, &mut row.label));
+    }
+    for outlier in &mut report.outliers {
+        name(&outlier.arm, &mut outlier.arm_label);
+        name(&outlier.workload, &mut outlier.label);
+    }
 }
 
 /// The files of a fleet's directory, which must contain at least one.

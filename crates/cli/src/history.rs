@@ -9,14 +9,15 @@ use std::process::ExitCode;
 
 use args::{CheckArgs, HistoryArgs, HistoryCommand};
 use cryptbench_answer::Labelled;
+use cryptbench_answer::names::Names;
 use cryptbench_estimate::cells::cells;
 use cryptbench_history::check::{Change, Check, check, check_all};
 use cryptbench_history::{History, HistoryError, Run};
 use cryptbench_os::{Directory, dirs, user};
-use cryptbench_record::Results;
+use cryptbench_record::{Plan, Results};
 use cryptbench_system::provision::{state_directories, trusted_state_directories};
 use cryptbench_text::shown;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::exit::{self, Refusal};
 use crate::say::{print, print_json, print_json_text, terminal_style};
@@ -59,9 +60,13 @@ pub fn history(args: &HistoryArgs) -> anyhow::Result<ExitCode> {
             Ok(verdict(is_judged, regressions))
         }
         HistoryCommand::Regressions { how } => {
-            let runs: Vec<Run> =
-                runs(&History::open(&path)?)?.into_iter().map(|(_, r)| r).collect();
-            let checks = check_all(&runs, how.measure.into(), how.level);
+            let history = History::open(&path)?;
+            let (numbers, runs): (Vec<i64>, Vec<Run>) = runs(&history)?.into_iter().unzip();
+            let mut checks = check_all(&runs, how.measure.into(), how.level);
+            let shown = |check: &Check| !how.json && check.count(Change::Regression) > 0;
+            for (id, check) in numbers.iter().zip(&mut checks).filter(|(_, check)| shown(check)) {
+                call(check, &names_of(&history, *id));
+            }
             show_checks(&checks, how)?;
             Ok(verdict(true, checks.iter().map(|c| c.count(Change::Regression)).sum()))
         }
@@ -164,22 +169,45 @@ fn runs(history: &History) -> Result<Vec<(i64, Run)>, HistoryError> {
 fn judge(history: &History, what: Option<&Path>, how: &CheckArgs) -> anyhow::Result<Check> {
     let numbered = runs(history)?;
     let all: Vec<Run> = numbered.iter().map(|(_, run)| run.clone()).collect();
-    let run = match what {
-        None => all.last().cloned().expect("there is one"),
+    let stored = |found: &(i64, Run)| (found.1.clone(), names_of(history, found.0));
+    let (run, names) = match what {
+        None => numbered.last().map(stored).expect("there is one"),
         Some(path) => match path.to_str().and_then(|text| text.parse::<i64>().ok()) {
-            Some(id) => {
-                numbered.iter().find(|(n, _)| *n == id).map(|(_, run)| run.clone()).ok_or_else(
-                    || HistoryError::NoSuchRecord { path: history.path().to_owned(), id },
-                )?
-            }
+            Some(id) => numbered.iter().find(|(n, _)| *n == id).map(stored).ok_or_else(|| {
+                HistoryError::NoSuchRecord { path: history.path().to_owned(), id }
+            })?,
             None => {
                 let mut record = cryptbench_record::read(path)?;
                 record.results = Some(Results { cells: cells(&record), ..Results::default() });
-                Run::of(&record)
+                (Run::of(&record), Names::of(&record.plan))
             }
         },
     };
-    Ok(check(&run, &all, how.measure.into(), how.level))
+    let mut check = check(&run, &all, how.measure.into(), how.level);
+    if !how.json {
+        call(&mut check, &names);
+    }
+    Ok(check)
+}
+
+/// The names of what a record of the history measured; none where its plan cannot be read.
+fn names_of(history: &History, id: i64) -> Names {
+    #[derive(Deserialize)]
+    struct Planned {
+        plan: Plan,
+    }
+    let document = history.document(id).unwrap_or_default();
+    let planned = serde_json::from_str(&document);
+    planned.map_or_else(|_| Names::default(), |planned: Planned| Names::of(&planned.plan))
+}
+
+/// Calls workloads and choices by the names that the answer of the run has for them; for programs they keep the stored labels.
+fn call(check: &mut Check, names: &Names) {
+    let cells = check.cells.iter_mut().map(|cell| (&mut cell.workload, &mut cell.arm));
+    let untold = check.untold.iter_mut().map(|cell| (&mut cell.workload, &mut cell.arm));
+    for (workload, arm) in cells.chain(untold) {
+        (*workload, *arm) = (names.reworded(workload), names.reworded(arm));
+    }
 }
 
 fn verdict(is_judged: bool, regressions: usize) -> ExitCode {

@@ -8,6 +8,7 @@ pub mod text;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use cryptbench_answer::names::relabelled;
 use cryptbench_studies::beside::{Beside, beside};
 use cryptbench_studies::{Answer, Files, Replay, items, own, replay};
 use serde::Serialize;
@@ -45,7 +46,7 @@ pub fn studies(args: &StudiesArgs) -> anyhow::Result<ExitCode> {
     }
     let (mut near, mut answers) = (Vec::new(), Vec::new());
     if let Some(path) = &args.beside {
-        let records = [cryptbench_record::read(path)?];
+        let records = [relabelled(&cryptbench_record::read(path)?).0];
         near = beside(&records[0], &studies);
         answers =
             studies.iter().flat_map(|study| own::answers(study.about.letter, &records)).collect();

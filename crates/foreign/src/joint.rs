@@ -10,6 +10,8 @@ use cryptbench_record::{Arm, ArmRole, Headline, Record, Workload};
 use cryptbench_stats::{estimate, mean};
 use serde::Serialize;
 
+use crate::naming::Naming;
+
 /// Several records as one table.
 #[derive(Clone, Debug, Serialize)]
 pub struct Joint {
@@ -39,8 +41,10 @@ pub struct Device {
 pub struct Work {
     /// Its identifier in a record.
     pub id: String,
-    /// Its name in tables.
+    /// Its label in the record.
     pub label: String,
+    /// Its name for users.
+    pub name: String,
     /// The unit of [`Cell::mean`].
     pub unit: &'static str,
     /// One row for each system and cipher.
@@ -54,8 +58,10 @@ pub struct Work {
 /// One system and cipher.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// Its name in tables.
+    /// Its label in the records.
     pub label: String,
+    /// Its name for users.
+    pub name: String,
     /// One for each device; absent if it was not measured.
     pub cells: Vec<Option<Cell>>,
 }
@@ -116,8 +122,8 @@ struct Kind {
     cipher: String,
 }
 
-/// Combines records, each with the name given by its user, side by side.
-pub fn joint(records: &[(String, Record)], confidence: f64) -> Joint {
+/// Combines records, each with the name given by its user, side by side; `names` are those of their workloads and arms.
+pub fn joint(records: &[(String, Record)], confidence: f64, names: &dyn Naming) -> Joint {
     let mut workloads: Vec<(&Workload, usize)> = Vec::new();
     for workload in records.iter().flat_map(|(_, record)| &record.plan.workloads) {
         match workloads.iter_mut().find(|(seen, _)| seen.id == workload.id) {
@@ -129,8 +135,8 @@ pub fn joint(records: &[(String, Record)], confidence: f64) -> Joint {
         workloads.into_iter().partition(|(_, times)| *times > 1);
     Joint {
         devices: records.iter().enumerate().map(device).collect(),
-        workloads: shared.into_iter().map(|(w, _)| work(w, records, confidence)).collect(),
-        of_one_alone: alone.into_iter().map(|(w, _)| w.label.clone()).collect(),
+        workloads: shared.into_iter().map(|(w, _)| work(w, records, confidence, names)).collect(),
+        of_one_alone: alone.into_iter().map(|(w, _)| names.workload(w)).collect(),
         confidence,
     }
 }
@@ -153,26 +159,32 @@ fn device((number, (name, record)): (usize, &(String, Record))) -> Device {
     }
 }
 
-fn work(workload: &Workload, records: &[(String, Record)], confidence: f64) -> Work {
+fn work(
+    workload: &Workload,
+    records: &[(String, Record)],
+    confidence: f64,
+    names: &dyn Naming,
+) -> Work {
     let arms = |record: &Record| -> Vec<Arm> {
         let shown = |arm: &&Arm| matches!(arm.role, ArmRole::Plain | ArmRole::Encrypted);
         record.plan.arms.iter().filter(shown).cloned().collect()
     };
-    let mut labels: Vec<String> = Vec::new();
+    let mut shown: Vec<Arm> = Vec::new();
     for arm in records.iter().flat_map(|(_, record)| arms(record)) {
-        if !labels.contains(&arm.label) {
-            labels.push(arm.label);
+        if shown.iter().all(|known| known.label != arm.label) {
+            shown.push(arm);
         }
     }
     let unit = unit(workload);
-    let row = |label: String| Row {
+    let row = |arm: Arm| Row {
         cells: records
             .iter()
-            .map(|(_, record)| cell(record, workload, arm_called(record, &label)?, confidence))
+            .map(|(_, record)| cell(record, workload, arm_called(record, &arm.label)?, confidence))
             .collect(),
-        label,
+        name: names.arm(&arm),
+        label: arm.label,
     };
-    let rows = labels.into_iter().map(row).filter(|row| row.cells.iter().any(Option::is_some));
+    let rows = shown.into_iter().map(row).filter(|row| row.cells.iter().any(Option::is_some));
     let kinds: BTreeSet<Kind> =
         records.iter().flat_map(|(_, record)| arms(record)).filter_map(|arm| kind(&arm)).collect();
     let advantage = |of: String, chosen: &dyn Fn(&Kind) -> bool, name: &dyn Fn(&Kind) -> String| {
@@ -193,6 +205,7 @@ fn work(workload: &Workload, records: &[(String, Record)], confidence: f64) -> W
     Work {
         id: workload.id.clone(),
         label: workload.label.clone(),
+        name: names.workload(workload),
         unit,
         rows: rows.collect(),
         programs: ciphers

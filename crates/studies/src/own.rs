@@ -4,6 +4,7 @@
 //! that both can be compared. Only CPU usage has intervals, and its increase is paired. For conclusions use the
 //! report of each record, which pairs the trials.
 
+use cryptbench_catalog as catalog;
 use cryptbench_record::{Arm, ArmRole, Headline, Operation, Record, Trial, Workload};
 use cryptbench_stats::percent_of_larger;
 
@@ -350,7 +351,8 @@ fn programs(record: &Record) -> Option<Table> {
         let mut speeds: Vec<(String, String, f64)> = encrypted(record)
             .filter_map(|arm| {
                 let (program, cipher) = arm.program_and_cipher()?;
-                let program = program.replace("builtin-mounted", "mounted");
+                let program = catalog::find(&program).map_or(program, catalog::System::usual_title);
+                let cipher = catalog::cipher_title(&cipher);
                 let speed =
                     trimmed_mean(&values(record, workload, arm, |t| t.bandwidth() / 1e6), 0)?;
                 Some((cipher, program, speed))

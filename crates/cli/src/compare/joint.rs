@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use cryptbench_answer::names::{Gathered, of_system};
+use cryptbench_catalog::cipher_title;
 use cryptbench_foreign::joint::{Advantage, Cell, Joint, Work, joint};
 use cryptbench_record::Record;
 use cryptbench_text::shown;
@@ -10,7 +12,7 @@ use cryptbench_view::columns::{grid, hang, paragraph};
 use serde::Serialize;
 
 use super::args::CompareArgs;
-use super::{record_of, refuse_other_sets};
+use super::{Called, record_of, refuse_other_sets};
 use crate::exit::Refusal;
 use crate::say::{print, print_json, terminal_style};
 
@@ -52,7 +54,8 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         let reason = "--joint needs at least two records; to show one, use cryptbench report";
         return Err(Refusal::usage(&args.joint[0], reason).into());
     }
-    let joint = joint(&records, 0.95);
+    let names = Called(Gathered::names(records.iter().map(|(_, record)| &record.plan)));
+    let joint = joint(&records, 0.95, &names);
     if joint.workloads.is_empty() {
         let reason = "has no workload in common with the others";
         return Err(Refusal::input(&args.joint[1], reason).into());
@@ -90,7 +93,7 @@ fn text(joint: &Joint, width: usize) -> String {
 }
 
 fn table(joint: &Joint, work: &Work, devices: std::ops::Range<usize>, width: usize) -> String {
-    let title = format!("{}, {}", work.label, work.unit);
+    let title = format!("{}, {}", work.name, work.unit);
     let mut headings = vec![title.as_str()];
     headings.extend(joint.devices[devices.clone()].iter().map(|d| d.letter.as_str()));
     let empty = || "-".to_owned();
@@ -100,23 +103,25 @@ fn table(joint: &Joint, work: &Work, devices: std::ops::Range<usize>, width: usi
         .map(|row| {
             let cells = row.cells[devices.clone()].iter();
             let shown = cells.map(|cell| cell.as_ref().map_or_else(empty, in_words));
-            std::iter::once(row.label.clone()).chain(shown).collect()
+            std::iter::once(row.name.clone()).chain(shown).collect()
         })
         .collect();
-    let mut add = |what: &str, advantages: &[Advantage]| {
+    let mut add = |what: &str, advantages: &[Advantage], names: [fn(&str) -> String; 2]| {
+        let [of, fastest_of] = names;
         for one in advantages {
             let cells = one.cells[devices.clone()].iter().map(|cell| {
                 cell.as_ref().map_or_else(empty, |fastest| {
                     let sure = fastest.paired.is_some_and(|p| p.low > 1.0);
                     let mark = if sure { "" } else { "?" };
-                    format!("{} +{}%{mark}", fastest.fastest, three(fastest.percent))
+                    let name = fastest_of(&fastest.fastest);
+                    format!("{name} +{}%{mark}", three(fastest.percent))
                 })
             });
-            rows.push(std::iter::once(format!("{}: {what}", one.of)).chain(cells).collect());
+            rows.push(std::iter::once(format!("{}: {what}", of(&one.of))).chain(cells).collect());
         }
     };
-    add("faster by", &work.programs);
-    add("best cipher", &work.ciphers);
+    add("faster by", &work.programs, [cipher_title, of_system]);
+    add("best cipher", &work.ciphers, [of_system, cipher_title]);
     grid(&headings, rows, 1, width)
 }
 
@@ -140,7 +145,7 @@ fn three(value: f64) -> String {
     }
 }
 
-const HEAD: [&str; 15] = [
+const HEAD: [&str; 17] = [
     "kind",
     "workload",
     "unit",
@@ -156,6 +161,8 @@ const HEAD: [&str; 15] = [
     "slowest",
     "faster_by_percent",
     "paired_ratio",
+    "workload_name",
+    "row_name",
 ];
 
 /// One line for each workload, row and device; `kind` is `speed`, `program` or `cipher`.
@@ -163,12 +170,14 @@ fn csv(joint: &Joint) -> String {
     let mut lines = vec![HEAD.map(str::to_owned).to_vec()];
     let number = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
     for work in &joint.workloads {
-        let line = |kind: &str, row: &str, device: usize, rest: [String; 9]| {
+        let line = |kind: &str, row: [&str; 2], device: usize, rest: [String; 9]| {
+            let [row, name] = row;
             let device = &joint.devices[device];
             [kind, &work.id, work.unit, row, &device.name, &device.record]
                 .map(str::to_owned)
                 .into_iter()
                 .chain(rest)
+                .chain([work.name.clone(), name.to_owned()])
                 .collect::<Vec<_>>()
         };
         for row in &work.rows {
@@ -181,10 +190,12 @@ fn csv(joint: &Joint) -> String {
                 rest[2] = number(share.map(|s| s.ratio));
                 rest[3] = number(share.map(|s| s.low));
                 rest[4] = number(share.map(|s| s.high));
-                lines.push(line("speed", &row.label, device, rest));
+                lines.push(line("speed", [&row.label, &row.name], device, rest));
             }
         }
-        for (kind, all) in [("program", &work.programs), ("cipher", &work.ciphers)] {
+        let advantages: [(_, _, fn(&str) -> String); 2] =
+            [("program", &work.programs, cipher_title), ("cipher", &work.ciphers, of_system)];
+        for (kind, all, name) in advantages {
             for one in all {
                 for (device, fastest) in one.cells.iter().enumerate() {
                     let Some(fastest) = fastest else { continue };
@@ -193,7 +204,7 @@ fn csv(joint: &Joint) -> String {
                     rest[6].clone_from(&fastest.slowest);
                     rest[7] = fastest.percent.to_string();
                     rest[8] = number(fastest.paired.map(|p| p.ratio));
-                    lines.push(line(kind, &one.of, device, rest));
+                    lines.push(line(kind, [&one.of, &name(&one.of)], device, rest));
                 }
             }
         }

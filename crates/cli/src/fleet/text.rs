@@ -11,6 +11,8 @@ use cryptbench_view::columns::{grid, hang, paragraph};
 const ROWS: usize = 6;
 /// Kinds of machine that one screen describes.
 const KINDS: usize = 3;
+/// Columns of a choice and of a workload in a terminal of 80; what is wider is shared by both.
+const NAMES: [usize; 2] = [16, 24];
 /// Machines unlike the others that one screen names, on two lines each.
 const UNLIKE: usize = 2;
 
@@ -33,7 +35,9 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     }
     shown.truncate(ROWS);
     if !shown.is_empty() {
-        lines.push(table(&kinds, &shown, |kind| cut(&short(kind), 22), width));
+        let [choice, work] = NAMES.map(|columns| columns + width.saturating_sub(80) / 2);
+        let words = |kind: &Kind, row: &Row| [cut(&short(kind), choice), cut(&row.label, work)];
+        lines.push(table(&kinds, &shown, words, width));
     }
     let more = pooled.len() - shown.len();
     if more > 0 {
@@ -73,7 +77,8 @@ pub fn full(report: &Report, width: usize) -> String {
     let kinds = kinds(report);
     let pooled: Vec<_> = pooled(report).collect();
     if !pooled.is_empty() {
-        blocks.push(table(&kinds, &pooled, choice, width));
+        let words = |kind: &Kind, row: &Row| [choice(kind), row.label.clone()];
+        blocks.push(table(&kinds, &pooled, words, width));
         blocks.push(paragraph(LEGEND, width, 0));
     }
     let described: Vec<String> =
@@ -94,7 +99,7 @@ pub fn full(report: &Report, width: usize) -> String {
                 letter(&kinds, group),
                 member.node.clone(),
                 choice(&group.kind),
-                row.workload.clone(),
+                row.label.clone(),
                 share,
             ]
         })
@@ -188,14 +193,15 @@ pub(super) fn short(kind: &Kind) -> String {
 fn table(
     kinds: &[(char, Machine<'_>)],
     rows: &[(&Group, &Row, Share)],
-    words: fn(&Kind) -> String,
+    words: impl Fn(&Kind, &Row) -> [String; 2],
     width: usize,
 ) -> String {
     let row = |(group, row, share): &(&Group, &Row, Share)| {
+        let [choice, work] = words(&group.kind, row);
         vec![
             letter(kinds, group),
-            words(&group.kind),
-            cut(&row.workload, 20),
+            choice,
+            work,
             thousands(row.machines),
             next(share),
             share_words(share.mean_ratio, share.low_ratio, share.high_ratio),
@@ -227,7 +233,7 @@ pub(super) fn unlike(o: &Outlier) -> String {
         100.0 * o.ratio,
         100.0 * o.usual_ratio,
         o.arm_label,
-        o.workload,
+        o.label,
     )
 }
 

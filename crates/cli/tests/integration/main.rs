@@ -64,6 +64,7 @@ mod terminal;
 mod transcripts;
 mod typed;
 mod verbose;
+mod vocabulary;
 mod volume;
 mod volume_filevault;
 mod volume_safety;
