@@ -152,8 +152,11 @@ pub struct DoctorArgs {
 #[derive(Debug, ClapArgs)]
 pub struct CompletionsArgs {
     /// The shell
-    #[arg(value_enum)]
-    pub shell: Shell,
+    #[arg(value_enum, required_unless_present = "runs")]
+    pub shell: Option<Shell>,
+    /// Print the names of the newest runs, for the scripts that this prints
+    #[arg(long, hide = true, conflicts_with = "shell")]
+    pub runs: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -362,6 +365,9 @@ pub struct StudiesArgs {
     /// Write the tables to this file
     #[arg(long, short, value_name = "FILE", requires = "tables")]
     pub output: Option<PathBuf>,
+    /// Also write the overview of these records into this directory, as SVG, PDF and PNG
+    #[arg(long, value_name = "DIR", requires = "from")]
+    pub charts: Option<PathBuf>,
     /// Print JSON with all numbers instead
     #[arg(long, conflicts_with = "format")]
     pub json: bool,

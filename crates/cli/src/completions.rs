@@ -9,14 +9,19 @@ use cryptbench_devices::Model;
 use cryptbench_load::Profile;
 
 use crate::args::{Args, CompletionsArgs};
-use crate::say::print_bytes;
+use crate::last;
+use crate::say::{print, print_bytes};
 
 pub fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
+    let Some(shell) = args.shell else {
+        last::known().iter().for_each(|run| print(run));
+        return Ok(ExitCode::SUCCESS);
+    };
     let mut command = with_values(visible(&Args::command()));
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command, "cryptbench", &mut script);
+    clap_complete::generate(shell, &mut command, "cryptbench", &mut script);
     let script = String::from_utf8(script)?;
-    print_bytes(with_files(args.shell, &script).as_bytes());
+    print_bytes(with_runs(shell, &script).as_bytes());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -69,25 +74,37 @@ fn with_values(mut program: Command) -> Command {
     })
 }
 
-/// The script with files beside the names of records, profiles and models, which may be files as well.
-fn with_files(shell: Shell, script: &str) -> String {
+/// The script with the runs of the moment beside `last`, and with files beside the names of records, profiles and models,
+/// which may be files as well.
+fn with_runs(shell: Shell, script: &str) -> String {
+    let names = LAST.join(" ");
     match shell {
-        // Bash falls back to files where no name fits.
+        // It falls back to files where no name fits.
+        Shell::Bash => {
+            let runs =
+                "_cryptbench_runs() { \"${COMP_WORDS[0]}\" completions --runs 2>/dev/null; }";
+            format!("{runs}\n\n{}", script.replace(&names, &format!("{names} $(_cryptbench_runs)")))
+        }
         Shell::Fish => {
-            let line =
-                |line: &str| match [" -a \"last\\t", " -l profile ", " -l emulate ", " -l device "]
+            let line = |line: &str| {
+                match [" -a \"last\\t", " -l profile ", " -l emulate ", " -l device "]
                     .iter()
                     .any(|of| line.contains(of))
                 {
                     true => line.replace(" -r -f -a ", " -r -F -a "),
                     false => line.to_owned(),
-                };
+                }
+                .replace("last~1\\t''\"", "last~1\\t'' (cryptbench completions --runs)\"")
+            };
             script.lines().map(line).collect::<Vec<_>>().join("\n") + "\n"
         }
         Shell::Zsh => {
-            let names = format!("({})", LAST.join(" "));
-            let records = "_cryptbench_records() { _alternative 'runs:newest runs:(last last~1)' 'files:file:_files' }\n\n";
-            let with = script.replace(&format!(":{names}"), ":_cryptbench_records");
+            let records = format!(
+                "_cryptbench_runs() {{\n    local -a runs\n    runs=({names} ${{(f)\"$(cryptbench completions --runs 2>/dev/null)\"}})\n    \
+                 compadd \"$@\" -a runs\n}}\n\n_cryptbench_records() {{ _alternative 'runs:run:_cryptbench_runs' \
+                 'files:file:_files' }}\n\n"
+            );
+            let with = script.replace(&format!(":({names})"), ":_cryptbench_records");
             match with.split_once("\n_cryptbench()") {
                 Some((head, rest)) => format!("{head}\n{records}_cryptbench(){rest}"),
                 None => script.to_owned(),

@@ -129,12 +129,39 @@ pub fn is_named(path: &Path) -> bool {
     asked(path).is_some()
 }
 
-/// The record that `path` names: the run's directory for `last` and `last~1`, and `path` itself for all else.
+/// Runs that a shell completes.
+const COMPLETED: usize = 20;
+
+/// The names of the newest runs of this user. A shell evaluates them, so whatever else a directory is called is left out.
+pub fn known() -> Vec<String> {
+    let names = runs().into_iter().map(|found| found.run);
+    names.filter(|name| is_run_name(name)).take(COMPLETED).collect()
+}
+
+/// Whether a name is like `20240229-120000-1a2b`.
+fn is_run_name(name: &str) -> bool {
+    name.len() > 8
+        && name.bytes().take(8).all(|c| c.is_ascii_digit())
+        && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
+}
+
+/// The directory of the run of this name, unless a file has it.
+fn called(path: &Path) -> Option<PathBuf> {
+    let name = path.to_str().filter(|name| is_run_name(name))?;
+    if fs::symlink_metadata(path).is_ok() {
+        return None;
+    }
+    runs().into_iter().find(|found| found.run == name).map(|found| found.directory)
+}
+
+/// The record that `path` names: the run's directory for `last`, `last~1` and the name of a run, and `path` itself for all else.
 ///
 /// # Errors
 /// There are not so many runs.
 pub fn record(path: &Path) -> anyhow::Result<PathBuf> {
-    let Some(back) = asked(path) else { return Ok(path.to_owned()) };
+    let Some(back) = asked(path) else {
+        return Ok(called(path).unwrap_or_else(|| path.to_owned()));
+    };
     let back = back?;
     let runs = runs();
     let count = runs.len();
@@ -232,6 +259,15 @@ mod tests {
         }
         for wrong in ["last~", "last~-1", "last~x"] {
             assert!(matches!(of(wrong), Some(Err(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_a_shell_would_evaluate_is_no_run() {
+        assert!(is_run_name("20240229-120000-1a2b"));
+        for name in ["20240229", "20240229-$(x)", "20240229 x", "20240229/x", "last", "2024-02-29"]
+        {
+            assert!(!is_run_name(name), "{name}");
         }
     }
 

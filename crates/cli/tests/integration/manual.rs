@@ -126,6 +126,56 @@ fn bash_completes_a_command_and_an_option() {
     assert_eq!(of("cryptbench man"), ["manual"]);
 }
 
+/// What `shell` makes of `script`, with the program in its path and the user's runs of the sandbox.
+fn in_shell(sandbox: &Sandbox, shell: &str, script: &str) -> Vec<String> {
+    let mut command = Command::new(shell);
+    for (name, value) in sandbox.command(&[]).get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let program = Path::new(env!("CARGO_BIN_EXE_cryptbench")).parent().unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = std::iter::once(program.to_owned()).chain(std::env::split_paths(&path));
+    let done = command.env("PATH", std::env::join_paths(all).unwrap()).args(["-c", script]);
+    text(&done.output().unwrap().stdout).lines().map(ToOwned::to_owned).collect()
+}
+
+#[test]
+fn shells_complete_the_runs_that_last_knows() {
+    let sandbox = Sandbox::new();
+    let runs = sandbox.target().with_file_name("home/.local/share/cryptbench/runs");
+    for name in ["20240229-120000-1a2b", "20240301-120000-1a2b", "20240302-$(touch was-run)"] {
+        fs::create_dir_all(runs.join(name)).unwrap();
+        fs::write(runs.join(name).join("record.json"), "{}").unwrap();
+    }
+    let both = ["20240229-120000-1a2b", "20240301-120000-1a2b"];
+    let file = completions(&sandbox, "bash");
+    let bash = format!(
+        "source {}; COMP_WORDS=(cryptbench compare 2); COMP_CWORD=2; _cryptbench cryptbench 2 compare; \
+         printf '%s\\n' \"${{COMPREPLY[@]}}\" | sort",
+        file.display()
+    );
+    assert_eq!(in_shell(&sandbox, "bash", &bash), both);
+    let file = completions(&sandbox, "fish");
+    if is_here("fish") {
+        let fish = format!("source {}; complete -C 'cryptbench run --like 2'", file.display());
+        let found = in_shell(&sandbox, "fish", &fish);
+        assert!(both.iter().all(|run| found.iter().any(|f| f == run)), "{found:?}");
+    } else {
+        skipped("there is no fish");
+    }
+    let zsh = fs::read_to_string(completions(&sandbox, "zsh")).unwrap();
+    assert!(zsh.contains("completions --runs"), "{zsh}");
+    assert!(!sandbox.target().join("was-run").exists() && !Path::new("was-run").exists());
+    // What is completed is a record wherever one is taken.
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
+    fs::copy(fixture, runs.join(both[0]).join("record.json")).unwrap();
+    let done = sandbox.run(&["report", both[0], "--quiet"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+}
+
 #[test]
 fn the_package_has_what_it_should_have() {
     if !nightly() {
