@@ -30,6 +30,11 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/sbin/mkfs.ntfs", package: "ntfs-3g", reason: "NTFS in BitLocker volumes" },
     Need { file: "/usr/sbin/mkfs.exfat", package: "exfatprogs", reason: "exFAT in volumes" },
     Need {
+        file: "/usr/sbin/mount.exfat-fuse",
+        package: "exfat-fuse",
+        reason: "exFAT where the kernel lacks it",
+    },
+    Need {
         file: "/usr/sbin/mkfs.vfat",
         package: "dosfstools",
         reason: "a USB stick as desktops mount it",

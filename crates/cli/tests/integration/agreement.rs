@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::sandbox::disk::{Mount, did};
 use crate::sandbox::{Sandbox, skipped, text};
 
 /// A user that no machine has.
@@ -150,30 +151,60 @@ fn a_view_of_the_kernel_is_no_disk() {
 }
 
 /// A file system that keeps no permissions, mounted as udisks does for a user.
+struct Stick {
+    mkfs: &'static [&'static str],
+    /// The kernel's driver, or a program's.
+    types: &'static [&'static str],
+}
+
+const STICKS: [Stick; 3] = [
+    Stick { mkfs: &["mkfs.vfat"], types: &["vfat"] },
+    Stick { mkfs: &["mkfs.exfat"], types: &["exfat", "exfat-fuse"] },
+    Stick { mkfs: &["mkfs.ntfs", "-Q", "-F"], types: &["ntfs-3g"] },
+];
+
+/// Mounts a new one for the user, with this mask.
+fn plugged_in(stick: &Stick, image: &str, disk: &Path, umask: &str) -> Option<Mount> {
+    fs::File::create(image).unwrap().set_len(600 << 20).unwrap();
+    let [mkfs, options @ ..] = stick.mkfs else { panic!("no program") };
+    if !did(mkfs, &[options, &[image]].concat()) {
+        skipped(&format!("{mkfs} cannot be run"));
+        return None;
+    }
+    let (options, at) =
+        (format!("loop,uid={USER},gid={USER},umask={umask}"), disk.display().to_string());
+    fs::create_dir_all(disk).unwrap();
+    let mounts = |of: &&&str| did("mount", &["-t", of, "-o", &options, image, &at]);
+    if stick.types.iter().find(mounts).is_none() {
+        skipped(&format!("neither the kernel nor a program mounts {}", stick.types[0]));
+        return None;
+    }
+    Some(Mount::at(disk))
+}
+
 #[test]
 fn a_usb_stick_is_measured_by_the_user_who_had_it_mounted() {
-    if !Path::new("/sbin/mkfs.vfat").exists() && !Path::new("/usr/sbin/mkfs.vfat").exists() {
-        return skipped("there is no mkfs.vfat");
+    if !rustix::process::geteuid().is_root() {
+        return skipped("mounting for another user needs root");
     }
     let bench = Bench::new();
-    let image = bench.s.out().join("image");
-    fs::File::create(&image).unwrap().set_len(600 << 20).unwrap();
-    let (above, image) = (bench.s.target().join("user"), image.display().to_string());
-    let disk = above.join("STICK");
-    fs::create_dir_all(&disk).unwrap();
-    let options = format!("loop,uid={USER},gid={USER},umask=000");
-    let at = disk.display().to_string();
-    if !crate::sandbox::disk::did("mkfs.vfat", &[&image])
-        || !crate::sandbox::disk::did("mount", &["-o", &options, &image, &at])
-    {
-        return skipped("mounting a FAT file system needs root and a kernel that has it");
+    for stick in &STICKS {
+        let image = bench.s.out().join("image").display().to_string();
+        let above = bench.s.target().join(format!("user-{}", stick.types[0]));
+        let disk = above.join("My STICK");
+        let Some(mounted) = plugged_in(stick, &image, &disk, "000") else { continue };
+        set(&above, (USER, 0o750));
+        assert!(bench.runs(&disk, false), "the user");
+        // Others get there and could rename, and root cannot keep a directory to itself.
+        assert!(!bench.runs(&disk, true), "root");
+        set(&above, (0, 0o700));
+        assert!(bench.runs(&disk, true), "root, where nobody else gets");
+        drop(mounted);
+        // Everything is the user's alone.
+        let Some(mounted) = plugged_in(stick, &image, &disk, "077") else { continue };
+        set(&above, (USER, 0o750));
+        assert!(bench.runs(&disk, false), "the user alone");
+        assert!(!bench.runs(&disk, true), "root in what is the user's");
+        drop(mounted);
     }
-    let mounted = crate::sandbox::disk::Mount::at(&disk);
-    set(&above, (USER, 0o750));
-    assert!(bench.runs(&disk, false), "the user");
-    // Others get there and could rename, and root cannot keep a directory to itself.
-    assert!(!bench.runs(&disk, true), "root");
-    set(&above, (0, 0o700));
-    assert!(bench.runs(&disk, true), "root, where nobody else gets");
-    drop(mounted);
 }

@@ -39,7 +39,9 @@ impl Others {
         let rename_in = by(&users);
         users.extend(user::asker().map(|asker| asker.user));
         let held = Directory::open(directory).and_then(|held| held.owner_and_mode());
-        let is_shared = held.is_ok_and(|(_, mode)| mode & 0o077 != 0);
+        // One that belongs to another user by its mount does so in all of its directories.
+        let is_shared =
+            held.is_ok_and(|(owner, mode)| mode & 0o077 != 0 || owner != user::effective());
         Self {
             only_asker: rename_in.is_some() && by(&users).is_none(),
             rename_in,

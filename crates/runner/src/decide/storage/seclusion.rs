@@ -35,7 +35,7 @@ pub(crate) fn protection(
         Some(_) if is_root && others.no_permissions && others.only_asker => Ok(Protection::None),
         Some(_) if names && is_root && others.no_permissions => Err(replaced(
             target,
-            "its file system does not store permissions: mount it with -o umask=077",
+            "its file system does not store permissions: mount it with -o uid=0,umask=077",
         )),
         Some(_) if is_root => Ok(Protection::Private),
         Some(_) if names => Err(replaced(target, "only root can create a private directory there")),
