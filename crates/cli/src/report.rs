@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use cryptbench_answer::{Labelled, Report};
 use cryptbench_os::terminal::STDOUT;
+use cryptbench_record::Record;
 use cryptbench_text::{escaped_json, printable, quoted_path, shown};
 use cryptbench_view::table::Rows;
 use cryptbench_view::terminal::Style;
@@ -36,14 +37,33 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     for (i, record) in found.iter().enumerate() {
         let between = if i == 0 { "" } else { "\n" };
         say::print(&format!("{between}{}\n", shown(record)));
-        report_of(&ReportArgs { record: record.clone(), ..args.clone() }, &named(record))?;
+        // The charts of each run are in a directory of its own.
+        let charts =
+            args.charts.as_ref().map(|all| all.join(record.file_name().unwrap_or_default()));
+        report_of(&ReportArgs { record: record.clone(), charts, ..args.clone() }, &named(record))?;
+    }
+    if let Some(directory) = &args.charts {
+        let records = found.iter().map(|path| cryptbench_record::read(path));
+        overview(&records.collect::<Result<Vec<_>, _>>()?, directory)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// Writes the overview of several runs into `directory`, if a system is ranked in any of them.
+pub fn overview(records: &[Record], directory: &Path) -> anyhow::Result<()> {
+    let labelled: Vec<Labelled<'_>> = records.iter().map(Labelled::of).collect();
+    let reports: Vec<Report<'_>> = labelled.iter().map(Labelled::report).collect();
+    let said = match charts::write_overview(&reports, directory)? {
+        0 => "no overview of all runs: none of them ranks a system".to_owned(),
+        _ => format!("the overview of all runs is in {}", shown(directory)),
+    };
+    say::note(&said);
+    Ok(())
+}
+
 /// Whether what is asked for is made of one record.
 fn is_of_one(args: &ReportArgs) -> bool {
-    let files = [&args.output, &args.share, &args.bundle, &args.charts];
+    let files = [&args.output, &args.share, &args.bundle];
     let is_page = args.format == FormatArg::Html && !args.json;
     files.into_iter().any(Option::is_some) || args.explain.is_some() || !is_page
 }

@@ -8,6 +8,9 @@ use cryptbench_answer::Report;
 use crate::drawing::{Drawing, Ink, pdf, svg};
 use crate::html;
 
+/// The name of the chart of a whole run or study.
+const OVERVIEW: &str = "overview";
+
 /// One chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
@@ -46,11 +49,18 @@ pub fn charts(report: &Report<'_>) -> Vec<Chart> {
         .enumerate()
         .map(|(i, drawing)| {
             // Its title is a sentence.
-            let title = if i == 0 && has_overview { "overview" } else { &drawing.title };
+            let title = if i == 0 && has_overview { OVERVIEW } else { &drawing.title };
             let name = unused(&slug(title), &mut names);
             Chart { name, drawing, run: report.record.run_id.clone() }
         })
         .collect()
+}
+
+/// The overview of several runs, such as those of a study; nothing where no system is ranked.
+pub fn overview(reports: &[Report<'_>]) -> Option<Chart> {
+    let drawing = html::of_runs(reports)?;
+    let runs: Vec<&str> = reports.iter().map(|report| report.record.run_id.as_str()).collect();
+    Some(Chart { name: OVERVIEW.to_owned(), drawing, run: runs.join(", ") })
 }
 
 /// Lower case, with a hyphen for everything that is neither letter nor digit.

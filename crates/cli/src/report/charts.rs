@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use cryptbench_answer::Report;
 use cryptbench_os::{Directory, NewFile};
 use cryptbench_text::shown;
-use cryptbench_view::charts::{Chart, charts};
+use cryptbench_view::charts::{Chart, charts, overview};
 use cryptbench_view::drawing::MARK;
 
 use super::written;
@@ -25,17 +25,25 @@ pub const FORMATS: &str = match cfg!(feature = "png") {
 /// Writes all charts into `directory`, which is created if it is missing, and returns their number. Refuses, before
 /// anything is written, if a file has the name of a chart but is not one of this program's.
 pub fn write(report: &Report<'_>, directory: &Path) -> anyhow::Result<usize> {
-    let charts = charts(report);
+    put_all(&charts(report), directory)
+}
+
+/// Writes the overview of several runs in the same way. Nothing where no system is ranked.
+pub fn write_overview(reports: &[Report<'_>], directory: &Path) -> anyhow::Result<usize> {
+    put_all(overview(reports).as_slice(), directory)
+}
+
+fn put_all(charts: &[Chart], directory: &Path) -> anyhow::Result<usize> {
     let place = Place::open(directory)?;
     let name = |chart: &Chart, ending: &str| OsString::from(format!("{}.{ending}", chart.name));
-    for chart in &charts {
+    for chart in charts {
         place.refuse_others(&name(chart, "svg"))?;
         place.refuse_others(&name(chart, "pdf"))?;
         if cfg!(feature = "png") {
             place.refuse_others(&name(chart, "png"))?;
         }
     }
-    for chart in &charts {
+    for chart in charts {
         place.put(name(chart, "svg"), chart.svg().as_bytes())?;
         place.put(name(chart, "pdf"), &chart.pdf())?;
         if let Some(picture) = png(chart)? {

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use cryptbench_answer::names::relabelled;
 use cryptbench_estimate::cells::cells;
 use cryptbench_record::Record;
 use cryptbench_studies::here::{Tested, conclusions};
@@ -15,7 +16,7 @@ use serde::Serialize;
 use super::text;
 use crate::args::{StudiesArgs, StudyFormatArg};
 use crate::exit::Refusal;
-use crate::report::written;
+use crate::report::{overview, written};
 use crate::say::{print, print_json, print_text, terminal_style};
 
 /// A study's tables from a user's records, and their interpretation.
@@ -48,13 +49,14 @@ fn kind_not_known(study: Letter, record: &Record) -> Option<String> {
 
 impl Own {
     pub fn of(study: Letter, records: &[Record]) -> Self {
+        let records: Vec<Record> = records.iter().map(|record| relabelled(record).0).collect();
         let cells: Vec<_> = records.iter().map(cells).collect();
         let measured: Vec<_> = records.iter().zip(cells.iter().map(Vec::as_slice)).collect();
         Self {
             schema: "cryptbench.study-tables/1",
             study,
-            tables: own(study, records),
-            answers: answers(study, records),
+            tables: own(study, &records),
+            answers: answers(study, &records),
             conclusions: conclusions(Some(study), &measured),
             kind_not_known: records.iter().find_map(|record| kind_not_known(study, record)),
         }
@@ -90,6 +92,9 @@ pub fn print_again(args: &StudiesArgs, study: Letter) -> anyhow::Result<ExitCode
             "no record has a profile of study {study}; use the records of cryptbench run --study {study}"
         );
         return Err(Refusal::input(&args.from[0], &reason).into());
+    }
+    if let Some(directory) = &args.charts {
+        overview(&records, directory)?;
     }
     if args.json {
         print_json(&own)?;

@@ -124,6 +124,19 @@ fn the_directory_of_a_study_has_its_records() {
     assert!(
         s.out().join("atto/report.html").is_file() && s.out().join("hdtune/report.html").is_file()
     );
+    // The charts of each run are in a directory of its own, that of both beside them.
+    let charts = s.target().join("charts");
+    let done = s.run(&["report", &out, "--quiet", "--charts", &charts.display().to_string()]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    for file in ["overview.svg", "overview.pdf", "atto/overview.svg", "hdtune/overview.svg"] {
+        assert!(charts.join(file).is_file(), "{file}");
+    }
+    let chart = fs::read_to_string(charts.join("overview.svg")).unwrap();
+    for name in
+        ["gocryptfs", "cryptbench mount (LUKS2)", "20200101-000001-bbbb, 20200101-000000-aaaa"]
+    {
+        assert!(chart.contains(name), "{name}: {chart}");
+    }
     let refused = s.refused(&["report", &out, "--format", "csv"]);
     insta::assert_snapshot!(refused, @"
         $ cryptbench report SANDBOX/out --format csv

@@ -66,6 +66,7 @@ fn arguments(command: &str, argument: &str) -> String {
         ("predict", "--record") => "--cipher-rate 1000 --record {}/record.json".to_owned(),
         ("predict", "against") => "--cipher-rate 1000 --validate {}/record.json".to_owned(),
         ("studies", "--output") => "B --from record.json --output {}/tables.txt".to_owned(),
+        ("studies", "--charts") => "B --from record.json --charts {}/charts".to_owned(),
         ("studies", "--from") => "B --from {}/record.json".to_owned(),
         ("studies", "--beside") => "A --beside {}/record.json".to_owned(),
         ("compare", "a") => "{}/record.json record.json".to_owned(),

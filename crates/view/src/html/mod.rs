@@ -96,6 +96,8 @@ pub(super) fn has_overview(report: &Report<'_>) -> bool {
     overview::drawing(&View::new(report)).is_some()
 }
 
+pub(super) use overview::of_runs;
+
 /// Every chart, the overview first, whatever the page itself leaves out.
 pub(super) fn drawings(report: &Report<'_>) -> Vec<Drawing> {
     let view = View::new(report);

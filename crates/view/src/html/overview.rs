@@ -1,9 +1,14 @@
 //! The first screen of the page as one chart, for a file of its own.
 
+use std::collections::BTreeSet;
+
+use cryptbench_answer::Report;
 use cryptbench_answer::figure::{Columns, Figure, Ladder, Rung, Value};
+use cryptbench_answer::names::Gathered;
 use cryptbench_answer::quantity::{FINE_BELOW, NONE, kept_spread};
 use cryptbench_catalog::BUILTIN;
-use cryptbench_estimate::ranking::Mean;
+use cryptbench_estimate::ranking::{Mean, Ranking, ranking};
+use cryptbench_record::Arm;
 
 use super::View;
 use crate::drawing::{Drawing, Overview, OverviewRow, Shown};
@@ -18,6 +23,32 @@ pub(super) fn drawing(view: &View<'_>) -> Option<Drawing> {
         Figure::Openings(_) | Figure::Nothing => return None,
     };
     Some(chart.draw())
+}
+
+/// The chart of several runs, such as those of a study: the systems in rows, what each keeps over the workloads of a run as a
+/// mark. Nothing where none is ranked.
+pub(crate) fn of_runs(reports: &[Report<'_>]) -> Option<Drawing> {
+    let names = Gathered::names(reports.iter().map(|report| &report.record.plan));
+    let rankings: Vec<_> = reports.iter().map(|report| ranking(&report.lookup)).collect();
+    let arms: Vec<&Arm> =
+        rankings.iter().flatten().flat_map(|of| &of.rows).map(|row| row.arm).collect();
+    let mut seen = BTreeSet::new();
+    let rows: Vec<OverviewRow> = (arms.into_iter().filter(|arm| seen.insert(&arm.id)))
+        .map(|arm| OverviewRow {
+            name: names.arm(arm).to_owned(),
+            beside: String::new(),
+            noise: None,
+            values: rankings.iter().map(|of| shown(mean_of(of.as_ref(), &arm.id))).collect(),
+        })
+        .collect();
+    let series = reports.iter().map(|report| (report.record.plan.profile.clone(), false));
+    let title = "Share of plain speed, % on average over the workloads of each run".to_owned();
+    let chart = Overview { title, series: series.collect(), rows };
+    (!chart.rows.is_empty()).then(|| chart.draw())
+}
+
+fn mean_of(ranking: Option<&Ranking<'_>>, arm: &str) -> Option<Mean> {
+    ranking?.rows.iter().find(|row| row.arm.id == arm).map(|row| row.all)
 }
 
 fn of_columns(title: String, columns: &Columns) -> Overview {
