@@ -154,7 +154,7 @@ fn shells_complete_the_runs_that_last_knows() {
     let file = completions(&sandbox, "bash");
     let bash = format!(
         "source {}; COMP_WORDS=(cryptbench compare 2); COMP_CWORD=2; _cryptbench cryptbench 2 compare; \
-         printf '%s\\n' \"${{COMPREPLY[@]}}\" | sort",
+         printf '%s\\n' \"${{COMPREPLY[@]}}\" | sort -u",
         file.display()
     );
     assert_eq!(in_shell(&sandbox, "bash", &bash), both);
