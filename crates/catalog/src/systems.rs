@@ -263,7 +263,7 @@ pub static ENCFS: System = System {
     mounted_as: Some("fuse.encfs"),
     files: &[".encfs6.xml"],
     weakness: Some(Weakness {
-        short: "EncFS: unsafe if someone sees two versions of the files (audit, 2014).",
+        short: "EncFS: insecure if someone sees two versions of the files (audit, 2014).",
         full: "EncFS: an audit found that it is not safe if someone can see two versions of the files, and that \
         anyone who can write to them can disable its integrity checks (Taylor Hornby, 2014); the number, sizes, times \
         and directory tree of the files are visible.",

@@ -88,7 +88,7 @@ fn the_engine_is_never_advised_and_no_advice_is_longer_than_five_lines() {
     insta::assert_snapshot!(advice(&record).join("\n"), @"
         One volume: cryptbench mount (LUKS2), 37.7 % (37.6-37.8); opens in cryptsetup.
         Separate files, as for syncing: fscrypt, 14.0 % (14.0-14.1).
-        EncFS: unsafe if someone sees two versions of the files (audit, 2014).
+        EncFS: insecure if someone sees two versions of the files (audit, 2014).
         ");
 }
 
@@ -176,7 +176,7 @@ fn risks_are_told_of_the_systems_that_ran() {
     assert!(!of(vec![aes]).iter().any(|s| s.contains("EncFS")));
     let encfs = || vec![system("encfs", "standard", &[0.9], 0.3)];
     assert!(observed(encfs()).iter().any(|s| s.starts_with("Risk: EncFS")));
-    insta::assert_snapshot!(of(encfs()).join("\n"), @"EncFS: unsafe if someone sees two versions of the files (audit, 2014).");
+    insta::assert_snapshot!(of(encfs()).join("\n"), @"EncFS: insecure if someone sees two versions of the files (audit, 2014).");
 }
 
 #[test]
