@@ -70,7 +70,7 @@ pub fn remarks(record: &Record) -> Vec<String> {
     remarks
 }
 
-/// How requests reached the own mount, and what that costs beside the other ways (docs/benchmarks.md). Arms that
+/// How requests reached the own mount, and what that costs beside the other ways (docs/benchmarks-internals.md). Arms that
 /// differ in it
 /// were measured beside each other.
 fn transport(record: &Record) -> Option<String> {

@@ -27,7 +27,7 @@ pub struct FuseOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// io_uring if the kernel has it and the device is a range of a file, otherwise [`Device`](Self::Device).
-    /// This is the default: many small requests need half of the CPU time (docs/benchmarks.md).
+    /// This is the default: many small requests need half of the CPU time (docs/benchmarks-internals.md).
     Auto,
     /// Threads that read `/dev/fuse`.
     Device,
