@@ -374,12 +374,12 @@ mod tests {
             arms,
             ..Plan::default()
         };
-        let one = plan(vec![arm("dm-crypt", 4096, "aes-256-xts")]);
-        let two = plan(vec![arm("dm-crypt", 512, "aes-256-xts"), one.arms[0].clone()]);
+        let one = plan(vec![arm("builtin", 4096, "aes-256-xts")]);
+        let two = plan(vec![arm("builtin", 512, "aes-256-xts"), one.arms[0].clone()]);
         let names = Gathered::names([&one, &two, &one]);
         assert_eq!(names.of_id("a"), Some("Small reads, one at a time"));
-        assert_eq!(names.arm(&one.arms[0]), "LUKS2 (dm-crypt), 4096 B");
-        assert_eq!(Names::of(&one).arm(&one.arms[0]), "LUKS2 (dm-crypt)");
+        assert_eq!(names.arm(&one.arms[0]), "AES-256 alone, 4096 B");
+        assert_eq!(Names::of(&one).arm(&one.arms[0]), "AES-256 alone");
     }
 
     #[test]

@@ -163,7 +163,7 @@ mod tests {
         let said = said.map(|found| found.expect_err("it means nothing"));
         insta::assert_snapshot!(said.join("\n"), @r#"
             unknown settings "colour", "prest" (did you mean preset?); known: preset; for preset: unknown value "paranoid" (did you mean paranoia?); known: standard, paranoia
-            for names: unknown values "plian" (did you mean plain?), "both"; known: encrypted, plain; for cipher: "aes" fits several values, name one: aes-256-gcm, aes-256-siv
+            for names: unknown values "plian" (did you mean plain?), "both"; known: encrypted, plain; for cipher: "aes" matches several values, choose one: aes-256-gcm, aes-256-siv
             "#);
         assert_eq!(of(&["plain"], &[("x", &["y"])]).unwrap().len(), 1, "refused later");
     }

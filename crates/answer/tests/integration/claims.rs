@@ -141,10 +141,10 @@ fn a_cache_is_named_once() {
     ");
     (record.target.kind, record.target.only_read) = (Some("device".to_owned()), true);
     insta::assert_snapshot!(said(&record), @"
-    A cache answered large reads and writes and small ones on nvme0n1p2 with AES-256 alone.
-    The cipher alone is a floor: no system was measured.
-    Larger storage: in 8 of 8 workloads, plain storage was served from a cache.
-    ");
+        Large reads and writes and small ones were served from a cache on nvme0n1p2 with AES-256 alone.
+        The cipher alone is a floor: no system was measured.
+        Larger storage: in 8 of 8 workloads, plain storage was served from a cache.
+        ");
 }
 
 /// As after Ctrl-C: two systems, of which one workload of eight has repeats.

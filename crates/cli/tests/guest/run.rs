@@ -101,8 +101,8 @@ fn a_run_measures_dm_crypt_truecrypt_and_ecryptfs_and_leaves_nothing() {
     let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "LUKS (LUKS1, aes-cbc-essiv:sha256, 256 bits): measured directly, as the system dm-crypt, with aes-256-cbc-essiv",
-        "TrueCrypt (AES, RIPEMD-160): itself, as the system truecrypt, with aes-256-xts",
-        "eCryptfs (AES, 16 bytes of key): itself, as the system ecryptfs",
+        "TrueCrypt (AES, RIPEMD-160): measured directly, as the system truecrypt, with aes-256-xts",
+        "eCryptfs (AES, 16 bytes of key): measured directly, as the system ecryptfs",
         "format=luks1",
         "LUKS1 (dm-crypt); eCryptfs;",
         "EncFS paranoia; TrueCrypt ciphers",
@@ -228,8 +228,8 @@ fn an_open_luks2_device_is_measured_beside_the_device_below_and_nothing_is_writt
     eprintln!("{said}");
     for words in [
         "no dm-crypt device is open",
-        "name one of /dev/mapper/safe (LUKS2), /dev/mapper/other (plain dm-crypt)",
-        "and does not lie on one",
+        "choose one of /dev/mapper/safe (LUKS2), /dev/mapper/other (plain dm-crypt)",
+        "and is not on one",
         "1 of 2 workloads of the profile were left out",
     ] {
         assert!(said.contains(words), "no {words:?}");

@@ -82,14 +82,14 @@ fn links_of_the_user_lead_no_further_than_the_user_could_go() {
     };
     let link = home.path().join("link");
     symlink(roots.path(), &link).unwrap();
-    refused(&link, "cannot be written");
+    refused(&link, "is not writable");
     refused(&link.join("new"), "Permission denied");
     let out = home.path().join("out");
     fs::create_dir(&out).unwrap();
     chown(&out, Some(USER), Some(GROUP)).unwrap();
     for name in ["record.json", "report.html", "trials.jsonl"] {
         symlink(&file, out.join(name)).unwrap();
-        refused(&out, "holds a");
+        refused(&out, "contains a");
         fs::remove_file(out.join(name)).unwrap();
     }
     assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());

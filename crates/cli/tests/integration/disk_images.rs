@@ -90,7 +90,7 @@ fn apples_map_as_parted_writes_it() {
     // The volume has the rest of its partition.
     assert!(bench.ok(&dump).stdout.starts_with(&plain));
     bench.refused(&format!("dump disk - {OPENED}"), 5, &["(Apple)", "--partition"]);
-    bench.refused(&format!("dump disk - {OPENED} --partition 9"), 2, &["no partition 9, but 1"]);
+    bench.refused(&format!("dump disk - {OPENED} --partition 9"), 2, &["no partition 9, only 1"]);
     let json = bench.ok("info disk --json").stdout;
     let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
     let partitions = json["partitions"].as_array().unwrap();

@@ -106,10 +106,12 @@ fn missing(command: &str) -> BTreeSet<String> {
         let available = |s: Availability| matches!(s, Availability::Available(_));
         cryptbench_system::systems().iter().any(|s| s.name() == name && available(s.availability()))
     };
+    let lacks_ublk = command.contains("transport=ublk") && !Path::new("/dev/ublk-control").exists();
     named
         .split(',')
         .filter(|n| !n.is_empty() && *n != "all" && !is_here(n))
         .map(str::to_owned)
+        .chain(lacks_ublk.then(|| "builtin-mounted with transport=ublk".to_owned()))
         .collect()
 }
 

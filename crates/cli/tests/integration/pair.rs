@@ -146,7 +146,10 @@ fn one_directory_under_two_names_and_a_file_beside_a_device_are_no_pairs() {
     fs::create_dir(&one).unwrap();
     let one_at = one.display().to_string();
     let Some(_mount) = Mount::new(&["--bind", &one_at], &two) else { return };
-    refused(&["--pair", &one_at, &two.display().to_string()], "named as the plain and as");
+    refused(
+        &["--pair", &one_at, &two.display().to_string()],
+        "is both the plain and the encrypted location",
+    );
 }
 
 #[test]

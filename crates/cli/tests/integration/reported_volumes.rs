@@ -162,7 +162,11 @@ fn a_partitioned_disk_and_a_packed_one() {
         case.dumped(&[&with_passphrase(disk)[..], &place[..]].concat(), 65536, WHOLE);
     }
     assert!(case.ok(&["info", disk]).contains("LUKS2"));
-    case.refused(&[&dump(disk)[..], &["--partition", "2"]].concat(), 2, &["no partition 2, but 1"]);
+    case.refused(
+        &[&dump(disk)[..], &["--partition", "2"]].concat(),
+        2,
+        &["no partition 2, only 1"],
+    );
     let words = ["VHDX", "qemu-img convert -f vhdx -O raw"];
     case.refused(&dump("base.vhdx"), 5, &words);
     // Packed by other programs.

@@ -170,8 +170,8 @@ fn what_would_not_be_comparable_is_not_gone_on_with() {
         assert!(said.contains(what), "{args:?}: {said}");
         assert!(s.out().join(LOG).is_file(), "the log is kept");
     };
-    refused(&["run", "--resume", &out, "--budget", "5s"], 2, "leave out --budget");
-    refused(&["run", "--resume", &out, s.target().to_str().unwrap()], 2, "leave out");
+    refused(&["run", "--resume", &out, "--budget", "5s"], 2, "cannot be combined with --budget");
+    refused(&["run", "--resume", &out, s.target().to_str().unwrap()], 2, "cannot be combined with");
     refused(&["run", "--resume", s.target().to_str().unwrap()], 5, "contains no log");
     // Another disk than the one that the log tells of.
     let log = s.out().join(LOG);

@@ -36,7 +36,7 @@ fn a_record_that_came_in_between_is_kept_and_ours_goes_to_the_data_directory() {
     let done = run.wait_with_output().unwrap();
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(1), "{said}");
-    assert!(said.contains("holds a record.json already"), "{said}");
+    assert!(said.contains("already contains a record.json"), "{said}");
     assert_eq!(fs::read(s.out().join("record.json")).unwrap(), b"theirs");
     assert!(!s.out().join("report.html").exists());
     let said = text(&done.stdout);

@@ -108,7 +108,7 @@ fn memory_is_no_disk_and_that_comes_first() {
     let done = s.run(&s.tiny(&["--builtin-only"]));
     let said = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(done.status.success(), "{}", text(&done.stderr));
-    assert!(said.starts_with("tmpfs: memory, not a disk"), "{said}");
+    assert!(said.starts_with("tmpfs is memory, not a disk"), "{said}");
 }
 
 #[test]

@@ -165,11 +165,7 @@ fn a_fleet_on_slurm_survives_a_power_cut_and_a_node_that_never_answers() {
     };
     assert_eq!(["nvme", "sata-ssd", "usb-flash"].map(disks), [5, 6, 5]);
     let screen = cluster.sandbox.run(&["fleet", "report", &fleet, "--plan", &plan]);
-    assert!(
-        text(&screen.stdout).contains("Missing, 1 machine: node17"),
-        "{}",
-        text(&screen.stdout)
-    );
+    assert!(text(&screen.stdout).contains("1 machine missing: node17"), "{}", text(&screen.stdout));
 
     // Never more than four; what never answers keeps nobody waiting, and is named.
     assert_eq!(cluster.said("few.exit"), "0", "{}", cluster.said("few.out"));

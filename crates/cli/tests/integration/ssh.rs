@@ -122,8 +122,8 @@ fn a_fleet_by_ssh_measures_fetches_and_names_what_cannot_be_reached() {
     let report = s.run(&args);
     let said = text(&report.stdout);
     assert!(said.starts_with("3 machines, 3 records."), "{said}{}", text(&report.stderr));
-    assert!(said.contains("Missing, 1 machine: away"), "{said}");
+    assert!(said.contains("1 machine missing: away"), "{said}");
     // Again measures nothing.
     let again = text(&start().stdout);
-    assert_eq!(again.matches("has measured this since").count(), 3, "{again}");
+    assert_eq!(again.matches("has already measured this plan").count(), 3, "{again}");
 }

@@ -128,7 +128,7 @@ fn the_record_of_a_run_goes_through_no_link() {
     let done = s.run(&args);
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(3), "{said}");
-    assert!(said.contains("holds a record.json already"), "{said}");
+    assert!(said.contains("already contains a record.json"), "{said}");
     assert!(!s.out().with_file_name("new").exists());
     fs::remove_file(planted).unwrap();
     for part in ["record.json.part", "report.html.part"] {

@@ -223,7 +223,7 @@ fn study_ds_table_on_the_terminal() {
         "measuring the systems that you named",
         "Anvil's Storage Utilities, MB/s",
         "Seq 4MB read",
-        "Serpent-256-XTS",
+        "Serpent-256 alone",
         "0.0 %",
         "means without intervals",
     ] {

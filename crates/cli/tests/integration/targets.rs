@@ -38,7 +38,7 @@ fn a_device_must_be_named_twice() {
     let (s, dir) = (Sandbox::new(), images());
     let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
     let Some(other) = Loop::new(dir.path(), "other", 16) else { return };
-    refused(&s, &disk, &[], 3, &["nothing that exists is overwritten", "--destroy", "64 MiB"]);
+    refused(&s, &disk, &[], 3, &["existing data is overwritten only if", "--destroy", "64 MiB"]);
     refused(&s, &disk, &["--destroy", &other.device], 3, &["specify it again", "--destroy"]);
     refused(&s, &disk, &["--destroy", "/dev/null"], 3, &["--destroy"]);
     let both = ["--destroy", &disk.device, "--destroy", &other.device];
@@ -58,12 +58,12 @@ fn what_a_device_holds_must_be_named() {
     }
     let destroy = ["--destroy", &disk.device];
     refused(&s, &disk, &[], 3, &["ext4", "--yes-erase ext4"]);
-    refused(&s, &disk, &destroy, 3, &["holds ext4", "--yes-erase ext4"]);
+    refused(&s, &disk, &destroy, 3, &["contains ext4", "--yes-erase ext4"]);
     let with = |name| [&destroy[..], &["--yes-erase", name]].concat();
-    refused(&s, &disk, &with("xfs"), 3, &["holds ext4"]);
+    refused(&s, &disk, &with("xfs"), 3, &["contains ext4"]);
     refused(&s, &disk, &with("ext4,xfs"), 3, &["no signature \"xfs\""]);
     // Nothing is done in a dry run, which refuses as the run does.
-    refused(&s, &disk, &[&destroy[..], &["--dry-run"]].concat(), 3, &["holds ext4"]);
+    refused(&s, &disk, &[&destroy[..], &["--dry-run"]].concat(), 3, &["contains ext4"]);
     let before = disk.hash();
     let done = s.run(&s.tiny(&[&[disk.device.as_str(), "--dry-run"], &with("ext4")[..]].concat()));
     let said = text(&done.stdout);
@@ -117,7 +117,7 @@ fn a_device_that_is_swapped_to_is_refused() {
         let bytes = fs::read(disk.path()).unwrap();
         hash(&[&bytes[..4096], &bytes[40 << 10..]].concat())
     };
-    refused_as_of(&s, &disk, &all, (3, &["swaps to", "swapoff"]), &state);
+    refused_as_of(&s, &disk, &all, (3, &["is used as swap space", "swapoff"]), &state);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_mounted_partition_keeps_its_disk_and_not_its_neighbour() {
     assert_eq!(hash(&fs::read(part(1)).unwrap()), first, "the neighbour has changed");
     drop(mount);
     // The table is a signature too, and what its partitions hold goes with it.
-    refused(&s, &disk, &["--destroy", &disk.device], 3, &["holds dos", "--yes-erase dos"]);
+    refused(&s, &disk, &["--destroy", &disk.device], 3, &["contains dos", "--yes-erase dos"]);
     let first = format!("{}: ext4", part(1));
     refused(&s, &disk, &whole, 3, &[&first, "--yes-erase ext4"]);
     refused(&s, &disk, &[], 3, &[&first, "--yes-erase dos --yes-erase ext4"]);
@@ -320,7 +320,7 @@ fn what_needs_a_file_system_is_refused_on_a_device() {
     let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
     let with = |more: &[&str]| {
         let all = [&["--destroy", disk.device.as_str()], more].concat();
-        refused(&s, &disk, &all, 2, &["is a device, and"]);
+        refused(&s, &disk, &all, 2, &["is a device, but"]);
     };
     with(&["--profile", "small-files"]);
     with(&["--profile", "mount"]);
@@ -443,7 +443,7 @@ fn the_whole_surface_is_read_and_nothing_is_written() {
         assert_eq!(places, blocks, "{}: each block once", arm.id);
     }
     for (more, code, words) in [
-        (&["--profile", "fsync"][..], 2, "--read-only only reads"),
+        (&["--profile", "fsync"][..], 2, "--read-only reads only existing data"),
         (&["--profile", "hdtune-whole", "--system", "bindfs"], 2, "writes: leave it out"),
         (&["--verify"], 2, "cannot be used with"),
         (&["--profile", "hdtune"], 3, "24 MiB in all are too few"),

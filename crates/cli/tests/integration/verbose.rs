@@ -42,7 +42,7 @@ fn a_variable_asks_for_the_same_and_a_wrong_one_is_refused() {
         let done = list(value);
         let said = text(&done.stderr);
         assert!(done.status.success(), "{value}: {said}");
-        assert_eq!(said.contains("] cryptbench 0."), is_told, "{value}: {said}");
+        assert_eq!(said.contains("] cryptbench 1."), is_told, "{value}: {said}");
     }
     // What is not UTF-8 is no level either.
     let unreadable = std::ffi::OsStr::from_bytes(b"info\xff");

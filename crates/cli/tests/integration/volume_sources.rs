@@ -72,7 +72,11 @@ fn a_part_of_a_key_file_and_a_directory_of_them() {
     bench.refused(&format!("{opened} --keyfile keys/one"), 7, "no key");
     fs::create_dir(bench.path("none")).unwrap();
     bench.refused(&format!("{opened} --keyfile none"), 5, "no key files");
-    bench.refused(&format!("{opened} --keyfile keys/one --keyfile-offset 1"), 2, "from its start");
+    bench.refused(
+        &format!("{opened} --keyfile keys/one --keyfile-offset 1"),
+        2,
+        "are only for LUKS",
+    );
     bench.refused("info v --open --keyfile keys", 5, "irectory");
 }
 

@@ -178,7 +178,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut request = request();
         request.target.path = dir.path().into();
-        request.target.size = Some(16 << 20);
+        request.target.size = Some(64 << 20);
         request.profile = Profile::named("small-files").unwrap();
         request.selection.systems = vec!["plain".to_owned()];
         let mut plan = planned(&request).recorded;

@@ -149,8 +149,7 @@ fn what_the_program_refuses_is_said_at_its_field_and_starts_nothing() {
         }
     }
     let (_, answer) = place.post("/api/run", &serde_json::json!({ "shell": "sh" }).to_string());
-    insta::assert_snapshot!(body(&answer), @r#"{"field":null,"problem":"The request is not valid: unknown field \
-    `shell`, expected one of `target`, `confirm`, `erase`, `pair`, `emulate`, `options` at line 1 column 8."}"#);
+    insta::assert_snapshot!(body(&answer), @r#"{"field":null,"problem":"The request is not valid: unknown field `shell`, expected one of `target`, `confirm`, `erase`, `pair`, `emulate`, `options` at line 1 column 8."}"#);
     assert!(!place.dir.path().join("arguments").exists(), "nothing was started");
 }
 

@@ -72,8 +72,8 @@ fn said(record: &Record) -> String {
 #[test]
 fn without_evidence_there_is_no_section() {
     let record = Fixture::default().record();
-    assert!(!text(&record).contains("What lies on the disk"));
-    assert!(!html::page(&Labelled::of(&record).report()).contains("What lies on the disk"));
+    assert!(!text(&record).contains("Data stored on the disk"));
+    assert!(!html::page(&Labelled::of(&record).report()).contains("Data stored on the disk"));
 }
 
 #[test]
@@ -116,17 +116,17 @@ fn what_shows_is_listed_in_words() {
     found.reveals.as_mut().unwrap().files = Some((5, 70));
     all.push(last(&record));
     insta::assert_snapshot!(all.join("\n\n"), @"
-            shows rounded length of names, exact sizes, number of files, times of
-            changes and what it is (gocryptfs.conf)
+            shows rounded length of names, exact sizes, number of files, modification
+            times and its format (gocryptfs.conf)
 
             shows nothing in the part that was searched, not even its format
 
             shows nothing, not even its format
-        At least 32 MiB of each were searched; of 3 of 4, only a part was: what was
+        At least 32 MiB of each was searched; in 3 of 4, only the data written last and
+          a sample spread evenly over the rest.
 
             shows nothing, not even its format
-        At least 1 MiB of each were searched; of each, only a part was: what was written
-          last, and a sample spread evenly over the rest.
+        At least 1 MiB of each was searched: the data written last, and a sample spread
         ");
 }
 
@@ -136,9 +136,9 @@ fn plaintext_comes_before_every_figure() {
     record.evidence.last_mut().unwrap().scan.as_mut().unwrap().markers = 3;
     assert!(said(&record).starts_with(&analyse(&record).sentences[0]));
     insta::assert_snapshot!(said(&record) + "\n" + &last(&record), @"
-    AES-256 alone, 4096 B does not encrypt: data written through it is stored on the disk as plaintext. Its cost says nothing about encryption.
-    AES-256 alone, 4096 B     8.0 MiB       FOUND              7.95
-    ");
+        AES-256 alone, 4096 B does not encrypt: data written through it is stored on the disk as plaintext. Its cost says nothing about encryption.
+        AES-256 alone, 4096 B       8.0 MiB       FOUND              7.95
+        ");
     assert!(html::page(&Labelled::of(&record).report()).contains("<strong>FOUND</strong>"));
 }
 
@@ -149,7 +149,7 @@ fn plaintext_in_a_cache_is_called_that() {
     (scan.markers, scan.markers_beside) = (3, 3);
     insta::assert_snapshot!(said(&record) + "\n" + &last(&record), @"
         AES-256 alone, 4096 B leaves plaintext in its cache: written data is stored there unencrypted, but no plaintext was found in what it encrypts. Its speed is that of the cache while a file is open.
-        AES-256 alone, 4096 B     8.0 MiB    IN CACHE              7.95
+        AES-256 alone, 4096 B       8.0 MiB    IN CACHE              7.95
             shows everything in its cache, which is not encrypted
         ");
 }
@@ -171,33 +171,33 @@ fn what_did_not_come_back_and_what_was_not_seen_are_told() {
     record.evidence[0].scan.as_mut().unwrap().markers = 0;
     all.push(told(&record));
     insta::assert_snapshot!(all.join("\n\n"), @"
-    AES-256 alone, 4096 B did not return all written data after it was closed and opened again.
-    Data stored on the disk               read back   plaintext         bits/byte
-    ─────────────────────────────────────────────────────────────────────────────
-    plain, repeated                         8.0 MiB        seen   4.12, 100 % low
-    pass-through                            8.0 MiB        seen   4.12, 100 % low
-    AES-256 alone, 512 B                    8.0 MiB        none              7.95
-    AES-256 alone, 4096 B   only 3.0 MiB of 8.0 MiB        none              7.95
+        AES-256 alone, 4096 B did not return all written data after it was closed and opened again.
+        Data stored on the disk                 read back   plaintext         bits/byte
+        ───────────────────────────────────────────────────────────────────────────────
+        plain, repeated                           8.0 MiB        seen   4.12, 100 % low
+        pass-through                              8.0 MiB        seen   4.12, 100 % low
+        AES-256 alone, 512 B                      8.0 MiB        none              7.95
+        AES-256 alone, 4096 B     only 3.0 MiB of 8.0 MiB        none              7.95
 
-    AES-256 alone, 4096 B could not be checked after the trials: it was gone.
-    No plaintext was found on the disk of 1 of 2 choices, as far as it was searched, and the data written last could be read back; the same search finds it in 2 unencrypted locations.
-    What lies on the disk     read back   plaintext         bits/byte
-    ─────────────────────────────────────────────────────────────────
-    plain, repeated             8.0 MiB        seen   4.12, 100 % low
-    pass-through                8.0 MiB        seen   4.12, 100 % low
-    AES-256 alone, 512 B        8.0 MiB        none              7.95
-    AES-256 alone, 4096 B   not checked        none              7.95
-    AES-256 alone, 4096 B could not be checked: it was gone.
+        AES-256 alone, 4096 B could not be checked after the trials: it was gone.
+        No plaintext was found on the disk of 1 of 2 choices, as far as it was searched, and the data written last could be read back; the same search finds it in 2 unencrypted locations.
+        Data stored on the disk     read back   plaintext         bits/byte
+        ───────────────────────────────────────────────────────────────────
+        plain, repeated               8.0 MiB        seen   4.12, 100 % low
+        pass-through                  8.0 MiB        seen   4.12, 100 % low
+        AES-256 alone, 512 B          8.0 MiB        none              7.95
+        AES-256 alone, 4096 B     not checked        none              7.95
+        AES-256 alone, 4096 B could not be checked: it was gone.
 
-    AES-256 alone, 4096 B did not return all written data after it was closed and opened again.
-    AES-256 alone, 4096 B        LOST        none              7.95
-    AES-256 alone, 4096 B lost written data: it cannot be read.
+        AES-256 alone, 4096 B did not return all written data after it was closed and opened again.
+        AES-256 alone, 4096 B          LOST        none              7.95
+        AES-256 alone, 4096 B lost written data: it cannot be read.
 
-    AES-256 alone, 4096 B did not return all written data after it was closed and opened again.
-    plain, repeated           8.0 MiB      UNSEEN   4.12, 100 % low
-    AES-256 alone, 4096 B        LOST        none              7.95
-    AES-256 alone, 4096 B lost written data: it cannot be read.
-    ");
+        AES-256 alone, 4096 B did not return all written data after it was closed and opened again.
+        plain, repeated             8.0 MiB      UNSEEN   4.12, 100 % low
+        AES-256 alone, 4096 B          LOST        none              7.95
+        AES-256 alone, 4096 B lost written data: it cannot be read.
+        ");
 }
 
 #[test]
@@ -212,23 +212,23 @@ fn what_was_not_looked_at_is_not_counted() {
     let one = said(&record) + "\n" + &last(&record);
     record.evidence.pop();
     insta::assert_snapshot!(one + "\n\n" + &last(&record), @"
-    No plaintext was found on the disk of 1 of 2 choices, as far as it was searched, and the data written last could be read back; the same search finds it in 2 unencrypted locations.
-    Data stored on the disk   read back      plaintext         bits/byte
-    ──────────────────────────────────────────────────────────────────
-    plain, repeated           8.0 MiB           seen   4.12, 100 % low
-    pass-through              8.0 MiB           seen   4.12, 100 % low
-    AES-256 alone, 512 B      8.0 MiB           none              7.95
-    AES-256 alone, 4096 B     8.0 MiB   not searched                 –
-        shows unknown: it was not searched
-      on the storage of 3 of them was searched for that text; then all was opened
-      again and read back.
-    AES-256 alone, 4096 B: nobody knows where it is.
+        No plaintext was found on the disk of 1 of 2 choices, as far as it was searched, and the data written last could be read back; the same search finds it in 2 unencrypted locations.
+        Data stored on the disk   read back      plaintext         bits/byte
+        ────────────────────────────────────────────────────────────────────
+        plain, repeated             8.0 MiB           seen   4.12, 100 % low
+        pass-through                8.0 MiB           seen   4.12, 100 % low
+        AES-256 alone, 512 B        8.0 MiB           none              7.95
+        AES-256 alone, 4096 B       8.0 MiB   not searched                 –
+            shows unknown: it was not searched
+          storage of 3 of them was searched for that text; then everything was opened
+          again and read back.
+        AES-256 alone, 4096 B: nobody knows where it is.
 
-    After the trials 3 of the 4 choices other than plain wrote a marked text and were
-      closed (unmounted, with its programs stopped and its keys removed). Meanwhile
-      the storage was searched for that text; then all was opened again
-      and read back.
-    ");
+        After the trials 3 of the 4 choices other than plain wrote a marked text and
+          were closed (unmounted, with its programs stopped and its keys removed).
+          Meanwhile the storage was searched for that text; then everything was opened
+          again and read back.
+        ");
 }
 
 #[test]
@@ -242,20 +242,20 @@ fn what_is_less_random_than_ciphertext_holds_the_sentence_back() {
         said(&record) + "\n" + &last(&record)
     });
     insta::assert_snapshot!(all.join("\n\n"), @"
-    Much of the data of AES-256 alone, 4096 B on the disk has less entropy than ciphertext: that no plaintext was found there proves little.
-    AES-256 alone, 4096 B     8.0 MiB        none    7.95, 50 % low
+        Much of the data of AES-256 alone, 4096 B on the disk has less entropy than ciphertext: that no plaintext was found there proves little.
+        AES-256 alone, 4096 B       8.0 MiB        none    7.95, 50 % low
 
-    AES-256 alone, 4096 B does not encrypt properly: its data on the disk has too little entropy for ciphertext. Its cost says nothing about encryption.
-    Data stored on the disk   read back   plaintext            bits/byte
-    ──────────────────────────────────────────────────────────────────
-    plain, repeated           8.0 MiB        seen      4.12, 100 % low
-    pass-through              8.0 MiB        seen      4.12, 100 % low
-    AES-256 alone, 512 B      8.0 MiB        none                 7.95
-    AES-256 alone, 4096 B     8.0 MiB        none   7.95, 50 % TOO LOW
+        AES-256 alone, 4096 B does not encrypt properly: its data on the disk has too little entropy for ciphertext. Its cost says nothing about encryption.
+        Data stored on the disk   read back   plaintext            bits/byte
+        ────────────────────────────────────────────────────────────────────
+        plain, repeated             8.0 MiB        seen      4.12, 100 % low
+        pass-through                8.0 MiB        seen      4.12, 100 % low
+        AES-256 alone, 512 B        8.0 MiB        none                 7.95
+        AES-256 alone, 4096 B       8.0 MiB        none   7.95, 50 % TOO LOW
 
-    No plaintext was found on the disk of 2 choices, as far as it was searched, and the data written last could be read back; the same search finds it in 2 unencrypted locations.
-    AES-256 alone, 4096 B     8.0 MiB        none    7.95, 50 % low
-    Of 1 choice it tells nothing: file systems and logs of the system's own lie
-      among the ciphertext.
-    ");
+        No plaintext was found on the disk of 2 choices, as far as it was searched, and the data written last could be read back; the same search finds it in 2 unencrypted locations.
+        AES-256 alone, 4096 B       8.0 MiB        none    7.95, 50 % low
+        It is not informative for 1 choice, because the system's own file systems and
+          logs are mixed with the ciphertext.
+        ");
 }

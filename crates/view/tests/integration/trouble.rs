@@ -259,7 +259,7 @@ fn a_device_in_use_with_too_few_repeats_names_the_run_that_has_more() {
     let told = [in_use(2), in_use(1), none].map(|record| lines(&record));
     insta::assert_snapshot!(told.join("\n"));
     let few = answer(&in_use(4));
-    assert!(few.contains('±') && !few.contains("a figure takes"), "{few}");
+    assert!(few.contains('±') && !few.contains("a figure needs"), "{few}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub fn only_reads(mut profile: Profile, option: &str) -> Result<Profile, RunErro
     profile.workloads.retain(|workload| reads(&workload.work));
     if profile.workloads.is_empty() {
         return Err(RunError::Usage(format!(
-            "{option} is read-only, but profile {} has no workload that reads existing data: choose another profile",
+            "{option} reads only existing data, and no workload of profile {} does that: choose another profile",
             profile.name
         )));
     }
@@ -108,6 +108,6 @@ mod tests {
         assert!(profile.workloads.iter().all(|w| reads(&w.work)), "{ids:?}");
         assert!(profile.remarks.iter().any(|r| r.starts_with("4 of 8 workloads")));
         let why = only_reads(Profile::named("mount").unwrap(), "--existing").unwrap_err();
-        insta::assert_snapshot!(why, @"--existing is read-only, but profile mount has no workload that reads existing data: choose another profile");
+        insta::assert_snapshot!(why, @"--existing reads only existing data, and no workload of profile mount does that: choose another profile");
     }
 }
