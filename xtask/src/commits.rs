@@ -10,7 +10,7 @@ use crate::tools::said;
 /// The last commit before this rule existed.
 const BEFORE: &str = "f342c817fd30ce7856345a254ce11e87261877de";
 
-/// Newer than that, but not than this check: its subject has a column too many.
+/// Newer than the rule but older than this check: its subject has one column too many.
 const LANDED: &[&str] = &["2be35a786ff03f5e6136becb9c553f0a25585a21"];
 
 /// Maximum length of a subject, in columns.
@@ -23,7 +23,7 @@ const LINES: u64 = 20;
 struct Commit {
     hash: String,
     message: String,
-    /// Added and removed lines; unknown of a merge, and where the clone does not have the commit before.
+    /// Added and removed lines; unknown for a merge, and if the clone does not have the preceding commit.
     lines: Option<u64>,
 }
 

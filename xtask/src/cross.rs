@@ -151,7 +151,7 @@ impl System {
     /// The crates to check, and the source of their standard library.
     fn arguments(self) -> Vec<String> {
         match self {
-            // The program with all crates that it is built from.
+            // The program with all crates from which it is built.
             Self::Windows | Self::Musl => {
                 vec![STD.to_owned(), "--package=cryptbench".to_owned()]
             }
@@ -172,7 +172,7 @@ pub fn run(command: &Cross) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints a reason to skip something as the tests print theirs.
+/// Prints a reason to skip something in the form that the tests use.
 fn tell(skipped: Option<String>) {
     if let Some(why) = skipped {
         println!("SKIPPED: {why}");

@@ -30,7 +30,7 @@ pub fn run() -> anyhow::Result<()> {
     }
 }
 
-/// Builds the book, in which every page of the summary must then be, and nothing that leads nowhere.
+/// Builds the book. It must then contain every page of the summary, and no broken links.
 fn book(mdbook: &Path) -> anyhow::Result<()> {
     let done =
         Command::new(mdbook).args(["build", PAGES]).output().context("cannot start mdbook")?;

@@ -1,8 +1,8 @@
 //! `cargo xtask fuzz`: runs every fuzz target for a while, with the stable compiler.
 //!
-//! cargo-fuzz requires a nightly compiler because of its sanitizers. The coverage information that
-//! guides libFuzzer needs only flags that the stable compiler also accepts, and AddressSanitizer, which comes with it,
-//! one that it accepts when told so. Overflow checks and debug assertions are enabled.
+//! cargo-fuzz requires a nightly compiler because of its sanitizers. The coverage information that guides libFuzzer
+//! needs only flags that the stable compiler also accepts, and AddressSanitizer, which is part of that compiler, needs
+//! one that it accepts if unstable options are enabled. Overflow checks and debug assertions are enabled.
 
 use std::path::Path;
 use std::process::Command;
@@ -46,7 +46,7 @@ const FIXTURES: &[(&str, &str)] =
 /// Maximum number of inputs kept for a target, small and large.
 const KEPT: usize = 24;
 
-/// The target that reads behind the end of its input.
+/// The target that reads beyond the end of its input.
 const PLANTED: &str = "planted";
 
 /// libFuzzer is C++.

@@ -1,4 +1,4 @@
-//! A kernel of Debian's for guests: fetched and unpacked below the target directory, and never installed.
+//! A Debian kernel for guests: fetched and unpacked below the target directory, and never installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

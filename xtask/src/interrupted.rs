@@ -14,7 +14,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 /// How often to check for a signal while a program runs.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Set by SIGINT, SIGTERM and SIGHUP, which no longer end this process by themselves.
+/// Set by SIGINT, SIGTERM and SIGHUP; these no longer end this process by themselves.
 pub struct Interrupted(Arc<AtomicBool>);
 
 impl Interrupted {

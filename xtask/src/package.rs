@@ -123,7 +123,7 @@ fn checked(package: &Path, arm64: bool) -> anyhow::Result<()> {
     let mut lintian = Command::new("lintian");
     lintian.args(["--fail-on", "error", "--allow-root"]);
     if arm64 {
-        // It is static on purpose, which lintian calls an error.
+        // It is static on purpose, although lintian reports that as an error.
         lintian.args(["--suppress-tags", "statically-linked-binary"]);
     }
     match lintian.arg(&package).status() {

@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 
 use crate::tools;
 
-/// Versions of both programs, with the hashes of what is accepted.
+/// Versions of both programs, with the hashes of the accepted files.
 const PACKAGES: &str = "xtask/prose.txt";
 
 /// The pages whose links are checked. lychee expands the pattern.

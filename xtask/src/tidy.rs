@@ -103,7 +103,7 @@ fn dependencies(faults: &mut Vec<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rows of the table of crates that are not crates of the product.
+/// Rows in the table of crates that do not belong to the product.
 const OUTSIDE: &[&str] = &["xtask", "fuzz", "bench-peers"];
 
 /// The crates in the table of ARCHITECTURE.md, and the crates that each may use.

@@ -19,12 +19,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number less than `end`; 0 if that is 0.
+    /// A number less than `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.number() % (end.max(1) as u64)) as usize
     }
 
-    /// Whether something happens that happens once in `n` times.
+    /// True with a probability of 1 in `n`.
     pub fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }

@@ -51,7 +51,7 @@ pub struct Guest<'a> {
     pub kernel: &'a Path,
     /// Directory for its files.
     pub work: &'a Path,
-    /// Programs of the host, which are in its `/bin` with the libraries that they load.
+    /// Programs of the host that are copied to its `/bin`, with the libraries that they load.
     pub programs: &'a [(&'a str, &'a Path)],
     /// Its disks from `/dev/vda` on, in the form of QEMU's `-drive`: `file=PATH,...`.
     pub disks: &'a [String],
@@ -144,7 +144,7 @@ impl Guest<'_> {
             let module = module?;
             fs::copy(module.path(), root.join("modules").join(module.file_name()))?;
         }
-        // Executable like busybox, whose mode it keeps.
+        // Copied from busybox to get its mode: it must be executable.
         fs::copy(BUSYBOX, root.join("init"))?;
         fs::write(root.join("init"), INIT)?;
         fs::write(root.join("script"), script)?;

@@ -24,7 +24,7 @@ pub const SECONDS: &str = "CRYPTBENCH_PROVE_SECONDS";
 pub const SEED: &str = "CRYPTBENCH_PROVE_SEED";
 /// Variable with the name of a deliberate fault: a check that passes nevertheless checks nothing.
 pub const BROKEN: &str = "CRYPTBENCH_PROVE_BROKEN";
-/// Variable with a folder of further volumes, laid out as ../shared/data/volumes.
+/// Variable with a folder of further volumes, laid out like ../shared/data/volumes.
 pub const IMAGES: &str = "CRYPTBENCH_PROVE_IMAGES";
 /// The prefix of a line with a count; the number and the counted thing follow.
 pub const COUNTED: &str = "COUNTED ";

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An interpreter that can import `module`: the system's, or that of an environment below `place` into which
-/// pip installs `package`. `None` if neither works, for example without a network.
+/// An interpreter that can import `module`: the system's, or one in a virtual environment below `place` into which pip
+/// installs `package`. `None` if neither works, for example without a network.
 pub fn python(package: &str, module: &str, place: &Path) -> Option<PathBuf> {
-    // Tests that need the same module fill one environment, one after another; each may be a separate process.
+    // Tests that need the same module share one environment, and take turns to fill it; each may be a separate process.
     let filling = File::create(place.join(format!("python-{module}.lock"))).ok()?;
     filling.lock().ok()?;
     let has = |python: &Path| {

@@ -1,4 +1,5 @@
-//! Holds a document to a JSON Schema (draft 2020-12), with the keywords that our own schema and Kubernetes' use.
+//! Validates a document against a JSON Schema (draft 2020-12), with the keywords that our own schema and Kubernetes'
+//! use.
 
 use serde_json::{Map, Value};
 
@@ -6,14 +7,14 @@ use serde_json::{Map, Value};
 const ANNOTATIONS: [&str; 8] =
     ["$comment", "$defs", "$id", "$schema", "default", "description", "format", "title"];
 
-/// A schema of which every keyword is known, so that none is skipped silently.
+/// A schema with only known keywords, so that none is skipped silently.
 pub struct Schema(Value);
 
 impl Schema {
     /// The schema in `root`; its references stay within its `$defs`.
     ///
     /// # Panics
-    /// A keyword is unknown or has a value of the wrong form, or a reference leads nowhere.
+    /// A keyword is unknown or has a value of the wrong form, or a reference cannot be resolved.
     pub fn new(root: Value) -> Self {
         let schema = Self(root);
         schema.know(&schema.0, "#");

@@ -10,7 +10,7 @@ const MEMORY: u64 = 256 << 20;
 /// Watches inputs, one after the other.
 #[derive(Debug)]
 pub struct Watch {
-    /// The seed of the input and when it began, in milliseconds since `begun`; 0 between inputs.
+    /// The seed of the input, and its start in milliseconds since `begun`; 0 between inputs.
     now: Arc<(AtomicU64, AtomicU64)>,
     begun: Instant,
 }
@@ -39,7 +39,7 @@ impl Watch {
         Self { now, begun }
     }
 
-    /// Judges the input of this seed.
+    /// Processes and checks the input of this seed.
     ///
     /// # Panics
     /// If this process has ever used more memory than 256 MiB.
@@ -57,7 +57,7 @@ impl Watch {
     }
 }
 
-/// The most memory that this process has ever had, by proc_pid_status(5); 0 if that is unknown.
+/// The peak memory use of this process (proc_pid_status(5)); 0 if unknown.
 fn most_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

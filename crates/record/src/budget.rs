@@ -9,8 +9,8 @@ const BUDGETS: [f64; 15] = [
 /// A suggested budget is at least this many times as long as the one that was too short.
 const LONGER: f64 = 1.2;
 
-/// The budget to advise, in seconds, where at least `seconds` are needed and `budget_s` was too short; above the longest that
-/// people type whole hours.
+/// The budget to suggest, in seconds, if at least `seconds` are needed and `budget_s` was too short; above the longest
+/// that people type, whole hours.
 pub fn longer_budget(seconds: f64, budget_s: f64) -> f64 {
     let endless = BUDGETS[BUDGETS.len() - 1];
     let seconds = if seconds.is_finite() { seconds } else { endless };

@@ -20,7 +20,7 @@ pub struct DiskCounts {
     pub reads: u64,
     /// Their bytes.
     pub read_bytes: u64,
-    /// Seconds that they took from their submission to the device's queue, summed over them.
+    /// Seconds from their submission to the device's queue until their completion, summed over all of them.
     pub read_s: f64,
     /// Writes that the device completed.
     pub writes: u64,
@@ -30,7 +30,7 @@ pub struct DiskCounts {
     pub write_s: f64,
     /// Seconds in which at least one request was in flight; on Linux counted in ticks of its clock.
     pub busy_s: f64,
-    /// Requests in flight as the span began, summed over the slices of a trial: not the trial's.
+    /// Requests in flight when the span began, summed over the slices of a trial: these are not the trial's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued: Option<u64>,
     /// Reads merged into a neighbouring read before they reached the device.
@@ -45,7 +45,7 @@ pub struct DiskCounts {
     /// Their bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discarded_bytes: Option<u64>,
-    /// Flushes of the device's cache; those of the whole disk, where the device is a partition.
+    /// Flushes of the device's cache; if the device is a partition, those of the whole disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flushes: Option<u64>,
     /// Seconds that they took, summed over them.
@@ -94,9 +94,8 @@ impl DiskCounts {
         self.read_bytes + self.written_bytes
     }
 
-    /// The same over the time that this many requests take at the measured rate. The span of slices also
-    /// contains the time in which queues fill and drain and counters are read: half of it if requests are small
-    /// and many.
+    /// The same over the time that this many requests take at the measured rate. The span of the slices also contains
+    /// the time in which queues fill and drain and counters are read: half of it if requests are small and many.
     pub fn at_rate(&self, requests_per_s: f64) -> Self {
         let span_s = ratio(self.asked as f64, requests_per_s).filter(|span_s| span_s.is_finite());
         Self { span_s: span_s.unwrap_or(self.span_s), ..*self }
@@ -126,7 +125,7 @@ fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// Why the requests that reach the disk below a target are unknown.
+/// Why the requests that reach the underlying disk of a target are unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -190,7 +189,7 @@ impl Record {
         self.target.engine.direct && workload.is_of_requests() && !workload.stdio
     }
 
-    /// The activity of an arm's disk before the run, while nothing of the run was there.
+    /// The activity of an arm's disk before the run, while the run did not use it.
     pub fn idle_disk_of(&self, arm: &str) -> Option<&DiskCounts> {
         let place = self.target.places().find(|place| place.arm == arm);
         place.map_or(&self.target.idle_disk, |place| &place.idle_disk).as_ref()

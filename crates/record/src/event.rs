@@ -26,7 +26,7 @@ pub enum Event {
         arguments: Vec<String>,
         /// Directory to which relative paths in the arguments refer.
         directory: String,
-        /// The same to the byte, if these texts are not: names that are not Unicode, or not printable.
+        /// The exact bytes of the same, if these texts differ from them: names that are not Unicode, or not printable.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(test, schemars(with = "Option<(Vec<Value>, Value)>"))]
         exact: Option<(Vec<OsString>, OsString)>,
@@ -66,7 +66,7 @@ pub enum Event {
     Note {
         /// A sentence.
         text: String,
-        /// Whether only the record has it, and it is not shown during the run.
+        /// Whether it is only recorded, and not shown during the run.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         aside: bool,
     },
@@ -76,7 +76,7 @@ pub enum Event {
         elapsed_s: f64,
         /// Whether planned work is missing.
         partial: bool,
-        /// How well an emulated device kept its times.
+        /// How well an emulated device kept to its model's times.
         emulated: Option<EmulatedDevice>,
         /// Seconds in which a limit on CPU time held the run back, since it began or was resumed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ pub enum Event {
     },
     /// An interrupted run is resumed.
     Resumed {
-        /// Seconds since the start of the run at which it is resumed, without the time in between.
+        /// Time at which the run is resumed, in seconds since its start, not counting the interruption.
         at_s: f64,
     },
     /// The plan and the target are known; nothing has been written except the empty scratch file.
@@ -108,12 +108,12 @@ pub enum Event {
         arm: ArmId,
         /// Its label.
         what: String,
-        /// Its number from 1 in the order in which arms are begun.
+        /// Its number in the order in which the set-up of arms starts, from 1.
         number: usize,
         /// How many there are.
         of: usize,
     },
-    /// An arm's data is being checked: whether it comes back, and whether it is encrypted.
+    /// An arm's data is being checked: whether it can be read back, and whether it is encrypted.
     Checking {
         /// The arm.
         #[serde(rename = "arm_id")]

@@ -100,9 +100,9 @@ pub struct Scan {
     pub stored_bytes: u64,
     /// Bytes searched: those written last come first, then an even spread.
     pub scanned_bytes: u64,
-    /// Number of places with a marker of the plaintext, at any alignment.
+    /// Number of positions with a marker of the plaintext, at any alignment.
     pub markers: u64,
-    /// How many of them are in what the system's program keeps beside its ciphertext, such as a cache.
+    /// How many of them are in other data of the system's program, such as a cache, and not in its ciphertext.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub markers_beside: u64,
     /// The first such position: the file, as the arm's storage calls it, and the byte offset.
@@ -202,8 +202,7 @@ pub struct Reveals {
     /// Whether it reveals when files were changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<bool>,
-    /// What reveals that the storage is encrypted, and with which system: identifying headers and
-    /// files.
+    /// Headers and files that reveal that the storage is encrypted, and with which system.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signatures: Vec<String>,
     /// Number of files written, and number of files that the storage holds for them.

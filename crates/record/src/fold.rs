@@ -16,7 +16,7 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// Starts with what is known before the measurement, or with the record of a run that is resumed.
+    /// Starts with the record as known before the measurement, or with the record of a run that is resumed.
     pub fn begin(record: Record) -> Self {
         let pairs_of = |w: &Workload| complete_blocks(&record.trials, &w.id);
         let pairs = record.plan.workloads.iter().map(pairs_of).collect();

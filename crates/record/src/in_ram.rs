@@ -12,7 +12,7 @@ pub struct InRam {
     pub threads: u32,
     /// The ciphers, the fastest first.
     pub ciphers: Vec<CipherInRam>,
-    /// The functions that derive keys, the fastest by default first.
+    /// The key derivation functions, in ascending order of their default time.
     pub derivations: Vec<DerivationInRam>,
 }
 
@@ -47,7 +47,7 @@ pub struct DerivationInRam {
     pub old_volumes_only: bool,
     /// Seconds with the default cost.
     pub default_s: f64,
-    /// Microseconds of an iteration, if it has iterations.
+    /// Microseconds per iteration, if it has iterations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub us_per_iteration: Option<f64>,
     /// Interquartile range of the longest time measured, in percent.
@@ -64,6 +64,6 @@ pub struct PimInRam {
     pub pim: u32,
     /// Seconds.
     pub seconds: f64,
-    /// Whether it was measured, or reckoned from other costs.
+    /// Whether it was measured, or calculated from other costs.
     pub measured: bool,
 }

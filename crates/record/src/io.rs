@@ -52,7 +52,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// For `map_err`: an error of reading the file at `path`.
+    /// For `map_err`: an error from reading the file at `path`.
     pub(crate) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| match source.kind() {

@@ -18,7 +18,7 @@ pub struct Limits {
     pub text_bytes: usize,
     /// Items of a list that is not in `long_lists`.
     pub list: usize,
-    /// Lists that may be longer, with their most items.
+    /// Lists that may be longer, with their maximum number of items.
     pub long_lists: &'static [(&'static str, usize)],
     /// Maps with free names.
     pub free_maps: &'static [&'static str],
@@ -158,7 +158,7 @@ impl<'de> Visitor<'de> for Value<'_> {
                 let problem = format!("the list {name:?} has more than {most} items");
                 return Err(self.0.refuse(problem));
             }
-            // The items of a list of lists go by its name.
+            // The items of a list of lists count under the name of the outer list.
             self.0.name.clone_from(&name);
         }
         Ok(())

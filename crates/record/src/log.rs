@@ -20,7 +20,7 @@ pub const LOG: &str = "trials.jsonl";
 /// Maximum number of lines in a log: one for each trial, and one for each block.
 const MOST_LINES: usize = 1_000_000;
 
-/// How long to wait for whoever only looks whether the log is being written.
+/// How long to wait for a process that only checks whether the log is being written.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// An open log, locked so that others see that its run is in progress.

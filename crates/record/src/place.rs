@@ -15,7 +15,7 @@ pub enum PlaceKind {
         /// The evidence, such as `compress-force=zstd:3`.
         how: String,
     },
-    /// The file system writes changed data to another place.
+    /// The file system writes changed data to a new location.
     CopiesOnWrite,
     /// The disk is in another machine.
     Network,
@@ -23,7 +23,7 @@ pub enum PlaceKind {
     Host,
     /// Layers of directories, which do not reveal their disks.
     Layers,
-    /// It has no direct I/O, although that was to be used: requests go through the page cache.
+    /// It does not support direct I/O, although that was to be used: requests go through the page cache.
     NoDirectIo,
     /// The disk is a file in another file system.
     InFile {
@@ -44,7 +44,7 @@ pub struct KindOfDevice {
     /// `hdd`, `sshd`, `sata-ssd`, `nvme`, `ssd`, `usb-stick`, `memory-card`, `emmc` or `virtual`; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// What shows it, or why it is not known.
+    /// The evidence for it, or why it is not known.
     pub why: String,
     /// Whether the owner said so, with `--device-kind`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -52,7 +52,7 @@ pub struct KindOfDevice {
 }
 
 impl KindOfDevice {
-    /// As the owner says it, whatever the machine found.
+    /// The kind that the owner states, whatever the machine found.
     pub fn said(kind: DeviceKind, found: Option<&Self>) -> Self {
         let found = found.filter(|found| found.known().is_some_and(|other| other != kind));
         let beside = found.map_or_else(String::new, |found| {

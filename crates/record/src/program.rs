@@ -10,9 +10,9 @@ impl Arm {
         self.kernel_tier.iter().flat_map(|names| names.split(BETWEEN_DRIVERS))
     }
 
-    /// The program and the cipher of an encrypted arm, such as `truecrypt` and `SERPENT`; `None` where the cipher is not
-    /// known. Of a place that its user prepared, the last word of the name is the cipher if it is one, as in `BestCrypt
-    /// Serpent`.
+    /// The program and the cipher of an encrypted arm, such as `truecrypt` and `SERPENT`; `None` if the cipher is not
+    /// known. For a location that the user prepared, the last word of its name is the cipher if it is one, as in
+    /// `BestCrypt Serpent`.
     pub fn program_and_cipher(&self) -> Option<(String, String)> {
         if self.role != ArmRole::Encrypted {
             return None;

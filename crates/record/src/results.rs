@@ -13,7 +13,7 @@ pub struct Results {
     pub headline: Vec<String>,
     /// The verdict in sentences: the cost, then its reliability.
     pub sentences: Vec<String>,
-    /// Advice: which system and settings to choose, what each is suited for, and known risks.
+    /// Advice: which system and settings to choose, the uses that each is suited for, and known risks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<String>,
     /// The time that each arm adds to the requests of a sweep over block sizes.
@@ -62,8 +62,7 @@ pub struct Cell {
     pub latency: Latency,
     /// CPU cost.
     pub cpu: CpuCost,
-    /// Median bytes moved by the device per requested byte; `None` if the device does not count
-    /// them.
+    /// Median bytes transferred by the device per requested byte; `None` if the device does not count them.
     pub device_ratio: Option<f64>,
     /// Whether far fewer bytes reached the device than were requested: the data came from a cache, so the cell
     /// gets no verdict.
@@ -71,8 +70,8 @@ pub struct Cell {
     /// How much two plain *trials* differ: the 95th percentile of |ln(P'/P)| over this workload's
     /// pairs, as a loss of speed (a fraction below 1).
     pub noise_floor: Option<f64>,
-    /// How much two plain *arms* differ over this number of pairs: the noise floor divided, in the
-    /// log domain, by the root of the number of pairs. A smaller difference is never called a cost.
+    /// How much two plain *arms* differ over this number of pairs: the noise floor divided, in the log domain, by the
+    /// square root of the number of pairs. A smaller difference is never called a cost.
     #[serde(default)]
     pub noise_of_mean: Option<f64>,
     /// Speed relative to plain; absent for plain itself and without enough pairs.
@@ -185,12 +184,12 @@ pub struct Latency {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CpuCost {
-    /// CPU seconds of this process per GiB moved.
+    /// CPU seconds of this process per GiB transferred.
     pub process_s_per_gib: f64,
-    /// CPU seconds of the whole machine, less its idle baseline, per GiB moved.
+    /// CPU seconds of the whole machine, less its idle baseline, per GiB transferred.
     pub machine_s_per_gib: f64,
-    /// CPU seconds of the load generator, the system's daemons and the kernel's threads per GiB
-    /// moved; absent if the trials do not separate them.
+    /// CPU seconds of the load generator, the system's daemons and the kernel's threads per GiB transferred; absent if
+    /// the trials do not separate them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributed_s_per_gib: Option<f64>,
     /// Busy share of the whole machine in percent, less its idle baseline.
@@ -203,8 +202,8 @@ pub struct CpuCost {
     /// no energy counter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joules_per_gib: Option<f64>,
-    /// Joules that the whole machine drew from its batteries per GiB moved; absent if it was on mains
-    /// power during any trial.
+    /// Joules that the whole machine drew from its batteries per GiB transferred; absent if it was on mains power
+    /// during any trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery_joules_per_gib: Option<f64>,
 }

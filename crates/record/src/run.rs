@@ -33,7 +33,7 @@ pub struct Record {
     pub plan: Plan,
     /// The machine that ran the measurements.
     pub machine: Machine,
-    /// The file system and device under the scratch file.
+    /// The file system and device that hold the scratch file.
     pub target: Target,
     /// Every trial in order of execution, including discarded ones.
     pub trials: Vec<Trial>,
@@ -103,15 +103,14 @@ pub struct Plan {
     pub max_pairs: u32,
     /// Half-width of the intervals at which a workload stops, as a fraction (0.013 means 1.3 %).
     pub target_half_width: f64,
-    /// The smallest difference from plain to detect, as a fraction (0.03 means 3 %), which is also
-    /// the margin of equivalence. Older records lack it, because they did not distinguish it from
-    /// the half-width.
+    /// The smallest difference from plain to detect, as a fraction (0.03 means 3 %); also the margin of equivalence.
+    /// Older records lack it, because they did not distinguish it from the half-width.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_find: Option<f64>,
     /// Confidence of all intervals, for instance 0.95.
     pub confidence: f64,
-    /// The form in which the profile's users know its results: `table`, `bars`, `curve`, `grid`,
-    /// `heatmap`, `copies`, `files` or `unlock`; absent means `table`.
+    /// The presentation of results that the profile's users know: `table`, `bars`, `curve`, `grid`, `heatmap`,
+    /// `copies`, `files` or `unlock`; absent means `table`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presentation: Option<String>,
     /// The estimator that the profile's users know: `mean`, `trimmed-mean`, `best` or
@@ -131,10 +130,9 @@ pub struct Plan {
     /// are not sliced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_s: Option<f64>,
-    /// The set of arms that the program chose, where the user named no system: `builtin-only`, or
-    /// `default/` with the chosen systems (`default/dm-crypt+gocryptfs`; `default/floor` without
-    /// any), and `/split` if pass-throughs were added. Absent where the user named the systems; in
-    /// older records always. [`Plan::arm_set`] reads both.
+    /// The set of arms that the program chose, if the user named no system: `builtin-only`, or `default/` with the
+    /// chosen systems (`default/dm-crypt+gocryptfs`; `default/floor` without any), and `/split` if pass-throughs were
+    /// added. Absent if the user named the systems; in older records always. [`Plan::arm_set`] reads both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<String>,
     /// The systems that a chosen set lacks, in the order in which the program considered them.
@@ -152,12 +150,12 @@ pub struct LeftOut {
     pub reason: String,
     /// What to do to have it measured.
     pub remedy: String,
-    /// A budget in seconds that has time for it, if it was left out for lack of time.
+    /// A budget in seconds that is sufficient for it, if it was left out for lack of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enough_s: Option<f64>,
 }
 
-/// The set of `--builtin-only`, which was the default set of earlier versions.
+/// The set of `--builtin-only`, the default set of earlier versions.
 pub const BUILTIN_ONLY: &str = "builtin-only";
 
 /// The arms of [`BUILTIN_ONLY`].
@@ -172,8 +170,9 @@ impl Plan {
         self.set.as_deref().or_else(|| is_builtin_only().then_some(BUILTIN_ONLY))
     }
 
-    /// The identifiers of the plain arms that `arm` is compared with: plain, and for all but plain, repeated also that.
-    /// What many are compared with should have been measured more often than they (Dunnett 1955); empty if nothing is plain.
+    /// The identifiers of the plain arms that `arm` is compared with: plain and, for all arms except plain repeated,
+    /// plain repeated as well. A control with which many are compared should be measured more often than each of them
+    /// (Dunnett 1955). Empty if no arm is plain.
     pub fn baseline(&self, arm: &Arm) -> Vec<&str> {
         let plain = |a: &&Arm| match a.role {
             ArmRole::Plain => true,
@@ -190,7 +189,7 @@ impl Plan {
         self.presentation.as_deref().and_then(Presentation::of).unwrap_or_default()
     }
 
-    /// The smallest difference to detect, as a fraction, which is also the margin of equivalence.
+    /// The smallest difference to detect, as a fraction; also the margin of equivalence.
     pub fn margin(&self) -> f64 {
         self.to_find.unwrap_or(self.target_half_width)
     }
@@ -250,7 +249,7 @@ pub struct Workload {
     /// Whether each trial writes a new file.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fresh_file: bool,
-    /// Bytes that a trial moves, if it is measured by bytes instead of time.
+    /// Bytes that a trial transfers, if it is measured by bytes instead of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial_bytes: Option<u64>,
     /// When written data must be on the device: `each-write`, `every <n>` or `at-end`; absent
@@ -269,7 +268,7 @@ pub struct Workload {
     /// Number of files, for small files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u32>,
-    /// Number of files of the profile, if the budget had no time for as many.
+    /// Number of files in the profile, if the budget did not suffice for as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_of_profile: Option<u32>,
     /// Why its trials are not sliced in a run with slices, in words.
@@ -341,8 +340,8 @@ pub struct Arm {
     /// The format whose sector layout is used, such as `VeraCrypt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
-    /// The cipher code in use: a kernel of this program, such as `vaes-avx2`, or where the operating system's kernel encrypts
-    /// its driver, such as `xts-aes-vaes-avx2`; several of a cascade are joined by ` + `.
+    /// The cipher code in use: a kernel of this program, such as `vaes-avx2`, or, if the operating system's kernel
+    /// encrypts, its driver, such as `xts-aes-vaes-avx2`; several of a cascade are joined by ` + `.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_tier: Option<String>,
     /// How the system is attached: `inline` in the process that issues the requests, or `mounted`
@@ -458,11 +457,10 @@ pub struct Target {
     /// What kind of device its disk is; records of earlier versions, and emulated devices, lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_kind: Option<KindOfDevice>,
-    /// What its disk says of encrypting itself (OPAL), if it does.
+    /// What its disk reports about self-encryption (OPAL), if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_encrypting: Option<String>,
-    /// The activity of its disk before the run, while nothing of the run was there; absent if it is not
-    /// counted.
+    /// The activity of its disk before the run, while the run did not use it; absent if it is not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_disk: Option<DiskCounts>,
     /// Why the requests that reach its disk are unknown, if they are; always absent in older records.
@@ -532,7 +530,7 @@ pub fn compression_option<'a>(file_system: &str, options: &'a str) -> Option<&'a
     })
 }
 
-/// Encryption that the program did not set up, below plain storage.
+/// Encryption that the program did not set up, underneath plain storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EncryptedBy {
@@ -610,7 +608,7 @@ pub struct PairedTarget {
     /// As in [`Target::erased`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub erased: Vec<String>,
-    /// Set if it is a dm-crypt device in use, and the plain target is the device below it: both were only read.
+    /// Set if it is a dm-crypt device in use, and the plain target is its underlying device: both were only read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_use: Option<InUse>,
 }
@@ -623,14 +621,14 @@ pub struct InUse {
     pub system: String,
     /// Cipher and mode as the kernel calls them, such as `aes-xts-plain64`.
     pub cipher: String,
-    /// Bits of the key, both halves of XTS counted.
+    /// Bits of the key, including both halves for XTS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_bits: Option<u32>,
     /// Bytes that are encrypted under one tweak.
     pub sector_size: u32,
-    /// Kernel name of the device below.
+    /// Kernel name of the underlying device.
     pub below: String,
-    /// Where the payload begins on the device below, in bytes.
+    /// Offset of the payload on the underlying device, in bytes.
     pub offset_bytes: u64,
     /// Bytes of the payload.
     pub size_bytes: u64,

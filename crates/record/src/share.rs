@@ -36,7 +36,8 @@ pub fn to_share(record: &Record) -> Record {
 }
 
 impl Record {
-    /// The day on which the run began, such as `2026-11-27`; `None` where the record, which may be a stranger's, has none.
+    /// The day on which the run began, such as `2026-11-27`; `None` if the record, which may come from a stranger, has
+    /// none.
     pub fn day(&self) -> Option<&str> {
         let day = self.started.get(..10)?;
         let is_there = |(at, byte): (usize, u8)| match at {
@@ -79,7 +80,7 @@ fn scrubbed(text: &str, names: &[String]) -> String {
     out
 }
 
-/// Whether a UUID is in it: 8, 4, 4, 4 and 12 hexadecimal digits.
+/// Whether it contains a UUID: 8, 4, 4, 4 and 12 hexadecimal digits.
 fn has_uuid(word: &str) -> bool {
     let is_digit = |c: char| c.is_ascii_hexdigit();
     let lengths: Vec<usize> = word

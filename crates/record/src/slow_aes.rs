@@ -1,10 +1,10 @@
-//! Whether a run's AES goes without the CPU's instructions for it, which no cost of a system outweighs.
+//! Whether a run's AES does not use the CPU's AES instructions: this matters more than any cost of a system.
 
 use cryptbench_catalog::{Encrypts, encrypts};
 
 use crate::{Arm, ArmRole};
 
-/// Why AES goes without instructions for it.
+/// Why AES does not use the CPU's instructions for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowAes {
     /// The CPU has none, or none that this program's code knows.

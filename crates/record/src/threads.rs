@@ -1,5 +1,5 @@
-//! The activity of individual threads during a trial: one that fills its CPU limits the speed, however idle the
-//! others are.
+//! The activity of individual threads during a trial: a thread that saturates its CPU limits the speed, however idle
+//! the other threads are.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct Threads {
     /// Number of context switches of the system's own threads to wait: each requires a wake-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voluntary_switches: Option<u64>,
-    /// How often they left it because it was another task's turn.
+    /// How often they were preempted because it was another task's turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub involuntary_switches: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! The title that a user gives a run: one line in a file next to the record, which is not changed.
+//! The title that a user gives a run: one line in a file next to the record, so that the record is not changed.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read as _, Write as _};

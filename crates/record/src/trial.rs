@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{DiskCounts, Record, Threads};
 
-/// Name of the [part](Trial::parts) of a block workload's time in which writes cached below an
-/// encrypted file system went to the device.
+/// Name of the [part](Trial::parts) of a block workload's time in which writes cached below an encrypted file system
+/// were written to the device.
 pub const FLUSH: &str = "flush";
 
-/// The [part](Trial::parts) of a block workload's time in which the writes that the device's own cache had taken went to
-/// the medium.
+/// The [part](Trial::parts) of a block workload's time in which the device's own cache was written to the medium.
 pub const DEVICE_FLUSH: &str = "device-flush";
 
 /// One trial. A trial, never a single request, is the unit of observation.
@@ -47,7 +46,7 @@ pub struct Observation {
     pub latency: Percentiles,
     /// CPU seconds of this process, user and system.
     pub cpu_process_s: f64,
-    /// CPU seconds of the whole machine less its idle baseline, in ticks of the clock: less than 0 where others used more
+    /// CPU seconds of the whole machine less its idle baseline, in ticks of the clock: negative if others used more
     /// before the run. Earlier versions wrote 0 then.
     pub cpu_machine_s: f64,
     /// The device's own counts during the trial, if it counts, scaled to the measured bytes.
@@ -62,7 +61,7 @@ pub struct Observation {
     /// Whose CPU time the trial used, and the state of the machine during it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
-    /// Offset and latency of single requests, if the workload records them.
+    /// Offset and latency of individual requests, if the workload records them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<Samples>,
     /// Parts of the time by name, in seconds, if the workload has parts.
@@ -85,8 +84,8 @@ pub struct Slices {
     pub ios: Vec<u64>,
 }
 
-/// Whose CPU time a trial used, and the state of the machine during it. Values that this machine
-/// cannot provide are absent. CPU seconds are scaled to the measured time, as `cpu_machine_s` is.
+/// Whose CPU time a trial used, and the state of the machine during it. Values that this machine cannot provide are
+/// absent. CPU seconds are scaled to the measured time, like `cpu_machine_s`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Accounting {
@@ -94,8 +93,8 @@ pub struct Accounting {
     pub generator_s: f64,
     /// CPU seconds of the encryption system's own processes and serving threads.
     pub daemons_s: f64,
-    /// CPU seconds of kernel threads (kworker, kcryptd, loop, io-wq and so on), less their idle baseline; can be less than
-    /// 0, as `cpu_machine_s`.
+    /// CPU seconds of kernel threads (kworker, kcryptd, loop, io-wq and so on), less their idle baseline; can be
+    /// negative, like `cpu_machine_s`.
     pub kernel_s: f64,
     /// CPU seconds of everything else, including interrupts: the machine's busy time less the three
     /// values above and the idle baseline. It can be slightly negative, because the machine counts
@@ -141,7 +140,7 @@ impl Slices {
     }
 }
 
-/// Offset and latency of single requests, in order of completion.
+/// Offset and latency of individual requests, in order of completion.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Samples {
@@ -185,7 +184,7 @@ pub struct Percentiles {
 }
 
 impl Observation {
-    /// What reached the disk, over the time in which the requests came as they did in the measured time.
+    /// What reached the disk, over the time that these requests take at the rate of the measured time.
     pub fn disk_while_measured(&self) -> Option<DiskCounts> {
         Some(self.disk?.at_rate(self.ios as f64 / self.elapsed_s))
     }
@@ -237,7 +236,7 @@ pub fn complete_blocks(trials: &[Trial], workload: &str) -> u32 {
     of.filter_map(|trial| trial.block).max().map_or(0, |last| last + 1)
 }
 
-/// As [`Record::trials_of`], for trials that are not in a record yet.
+/// Like [`Record::trials_of`], for trials that are not in a record yet.
 pub fn trials_of<'a>(
     trials: impl IntoIterator<Item = &'a Trial>,
     workload: &str,
@@ -252,7 +251,7 @@ pub fn trials_of<'a>(
     found
 }
 
-/// As [`Record::log_ratios`], for trials that are not in a record yet.
+/// Like [`Record::log_ratios`], for trials that are not in a record yet.
 pub fn log_ratios<'a>(
     trials: impl IntoIterator<Item = &'a Trial> + Clone,
     workload: &str,

@@ -15,24 +15,25 @@ pub struct Why {
     /// The ciphers of the run's arms that this program has, each on one thread.
     #[serde(default)]
     pub ciphers: Vec<CipherSpeed>,
-    /// What memory costs that the page cache takes.
+    /// The cost of memory that the page cache allocates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryCost>,
 }
 
-/// CPU time of reads through the page cache, by where its memory comes from. In a virtual machine whose host takes free
-/// memory back, the first use of each page of it waits for the host.
+/// CPU time of reads through the page cache, by where its memory comes from. In a virtual machine whose host reclaims
+/// free memory, the first use of each such page waits for the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MemoryCost {
-    /// CPU seconds for a MiB that is read into memory that was free.
+    /// CPU seconds per MiB that is read into memory that was free.
     pub free_s_per_mib: f64,
     /// The same for memory that the page cache has just released.
     pub reused_s_per_mib: f64,
 }
 
 impl MemoryCost {
-    /// Seconds a MiB that free memory costs more, if the host takes it back: several times as much as memory in use.
+    /// Additional seconds per MiB for free memory, if the host reclaims it: it then costs several times as much as
+    /// memory in use.
     pub fn taken_back(&self) -> Option<f64> {
         let Self { free_s_per_mib, reused_s_per_mib } = *self;
         let more = free_s_per_mib - reused_s_per_mib;
@@ -44,7 +45,7 @@ impl MemoryCost {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CurvePoint {
-    /// Which pass over all points it is of, from 0: each pass measures all once, every second one backwards.
+    /// Its pass over all points, from 0: each pass measures every point once, and every second pass in reverse order.
     pub pass: u32,
     /// `read` or `write`.
     #[cfg_attr(test, schemars(with = "String"))]
@@ -62,12 +63,12 @@ pub struct CurvePoint {
     pub ios: u64,
     /// Mean latency in microseconds.
     pub latency_us: f64,
-    /// What reached the disk, if its device counts.
+    /// Requests that reached the disk, if its device counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskCounts>,
 }
 
-/// The speed of a cipher on data in a CPU's cache: a lower bound of its time.
+/// The speed of a cipher on data in a CPU's cache: a lower bound on its time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CipherSpeed {

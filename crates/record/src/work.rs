@@ -12,7 +12,7 @@ macro_rules! names {
         #[serde(from = "String", into = "String")]
         pub enum $kind {
             $($(#[$of])* $name,)*
-            /// Another one, of a later version.
+            /// A kind of a later version.
             Unknown(String),
         }
 
@@ -78,7 +78,7 @@ names! {
         Sequential = catalog::Pattern::Sequential.as_str(),
         /// At independent random places.
         Random = catalog::Pattern::Random.as_str(),
-        /// At random places, few of them often.
+        /// At random offsets, a few of which are used often.
         Zipf = catalog::Pattern::Zipf.as_str(),
         /// Everywhere once, in random order.
         Permutation = catalog::Pattern::Permutation.as_str(),
@@ -88,7 +88,7 @@ names! {
         Strided = catalog::Pattern::Strided.as_str(),
         /// Always at the same place.
         Same = catalog::Pattern::Same.as_str(),
-        /// In runs at places spread evenly.
+        /// In runs at evenly spaced offsets.
         Sampled = catalog::Pattern::Sampled.as_str(),
         /// In small files.
         Files = catalog::Pattern::Files.as_str(),

@@ -24,8 +24,8 @@ pub struct DiskRates {
     pub write_mb_s: Option<f64>,
 }
 
-/// The rates in the newest record below `runs` of the device under `directory`, measured without
-/// the page cache. `None` if there is none, or if it cannot be read.
+/// The rates of the device that holds `directory`, from the newest record below `runs`, measured without the page
+/// cache. `None` if there is none, or if it cannot be read.
 pub fn disk_rates(directory: &Path, runs: &Path) -> Option<DiskRates> {
     rates_of(&Ground::of_directory(directory).ok()?.below?.device?, runs)
 }

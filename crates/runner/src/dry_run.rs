@@ -31,13 +31,13 @@ pub struct DryRun {
     pub storage: String,
     /// The file system, or the kind of what would be overwritten.
     pub filesystem: String,
-    /// Whether a model takes the place of a disk.
+    /// Whether a model is used instead of a disk.
     pub is_emulated: bool,
     /// The kind of the target, other than a file system on a disk.
     pub place: Vec<record::PlaceKind>,
-    /// What kind of device that is on; absent if it is emulated.
+    /// The kind of its device; absent if it is emulated.
     pub device_kind: Option<record::KindOfDevice>,
-    /// What that says of encrypting itself, if it does.
+    /// What that device reports about self-encryption, if anything.
     pub self_encrypting: Option<String>,
     /// Alignment of direct requests in bytes; 1 if it is unknown.
     pub sector: u64,
@@ -84,7 +84,7 @@ fn of(plan: &Plan, request: &Request, runs: Option<&Path>) -> DryRun {
     }
 }
 
-/// What to say before a run of this plan that writes much. A run that goes on has said it.
+/// The warning before a run of this plan that writes much. A resumed run has given it before.
 pub(crate) fn wear_of(plan: &Plan, request: &Request) -> Option<String> {
     if plan.earlier.is_some() {
         return None;
@@ -250,7 +250,7 @@ fn rates(measured: Option<&DiskRates>) -> Rates {
     }
 }
 
-/// Adds what checking the arms' data moves, after the trials and outside the budget.
+/// Adds the data transferred by checking the arms' data, after the trials and outside the budget.
 fn with_evidence(forecast: Forecast, plan: &record::Plan, own: u32, scratch: u64) -> Forecast {
     if scratch == 0 {
         return forecast;

@@ -47,7 +47,7 @@ pub enum RunError {
     Verification {
         /// Number of sectors with a fault.
         faults: u64,
-        /// The fault of the first one: `lost`, `stale`, `torn` and so on.
+        /// The fault of the first of these sectors: `lost`, `stale`, `torn` and so on.
         fault: &'static str,
         /// Its offset in bytes from the start of the scratch file.
         offset: u64,
@@ -75,7 +75,7 @@ pub enum RunError {
     PlaintextInCache {
         /// Label of the arm.
         arm: String,
-        /// Number of places at which plaintext was found.
+        /// Number of positions at which plaintext was found.
         places: u64,
         /// The file with the first of them, named as in the arm's storage.
         file: String,
@@ -109,7 +109,7 @@ pub enum RunError {
         "the run could not remove everything that it set up (see the notes); run cryptbench cleanup"
     )]
     LeftOver,
-    /// The budget has no time for any figure on this machine.
+    /// The budget is too short for any figure on this machine.
     #[error(
         "nothing was compared: {budget_s:.0} s is not enough here, because {what}; use {enough}"
     )]

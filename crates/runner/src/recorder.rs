@@ -34,7 +34,7 @@ impl<'a> Recorder<'a> {
             target: Box::new(target.clone()),
         });
         let earlier = plan.earlier.as_deref();
-        // Before anything reaches the log of the earlier run, which would count as resumed.
+        // Checked before anything is written to the log of the earlier run, because that would make it a resumed run.
         if let Some(earlier) = earlier {
             resumed::check(earlier, &recorded, &target, program_version)?;
         }

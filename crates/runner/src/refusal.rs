@@ -84,7 +84,7 @@ impl Refusal {
 }
 
 fn list(uses: &[Holder]) -> String {
-    // The machine's own disk is refused whatever else uses it, and nobody unmounts that.
+    // The machine's own disk is refused whatever else uses it: the user cannot be told to unmount it.
     if let Some(root) = uses.iter().find(|holder| matches!(holder, Holder::Root { .. })) {
         return root.to_string();
     }
@@ -102,7 +102,7 @@ fn consent(signatures: &[Held]) -> String {
     names.iter().map(|name| format!("--yes-erase {name}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Bytes of a file below which nothing can be measured in it.
+/// Minimum size of a file, in bytes, for a measurement in it.
 const TOO_SMALL: u64 = 1 << 20;
 
 fn unnamed(what: &str, size: u64, signatures: &[Held], path: &Path) -> String {

@@ -31,15 +31,15 @@ pub struct TargetRequest {
     pub path: PathBuf,
     /// Permission to overwrite `path` if it is not a directory.
     pub consent: Consent,
-    /// Only read `path`, which is then a block device, and write nothing anywhere.
+    /// Only read `path`, which must then be a block device, and write nothing anywhere.
     pub only_read: bool,
-    /// Targets that the user encrypted, to be compared with `path`, which is then the plain one.
+    /// Targets that the user encrypted, to be compared with `path`; that is then the plain one.
     pub pair: Vec<PairRequest>,
     /// An emulated device that is served and measured instead of `path`.
     pub emulate: Option<EmulateRequest>,
     /// Bytes of the scratch file; `None` chooses from the free space.
     pub size: Option<u64>,
-    /// What kind of device the target is on, if its owner says so.
+    /// The kind of device that holds the target, if its owner states it.
     pub device_kind: Option<DeviceKind>,
     /// Whether requests go through the page cache; `None` leaves it to the profile. If direct I/O
     /// does not work, they always do.
@@ -49,11 +49,11 @@ pub struct TargetRequest {
 /// An encrypted target in addition to the plain one.
 #[derive(Clone, Debug)]
 pub struct PairRequest {
-    /// Its path; of the same kind as the plain target.
+    /// Its path; it must be of the same kind as the plain target.
     pub encrypted: PathBuf,
     /// Its label in tables; `None` uses its file system and path.
     pub name: Option<String>,
-    /// Set if the two are a device in use and the device below it, which are only read.
+    /// Set if the two are a device in use and its underlying device; both are only read.
     pub in_use: Option<InUse>,
     /// Identifier of its arm in records; `None` if there is no other such target.
     pub id: Option<String>,
@@ -106,7 +106,7 @@ pub struct Request {
     pub verify: bool,
     /// How often the filled scratch file is rewritten in random order before the first trial.
     pub precondition: u32,
-    /// The plan whose choices are measured as far as they can be set up here, instead of a selection.
+    /// The plan whose arms are measured as far as they can be set up here, instead of a selection.
     pub like: Option<Box<record::Plan>>,
     /// The interrupted run that this one continues.
     pub resume: Option<Box<record::Record>>,

@@ -11,12 +11,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-/// A gap between two ticks from which the process counts as stopped: even a busy machine schedules a sleeping
+/// The gap between two ticks from which on the process counts as stopped: even a busy machine schedules a sleeping
 /// thread sooner.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A gap between two ticks from which on the process is said to have been stopped: a busy machine gives a thread that slept
-/// a processor sooner.
+/// The gap between two ticks from which on the process is reported as stopped: even a busy machine schedules a sleeping
+/// thread sooner.
 const GAP: Duration = Duration::from_millis(500);
 
 /// The clock of a run, and the flag that ends its parts.
@@ -56,7 +56,7 @@ impl<'a> RunTime<'a> {
         Self { started, stop, ended, end: Mutex::new(None), seen }
     }
 
-    /// Sets the flag in time from a thread of `scope`, as long as what is returned exists.
+    /// Sets the flag in time from a thread of `scope`, as long as the returned guard exists.
     pub(crate) fn watch<'s>(&'s self, scope: &'s Scope<'s, '_>) -> Sender<()> {
         let (watched, is_over) = channel();
         scope.spawn(move || {
@@ -82,7 +82,7 @@ impl<'a> RunTime<'a> {
         self.ended.store(self.is_stopped(), Ordering::Relaxed);
     }
 
-    /// Ends the current part of the run so long after the start of the run, if it has an end and that is later.
+    /// Ends the current part of the run this long after the start of the run, if its limit is later than that.
     pub(crate) fn end_sooner(&self, length: Duration) {
         let mut end = held(&self.end);
         if let (Some(end), Some(sooner)) = (end.as_mut(), self.started.checked_add(length)) {
@@ -107,7 +107,7 @@ impl<'a> RunTime<'a> {
 
     /// How long the process has not run since the last call; zero if it has.
     pub(crate) fn gaps(&self) -> Duration {
-        // After a stop this thread may go on before the other one.
+        // After a stop this thread may continue before the other one.
         let since = held(&self.seen).ticked.elapsed();
         if since > GAP {
             thread::sleep(2 * TICK);

@@ -1,4 +1,4 @@
-//! What a run writes, as a part of what a drive is rated to endure.
+//! The bytes that a run writes, as a part of the rated endurance of a drive.
 
 use cryptbench_record::{Device, PlaceKind};
 
@@ -8,16 +8,16 @@ use crate::DryRun;
 /// for 250 GB, and the same ratio up to 2,400 TB for 4 TB.
 const RATED: f64 = 600.0;
 
-/// The size of the drive where that is unknown, bytes.
+/// The assumed size of a drive whose size is unknown, in bytes.
 const USUAL: u64 = 1_000_000_000_000;
 
-/// Writes that are always named, bytes.
+/// Writes from which on a note is always given, in bytes.
 const MUCH: u64 = 200_000_000_000;
 
-/// Says what these runs on one disk write, if that is much: more than a tenth of the disk, or 200 GB.
+/// States the bytes that these runs write to one disk, if that is much: more than a tenth of the disk, or 200 GB.
 pub fn wear(runs: &[DryRun]) -> Option<String> {
     let first = runs.first()?;
-    // Nothing wears: it is in memory, or a model in the place of a disk.
+    // Nothing wears out: the data is in memory, or a model is used instead of a disk.
     if first.place.contains(&PlaceKind::Memory) || first.is_emulated {
         return None;
     }

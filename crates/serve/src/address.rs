@@ -54,7 +54,7 @@ impl Address {
         is_same(guess, &self.token)
     }
 
-    /// Whether a `Host` header contains this server. Any other name was made to point here.
+    /// Whether a `Host` header contains this server. Any other name was set up to resolve to this address.
     pub(crate) fn is_host(&self, host: &str) -> bool {
         // Browsers omit the default port of http (RFC 9110, section 4.2.1).
         let with_port = |name: &str| host == format!("{name}:{}", self.port);
@@ -76,7 +76,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Omits the token, which must not appear in logs.
+/// Omits the token, because it must not appear in logs.
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Address({})", self.port)

@@ -35,7 +35,7 @@ struct Watcher {
     _place: OwnedSemaphorePermit,
 }
 
-/// The stream of events after the last one that the page specifies.
+/// The stream of events, starting after the event that the page specifies as its last.
 pub(crate) fn stream_from(
     measurement: Arc<Measurement>,
     headers: &HeaderMap,

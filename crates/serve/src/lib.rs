@@ -1,10 +1,9 @@
 //! The local page: a server on the loopback address that starts runs as separate processes and
 //! displays them.
 //!
-//! The server measures nothing. A run is another process of this program, started with `run
-//! --progress json`. The server writes the run's standard error to one log, and all pages receive
-//! the same log. Closing a page, a client that does not read, and the end of the server do not
-//! affect the run.
+//! The server measures nothing. A run is another process of this program, started with `run --progress json`. The
+//! server writes the run's standard error to one log, and all pages receive the same log. Closing a page, a client that
+//! does not read, and the server's exit do not affect the run.
 //!
 //! Anyone who knows the address may start runs. The address contains a random token, and the server refuses
 //! requests for another host or from another origin (DNS rebinding, other pages). The page loads nothing from

@@ -25,17 +25,16 @@ pub(crate) struct Entry {
     pub text: Arc<str>,
 }
 
-/// What happens to an event when space is needed.
+/// How an event is treated when space is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// It stays.
     Kept,
     /// It describes a current state; only the newest event of its name matters.
     Passing(&'static str),
-    /// A point of the curve with this key. Half of the older points can go; the newest of each
-    /// curve stays.
+    /// A point of the curve with this key. Half of the older points can be dropped; the newest of each curve stays.
     Point(u64),
-    /// A line of text; the oldest go if there are very many.
+    /// A line of text; the oldest are dropped if there are very many.
     Words,
 }
 
@@ -128,7 +127,7 @@ impl Inner {
                 keep.push_front(entry);
             }
         }
-        // Bounds memory in any case: the oldest of the least important events go.
+        // Bounds memory in any case: the oldest of the least important events are dropped.
         let mut excess = keep.len().saturating_sub(LEFT);
         let may_go: [fn(&Kind) -> bool; 3] =
             [|kind| *kind == Kind::Words, |kind| *kind != Kind::Kept, |_| true];

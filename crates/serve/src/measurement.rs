@@ -152,7 +152,7 @@ impl Measurement {
             });
         }
         let status = child.wait();
-        // Finishes with the listener, which then drops its sender.
+        // Finishes with the listener, because that then drops its sender.
         let _ = read.recv_timeout(REST);
         let mut told = lock(&told);
         told.over = true;

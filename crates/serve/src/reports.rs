@@ -66,8 +66,8 @@ impl Reports {
         Ok(path)
     }
 
-    /// Stores the fleet's report instead of the previous one, and returns its path. No run has its name, which
-    /// is empty.
+    /// Stores the fleet's report instead of the previous one, and returns its path. It has an empty name, which no run
+    /// has.
     pub(crate) fn keep_fleet(&self, page: Bytes) -> Result<String, getrandom::Error> {
         self.forget("");
         let stamp =

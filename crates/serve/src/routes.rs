@@ -120,7 +120,7 @@ async fn fleet(State(app): State<App>) -> Json<Value> {
     Json(json!(app.fleet.map(|directory| shown(&directory))))
 }
 
-/// Renders the fleet's report, each time again, because records arrive, and redirects to it.
+/// Renders the fleet's report each time, because new records arrive, and redirects to it.
 async fn open_fleet(State(app): State<App>) -> Answer<Redirect> {
     let directory = app.fleet.as_ref().ok_or_else(Refused::not_found)?;
     let mut question: Vec<OsString> = ["fleet", "report", "--html", "--"].map(Into::into).into();
@@ -163,13 +163,13 @@ async fn plan(State(app): State<App>, body: Bytes) -> Answer<Json<Value>> {
 }
 
 async fn run(State(app): State<App>, body: Bytes) -> Answer<Response> {
-    // Waits for a running query, which would otherwise be measured too.
+    // Waits for a running query, because it would otherwise be measured as well.
     let _turn = quiet(&app, RUNS).await?;
     let (measurement, plan) = (Arc::clone(&app.measurement), app.plan);
     let offered = Arc::clone(&app.options);
     let started = aside(move || {
         let order = arguments(&offered, &body)?;
-        // A value that the program refuses belongs to a field, which only the plan knows.
+        // A value that the program refuses belongs to a field; only the plan shows which.
         plan(&order)?;
         Ok::<_, Refused>(measurement.start(&order))
     });

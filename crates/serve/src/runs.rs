@@ -91,7 +91,7 @@ pub(crate) struct Summary {
     directory: String,
     device: Option<String>,
     emulated: bool,
-    /// The answer in a sentence or two; of an older record its first sentence. Empty without results.
+    /// The answer in a sentence or two; for an older record, its first sentence. Empty without results.
     headline: String,
 }
 
@@ -100,8 +100,8 @@ impl Runs {
         Self { directory, known: Mutex::default() }
     }
 
-    /// The directory of the run `name`, if it exists. A name has only letters, digits and `-_.`, so
-    /// it cannot lead elsewhere.
+    /// The directory of the run `name`, if it exists. A name has only letters, digits and `-_.`, so it cannot refer to
+    /// another location.
     pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
         let directory = self.directory.join(name);
         (is_name(name) && file(&directory.join(RECORD)).is_some()).then_some(directory)
@@ -118,8 +118,8 @@ impl Runs {
         })
     }
 
-    /// Deletes the files that the run `name` created, and its directory. Returns the names of other files in
-    /// it, which remain with the directory.
+    /// Deletes the files that the run `name` created, and its directory. Returns the names of other files in it; these
+    /// remain with the directory.
     pub(crate) fn delete(&self, name: &str) -> Result<Vec<String>, NotChanged> {
         let failed = |e: io::Error| NotChanged::Failed(format!("Cannot delete everything: {e}."));
         let (parent, run) = self.hold(name)?;
@@ -146,7 +146,7 @@ impl Runs {
         }
         let parent = Directory::open(&self.directory).map_err(|_| NotChanged::Unknown)?;
         let run = parent.subdirectory(OsStr::new(name)).map_err(|_| NotChanged::Unknown)?;
-        // Before its record is requested, which a run has only at its end.
+        // Comes before the request for its record, which a run has only at its end.
         if is_being_written(&run) {
             return Err(NotChanged::Running);
         }

@@ -29,14 +29,14 @@ pub const LEAST_LOSS: f64 = 1.03;
 /// A cause that predicts less than this share of the loss, or more than its inverse, is not the bottleneck.
 const LEAST_EXPLAINED: f64 = 0.5;
 
-/// Reads of which the disk does less than this share come from a cache.
+/// If the disk does less than this share of the reads, they come from a cache.
 const CACHED: f64 = 0.8;
 
 /// From this number of disk requests per request on, the arm issues more requests.
 pub const MORE: f64 = 1.2;
 
-/// From this number of smaller disk requests on, a request counts as split. The kernel sometimes splits or
-/// merges those of plain storage as well.
+/// From this number of smaller disk requests on, a request counts as split. The kernel sometimes splits or merges plain
+/// storage's requests as well.
 const CUT: f64 = 1.5;
 
 /// Plain storage that is this many times as fast with more requests in flight benefits from them.
@@ -51,7 +51,7 @@ pub struct Flow {
     pub in_flight: f64,
     /// Disk requests per issued request.
     pub per_request: f64,
-    /// Mean bytes of a request of the disk.
+    /// Mean size of a disk request, in bytes.
     pub bytes: f64,
     /// Share of the time in which the disk has a request, 0 to 1.
     pub busy: f64,
@@ -108,7 +108,7 @@ pub struct Point {
     pub in_flight: f64,
     /// Bytes of a request.
     pub bytes: f64,
-    /// Requests of the disk in a second.
+    /// Disk requests per second.
     pub rate: f64,
 }
 
@@ -118,7 +118,7 @@ const ONE_SIZE: f64 = 1.2;
 /// Speeds of plain storage by size and number in flight.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// Points of one size each, by size; of these by number in flight.
+    /// Points grouped by size; within a size, in order of the number in flight.
     sizes: Vec<Vec<Point>>,
 }
 
@@ -140,8 +140,8 @@ impl Curve {
         Self { sizes }
     }
 
-    /// Requests of `bytes` in a second with `in_flight` of them at the disk, between its points on logarithmic scales.
-    /// `None` without a point.
+    /// Requests of `bytes` per second with `in_flight` of them at the disk, interpolated between the points on
+    /// logarithmic scales. `None` without a point.
     pub fn rate(&self, in_flight: f64, bytes: f64) -> Option<f64> {
         let after = self.sizes.iter().position(|size| size[0].bytes >= bytes);
         let (low, high) = match after {
@@ -181,9 +181,9 @@ pub struct Asked {
     pub bytes: f64,
     /// Whether they read.
     pub reads: bool,
-    /// Requests that the arm served in a second.
+    /// Requests that the arm served per second.
     pub rate: f64,
-    /// Requests that plain storage served in a second.
+    /// Requests that plain storage served per second.
     pub plain_rate: f64,
     /// The speeds of the arm and of plain storage at queue depth 1.
     pub alone: Option<(f64, f64)>,
@@ -205,13 +205,13 @@ pub struct Asked {
 /// The reads that must precede a write, in sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadsFirst {
-    /// Reads of the disk for each write.
+    /// Disk reads for each write.
     pub per_request: f64,
     /// Mean bytes of a read.
     pub bytes: f64,
-    /// Disk seconds of all reads of a write.
+    /// Disk seconds of all reads for one write.
     pub seconds: f64,
-    /// Disk seconds of a plain write, if nobody waits there for those of the arm.
+    /// Disk seconds of a plain write, if nothing waits at the disk for the arm's writes.
     pub written_later_s: f64,
 }
 
@@ -255,9 +255,9 @@ pub enum Cause {
     },
     /// The disk gets more requests, or more bytes, than were requested.
     MoreRequests {
-        /// Requests of the disk for each.
+        /// Disk requests per issued request.
         per_request: f64,
-        /// Bytes at the disk for each byte.
+        /// Bytes transferred by the disk per requested byte.
         per_byte: f64,
     },
     /// Each write waits for reads.
@@ -271,7 +271,7 @@ pub enum Cause {
     },
     /// It is only as fast as at queue depth 1.
     OneAtATime {
-        /// Requests in a second, one at a time.
+        /// Requests per second, one at a time.
         alone: f64,
     },
     /// Seconds added to each request while none other is in flight.
@@ -281,14 +281,14 @@ pub enum Cause {
         /// The part of them in which a CPU works.
         work_s: Option<f64>,
     },
-    /// The cipher, which causes most of the added time.
+    /// The cipher: it causes most of the added time.
     Cipher {
         /// Seconds of each request.
         seconds: f64,
     },
     /// A cache serves reads, so the disk does not limit them.
     Cache {
-        /// Bytes at the disk for each byte.
+        /// Bytes transferred by the disk per requested byte.
         per_byte: f64,
     },
 }
@@ -298,7 +298,7 @@ pub enum Cause {
 pub struct Bottleneck {
     /// The bottleneck.
     pub cause: Cause,
-    /// Requests in a second that the cause allows; a cache allows any number.
+    /// Requests per second that the cause allows; a cache allows any number.
     pub predicted: Option<f64>,
 }
 
@@ -411,7 +411,7 @@ fn added(
     let part = work_s.zip(asked.work_s).map_or(1.0, |(part, all)| part / all);
     let of = if by_work { work_s.unwrap_or(seconds) } else { seconds };
     match asked.cipher_s.map(|cipher_s| cipher_s * part) {
-        // A cipher that takes longer in RAM cannot be that of the arm.
+        // A cipher that takes longer in RAM cannot be the arm's cipher.
         Some(cipher_s) if (of / 2.0..=of * TOLERANCE).contains(&cipher_s) => {
             Cause::Cipher { seconds: cipher_s }
         }

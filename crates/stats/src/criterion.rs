@@ -9,14 +9,14 @@
 pub struct Fit {
     /// Root mean square of ln(value / model).
     pub residual: f64,
-    /// Akaike's criterion with the correction for few values. The smaller one is the better model;
-    /// one that is 10 larger has next to no support (K. Burnham and D. Anderson, "Model selection
-    /// and multimodel inference", 2002, section 2.6).
+    /// Akaike's criterion with the correction for few values. The model with the smaller value is better; a model whose
+    /// value is 10 larger has essentially no support (K. Burnham and D. Anderson, "Model selection and multimodel
+    /// inference", 2002, section 2.6).
     pub criterion: f64,
 }
 
 impl Fit {
-    /// The fit of a model with `parameters` free ones, from ln(value / model) of each value.
+    /// The fit of a model with `parameters` free parameters, from ln(value / model) of each value.
     ///
     /// `None` unless there are at least three values more than parameters, and all are finite.
     pub fn of(residuals: &[f64], parameters: usize) -> Option<Self> {

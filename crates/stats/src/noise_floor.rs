@@ -42,7 +42,7 @@ pub fn quantile(x: &[f64], p: f64) -> Option<f64> {
     Some(if low == high { low } else { low + (high - low) * (position - below as f64) })
 }
 
-/// The arithmetic mean; `None` of no values.
+/// The arithmetic mean; `None` for no values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

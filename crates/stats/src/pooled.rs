@@ -15,7 +15,7 @@ use crate::{holm, student};
 /// Minimum number of machines that are pooled: with fewer, the between-machine variance cannot be estimated.
 pub const FEWEST_MACHINES: usize = 5;
 
-/// The least variance of an effect: smaller ones are noise of the arithmetic.
+/// Minimum variance of an effect: smaller ones are rounding errors.
 const LEAST_VARIANCE: f64 = 1e-12;
 
 /// Up to this many machines, each is compared with a τ² that was estimated without it.
@@ -35,7 +35,7 @@ pub struct Effect {
 pub enum Heterogeneity {
     /// Restricted maximum likelihood.
     Reml,
-    /// Paule and Mandel's estimating equation, where REML did not converge.
+    /// Paule and Mandel's estimating equation, used if REML did not converge.
     PauleMandel,
 }
 
@@ -46,7 +46,7 @@ pub struct Pooled {
     pub machines: usize,
     /// The mean over all machines of this kind.
     pub mean: f64,
-    /// Its standard error, by Hartung and Knapp as modified.
+    /// Its standard error (modified Hartung–Knapp).
     pub standard_error: f64,
     /// Lower end of the interval of the mean.
     pub low: f64,
@@ -71,7 +71,7 @@ pub fn pool(effects: &[Effect], confidence: f64) -> Option<Pooled> {
     pooled(effects, confidence, Fit::of)
 }
 
-/// As [`pool`], with τ² by Paule and Mandel's estimating equation whatever REML gives.
+/// Like [`pool`], but always with τ² by Paule and Mandel's estimating equation instead of REML.
 pub fn pool_by_paule_mandel(effects: &[Effect], confidence: f64) -> Option<Pooled> {
     let fit = |e: &[Effect]| Fit::with(e, paule_mandel(e), Heterogeneity::PauleMandel);
     pooled(effects, confidence, fit)
@@ -112,16 +112,17 @@ impl Pooled {
     }
 }
 
-/// For each effect the p-value of "this machine is like the others", corrected by Holm over all of them. Same
-/// errors as [`pool`].
+/// For each effect, the p-value of "this machine is like the others", corrected by Holm over all of them. Same errors
+/// as [`pool`].
 pub fn outliers(effects: &[Effect]) -> Option<Vec<f64>> {
     residual_p(effects).map(|raw| holm(&raw))
 }
 
 /// The p-values of [`outliers`] before Holm's correction, for a family that is larger than one pool.
 ///
-/// The residual is studentised by the others (Viechtbauer & Cheung 2010, *Research Synthesis Methods* 1:112): their mean
-/// and τ² are those without the machine. From 101 machines on, where one moves τ² little, it is that of all.
+/// Residuals are externally studentised (Viechtbauer & Cheung 2010, *Research Synthesis Methods* 1:112): the mean and
+/// τ² are estimated without the machine. For more than 100 machines, where one barely changes τ², the τ² of all of them
+/// is used.
 pub fn residual_p(effects: &[Effect]) -> Option<Vec<f64>> {
     if effects.len() < FEWEST_MACHINES {
         return None;
@@ -225,8 +226,8 @@ impl Sums {
     }
 }
 
-/// τ² by restricted maximum likelihood: Fisher scoring, halving steps that would leave the range; nothing where it does not
-/// settle.
+/// τ² by restricted maximum likelihood: Fisher scoring, halving steps that would leave the range; `None` if it does not
+/// converge.
 fn reml(effects: &[Effect]) -> Option<f64> {
     const STEPS: usize = 200;
     let mut between = spread_of_values(effects);

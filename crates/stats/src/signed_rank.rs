@@ -51,7 +51,7 @@ thread_local! {
         const { [const { Cell::new(None) }; EXACT_UP_TO + 1] };
 }
 
-/// [`count_cut`], which is counted once for each number of pairs.
+/// [`count_cut`], cached: it is computed once for each number of pairs.
 fn exact_cut(pairs: usize, tail: f64) -> usize {
     KNOWN.with(|known| match known[pairs].get() {
         Some((known, cut)) if known == tail => cut,

@@ -20,9 +20,9 @@ use crate::schedule::{below, permutation, stream};
 
 /// The order of the slices of a block in which each of `arms` arms (numbered from 0) has `rounds` turns.
 ///
-/// Every arm follows every arm, including itself, `rounds / arms` times, rounded down or up; one pair of
-/// neighbours is missing, which the end and the start of the block would form. With fewer rounds than arms,
-/// some arms never follow some others.
+/// Every arm follows every arm, including itself, `rounds / arms` times, rounded down or up; one pair of neighbours is
+/// missing: the one that the end and the start of the block would form. With fewer rounds than arms, some arms never
+/// follow some others.
 pub fn slice_order(seed: u64, workload: u64, block: u32, arms: usize, rounds: usize) -> Vec<usize> {
     if arms < 2 {
         return vec![0; arms * rounds];

@@ -44,7 +44,7 @@ impl Usage {
     }
 }
 
-/// The mean with its interval, `12.3 ±0.4`; alone where too few trials give one.
+/// The mean with its interval, `12.3 ±0.4`; only the mean if there are too few trials for an interval.
 pub(crate) fn with_interval(values: &[f64]) -> Option<String> {
     let found = estimate(values, CONFIDENCE);
     match found {

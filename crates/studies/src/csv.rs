@@ -78,7 +78,7 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// As [`number`](Self::number), but `None` for an empty field.
+    /// Like [`number`](Self::number), but `None` for an empty field.
     pub fn number_if_any(&self, column: &str) -> Result<Option<Printed>, DataError> {
         if self.text(column)?.is_empty() { Ok(None) } else { self.number(column).map(Some) }
     }

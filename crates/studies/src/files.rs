@@ -1,4 +1,4 @@
-//! The files of published numbers, which are compiled in and can be replaced one by one.
+//! The files of published numbers: they are compiled in and can be replaced one by one.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

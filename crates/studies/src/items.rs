@@ -22,7 +22,7 @@ pub struct Item {
     pub item: String,
     /// The command that shows it.
     pub command: String,
-    /// What that takes besides this program; may be empty.
+    /// What that requires in addition to this program; may be empty.
     pub needs: String,
     /// Why it cannot be shown; empty if it can.
     pub not_here: String,
@@ -72,7 +72,7 @@ pub fn items(files: &Files, studies: &[Replay]) -> Result<Vec<Item>, DataError> 
     Ok(all)
 }
 
-/// A conclusion: as `items.csv` has it, or by the command that tests or replays it.
+/// A conclusion: as in `items.csv`, or with the command that tests or replays it.
 fn conclusion(study: Letter, one: &Replayed, own: &[Item]) -> Item {
     let item = Item {
         study,

@@ -170,8 +170,8 @@ impl Select {
         words.join(", ")
     }
 
-    /// Whether the two selections allow different values in a dimension, so that pairs need not
-    /// agree in it.
+    /// Whether the two selections allow different values in a dimension, so that the two numbers of a pair may differ
+    /// in it.
     pub(crate) fn differs(&self, other: &Self, dimension: Dimension) -> bool {
         self.allowed[dimension as usize] != other.allowed[dimension as usize]
     }

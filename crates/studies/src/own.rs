@@ -1,8 +1,8 @@
 //! A study's table computed from the user's own records with the study's estimator.
 //!
-//! The tables contain plain and trimmed means, unpaired and without intervals, like those of the studies, so
-//! that both can be compared. Only CPU usage has intervals, and its increase is paired. For conclusions use the
-//! report of each record, which pairs the trials.
+//! The tables contain plain and trimmed means, unpaired and without intervals, like those of the studies, so that both
+//! can be compared. Only CPU usage has intervals, and its increase is paired. For conclusions use the report of each
+//! record, because it pairs the trials.
 
 use cryptbench_catalog as catalog;
 use cryptbench_record::{Arm, ArmRole, Headline, Operation, Record, Trial, Workload};
@@ -219,7 +219,7 @@ fn hd_tune(record: &Record) -> Vec<Table> {
     encrypted(record).map(table).collect()
 }
 
-/// Study B: times, without the longest and the shortest.
+/// Study B: times, without the longest and the shortest one.
 fn copies(record: &Record) -> Table {
     let mut rows = Vec::new();
     for workload in &record.plan.workloads {
@@ -256,7 +256,7 @@ fn copies(record: &Record) -> Table {
 fn losses(iozone: Option<&Record>, dd: Option<&Record>) -> Option<Table> {
     let mut rows = Vec::new();
     let record = iozone.or(dd)?;
-    // dd was measured in more places.
+    // dd was measured at more locations.
     let is_new = |arm: &&Arm| arms(record).all(|known| known.id != arm.id);
     for arm in arms(record).chain(dd.into_iter().flat_map(arms).filter(is_new)) {
         let (lost, between) =

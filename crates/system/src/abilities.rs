@@ -38,9 +38,9 @@ pub struct Features {
     pub(crate) dm_crypt_parameters: Vec<String>,
     /// Whether the kernel has dm-inlinecrypt.
     pub(crate) has_inline_crypto: bool,
-    /// Why no disk of ublk can be made, and the remedy.
+    /// Why no ublk device can be created, and the remedy.
     pub(crate) lacks_ublk: Option<(String, Remedy)>,
-    /// Why FUSE has no io_uring, and the remedy.
+    /// Why FUSE does not support io_uring, and the remedy.
     pub(crate) lacks_fuse_uring: Option<(String, Remedy)>,
 }
 

@@ -7,7 +7,7 @@ use crate::registry::{find, with_null_layers};
 use crate::system::{ArmSpec, Availability, Role, System};
 use crate::{Abilities, Selection, SystemError};
 
-/// The sector size of this program's engine if only one is measured: LUKS2's larger one, which is faster.
+/// The sector size of this program's engine if only one is measured: LUKS2's larger sectors, because they are faster.
 const DATA_UNIT: u32 = 4096;
 
 /// A system that a run can choose.

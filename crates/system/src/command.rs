@@ -1,5 +1,5 @@
-//! Runs programs of the system without a shell and captures their output. Nothing else in this crate spawns processes, but
-//! `disk_server.rs`.
+//! Runs programs of the system without a shell and captures their output. Apart from `disk_server.rs`, nothing else in
+//! this crate spawns processes.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, Read as _, Seek as _, Write as _};
@@ -78,13 +78,13 @@ impl Invocation {
         self
     }
 
-    /// Sets its standard input, which is a pipe.
+    /// Sets its standard input, as a pipe.
     pub(crate) fn input(mut self, input: Zeroizing<Vec<u8>>) -> Self {
         self.input = Some(input);
         self
     }
 
-    /// Sets its standard input, which is a file in memory: programs can open /dev/stdin as often as they like.
+    /// Sets its standard input, as a file in memory: programs can open /dev/stdin as often as they like.
     pub(crate) fn document(mut self, text: Zeroizing<Vec<u8>>) -> Self {
         self.is_document = true;
         self.input(text)
@@ -98,7 +98,7 @@ impl Invocation {
         self.run_printing(machine, limit, &AtomicBool::new(false)).map(|(out, _)| out)
     }
 
-    /// Like [`run`](Self::run), and killed once `stop` is set.
+    /// Like [`run`](Self::run), but kills the program once `stop` is set.
     pub(crate) fn run_until(
         &self,
         stop: &AtomicBool,
@@ -139,8 +139,7 @@ impl Invocation {
         }
     }
 
-    /// Like [`run`](Self::run), with its standard error appended: some programs print their version
-    /// there.
+    /// Like [`run`](Self::run), with the program's standard error appended: some programs print their version there.
     pub(crate) fn run_both(
         &self,
         machine: &Machine,
@@ -205,13 +204,13 @@ impl Invocation {
             .stdin(self.stdin().map_err(|e| failed(e.to_string()))?)
             .stdout(out)
             .stderr(err)
-            // An interrupt from the terminal is for this process, which cleans up.
+            // An interrupt from the terminal is only for this process; it cleans up.
             .process_group(0);
         info!("calls {}", self.shown());
         let mut child = command.spawn().map_err(|e| failed(e.to_string()))?;
         if let (Some(input), Some(mut pipe)) = (&self.input, child.stdin.take()) {
-            // Smaller than any pipe buffer, so this never blocks. A program that does not read it
-            // ends and prints a reason.
+            // Smaller than any pipe buffer, so this never blocks. A program that does not read it exits and prints a
+            // reason.
             let _ = pipe.write_all(input);
         }
         Ok(child)
@@ -226,7 +225,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Waits for the end of a program that does not serve.
+    /// Waits until a program that does not serve exits.
     ///
     /// # Errors
     /// [`SystemError::Program`] if it fails, or takes longer than `limit`.
@@ -257,7 +256,7 @@ impl Running {
     }
 }
 
-/// Waits for `child` to end, at most for `limit` and until `stop` is set.
+/// Waits for `child` to exit, at most for `limit` and until `stop` is set.
 fn waited(child: &mut Child, limit: Duration, stop: &AtomicBool) -> io::Result<Option<ExitStatus>> {
     let end = Instant::now() + limit;
     loop {
@@ -303,7 +302,7 @@ impl Tail {
     }
 }
 
-/// The line with the reason of a program's failure: the last, or the line `Failed to ...` if advice follows it
+/// The line with the reason for a program's failure: the last, or the line `Failed to ...` if advice follows it
 /// (ntfs-3g). mount(8) refers to dmesg(1) after it.
 fn last_line(said: &str) -> Option<&str> {
     let is_advice = |line: &str| line.starts_with("dmesg(1) may have more");

@@ -1,7 +1,7 @@
-//! The process that serves the disk of a run: a child, so that the run ends when it is killed.
+//! The process that serves the disk of a run: a child, so that a killed run exits.
 //!
-//! If a process serves the disk for which it waits, SIGKILL ends the threads that serve, and those that wait then never end.
-//! The child serves until its parent has ended, and the kernel removes a disk whose server has ended.
+//! If a process waits for a disk that it serves itself, SIGKILL ends the serving threads, and the waiting threads then
+//! never exit. The child serves until its parent has exited, and the kernel removes a disk whose server has exited.
 
 use std::error::Error;
 use std::fs::File;
@@ -26,19 +26,19 @@ use crate::provision::process::{kill_group, wait_within};
 /// The hidden command that starts it.
 pub const SERVE_DISK: &str = "serve-disk";
 
-/// What it says once it serves. Anything else is the reason why it does not.
+/// Its message once it serves. Any other message is the reason why it does not.
 const UP: &[u8] = b"up";
 
-/// How long it may take until then, and to end.
+/// Time limit until then, and for its exit.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often it looks whether the disk is gone.
+/// How often it checks whether the disk is gone.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Bytes of the longest key.
 const LONGEST_KEY: usize = 1024;
 
-/// The child, from the run's side. It ends once this is dropped, or the run has ended.
+/// The child, as seen by the run. It exits once this is dropped, or the run has exited.
 pub(crate) struct DiskServer {
     child: Child,
     channel: Channel,
@@ -57,7 +57,7 @@ impl DiskServer {
         command.arg(SERVE_DISK).stdin(theirs).stdout(Stdio::null()).current_dir("/");
         // Ctrl-C ends the run, which then removes the disk.
         let child = in_own_group(&mut command).spawn()?;
-        // It holds the child's end, which only the child may have.
+        // The command still holds the child's end, which only the child may have.
         drop(command);
         info!("process {} serves the disk", child.id());
         let mut server = Self { child, channel };
@@ -77,7 +77,7 @@ impl DiskServer {
         container: &File,
         connection: &File,
     ) -> io::Result<()> {
-        // A pipe has room for every key.
+        // A pipe buffer is larger than any key.
         let (secret, mut to) = pipe()?;
         to.write_all(key)?;
         drop(to);
@@ -98,7 +98,7 @@ impl DiskServer {
         self.child.id()
     }
 
-    /// Lets it end, and waits for that.
+    /// Lets it exit, and waits for that.
     pub(crate) fn end(self) {
         let Self { mut child, channel } = self;
         drop(channel);
@@ -108,7 +108,7 @@ impl DiskServer {
     }
 }
 
-/// The child: serves a disk until its parent has ended, or the disk is gone.
+/// The child: serves a disk until its parent has exited, or the disk is gone.
 ///
 /// # Errors
 /// The operating system's error, for example if no process of this program started it.
@@ -123,7 +123,7 @@ pub fn serve_disk() -> io::Result<()> {
             }
             server.stop();
         }
-        // A parent that has ended wants no reason.
+        // A parent that has exited does not need a reason.
         Err(e) => drop(channel.send(chain(&*e).as_bytes(), &[])),
     }
     Ok(())
@@ -133,11 +133,11 @@ fn served(order: &[u8], files: Vec<File>) -> Result<Server, Box<dyn Error>> {
     let plain: Headerless = serde_json::from_slice(order)?;
     let [secret, container, connection] =
         <[File; 3]>::try_from(files).map_err(|_| "its files did not come")?;
-    // Grows no more, which would leave copies.
+    // Allocated once, because growing it would leave copies behind.
     let mut key = Zeroizing::new(Vec::with_capacity(LONGEST_KEY));
     secret.take(LONGEST_KEY as u64).read_to_end(&mut key)?;
     let container = FileDevice::from_file(container, plain.mode(), false)?;
-    // As of the run, whose environment it has.
+    // The same as in the run, because it has the run's environment.
     let device = plain.over(container, &key, tier()?)?;
     Ok(ublk::serve(device, connection, false, Prepared::rings(1))?)
 }

@@ -27,8 +27,8 @@ const PIECE: u32 = 256 << 10;
 /// Time per piece in addition to its cipher: the increase of the access time of study A's SSD.
 const EACH: Duration = Duration::from_micros(16);
 
-/// An arm with the driver of a choice in front of its cipher. The usual one is not in its settings, as it was there before
-/// there was another.
+/// An arm with the driver of a choice in front of its cipher. The usual driver is not in its settings, because it
+/// existed before there was another.
 pub(crate) fn arm(usual: &ArmSpec, choice: &Choice) -> ArmSpec {
     if choice[DRIVER] != SERIAL {
         return usual.clone();

@@ -9,7 +9,7 @@ use cryptbench_text::shown;
 
 use crate::meant::UnknownSettings;
 
-/// What a user selects of systems.
+/// A user's selection of systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selected {
     /// The systems.
@@ -31,7 +31,7 @@ pub enum SystemError {
     /// No cipher has that name.
     #[error(transparent)]
     UnknownCipher(Unknown),
-    /// Settings or values of these names.
+    /// Settings or values with these names.
     #[error("{0}")]
     UnknownSettings(UnknownSettings),
     /// The system cannot run here.

@@ -185,7 +185,7 @@ impl Machine {
             || built_in.is_ok_and(|list| list.contains("/dm-inlinecrypt.ko"))
     }
 
-    /// The reason why no disk of ublk can be made, if any. The driver is loaded when one is made.
+    /// The reason why no ublk device can be created, if any. The driver is loaded when one is created.
     pub(crate) fn lacks_ublk(&self) -> Option<(String, Remedy)> {
         if !self.root {
             return Some(("ublk devices require root".to_owned(), "run as root".into()));
@@ -199,7 +199,7 @@ impl Machine {
         })
     }
 
-    /// The reason why FUSE has no io_uring, if any.
+    /// The reason why FUSE does not support io_uring, if any.
     pub(crate) fn lacks_fuse_uring(&self) -> Option<(String, Remedy)> {
         let switch = self.loaded.join("fuse/parameters/enable_uring");
         (!switch.exists()).then(|| {

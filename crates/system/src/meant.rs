@@ -14,10 +14,10 @@ use crate::system::{Setting, System};
 /// The kind of name, for errors.
 const KIND: &str = "setting";
 
-/// A setting, and values to choose of it.
+/// A setting, and the values of it to choose.
 pub type Chosen = (String, Vec<String>);
 
-/// Names of settings that mean nothing or several things, and such values, each with its setting.
+/// Names of settings that are unknown or ambiguous, and such values, each with its setting.
 #[derive(Debug)]
 pub struct UnknownSettings(Vec<(Option<&'static str>, Unknown)>);
 
@@ -34,12 +34,12 @@ impl fmt::Display for UnknownSettings {
 /// The settings and values that a user of these `systems` means; without systems, those of any.
 ///
 /// # Errors
-/// [`SystemError::UnknownSettings`] with all names and values that mean none or several.
+/// [`SystemError::UnknownSettings`] with all names and values that are unknown or ambiguous.
 pub fn meant_settings(systems: &[String], asked: &[Chosen]) -> Result<Vec<Chosen>, SystemError> {
     let settings = settings_of(systems);
     let all = by_name(&settings);
     if all.is_empty() {
-        // Its refusal says that these systems have none.
+        // The error states that these systems have none.
         return Ok(asked.to_vec());
     }
     let names: Vec<&str> = asked.iter().map(|(name, _)| name.as_str()).collect();
@@ -87,7 +87,7 @@ pub fn meant_sweeps(systems: &[String], asked: &[String]) -> Result<Vec<String>,
     Ok(found.into_iter().map(str::to_owned).collect())
 }
 
-/// The systems with these names; all where none is named, or all are meant.
+/// The systems with these names; all systems if no name is given, or all are meant.
 fn chosen(names: &[String]) -> Vec<&'static System> {
     match names.is_empty() || names.iter().any(|name| name == ALL) {
         true => systems().to_vec(),
@@ -117,7 +117,7 @@ fn values_of(settings: &[&'static Setting], name: &str) -> Vec<Named<&'static st
     values.map(|value| Named::new(value, value, also(name, value))).collect()
 }
 
-/// What else tables call a value: ciphers by their titles, sizes in bytes and as people read them.
+/// Other names of a value in tables: ciphers by their titles, sizes in bytes and as people read them.
 fn also(setting: &str, value: &str) -> Vec<String> {
     match value.parse() {
         _ if setting == CIPHER => titles_of_cipher(value),

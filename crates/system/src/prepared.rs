@@ -27,7 +27,7 @@ pub struct ArmContext<'a> {
     pub journal: &'a Journal,
     /// The filled scratch file on plain storage.
     pub scratch: &'a IoTarget,
-    /// A directory on the measured storage for what a system needs there.
+    /// A directory on the measured storage for the files that a system needs there.
     pub directory: &'a Path,
     /// The directory on the same storage in which workloads create new files on plain storage.
     pub work: &'a Path,
@@ -35,7 +35,7 @@ pub struct ArmContext<'a> {
     pub reserve: &'a Reserve,
     /// Maximum number of bytes that the new files of workloads occupy, in addition to the scratch file.
     pub room: u64,
-    /// Name of the run, which is part of the name of everything it creates.
+    /// Name of the run; it is part of the name of everything that the run creates.
     pub run_id: &'a str,
     /// Cipher kernels to use.
     pub tier: Tier,
@@ -87,7 +87,8 @@ pub struct Backing {
     pub tree: Option<PathBuf>,
     /// The data that must look random.
     pub random: Random,
-    /// What the system's program keeps beside its ciphertext, in `content`: a cache, the state of its volumes.
+    /// Other data of the system's program, in addition to its ciphertext in `content`: a cache, the state of its
+    /// volumes.
     pub beside: Option<PathBuf>,
 }
 
@@ -109,7 +110,7 @@ pub enum Random {
 pub enum Content {
     /// A file, or all files below a directory, used only by this arm.
     Path(PathBuf),
-    /// The bytes below the I/O target, which other arms also use: only the latest data belongs to this arm.
+    /// The stored bytes of the I/O target, which other arms also use: only the latest data belongs to this arm.
     IoTarget(IoTarget),
 }
 
@@ -120,7 +121,7 @@ pub enum Closed {
     CacheDropped,
     /// Unmounted; its servers have exited, its mappings and keys are removed.
     Unmounted,
-    /// Its key is removed from the kernel, which drops decrypted data.
+    /// Its key is removed from the kernel, and with it all decrypted data.
     KeyRemoved,
 }
 
@@ -143,16 +144,15 @@ pub struct PreparedArm {
     /// of a file system that a process serves, and the file that a process serves to a loop device without
     /// direct I/O.
     pub cached_above: Vec<PathBuf>,
-    /// Whether direct writes may end in a page cache below the arm. They are on the device once
-    /// that cache is written back, which a flush of the I/O target and of [`stored`](Self::stored)
-    /// waits for.
+    /// Whether direct writes may end in a page cache below the arm. They are on the device once that cache is written
+    /// back; a flush of the I/O target and of [`stored`](Self::stored) waits for that.
     pub cached_below: bool,
     /// The actual arm, if its system chose an unspecified setting.
     pub turned_out: Option<ArmSpec>,
-    /// Parameters of the kernel that its trials set, and that others' trials find as they were.
+    /// Kernel parameters that are set for this arm's trials and restored for all others.
     pub parameters: Vec<ForTrials>,
     backing: Option<Backing>,
-    /// Its resources, apart from the storage of plain.
+    /// Its resources, apart from plain storage.
     layers: Option<Layers>,
 }
 
@@ -314,8 +314,8 @@ impl PreparedArm {
         }
     }
 
-    /// Brings the arm up again over the same data, as after a restart of the machine. I/O target,
-    /// directory and processes may change.
+    /// Sets up the arm again over the same data, as after a restart of the machine. I/O target, directory and processes
+    /// may change.
     ///
     /// # Errors
     /// Any [`SystemError`]; the arm can still be destroyed.
@@ -339,7 +339,7 @@ impl PreparedArm {
     }
 }
 
-/// The I/O target of a closed arm, which accepts no requests.
+/// The I/O target of a closed arm: it accepts no requests.
 fn closed() -> Result<IoTarget, SystemError> {
     let file = nowhere().map_err(SystemError::io("open", "nothing"))?;
     Ok(IoTarget {

@@ -61,7 +61,7 @@ pub fn find(name: &str) -> Result<&'static System, SystemError> {
     found.ok_or_else(|| SystemError::UnknownSystem(Unknown::of("system", name, &by_name())))
 }
 
-/// Every system by what it is called on the command line, in tables and in lists.
+/// Every system by its names on the command line, in tables and in lists.
 fn by_name() -> Vec<Named<&'static str>> {
     let called = |system: &&'static System| {
         let titles = cryptbench_catalog::find(system.name).map(|known| {
@@ -79,7 +79,7 @@ fn by_name() -> Vec<Named<&'static str>> {
 /// The names of the systems that a user means by these: [`ALL`], a name or title in any case, or a part that no other has.
 ///
 /// # Errors
-/// [`SystemError::UnknownSystem`] with all names that mean none or several.
+/// [`SystemError::UnknownSystem`] with all names that are unknown or ambiguous.
 pub fn meant(asked: &[String]) -> Result<Vec<String>, SystemError> {
     let mut all = by_name();
     all.push(Named::new(ALL, ALL, []));
@@ -104,7 +104,7 @@ pub fn meant(asked: &[String]) -> Result<Vec<String>, SystemError> {
 /// The ciphers of any system that a user means by these: names in any case, labels, or `AES-256` for `aes-256-xts`.
 ///
 /// # Errors
-/// [`SystemError::UnknownCipher`] with all names that mean none or several.
+/// [`SystemError::UnknownCipher`] with all names that are unknown or ambiguous.
 pub fn meant_ciphers(asked: &[String]) -> Result<Vec<String>, SystemError> {
     let mut all: Vec<Named<&'static str>> = builtin::cipher_names()
         .chain(settings::ciphers(systems()).into_iter().map(|name| (name, None)))
@@ -118,7 +118,7 @@ pub fn meant_ciphers(asked: &[String]) -> Result<Vec<String>, SystemError> {
     Ok(found.into_iter().map(str::to_owned).collect())
 }
 
-/// What else a cipher is called: `AES-256` for `aes-256-xts`, and its label.
+/// Other names of a cipher: `AES-256` for `aes-256-xts`, and its label.
 pub(crate) fn titles_of_cipher(name: &str) -> Vec<String> {
     let short = name.strip_suffix("-xts").map(str::to_owned);
     let label = builtin::cipher_names().find(|(own, _)| *own == name).and_then(|(_, label)| label);
@@ -139,8 +139,8 @@ fn chosen(
     })
 }
 
-/// The null layers that an encrypted system borrows from another system, if that can run here. They
-/// get the settings that mean the same to them.
+/// The null layers that an encrypted system borrows from another system, if that can run here. They get those settings
+/// that have the same meaning for them.
 fn foreign_null_layers(
     system: &System,
     selection: &Selection,

@@ -1,4 +1,4 @@
-//! The file that a server shows in its mount, opened by a process with root's rights that believes nothing of the server.
+//! The file that a server shows in its mount, opened by a process with root's rights that does not trust the server.
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt as _;
@@ -8,9 +8,9 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
 use crate::SystemError;
 
-/// Opens the file at `path` in the mount that its directory is the root of.
+/// Opens the file at `path` in the mount whose root is the file's directory.
 ///
-/// The server of the mount chooses what its names denote: a link to another file, a device, a pipe.
+/// The server of the mount chooses the meaning of its names: a link to another file, a device, a pipe.
 ///
 /// # Errors
 /// [`SystemError::Lost`] unless it is a regular file of this mount with the `expected` size in bytes; [`SystemError::Io`].

@@ -1,5 +1,5 @@
-//! A block device in use on this machine: served through FUSE, with a loop device, or as a disk of ublk; with a mounted file
-//! system.
+//! A block device in use on this machine: served through FUSE, with a loop device, or as a ublk device; with a mounted
+//! file system.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -31,10 +31,11 @@ pub struct ServedVolume {
     expected: Option<u64>,
 }
 
-/// The plaintext of a volume as a disk of ublk, which a child serves, or as a file in a new private mount with a loop device
-/// on it, which this process serves.
+/// The plaintext of a volume: as a ublk device that a child serves, or as a file, with a loop device, in a new private
+/// mount that this process serves.
 ///
-/// losetup(8) opens the file: a thread that waits for an answer of its own process would keep that from ending after SIGKILL.
+/// losetup(8) opens the file: a thread that waits for a reply of its own process would prevent the exit of that process
+/// after SIGKILL.
 pub(crate) fn as_disk(
     stack: &mut ResourceStack,
     plain: &Headerless,
@@ -114,7 +115,7 @@ impl ServedVolume {
         Ok((Self { stack, file, disk: None, expected: Some(size) }, connection))
     }
 
-    /// A disk of the kernel that a child of this process serves by this connection, with
+    /// A ublk device that a child of this process serves through this connection, with
     /// [`serve`](cryptbench_export::ublk::serve).
     ///
     /// # Errors
@@ -134,11 +135,11 @@ impl ServedVolume {
     /// root.
     ///
     /// # Errors
-    /// [`SystemError::Lost`] if the server shows something else than a file of the right size; [`SystemError::Io`].
+    /// [`SystemError::Lost`] if the server shows anything other than a file of the right size; [`SystemError::Io`].
     pub fn attach(&mut self, read_only: bool) -> Result<PathBuf, SystemError> {
         match &self.disk {
             Some(disk) => ublk_disk::start(disk).map(|()| disk.path.clone()),
-            // This process serves the file itself, so another one opens it, and nobody is disbelieved.
+            // This process serves the file itself, so another process opens it; there is no server to distrust.
             None if self.expected.is_none() => {
                 loop_device::create(&mut self.stack, &self.file, read_only)
             }

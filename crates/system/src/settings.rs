@@ -185,7 +185,7 @@ pub(crate) fn volume_arms(
         .collect()
 }
 
-/// One of them; `more` ends its label.
+/// One of these arms; its label ends with `more`.
 pub(crate) fn volume_arm(
     system: &System,
     values: &Choice,

@@ -133,7 +133,7 @@ pub(crate) enum Kind {
     Mapped(Mapped),
     /// As a container whose plaintext this program shows as one file.
     Served(Served),
-    /// As a directory or file system that another one shows as plaintext.
+    /// As a directory or file system whose plaintext another one shows.
     Stacked(Stacked),
     /// Not at all: measures existing storage.
     InPlace(Attachment),
@@ -141,7 +141,7 @@ pub(crate) enum Kind {
     Unsupported(fn(&Machine) -> (String, Remedy)),
 }
 
-/// An encryption system, or plain storage, which does not encrypt.
+/// An encryption system, or plain storage without encryption.
 pub struct System {
     pub(crate) facts: &'static catalog::System,
     pub(crate) name: &'static str,

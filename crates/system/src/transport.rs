@@ -1,4 +1,4 @@
-//! How requests for a volume reach the process that serves it: a setting, and what this machine has of it.
+//! How requests for a volume reach the process that serves it: a setting, and the values that this machine supports.
 
 use cryptbench_catalog::Remedy;
 
@@ -21,7 +21,7 @@ const DEVICE: &str = "fuse";
 /// How requests are to arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// The first of the others that this machine has.
+    /// The first of the other values that this machine supports.
     Auto,
     /// A disk of the kernel.
     Ublk,
@@ -32,7 +32,7 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// What an arm is set to.
+    /// The value in an arm's settings.
     pub(crate) fn of(arm: &ArmSpec) -> Self {
         match arm.settings.get(TRANSPORT.name).map(String::as_str) {
             Some(UBLK) => Self::Ublk,
@@ -52,7 +52,7 @@ impl Transport {
         }
     }
 
-    /// What ends the label of an arm that somebody wants served in this way.
+    /// The end of the label of an arm for which this way was requested.
     pub(crate) fn in_label(self) -> &'static str {
         match self {
             Self::Auto => "",
@@ -62,7 +62,7 @@ impl Transport {
         }
     }
 
-    /// The arm, if this is how it is served and it did not say so.
+    /// The arm with this way in its settings, if it is served so and the settings do not state it.
     pub(crate) fn turned_out(self, arm: &ArmSpec) -> Option<ArmSpec> {
         let is_said = arm.is_set(TRANSPORT.name, self.name());
         (!is_said).then(|| {
@@ -73,7 +73,7 @@ impl Transport {
     }
 }
 
-/// Refuses a way that was chosen and that this machine does not have.
+/// Refuses a chosen way that this machine does not support.
 pub(crate) fn check(name: &str, values: &Choice, features: &Features) -> Result<(), SystemError> {
     let lacks: &Option<(String, Remedy)> = match values.get(TRANSPORT.name) {
         Some(&UBLK) => &features.lacks_ublk,

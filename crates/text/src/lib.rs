@@ -19,7 +19,7 @@ pub use chain::chain;
 pub use shell::{quoted, quoted_path};
 pub use sizes::human;
 
-/// What begins each message on standard error.
+/// The start of each message on standard error.
 pub const SPEAKER: &str = "cryptbench: ";
 
 /// `text` as one line, without characters that control a terminal or reorder text.
@@ -27,15 +27,15 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
-/// As [`printable`] for text of several lines: line breaks and tabs are kept.
+/// Like [`printable`], for text of several lines: line breaks and tabs are kept.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 
 /// A path as one line of a message: [`printable`], with bytes that are not UTF-8 replaced.
 ///
-/// Every name in a message passes through here, because a line break in it would start a separate line, which
-/// anyone could have written.
+/// Every name in a message passes through here, because a line break in it would start a separate line, whose text an
+/// attacker could choose.
 pub fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
 }

@@ -24,7 +24,7 @@ impl<T> Named<T> {
     }
 }
 
-/// Names that mean nothing, or several things.
+/// Names that are unknown or ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
     kind: &'static str,
@@ -36,7 +36,7 @@ pub struct Unknown {
 enum Miss {
     /// The name, and the nearest one.
     Nothing(String, Option<String>),
-    /// The name, and what it fits.
+    /// The name, and its possible meanings.
     Several(String, Vec<String>),
 }
 
@@ -79,10 +79,10 @@ impl fmt::Display for Unknown {
 
 impl std::error::Error for Unknown {}
 
-/// What each of `asked` means among `all`, which are each a `kind`; `known` lists them for an error.
+/// The meaning of each of `asked` among `all`, each of which is a `kind`; `known` lists them for an error.
 ///
 /// # Errors
-/// [`Unknown`], which has all names that mean nothing or several things.
+/// [`Unknown`], with all names that are unknown or ambiguous.
 pub fn named<T: Copy>(
     kind: &'static str,
     asked: &[impl AsRef<str>],
@@ -113,7 +113,7 @@ fn one<T: Copy>(asked: &str, all: &[Named<T>]) -> Result<T, Miss> {
     }
     let wanted = words(asked);
     let joined = wanted.concat();
-    // A number or a date is not a part of a name that anybody means.
+    // A number or a date is never meant as a part of a name.
     let is_word = joined.chars().any(char::is_alphabetic);
     let is_part = |name: &str| {
         let own = words(name);
@@ -121,7 +121,7 @@ fn one<T: Copy>(asked: &str, all: &[Named<T>]) -> Result<T, Miss> {
         let has_digit = joined.contains(|c: char| c.is_numeric());
         wanted.iter().all(begun) || joined.len() > 2 && !has_digit && own.concat().contains(&joined)
     };
-    // A part counts only where no other name has it, in whatever way.
+    // A part counts only if no other name contains it in any form.
     let ways: [&dyn Fn(&str) -> bool; 2] =
         [&|name| !joined.is_empty() && words(name).concat() == joined, &|name| {
             is_word && is_part(name)
@@ -145,7 +145,7 @@ fn words(text: &str) -> Vec<String> {
     parts.map(str::to_lowercase).collect()
 }
 
-/// Whether a word begins with what was typed of it; of numbers and single letters, only whole ones count.
+/// Whether a word begins with the typed text; numbers and single letters must match completely.
 fn begins(word: &str, typed: &str) -> bool {
     match typed.len() < 2 || typed.chars().all(char::is_numeric) {
         true => word == typed,
@@ -153,7 +153,7 @@ fn begins(word: &str, typed: &str) -> bool {
     }
 }
 
-/// The key of the name that differs from what was typed by the fewest letters, or that has the most words of it.
+/// The key of the name that differs from the typed text by the fewest letters, or that contains the most of its words.
 fn nearest<T>(wanted: &[String], all: &[Named<T>]) -> Option<String> {
     let joined: Vec<char> = wanted.concat().chars().collect();
     let far = |named: &Named<T>| {

@@ -8,7 +8,7 @@ use cryptbench_answer::Report;
 use crate::drawing::{Drawing, Ink, pdf, svg};
 use crate::html;
 
-/// The name of the chart of a whole run or study.
+/// The name of the chart that shows a whole run or study.
 const OVERVIEW: &str = "overview";
 
 /// One chart.
@@ -18,7 +18,7 @@ pub struct Chart {
     pub name: String,
     /// The content.
     pub drawing: Drawing,
-    /// The run that it is of.
+    /// The run that it shows.
     pub run: String,
 }
 
@@ -56,7 +56,7 @@ pub fn charts(report: &Report<'_>) -> Vec<Chart> {
         .collect()
 }
 
-/// The overview of several runs, such as those of a study; nothing where no system is ranked.
+/// The overview of several runs, such as those of a study; nothing if no system is ranked.
 pub fn overview(reports: &[Report<'_>]) -> Option<Chart> {
     let drawing = html::of_runs(reports)?;
     let runs: Vec<&str> = reports.iter().map(|report| report.record.run_id.as_str()).collect();

@@ -37,7 +37,7 @@ fn filled(
     fitted(table, width)
 }
 
-/// A table of these headings without rows, with `gap` columns between two.
+/// A table with these headings and without rows, with `gap` columns between two.
 pub(crate) fn begun(headings: Vec<Cell>, style: TableStyle, gap: u16) -> Table {
     let mut table = Table::new();
     table.load_style(style);
@@ -50,13 +50,13 @@ pub(crate) fn begun(headings: Vec<Cell>, style: TableStyle, gap: u16) -> Table {
     table
 }
 
-/// The fields of a row, each to its side.
+/// The fields of a row, each aligned to its side.
 pub(crate) fn aligned(row: Vec<String>, is_left: impl Fn(usize) -> bool) -> Vec<Cell> {
     let side = |i| if is_left(i) { CellAlignment::Left } else { CellAlignment::Right };
     row.into_iter().enumerate().map(|(i, f)| Cell::new(f).set_alignment(side(i))).collect()
 }
 
-/// The table in at most `width` columns: fields are broken into lines where they must be.
+/// The table in at most `width` columns: fields are broken into lines where necessary.
 pub(crate) fn fitted(mut table: Table, width: usize) -> String {
     let wide = table.trim_fmt();
     if widest(&wide) <= width {
@@ -77,7 +77,7 @@ pub fn paragraph(text: &str, width: usize, indent: usize) -> String {
     hang(&" ".repeat(indent), text, width)
 }
 
-/// Text whose first line starts with `first`; the others are indented by its width.
+/// Text whose first line starts with `first`; the other lines are indented by the width of `first`.
 pub fn hang(first: &str, text: &str, width: usize) -> String {
     wrap(text, first, &" ".repeat(display_width(first)), width)
 }

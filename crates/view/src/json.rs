@@ -104,7 +104,7 @@ fn of_columns(columns: &Columns, record: &Record) -> Value {
     let rows: Vec<Value> = rows.collect();
     let mut table = table(&caption(&title, record), "Workload", &headings, &rows, &notes);
     let hollow: Vec<bool> = columns.columns.iter().map(|c| c.is_engine).collect();
-    // The last headings, which have one scale; whether each is no system.
+    // For each of the last headings, which share a scale: whether its column is the cipher alone, not a system.
     table["hollow"] = hollow.into();
     table
 }
@@ -151,7 +151,7 @@ fn caption(title: &str, record: &Record) -> String {
     format!("{title}, with {} interval", fraction(record.plan.confidence))
 }
 
-/// A table of fields. `corner` is the heading of the names of its rows.
+/// A table of fields. `corner` is the heading of its row names.
 pub fn table(
     caption: &str,
     corner: &str,

@@ -6,7 +6,7 @@ use cryptbench_studies::here::Tested;
 
 use crate::prose::wrap;
 
-/// Systems of which a conclusion shows the figures.
+/// Maximum number of systems whose figures a conclusion shows.
 const MOST_PARTS: usize = 6;
 
 /// Columns of a verdict.

@@ -53,7 +53,7 @@ pub enum Kind {
     },
     /// FileVault 2: an encrypted CoreStorage volume.
     FileVault,
-    /// One file of a lower directory of eCryptfs.
+    /// A file in an eCryptfs lower directory.
     EcryptfsFile,
     /// An encrypted disk image of macOS.
     AppleEncrypted {
@@ -217,7 +217,7 @@ pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
             let looks = statistics(&mut reader);
             let end = ends.into_iter().next().map(|found| found.kind);
             match (looks, end) {
-                // Their trailers are long, and what is before them is packed or encrypted.
+                // Their trailers are long, and the data before them is packed or encrypted.
                 (_, Some(end @ Kind::AppleEncrypted { .. })) => end,
                 (_, Some(end @ Kind::FileSystem { name: magic::UDIF })) => end,
                 (looks @ Kind::Random { .. }, Some(end)) => {

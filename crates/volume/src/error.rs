@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-/// An error of this crate. The message says what is wrong; callers add the file name.
+/// An error of this crate. The message states the fault; callers add the file name.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum VolumeError {

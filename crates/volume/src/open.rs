@@ -54,7 +54,7 @@ impl<'a> OpenOptions<'a> {
 }
 
 impl OpenOptions<'_> {
-    /// Refuses the choices that this format does not have, which only VeraCrypt and TrueCrypt or LUKS have.
+    /// Refuses the options that this format does not support: those only for VeraCrypt and TrueCrypt, or only for LUKS.
     pub(crate) fn refuse_choices(&self, format: &str) -> Result<(), VolumeError> {
         let lacks = if self.hidden || self.protect_hidden.is_some() {
             "hidden volumes"

@@ -26,7 +26,7 @@ pub(crate) struct Overwrite<'a> {
 /// Evidence that a header belongs to the volume on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Proof<'a> {
-    /// A key opened the header that is there, or the data.
+    /// A key opened the existing header, or the data.
     Key,
     /// A LUKS header on the device has this UUID.
     Uuid(&'a str),
@@ -41,12 +41,12 @@ pub(crate) const FORCE: &str = "--force overwrites it";
 pub(crate) const MEND: &str =
     "to keep the volume, restore its header first (header-restore --force)";
 
-/// Checks that `write` is of the volume that is on `device`, and destroys nothing else.
+/// Checks that `write` belongs to the volume on `device`, and destroys nothing else.
 ///
-/// In this order: the header of another LUKS volume at the start refuses it; so does anything else with a known
-/// magic within the header's parts; a proof permits it; without one, anything with a known magic anywhere
-/// refuses it; zeros in the header area permit it, as on a disk with a wiped header. Everything else could be
-/// another volume, because encrypted data looks like random bytes, and refuses it.
+/// In this order: it is refused if the header of another LUKS volume is at the start, or anything else with a known
+/// magic is within the header's parts; a proof permits it; without one, it is refused if anything with a known magic is
+/// anywhere; zeros in the header area permit it, as on a disk with a wiped header. Otherwise it is refused: the
+/// contents could be another volume, because encrypted data looks like random bytes.
 pub(crate) fn check(device: &dyn BlockDevice, write: &Overwrite<'_>) -> Result<(), VolumeError> {
     let occupied = |holds: String| Err(VolumeError::Occupied { holds, remedy: write.remedy });
     let (headers, others): (Vec<_>, Vec<_>) =
@@ -115,14 +115,14 @@ fn unreadable(error: &io::Error) -> String {
 /// Bytes compared in one step.
 const PIECE: usize = 4096;
 
-/// Random bytes of which no two volumes have the same.
+/// Random bytes, different in every volume.
 const LEAST: usize = 512;
 
 const UNKNOWN: &str = "data that cannot be identified as the volume of this header; it could be another encrypted \
                        volume, which looks like random data";
 
-/// [`check`] for a header that a key opens: any other known magic within `parts` refuses the write. If called
-/// before the key is derived, it refuses early what no key can permit.
+/// [`check`] for a header that a key opens: any other known magic within `parts` refuses the write. Called before the
+/// key is derived, it refuses early if no key could permit the write.
 pub(crate) fn check_opened(
     device: &dyn BlockDevice,
     parts: &[Extent],

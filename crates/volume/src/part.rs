@@ -11,7 +11,7 @@ use crate::VolumeError;
 pub struct Part {
     device: Arc<dyn BlockDevice>,
     extent: Extent,
-    /// Whether it is everything from its offset on.
+    /// Whether it includes everything from its offset on.
     to_end: bool,
 }
 

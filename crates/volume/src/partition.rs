@@ -16,13 +16,13 @@ pub struct Partition {
     pub extent: Extent,
 }
 
-/// Sectors that partition tables count in.
+/// Sector sizes that partition tables use as their unit.
 const SECTORS: [u64; 2] = [512, 4096];
 
 /// Maximum number of entries of a GPT or an Apple partition map that are read; 128 are usual.
 const MOST_ENTRIES: u32 = 1024;
 
-/// Bytes of a partition that tell whether something begins there.
+/// Number of bytes of a partition that show whether something begins there.
 const BEGINNING: u64 = 128 << 10;
 
 /// The number of the first logical partition.
@@ -76,8 +76,8 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> u64 {
     bytes[at..at + N].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// UEFI specification 2.10, 5.3. Without the entry in the master boot record that protects it, it is what an earlier table
-/// left, which Linux does not use either (block/partitions/efi.c).
+/// UEFI specification 2.10, 5.3. Without the protective entry in the master boot record, it is left over from an
+/// earlier table; Linux does not use it either (block/partitions/efi.c).
 fn gpt(device: &dyn BlockDevice, sector: u64) -> Result<Option<Vec<Partition>>, VolumeError> {
     let protects = |entry: &Entry| entry.kind == PROTECTIVE && entry.first == 1;
     let record = read(device, 0, 512)?;
@@ -108,8 +108,8 @@ fn gpt(device: &dyn BlockDevice, sector: u64) -> Result<Option<Vec<Partition>>, 
     Ok(Some(found))
 }
 
-/// No record says whether its disk has sectors of 512 or of 4096 bytes, and a copy of a disk does not either. Then what
-/// begins its partitions tells.
+/// A master boot record does not state whether its disk has 512-byte or 4096-byte sectors, and neither does a copy of a
+/// disk. The contents at the start of its partitions then decide.
 fn mbr(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeError> {
     let small = mbr_in(device, SECTORS[0])?;
     let large = mbr_in(device, SECTORS[1])?;
@@ -124,11 +124,11 @@ fn mbr(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeError> {
     Ok(if is_large { large } else { small })
 }
 
-/// How many partitions begin with something.
+/// Number of partitions with any contents at their start.
 #[derive(Default)]
 struct Begun {
     known: usize,
-    /// With what could be encrypted, or anything.
+    /// With random or unknown contents, which may be encrypted.
     others: usize,
 }
 
@@ -145,7 +145,7 @@ fn begun(device: &dyn BlockDevice, all: &[Partition]) -> Result<Begun, VolumeErr
     Ok(begun)
 }
 
-/// The partitions by a master boot record that counts in sectors of these bytes.
+/// The partitions of a master boot record that counts in sectors of this size.
 fn mbr_in(device: &dyn BlockDevice, sector: u64) -> Result<Vec<Partition>, VolumeError> {
     let Some(first) = read(device, 0, 512)? else { return Ok(Vec::new()) };
     let (mut found, mut next) = (Vec::new(), FIRST_LOGICAL);
@@ -164,8 +164,8 @@ fn mbr_in(device: &dyn BlockDevice, sector: u64) -> Result<Vec<Partition>, Volum
     Ok(found)
 }
 
-/// The chain of records in an extended partition. Each has mostly one partition and the next record; `number`, that of the
-/// next partition, counts on over several extended ones (Linux, block/partitions/msdos.c).
+/// The chain of records in an extended partition. Each usually has one partition and a link to the next record;
+/// `number`, the number of the next partition, continues over several extended ones (Linux, block/partitions/msdos.c).
 fn logical(
     device: &dyn BlockDevice,
     sector: u64,
@@ -199,7 +199,7 @@ fn logical(
     Ok(())
 }
 
-/// Apple's map, which counts in blocks of the size that its first block names (Linux, block/partitions/mac.c).
+/// Apple's map; it counts in blocks of the size that its first block states (Linux, block/partitions/mac.c).
 fn apple(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeError> {
     let big = |bytes: &[u8]| bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
     let mut found = Vec::new();

@@ -21,7 +21,7 @@ pub(crate) enum Source {
     Given(Arc<[u8]>),
 }
 
-/// As [`Source`], for a part of a piece.
+/// Like [`Source`], for a part of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored<'a> {
     Encrypted(u64),
@@ -35,12 +35,12 @@ pub(crate) enum Stored<'a> {
 /// The pieces of a plaintext, from its start to its end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pieces {
-    /// First byte of each piece, ascending from 0, and its source.
+    /// Offset of each piece, ascending from 0, and its source.
     pieces: Vec<(u64, Source)>,
 }
 
 impl Pieces {
-    /// Adds a piece that begins at `start`, the end of the one before. Contiguous pieces are merged.
+    /// Adds a piece that begins at `start`, the end of the previous one. Contiguous pieces are merged.
     pub(crate) fn push(&mut self, start: u64, source: Source) {
         let joined = self.pieces.last().is_some_and(|(before, last)| {
             let passed = start - before;

@@ -29,8 +29,8 @@ pub enum Restored {
 }
 
 impl<'a> Restore<'a> {
-    /// Prepares to restore the header of `device` from `backup`, or from the copy within the volume.
-    /// The backup determines the format, as the header on the device may be damaged. Writes nothing.
+    /// Prepares to restore the header of `device` from `backup`, or from the copy within the volume. The backup
+    /// determines the format, because the header on the device may be damaged. Writes nothing.
     ///
     /// # Errors
     /// [`VolumeError::Invalid`] for an unknown `format`; [`VolumeError::Unsupported`] for BitLocker and FileVault.
@@ -75,8 +75,8 @@ impl<'a> Restore<'a> {
     /// is set. `credentials` are not used for LUKS.
     ///
     /// # Errors
-    /// [`VolumeError::Occupied`] if something else is there, or could be; otherwise as for
-    /// [`luks::restore_header`], [`luks::repair`] and [`tcrypt::restore_headers`].
+    /// [`VolumeError::Occupied`] if there is something else, or may be; otherwise as for [`luks::restore_header`],
+    /// [`luks::repair`] and [`tcrypt::restore_headers`].
     pub fn run(
         &self,
         credentials: &Credentials,
@@ -99,7 +99,7 @@ impl<'a> Restore<'a> {
     }
 }
 
-/// The whole file, as VeraCrypt and TrueCrypt save headers.
+/// The whole file, in the format of VeraCrypt's and TrueCrypt's header backups.
 fn whole(backup: &dyn BlockDevice) -> Result<Vec<u8>, VolumeError> {
     let most = TCRYPT_BACKUPS[0];
     if backup.size() > most {

@@ -20,11 +20,11 @@ pub enum Access {
     ReadWrite,
 }
 
-/// The existing part of a data area: a copy of a volume may be truncated. Of such a volume only whole sectors
-/// are read, and nothing is written. The second value is a warning, if some of it is missing.
+/// The existing part of a data area: a copy of a volume may be truncated. From such a volume only whole sectors are
+/// read, and nothing is written to it. The second value is a warning, if some of it is missing.
 ///
 /// # Errors
-/// [`VolumeError::CannotOpen`](crate::VolumeError::CannotOpen) if it is to be written to, or if nothing is there.
+/// [`VolumeError::CannotOpen`](crate::VolumeError::CannotOpen) if it is to be written to, or if none of it exists.
 pub(crate) fn there(
     data: Extent,
     size: u64,
@@ -86,7 +86,7 @@ pub struct VolumeInfo {
     pub data_unit: usize,
     /// Bytes of plaintext.
     pub size: u64,
-    /// First byte of the data on the device.
+    /// Offset of the data on the device.
     pub data_offset: u64,
     /// Further facts as pairs of name and value, in display order.
     pub details: Vec<(&'static str, String)>,

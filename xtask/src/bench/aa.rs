@@ -33,8 +33,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// The arms that are plain storage as well, and the arguments that select them; with two directories in `places`, if it
-    /// compares them.
+    /// The arms that are also plain storage, and the arguments that select them; with two directories in `places`, if
+    /// those are compared.
     fn arms(&self, places: Option<&Path>) -> (&'static [&'static str], Vec<OsString>) {
         let Some(places) = places else {
             return (&["plain-again"], vec![self.target.clone().into(), "--builtin-only".into()]);
@@ -138,7 +138,7 @@ impl Tally {
     }
 }
 
-/// The least and the largest of `values`.
+/// The smallest and the largest of `values`.
 fn range(mut values: Vec<f64>) -> String {
     values.sort_by(f64::total_cmp);
     match (values.first(), values.last()) {

@@ -114,7 +114,7 @@ struct Pass {
     instructions: Vec<u32>,
 }
 
-/// Runs ours or a library under QEMU; `None` where it does not have the cipher.
+/// Runs our code or a library under QEMU; `None` if it does not have the cipher.
 fn trace(
     program: &Path,
     cipher: &str,

@@ -1,4 +1,4 @@
-//! How long a fleet's records take to be pooled and collected, how much memory that needs, and whether both grow in proportion.
+//! The time and memory needed to pool and collect a fleet's records, and whether both grow in proportion.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{build_release, machine, version};
 
-/// Promised for the largest number of records, in seconds and MiB, for report and collection together.
+/// Promised limits for the largest number of records, in seconds and MiB, for report and collection together.
 const PROMISED: (f64, u64) = (120.0, 2048);
-/// Time per record may grow from the fewest to the most by this factor: the noise of the machine.
+/// Time per record may grow by this factor from the smallest number to the largest: the noise of the machine.
 const GROWTH: f64 = 1.5;
 
 #[derive(clap::Args)]
@@ -135,7 +135,7 @@ fn make(base: &Record, number: usize, fleet: &Path) -> anyhow::Result<u64> {
     Ok(fs::metadata(&file)?.len())
 }
 
-/// Seconds, and the most MiB that were resident.
+/// Seconds, and the peak resident size in MiB.
 fn measure(command: &mut Command) -> anyhow::Result<(f64, u64)> {
     let began = Instant::now();
     let mut child = command.stdout(Stdio::null()).spawn()?;

@@ -1,4 +1,4 @@
-//! A benchmark in a guest: this program, and what it measures, under Debian's kernel in QEMU.
+//! A benchmark in a guest: this program and the measured programs under Debian's kernel in QEMU.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,11 +20,11 @@ pub struct Boot<'a> {
     pub qemu: Option<&'a Path>,
     /// Programs of the host that it needs, and their packages.
     pub needs: &'a [(&'static str, &'static str)],
-    /// Programs in its `/bin`, beside this one as `xtask`.
+    /// Programs in its `/bin`, in addition to this one as `xtask`.
     pub programs: Vec<(&'a str, &'a Path)>,
     /// Directory for its disks.
     pub work: &'a Path,
-    /// Disks beside the one with a file system, which is `/dev/vda`.
+    /// Disks in addition to the one with a file system, which is `/dev/vda`.
     pub disks: Vec<PathBuf>,
     /// Size of the file system at `/mnt`, MiB.
     pub mib: u64,
@@ -33,7 +33,7 @@ pub struct Boot<'a> {
 }
 
 impl Boot<'_> {
-    /// Runs a command there and prints what it says.
+    /// Runs a command there and prints its output.
     pub fn run(self, command: &str) -> anyhow::Result<()> {
         if !cfg!(target_arch = "x86_64") {
             bail!("the guest's kernel is for x86 only");
@@ -74,7 +74,7 @@ impl Boot<'_> {
         let here = std::env::current_dir()?;
         let script =
             format!("mkdir -p '{}'\nmount -t ext4 /dev/vda /mnt\n{command}\n", here.display());
-        // What the kernel says begins with the time.
+        // The kernel's messages begin with the time.
         let mut say = |line: &str| {
             if !line.starts_with("[ ") {
                 println!("{line}");

@@ -93,7 +93,7 @@ fn link(source: &Path, library: &Path) -> anyhow::Result<()> {
     for path in entries.flatten().map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let part = ["sha", "blake2s", "whirlpool", "streebog", "cpu."];
-        // Those for one instruction set have its name behind the `o`.
+        // Object files for one instruction set have its name after the `o`.
         let is_object = name.rsplit('.').next().is_some_and(|ending| ending.starts_with('o'));
         if is_object && part.iter().any(|part| name.starts_with(part)) {
             objects.push(path);

@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use super::{build_release, guest, machine, version};
 use crate::interrupted::Interrupted;
 
-/// Promised for the largest process of a run, and for all of a mount, in KiB.
+/// Promised limits for the largest process of a run, and for all processes of a mount, in KiB.
 const PROMISED: (u64, u64) = (64 << 10, 96 << 10);
 
 /// Bytes that are written through the mount and read again.
@@ -62,7 +62,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same in a guest, where the run's own mount and `volume mount` are disks of ublk.
+/// The same in a guest, where the run's own mount and `volume mount` are ublk devices.
 fn in_guest(options: &Options, binary: &Path) -> anyhow::Result<()> {
     let work = guest::work()?;
     let boot = guest::Boot {
@@ -139,7 +139,7 @@ struct Peaks {
     together: u64,
 }
 
-/// The memory of `binary`'s processes while `work` is done.
+/// The memory of `binary`'s processes while `work` runs.
 fn watched(binary: &Path, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Peaks> {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -160,7 +160,7 @@ fn watched(binary: &Path, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::
     })
 }
 
-/// The largest size so far of each process that there is, `VmHWM` of proc_pid_status(5).
+/// The peak size of each existing process, `VmHWM` of proc_pid_status(5).
 fn sizes(binary: &Path) -> Vec<u64> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ours = processes

@@ -22,7 +22,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-/// The median of measured values; NaN of none.
+/// The median of measured values; NaN without any.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     cryptbench_stats::median(&values.into_iter().collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask bench scaling`: what one processor does, what several do, and which part of that many times one it is: of
-//! ciphers, key derivation and a mount, in turns.
+//! `cargo xtask bench scaling`: the throughput of one processor and of several, and their ratio as a part of perfect
+//! scaling, for ciphers, key derivation and a mount, interleaved.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -112,7 +112,7 @@ fn show(rows: &[Row], cpus: usize) {
     }
 }
 
-/// The median over the rounds: which part of so many times one processor all do.
+/// The median over the rounds of the ratio, as a part of perfect scaling.
 fn efficiency(seen: &[[f64; 2]], cpus: usize) -> f64 {
     median(seen.iter().map(|[one, all]| all / one / cpus as f64))
 }
@@ -131,7 +131,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The program visits one thread and all in turns by itself.
+    /// The program itself alternates between one thread and all.
     fn ciphers(&self, names: &[String], rows: &mut Vec<Row>) -> anyhow::Result<()> {
         let threads = format!("1,{}", self.cpus);
         let words = ["ciphers", "--json", "--data-unit", "4096", "--seconds", "1s"];
@@ -178,7 +178,7 @@ impl Bench<'_> {
         Ok(String::from_utf8(out.stdout)?)
     }
 
-    /// A program on the first so many processors.
+    /// A program on the first processors, this many.
     fn on(&self, cpus: usize, program: &Path) -> Command {
         let mut command = Command::new("taskset");
         command.args(["--cpu-list", &format!("0-{}", cpus - 1)]).arg(program);
@@ -226,7 +226,7 @@ impl Mounts {
         Ok(())
     }
 
-    /// Requests a second of as many threads as there are processors, on the same ones as the server.
+    /// Requests per second with one thread per processor, on the same processors as the server.
     fn requests(
         &self,
         bench: &Bench<'_>,

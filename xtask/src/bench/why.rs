@@ -223,16 +223,16 @@ impl Named {
     }
 }
 
-/// Causes that are right, from what `arm` does by construction and from plain storage's speed; none where it loses nothing.
+/// The right causes, from the construction of `arm` and plain storage's speed; none if it loses nothing.
 fn expected(workload: &Workload, arm: &Arm, binding: &Binding) -> Vec<Named> {
     let is_alone = workload.in_flight() == 1;
     let setting = |name: &str, unit: &str| {
         let words = arm.settings.get(name)?;
         words.trim_end_matches(unit).parse::<f64>().ok()
     };
-    // One thread issues all requests, and works on each for this long. If it could not pass on as many as plain
-    // storage serves, it is full; if it could, it keeps fewer in flight meanwhile. At queue depth 1 requests
-    // take longer by its work.
+    // One thread issues all requests, and works on each for this long. If it cannot pass on as many as plain storage
+    // serves, it is full; otherwise it keeps fewer in flight during its work. At queue depth 1, requests take longer by
+    // the time of its work.
     let works = |seconds: f64, alone: Named| {
         let times = seconds * binding.asked.plain_rate;
         let is_long = times / (1.0 + times) >= NEARLY_ALL;

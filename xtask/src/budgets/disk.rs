@@ -81,7 +81,7 @@ impl HeldDisk {
         Ok(made)
     }
 
-    /// Holds the requests of every process to `limit`.
+    /// Limits the requests of every process to `limit`.
     pub fn hold(&self, limit: Limit) -> anyhow::Result<()> {
         let (bytes, requests) = limit.rates();
         let number = &self.number;

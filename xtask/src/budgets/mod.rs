@@ -142,7 +142,7 @@ fn advised(said: &str) -> Option<&str> {
     Some(word.trim_end_matches([',', ';', '.']))
 }
 
-/// The systems with trials that count, and how many cells are decided of those planned.
+/// The systems with valid trials, and how many of the planned cells are decided.
 fn found(record: &Record) -> (String, String) {
     let encrypted = record.plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted);
     let counts = |id: &str| record.trials.iter().any(|t| t.arm == *id && t.block.is_some());
@@ -197,7 +197,7 @@ fn measured(
     })
 }
 
-/// A budget as `--budget` takes it, of one unit.
+/// A budget in the form of `--budget`, with one unit.
 fn seconds(budget: &str) -> anyhow::Result<f64> {
     let (number, unit) = budget.split_at(budget.len().saturating_sub(1));
     let factor = match unit {

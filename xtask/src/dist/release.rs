@@ -79,7 +79,7 @@ fn started_from_zip(out: &Path) -> anyhow::Result<()> {
 
 /// Lists every package that is linked into the program, with its licence, by cargo-cyclonedx.
 fn bill_of_materials(out: &Path) -> anyhow::Result<()> {
-    // It writes its file beside the manifest, so it works on a copy.
+    // It writes its file next to the manifest, so it works on a copy.
     let sources = tempfile::tempdir()?;
     copy_sources(sources.path())?;
     let status = Command::new(tools::CARGO_CYCLONEDX.path()?)

@@ -160,7 +160,7 @@ fn built(mut cargo: Command, target: &Path) -> anyhow::Result<PathBuf> {
     Ok(target.join("release/cryptbench"))
 }
 
-/// The program and the day; of a program that was given, no commit is known but its `version`.
+/// The program and the day; for a given program only its `version` is known, and no commit.
 fn occasion(row: &Row, options: &Options, version: Option<&str>) -> anyhow::Result<String> {
     let given = match row.processor {
         Processor::X86 => &options.program,

@@ -36,7 +36,7 @@ pub struct Disk {
 
 /// All that a user runs.
 const ALL: &[&str] = &["doctor", "root", "user", "killed", "existing", "volume", "all"];
-/// The same except for a run of all systems, which takes long.
+/// The same except for a run of all systems, because that takes long.
 const ALL_BUT_LONG: &[&str] = &["doctor", "root", "user", "killed", "existing", "volume"];
 /// The differences between machines, and the tests of a server's disk.
 const SERVER: &[&str] = &["doctor", "root", "user", "killed", "server"];

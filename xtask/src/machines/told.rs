@@ -17,14 +17,14 @@ pub struct Step {
     pub lines: usize,
     /// Its last line on standard error.
     pub last_error: String,
-    /// The systems of which it has a figure.
+    /// The systems for which it has a figure.
     pub systems: BTreeSet<String>,
     /// Cells of systems and of the cipher alone: the decided ones, and all.
     pub decided: usize,
     pub cells: usize,
     /// Its remains.
     pub left: Vec<String>,
-    /// The kernel's messages meanwhile, warnings and worse.
+    /// The kernel's messages in the meantime, warnings and worse.
     pub kernel: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// The share of the budget that it took.
+    /// The share of the budget that it used.
     fn share(&self) -> Option<f64> {
         self.budget_s.map(|budget_s| self.seconds / budget_s)
     }
@@ -160,7 +160,7 @@ fn cell(said: &[String]) -> String {
     said.join("; ").replace('|', "\\|")
 }
 
-/// Each message of the kernel's once, without its time.
+/// Each kernel message once, without its time.
 fn without_times(lines: &[String]) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for line in lines {

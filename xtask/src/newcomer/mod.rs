@@ -109,7 +109,7 @@ fn prepared(system: &System, distribution: Distribution, readme: &str) -> anyhow
         let lines = lines.filter(|line| !line.starts_with("rustup "));
         packages = lines.collect::<Vec<_>>().join("; ").replace(" rustup", "");
     }
-    // rustup fetches as soon as it is there, past this machine's proxy.
+    // rustup downloads as soon as it is installed, bypassing this machine's proxy.
     let (first, rest) = packages
         .split_once("; rustup ")
         .map_or((&*packages, None), |(first, rest)| (first, Some(format!("rustup {rest}"))));
@@ -122,7 +122,7 @@ fn prepared(system: &System, distribution: Distribution, readme: &str) -> anyhow
     Ok(steps)
 }
 
-/// Runs the README's commands in a copy of the system, so that what they install is not there for the next.
+/// Runs the README's commands in a copy of the system, so that their installations are not visible to the next.
 fn commands(
     system: &System,
     furniture: Furniture,

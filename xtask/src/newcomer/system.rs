@@ -154,7 +154,7 @@ impl System {
         Ok(())
     }
 
-    /// Clones the sources, from outside: a work tree of git's need not have its history below it.
+    /// Clones the sources, from outside: a git work tree need not contain its history.
     pub fn clone_to(&self, sources: &Path) -> anyhow::Result<()> {
         let mut git = Command::new("git");
         git.args(["-c", "safe.directory=*", "clone", "--quiet", "."]).arg(sources);

@@ -123,7 +123,7 @@ fn amount(what: &str, number: u64) -> String {
     text
 }
 
-/// Fit for a cell of a table: one line, no bars, no paths of temporary directories.
+/// Suitable for a cell of a table: one line, no bars, no paths of temporary directories.
 fn cell(text: &str) -> String {
     let mut words = Vec::new();
     for word in text.split_whitespace() {

@@ -165,7 +165,7 @@ pub fn once(row: &Row, programs: &Programs, tally: &mut Tally) -> anyhow::Result
     Ok(())
 }
 
-/// Runs the tests of a row that go on, each its part of `time`.
+/// Runs the continuing tests of a row, each for its part of `time`.
 pub fn again(
     row: &Row,
     programs: &Programs,
@@ -195,7 +195,7 @@ pub fn again(
         tally.took(row.name, began.elapsed());
         return tally.save();
     }
-    // While a slow system has less than its least, those that have theirs leave it their time.
+    // While a slow system is below its minimum, those that have reached theirs give it their time.
     let lacks = |test: &Test<'_>| tally.lacks(row, &test.name);
     if all.iter().any(|test| lacks(test) == Some(true)) {
         all.retain(|test| lacks(test) != Some(false));

@@ -22,7 +22,7 @@ pub struct Tally {
     pub date: String,
     pub machine: Vec<String>,
     pub versions: Vec<String>,
-    /// Number of started cycles: each has separate seeds.
+    /// Number of started cycles; each cycle uses its own seeds.
     pub cycles: u64,
     pub rows: BTreeMap<String, Counted>,
     /// The rows that this process counts: others may be counted by another one at the same time.
@@ -150,13 +150,13 @@ impl Tally {
         log.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Adds to what a test of a row counts.
+    /// Adds to the counts of a row's test.
     pub fn count(&mut self, row: &str, test: &str, number: u64, what: &str) {
         *self.row(row).counts.entry(what.to_owned()).or_default() += number;
         self.counted.entry(test.to_owned()).or_default().insert(what.to_owned());
     }
 
-    /// Whether a line that a test counts has less than it must; unknown of a test that has not run.
+    /// Whether a count of a test is below its minimum; unknown for a test that has not run.
     pub fn lacks(&self, row: &Row, test: &str) -> Option<bool> {
         let Least::OfEach(least) = row.least else { return Some(false) };
         let counts = &self.rows.get(row.name)?.counts;

@@ -13,7 +13,7 @@ use anyhow::{Context as _, bail};
 
 const PROGRAMS: &[&str] = &["cryfs", "qemu-img"];
 
-/// A directory with the scripts. Where the library cannot be built, the tests take longer, and that is all.
+/// A directory with the scripts. If the library cannot be built, the tests only take longer.
 pub fn programs() -> Option<tempfile::TempDir> {
     let made = tempfile::tempdir().map_err(Into::into).and_then(|place| {
         make(place.path())?;

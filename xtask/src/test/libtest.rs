@@ -24,7 +24,7 @@ impl Counts {
     }
 }
 
-/// What a command of cargo's came to.
+/// The result of a cargo command.
 pub struct Ended {
     pub counts: Counts,
     /// Standard output and standard error.
@@ -37,7 +37,7 @@ pub struct Ended {
 /// A new file for the output of tests.
 ///
 /// # Errors
-/// If it cannot be made.
+/// If it cannot be created.
 pub fn log(path: &Path) -> anyhow::Result<File> {
     let log = File::options().read(true).write(true).create(true).truncate(true).open(path);
     log.with_context(|| format!("cannot write {}", path.display()))
@@ -50,7 +50,8 @@ pub fn log(path: &Path) -> anyhow::Result<File> {
 pub fn run(cargo: &mut Command, log: &mut File) -> anyhow::Result<Ended> {
     writeln!(log, "==== {cargo:?}")?;
     let start = log.seek(SeekFrom::End(0))?;
-    // Not a pipe, which what a test leaves running would keep open. One file for both streams keeps their order.
+    // Not a pipe, because a process that a test leaves running would keep it open. One file for both streams keeps
+    // their order.
     cargo.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?);
     let status = cargo.status().with_context(|| format!("cannot start {cargo:?}"))?;
     log.seek(SeekFrom::Start(start))?;
@@ -69,7 +70,8 @@ pub fn run(cargo: &mut Command, log: &mut File) -> anyhow::Result<Ended> {
     Ok(Ended { counts: count(&output), output, failures, success: status.success() })
 }
 
-/// Adds up the results of all binaries. Some tests start their own binary once more, whose result comes before that of all.
+/// Adds up the results of all binaries. Some tests start their own binary again; its result comes before the result of
+/// all tests.
 fn count(output: &str) -> Counts {
     let (mut counts, mut last) = (Counts::default(), None);
     for line in output.lines().chain(["   Running"]) {

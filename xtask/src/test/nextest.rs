@@ -37,7 +37,7 @@ pub fn run(nextest: &Path, how: &How<'_>) -> anyhow::Result<Vec<Case>> {
     command
         .args(["nextest", "run", "--workspace", "--all-features", "--no-fail-fast"])
         .args(["--no-tests=pass", "--no-pager", "--profile", profile(how.tier)])
-        // Nothing of cargo's: everything was built before.
+        // Without cargo: everything was built before.
         .args(["--cargo-quiet", "--cargo-quiet"])
         .arg(format!("--test-threads={}", SLOTS_PER_CORE * cores))
         .args(how.filter)

@@ -10,7 +10,7 @@ const LONGEST: usize = 60;
 const KNOW_THE_REQUEST: &[&str] =
     &["lib.rs", "run.rs", "request.rs", "look", "decide", "dry_run.rs"];
 
-/// Calls that query the machine, which is done before anything is decided.
+/// Calls that query the machine; that must happen before anything is decided.
 const ASKS: &[&str] = &[
     "cryptbench_os",
     "fs",

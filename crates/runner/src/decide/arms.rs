@@ -55,7 +55,7 @@ impl Arms {
                 ));
             }
             let mut arms = volumes::arms(&request.unlock)?;
-            // Those of a run that goes on may have been fewer, for lack of time.
+            // A resumed run may have had fewer of them, for lack of time.
             let earlier = request.resume.as_deref().map(|record| &record.plan);
             if let Some(plan) = earlier.or(request.like.as_deref()) {
                 arms.retain(|arm| plan.arms.iter().any(|asked| asked.id == arm.id));
@@ -156,7 +156,7 @@ impl Arms {
     }
 }
 
-/// `arms` that are up, as a record has them.
+/// Those of `arms` that are set up, in the form of the record.
 pub(crate) fn recorded_up(arms: &[ArmSpec], tier: Tier) -> Result<Vec<record::Arm>, RunError> {
     let kernel = |system: &System, arm: &_| system.kernel_tier(arm, tier);
     arms.iter().map(|arm| recorded(arm, arms, kernel)).collect()

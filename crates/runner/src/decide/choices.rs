@@ -17,7 +17,7 @@ use crate::request::Request;
 /// budget.
 const PLACES: usize = 2;
 
-/// Maximum size of the active range if each system fills its own, which takes time from the trials.
+/// Maximum size of the active range if each system fills its own: filling leaves less time for the trials.
 pub(crate) const RANGE: u64 = 512 << 20;
 
 /// Minimum time for setting up a system, as long as any is left.
@@ -38,7 +38,7 @@ pub(crate) struct Choices {
     split: bool,
 }
 
-/// The name of the set that a run measures, and all that is not in it, as a record has them.
+/// The name of the set that a run measures, and all that is not in it, in the form of the record.
 pub(super) fn set(
     choices: Option<&Choices>,
     request: &Request,
@@ -71,7 +71,7 @@ fn missed(selection: &Selection, abilities: &Abilities) -> Result<Vec<LeftOut>, 
         let remedy = remedy.to_string();
         Some(LeftOut { system: c.system.to_owned(), reason, remedy, enough_s: None })
     });
-    // Nobody asks for its own mount.
+    // cryptbench's own mount is never requested.
     Ok(lacking.filter(|out| encrypts(&out.system) != Some(Encrypts::Own)).collect())
 }
 
@@ -185,7 +185,7 @@ impl Choices {
         self.leave_out(system, reason, format!("cryptbench run --system {system}"));
     }
 
-    /// The name of the set, and all that is not in it, as a record has them.
+    /// The name of the set, and all that is not in it, in the form of the record.
     pub(crate) fn recorded(&self) -> (String, Vec<LeftOut>) {
         let mut all = self.clone();
         for candidate in &self.reserve {

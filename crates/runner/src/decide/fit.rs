@@ -1,5 +1,5 @@
-//! Fits the set-up of a run to the speed of disk and cipher. What takes too long becomes smaller, or is dropped
-//! with a note on the budget that would suffice.
+//! Fits the set-up of a run to the speed of disk and cipher. Work that takes too long is reduced, or dropped with a
+//! note on the budget that would suffice.
 
 use cryptbench_load::{FileUse, Rates, Work, WorkloadSpec};
 use cryptbench_system::{ArmSpec, System, find};
@@ -56,7 +56,7 @@ impl Pace {
             read: self.read,
             write: self.write,
             request_s: if writes { self.request_s } else { self.read_s },
-            // What small files take is looked at by itself.
+            // The time for small files is measured separately.
             files: f64::INFINITY,
             unlock_s: 0.0,
         }

@@ -1,4 +1,4 @@
-//! The choices of another run's plan, as far as this machine has them, and the differences from that plan.
+//! The arms of another run's plan, as far as this machine supports them, and the differences from that plan.
 
 use cryptbench_catalog::{PAIRED, PLAIN};
 use cryptbench_record::{self as record, LeftOut};
@@ -6,7 +6,7 @@ use cryptbench_system::{self as system, Abilities, ArmSpec, Availability, Select
 
 use crate::RunError;
 
-/// The setting of the own mount that is recorded as it turned out.
+/// The setting of the program's own mount whose actual value is recorded.
 const TRANSPORT: &str = "transport";
 
 /// The arms of `plan` that can be set up here, in its order. Arms that the user encrypted come from `--pair`.
@@ -16,7 +16,7 @@ const TRANSPORT: &str = "transport";
 pub(super) fn arms(plan: &record::Plan, abilities: &Abilities) -> Result<Vec<ArmSpec>, RunError> {
     let mut found: Vec<ArmSpec> = Vec::new();
     let mut add = |selection: &Selection| {
-        // A selection that the system does not have created none of the arms.
+        // A selection that the system does not support created none of the arms.
         for arm in system::arms(selection, abilities).unwrap_or_default() {
             let is_asked = plan.arms.iter().any(|asked| asked.id == arm.id);
             if is_asked && !found.iter().any(|has| has.id == arm.id) {
@@ -65,7 +65,7 @@ fn selections(name: &str, plan: &record::Plan) -> Vec<Selection> {
             ciphers.data_units.push(unit);
         }
         for (key, value) in &arm.settings {
-            // What nobody asked for follows from the machine, and is not in the identifier.
+            // A setting that was not requested follows from the machine, and is not in the identifier.
             let was_asked = key != TRANSPORT || arm.id.contains(&format!("{key}={value}"));
             let is_setting = was_asked
                 && known

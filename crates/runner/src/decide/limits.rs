@@ -33,8 +33,8 @@ pub(crate) const MIN_PAIRS: u32 = 6;
 /// Confidence level of every interval.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// Number of pairs for which the chosen length of a trial leaves time in the budget: without slices, and with
-/// slices, which make a short trial as good as a long one.
+/// Number of pairs for which the chosen length of a trial leaves time in the budget: without slices, and with slices,
+/// with which a short trial is as good as a long one.
 const PAIRS_WITHIN_BUDGET: f64 = 10.0;
 const SLICED_PAIRS_WITHIN_BUDGET: f64 = 20.0;
 

@@ -20,7 +20,7 @@ pub(super) fn record_workload(w: &WorkloadSpec, request: &Request) -> record::Wo
     }
 }
 
-/// Gives the sets of small files the numbers that they had in an earlier run, which may have had no time for more.
+/// Gives the sets of small files the numbers that they had in an earlier run: it may have had no time for more.
 pub(super) fn keep_files(workloads: &mut [WorkloadSpec], earlier: &record::Plan) {
     for workload in workloads {
         let was = earlier.workloads.iter().find(|was| was.id == workload.id);

@@ -15,7 +15,7 @@ use crate::{Halt, RunError};
 /// How a run ended.
 pub(crate) struct Finished {
     pub(crate) halt: Option<Halt>,
-    /// The gravest violation in the arms' data.
+    /// The most serious fault in the arms' data.
     pub(crate) found: Option<RunError>,
     /// Whether something that was set up still exists.
     pub(crate) left_over: bool,

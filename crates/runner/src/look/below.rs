@@ -112,7 +112,7 @@ pub(super) fn kind(tree: &Tree, node: &Node) -> KindOfDevice {
     }
 }
 
-/// What the drive of that device says of encrypting itself.
+/// What the drive of that device reports about self-encryption.
 pub(super) fn self_encrypting(tree: &Tree, node: &Node) -> Option<String> {
     let counted = tree.counted(node);
     let found = tree.self_encrypting(counted.as_ref().unwrap_or(node));

@@ -110,7 +110,7 @@ pub(crate) struct Found {
     pub(crate) holes: Result<Holes, Refusal>,
     /// Model and serial number of a disk, in parentheses.
     pub(crate) maker: String,
-    /// The file below a loop device.
+    /// The backing file of a loop device.
     pub(crate) backing_file: Option<String>,
     /// Its underlying device.
     pub(crate) ground: Asked<Ground>,

@@ -1,4 +1,4 @@
-//! The storage under a target: a file system and its device, or only a device.
+//! The underlying storage of a target: a file system and its device, or only a device.
 
 use std::path::{Path, PathBuf};
 
@@ -31,12 +31,12 @@ pub(crate) struct Ground {
     pub(crate) free: u64,
     /// Its kind, other than a file system on a disk.
     pub(crate) kinds: Vec<PlaceKind>,
-    /// Bytes in all; 0 if the file system does not count them.
+    /// Total bytes; 0 if the file system does not count them.
     pub(crate) size: u64,
     pub(crate) below: Option<Below>,
-    /// What kind of device that is; with what its owner says once a target is admitted.
+    /// The kind of that device; includes the owner's statement once a target is admitted.
     pub(crate) device_kind: Option<KindOfDevice>,
-    /// What that says of encrypting itself, if it does.
+    /// What that device reports about self-encryption, if anything.
     pub(crate) self_encrypting: Option<String>,
     /// Why the requests that reach the disk are unknown, if they are.
     pub(crate) uncounted: Option<Uncounted>,

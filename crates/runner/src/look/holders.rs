@@ -1,4 +1,4 @@
-//! Finds the users of a block device or file, which must then not be overwritten.
+//! Finds the users of a block device or file: if there are any, it must not be overwritten.
 #![expect(clippy::disallowed_methods, reason = "targets, with checks of their own")]
 
 use std::fmt;
@@ -55,9 +55,9 @@ impl fmt::Display for Holder {
     }
 }
 
-/// All uses of the block device with this number: its own, those of its partitions, and those of
-/// its disk, except for other partitions there. Also the uses of the files and devices below its
-/// loop devices, which the kernel does not protect.
+/// All uses of the block device with this number: its own, those of its partitions, and those of its disk, except for
+/// other partitions there. Also the uses of the backing files and devices of its loop devices, which the kernel does
+/// not protect.
 ///
 /// # Errors
 /// [`Refusal::Unknown`] if the kernel does not report the uses, [`Refusal::Claimed`] for a claim without
@@ -81,7 +81,7 @@ pub(super) fn uses(tree: &Tree, number: u64) -> Result<Vec<Holder>, Refusal> {
     Ok(all)
 }
 
-/// Uses of the file or device below a loop device.
+/// Uses of the backing file or device of a loop device.
 fn uses_below(tree: &Tree, file: &Path) -> Result<Vec<Holder>, Refusal> {
     let found = fs::metadata(file).map_err(|e| unknown(file, &e))?;
     if found.is_file() {

@@ -14,7 +14,7 @@ use cryptbench_text::chain;
 
 use crate::RunError;
 
-/// An open dm-crypt device with the part of the device below that it shows.
+/// An open dm-crypt device, and the part of its underlying device that it maps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InUse {
     /// Path of the open device.
@@ -100,7 +100,7 @@ fn find(tree: &Tree, asked: Option<&Path>, tables: Tables<'_>) -> Result<InUse, 
     below(tree, &top, tables).map_err(refuse)
 }
 
-/// Those that encrypt, without another of them built on them.
+/// The encrypting devices on which no other of them is built.
 fn tops(tree: &Tree, mut nodes: Vec<Node>) -> Vec<Node> {
     nodes.retain(|node| node.encryption().is_some());
     let all = nodes.clone();
@@ -136,8 +136,8 @@ fn node_of(tree: &Tree, path: &Path) -> Result<Option<Node>, String> {
     Ok(tree.of_mount(details.file_system, &mount.source))
 }
 
-/// The storage under `top`: the first device that does not belong to dm-crypt, because a cascade is one device
-/// on another.
+/// The underlying storage of `top`: the first device that is not dm-crypt, because a cascade consists of stacked
+/// devices.
 fn below(tree: &Tree, top: &Node, tables: Tables<'_>) -> Result<InUse, String> {
     let (mut node, mut systems, mut ciphers) = (top.clone(), Vec::new(), Vec::new());
     let mut offset = 0_u64;

@@ -10,14 +10,14 @@ use cryptbench_text::shown;
 use super::Below;
 use super::below::{OF_HOST, REMOTE};
 
-/// The kinds of `path`, which is in `mount`.
+/// The kinds of `path`, a path in `mount`.
 pub(super) fn of(mount: &Mount, path: &Path, below: Option<&Below>) -> Vec<PlaceKind> {
     let mut kinds = of_mount(mount, path);
     kinds.extend(of_device(below));
     kinds
 }
 
-/// The kinds of a device: those of the file system whose file it is, if it is one.
+/// The kinds of a device: for a loop device over a file, the kinds of that file's file system.
 pub(super) fn of_device(below: Option<&Below>) -> Vec<PlaceKind> {
     let Some(file) = below.and_then(|below| below.kept_in.as_deref()) else { return Vec::new() };
     let mount = number_of(file).ok().and_then(|number| mount_of(number, file)).unwrap_or_default();

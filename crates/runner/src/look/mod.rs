@@ -32,7 +32,7 @@ use crate::request::{EmulateRequest, Request, TargetRequest};
 /// An answer, or the reason why there is none, in words.
 pub(crate) type Asked<T> = Result<T, String>;
 
-/// Device number of a block device; for a file that of its file system, and its inode number.
+/// Device number of a block device; for a file, the device number of its file system and its inode number.
 pub(crate) type Number = (u64, u64);
 
 /// Everything on which a run's decisions depend except its request. Stored facts represent a machine.
@@ -71,7 +71,7 @@ pub(crate) struct Drawn {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Processor {
-    /// The highest tier of ciphers and that of key derivations; or the value of the variable that names none.
+    /// The highest tiers of ciphers and of key derivations; or the value of the variable, if it does not name a tier.
     pub(crate) tiers: Asked<(String, String)>,
     pub(crate) features: Vec<String>,
 }

@@ -16,30 +16,31 @@ const OF_THE_KERNEL: [&str; 9] =
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Others {
-    /// The directory on the way in which someone else can rename.
+    /// The directory along the path in which someone else can rename entries.
     pub(crate) rename_in: Option<PathBuf>,
-    /// Whether nobody can but the user who ran sudo, who could do the same as root.
+    /// Whether the only one who can is the user who ran sudo, who could do the same as root.
     pub(crate) only_asker: bool,
-    /// Whether a directory for this user alone cannot be made, since the file system keeps no permissions.
+    /// Whether a directory that only this user can access cannot be created, because the file system does not store
+    /// permissions.
     pub(crate) no_permissions: bool,
-    /// Why no file can be made there.
+    /// Why no file can be created there.
     pub(crate) no_file: Option<String>,
 }
 
 impl Others {
-    /// Looks at `directory`, which lies on a `file_system`.
+    /// Looks at `directory`, which is on a `file_system`.
     pub(crate) fn of(directory: &Path, file_system: &str) -> Self {
         let writers = if user::is_root() { Writers::Owner } else { Writers::Group };
         let mut users = vec![user::effective()];
         let by = |users: &[u32]| {
-            // What cannot be looked at is not trusted.
+            // A directory that cannot be examined is not trusted.
             let found = renamed_by_passers(directory, users, writers);
             found.unwrap_or_else(|_| Some(directory.to_owned()))
         };
         let rename_in = by(&users);
         users.extend(user::asker().map(|asker| asker.user));
         let held = Directory::open(directory).and_then(|held| held.owner_and_mode());
-        // One that belongs to another user by its mount does so in all of its directories.
+        // If a mount option makes another user the owner, that applies to all directories of the mount.
         let is_shared =
             held.is_ok_and(|(owner, mode)| mode & 0o077 != 0 || owner != user::effective());
         Self {

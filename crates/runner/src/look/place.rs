@@ -29,7 +29,7 @@ pub(crate) struct Place {
 pub(crate) enum There {
     /// A directory.
     Directory(Asked<Ground>),
-    /// A file or device, which could be overwritten.
+    /// A file or device that could be overwritten.
     Existing(Asked<Box<Found>>),
     /// A device that is only read.
     ToRead(Asked<Readable>),

@@ -33,7 +33,7 @@ const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// The arms and targets of a run, during the measurement and after it.
 pub(crate) struct Measured<'a> {
-    /// Number of the latest job, which is part of the verify headers of its data.
+    /// Number of the latest job; the verify headers of its data contain it.
     generation: u64,
     /// The sets of small files of each arm, as far as they have been needed. They are in file systems of the
     /// arms.
@@ -80,7 +80,7 @@ impl<'a> Measured<'a> {
         &self.prepared.up.arms[arm].prepared
     }
 
-    /// Number of the device in the counters that `arm` is counted by.
+    /// Number of the device whose counters apply to `arm`.
     fn counted_by(&self, arm: usize) -> usize {
         let spec = self.arms().get(arm).map(|arm| &arm.spec);
         self.prepared.claimed.target_of(spec).counted_by

@@ -38,7 +38,7 @@ pub(super) fn percentiles(h: &Histogram<u64>) -> Percentiles {
     }
 }
 
-/// Offsets and latencies of single requests, if any were kept.
+/// Offsets and latencies of individual requests, if any were kept.
 pub(super) fn samples(kept: &[Sample]) -> Option<Samples> {
     (!kept.is_empty()).then(|| Samples {
         offset: kept.iter().map(|s| s.offset).collect(),

@@ -135,9 +135,8 @@ impl Measured<'_> {
         io_target
     }
 
-    /// Whether the flush after a trial counts for its time, because written data must reach the
-    /// device. False if the workload defines its own flushes, or if its users know figures without
-    /// them.
+    /// Whether the flush after a trial counts for its time, because written data must reach the device. False if the
+    /// workload defines its own flushes, or if the figures that its users know exclude them.
     pub(super) fn counts_flush(&self, work: &BlockWork) -> bool {
         work.amount == WorkAmount::Time
             && work.flush == Flush::Never
@@ -168,8 +167,8 @@ impl Measured<'_> {
     }
 }
 
-/// The `len` bytes of `all` that one of several arms reads in a block: next to those of the others, at an
-/// offset that is drawn for each block, as is the order of the arms there.
+/// The `len` bytes of `all` that one of several arms reads in a block: next to the other arms' bytes, at an offset that
+/// is drawn for each block, like the order of the arms there.
 fn stretch(all: Extent, len: u64, (arm, arms): (usize, usize), offsets: u64) -> Extent {
     let (arm, arms) = (arm as u64, arms as u64);
     let places = (all.len / (len * arms)).max(1);
@@ -177,7 +176,7 @@ fn stretch(all: Extent, len: u64, (arm, arms): (usize, usize), offsets: u64) -> 
     Extent { offset: all.offset + (place * arms + (arm + turn % arms) % arms) * len, len }
 }
 
-/// Share of all bytes that were moved in the measured time.
+/// Share of all bytes that were transferred in the measured time.
 pub(super) fn of_all(measured: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { measured as f64 / all as f64 }
 }

@@ -19,8 +19,8 @@ const MOST_ATTEMPTS: u32 = 3;
 /// A need that cannot be determined, because the work does not fit at all.
 const ENDLESS_S: f64 = 1e9;
 
-/// Share of the measuring time that a block may use: one that takes longer than expected is completed if it
-/// ends soon after.
+/// Share of the measuring time that a block may use: a block that takes longer than expected is completed if it ends
+/// soon afterwards.
 const LATE: f64 = 1.01;
 
 /// The target of a schedule: the real storage, or a simulated one in tests.
@@ -49,7 +49,7 @@ pub trait Bench {
     fn pause(&mut self, length: Duration);
     /// Time since the start of the run.
     fn elapsed(&self) -> Duration;
-    /// How long this process has not run since the last call, if that was noticed.
+    /// How long this process was stopped since the last call, if that was noticed.
     fn stopped(&mut self) -> Duration {
         Duration::ZERO
     }
@@ -63,7 +63,7 @@ pub trait Bench {
     fn reserve(&self) -> Duration {
         Duration::ZERO
     }
-    /// Minimum duration of a trial of a workload, before the first has shown it.
+    /// Minimum duration of a trial of a workload, before the first trial has shown it.
     fn expected(&self, workload: usize) -> Duration {
         let _ = workload;
         Duration::ZERO
@@ -126,7 +126,7 @@ struct Driver<'a> {
     /// in which both completed requests.
     ratios: Vec<Vec<Vec<f64>>>,
     ended: Vec<Option<StopReason>>,
-    /// Workloads of which a block found no time.
+    /// Workloads for which there was no time for a block.
     cut: Vec<bool>,
     longest_block: Vec<Duration>,
     /// Number of trials of the whole run, if it is fixed.
@@ -168,7 +168,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Runs blocks until every workload has ended.
+    /// Runs blocks until every workload has finished.
     fn rounds(&mut self) -> Result<(), Halt> {
         let open = self.blocks.iter().zip(&self.ended).filter(|(_, ended)| ended.is_none());
         let first = open.map(|(blocks, _)| *blocks).min().unwrap_or(0);
@@ -183,8 +183,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Takes in the shortest of the workloads that were left out and can begin at once, if its fewest pairs fit the time that
-    /// is left.
+    /// Adds the shortest of the omitted workloads that can start immediately, if its minimum number of pairs fits into
+    /// the remaining time.
     fn take_in(&mut self) -> bool {
         let begins =
             |w: usize| !self.plan.workloads[w].is_timed() || !self.longest_block[w].is_zero();
@@ -228,7 +228,7 @@ impl Driver<'_> {
         Ok(open)
     }
 
-    /// When the last trial must have ended.
+    /// Time by which the last trial must have finished.
     fn limit(&self) -> Duration {
         Duration::from_secs_f64(self.plan.budget_s).saturating_sub(self.bench.reserve())
     }
@@ -246,7 +246,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Duration of the blocks that a workload lacks of `min_pairs`. A discarded block, which `is_first` also
+    /// Duration of the blocks that a workload still needs for `min_pairs`. A discarded block, which `is_first` also
     /// needs, is as long as a measured one.
     fn needs(&self, workload: usize, is_first: bool) -> Duration {
         let discarded = u32::from(is_first && self.plan.workloads[workload].is_timed());
@@ -260,8 +260,8 @@ impl Driver<'_> {
         self.plan.arms.iter().filter(|arm| self.plan.includes(workload, arm)).count() as u32
     }
 
-    /// If there is no time for `min_pairs` of all workloads, drops the longest workloads without a measured
-    /// trial. If not even one fits, the shortest stays with as many pairs as do.
+    /// If there is no time for `min_pairs` of all workloads, drops the longest workloads without a measured trial. If
+    /// not even one workload fits, keeps the shortest one with as many pairs as fit.
     fn leave_out(&mut self) {
         let limit = self.limit();
         let left = limit.saturating_sub(self.bench.elapsed());
@@ -281,7 +281,7 @@ impl Driver<'_> {
         }
         if !any && let Some(&shortest) = out.first() {
             let least = self.cost(shortest).saturating_mul(FEWEST_PAIRS as u32);
-            // With fewer pairs there is no figure.
+            // With fewer pairs there is no estimate.
             if least <= left {
                 out.remove(0);
             }
@@ -289,8 +289,8 @@ impl Driver<'_> {
         out.into_iter().for_each(|w| self.ended[w] = Some(StopReason::Budget));
     }
 
-    /// Runs all arms once; `None` is the discarded block. False if its end would come too late: then the trials that are
-    /// still missing are not begun.
+    /// Runs all arms once; `None` is the discarded block. False if it would end too late: then the remaining trials are
+    /// not started.
     fn block(&mut self, workload: usize, block: Option<u32>) -> Result<bool, Halt> {
         let started = self.bench.elapsed();
         let arms = self.plan.arms.len();
@@ -360,7 +360,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Runs trials of `arms`, and repeats them if this process was stopped meanwhile. Returns their start in
+    /// Runs trials of `arms`, and repeats them if this process was stopped in the meantime. Returns their start in
     /// seconds and their measurements.
     fn undisturbed<T>(
         &mut self,
@@ -420,7 +420,7 @@ impl Driver<'_> {
         Ok(elapsed_s)
     }
 
-    /// Enters the speeds of an earlier part of the run.
+    /// Records the speeds from an earlier part of the run.
     fn remember_speeds(&mut self, earlier: &[Trial]) {
         for trial in earlier {
             let workload = self.plan.workloads.iter().position(|w| w.id == trial.workload);
@@ -490,7 +490,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Reports why each workload ended; those without their own reason get `last`.
+    /// Reports why each workload ended; those without a reason of their own get `last`.
     fn tell_stops(&mut self, last: StopReason) {
         let needs_s = |w: usize| {
             let needs_s = self.needs(w, true).as_secs_f64();

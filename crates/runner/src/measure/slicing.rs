@@ -8,12 +8,10 @@ use cryptbench_stats::slice_order;
 
 use crate::decide::limits::LEAST_SLICES;
 
-/// Minimum length of a slice in queues' worth of requests: the first is not counted, and the last
-/// drains.
+/// Minimum length of a slice, in queues of requests: the first queue is not counted, and the last one drains.
 const LEAST_QUEUES: f64 = 4.0;
 
-/// Number of queues' worth in a slice unless that takes longer than [`LONGEST_FOR_QUEUES_S`]: of eight, six are
-/// counted.
+/// Number of queues in a slice unless that takes longer than [`LONGEST_FOR_QUEUES_S`]: of eight, six are counted.
 const ENOUGH_QUEUES: f64 = 8.0;
 
 /// Seconds above which a slice is not extended for [`ENOUGH_QUEUES`].

@@ -26,8 +26,8 @@ struct Sum {
 }
 
 impl Measured<'_> {
-    /// Whether an arm can be interleaved: its requests bypass the page cache, both above and below the arm, and
-    /// no arm has kernel parameters, which apply to all.
+    /// Whether an arm can be interleaved: its requests bypass the page cache, both above and below the arm, and no arm
+    /// has kernel parameters, because these apply to all arms.
     pub(super) fn can_take_turns(&self, arm: usize) -> bool {
         let prepared = self.arm(arm);
         let alike = self.arms().iter().all(|arm| arm.prepared.parameters.is_empty());
@@ -95,7 +95,7 @@ impl Measured<'_> {
         for (turn, sum) in sums.iter_mut().enumerate() {
             sum.flush += whole.mul_f64(of_all(bytes_of(turn), all));
         }
-        // In the order of the arms' first turns, which is random.
+        // In the order of the arms' first turns; this order is random.
         let mut flushed = vec![false; measured.len()];
         for &turn in &turns.order {
             if std::mem::replace(&mut flushed[turn], true) {

@@ -91,7 +91,7 @@ impl ActiveRange {
         }
     }
 
-    /// Bytes that an arm reads in a block, if the storage is only read and not all of it by each: each arm another part.
+    /// Bytes that an arm reads in a block, if the storage is only read and each arm reads a different part of it.
     pub(crate) fn stretch(&self) -> Option<u64> {
         match self {
             Self::Read(read) => Some(read.stretch).filter(|len| *len < read.all.len),

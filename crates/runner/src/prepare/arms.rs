@@ -125,7 +125,7 @@ impl<'a> Claimed<'a> {
         }
     }
 
-    /// A system that there was no time to set up, with the budget that would suffice.
+    /// A system for whose set-up there was no time, with the budget that would suffice.
     fn late(&self, arms: &[ArmSpec]) -> record::LeftOut {
         let plan = self.plan;
         let least = least_for_any(&plan.workloads);
@@ -143,7 +143,7 @@ impl<'a> Claimed<'a> {
         }
     }
 
-    /// The `arms` that are not set up because their time is up.
+    /// Those of `arms` that are not set up because their time is up.
     ///
     /// # Errors
     /// [`RunError::NoTime`] if nothing is left to be compared.
@@ -200,7 +200,7 @@ impl<'a> Claimed<'a> {
                 Err(halt) => {
                     up.left_over.extend(take_down(made));
                     if is_another_up && self.time.is_over() {
-                        // That one is measured without this one.
+                        // The other system is measured without this one.
                         self.end_within(MEASURED_WITHIN);
                     }
                     self.go_on()?;
@@ -219,7 +219,7 @@ impl<'a> Claimed<'a> {
         Ok(Ok(made))
     }
 
-    /// Brings an arm up until `stop` is set.
+    /// Sets up an arm, unless `stop` is set first.
     fn bring_one_up(
         &mut self,
         arm: &ArmSpec,

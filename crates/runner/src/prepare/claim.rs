@@ -46,11 +46,11 @@ pub(crate) struct Claimed<'a> {
     /// Why io_uring is not used, if it is not.
     fallback: Option<String>,
     pub(crate) counters: Counters,
-    /// Containers of arms that are not up yet.
+    /// Containers of arms that are not set up yet.
     pub(crate) reserve: Arc<Reserve>,
     /// The targets that the user encrypted.
     pub(crate) encrypted: Vec<PreparedTarget>,
-    /// Set if the two targets are a device in use and the device below it.
+    /// Set if the two targets are a device in use and its underlying device.
     in_use: Option<InUse>,
     pub(crate) plain: PreparedTarget,
     pub(crate) emulation: Option<Emulation>,
@@ -159,7 +159,7 @@ impl<'a> Claimed<'a> {
         if self.stop.load(Ordering::Relaxed) { Err(Halt::Interrupted) } else { Ok(()) }
     }
 
-    /// The target in the form of the record, before anything is up. Its arms are called as in `recorded`.
+    /// The target in the form of the record, before anything is set up. Its arms have the names in `recorded`.
     pub(crate) fn describe(&self, recorded: &record::Plan) -> record::Target {
         let PreparedTarget { target, range, .. } = &self.plain;
         let mut paired = self

@@ -118,7 +118,7 @@ impl Emulation {
         CountedBy::Itself(Arc::new(move || device.counts()))
     }
 
-    /// Its description for a record, including how well it has kept its times.
+    /// Its description for a record, including how well it kept to the model's times.
     pub(crate) fn describe(&self) -> record::EmulatedDevice {
         let kept = self.device.kept();
         let share = |part: f64| (kept.requests > 0).then(|| part / kept.requests as f64);

@@ -62,8 +62,8 @@ impl Claimed<'_> {
         self.precondition(&io_target, recorder)
     }
 
-    /// Fills the plain range and returns its size in bytes, which is smaller where disk or cipher are too slow for the
-    /// planned size.
+    /// Fills the plain range and returns its size in bytes, which is smaller than planned if the disk or the cipher is
+    /// too slow.
     fn fill_plain(&mut self, recorder: &mut Recorder<'_>) -> Result<u64, Halt> {
         let total = self.plain_range().len();
         let (mut done, mut step, mut rate) = (0, FIRST_STEP, RecentRate::default());
@@ -111,15 +111,15 @@ impl Claimed<'_> {
         Ok(())
     }
 
-    /// The size of the range for which the whole set-up uses its share of the budget at the pace so far:
-    /// `planned`, or less.
+    /// The size of the range for which the whole set-up uses its share of the budget at the current speed: `planned`,
+    /// or less.
     ///
     /// # Errors
     /// [`RunError::NoTime`] if not even the least that any workload needs can be written.
     fn fitting(&mut self, planned: u64) -> Result<u64, Halt> {
         let plan = self.plan;
         if let Some(earlier) = plan.earlier.as_deref() {
-            // Its trials go on where they were measured.
+            // Its trials continue on the same range.
             return Ok(earlier.target.scratch.size_bytes.min(planned));
         }
         let least = least_for_any(&plan.workloads).max(self.plain_range().least()).min(planned);
@@ -140,14 +140,14 @@ impl Claimed<'_> {
             return Err(RunError::NoTime { budget_s, what, enough }.into());
         }
         let share = budget_s * SET_UP_PLANNED;
-        // If two systems are one too many, the first gets the time of both.
+        // If there is no time for a second system, the first gets the time of both.
         let first = plan.choices.as_ref().and_then(|choices| choices.taken().first());
         let arms = match first.filter(|_| takes(plan.arms.systems(), least) > share) {
             Some(first) => &first.arms[..],
             None => plan.arms.systems(),
         };
         let fits = size(least, planned, share, |len| takes(arms, len));
-        // Where only work on new files is left, nothing needs the range.
+        // If only work on new files is left, nothing needs the range.
         let fits_in = |w: &WorkloadSpec| least_scratch(std::slice::from_ref(w)) <= fits;
         let (of_range, others): (Vec<_>, Vec<_>) =
             plan.workloads.iter().partition(|w| uses_range(&w.work));

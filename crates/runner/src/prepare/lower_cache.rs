@@ -1,5 +1,5 @@
-//! Finds the stored data of a target prepared by its user: a file system on top of a directory has its
-//! ciphertext in files there, and a container is a file, which the page cache holds a second time.
+//! Finds the stored data of a target prepared by its user: a file system on top of a directory has its ciphertext in
+//! files there, and a container is a file, whose data the page cache holds a second time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,8 +62,8 @@ pub(super) fn look_below(target: &Target, began: SystemTime, len: u64) -> Below 
     }
 }
 
-/// Whether direct writes to `target` end in a page cache below it: that of a loop device's file, or
-/// of the files below a file system on top of a directory.
+/// Whether direct writes to `target` end in a page cache below it: the cache of a loop device's file, or of the files
+/// below a file system on top of a directory.
 pub(super) fn caches_below(target: &Target) -> bool {
     let on_loop = target.kept_in().and_then(|file| loop_device::of_file(&file, None));
     on_loop.is_some_and(|device| loop_device::caches(&device)) || is_stacked(target)

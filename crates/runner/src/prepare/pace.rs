@@ -18,8 +18,8 @@ const LOOK: Duration = Duration::from_millis(60);
 const LARGE: u64 = 1 << 20;
 const SMALL: u64 = 4 << 10;
 
-/// Bytes per second of the latest steps. The previous step counts half as much as the last, which may be short,
-/// or include a stall.
+/// Bytes per second of the latest steps. The previous step has half the weight of the last one, because the last may be
+/// short or include a stall.
 #[derive(Default)]
 pub(super) struct RecentRate {
     bytes: f64,
@@ -27,7 +27,7 @@ pub(super) struct RecentRate {
 }
 
 impl RecentRate {
-    /// The rate once another step has moved `bytes`.
+    /// The rate once another step has transferred `bytes`.
     pub(super) fn with(&mut self, bytes: u64, took: Duration) -> f64 {
         self.bytes = self.bytes / 2.0 + bytes as f64;
         self.seconds = self.seconds / 2.0 + took.as_secs_f64();
@@ -36,13 +36,13 @@ impl RecentRate {
 }
 
 impl Claimed<'_> {
-    /// Seconds to set up the arms of a system for a range of `len` bytes, at the pace seen so far.
+    /// Seconds to set up the arms of a system for a range of `len` bytes, at the speed measured so far.
     pub(super) fn system_s(&self, arms: &[ArmSpec], len: u64) -> f64 {
         let room = (file_space(&self.workloads), self.plain.target.free());
         system_s(arms, len, room, &self.pace)
     }
 
-    /// Looks at reads and small requests of the plain range, which is filled or only read.
+    /// Looks at reads and small requests on the plain range, which was filled or is only read.
     pub(super) fn look_at_pace(&mut self) -> Result<(), Halt> {
         let is_direct = self.plain.io_target().mode == IoMode::Direct;
         let writes = !self.plan.storage.is_only_read();
@@ -77,7 +77,7 @@ impl Claimed<'_> {
         Ok(elapsed_s / ios.max(1) as f64)
     }
 
-    /// Looks at the cipher, which needs no storage.
+    /// Measures the cipher; this needs no storage.
     pub(super) fn look_at_cipher(&mut self) {
         self.pace.cipher = cipher_rate(self.plan.tier);
     }

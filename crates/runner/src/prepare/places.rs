@@ -10,8 +10,8 @@ use super::active_range::ActiveRange;
 use crate::RunError;
 use crate::decide::Plan;
 
-/// Allocates the scratch files on the device alternately with the containers of the arms and, on one file
-/// system, with each other. `size` is that of the active range in bytes.
+/// Allocates the scratch files on the device alternately with the containers of the arms and, on one file system, with
+/// each other. `size` is the size of the active range in bytes.
 ///
 /// # Errors
 /// [`RunError::System`] if there is not enough space.
@@ -48,7 +48,7 @@ pub(super) fn allocate(
     Ok(reserve)
 }
 
-/// Note for readers on arms whose data is in a different region than that of plain storage.
+/// Note for readers on arms whose data is in a different region from plain storage's.
 pub(super) fn note(
     arms: &[ArmSpec],
     plain: &PreparedTarget,

@@ -26,7 +26,7 @@ const STOP_POLL: Duration = Duration::from_millis(20);
 /// Maximum number of systems set up in parallel: more would wait for the same disk.
 const AT_ONCE: usize = 4;
 
-/// All that arms are set up from.
+/// Everything that the set-up of arms needs.
 pub(super) struct SetUp<'a> {
     pub(super) plan: &'a Plan,
     pub(super) journal: Journal,
@@ -64,7 +64,7 @@ enum Told {
 }
 
 impl SetUp<'_> {
-    /// Sets up `arm` until `stop` is set; `filled` is called with the number of filled bytes of its own
+    /// Sets up `arm`, unless `stop` is set first; `filled` is called with the number of filled bytes of its own
     /// storage.
     ///
     /// # Errors
@@ -99,8 +99,8 @@ impl SetUp<'_> {
         system::find(arm.system)?.prepare(arm, &mut context)
     }
 
-    /// Sets up all `arms`, several systems in parallel: many use one CPU and wait for themselves. The arms of a
-    /// system are set up one after the other, because two calls of one program may conflict.
+    /// Sets up all `arms`, several systems in parallel: many use only one CPU and wait for their own requests. The arms
+    /// of a system are set up one after the other, because two calls of one program may conflict.
     ///
     /// Calls `up` for each arm that is set up. Returns those arms in the order of `arms`; with the first error,
     /// if there was one or `stop` was set, after which no more are started.
@@ -189,7 +189,7 @@ impl SetUp<'_> {
     }
 }
 
-/// The event that an arm with this identifier and label is begun; `number` of `of`.
+/// The event that the set-up of an arm with this identifier and label starts; `number` of `of`.
 pub(super) fn preparing(id: &str, label: &str, (number, of): (usize, usize)) -> Event {
     Event::Preparing { arm: id.into(), what: label.to_owned(), number, of }
 }

@@ -1,4 +1,4 @@
-//! Makes sets of small files so small that the budget has time for them.
+//! Reduces sets of small files to a size for which the budget suffices.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,30 +10,30 @@ use super::Claimed;
 use crate::Halt;
 use crate::recorder::Recorder;
 
-/// The fewest files of a trial, which are those of one folder: with fewer, what a trial needs besides would hide what a file
-/// costs. Where these take too long, workloads are left out instead.
+/// Minimum number of files of a trial, those of one folder: with fewer, the other costs of a trial would hide the cost
+/// per file. If even these take too long, workloads are left out instead.
 const LEAST: u32 = 100;
 
-/// Files of the first look; and those of the second look, by the seconds that the first one took.
+/// Files of the first look; and those of the second look, depending on the seconds that the first one took.
 const FEW: u32 = 16;
 const MORE: [(f64, u32); 2] = [(0.6, 256), (2.0, 64)];
 
-/// A look at plain storage that takes so long, in seconds, is not repeated on each choice.
+/// A look at plain storage that takes longer than this, in seconds, is not repeated on each choice.
 const QUICK_S: f64 = 1.2;
 
-/// How much longer encrypted files are expected to take before they have been seen.
+/// How much longer encrypted files are expected to take before they have been measured.
 const ENCRYPTED: f64 = 2.0;
 
-/// Share of the time that is left for trials that their expected length may take: some take longer.
+/// Share of the time left for trials that may be planned by their expected length: some take longer.
 const FILLED: f64 = 0.8;
 
-/// Share of that time which work on other files may take. What takes longer is left out.
+/// Share of that time that work on other files may take. Longer work is left out.
 const OTHERS: f64 = 0.4;
 
-/// Share of the budget that is left once all is set up, where nothing is set up yet.
+/// Share of the budget that is expected to be left after set-up, as long as nothing is set up.
 const MEASURING: f64 = 0.6;
 
-/// Seconds that a trial takes: of a set without files, and more for each file.
+/// Seconds that a trial takes: for a set without files, and additionally for each file.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Line {
     fixed: f64,
@@ -49,7 +49,7 @@ impl Line {
         Self { fixed: self.fixed * factor, each: self.each * factor }
     }
 
-    /// Through the times of a few files and of more of them, if those were looked at.
+    /// The line through the times of a few files and of more files, if those were measured.
     fn through(few_s: f64, more: Option<(u32, f64)>) -> Self {
         let few = f64::from(FEW);
         match more {
@@ -63,7 +63,7 @@ impl Line {
     }
 }
 
-/// How long each workload on small files takes on each arm; others have none.
+/// The time that each workload on small files takes on each arm; other workloads have none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FilePace {
     /// By workload: sums over the arms, and their number.
@@ -78,7 +78,7 @@ impl FilePace {
         Some(line.at(files_of(spec)?.count) / arms.max(1.0))
     }
 
-    /// Seconds of `rounds` of all workloads on all arms where each set has a share of its files.
+    /// Seconds for `rounds` of all workloads on all arms if each set has a share of its files.
     fn all_s(&self, workloads: &[WorkloadSpec], share: f64, rounds: f64) -> f64 {
         let of = |(line, spec): (&Option<(Line, f64)>, &WorkloadSpec)| {
             Some((*line)?.0.at(shared(files_of(spec)?.count, share)))
@@ -94,7 +94,7 @@ fn files_of(spec: &WorkloadSpec) -> Option<&FileWork> {
     }
 }
 
-/// So many of `count` files: a number of two digits and zeros, and not fewer than the fewest.
+/// This share of `count` files, rounded to two digits and zeros, but at least the minimum.
 fn shared(count: u32, share: f64) -> u32 {
     if share >= 1.0 {
         return count;
@@ -121,8 +121,8 @@ fn largest(seconds: f64, takes: impl Fn(f64) -> f64) -> f64 {
 }
 
 impl Claimed<'_> {
-    /// Looks at small files of plain storage, if the work is on many and its time has an end, and makes the sets smaller
-    /// where there will be no time for all of their files.
+    /// Looks at small files on plain storage, if the work is on many and has a time limit, and makes the sets smaller
+    /// if there will be no time for all of their files.
     pub(super) fn look_at_files(&mut self) -> Result<(), Halt> {
         let plan = self.plan;
         let is_large =
@@ -146,8 +146,8 @@ impl Claimed<'_> {
         Ok(())
     }
 
-    /// The same for the arms that are up, where looking takes little time. Puts the numbers into `recorded`, and says what
-    /// has become smaller.
+    /// The same for the arms that are set up, if looking takes little time. Enters the numbers into `recorded`, and
+    /// reports which sets became smaller.
     pub(super) fn look_at_files_of(
         &mut self,
         directories: &[&Path],
@@ -182,7 +182,7 @@ impl Claimed<'_> {
         Ok(())
     }
 
-    /// Makes the sets as large as `left` seconds allow, and never larger than they are.
+    /// Reduces the sets to the size that `left` seconds allow; never enlarges them.
     fn fit_files(&mut self, left: f64) {
         let rounds = f64::from(self.plan.recorded.min_pairs);
         let others = self.others_s(rounds);
@@ -212,7 +212,7 @@ impl Claimed<'_> {
         self.workloads.iter().zip(&recorded.workloads).map(of).sum()
     }
 
-    /// Records how many files the sets have, and says so where they have fewer than the profile's.
+    /// Records how many files the sets have, and notes those with fewer files than in the profile.
     fn say_fewer_files(&self, recorded: &mut record::Plan, recorder: &mut Recorder<'_>) {
         let mut fewer = None;
         for (workload, spec) in recorded.workloads.iter_mut().zip(&self.workloads) {

@@ -92,7 +92,7 @@ impl PreparedTarget {
         let work = work_directory(&target, &inside, &plan.run_id, &name, journal)?;
         let is_cached_below = caches_below(&target);
         let (stored, daemons) = match is_paired {
-            // Can be found only after something has been written.
+            // It can be found only after something has been written.
             true if target.only_read.is_none() => (None, serving(&target)),
             _ => (target.kept_in().filter(|_| is_cached_below), Vec::new()),
         };
@@ -126,7 +126,7 @@ impl PreparedTarget {
     /// The I/O target for requests.
     ///
     /// # Panics
-    /// If the work is unlocking volumes, which has no requests.
+    /// If the work is unlocking volumes, because that has no requests.
     pub(crate) fn io_target(&self) -> IoTarget {
         self.range.as_ref().expect("systems are under a load").io_target()
     }

@@ -1,4 +1,4 @@
-//! Chooses the volumes whose opening the budget has time for: those that open fastest.
+//! Chooses the volumes that the budget suffices for: those that open fastest.
 
 use std::time::Instant;
 
@@ -13,15 +13,15 @@ use crate::decide::volumes::{TCRYPT_KEY, UnlockArm, UnlockKind};
 use crate::recorder::Recorder;
 use crate::{Halt, RunError};
 
-/// Share of the time that is left that creating and opening may be expected to take.
+/// Share of the remaining time that the expected time for creating and opening may use.
 const FILLED: f64 = 0.75;
 
-/// Work of a derivation that is timed: long enough to be measured, and short beside a real one.
+/// Work of a derivation that is timed: long enough to be measured, and short compared with a real one.
 const ITERATIONS: u32 = 4000;
 const MEMORY_KIB: u32 = 16 << 10;
 
-/// Derivations of creating a volume of VeraCrypt or TrueCrypt, which has two headers; and those that creating one of LUKS
-/// takes at most, with finding its cost.
+/// Number of derivations to create a VeraCrypt or TrueCrypt volume, which has two headers; and the maximum for a LUKS
+/// volume, including the search for its cost.
 const HEADERS: f64 = 2.0;
 const LUKS_CREATED: f64 = 3.5;
 
@@ -29,7 +29,7 @@ const LUKS_CREATED: f64 = 3.5;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Takes {
     created_s: f64,
-    /// One trial of each workload; and of the shortest.
+    /// One trial of each workload; and one of the shortest.
     round_s: f64,
     shortest_s: f64,
 }
@@ -44,8 +44,9 @@ impl Takes {
     }
 }
 
-/// Which arms fit `seconds` with `rounds` trials of each workload: the cheapest, as many as do, and the cheapest of all where
-/// at least the fewest trials of one workload fit. `None` stands for plain storage, which costs nothing.
+/// Which arms fit into `seconds` with `rounds` trials of each workload: as many of the cheapest as fit, and the
+/// cheapest one even if only the minimum number of trials of one workload fits. `None` represents plain storage, which
+/// costs nothing.
 fn fitting(takes: &[Option<Takes>], rounds: f64, seconds: f64) -> Vec<bool> {
     let mut order: Vec<(usize, Takes)> =
         takes.iter().enumerate().filter_map(|(i, takes)| Some((i, (*takes)?))).collect();
@@ -60,10 +61,10 @@ fn fitting(takes: &[Option<Takes>], rounds: f64, seconds: f64) -> Vec<bool> {
 }
 
 impl Claimed<'_> {
-    /// Those of `arms` that the budget has time for, and the others as a record has them.
+    /// Those of `arms` that the budget suffices for, and the others in the form of the record.
     ///
     /// # Errors
-    /// [`RunError::NoTime`] if it has time for none; [`Halt`].
+    /// [`RunError::NoTime`] if it suffices for none; [`Halt`].
     pub(super) fn affordable(
         &self,
         arms: &[UnlockArm],
@@ -117,7 +118,7 @@ impl Claimed<'_> {
                 let any_s = all.iter().map(|one| self.derivation_s(one)).sum::<Result<f64, _>>()?;
                 (self.derivation_s(&known)?, any_s, HEADERS)
             }
-            // LUKS tells what its key needs, and that takes so long.
+            // For LUKS the time for its key is chosen, so that is how long it takes.
             None => (UNLOCK_TIME.as_secs_f64(), UNLOCK_TIME.as_secs_f64(), LUKS_CREATED),
         };
         let trial_s = |work: &UnlockWork| if work.prf_known { one_s } else { any_s };
@@ -133,7 +134,7 @@ impl Claimed<'_> {
         }))
     }
 
-    /// Seconds of a derivation, from a shorter one.
+    /// Seconds of a derivation, extrapolated from a shorter one.
     fn derivation_s(&self, derivation: &Derivation) -> Result<f64, Halt> {
         let short = match *derivation {
             Derivation::Pbkdf2 { prf, iterations } => {

@@ -36,8 +36,8 @@ const CIPHER_BYTES: usize = 64 << 10;
 /// Maximum number of ciphers: a run may compare dozens, and all of them may use a third of a second.
 const MOST_CIPHERS: usize = 30;
 
-/// Reads into the page cache, to measure the cost of its memory: bytes of each, their maximum and minimum
-/// number, how many are repeated, and the time of the first ones.
+/// Reads into the page cache, to measure the cost of its memory: bytes per read, maximum and minimum number of reads,
+/// how many are repeated, and the time of the first ones.
 const INTO_CACHE: u64 = 4 << 20;
 const MOST_READS: u64 = 64;
 const FEWEST_READS: u64 = 4;
@@ -52,9 +52,9 @@ const DEAR: f64 = 0.75;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Point(bool, u64, u32);
 
-/// Sequential requests by size, at queue depth 1; random ones of 4 KiB by queue depth; sequential ones at
-/// higher depths. A slow disk has no time for all, so the fastest come first: when sizes came last, they had no
-/// time.
+/// Sequential requests by size, at queue depth 1; random ones of 4 KiB by queue depth; sequential ones at higher
+/// depths. On a slow disk there is no time for all, so the fastest come first: sizes, when they came last, were never
+/// measured.
 fn points() -> Vec<Point> {
     let by_depth = [1, 2, 4, 8, 16, 32].map(|depth| Point(true, 4 << 10, depth));
     let by_size = |depth| [16, 64, 128, 256, 1024].map(|kib: u64| Point(false, kib << 10, depth));
@@ -72,7 +72,7 @@ fn lengths(plan: &record::Plan, points: usize) -> Option<(Duration, Duration)> {
 }
 
 impl Claimed<'_> {
-    /// Measures the data that explains costs, if the plan includes it and its time suffices.
+    /// Measures the data that explains costs, if the plan includes it and there is enough time.
     pub(super) fn why(&mut self, recorded: &record::Plan) -> Result<Option<Why>, Halt> {
         let range = self.plain.range.as_ref();
         let is_direct = range.is_some_and(|range| range.mode() == IoMode::Direct);
@@ -96,7 +96,7 @@ impl Claimed<'_> {
         let io_target = IoTarget { file, mode: IoMode::Buffered, ..direct };
         let found = self.memory_cost(&io_target, reads);
         forget(&io_target.file);
-        // If the system changes the flag of the open file, that is the file of all requests.
+        // If the system changes the flag on the open file itself, that affects the file of all requests.
         with_direct(&io_target.file, true)
             .map_err(|source| RunError::Storage { act: "bypass the page cache again", source })?;
         found
@@ -207,17 +207,17 @@ impl Claimed<'_> {
     }
 }
 
-/// How often the page cache is read into: for a file of `len` bytes on a disk that reads `rate` bytes per
-/// second.
+/// Number of [`INTO_CACHE`]-byte reads into the page cache for a file of `len` bytes on a disk that reads `rate` bytes
+/// per second; `None` if too few fit.
 fn reads_into_cache(rate: f64, len: u64) -> Option<u64> {
     let in_time = (rate * INTO_CACHE_S) as u64;
-    // Memory that others need is not used.
+    // Does not use memory that other programs need.
     let spare = memory_available().map_or(u64::MAX, |available| available / 4);
     let reads = (in_time.min(len).min(spare) / INTO_CACHE).min(MOST_READS);
     (reads >= FEWEST_READS).then_some(reads)
 }
 
-/// The directions of a plan's requests by time.
+/// The directions of a plan's time-based requests.
 fn operations(plan: &Plan) -> Vec<Operation> {
     let works = plan.workloads.iter().filter_map(|workload| match &workload.work {
         Work::Block(work) => Some(work.direction),

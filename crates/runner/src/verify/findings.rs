@@ -8,14 +8,14 @@ use crate::RunError;
 
 /// A violated requirement.
 pub(super) struct Finding {
-    /// Severity; a lower number is graver.
+    /// Severity; a lower number is more serious.
     pub(super) gravity: u8,
     /// A sentence with the name of the arm.
     pub(super) note: String,
     pub(super) error: RunError,
 }
 
-/// All violations of an arm; `failed` if it could not be inspected completely.
+/// All faults of an arm; `failed` if it could not be inspected completely.
 pub(super) fn findings(arm: &Arm, evidence: &Evidence, failed: Option<Failure>) -> Vec<Finding> {
     let wrong =
         |gravity, error: RunError| Finding { gravity, note: format!("{}.", chain(&error)), error };

@@ -59,7 +59,7 @@ impl Subject for &mut PreparedArm {
 pub(crate) enum Failure {
     /// The storage failed while the pattern was written or stored data was read.
     Storage(&'static str, io::Error),
-    /// It could not be closed or reopened, or ended while it was read.
+    /// It could not be closed or reopened, or it exited while it was read.
     System(SystemError),
     /// The run should end.
     Stopped,
@@ -157,7 +157,7 @@ struct Written<'a> {
     pattern: &'a Pattern,
     region: u64,
     known: Option<&'a Known>,
-    /// Minimum number of bytes to search, whatever the time.
+    /// Minimum number of bytes to search, however long that takes.
     least: u64,
 }
 

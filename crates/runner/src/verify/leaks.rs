@@ -30,7 +30,7 @@ pub(super) fn reveals(known: &Known, fresh: &[Entry]) -> Reveals {
     }
 }
 
-/// What a container reveals if neither content nor names were found.
+/// The information that a container reveals if neither content nor names were found.
 pub(super) fn nothing() -> Reveals {
     Reveals {
         names: Some(Names::Hidden),

@@ -72,7 +72,7 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// The note of a run whose time was over before all was inspected.
+/// The note of a run whose time was up before everything was inspected.
 const NOT_ALL: &str =
     "There was no time to inspect the stored data of all choices; use a larger --budget.";
 
@@ -85,7 +85,7 @@ const REQUESTS: f64 = 40.0;
 pub(crate) struct Effort {
     /// Bytes that are written to the I/O target and read back, if it is that large.
     region: u64,
-    /// Minimum number of bytes to search, whatever the time.
+    /// Minimum number of bytes to search, however long that takes.
     search: u64,
 }
 
@@ -139,7 +139,7 @@ pub(crate) struct Proof {
     /// The worst violation: a system that should encrypt and does not, otherwise one that lost
     /// data, otherwise the first that could not be inspected.
     pub(crate) error: Option<RunError>,
-    /// Whether it was stopped before all was inspected.
+    /// Whether it was stopped before everything was inspected.
     pub(crate) was_cut: bool,
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn gather<S: Subject>(
         proof.evidence.push(evidence);
     }
     proof.notes = found.iter().map(|f| f.note.clone()).collect();
-    // The first of the gravest: the sort is stable.
+    // The first of the most serious: the sort is stable.
     found.sort_by_key(|f| f.gravity);
     proof.error = found.into_iter().next().map(|Finding { error, .. }| error);
     proof

@@ -19,7 +19,8 @@ use super::tree::Tree;
 /// Maximum number of bytes to search.
 pub(super) const MOST: u64 = 1 << 30;
 
-/// Minimum number of bytes to search, whatever the time, unless the run has no time for them.
+/// Minimum number of bytes to search, even if that takes longer than [`TIME`]; only the end of the run's budget can
+/// reduce it.
 pub(super) const LEAST: u64 = 64 << 20;
 
 /// If a disk needs more than this time to search [`MOST`] bytes, less of its stored data is
@@ -43,8 +44,8 @@ pub(super) struct Found {
 
 /// Searches the data in `backing`.
 ///
-/// Searches for two markers: that of the pattern just written, and that of all data written before by workloads
-/// and filling. Searches at least `least` bytes, whatever the time.
+/// Searches for two markers: one in the pattern just written, and one in all data that workloads and filling wrote
+/// before. Searches at least `least` bytes, however long that takes.
 ///
 /// # Errors
 /// Errors of reading; [`io::ErrorKind::Interrupted`] if `stop` was set.

@@ -75,7 +75,7 @@ fn header(path: &Path) -> Option<String> {
     }
 }
 
-/// Whether a file starts like those of eCryptfs.
+/// Whether a file starts like an eCryptfs file.
 fn is_ecryptfs(path: &Path) -> bool {
     let mut marker = [0; ecryptfs::MARKED.end - ecryptfs::MARKED.start];
     let read = File::open(path)

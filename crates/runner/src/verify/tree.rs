@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cryptbench_os::Details;
 
-/// Directories below this depth are not searched; no system creates them.
+/// Directories deeper than this are not searched; no system creates them.
 const DEEPEST: usize = 64;
 
 /// A directory with everything in it, or a single file.

@@ -17,7 +17,7 @@ use super::pattern::Pattern;
 /// Bytes written to the I/O target, if it is large enough; takes up to a second on the slowest systems.
 pub(super) const REGION: u64 = 8 << 20;
 
-/// The fewest where there is little time.
+/// The minimum, used if there is little time.
 pub(super) const LEAST_REGION: u64 = 256 << 10;
 
 /// Bytes of a request.

@@ -12,7 +12,7 @@ use crate::distribution::{chi_square_quantile, normal_area};
 /// Equally probable values of τ².
 const STEPS: u32 = 100;
 
-/// The ends of the interval of `confidence`; `None` if the quantiles cannot be had.
+/// The ends of the interval of `confidence`; `None` if the quantiles cannot be computed.
 pub(super) fn interval(effects: &[Effect], confidence: f64) -> Option<(f64, f64)> {
     let free = effects.len().checked_sub(1).filter(|free| *free > 0)? as f64;
     let mut between = 0.0;
@@ -29,7 +29,8 @@ pub(super) fn interval(effects: &[Effect], confidence: f64) -> Option<(f64, f64)
     Some((quantile(&parts, tail), quantile(&parts, 1.0 - tail)))
 }
 
-/// The τ² at which Q is `target`, from `start` up, where Q is at least that; 0 if it is less even there.
+/// The τ² at which Q equals `target`, searched from `start` upwards, where Q must be at least `target`; 0 if Q is
+/// smaller even at `start`.
 ///
 /// Q falls with τ² and is convex, so Newton's steps from the left never pass the root.
 fn solve(effects: &[Effect], target: f64, start: f64) -> f64 {

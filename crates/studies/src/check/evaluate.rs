@@ -297,8 +297,7 @@ fn is_better(a: &Observation, b: &Observation) -> bool {
     if a.lower_is_better() { a_value < b_value } else { a_value > b_value }
 }
 
-/// Describes a pair, such as `read, 512 B: 7.31 and 5.97 MiB/s`; each number carries what
-/// distinguishes it.
+/// Describes a pair, such as `read, 512 B: 7.31 and 5.97 MiB/s`; each number has the properties that distinguish it.
 fn two(p: &Pair<'_>) -> String {
     let of = |o: &Observation, beside: &Observation| {
         let own = o.about.iter().zip(&beside.about).filter(|(a, b)| a != b && !a.is_empty());

@@ -104,7 +104,7 @@ pub enum Check {
         /// Tolerance in percentage points.
         points: f64,
     },
-    /// The mean drop of one pair exceeds that of another.
+    /// The mean drop of one pair exceeds the mean drop of another.
     LargerDrop {
         /// The pair with the supposedly larger loss, as base and other selection.
         larger: (Select, Select),

@@ -13,8 +13,8 @@ pub(super) struct Pair<'a> {
     pub other: &'a Observation,
 }
 
-/// Every pair of a number in `base` and one in `other` that agree in block size and in every
-/// dimension that both selections treat alike.
+/// Every pair of a number in `base` and one in `other` with the same block size and the same values in all dimensions
+/// that both selections treat alike.
 pub(super) fn pairs<'a>(all: &'a [Observation], base: &Select, other: &Select) -> Vec<Pair<'a>> {
     let same: Vec<Dimension> =
         Dimension::ALL.iter().copied().filter(|d| !base.differs(other, *d)).collect();

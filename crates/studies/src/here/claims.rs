@@ -22,7 +22,7 @@ pub(super) struct Claim {
 
 const MIB: u64 = 1 << 20;
 
-/// Percentage points that study A rounds by.
+/// Percentage points by which study A rounds.
 const POINTS: f64 = 3.0;
 
 /// ln of a ratio within which two speeds count as one.
@@ -254,7 +254,7 @@ fn between(v: &View<'_>, slower: &[&System], faster: &[&System]) -> Vec<Part> {
     parts
 }
 
-/// A container file on a partition against that partition, in the same system.
+/// A container file on a partition compared with that partition, in the same system.
 fn container_slower(v: &View<'_>) -> Vec<Part> {
     let on = |arm: &Arm, place: &str| arm.settings.get("on").is_some_and(|value| value == place);
     let but_for_the_place = |arm: &Arm| {
@@ -300,7 +300,7 @@ fn ciphers(v: &View<'_>, better: &str, worse: &[&str], workload: &str) -> Vec<Pa
     parts
 }
 
-/// Programs against each other with one cipher: whether there is a difference at all.
+/// Programs compared with each other with one cipher: whether there is a difference at all.
 fn programs(v: &View<'_>, workload: &str) -> Vec<Part> {
     let Some(w) = v.workloads(|w| w.id == workload).next() else { return Vec::new() };
     let mut parts = Vec::new();
@@ -361,7 +361,7 @@ fn prf(v: &View<'_>, name: &str, longest: bool) -> Vec<Part> {
     vec![part(&format!("{} over {}", it.function, next.function), figure, &range, Figure::as_times)]
 }
 
-/// AES in RAM against the fastest that plain storage did.
+/// AES in RAM compared with the highest speed of plain storage.
 fn ram_above_bus(v: &View<'_>) -> Vec<Part> {
     let ram =
         v.record.in_ram.as_ref().and_then(|r| r.ciphers.iter().find(|c| c.cipher == "aes-256-xts"));

@@ -28,7 +28,7 @@ impl Figure {
         estimate(pairs, CONFIDENCE).map(|e| Self { mean: e.mean, half_width: e.half_width })
     }
 
-    /// The mean of several figures. They come from separate trials, so their errors add in squares.
+    /// The mean of several figures. They come from separate trials, so the squares of their errors add up.
     pub(super) fn mean_of(all: &[Self]) -> Option<Self> {
         let n = all.len() as f64;
         (!all.is_empty()).then(|| Self {
@@ -46,7 +46,7 @@ impl Figure {
         (self.mean - self.half_width, self.mean + self.half_width)
     }
 
-    /// Whether it is in `range`, as far as its interval shows.
+    /// Whether it is in `range`, as far as its interval allows a conclusion.
     pub(super) fn lies_in(self, range: &Range<f64>) -> Told {
         let (low, high) = self.ends();
         if range.start <= low && high <= range.end {
@@ -134,8 +134,8 @@ impl<'a> View<'a> {
         self.record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted)
     }
 
-    /// The device's kind, as far as the studies had that kind. Virtual disks often claim to rotate, so those of a virtual
-    /// machine have none.
+    /// The device's kind, as far as the studies had that kind. Virtual disks often claim to rotate, so the disks of a
+    /// virtual machine have no kind here.
     pub(super) fn device(&self) -> Option<Device> {
         let target = &self.record.target;
         let kind = match (&target.emulated, &target.device_kind) {
@@ -152,7 +152,7 @@ impl<'a> View<'a> {
                 DeviceKind::MemoryCard | DeviceKind::Soldered | DeviceKind::Virtual => None,
             };
         }
-        // Of records of earlier versions there is only the kernel's word.
+        // Records of earlier versions contain only the kernel's statement.
         let device = target.device.as_ref()?;
         match (device.rotational, &self.record.machine.virtualisation) {
             (true, Some(_)) => None,
@@ -168,7 +168,7 @@ impl<'a> View<'a> {
         self.record.plan.workloads.iter().filter(move |w| which(w))
     }
 
-    /// ln of the speed of `arm` over that of `base` in one workload; nothing if it was served from a cache.
+    /// ln of the speed ratio of `arm` to `base` in one workload; `None` if it was served from a cache.
     pub(super) fn against(&self, workload: &Workload, arm: &Arm, base: &Arm) -> Option<Figure> {
         let base = match base.role {
             ArmRole::Plain => self.record.plan.baseline(arm),

@@ -1,10 +1,10 @@
 //! The studies' conclusions, tested on the user's own records.
 //!
-//! A conclusion is a range for one figure: a loss of 40 % with the 3 points left by the study's rounding, or
-//! "above none". It holds on this machine if the figure's interval is in that range, does not hold if the
-//! interval is outside, and otherwise cannot be told. Figures come from pairs of trials, so that the drift of
-//! the disk cancels out; the intervals are not corrected for their number. Conclusions that need several
-//! devices, or numbers that the record lacks, are not tested.
+//! A conclusion is a range for one figure: a loss of 40 % with the 3 points left by the study's rounding, or "above
+//! none". It holds on this machine if the figure's interval is in that range, does not hold if the interval is outside,
+//! and is otherwise undecided. Figures come from pairs of trials, so that the drift of the disk cancels out; the
+//! intervals are not corrected for their number. Conclusions that need several devices, or numbers that the record
+//! lacks, are not tested.
 
 mod claims;
 mod figures;
@@ -25,7 +25,7 @@ pub enum Told {
     DoesNotHold,
     /// It holds for some systems, but not for others.
     HoldsForSome,
-    /// The interval reaches over the border.
+    /// The interval extends beyond the range.
     CannotBeTold,
 }
 
@@ -45,7 +45,7 @@ impl std::fmt::Display for Told {
 pub struct Tested {
     /// The study.
     pub study: Letter,
-    /// The conclusion's identifier; mostly that of the [replay](crate::Replayed).
+    /// The conclusion's identifier; usually the one in the [replay](crate::Replayed).
     pub id: &'static str,
     /// The study's statement, in our words.
     pub text: &'static str,
@@ -58,7 +58,7 @@ pub struct Tested {
 /// A figure behind a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// The system, or what else the figure is of.
+    /// The system, or whatever else the figure describes.
     pub of: String,
     /// Whether it holds for it.
     pub told: Told,

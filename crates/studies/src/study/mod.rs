@@ -54,7 +54,7 @@ pub struct About {
     pub devices: &'static [&'static str],
     /// The encryption systems measured.
     pub systems: &'static [&'static str],
-    /// The study's estimator, and which part of it can be reproduced.
+    /// The study's estimator, and the part of it that can be reproduced.
     pub estimator: &'static str,
 }
 

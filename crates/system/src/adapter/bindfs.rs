@@ -2,7 +2,7 @@
 //! by programs.
 //!
 //! Like EncFS, CryFS and securefs it is built on libfuse 2, and it does for each request what they do except
-//! encrypting. Its cost is that of the path through user space.
+//! encrypting. Its cost is the cost of the path through user space.
 
 use cryptbench_catalog as catalog;
 

@@ -1,6 +1,6 @@
 //! The built-in engine: encryption in the process that does the I/O, the lower bound of its cost.
 //!
-//! Sectors use the layout of a real format (tweak origin and step), so the work per byte is that of the format.
+//! Sectors use the layout of a real format (tweak origin and step), so the work per byte is the same as in the format.
 //! No header is written: the scratch file represents the data area.
 //!
 //! BitLocker's ciphers are this program's own code on BitLocker's layout, and FileVault's on CoreStorage's.
@@ -74,11 +74,11 @@ const LAYOUTS: &[SectorLayout; 2] = &[
     SectorLayout { format: "LUKS2", data_unit: 4096, first_tweak: 0, tweak_step: 8 },
 ];
 
-/// The layout of wide ciphers in 512-byte units, which VeraCrypt does not have.
+/// The layout of wide ciphers in 512-byte units; VeraCrypt does not have these ciphers.
 const LUKS2_512: SectorLayout =
     SectorLayout { format: "LUKS2", data_unit: 512, first_tweak: 0, tweak_step: 1 };
 
-/// BitLocker counts from 0, and how its tweaks count depends on the cipher.
+/// BitLocker counts from 0; the unit of its tweaks depends on the cipher.
 const BITLOCKER: &str = "BitLocker";
 
 /// Sectors of disks that Windows encrypts.
@@ -101,7 +101,7 @@ const FILEVAULT_CIPHER: &str = "filevault-aes-128-xts";
 const FILEVAULT: SectorLayout =
     SectorLayout { format: "FileVault 2", data_unit: 512, first_tweak: 0, tweak_step: 1 };
 
-/// The modes before XTS, on LUKS1's layout: what LUKS1 took by default, which study C measured; and LRW.
+/// The modes before XTS, on LUKS1's layout: the former default of LUKS1, as measured in study C; and LRW.
 const SPECIFIED: [&Cipher; 2] = [&AES_256_CBC_ESSIV, &AES_256_LRW];
 
 /// The layout of those.
@@ -124,7 +124,7 @@ pub(crate) fn cipher_names() -> impl Iterator<Item = (&'static str, Option<&'sta
 /// A cipher of this engine.
 #[derive(Clone, Copy)]
 enum Ours {
-    /// Those of the registry, on the layouts of VeraCrypt and LUKS2; the wide ones only on that of LUKS2.
+    /// The ciphers of the registry, on the layouts of VeraCrypt and LUKS2; wide ciphers only on LUKS2's layout.
     Registered(&'static CipherInfo),
     /// Of BitLocker, on its own layout.
     BitLocker(&'static str, Method),
@@ -177,7 +177,7 @@ impl Ours {
         }
     }
 
-    /// Its name in tables. Those of BitLocker and FileVault say whose code it is.
+    /// Its name in tables. The names of BitLocker's and FileVault's ciphers state whose code runs.
     fn label(self) -> String {
         match self {
             Self::Registered(info) => info.label.to_owned(),
@@ -284,7 +284,7 @@ pub(super) fn random_key(arm: &ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemErro
     Ok(key)
 }
 
-/// The keyed cipher of `arm`, and where its data units get their tweaks from.
+/// The keyed cipher of `arm`, and the source of its data units' tweaks.
 fn keyed(arm: &ArmSpec, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
     keyed_by_name(arm.cipher, arm.data_unit, key, tier)
 }

@@ -1,5 +1,4 @@
-//! CryFS: a file system split into encrypted blocks of equal size, which hides even the sizes of
-//! files.
+//! CryFS: a file system split into encrypted blocks of equal size, so that even the sizes of files are hidden.
 
 use std::thread::available_parallelism;
 
@@ -63,7 +62,7 @@ pub(crate) static CRYFS: System = System {
     )
 };
 
-/// Memory of scrypt in each of its threads, of which OpenMP starts one per CPU.
+/// Memory that scrypt uses in each thread; OpenMP starts one thread per CPU.
 const MEMORY_OF_A_THREAD: u64 = 512 << 20;
 
 fn serve(dirs: &StackedDirs<'_>) -> Invocation {

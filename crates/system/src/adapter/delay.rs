@@ -35,7 +35,7 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// A known cost, which cannot be mistaken for a system.
+/// A known cost; it cannot be mistaken for a system.
 pub(crate) static DELAY: System = System {
     settings: SETTINGS,
     in_all: false,

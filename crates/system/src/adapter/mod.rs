@@ -59,9 +59,10 @@ pub(crate) static SYSTEMS: &[&System] = &[
     &paired::PAIRED,
 ];
 
-/// Default order; `true`: report it if it is unavailable. The others are tried only if there are free places.
+/// Default order; `true`: report it if it is unavailable. The others are tried only if the set is not full.
 ///
-/// The kernel's own first, then what people install, then this program's mounts, which every machine with FUSE has.
+/// Kernel systems come first, then those that people install, then this program's mounts, which work on every machine
+/// with FUSE.
 pub(crate) static ORDER: &[(&System, bool)] = &[
     (&dmcrypt::DM_CRYPT, true),
     (&veracrypt::VERACRYPT, true),
@@ -70,6 +71,6 @@ pub(crate) static ORDER: &[(&System, bool)] = &[
     (&builtin_mounted::BUILTIN_RAW, true),
     (&securefs::SECUREFS, false),
     (&cryfs::CRYFS, false),
-    // Last, as its own page advises against it.
+    // Last, because its own page advises against it.
     (&encfs::ENCFS, false),
 ];

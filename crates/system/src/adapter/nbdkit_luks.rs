@@ -1,5 +1,5 @@
-//! nbdkit's LUKS filter: LUKS1 in user space, served through nbdfuse(1) as a file, with a loop
-//! device on it and ext4 on that. The null layer is the same path without the filter.
+//! nbdkit's LUKS filter: LUKS1 in user space, served through nbdfuse(1) as a file, with a loop device and ext4 on top.
+//! The null layer is the same path without the filter.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     Availability::Available(said.split(' ').nth(1).unwrap_or("of unknown version").to_owned())
 }
 
-/// Writes the header of a volume to the start of `path`, which is filled with random data.
+/// Writes the header of a volume to the start of `path`, a file filled with random data.
 fn format(path: &Path, cipher: &Cipher, secret: &[u8], tier: Tier) -> Result<(), SystemError> {
     let device =
         FileDevice::open(path, IoMode::Buffered, false).map_err(SystemError::io("open", path))?;
@@ -106,8 +106,8 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     Ok(Disk { file: Some(file), daemons: vec![daemon], ..Disk::by_kernel(device) })
 }
 
-/// The arguments with which nbdfuse starts the server, up to the name of the container. The passphrase comes
-/// through standard input, which is a pipe. The server exits when its client is gone.
+/// The arguments with which nbdfuse starts the server, up to the name of the container. The passphrase comes through
+/// standard input, a pipe. The server exits when its client is gone.
 fn serve(luks: bool) -> Vec<&'static str> {
     let mut words = vec!["[", "nbdkit", "--exit-with-parent"];
     if luks {

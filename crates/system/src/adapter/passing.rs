@@ -1,6 +1,6 @@
-//! Layers that pass on requests as another driver might: one at a time, in pieces, or with two writes for one.
-//! They do not encrypt, so their cost is that of such a driver on this disk, which tests a hypothesis about a
-//! closed program.
+//! Layers that pass on requests as another driver might: one at a time, in pieces, or with two writes for one. They do
+//! not encrypt, so their cost is the cost of such a driver on this disk. This tests a hypothesis about a closed
+//! program.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -141,7 +141,7 @@ impl<D: BlockDevice> Passing<D> {
         Self { below, turn, piece: piece.map(|bytes| bytes as usize), writes }
     }
 
-    /// Executes a request, of which `act` transfers the bytes of a range.
+    /// Executes a request; `act` transfers the bytes of one range of it.
     fn carry(
         &self,
         len: usize,

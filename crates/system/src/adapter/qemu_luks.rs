@@ -126,8 +126,8 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     Ok(Disk { file: Some(file), daemons: vec![daemon], ..Disk::by_kernel(device) })
 }
 
-/// Creates a small image, of which only the header is needed. Key derivation is configured to be
-/// cheap, because opening is not measured.
+/// Creates a small image; only its header is needed. Key derivation is configured to be cheap, because opening is not
+/// measured.
 fn create(cipher: &str, image: &Path) -> Invocation {
     let (algorithm, _) = cipher.rsplit_once('-').unwrap_or((cipher, ""));
     let options = format!(
@@ -138,7 +138,7 @@ fn create(cipher: &str, image: &Path) -> Invocation {
         .args([image.as_os_str(), "1M".as_ref()])
 }
 
-/// The passphrase comes through standard input, which is a pipe.
+/// The passphrase comes through standard input, a pipe.
 const SECRET: &str = "secret,id=key,file=/dev/stdin";
 
 /// Arguments with which the daemon serves `container` at `mount_point`. Commas in a path are

@@ -1,7 +1,7 @@
 //! rclone's remote "crypt" over a local directory: encrypts each file in authenticated blocks of 64 KiB.
 //!
-//! rclone writes encrypted files from their beginning to their end only. Whoever writes elsewhere in a file, as every run does,
-//! writes to a cache of plaintext, which is encrypted once the file is closed.
+//! rclone can write encrypted files only sequentially. Writes at other offsets, as in every run, go to a plaintext
+//! cache, which is encrypted once the file is closed.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -23,7 +23,7 @@ const CACHE: Setting = Setting {
 /// rclone(1).
 pub(crate) static RCLONE: System = System {
     settings: &[CACHE],
-    // Its cache makes each run that includes it end with the exit code for plaintext.
+    // Because of its cache, each run that includes it ends with the exit code for plaintext.
     in_all: false,
     ..System::program(
         &catalog::RCLONE,
@@ -62,8 +62,8 @@ fn remote(directory: &Path) -> OsString {
 }
 
 /// rclone's configuration file. It keeps passwords "obscured": an initialisation vector of 16 bytes, and the password,
-/// encrypted with AES-256-CTR under a key that is in its source, all in base64. Any text of that alphabet is some password, so
-/// the random passphrase is taken for an obscured one of 32 bytes.
+/// encrypted with AES-256-CTR under a key that is in its source, all in base64. Any text of that alphabet is some
+/// password, so the random passphrase is used as the obscured form of a 32-byte password.
 fn configuration(dirs: &StackedDirs<'_>) -> Zeroizing<Vec<u8>> {
     let mut text = Zeroizing::new(Vec::with_capacity(256));
     text.extend_from_slice(b"[crypt]\ntype = crypt\npassword = ");

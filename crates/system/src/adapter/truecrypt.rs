@@ -81,7 +81,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     )
 }
 
-/// Writes the headers of a volume that fills `path`, which holds random data.
+/// Writes the headers of a volume that fills `path`; the file already holds random data.
 fn format(path: &Path, cipher: &str, secret: &[u8], tier: Tier) -> Result<(), SystemError> {
     let device =
         FileDevice::open(path, IoMode::Buffered, false).map_err(SystemError::io("open", path))?;

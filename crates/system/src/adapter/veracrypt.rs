@@ -25,7 +25,7 @@ const NAME: &str = catalog::VERACRYPT.name;
 /// Creating a volume fills it with random data, at the speed of the disk.
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// The setting that determines who encrypts.
+/// The setting that determines whether the kernel or the program encrypts.
 const WHO: &str = "kernel-crypto";
 
 const SETTINGS: &[Setting] = &[
@@ -183,7 +183,7 @@ fn arm(system: &System, values: &Choice) -> Result<ArmSpec, SystemError> {
     if values[FILE_SYSTEM.name] == "ntfs" {
         more.push_str(", NTFS");
     }
-    // The kernel is the usual one, which an identifier need not name.
+    // The kernel is the usual case, so an identifier need not state it.
     let mut named = values.clone();
     if values[WHO] == "yes" {
         named.insert(WHO, "auto");
@@ -278,7 +278,7 @@ fn mount(arm: &ArmSpec, container: &Path) -> Vec<OsString> {
     words
 }
 
-/// The PRF and the PIM. With the PRF the program need not try them all.
+/// The PRF and the PIM. If the PRF is specified, the program need not try them all.
 fn derivation(arm: &ArmSpec) -> [OsString; 2] {
     let prf = match value(arm, "prf") {
         "sha-256" => "SHA-256",

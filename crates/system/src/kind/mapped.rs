@@ -55,7 +55,7 @@ pub(crate) const FILE_SYSTEM: Setting = Setting {
 
 const NTFS: &str = "ntfs";
 
-/// Why the file system that `values` choose cannot be had, if it cannot.
+/// Why the file system that `values` choose is not available, if it is not.
 pub(crate) fn check_file_system(
     name: &str,
     values: &Choice,
@@ -166,7 +166,7 @@ pub(crate) struct Volume<'a> {
 pub(crate) struct Disk {
     /// Path of the device.
     pub(crate) device: PathBuf,
-    /// The file below, if it is a loop device; `None` for a device-mapper device.
+    /// The backing file, if it is a loop device; `None` for a device-mapper device.
     pub(crate) file: Option<PathBuf>,
     /// Whether unwritten sectors cannot be read, as with dm-integrity.
     pub(crate) unreadable: bool,
@@ -174,7 +174,7 @@ pub(crate) struct Disk {
     pub(crate) daemons: Vec<u32>,
     /// How this process serves it, if it does.
     pub(crate) served: Option<Transport>,
-    /// The disk of ublk that it is, if it is one.
+    /// The ublk device, if it is one.
     pub(crate) ublk: Option<UblkDisk>,
 }
 

@@ -2,8 +2,8 @@
 //! file on such a partition.
 //!
 //! The partition is that of a disk image on the measured storage, with a partition table, behind a loop device. The
-//! container file on it has the same below, and one file system and one loop device more: the difference is what a container
-//! costs.
+//! container file on it has the same layers below it, plus one file system and one loop device: the difference is the
+//! cost of a container.
 
 use std::fs;
 use std::io::Write as _;
@@ -118,8 +118,8 @@ pub(crate) fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
 }
 
-/// The device for what stands on `container`: a loop device over a file, with blocks of so many bytes, or the partition
-/// itself.
+/// The device on which the disk in `container` is set up: a loop device over a file, with blocks of this many bytes, or
+/// the partition itself.
 pub(crate) fn device(
     stack: &mut ResourceStack,
     container: &Path,

@@ -26,7 +26,7 @@ use crate::{
 /// Maximum time for a program to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(30);
 
-/// Such a program; its name is that of the system.
+/// Such a program; its name is also the system's name.
 pub(crate) struct Program {
     /// The cipher of a choice; `None` if nothing is encrypted.
     pub(crate) cipher: Option<fn(&Choice) -> &'static str>,

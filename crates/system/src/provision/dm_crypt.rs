@@ -7,14 +7,14 @@ pub struct CryptTable {
     pub bytes: u64,
     /// Cipher and mode by their names in the kernel, such as `aes-xts-plain64`.
     pub cipher: String,
-    /// Bits of the key, both halves of XTS counted; `None` without one.
+    /// Bits of the key, including both halves for XTS; `None` without a key.
     pub key_bits: Option<u32>,
     /// Bytes that are encrypted under one tweak.
     pub sector_size: u32,
-    /// The device below, as the kernel numbers it: `8:1`.
+    /// The underlying device, by its kernel number: `8:1`.
     pub below: String,
     /// Offset of the payload on that device, in bytes.
     pub offset: u64,
-    /// Whether authentication tags are stored between the sectors below.
+    /// Whether authentication tags are stored between the sectors of the underlying device.
     pub has_integrity: bool,
 }

@@ -51,8 +51,8 @@ pub(crate) fn make_settled_with(feature: Option<&str>, device: &Path) -> Result<
 
 /// Mounts `device` at `directory` with mount(8), which detects the type.
 ///
-/// The creator of the file system chose the owners and modes in it, so set-user-ID programs and
-/// device nodes are disabled. `options` come last and win: `suid,dev` allows both.
+/// The creator of the file system chose the owners and modes in it, so set-user-ID programs and device nodes are
+/// disabled. `options` come last and override these: `suid,dev` allows both.
 pub(crate) fn mount(
     device: &Path,
     directory: &Path,

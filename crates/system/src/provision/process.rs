@@ -18,7 +18,7 @@ use crate::resource::Identity;
 /// Time for a program to write back its data after being asked to exit.
 pub(crate) const GRACE: Duration = Duration::from_secs(60);
 
-/// A program that does nothing for so long after its mount is gone has written back its data. It is then asked to end, and
+/// A program that is idle for this long after its mount is gone has written back its data. It is then asked to exit;
 /// all of that takes less than a second.
 const IDLE: Duration = Duration::from_millis(750);
 
@@ -65,7 +65,7 @@ fn is_or_sets(word: &[u8], value: &[u8]) -> bool {
 
 /// Waits at most `limit` for `child` to end.
 pub(crate) fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    // A child that has been waited for has no number any more.
+    // A child that has been waited for no longer has a process number.
     if let Some(status) = child.try_wait()? {
         return Ok(Some(status));
     }
@@ -137,7 +137,7 @@ pub(crate) fn end(process: Identity) -> io::Result<()> {
     Err(io::Error::other(format!("process {} did not exit", process.device)))
 }
 
-/// Whether the process of a handle ends within `limit`.
+/// Whether the process of a handle exits within `limit`.
 fn has_ended(handle: &OwnedFd, limit: Duration) -> bool {
     let mut fds = [PollFd::new(handle, PollFlags::IN)];
     wait_for(&mut fds, limit).is_ok_and(|ready| ready > 0)

@@ -1,5 +1,5 @@
-//! ZFS's information about its encryption, which is not in the kernel's list of mounts, and about the code that
-//! it runs.
+//! ZFS's information about its encryption (not contained in the kernel's list of mounts) and about the code that it
+//! runs.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and /sys, devices")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::command::Invocation;
 use crate::machine::Machine;
 
-/// The program answers from memory; if it takes longer, it hangs.
+/// The program replies from memory; if it takes longer, it hangs.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The cipher of `dataset` (zfsprops(7), `encryption`); `None` if it is not encrypted, or the program does not

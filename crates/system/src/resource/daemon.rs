@@ -190,11 +190,10 @@ fn serves_at(path: &Path) -> bool {
 /// Waits until `daemon` has mounted a file system of type `file_system` at `path` and the file
 /// system responds.
 ///
-/// The kernel reports changes of its list of mounts (proc_pid_mountinfo(5)) and the end of the
-/// daemon.
+/// The kernel reports changes to its list of mounts (proc_pid_mountinfo(5)) and the exit of the daemon.
 ///
 /// # Errors
-/// [`SystemError::Program`] if the daemon ends or if nothing is mounted within `limit`; [`SystemError::Stopped`].
+/// [`SystemError::Program`] if the daemon exits or if nothing is mounted within `limit`; [`SystemError::Stopped`].
 fn wait_until_mounted(
     path: &Path,
     file_system: &str,

@@ -22,7 +22,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The identity of a mount or a device, which is only a number.
+    /// The identity of a mount or a device: only a number.
     pub fn number(device: u64) -> Self {
         Self { device, inode: 0, born: None }
     }

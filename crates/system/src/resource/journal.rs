@@ -59,7 +59,7 @@ impl Line {
         serde_json::to_vec(&self)
     }
 
-    /// `None` for a line that a kill has torn.
+    /// `None` for a line that a kill truncated.
     fn read(text: &str) -> Option<Self> {
         let mut line: Self = serde_json::from_str(text).ok()?;
         let restore = |path: &mut PathBuf| {
@@ -72,8 +72,7 @@ impl Line {
     }
 }
 
-/// The journal of this run. Clones write to the same file, which the last of them removes if
-/// everything is undone.
+/// The journal of this run. Clones write to the same file; the last of them removes it if everything is undone.
 #[derive(Clone)]
 pub struct Journal {
     open: Arc<Mutex<Open>>,
@@ -171,7 +170,7 @@ impl Journal {
     }
 
     fn held(&self) -> MutexGuard<'_, Open> {
-        // A torn line is skipped, so a poisoned lock does no harm.
+        // A truncated line is skipped, so a poisoned lock does no harm.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -248,7 +247,7 @@ pub(super) fn owner(text: &str) -> Option<(u32, PathBuf)> {
 /// The resources that were not undone, highest number first.
 pub(super) fn left_over(text: &str) -> Vec<(AnyResource, Option<Identity>)> {
     let mut left: Vec<(u32, AnyResource, Option<Identity>)> = Vec::new();
-    // A kill may have torn the last line. A line that does not parse was not acted upon.
+    // A kill may have truncated the last line. A line that does not parse was not acted upon.
     for line in text.lines().filter_map(Line::read) {
         match line {
             Line::Intent { id, what } => left.push((id, what, None)),
@@ -265,8 +264,7 @@ pub(super) fn left_over(text: &str) -> Vec<(AnyResource, Option<Identity>)> {
 
 #[cfg(test)]
 impl Journal {
-    /// Releases the lock like a killed process, without cleaning up. Returns the file, which can
-    /// then be locked.
+    /// Releases the lock like a killed process, without cleaning up. Returns the file; it can then be locked.
     pub(super) fn killed(self) -> File {
         use std::os::fd::AsRawFd as _;
         let mut open = self.held();

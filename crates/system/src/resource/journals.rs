@@ -135,13 +135,13 @@ impl Journals {
         if dead {
             read.ok()?;
         }
-        // A kill may have torn the last line within a character; the others still count.
+        // A kill may have truncated the last line in the middle of a character; the other lines are still valid.
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Some(if dead { Found::Dead { text, lock: file } } else { Found::Living { text, file } })
     }
 }
 
-/// Whether creating a journal fails so while a cleanup looks at its file.
+/// Whether this error occurs if a journal is created while a cleanup examines its file.
 fn is_of_cleanup(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::WouldBlock | ErrorKind::NotFound)
 }

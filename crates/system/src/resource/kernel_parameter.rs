@@ -48,7 +48,7 @@ impl ForTrials {
         self.parameter.path == other.parameter.path
     }
 
-    /// Sets the parameter for these trials, unless it is so already.
+    /// Sets the parameter for these trials, unless it already has the value.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -56,7 +56,7 @@ impl ForTrials {
         self.parameter.set(&self.value)
     }
 
-    /// Sets the parameter as it was before the run, unless it is so already.
+    /// Restores the parameter's value from before the run, unless it already has that value.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -66,7 +66,7 @@ impl ForTrials {
 }
 
 impl KernelParameter {
-    /// Sets it, unless it is so already.
+    /// Sets it, unless it already has the value.
     ///
     /// # Errors
     /// [`SystemError::Io`].

@@ -124,7 +124,7 @@ fn hmac(key: &[u8], message: &[u8]) -> [u8; 64] {
 /// Adds an fscrypt key to the file system of `path`.
 ///
 /// # Errors
-/// [`SystemError::Program`], for example if the file system has no encryption.
+/// [`SystemError::Program`], for example if the file system does not support encryption.
 fn add(path: &Path, key: Zeroizing<Vec<u8>>) -> Result<(), SystemError> {
     Invocation::new("xfs_io")
         .args(["-c".as_ref(), "add_enckey".as_ref(), path.as_os_str()])
@@ -152,8 +152,7 @@ fn on_file_system(path: &Path, identifier: &str) -> Result<bool, SystemError> {
 fn remove_from_file_system(path: &Path, identifier: &str) -> Result<(), SystemError> {
     let remove = format!("rm_enckey {identifier}");
     match run("xfs_io", ["-c".as_ref(), remove.as_ref(), path.as_os_str()]) {
-        // It has been removed already, for example by the xfs_io of a run that was killed
-        // meanwhile.
+        // It has been removed already, for example by the xfs_io of a run that was killed in the meantime.
         Err(e) if says(&e, &["Required key not available"]) => Ok(()),
         done => done.map(drop),
     }
@@ -180,7 +179,7 @@ fn remove_of_user(description: &Path) -> Result<(), SystemError> {
     }
 }
 
-/// Whether the reason of a program contains one of these texts of the C library.
+/// Whether a program's error message contains one of these messages of the C library.
 fn says(error: &SystemError, texts: &[&str]) -> bool {
     matches!(error, SystemError::Program { reason, .. } if texts.iter().any(|t| reason.contains(t)))
 }

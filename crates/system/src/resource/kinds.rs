@@ -27,8 +27,8 @@ pub(crate) trait Resource: Clone + Into<AnyResource> + Send + 'static {
     /// be ours.
     fn recover(&self, identity: Option<Identity>) -> Recovered;
 
-    /// A text in the arguments of the program that creates it. Such a program can outlive a killed
-    /// run, so recovery waits for it to end.
+    /// A text in the arguments of the program that creates it. Such a program can outlive a killed run, so recovery
+    /// waits for it to exit.
     fn made_by(&self) -> Option<String> {
         None
     }
@@ -42,7 +42,7 @@ pub(crate) trait Resource: Clone + Into<AnyResource> + Send + 'static {
 /// Whether it was ours and is now gone, or the error; `None` if nothing was found.
 pub(crate) type Recovered = Option<Result<bool, String>>;
 
-/// The name belongs to something else, which is not touched.
+/// The name belongs to something else; that is not touched.
 pub(super) const NOT_OURS: Recovered = Some(Ok(false));
 
 /// It was ours; the result of removing it.

@@ -94,12 +94,12 @@ kinds! {
     MappedFileSystem(MappedFileSystem),
     /// A disk that a child of this process serves through ublk.
     UblkDisk(UblkDisk),
-    /// A file system mounted from a disk of ublk.
+    /// A file system mounted from a ublk device.
     DiskFileSystem(DiskFileSystem),
 }
 
 impl AnyResource {
-    /// Its paths, for the journal, which writes those that are not Unicode in its own way.
+    /// Its paths, for the journal, which has its own form for paths that are not Unicode.
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         match self {
             Self::ScratchFile(file) => vec![&mut file.path],

@@ -80,7 +80,7 @@ pub(crate) enum Standing {
 }
 
 impl Standing {
-    /// Unmounts the mount at `path`; only ours, if there can be another user's.
+    /// Unmounts the mount at `path`; if another user may have mounted there, only our own mount.
     pub(super) fn unmount(
         &self,
         path: &Path,
@@ -95,7 +95,7 @@ impl Standing {
 
 /// Moves the mount at `private` to `place`, as the resource `what`.
 ///
-/// It was never reachable there by a path that another user can redirect: programs such as mount(8) use paths.
+/// At `private` no other user could redirect its path; this matters because programs such as mount(8) use paths.
 pub(super) fn move_to<R: Resource<Live = Standing>>(
     stack: &mut ResourceStack,
     what: R,
@@ -106,7 +106,8 @@ pub(super) fn move_to<R: Resource<Live = Standing>>(
         let identity = place.take(private)?;
         Ok((Standing::Placed(place), Some(identity)))
     })?;
-    // Gone, so that the file system is written back once the other one is unmounted. Its resource finds nothing to do.
+    // Unmounted now, so that the file system is written back once the other mount is unmounted. Its resource finds
+    // nothing to do.
     filesystem::unmount(private)
 }
 
@@ -197,9 +198,9 @@ pub(super) fn unmount_ours(
     }
 }
 
-/// Unmounts in a separate process. Unmounting writes to the disk, which this process may serve. If
-/// this process were killed meanwhile, a thread of it that waits for that would keep the server's
-/// connection open and wait forever.
+/// Unmounts in a separate process. Unmounting writes to the disk, which this process may serve. If this process were
+/// killed in the meantime, a thread that waits for the unmounting would keep the server's connection open and wait
+/// forever.
 pub(super) fn unmount_by_program(path: &Path) -> Result<(), SystemError> {
     match run("umount", [path]) {
         Err(SystemError::Program { reason, .. }) if reason.contains("busy") => {
@@ -218,8 +219,8 @@ impl Resource for FileSystem {
 
     fn recover(&self, _identity: Option<Identity>) -> Recovered {
         await_program(&self.path);
-        // Numbers of loop devices are reused: only the file below proves that the mount is ours. That of the file system is
-        // another one in btrfs.
+        // Numbers of loop devices are reused: only the backing file proves that the mount is ours. In btrfs the file
+        // system's number differs.
         let of_file = |number| loop_device::of_file(&self.file, Some(number)).is_some();
         let is_ours = |entry: &MountEntry| {
             of_file(entry.device)
@@ -274,7 +275,7 @@ impl Resource for ProgramMount {
     fn destroy(&self, ends: &mut Ends, identity: Option<Identity>) -> Result<(), SystemError> {
         match ends {
             Ends::Unmounted => unmount_ours(&self.path, identity, daemon::unmount),
-            // Unmounted by its program, which is next.
+            // Its program unmounts it, and is stopped next.
             Ends::Asked => Ok(()),
         }
     }
@@ -284,7 +285,7 @@ impl Resource for ProgramMount {
     }
 }
 
-/// Waits for mount(8), which always mounts below the directory that only root can change.
+/// Waits for mount(8): it always mounts below the directory that only root can change.
 fn await_program(path: &Path) {
     if is_in_runtime_directory(path) {
         await_mount(path);

@@ -64,7 +64,7 @@ pub(super) fn processes_with(word: &str) -> Vec<u32> {
     processes(|_, line| String::from_utf8_lossy(line).contains(word)).collect()
 }
 
-/// The processes except this one whose directory and arguments are those that are looked for.
+/// The processes except this one with the requested directory and arguments.
 fn processes(is: impl Fn(&Path, &[u8]) -> bool) -> impl Iterator<Item = u32> {
     let own = std::process::id();
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();

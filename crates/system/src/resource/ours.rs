@@ -9,16 +9,16 @@ use cryptbench_os::{Directory, Entry, user};
 use super::{AnyResource, Identity};
 use crate::provision::runtime_directory;
 
-/// The open directory that contains `path`, the name there, and its entry. Removal happens in that
-/// directory: replacing a part of the path meanwhile redirects nothing.
+/// The open directory that contains `path`, the name there, and its entry. Removal happens in that directory: replacing
+/// a part of the path in the meantime does not redirect it.
 pub(super) fn held(path: &Path) -> Option<(Directory, OsString, Entry)> {
     let (directory, name) = Directory::of(path).ok()?;
     let found = directory.entry(&name).ok()??;
     Some((directory, name, found))
 }
 
-/// Whether it is the file that was noted. A file system that was mounted again has another device
-/// number and possibly other inodes; then the name, which no other run uses, and the owner decide.
+/// Whether it is the recorded file. A file system that was remounted has another device number and possibly other
+/// inodes; then the owner and the name, which no other run uses, decide.
 pub(super) fn is_noted(path: &Path, found: &Entry, noted: Identity) -> bool {
     let now = Identity::from(found.identity);
     noted.is(now)
@@ -32,7 +32,7 @@ pub(super) fn is_this_users(found: &Entry) -> bool {
     found.owner == user::real()
 }
 
-/// Whether it is in one of our own mounts, which do not reappear.
+/// Whether it is in one of our own mounts: these do not reappear.
 pub(super) fn is_in_runtime_directory(path: &Path) -> bool {
     runtime_directory().is_some_and(|ours| path.starts_with(ours))
 }

@@ -31,8 +31,8 @@ pub struct Place {
     mounted: OnceLock<Placed>,
 }
 
-/// The identity of a mount in /proc/self/mountinfo. Numbers of mounts are reused, so that of the file system
-/// also counts. It can differ from that of the files in it (btrfs).
+/// The identity of a mount in /proc/self/mountinfo. Mount numbers are reused, so the device number of the file system
+/// is also compared. It can differ from the device number of its files (btrfs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Placed {
     id: u64,
@@ -105,7 +105,7 @@ impl Place {
         }
     }
 
-    /// Whether its name still leads to it.
+    /// Whether its name still refers to it.
     fn is_where_it_was(&self) -> io::Result<bool> {
         let which =
             |found: rustix::fs::Statx| (found.stx_dev_major, found.stx_dev_minor, found.stx_ino);
@@ -216,8 +216,8 @@ impl Placed {
     }
 }
 
-/// The number of the topmost mount at `name` in `directory`, or of the one that contains `directory` if the
-/// name is empty. Sends no request to its server.
+/// The number of the topmost mount at `name` in `directory`; if the name is empty, of the mount that contains
+/// `directory`. Sends no request to its server.
 fn mount_id(directory: impl AsFd, name: &OsStr) -> Result<u64, Errno> {
     let by = if name.is_empty() { AtFlags::EMPTY_PATH } else { AtFlags::SYMLINK_NOFOLLOW };
     let flags = by | AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;

@@ -1,11 +1,9 @@
-//! A directory on a user's storage in which only root can rename entries, for runs of root in a
-//! directory of another user.
+//! A directory on a user's storage in which only root can rename entries, for runs as root in another user's directory.
 //!
-//! Anyone who may rename in a directory can replace a container with a symbolic link between its
-//! creation and the moment when a program opens it by path; root would then write to the target of
-//! the link. A run of root therefore creates its own directory there, which only root may enter,
-//! and bind-mounts it below `/run` (mount(2), `MS_BIND`). All further paths begin at that mount, so
-//! only root can change where they lead.
+//! Anyone who may rename in a directory can replace a container with a symbolic link between its creation and the
+//! moment when a program opens it by path; root would then write to the target of the link. A run as root therefore
+//! creates its own directory there, which only root may enter, and bind-mounts it below `/run` (mount(2), `MS_BIND`).
+//! All further paths begin at that mount, so only root can redirect them.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -41,7 +39,7 @@ impl PrivateDirectory {
             };
             return Err(SystemError::Target { path, problem });
         }
-        // By descriptor, because the path may now lead elsewhere.
+        // By descriptor, because the path may now refer to something else.
         let held = held.try_clone().map_err(SystemError::io("open", &path))?;
         let mounted = mount_point::create(&mut stack)?;
         BindMount::create(&mut stack, &held, &mounted, &path)?;
@@ -63,8 +61,8 @@ impl PrivateDirectory {
     }
 }
 
-/// Whether a private directory was created with the `mode` of its file system's mount, which all others there
-/// also have (FAT, and NTFS by default).
+/// Whether a private directory was created with the `mode` that the mount gives to everything in the file system (FAT,
+/// and NTFS by default).
 fn keeps_no_permissions(parent: &Path, mode: u32) -> bool {
     let all = |mode: u32| mode & 0o777 == 0o777;
     let of_parent = std::fs::metadata(parent).map(|found| found.permissions().mode());

@@ -71,8 +71,8 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
 
 /// Removes everything that is left of a run, in the given order.
 ///
-/// Retries failed resources at the end. They may be on a device that this run served itself: while that is
-/// mounted without its server it looks broken, and afterwards they are gone.
+/// Retries failed resources at the end. They may be on a device that this run served itself: while that is mounted
+/// without its server, they look broken; afterwards they are gone.
 fn recover_all(left: &[(AnyResource, Option<Identity>)]) -> Vec<Cleaned> {
     let once = |(what, identity): &(AnyResource, Option<Identity>)| recover(what, *identity);
     let mut results: Vec<_> = left.iter().map(once).collect();

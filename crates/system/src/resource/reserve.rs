@@ -1,8 +1,8 @@
 //! Files that are allocated alternately, so that none of them is in a better region of the device than the
 //! others.
 //!
-//! Two files on one disk may differ in speed: a hard disk's outer tracks are faster, and the host of a virtual
-//! disk stores some parts closer than others. No number of repeats averages that out, because it is the same in
+//! Two files on one disk may differ in speed: a hard disk's outer tracks are faster, and the host of a virtual disk
+//! stores some parts closer than others. No number of repeats averages that out, because the difference is the same in
 //! each. Files that alternate every few megabytes are spread equally over all regions.
 
 use std::fs::File;

@@ -49,9 +49,9 @@ impl ScratchFile {
         Ok((Held { file: Arc::new(file), directory, name }, Some(identity)))
     }
 
-    /// Makes a file system with several allocation goals use the same one as for `like`.
+    /// Makes a file system with several allocation goals use the same goal as for `like`.
     ///
-    /// ext4 has had one per CPU since Linux 6.17, chosen by the inode's number (`ext4_mb_regular_allocator`).
+    /// Since Linux 6.17, ext4 has one goal per CPU, chosen by the inode's number (`ext4_mb_regular_allocator`).
     pub(super) fn make_like(&self, like: &File) -> Result<(Held, Option<Identity>), SystemError> {
         let inode = |file: &File| file.metadata().map(|found| Details::of(&found).inode);
         let wanted = inode(like).map_err(SystemError::io("inspect", &self.path))?;

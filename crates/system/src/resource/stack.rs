@@ -117,7 +117,7 @@ pub struct ResourceStack {
     resources: Vec<Box<dyn Standing>>,
     /// Number of resources that hold the data and remain when it is closed.
     data: usize,
-    /// Whether waiting for a program that is to serve ends.
+    /// Set to stop waiting for a program that should serve.
     stop: Arc<AtomicBool>,
 }
 
@@ -181,7 +181,7 @@ impl ResourceStack {
         &mut **found.expect("numbers are those of what is there")
     }
 
-    /// Does something with the stack in which waiting for a program that is to serve ends once `stop` is set.
+    /// Runs a function on the stack; waiting for a program that should serve stops once `stop` is set.
     pub(crate) fn until_stopped<T>(
         &mut self,
         stop: &AtomicBool,
@@ -240,7 +240,7 @@ impl ResourceStack {
     /// that inspects every mount releases it after a moment.
     ///
     /// # Errors
-    /// [`SystemError::Busy`], or another error of taking it down; it can be tried again.
+    /// [`SystemError::Busy`], or another error of removing it; it can be tried again.
     pub fn destroy(&mut self) -> Result<(), SystemError> {
         self.destroy_down_to(0)
     }
@@ -248,7 +248,7 @@ impl ResourceStack {
     /// [`SystemError::Busy`], or another error of removing it; it can be tried again.
     ///
     /// # Errors
-    /// [`SystemError::Busy`], or another error of taking it down; it can be tried again.
+    /// [`SystemError::Busy`], or another error of removing it; it can be tried again.
     pub fn destroy_at_once(&mut self) -> Result<(), SystemError> {
         while let Some(last) = self.resources.last_mut() {
             last.destroy()?;

@@ -1,9 +1,8 @@
-//! Frees a killed process that serves a file system and waits for it: it ends only once the
-//! connection of the file system is broken.
+//! Frees a killed process that serves a file system and waits for it: it exits only once the connection of the file
+//! system is aborted.
 //!
-//! The server threads are gone. Another thread of the process flushes or reads the device above and
-//! waits where no signal reaches it. Until that thread ends, nothing closes the connection that
-//! would let it end.
+//! The server threads are gone. Another thread of the process flushes or reads the device above in an uninterruptible
+//! wait. Until that thread exits, nothing closes the connection, and only closing it would let the thread exit.
 #![expect(
     clippy::disallowed_methods,
     reason = "a file of /sys; files of a run, and of /proc and /sys; for now"
@@ -32,7 +31,7 @@ const KILL: u64 = 1 << (9 - 1);
 /// `PF_EXITING` (Linux, `include/linux/sched.h`).
 const EXITING: u64 = 4;
 
-/// Time for a process to end after it was killed, or its connection was broken.
+/// Time for a process to exit after it was killed, or its connection was aborted.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Aborts the FUSE connections of a killed process, according to its journal, and waits for it to exit. Does
@@ -65,9 +64,9 @@ pub(super) fn free(journal: &File, left: &[(AnyResource, Option<Identity>)]) {
     }
 }
 
-/// Waits for an exiting process that still has the lock of its journal, so that its run looks active: one that
-/// was killed and waits for the disk or releases its memory, or one that a killed run had forked and that has
-/// not executed its program yet.
+/// Waits for an exiting process that still has the lock of its journal, so that its run looks active: a killed process
+/// that waits for the disk or releases its memory, or a process that a killed run forked and that has not executed its
+/// program yet.
 pub(super) fn await_ending(journal: &File) {
     let began = Instant::now();
     loop {
@@ -83,13 +82,13 @@ pub(super) fn await_ending(journal: &File) {
     }
 }
 
-/// Whether a process has begun to end, or will because of a SIGKILL.
+/// Whether a process is exiting, or will exit because of a SIGKILL.
 fn is_ending(process: u32) -> bool {
     is_killed(process)
         || fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|stat| exits(&stat))
 }
 
-/// Whether the flags of proc_pid_stat(5) say that the first thread is exiting.
+/// Whether the flags of proc_pid_stat(5) show that the first thread is exiting.
 fn exits(stat: &str) -> bool {
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     let flags = fields.split_whitespace().nth(6).and_then(|flags| flags.parse::<u64>().ok());

@@ -36,7 +36,7 @@ pub struct UblkDisk {
 }
 
 /// The server, if it is of this crate. If dropped while the disk is still there, it continues to serve as long as this
-/// process lives.
+/// process runs.
 #[derive(Default)]
 pub(crate) struct Serving(Option<DiskServer>);
 
@@ -46,7 +46,7 @@ impl Drop for Serving {
     }
 }
 
-/// A file system mounted from a disk of ublk.
+/// A file system mounted from a ublk device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskFileSystem {
     /// Absolute path of the mount point.
@@ -58,7 +58,7 @@ pub struct DiskFileSystem {
 /// Creates a disk for a child to serve, through the returned connection.
 ///
 /// # Errors
-/// [`SystemError::Io`] without a driver in the kernel, and errors of making the disk.
+/// [`SystemError::Io`] without a driver in the kernel, and errors of creating the disk.
 pub(crate) fn create(
     stack: &mut ResourceStack,
     disk: &Disk,
@@ -93,8 +93,8 @@ pub(crate) fn create(
     Err(failed(io::Error::other("too many devices")))
 }
 
-/// Makes a disk, lets a child serve the plaintext of a container as that, and lets it appear. Returns it and the number of
-/// the child, which gets the way to open the container, its path, and its key.
+/// Creates a disk, lets a child serve the plaintext of a container as that disk, and lets it appear. Returns it and the
+/// number of the child, which receives the way to open the container, its path, and its key.
 ///
 /// # Errors
 /// As of [`create`]; [`SystemError::Io`] if the child does not serve. No disk is left behind.
@@ -109,7 +109,7 @@ pub(crate) fn serve(
         DiskServer::start(plain, key, &container, &connection)
             .map_err(SystemError::io("serve", &disk.path))
     });
-    // The server's is then the only one, and the kernel sees when it ends.
+    // The server's connection is then the only one, so the kernel detects the server's exit.
     drop(connection);
     let started = served.and_then(|server| {
         let number = server.number();

@@ -44,7 +44,7 @@ pub(crate) struct Shown {
     pub(crate) daemons: Vec<u32>,
 }
 
-/// The program, which stores its list of open volumes in one location.
+/// The program; it stores its list of open volumes in one location.
 pub(crate) fn program() -> Invocation {
     mapping::program(PROGRAM).variable("TMPDIR", "/tmp")
 }
@@ -61,8 +61,7 @@ pub(crate) fn create(
         let is_new = |mount: &&MountEntry| !before.iter().any(|b| b.device == mount.device);
         let device = device_of(container);
         let file = device.as_deref().and_then(file_below);
-        // Of several new ones, the one that the device identifies; with kernel crypto the device identifies
-        // none.
+        // If several are new, the one that the device identifies; with kernel crypto the device does not identify any.
         let mount = served()
             .iter()
             .filter(is_new)
@@ -125,7 +124,7 @@ fn await_end(path: &Path) {
     }
 }
 
-/// The program's list; empty if it has no volume open, which it reports as an error.
+/// The program's list; empty if it has no volume open (it reports that as an error).
 fn list() -> String {
     let words = ["--text", "--non-interactive", "--list"];
     program().args(words).run(&Machine::this(), LIMIT).unwrap_or_default()
@@ -144,7 +143,7 @@ fn is_listed(path: &Path) -> bool {
 /// The text after the path in its line: `1: /dir/file /dev/mapper/veracrypt1 -`; a path with spaces is in
 /// single quotes.
 fn entry_in<'a>(list: &'a str, path: &Path) -> Option<&'a str> {
-    // The list has passed as text, in which bytes that are not UTF-8 are replaced.
+    // The list was decoded as text, so bytes that are not UTF-8 are replaced.
     let path = &*path.to_string_lossy();
     let quoted = format!("'{path}'");
     list.lines().find_map(|line| {
@@ -189,14 +188,14 @@ fn by_hand(path: &Path, identity: Option<Identity>) -> Result<bool, SystemError>
             detach(&image, &device)?;
         }
         unmount_dead(&mount.mountpoint)?;
-        // Empty, and the program uses another name if it remains.
+        // It is empty, and if it remains, the program uses another name.
         let _ = fs::remove_dir(&mount.mountpoint);
         found = true;
     }
     Ok(found)
 }
 
-/// Detaches a loop device, which the program may just be doing itself.
+/// Detaches a loop device, which the program itself may be doing at the same time.
 fn detach(file: &Path, device: &Path) -> Result<(), SystemError> {
     let tried = loop_device::detach(device);
     match loop_device::of_file(file, loop_device::number(device)) {
@@ -215,7 +214,7 @@ fn served() -> Vec<MountEntry> {
     all
 }
 
-/// The file below a loop device, if `device` is one.
+/// The backing file of `device`, if that is a loop device.
 fn file_below(device: &Path) -> Option<PathBuf> {
     let name = device.file_name()?.to_str()?;
     let file = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok()?;

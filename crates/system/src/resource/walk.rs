@@ -19,7 +19,7 @@ const PROC: u64 = 0x9fa0;
 /// The end of the path.
 pub(super) enum Walked {
     Directory(OwnedFd),
-    /// A link, by the path that led there, which another user could have made.
+    /// A link that another user could have created, by the path that led there.
     LinkOfOthers(PathBuf),
 }
 

@@ -49,7 +49,7 @@ pub(crate) mod served {
     }
 }
 
-/// Directories that others show as plaintext: none are set up here.
+/// Directories whose plaintext others show: none are set up here.
 pub(crate) mod stacked {
     use crate::{ArmContext, ArmSpec, PreparedArm, System, SystemError};
 

@@ -45,7 +45,7 @@ pub fn runtime_directory() -> Option<PathBuf> {
     below("run").filter(|directory| make_private(directory))
 }
 
-/// Creates `dir`, which inherits who may use it from the profile.
+/// Creates `dir`, which inherits its access rights from the profile.
 pub(crate) fn make_private(dir: &Path) -> bool {
     dirs::create_private(dir).is_ok() && dir.is_dir()
 }

@@ -75,7 +75,7 @@ impl Place {
 }
 
 impl AnyResource {
-    /// Its paths, for the journal, which writes those that are not Unicode in its own way.
+    /// Its paths, for the journal, which has its own form for paths that are not Unicode.
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         match self {
             Self::ScratchFile(file) => vec![&mut file.path],

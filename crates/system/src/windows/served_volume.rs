@@ -1,4 +1,4 @@
-//! A block device in use on this machine: Windows has nothing by which a program could serve one.
+//! A block device in use on this machine: Windows provides no means for a program to serve one.
 
 use std::fs::File;
 use std::io;

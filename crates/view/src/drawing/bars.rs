@@ -124,7 +124,7 @@ impl Bars<'_> {
         drawing
     }
 
-    /// A line with ends, except where it leaves the axis.
+    /// A line with end marks, except at an end beyond the axis.
     fn whisker(&self, drawing: &mut Drawing, x: &Scale, y: f64, low: f64, high: f64) {
         if !low.is_finite() || !high.is_finite() {
             return;

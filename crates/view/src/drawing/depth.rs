@@ -5,12 +5,12 @@ use cryptbench_answer::quantity::requests;
 use super::scale::{Scale, across, upwards};
 use super::{Area, Drawing, Entry, Mark, Role, WIDTH};
 
-/// Left of it are the words of the scale upwards, below [`BOTTOM`] those of the scale across.
+/// The words of the vertical scale are left of it, and those of the horizontal scale below [`BOTTOM`].
 const LEFT: f64 = 48.0;
 const BOTTOM: f64 = 190.0;
 const HEIGHT: f64 = 210.0;
 
-/// Half the side of the square around a mark in which it is read.
+/// Half the side of the square around a mark in which its reading is shown.
 const NEAR: f64 = 8.0;
 
 /// A cell in the chart.
@@ -21,7 +21,7 @@ pub(crate) struct Cell {
     pub(crate) arm: String,
     /// Requests in flight at the disk.
     pub(crate) in_flight: f64,
-    /// Requests of the disk in a second.
+    /// Disk requests per second.
     pub(crate) rate: f64,
     /// Its colour.
     pub(crate) role: Role,

@@ -1,4 +1,4 @@
-//! Every trial as a mark over time, which shows drift, steps and outliers.
+//! Every trial as a mark over time, to show drift, steps and outliers.
 
 use cryptbench_answer::quantity::{digits, duration};
 

@@ -1,4 +1,4 @@
-//! A heat map: percent difference to plain by file size (rows) and record size (columns).
+//! A heat map: percent difference from plain by file size (rows) and record size (columns).
 
 use cryptbench_answer::picture::heatmap::{Difference, Map};
 use cryptbench_answer::quantity::{percent_digits, short_bytes};

@@ -38,7 +38,7 @@ pub(crate) use two_sided::{Block, Side, TwoSided};
 /// The mark of a file that this program wrote, in SVG, in PDF and in PNG.
 pub const MARK: &str = "cryptbench chart";
 
-/// Width of every chart in CSS pixels, which fits a phone.
+/// Width of every chart in CSS pixels; it fits a phone.
 const WIDTH: f64 = 344.0;
 
 /// Type sizes in CSS pixels.
@@ -55,7 +55,7 @@ pub struct Drawing {
     pub title: String,
     /// The part of the plane that is shown.
     pub area: Area,
-    /// The description for readers who cannot see it; if there is none, the readings are.
+    /// The description for readers who cannot see it; if empty, the readings are used.
     pub told: Vec<String>,
     /// The readings for pointing or stepping, in the order of stepping.
     pub readings: Vec<Reading>,
@@ -109,7 +109,7 @@ pub enum Mark {
     Triangle,
     /// A cross.
     Cross,
-    /// A square, which represents a line or an area.
+    /// A square: represents a line or an area.
     Square,
 }
 
@@ -272,7 +272,7 @@ impl Drawing {
         self.readings.extend(rows);
     }
 
-    /// The picture in words, one entry a line.
+    /// The picture in words, one entry per line.
     pub fn description(&self) -> String {
         let readings = || self.readings.iter().map(|r| r.words.as_str()).collect::<Vec<_>>();
         match self.told.is_empty() {
@@ -283,7 +283,7 @@ impl Drawing {
 
     /// The same with background, margin, title and legend, for a file.
     fn framed(&self) -> Self {
-        /// Around everything, and the heights of the title and of an entry of the legend.
+        /// Width of the margin, and heights of the title and of a legend entry.
         const MARGIN: f64 = 12.0;
         const TITLE: f64 = 26.0;
         const ENTRY: f64 = 18.0;

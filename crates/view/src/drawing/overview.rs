@@ -1,10 +1,10 @@
-//! The overview: a row for each workload or choice, with a mark for each value on one scale, as the first screen of the page
-//! has it.
+//! The overview: a row for each workload or choice, with a mark for each value on one scale, like the first screen of
+//! the page.
 
 use super::scale::Scale;
 use super::{Anchor, Area, Drawing, Entry, LABEL, Mark, Role, TICK, look, shortened};
 
-/// CSS pixels: of the whole, of the names on the left, of the figures on the right.
+/// Widths in CSS pixels: of the whole, of the names on the left and of the figures on the right.
 const WIDTH: f64 = 720.0;
 const NAMES: f64 = 220.0;
 const FIGURES: f64 = 96.0;
@@ -17,12 +17,12 @@ const AROUND: f64 = 5.0;
 /// Percent of plain speed at the right end, as on the page.
 const END: f64 = 125.0;
 
-/// Forms of the marks, so that colour is not needed to tell them apart.
+/// Forms of the marks, so that colour is not needed to distinguish them.
 const MARKS: [Mark; 4] = [Mark::Disc, Mark::Triangle, Mark::Square, Mark::Cross];
 
 /// A value with its interval, fractions of plain speed, and its words.
 pub(crate) struct Shown {
-    /// Ratio, low and high; nothing where none may be shown.
+    /// Ratio, low and high; nothing if none may be shown.
     pub(crate) at: Option<[f64; 3]>,
     /// `85 ±2 ▼`.
     pub(crate) words: String,
@@ -33,7 +33,7 @@ pub(crate) struct Row {
     pub(crate) name: String,
     /// Smaller, below the name.
     pub(crate) beside: String,
-    /// How far plain differs from itself, a fraction.
+    /// Difference of plain from itself, a fraction.
     pub(crate) noise: Option<f64>,
     /// One for each series.
     pub(crate) values: Vec<Shown>,
@@ -43,7 +43,7 @@ pub(crate) struct Row {
 pub(crate) struct Overview {
     /// The answer in a sentence.
     pub(crate) title: String,
-    /// Names of the series, and whether each is no system.
+    /// Names of the series; for each, whether it is the cipher alone, not a system.
     pub(crate) series: Vec<(String, bool)>,
     pub(crate) rows: Vec<Row>,
 }

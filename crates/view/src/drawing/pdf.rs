@@ -7,7 +7,7 @@ use super::{Anchor, Area, Drawing, Look, MARK, Mark, Point, Role, Shape};
 /// Points of a page per CSS pixel.
 const POINTS: f64 = 0.75;
 
-/// How far the controls of a quarter of a circle lie from its ends, in radii.
+/// Distance of the control points of a quarter circle from its ends, in radii.
 const QUARTER: f64 = 0.5523;
 
 /// Widths of Helvetica's letters from the space to the tilde, in thousandths of their size (Adobe's core font metrics).
@@ -137,7 +137,7 @@ fn letters(out: &mut Vec<u8>, look: Look, (x, y): Point, words: &str) {
     };
     let mut text = String::new();
     fill(&mut text, look.role);
-    // The page's rows go downwards here, and letters must not stand on their heads.
+    // The page's rows go downwards here, and letters must not be upside down.
     let base = short(y + 0.36 * look.size);
     let _ = write!(text, "BT /F {} Tf 1 0 0 -1 {} {base} Tm (", short(look.size), short(left));
     out.extend(text.bytes());
@@ -165,7 +165,7 @@ fn rgb(role: Role) -> String {
     [1, 3, 5].map(|i| short(part(i))).join(" ")
 }
 
-/// The byte of a letter in Windows' code page 1252; a question mark for those that it lacks.
+/// The byte of a letter in Windows' code page 1252; a question mark for letters that it lacks.
 fn win_ansi(letter: char) -> u8 {
     match letter {
         ' '..='~' | '\u{a0}'..='\u{ff}' => letter as u32 as u8,

@@ -13,7 +13,7 @@ const NAMES: [&str; 3] = ["median", "p99", "p99.9"];
 pub(crate) struct Ladder {
     /// Name on the left.
     pub(crate) label: String,
-    /// Median, 99th and 99.9th, where they are supported.
+    /// Median, 99th and 99.9th, if there are enough requests for them.
     pub(crate) values: [Option<f64>; 3],
     /// Colour of the marks.
     pub(crate) role: Role,

@@ -37,7 +37,7 @@ pub(crate) fn png(drawing: &Drawing) -> Result<Vec<u8>, EncodingError> {
     Ok(out)
 }
 
-/// Corners of a closed area, those of a hole the other way round.
+/// Corners of a closed area; those of a hole are in the opposite direction.
 type Outline = Vec<Point>;
 
 /// The picture: red, green and blue of each pixel, row by row.
@@ -141,7 +141,7 @@ fn of_mark(mark: Mark, at: Point, radius: f64) -> Vec<Outline> {
     }
 }
 
-/// A line of some width: a quadrangle for each part of it, all one way round, and round joints.
+/// A line with a width: a quadrangle for each part, all in the same direction, and round joints.
 fn stroke(points: &[Point], width: f64) -> Vec<Outline> {
     let part = |ends: &[Point]| {
         let [(x0, y0), (x1, y1)] = [ends[0], ends[1]];
@@ -187,7 +187,7 @@ impl Pen {
         (self.origin.0 + f64::from(x) * self.scale, self.origin.1 - f64::from(y) * self.scale)
     }
 
-    /// From the last corner to the last of these, drawn to those between (de Casteljau).
+    /// A curve from the last corner to the last of these points; the others are its control points (de Casteljau).
     fn curve(&mut self, controls: &[Point]) {
         let Some(outline) = self.outlines.last_mut() else { return };
         let start = outline.last().copied();

@@ -56,7 +56,7 @@ const SHADES: [Colour; Role::SHADES] = [
 ];
 
 impl Role {
-    /// Encrypted arms that have a colour each.
+    /// Number of encrypted arms that have their own colour.
     pub const ENCRYPTED: usize = 5;
 
     /// Shades of differences.
@@ -83,7 +83,7 @@ impl Role {
         self.colour().0
     }
 
-    /// Its value in the light scheme, which files have.
+    /// Its value in the light scheme, which files use.
     pub(crate) fn light(self) -> &'static str {
         self.colour().1
     }

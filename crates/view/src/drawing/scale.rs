@@ -57,7 +57,7 @@ impl Scale {
     }
 }
 
-/// The multiples of the first of the ascending steps that has few enough of them.
+/// The multiples, from `low` to `high`, of the smallest of the ascending steps that yields at most `most` of them.
 fn multiples(low: f64, high: f64, most: usize, steps: impl Iterator<Item = f64>) -> Vec<f64> {
     if !(low.is_finite() && high.is_finite() && low < high) {
         return Vec::new();
@@ -81,7 +81,7 @@ fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     if fine.len() <= most { fine } else { within(&[1.0]) }
 }
 
-/// Vertical lines at the ticks of a scale across, with their words below.
+/// Vertical lines at the ticks of a horizontal scale, with their words below.
 pub(super) fn across(
     drawing: &mut Drawing,
     scale: &Scale,
@@ -93,7 +93,7 @@ pub(super) fn across(
         drawing.line(Role::Grid, 1.0, [(*x, top), (*x, bottom)]);
     }
     for (x, words) in ticks {
-        // Words in the middle of the line would leave the picture at its sides.
+        // Centred words would extend beyond the picture at its sides.
         let anchor = match x {
             x if x < 8.0 => Anchor::Start,
             x if x > drawing.area.width - 8.0 => Anchor::End,
@@ -103,7 +103,7 @@ pub(super) fn across(
     }
 }
 
-/// Horizontal lines at the ticks of a scale upwards, with their words on the left.
+/// Horizontal lines at the ticks of a vertical scale, with their words on the left.
 pub(super) fn upwards(
     drawing: &mut Drawing,
     scale: &Scale,

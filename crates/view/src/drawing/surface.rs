@@ -14,11 +14,11 @@ const DOWN: [f64; 2] = [8.0, HEIGHT - 20.0];
 pub(crate) struct Trace {
     /// Name.
     pub(crate) label: String,
-    /// Offset in bytes and speed in MB/s, ascending offsets.
+    /// Offset in bytes and speed in MB/s, in ascending order of offsets.
     pub(crate) points: Vec<Point>,
-    /// Place in bytes, and the lowest and the highest speed of the trials there.
+    /// Offset in bytes, and the lowest and the highest speed of the trials there.
     pub(crate) between: Vec<(f64, [f64; 2])>,
-    /// Place in bytes and access time in microseconds.
+    /// Offset in bytes and access time in microseconds.
     pub(crate) dots: Vec<Point>,
     /// Colour of line and dots.
     pub(crate) role: Role,

@@ -1,4 +1,5 @@
-//! A drawing as SVG: adjoining shapes of one look are one path, adjoining texts of one look one group.
+//! A drawing as SVG: adjoining shapes with the same style form one path, and adjoining texts with the same style one
+//! group.
 
 use std::fmt::Write as _;
 
@@ -6,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::{Anchor, Area, Drawing, Look, MARK, Mark, Point, Role, Shape};
 
-/// The font family of the PNGs comes first; its metrics are those of Verdana.
+/// The font family of the PNGs comes first; it has Verdana's metrics.
 const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
 /// The output of a drawing.

@@ -25,7 +25,7 @@ pub(crate) struct Side {
     pub(crate) interval: Option<[f64; 2]>,
 }
 
-/// One block size: of plain and of the arm, writes and reads.
+/// One block size: writes and reads of plain and of the arm.
 pub(crate) struct Block {
     /// Written in the middle.
     pub(crate) label: String,
@@ -89,7 +89,7 @@ fn bar(drawing: &mut Drawing, role: Role, top: f64, sides: &[Side; 2]) {
         }
         let share = if side.share.is_finite() { side.share.clamp(0.0, 1.0) } else { 0.0 };
         let near = middle + way * MIDDLE / 2.0;
-        // A hair's breadth shows that there is a bar.
+        // A minimal width shows that there is a bar.
         let far = near + way * (share * longest).max(1.0);
         drawing.area(role, [near, far], y);
         let middle = f64::midpoint(y[0], y[1]);

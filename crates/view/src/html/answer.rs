@@ -96,7 +96,7 @@ fn typed(command: &str) -> Markup {
 /// Maximum length of a word that is kept together, characters; a path may be longer than the narrowest screen.
 const LONGEST_WHOLE: usize = 24;
 
-/// As [`unbroken`], and words with hyphens, such as `75-77`, `hdd-7200` and `dm-crypt`, in one piece.
+/// Like [`unbroken`], but also keeps words with hyphens together, such as `75-77`, `hdd-7200` and `dm-crypt`.
 pub(super) fn whole(text: &str) -> Markup {
     let text = unbroken(text);
     let has_hyphen = |word: &&str| word.contains('-') && word.chars().count() <= LONGEST_WHOLE;

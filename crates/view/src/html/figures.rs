@@ -49,7 +49,7 @@ fn multiples(
     any.then(|| Section::new(id, heading, finding, content))
 }
 
-/// CPU time per GiB of plain storage, and of the arms that use least and most.
+/// CPU time per GiB of plain storage, and of the arms that use the least and the most.
 fn cpu_finding(view: &View<'_>) -> String {
     let measure = Measure::of(view.record);
     let mean = |arm: &Arm| {

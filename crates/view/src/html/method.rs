@@ -122,7 +122,7 @@ fn slices(view: &View<'_>) -> String {
     words
 }
 
-/// The largest effect of the arm before on a slice, in a sentence.
+/// The largest effect of the preceding arm on a slice, in a sentence.
 fn carry_over(record: &Record) -> Option<String> {
     let all = carry_overs(&record.plan, &record.trials);
     let largest = all.iter().max_by(|a, b| a.effect.abs().total_cmp(&b.effect.abs()))?;
@@ -234,7 +234,7 @@ fn workloads(view: &View<'_>) -> Markup {
     }
 }
 
-/// What options, CSV and JSON call it.
+/// Its name in options, CSV and JSON.
 fn identifier(id: &str) -> Markup {
     html! { small { code { (id) } } }
 }

@@ -18,7 +18,7 @@ pub(super) struct Section {
 /// A part of a section.
 pub(super) enum Part {
     Text(Markup),
-    /// Charts of one kind, side by side where there is room.
+    /// Charts of one kind, side by side if there is room.
     Charts(Vec<Figure>),
 }
 

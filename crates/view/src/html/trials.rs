@@ -55,7 +55,7 @@ pub(super) fn section(view: &View<'_>, room: usize) -> Section {
 
 /// The record as a pure data element, which no browser runs or shows. No text in it can end the element.
 fn data_block(json: &str) -> Markup {
-    // Inside strings, the only place where these occur, the escapes mean the same.
+    // These characters occur only inside strings, where the escapes mean the same.
     let safe = json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
     html! { script type="application/json" id="record" { (PreEscaped(safe)) } }
 }

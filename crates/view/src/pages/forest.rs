@@ -1,5 +1,5 @@
-//! Costs on many machines as one self-contained HTML page: a forest plot with one row per group, which unfolds
-//! to its machines.
+//! Costs on many machines as one self-contained HTML page: a forest plot with one row per group, which expands to its
+//! machines.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -30,7 +30,7 @@ pub struct ForestPage {
     pub program_version: String,
     /// The subject of the page, in a sentence.
     pub about: String,
-    /// Machines unlike the others, and those that are not there; a paragraph each.
+    /// Machines that differ from the others, and missing machines; one paragraph each.
     pub remarks: Vec<String>,
     /// Letters and words of the kinds of machine.
     pub kinds: Vec<(String, String)>,

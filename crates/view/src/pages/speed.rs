@@ -45,7 +45,7 @@ pub struct SpeedBar {
     pub decrypt_mb_s: f64,
     /// Mean of both in MB/s.
     pub mean_mb_s: f64,
-    /// Interquartile range of the mean in percent of it.
+    /// Interquartile range in percent of the mean.
     pub spread_percent: f64,
 }
 
@@ -131,7 +131,7 @@ fn numbers(chart: &SpeedChart) -> Markup {
 
 /// A rate without its unit.
 fn mb(mb_s: f64) -> String {
-    // Above 9,999 MB/s the usual form changes its unit, but a column must not.
+    // Above 9,999 MB/s the usual format changes its unit, but a column must not.
     match mb_s.is_finite() && mb_s >= 99.5 {
         true => cryptbench_answer::quantity::percent_digits(mb_s),
         false => format!("{mb_s:.1}"),

@@ -14,7 +14,7 @@ pub fn render(report: &Report<'_>, rows: Rows) -> String {
     lines(std::iter::once(header).chain(rows))
 }
 
-/// Rows of fields as text, each with a newline at its end. A text that a spreadsheet would treat as a formula
+/// Converts rows of fields to text, each with a newline at its end. A text that a spreadsheet would treat as a formula
 /// is prefixed with `'`, because names and models may be untrusted.
 ///
 /// # Panics

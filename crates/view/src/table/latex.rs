@@ -15,10 +15,10 @@ pub const PREAMBLE: &str =
 /// Maximum number of choices as columns; more get a separate table.
 const BESIDE: usize = 4;
 
-/// Rows of a table that is not divided over pages.
+/// Maximum number of rows of a table that is not split over pages.
 const ON_A_PAGE: usize = 40;
 
-/// A table of text, of which columns of numbers become numbers.
+/// A table of text, whose columns of numbers are typeset as numbers.
 pub struct Plain<'t> {
     /// The caption.
     pub title: &'t str,
@@ -201,7 +201,7 @@ impl Plain<'_> {
 /// The content of a column.
 enum Column {
     Text,
-    /// Digits before and after the point, of the value and of the part after ±; the unit of all fields.
+    /// Digits before and after the decimal point, for the value and for the part after ±; the unit of all fields.
     Numbers {
         whole: usize,
         places: usize,

@@ -19,7 +19,7 @@ use cryptbench_record::{Arm, Cell, Verdict, Workload};
 /// Beyond this many arms they become the rows.
 const MOST_COLUMNS: usize = 5;
 
-/// Beyond this many workloads those of one series share a row.
+/// Beyond this many workloads, all workloads of a series share a row.
 const MOST_ROWS: usize = 24;
 
 /// Facts of the surroundings that a ticket needs.
@@ -70,7 +70,7 @@ fn table(report: &Report<'_>) -> (Vec<Vec<String>>, String) {
     let lookup = &report.lookup;
     let workloads: Vec<&Workload> = lookup.workloads().iter().collect();
     let unlock = lookup.record.plan.form() == Presentation::Unlock;
-    // Volumes that are opened have good names as they are.
+    // The names of opened volumes need no change.
     let labels = Names::default();
     let names = if unlock { &labels } else { &report.names };
     let arms = if unlock { drawn(lookup.arms()) } else { compared(lookup.arms()) };
@@ -97,7 +97,7 @@ fn table(report: &Report<'_>) -> (Vec<Vec<String>>, String) {
 /// The columns of a workload before the arms: its name and its field.
 type First<'f> = (&'f str, &'f dyn Fn(&Workload) -> String);
 
-/// Workloads by arms, or arms by workloads where there are many arms.
+/// Workloads by arms, or arms by workloads if there are many arms.
 fn crossed(
     names: &Names,
     workloads: &[&Workload],
@@ -182,7 +182,7 @@ fn about(lookup: &Lookup<'_>, condensed: bool) -> String {
     }
 }
 
-/// A paragraph for a paper: when, with what, how often, and how the figures come about.
+/// A paragraph for a paper: when, with what, how often, and how the figures are derived.
 pub fn methods(report: &Report<'_>) -> String {
     let plan = &report.record.plan;
     let confidence = fraction(plan.confidence);
@@ -242,7 +242,7 @@ fn how(lookup: &Lookup<'_>) -> String {
     )
 }
 
-/// The rows, the first of which is the heading, as a table, all columns but the first to the right.
+/// The rows as a table; the first row is the heading, and all columns but the first are right-aligned.
 pub fn grid(rows: &[Vec<String>]) -> String {
     let mut out = String::new();
     for (i, row) in rows.iter().enumerate() {
@@ -255,7 +255,8 @@ pub fn grid(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Text that stays text: escapes what Markdown or HTML would read as markup, and turns line breaks into spaces.
+/// Text that stays text: escapes characters that Markdown or HTML would read as markup, and turns line breaks into
+/// spaces.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -8,7 +8,7 @@ use super::layout::{clean, left, right};
 use super::picture::share;
 use super::wrap;
 
-/// Columns of the speed, of the share kept and of the block size.
+/// Widths in columns: of the speed, of the share of plain speed and of the block size.
 const SPEED: usize = 6;
 const SHARE: usize = 5;
 const MIDDLE: usize = 9;

@@ -6,7 +6,7 @@ use cryptbench_answer::quantity::{binary_bytes, digits, latency, megabytes};
 use super::layout::{add, clean, empty, fitted, heading, right};
 use super::wrap;
 
-/// Rows of the area and of the dots.
+/// Number of rows of the area and of the dots.
 const AREA_ROWS: usize = 6;
 const DOT_ROWS: usize = 4;
 

@@ -17,7 +17,7 @@ pub(super) fn draw(grid: &Grid<'_>, width: usize) -> String {
     parts.join("\n")
 }
 
-/// Tables of as many arms side by side as the width has room for.
+/// Tables with as many arms side by side as fit into the width.
 fn speeds(grid: &Grid<'_>, width: usize) -> Vec<String> {
     let mut tables = Vec::new();
     let mut first = 0;

@@ -1,4 +1,4 @@
-//! Heat maps as numbers: percent difference to plain by file size and record size.
+//! Heat maps as numbers: percent difference from plain by file size and record size.
 
 use cryptbench_answer::picture::heatmap::{ArmMaps, Difference, Heatmap, Map};
 use cryptbench_answer::quantity::{percent_digits, short_bytes};

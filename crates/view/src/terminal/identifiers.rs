@@ -1,4 +1,4 @@
-//! The identifiers of workloads and choices, which options, CSV and JSON use, beside their names.
+//! The identifiers of workloads and choices, as used in options, CSV and JSON, together with their names.
 
 use cryptbench_record::Plan;
 use cryptbench_text::clean;

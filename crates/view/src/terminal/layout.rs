@@ -12,12 +12,12 @@ pub(super) const BLOCK_GAP: usize = 4;
 /// Widest heading of an arm before it is broken into lines.
 const ARM_HEADING: usize = 16;
 
-/// A table of these headings without rows.
+/// A table with these headings and without rows.
 pub(super) fn empty(headings: Vec<String>) -> Table {
     begun(named(headings), RULED, GAP)
 }
 
-/// As [`empty`], without a rule below the headings, and with `gap` columns between two.
+/// Like [`empty`], without a rule below the headings, and with `gap` columns between two.
 pub(super) fn unruled(headings: Vec<String>, gap: u16) -> Table {
     begun(named(headings), TableStyle::new(), gap)
 }
@@ -43,7 +43,7 @@ pub(super) fn heading(label: &str) -> String {
     heading_within(label, ARM_HEADING)
 }
 
-/// As [`heading`], in lines of at most `most` columns where the words are short enough.
+/// Like [`heading`], in lines of at most `most` columns if the words are short enough.
 pub(super) fn heading_within(label: &str, most: usize) -> String {
     let broken = |width: usize| {
         let options = textwrap::Options::new(width)

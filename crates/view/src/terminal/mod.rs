@@ -270,8 +270,8 @@ fn notes(record: &Record, width: usize) -> Vec<String> {
     notes.map(|note| wrap(&format!("Note: {note}"), "", "  ", width)).collect()
 }
 
-/// As [`prose::wrap`], to [`MOST_PROSE`] columns at most, and without a break within an interval.
+/// Like [`prose::wrap`], to at most [`MOST_PROSE`] columns, and without a break within an interval.
 fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
-    // Ordinary spaces in the end, so that copying and searching work as expected.
+    // Non-breaking spaces become ordinary ones at the end, so that copying and searching work as expected.
     prose::wrap(&unbroken(&clean(text)), first, next, width.min(MOST_PROSE)).replace(NO_BREAK, " ")
 }

@@ -13,7 +13,7 @@ pub(super) fn paint(text: &str, colour: bool) -> String {
     text.replace('▼', &costs).replace('▲', &gains)
 }
 
-/// As [`paint`], with the first line in bold.
+/// Like [`paint`], with the first line in bold.
 pub(super) fn titled(text: &str, colour: bool) -> String {
     let (title, rest) = text.split_once('\n').unwrap_or((text, ""));
     format!("{}\n{}", bold(title, colour), paint(rest, colour))

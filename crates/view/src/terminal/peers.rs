@@ -6,7 +6,7 @@ use cryptbench_answer::quantity::{NONE, percent, value_words};
 use super::layout::{add, clean, empty, fitted, heading};
 use super::wrap;
 
-/// The figures; for more than `most` workloads, only that the page has them.
+/// The figures; for more than `most` workloads, only the note that the page contains them.
 pub(super) fn table(peers: &Peers<'_>, most: usize, width: usize) -> String {
     if peers.rows.len() > most {
         let words = format!(

@@ -23,7 +23,7 @@ struct Magic {
     places: &'static [Place],
     /// Any of these.
     bytes: &'static [&'static [u8]],
-    /// Checks the surroundings of a two-byte magic, which random data contains once in 65,536 devices.
+    /// Checks the surroundings of a two-byte magic, because random data contains it once in 65,536 devices.
     plausible: Option<fn(&mut Reader<'_>, u64) -> bool>,
 }
 
@@ -389,7 +389,7 @@ static MAGICS: &[Magic] = &[
     table("Sun", "sun", &[Start(508)], &[b"\xda\xbe"]).only_if(is_sun_label),
 ];
 
-/// Apple's name for its disk images, most of which are compressed.
+/// Apple's name for its disk images; most of them are compressed.
 pub(super) const UDIF: &str = "Apple UDIF disk image";
 
 /// Everything with a known magic except LUKS: first contents identified at the start of the device, then the
@@ -496,7 +496,7 @@ fn is_apple_map(reader: &mut Reader<'_>, magic: u64) -> bool {
     block >= 512 && block.is_power_of_two() && reader.has(u64::from(block), b"PM")
 }
 
-/// The exclusive or of all words of the label is 0.
+/// The XOR of all words in the label is 0.
 fn is_sun_label(reader: &mut Reader<'_>, magic: u64) -> bool {
     let label = reader.bytes::<512>(magic - 508);
     label.is_some_and(|label| {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 use cryptbench_text::chain;
 
-/// Bytes per read, which limits how much a single bad sector hides.
+/// Bytes per read; this limits how much a single bad sector hides.
 pub(super) const PIECE: u64 = 4096;
 
 /// A device, and the pieces of it that were read.
@@ -22,7 +22,7 @@ impl<'a> Reader<'a> {
         Self { device, rest: device.rest(), pieces: BTreeMap::new() }
     }
 
-    /// Bytes of the device, with what follows its last whole sector.
+    /// Bytes of the device, including those after its last whole sector.
     pub(super) fn size(&self) -> u64 {
         self.device.size() + self.rest.len() as u64
     }
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         self.pieces.entry(offset).or_insert_with(read).as_deref().ok()
     }
 
-    /// The bytes at `offset`; `None` beyond the end, or where they cannot be read.
+    /// The bytes at `offset`; `None` beyond the end, or if they cannot be read.
     pub(super) fn bytes<const N: usize>(&mut self, offset: u64) -> Option<[u8; N]> {
         let mut bytes = [0; N];
         self.read(offset, &mut bytes).then_some(bytes)

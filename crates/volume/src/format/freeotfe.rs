@@ -1,7 +1,7 @@
 //! FreeOTFE's and LibreCrypt's own volumes, read-only: a 512-byte block without a signature, then the data.
 //!
-//! Source: LibreCrypt, `docs/technical_details__FreeOTFE_CDB_layout_format_3.md` and `_4.md`. The block names neither hash nor
-//! cipher: all are tried, with the length of the salt and the iterations that the program proposes.
+//! Source: LibreCrypt, `docs/technical_details__FreeOTFE_CDB_layout_format_3.md` and `_4.md`. The block names neither
+//! hash nor cipher: all are tried, with the program's default salt length and number of iterations.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, Volu
 /// Name of the format in errors and records.
 const FORMAT: &str = "freeotfe";
 
-/// Bytes of the critical data block, of its salt, and of the part before the details: the MAC and its padding.
+/// Sizes in bytes: of the critical data block, its salt, and the part before the details (the MAC and its padding).
 const BLOCK: u64 = 512;
 const SALT: usize = 32;
 const MAC: usize = 64;
@@ -81,8 +81,8 @@ struct Details {
 /// Opens a volume of FreeOTFE or LibreCrypt, for reading only.
 ///
 /// # Errors
-/// [`VolumeError::NoKeyFits`], also for other salts, iterations, hashes and ciphers than those that are tried;
-/// [`VolumeError::CannotOpen`] for IVs that are not there.
+/// [`VolumeError::NoKeyFits`], also if the salt, iterations, hash or cipher are not among those that are tried;
+/// [`VolumeError::CannotOpen`] for unsupported IVs.
 pub fn open(
     device: Arc<dyn BlockDevice>,
     credentials: &Credentials,
@@ -209,7 +209,7 @@ impl Details {
             ("cbc-null", 0) => Ok("cbc-null".to_owned()),
             ("cbc-null", 1) => Ok("cbc-plain".to_owned()),
             ("cbc-null", 2) => Ok("cbc-plain64".to_owned()),
-            // The program cuts or fills the hash to the length of a key, dm-crypt does not.
+            // The program truncates or pads the hash to the length of a key; dm-crypt does not.
             ("cbc-null", 5) if self.prf.output_bytes == self.key.len() => {
                 Ok(format!("cbc-essiv:{}", self.hash))
             }

@@ -1,4 +1,4 @@
-//! The kernel's dm-crypt compared with ours over ublk, on one disk: the same work through the same cipher, or
+//! The kernel's dm-crypt compared with our encryption over ublk, on one disk: the same work through the same cipher, or
 //! through none.
 
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub const ROWS: &[(&str, Build)] = &[
     (OURS_4096, |place| ours(place, "aes-256-xts", 4096)),
 ];
 
-/// The comparison: ours with the kernel's.
+/// The comparison of our server with the kernel's driver.
 pub const PAIRS: &[(&str, &str)] = &[
     (OURS_NULL, KERNEL_NULL),
     (OURS_NULL, KERNEL_NULL_DIRECT),
@@ -99,7 +99,7 @@ fn kernel(
     );
     let name = format!("bench-{}-{name}", std::process::id());
     let mut dmsetup = Command::new("dmsetup");
-    // The node is there when dmsetup ends, with udev and without it.
+    // The node exists when dmsetup exits, with udev and without it.
     dmsetup.args(["create", "--verifyudev", &name, "--table", table.trim_end()]);
     said(&mut dmsetup)?;
     let path = PathBuf::from("/dev/mapper").join(&name);

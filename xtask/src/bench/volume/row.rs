@@ -30,7 +30,7 @@ pub struct Place {
 
 pub type Build = fn(&Place) -> anyhow::Result<Row>;
 
-/// The row that the others are compared with.
+/// The reference row, with which the other rows are compared.
 pub const OURS: &str = "ours, AES-256-XTS 512 B, FUSE + loop";
 
 /// The rows that `--against` adds.
@@ -38,7 +38,7 @@ pub const OF_AGAINST: [&str; 2] = [AGAINST, AGAINST_NULL];
 const AGAINST: &str = "the other build, AES-256-XTS 512 B, FUSE + loop";
 const AGAINST_NULL: &str = "the other build's null layer, FUSE + loop";
 
-/// Without FUSE and a loop device, where the kernel has ublk.
+/// Without FUSE and a loop device, if the kernel has ublk.
 const UBLK: &str = "ours, AES-256-XTS 512 B, ublk";
 const UBLK_NULL: &str = "our null layer, ublk";
 
@@ -128,14 +128,14 @@ impl Row {
         Self { path, is_nbd: false, parts: Parts(Vec::new()) }
     }
 
-    /// The layer on this one, at another path.
+    /// The layer on top of this row, at another path.
     pub fn with(mut self, part: Part, path: PathBuf) -> Self {
         self.parts.0.push(part);
         self.path = path;
         self
     }
 
-    /// This one, which is removed before the one below it.
+    /// This row; it is removed before the row below it.
     pub fn above(mut self, mut below: Self) -> Self {
         below.parts.0.append(&mut self.parts.0);
         std::mem::swap(&mut self.parts, &mut below.parts);
@@ -167,8 +167,8 @@ impl Row {
 }
 
 impl Place {
-    /// A file of random data, created once for all rows that request the same name. Rows that do not change its
-    /// layout share one, so that none has a better part of the disk.
+    /// A file of random data, created once for all rows that request the same name. Rows that do not change its layout
+    /// share one, so that no row has a better part of the disk.
     pub fn file(&self, name: &str) -> anyhow::Result<PathBuf> {
         let path = self.directory.join(name);
         if !path.exists() {
@@ -200,7 +200,7 @@ fn against(place: &Place, cipher: &str) -> anyhow::Result<Row> {
     let serve = place.against.clone().context("no --against")?;
     let place = &Place { serve, ..place.clone() };
     let point = place.subdirectory(&format!("against-{cipher}"))?;
-    // A build that does not know this way takes its default.
+    // A build that does not know this way uses its default.
     start_ours(place, "auto", &point, cipher, 512)?.on_loop(512)
 }
 

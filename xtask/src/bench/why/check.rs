@@ -184,7 +184,7 @@ fn largest(directory: &Path) -> anyhow::Result<PathBuf> {
     Ok(sizes.max().context("the file system has no files")?.1)
 }
 
-/// The name of the disk or partition under a directory, as printed by iostat.
+/// The name of the disk or partition that holds a directory, as printed by iostat.
 fn device_of(directory: &Path) -> anyhow::Result<String> {
     use std::os::unix::fs::MetadataExt as _;
     let number = fs::metadata(directory)?.dev();
@@ -198,10 +198,10 @@ fn device_of(directory: &Path) -> anyhow::Result<String> {
 #[derive(Default)]
 struct Rows {
     cells: u32,
-    /// Cells of which the run has no figures.
+    /// Cells for which the run has no figures.
     missing: u32,
     agree: [u32; 4],
-    /// Cells with a cause, and those of which the others see it.
+    /// Number of cells with a cause, and of those whose cause the other programs confirm.
     named: u32,
     seen: u32,
     apart: Vec<String>,
@@ -287,7 +287,7 @@ fn row(begins: &str, figures: &Figures, ends: &str) {
     );
 }
 
-/// The median of the trials of a cell, also if other programs used the disk: the others observe these as well.
+/// The median over a cell's trials, even if other programs used the disk: iostat and pidstat observe those as well.
 fn recorded(record: &Record, workload: &Workload, arm: &Arm) -> Option<Figures> {
     let trials = record.trials_of(&workload.id, &arm.id);
     let middle = |of: &dyn Fn(&Observation) -> Option<f64>| {
@@ -331,9 +331,9 @@ struct Others<'a> {
 /// Whether the others' observations match the cause.
 fn seen(cause: &Cause, others: &Others<'_>, workload: &Workload) -> bool {
     let Others { arm, plain, alone } = *others;
-    // A thread that is at best full, on a machine that others also use.
+    // A thread that is full at best, on a machine that other programs also use.
     const FULL: f64 = 0.8;
-    // The time that is added is the difference of two times of which each is right within `AGREES`.
+    // The added time is the difference of two times, each of which is right within `AGREES`.
     const ADDED: f64 = AGREES * AGREES;
     let per_byte = arm.per_request * arm.bytes / workload.block_size as f64;
     match cause {

@@ -18,15 +18,15 @@ use serde_json::Value;
 pub struct Figures {
     /// Issued requests per second.
     pub rate: f64,
-    /// Requests of the disk for each of them.
+    /// Disk requests for each of them.
     pub per_request: f64,
     /// Those of them that read.
     pub reads: f64,
-    /// Mean bytes of a request of the disk.
+    /// Mean size of a disk request, in bytes.
     pub bytes: f64,
     /// Mean number in flight at the disk.
     pub in_flight: f64,
-    /// Share of a core that the busiest thread used, the load's own not counted.
+    /// Share of a core that the busiest thread used, not counting the load's own threads.
     pub busiest: f64,
     /// That thread's name.
     pub thread: String,
@@ -34,7 +34,7 @@ pub struct Figures {
     pub processors: f64,
 }
 
-/// Seconds of fio before the others look, and after.
+/// Seconds for which fio runs before the other programs observe it, and after that.
 const BEFORE: u64 = 2;
 const AFTER: u64 = 1;
 
@@ -135,7 +135,7 @@ fn fio(file: &Path, mib: u64) -> Command {
     fio
 }
 
-/// A program in plain English, whose decimal point is one.
+/// A program in the C locale, whose decimal separator is a point.
 fn quiet(name: &str) -> Command {
     let mut command = Command::new(name);
     command.env("LC_ALL", "C").env("S_TIME_FORMAT", "ISO").stdin(Stdio::null());

@@ -1,5 +1,5 @@
-//! Short runs of cryptbench.exe under Wine: their results are read by this machine's program, and nothing of
-//! them remains, however they end.
+//! Short runs of cryptbench.exe under Wine: this machine's program reads their results, and nothing of them remains,
+//! however they end.
 
 use std::fs;
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ impl<'a> Place<'a> {
         Ok(Self { wine, path })
     }
 
-    /// A run with these options, which is not started yet.
+    /// A run with these options, not started yet.
     fn run(&self, name: &str, options: &[&str], target: &[&str]) -> Command {
         let mut command = self.wine.program();
         command.args(["run", "--output", &format!(r"C:\measured\{name}")]);

@@ -1,13 +1,13 @@
-//! A library preloaded into programs whose key derivation takes seconds on purpose, which makes it take milliseconds.
+//! A library preloaded into programs whose key derivation takes seconds on purpose, which reduces that to milliseconds.
 //!
 //! The harness compiles this file by itself, as a C library without a crate.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 
-/// How much faster a thread's clock goes for programs that count iterations against it.
+/// Factor by which a thread's clock runs faster for programs that count iterations against it.
 const FASTER: c_long = 500;
 
-/// Linux's number of the clock of a thread's own CPU time.
+/// Linux's number for the clock that measures a thread's own CPU time.
 const THREAD_TIME: c_int = 3;
 
 /// glibc's handle for the next library in the search order.

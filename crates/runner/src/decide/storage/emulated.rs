@@ -24,7 +24,7 @@ pub(crate) struct EmulatedStorage {
     pub(crate) emulate: EmulateRequest,
     /// Size of the device in bytes.
     pub(crate) size: u64,
-    /// Whether it gets a file system, which requires root.
+    /// Whether it gets a file system; this requires root.
     pub(crate) has_file_system: bool,
     /// The part of it that requests go to.
     pub(crate) range: Range,

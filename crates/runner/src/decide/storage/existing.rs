@@ -18,7 +18,7 @@ pub(crate) struct Existing {
     pub(crate) signatures: Vec<String>,
     pub(crate) held: Vec<Held>,
     pub(crate) holes: Holes,
-    /// The file below a loop device.
+    /// The backing file of a loop device.
     pub(crate) backing_file: Option<String>,
 }
 

@@ -27,7 +27,7 @@ const GIB: u64 = 1 << 30;
 pub(crate) enum Storage {
     /// Existing storage.
     Present(Box<Present>),
-    /// An emulated device, which the run serves first.
+    /// An emulated device; the run serves it first.
     Emulated(Box<EmulatedStorage>),
 }
 

@@ -1,4 +1,4 @@
-//! Whether a run may make its files in a directory, as far as others could replace them.
+//! Whether a run may create its files in a directory, given who could replace them.
 
 use cryptbench_text::shown;
 
@@ -8,9 +8,9 @@ use crate::RunError;
 /// What protects the files of a run from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protection {
-    /// Nobody else gets there, or nothing is made there that is opened by its path.
+    /// Nobody else has access, or nothing is created there that is opened by its path.
     None,
-    /// A private directory, or nothing where that cannot be made and the user who ran sudo is the only one who gets there.
+    /// A private directory; none if it cannot be created and only the user who ran sudo has access.
     Private,
 }
 

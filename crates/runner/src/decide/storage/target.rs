@@ -67,7 +67,7 @@ impl Target {
         Self { path: ground.path.clone(), scratch, existing: None, only_read: None, ground }
     }
 
-    /// A scratch file of a name that the user chose.
+    /// A scratch file whose name the user chose.
     fn new_file(
         target: &Path,
         is_link: bool,
@@ -113,7 +113,7 @@ impl Target {
         })
     }
 
-    /// Admits a device of which `part`, or all, is only read.
+    /// Admits a device that is only read, in whole or only `part` of it.
     ///
     /// # Errors
     /// [`RunError::Target`] if it is not a target, or if this user may not read it.
@@ -160,7 +160,7 @@ impl Target {
         self.existing.as_ref().is_some_and(|existing| existing.kind == Kind::File)
     }
 
-    /// The size of the stretch that each of `arms` arms reads in a block, and its reason in words.
+    /// The size of the region that each of `arms` arms reads in a block, and its reason in words.
     pub(super) fn stretch(
         &self,
         asked: Option<(u64, &str)>,
@@ -227,7 +227,7 @@ impl Target {
         }
     }
 
-    /// The device of its counters, or the one that it is stored on.
+    /// The device with its counters or, without one, the device that it is stored on.
     pub(crate) fn device(&self) -> Option<&Device> {
         self.ground.below.as_ref()?.device.as_ref()
     }
@@ -249,7 +249,7 @@ impl Target {
         self.ground.uncounted
     }
 
-    /// Whether no disk at the bottom is one of `other`'s.
+    /// Whether none of its lowest-level disks is also one of `other`'s.
     pub(crate) fn is_on_another_disk_than(&self, other: &Self) -> bool {
         let disks = |target: &Self| target.ground.below.as_ref().map(|below| below.disks.clone());
         match (disks(self), disks(other)) {
@@ -258,7 +258,7 @@ impl Target {
         }
     }
 
-    /// The file of the topmost loop device below it.
+    /// The backing file of its topmost underlying loop device.
     pub(crate) fn kept_in(&self) -> Option<PathBuf> {
         self.ground.below.as_ref()?.kept_in.clone()
     }

@@ -26,7 +26,7 @@ pub(crate) struct Targets {
     pub(crate) plain: Target,
     /// The targets that their user declares as encrypted.
     pub(crate) encrypted: Vec<Target>,
-    /// Set if the two are a device in use and the device below it, which are only read.
+    /// Set if the two are a device in use and its underlying device; both are only read.
     pub(crate) in_use: Option<InUse>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Range {
 #[derive(Clone, Debug)]
 pub(crate) struct Present {
     pub(crate) targets: Targets,
-    /// `None` if the work is opening volumes, which are separate files.
+    /// `None` if the work is opening volumes, because these are separate files.
     pub(crate) range: Option<Range>,
 }
 

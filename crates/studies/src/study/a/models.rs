@@ -27,9 +27,9 @@ pub(super) struct Cell {
 pub(super) enum Model {
     /// The cipher, after the transfer; nothing else.
     Cipher,
-    /// A time for each request and the cipher, while other requests are on their way.
+    /// A time for each request and the cipher, while other requests are in flight.
     Overlapped,
-    /// A time for each request, which nothing overlaps.
+    /// A time for each request, during which no other request is processed.
     InSeries,
     /// The same, and the cipher.
     InSeriesWithCipher,

@@ -8,7 +8,7 @@ use crate::settings::{Choice as Values, choices, identifier, in_words};
 use crate::system::{ArmSpec, Role, Setting, System};
 use crate::{Features, Selected, Selection, SystemError};
 
-/// The settings, all of which can be swept.
+/// The settings; all of them can be swept.
 pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         name: "format",
@@ -113,7 +113,7 @@ impl Choice {
             && (self.integrity == "none" || self.format == "luks2")
             && authenticates == (self.integrity == "aead")
             && (self.journal == "data" || self.integrity != "none")
-            // A bitmap marks the tags to recalculate, and dm-integrity cannot calculate those of dm-crypt
+            // A bitmap marks the tags to recalculate, and dm-integrity cannot calculate dm-crypt's tags
             // (dm-integrity.rst).
             && (self.journal != "bitmap" || self.integrity == "crc32c")
             && (!self.inline || self.can_be_inline())

@@ -33,7 +33,7 @@ use crate::{Availability, SystemError};
 /// Opening is configured to be cheap; beyond this limit it hangs.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Checksums are written for the whole device once, which takes long on a slow disk.
+/// Checksums for the whole device are written once; this takes long on a slow disk.
 const WRITES_ALL: Duration = Duration::from_secs(3600);
 
 /// Space for the header: 16 MiB in LUKS2, 2 MiB in LUKS1.
@@ -109,8 +109,8 @@ fn overhead(choice: &Choice, mapped: u64) -> u64 {
 fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemError> {
     let (mut choice, name) = (Choice::of(volume.arm), volume.name);
     let path = &volume.container.path;
-    // If cryptsetup chooses the sector size, it uses the block size of the device, which must be that of the
-    // disk.
+    // If cryptsetup chooses the sector size, it uses the block size of the device, so that must be the disk's block
+    // size.
     let blocks = match (choice.sector, choice.target) {
         (None, Target::Crypt(_) | Target::CipherNull) => disk_blocks(path),
         _ => None,

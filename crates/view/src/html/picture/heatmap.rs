@@ -1,4 +1,4 @@
-//! Heat maps of the percent difference to plain, one per operation, with a table for each arm.
+//! Heat maps of the percent difference from plain, one per operation, with a table for each arm.
 
 use cryptbench_answer::picture::heatmap;
 use cryptbench_answer::picture::heatmap::{ArmMaps, Map};

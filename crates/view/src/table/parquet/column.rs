@@ -1,4 +1,4 @@
-//! A column as Parquet's pages: which fields are there, then these, by a dictionary where they repeat.
+//! A column as Parquet's pages: which fields have a value, then the values, with a dictionary if they repeat.
 
 use std::collections::HashMap;
 

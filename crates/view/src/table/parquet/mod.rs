@@ -19,14 +19,14 @@ pub fn render(report: &Report<'_>, rows: Rows) -> Vec<u8> {
     file(&table(stored, &lookup.cells, rows), rows, &stored.program_version)
 }
 
-/// Rows of many records, for one file: those of [`render`], after text columns that identify the record.
+/// Collects the rows of many records for one file: those of [`render`], after text columns that identify the record.
 pub struct Gathered {
     rows: Rows,
     table: Table,
 }
 
 impl Gathered {
-    /// The rows of one record, each with `lead` before its own columns.
+    /// The rows of one record, each with `lead` in front of its own columns.
     pub fn of(record: &Record, cells: &[Cell], rows: Rows, lead: &[(&'static str, &str)]) -> Self {
         let own = table(record, cells, rows);
         let names = lead.iter().map(|(name, _)| (*name, Kind::Text));
@@ -99,7 +99,7 @@ fn file(table: &Table, rows: Rows, version: &str) -> Vec<u8> {
     [out, footer, length.into(), MAGIC.to_vec()].concat()
 }
 
-/// The `SchemaElement` of a column, which is optional.
+/// The `SchemaElement` of a column; every column is optional.
 fn field(name: &str, kind: Kind) -> Struct {
     let (physical, converted) = column::types(kind);
     let element = Struct::default().i32(1, physical).i32(3, 1).text(4, name);

@@ -69,7 +69,7 @@ pub(super) fn varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-/// Small for numbers near 0, also below it.
+/// Short for numbers near 0, including negative ones.
 fn zigzag(value: i64) -> Vec<u8> {
     varint(((value << 1) ^ (value >> 63)).cast_unsigned())
 }

@@ -11,9 +11,9 @@ use cryptbench_record::{Cell, Record};
 /// The rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// One for each measured trial, in the order in which they ran; discarded trials have none.
+    /// One row for each measured trial, in the order in which they ran; discarded trials have none.
     Trials,
-    /// One for each workload and arm: medians, estimate with its interval, verdict.
+    /// One row for each workload and arm: medians, estimate with its interval, verdict.
     Cells,
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Value {
     Truth(bool),
 }
 
-/// The name of a column: lower case, and the unit at its end where there is one.
+/// The name of a column: lower case, with the unit at its end, if any.
 type Name = &'static str;
 
 /// A table: its columns, and the fields of each row in their order.

@@ -94,11 +94,11 @@ fn table(columns: &Columns, shown: Shown<'_>) -> Table {
     table
 }
 
-/// Columns between two columns, and where there is no room even for the legend.
+/// Columns between two columns, normally and if there is no room even for the legend.
 const GAP: u16 = 2;
 const NARROW_GAP: u16 = 1;
 
-/// `51 ±3  ▼`: figures, spreads and marks of one column under each other.
+/// `51 ±3 ▼`: figures, spreads and marks of one column, aligned below each other.
 fn aligned(values: &[Value]) -> Vec<String> {
     let parts: Vec<(String, String)> = values
         .iter()

@@ -8,7 +8,7 @@ use cryptbench_record::Record;
 use super::super::layout::{add, clean, fitted, unruled, widest};
 use super::{Detail, wrap};
 
-/// Percents below which a mean has a decimal: means differ by less than single figures.
+/// Percents below which a mean has a decimal: means differ by less than individual figures.
 const FINE_BELOW: f64 = 19.95;
 
 /// A mean whose interval spans this factor is too uncertain to use.
@@ -75,7 +75,7 @@ fn family(rung: &Rung<'_>) -> String {
     format!("{family}{}", if rung.avoid { '!' } else { ' ' })
 }
 
-/// The means with their spreads under each other.
+/// The means with their spreads, aligned below each other.
 fn means(rungs: &[&Rung<'_>]) -> Vec<String> {
     let parts: Vec<(String, String)> = rungs
         .iter()

@@ -13,7 +13,7 @@ use cryptbench_answer::figure::Figure;
 
 use super::{Style, paint, wrap};
 
-/// Lines of a screen, and of one that ranks.
+/// Number of lines on a screen, and on one with a ranking.
 const SCREEN: usize = 24;
 const RANKED: usize = 35;
 
@@ -33,7 +33,7 @@ pub struct Outlook<'a> {
     pub run: Option<&'a str>,
 }
 
-/// What is shown of what goes first where there is little room, and how much of where more is.
+/// The parts that are omitted first if there is little room, and how much is shown on where to find more.
 #[derive(Clone, Copy)]
 struct Detail {
     legend: bool,
@@ -57,10 +57,10 @@ const DETAILS: [Detail; 5] = [
     Detail { legend: false, plain_speed: false, more: More::Nothing },
 ];
 
-/// Columns below which everything wraps: what to take and what is open is then never left out.
+/// Columns below which everything wraps: what to use and open questions are then never left out.
 const NARROW: usize = 80;
 
-/// The answer as text, ending with a newline: at most 24 lines in 80 columns, or 35 where systems are ranked.
+/// The answer as text, ending with a newline: at most 24 lines in 80 columns, or 35 if systems are ranked.
 pub fn render(report: &Report<'_>, style: Style, outlook: Outlook<'_>) -> String {
     let width = style.columns();
     let Report { record, answer, .. } = report;
@@ -109,7 +109,7 @@ pub fn brief(report: &Report<'_>, style: Style) -> String {
     paint::paint(&text, style.colour)
 }
 
-/// Lines of what is never left out in a narrow terminal.
+/// Number of lines that are never left out in a narrow terminal.
 fn always(answer: &Answer<'_>, outlook: Outlook<'_>, width: usize) -> usize {
     let Outlook { here, run, .. } = outlook;
     let open = answer.open.iter().map(|open| open.line_of(here, run));
@@ -131,7 +131,7 @@ fn entry(section: &str, text: &str, is_first: bool, width: usize) -> String {
 const TAKE: usize = 0;
 const OPEN: usize = 3;
 
-/// The sections in the lines that are left.
+/// The sections, in the remaining lines.
 struct Sections {
     text: String,
     /// Entries for which there was no room.
@@ -139,7 +139,7 @@ struct Sections {
 }
 
 impl Sections {
-    /// What to use comes before everything else; then the first entry of each section before the second of any.
+    /// What to use comes before everything else, and then the first entry of each section before the second of any.
     fn chosen(answer: &Answer<'_>, outlook: Outlook<'_>, width: usize, room: usize) -> Self {
         let Outlook { here, run, .. } = outlook;
         let open: Vec<String> = answer.open.iter().map(|open| open.line_of(here, run)).collect();
@@ -152,7 +152,7 @@ impl Sections {
         let is_narrow = width < NARROW;
         let most = sections.iter().map(|(_, all)| all.len()).max().unwrap_or(0);
         let take = (0..answer.take.len()).map(|i| (0, i));
-        // In a narrow terminal all that is open comes before what to avoid, and before why.
+        // In a narrow terminal, all open questions come before what to avoid and before the reasons.
         let first = (0..if is_narrow { open.len() } else { 0 }).map(|i| (OPEN, i));
         let others = (0..most).flat_map(|i| (1..sections.len()).map(move |section| (section, i)));
         let others = first.chain(others.filter(|(section, _)| !is_narrow || *section != OPEN));

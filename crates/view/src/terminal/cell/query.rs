@@ -5,7 +5,7 @@ use std::fmt;
 use cryptbench_answer::names::Names;
 use cryptbench_record::{Arm, Record, Workload};
 
-/// No cell or several have this name; lists the choices.
+/// No cell, or more than one, matches this name; lists the choices.
 #[derive(Debug)]
 pub struct NoSuchCell {
     what: &'static str,
@@ -100,7 +100,7 @@ pub(super) fn find<'r>(
     Err(first.unwrap_or_else(|| refused("workload", asked, &plan.workloads, false)))
 }
 
-/// The one with this name: by its identifier, its label or its name, by all words of it, by parts of words.
+/// The one with this name: by its identifier, its label or its name, by all words of the name, or by parts of words.
 fn pick<'r, T: Named>(
     what: &'static str,
     all: &'r [T],
@@ -113,7 +113,7 @@ fn pick<'r, T: Named>(
         return Ok(exact);
     }
     let wanted: Vec<String> = words(asked);
-    // A number or a date is not a part of a name that anybody means.
+    // A number or a date is never meant as a part of a name.
     if !wanted.concat().chars().any(char::is_alphabetic) {
         return Err(refused(what, asked, all, false));
     }

@@ -198,7 +198,7 @@ fn unclaimed(cell: &Cell, evidence: &Evidence) -> String {
     )
 }
 
-/// What would settle an open verdict; nothing if it is settled.
+/// The steps that would settle an open verdict; nothing if it is settled.
 pub(super) fn settle(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -246,7 +246,7 @@ pub(super) fn settle(
     })
 }
 
-/// The time for this many pairs at the pace so far; empty if that is unknown.
+/// The time for this many pairs at the current speed; empty if that is unknown.
 fn time_of(lookup: &Lookup<'_>, workload: &Workload, pairs: u32) -> String {
     let record = lookup.record;
     // From the start of one trial to that of the next, including preparations and pauses.

@@ -24,7 +24,7 @@ type Blocks = BTreeMap<u32, Point>;
 struct Point {
     /// Requests per second: the compared quantity.
     rate: f64,
-    /// The figure that people quote, which may be a time.
+    /// The figure that people quote; it may be a time.
     headline: f64,
 }
 

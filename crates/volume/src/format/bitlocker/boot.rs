@@ -13,18 +13,18 @@ pub(super) const BOOT_BYTES: usize = 512;
 pub(super) enum Layout {
     /// Windows Vista: NTFS's boot sector with another signature and one other field.
     Vista {
-        /// First byte of the first copy of the metadata.
+        /// Offset of the first copy of the metadata.
         metadata: u64,
         /// Bytes of a cluster.
         cluster: u64,
-        /// First byte of the last sector, in which NTFS stores a copy of the boot sector.
+        /// Offset of the last sector, in which NTFS stores a copy of the boot sector.
         last_sector: u64,
     },
     /// Windows 7 and later: a separate boot sector.
     Seven {
-        /// First bytes of the copies of the metadata.
+        /// Offsets of the copies of the metadata.
         metadata: [u64; COPIES],
-        /// First bytes of the two descriptions of the encrypted regions, if only a part is encrypted.
+        /// Offsets of the two descriptions of the encrypted regions, if only a part is encrypted.
         on_write: Option<[u64; 2]>,
         /// A FAT volume with files for systems without BitLocker.
         to_go: bool,
@@ -39,7 +39,7 @@ pub(super) struct Boot {
     pub sector: Option<u32>,
 }
 
-/// The location of the identifier, which is followed by the offsets of the metadata.
+/// The location of the identifier; the offsets of the metadata follow it.
 const IDENTIFIER: usize = 160;
 /// The same in BitLocker To Go.
 const IDENTIFIER_TO_GO: usize = 424;
@@ -48,8 +48,8 @@ impl Boot {
     /// Reads a boot sector.
     ///
     /// # Errors
-    /// [`VolumeError::NotThisFormat`] without BitLocker's marks;
-    /// [`VolumeError::Damaged`](crate::VolumeError::Damaged) for a sector that cannot be.
+    /// [`VolumeError::NotThisFormat`] without BitLocker's marks; [`VolumeError::Damaged`](crate::VolumeError::Damaged)
+    /// for a sector with impossible contents.
     pub(super) fn parse(bytes: &[u8; BOOT_BYTES]) -> Result<Self, VolumeError> {
         let signed = bytes[3..11] == SIGNATURE;
         let sector = match u16_at(bytes, 11).unwrap_or_default() {
@@ -100,7 +100,7 @@ impl Boot {
         Ok(Self { layout: Layout::Vista { metadata, cluster, last_sector }, sector })
     }
 
-    /// First bytes of the copies of the metadata that it names.
+    /// Offsets of the copies of the metadata, as stored in the boot sector.
     pub(super) fn metadata(&self) -> Vec<u64> {
         match self.layout {
             Layout::Vista { metadata, .. } => vec![metadata],

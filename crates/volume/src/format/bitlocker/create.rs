@@ -1,9 +1,9 @@
 //! Creates volumes in the layout of Windows 7 and later, protected by a password, a recovery
 //! password, or both.
 //!
-//! The metadata and the relocated first sectors are stored after the part that a file system may use. Windows
-//! puts them among the files, in reserved clusters; a file system created by another program does not reserve
-//! such clusters, so it gets only the bytes before them ([`Created::usable`]).
+//! The metadata and the relocated first sectors are stored after the part that a file system may use. Windows stores
+//! them among the files, in reserved clusters; a file system created by another program does not reserve such clusters,
+//! so it gets only the bytes before them ([`Created::usable`]).
 
 use cryptbench_blockdev::{BlockDevice, LockedBytes, write_bytes};
 use cryptbench_cipher::Tier;
@@ -243,7 +243,7 @@ fn block(
     put(0, &SIGNATURE);
     put(8, &((block_len / 16) as u16).to_le_bytes());
     put(10, &2_u16.to_le_bytes());
-    // The state now and the next one: encrypted.
+    // The current state and the next one: encrypted.
     put(12, &4_u16.to_le_bytes());
     put(14, &4_u16.to_le_bytes());
     put(16, &place.size.to_le_bytes());
@@ -352,7 +352,7 @@ fn write_data(
     write(place.first(), FIRST)
 }
 
-/// The boot sector: to systems without BitLocker it looks like that of FAT.
+/// The boot sector: to systems without BitLocker it looks like FAT's.
 fn boot_sector(place: &Place) -> [u8; BOOT_BYTES] {
     let mut boot = [0; BOOT_BYTES];
     let mut put = |at: usize, bytes: &[u8]| boot[at..at + bytes.len()].copy_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! Entries: the sized and typed pieces of which metadata and startup keys consist.
+//! Entries: the sized and typed parts of metadata and startup keys.
 
 use crate::bytes::u16_at;
 

@@ -13,10 +13,10 @@ const DESCRIPTION: &[u8] = b"FVE-EOW\0";
 const MAP: &[u8] = b"FVE-EOWBM\0";
 const RECORD: &[u8] = b"FVE-EOWBR\0";
 
-/// Bytes of the headers of a description, a map and a record.
+/// Header sizes in bytes: of a description, a map and a record.
 const HEADERS: (usize, usize, usize) = (56, 60, 36);
 
-/// Maximum size of a map in bytes. Windows' have 1536.
+/// Maximum size of a map in bytes. Windows' maps have 1536.
 const MOST_MAP: usize = 1 << 20;
 
 /// Maximum size of all maps together, in bytes.

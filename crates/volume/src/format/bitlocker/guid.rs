@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Guid(pub(super) [u8; 16]);
 
 impl Guid {
-    /// Marks a volume all of which is encrypted: 4967d63b-2e29-4ad8-8399-f6a339e3d001.
+    /// Marks a fully encrypted volume: 4967d63b-2e29-4ad8-8399-f6a339e3d001.
     pub(super) const WHOLE: Self =
         Self(*b"\x3b\xd6\x67\x49\x29\x2e\xd8\x4a\x83\x99\xf6\xa3\x39\xe3\xd0\x01");
     /// Identifies a volume with maps of its encrypted chunks: 92a84d3b-dd80-4d0e-9e4e-b1e3284eaed8.

@@ -16,7 +16,7 @@ use crate::VolumeError;
 /// The contents of boot sector and metadata. Contains no secret and no key material.
 #[derive(Clone, Debug, Serialize)]
 pub struct Info {
-    /// The layout: `vista` or `seven`, which is that of all later versions too.
+    /// The layout: `vista` or `seven`; all later versions also use the latter.
     pub version: &'static str,
     /// BitLocker To Go: systems without BitLocker see a FAT volume.
     pub to_go: bool,
@@ -36,9 +36,9 @@ pub struct Info {
     pub state: String,
     /// Number of encrypted bytes, if known.
     pub encrypted_bytes: Option<u64>,
-    /// The location of the file system's first sectors: first byte and length.
+    /// The location of the file system's first sectors: offset and length.
     pub first_sectors: Option<(u64, u64)>,
-    /// First byte of each copy of the metadata, and its defect.
+    /// Offset of each copy of the metadata, and its defect.
     pub copies: Vec<(u64, Option<String>)>,
     /// The protectors that open the volume.
     pub protectors: Vec<ProtectorInfo>,
@@ -51,7 +51,7 @@ pub struct Info {
 /// A protector.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProtectorInfo {
-    /// Its identifier, which the name of a startup key file repeats.
+    /// Its identifier, also part of the name of a startup key file.
     pub id: Guid,
     /// The credential, such as `password`.
     pub opens_with: String,

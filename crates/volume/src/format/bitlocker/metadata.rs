@@ -13,13 +13,13 @@ use crate::VolumeError;
 use crate::bytes::{array_at, u16_at, u32_at, u64_at};
 use crate::crc32::crc32;
 
-/// Bytes of a block's header, which the header of its entries follows.
+/// Size of a block's header in bytes; the header of its entries follows.
 const BLOCK_HEADER: usize = 64;
-/// Bytes of the header of the entries.
+/// Size of the entries' header, in bytes.
 const DATASET_HEADER: usize = 48;
 /// Bytes of the checks behind a block, before the sealed digest.
 const CHECKS_HEADER: usize = 8;
-/// Bytes of a copy of the metadata in Windows Vista, before it is rounded up to clusters.
+/// Size of a metadata copy in Windows Vista, in bytes, before it is rounded up to clusters.
 const VISTA_BYTES: u64 = 16 << 10;
 
 /// The two versions of a block.
@@ -81,11 +81,11 @@ pub(super) enum Integrity {
 pub(super) struct Metadata {
     pub version: Version,
     pub state: State,
-    /// Bytes from the start that are encrypted; 0 in Windows Vista, which encrypts everything.
+    /// Bytes from the start that are encrypted; 0 in Windows Vista, because it encrypts everything.
     pub encrypted: u64,
     /// Relocated sectors, according to the block's header.
     pub first_sectors: u32,
-    /// First bytes of the three copies.
+    /// Offsets of the three copies.
     pub offsets: [u64; COPIES],
     /// The location of the first sectors; in Windows Vista a number that belongs in the boot sector.
     pub moved_to: u64,
@@ -126,7 +126,7 @@ pub(super) fn boot(device: &dyn BlockDevice) -> Result<([u8; BOOT_BYTES], Boot),
 /// progress.
 ///
 /// # Errors
-/// [`VolumeError::NotThisFormat`] if no copy is valid; [`VolumeError::CannotOpen`] if none is in its place;
+/// [`VolumeError::NotThisFormat`] if no copy is valid; [`VolumeError::CannotOpen`] if none is at its expected offset;
 /// [`VolumeError::Io`].
 pub(super) fn search(device: &dyn BlockDevice) -> Result<Boot, VolumeError> {
     const PIECE: u64 = 4 << 20;
@@ -180,7 +180,7 @@ pub(super) fn read(device: &dyn BlockDevice, boot: &Boot) -> Result<Metadata, Vo
                 place => Err(format!("it states that it is at byte {place}")),
             });
         let read = read.map(|copy| {
-            // The boot sector of Windows Vista refers to the first copy, which refers to the others.
+            // The boot sector of Windows Vista refers to the first copy, and that to the others.
             if boot.is_vista() && offsets.len() == 1 {
                 offsets = copy.offsets.to_vec();
             }
@@ -198,7 +198,7 @@ pub(super) fn read(device: &dyn BlockDevice, boot: &Boot) -> Result<Metadata, Vo
     }
 }
 
-/// Bytes of a copy on the volume, which read as zeros there.
+/// Bytes that a copy occupies on the volume; they read as zeros there.
 pub(super) fn copy_bytes(layout: &Layout) -> u64 {
     match layout {
         // The cluster is a power of two.

@@ -26,7 +26,7 @@ pub enum Method {
     Xts256,
 }
 
-/// Their numbers, and as dm-crypt has them.
+/// Their numbers, and their names in dm-crypt.
 static METHODS: [(Method, u16, &Cipher); 6] = [
     (Method::Elephant128, 0x8000, &AES_128_CBC_ELEPHANT),
     (Method::Elephant256, 0x8001, &AES_256_CBC_ELEPHANT),
@@ -42,7 +42,7 @@ impl Method {
         METHODS.iter().map(|(method, ..)| *method)
     }
 
-    /// The method that is called `name` on the command line.
+    /// The method with this `name` on the command line.
     pub fn find(name: &str) -> Option<Self> {
         METHODS.iter().find(|(.., cipher)| cipher.name == name).map(|(method, ..)| *method)
     }

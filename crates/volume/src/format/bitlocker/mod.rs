@@ -37,13 +37,13 @@ const FORMAT: &str = "bitlocker";
 /// Signature of the boot sector and of every copy of the metadata.
 const SIGNATURE: [u8; 8] = *b"-FVE-FS-";
 
-/// Bytes of a copy of the metadata since Windows 7.
+/// Size of a metadata copy since Windows 7, in bytes.
 const METADATA_BYTES: u64 = 64 << 10;
 
 /// Copies of the metadata.
 const COPIES: usize = 3;
 
-/// An error for metadata that cannot be.
+/// An error for impossible metadata.
 fn damaged(reason: impl Into<String>) -> VolumeError {
     VolumeError::Damaged { format: FORMAT, reason: reason.into() }
 }

@@ -156,7 +156,7 @@ fn writable(boot: &Boot, metadata: &Metadata, maps: Option<&Maps>) -> Result<(),
     })
 }
 
-/// Checks the metadata of a volume that nothing of is encrypted, which have no key to seal their digest.
+/// Checks the metadata of a volume with no encrypted part. They have no key to seal their digest.
 fn check_clear_digest(metadata: &Metadata) -> Result<(), VolumeError> {
     match metadata.integrity {
         Integrity::Clear(digest) if digest != metadata.digest => {
@@ -218,7 +218,7 @@ fn details(metadata: &Metadata, encrypted: &Encrypted, size: u64) -> Vec<(&'stat
     details
 }
 
-/// The cipher of a volume that nothing of is encrypted: it is never called.
+/// The cipher of a volume with no encrypted part: it is never called.
 struct NoCipher(usize);
 
 impl SectorCipher for NoCipher {

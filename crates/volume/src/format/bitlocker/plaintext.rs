@@ -11,7 +11,7 @@ use crate::pieces::{Pieces, Source};
 /// Bytes at the start of a volume of Windows Vista that are not encrypted.
 const VISTA_PLAIN: u64 = 8192;
 
-/// Maximum number of pieces of a plaintext, which limits untrusted maps.
+/// Maximum number of pieces of a plaintext: a limit for untrusted maps.
 const MOST_PIECES: usize = 1 << 18;
 
 /// The encrypted parts of the volume.
@@ -87,10 +87,10 @@ fn unclear(metadata: &Metadata) -> VolumeError {
     }
 }
 
-/// The location of the file system's first sectors: first byte and length.
+/// The location of the file system's first sectors: offset and length.
 ///
 /// # Errors
-/// [`VolumeError::Damaged`] if they cannot be there.
+/// [`VolumeError::Damaged`] if that location is impossible.
 pub(super) fn first_sectors(
     boot: &Boot,
     metadata: &Metadata,
@@ -116,7 +116,7 @@ pub(super) fn first_sectors(
 pub(super) struct Known<'a> {
     pub boot: &'a Boot,
     pub boot_sector: &'a [u8; BOOT_BYTES],
-    /// The location of Windows Vista's copy of the boot sector, which is not encrypted either.
+    /// The location of Windows Vista's copy of the boot sector; this copy is not encrypted either.
     pub boot_copy: Option<u64>,
     pub metadata: &'a Metadata,
     pub encrypted: &'a Encrypted,

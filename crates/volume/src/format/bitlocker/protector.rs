@@ -26,11 +26,11 @@ pub(super) enum Opener {
     RecoveryPassword,
     /// A startup key in a file.
     StartupKey,
-    /// A credential that this machine does not have, such as the TPM of another one.
+    /// A credential that is not available on this machine, such as the TPM of another one.
     Other,
 }
 
-/// The parts of which protection types consist.
+/// The parts of protection types.
 const PARTS: [(u16, &str); 6] = [
     (0x0100, "TPM"),
     (0x0200, "startup key"),

@@ -8,7 +8,7 @@ use crate::VolumeError;
 const GROUPS: usize = 8;
 /// Digits of a group.
 const DIGITS: usize = 6;
-/// The divisor of each group, which reveals typing errors.
+/// The divisor of each group: it reveals typing errors.
 const FACTOR: u32 = 11;
 
 /// Characters of it as it is written down.
@@ -30,7 +30,7 @@ fn narrow(text: &[u8]) -> LockedBytes {
         let unit = if big { u16::from_be_bytes(*unit) } else { u16::from_le_bytes(*unit) };
         *byte = match unit {
             0x2010..=0x2015 | 0x2212 => b'-',
-            // Anything else is only something in between.
+            // Anything else is treated as a separator.
             unit => u8::try_from(unit).ok().filter(u8::is_ascii).unwrap_or(b'?'),
         };
     }

@@ -7,7 +7,7 @@ use super::guid::Guid;
 use crate::VolumeError;
 use crate::bytes::{array_at, u32_at};
 
-/// Bytes of the file's header, which is like that of the metadata's entries.
+/// Size of the file's header, in bytes; it has the form of the metadata's entry header.
 const FILE_HEADER: usize = 48;
 /// Bytes of a startup key before its properties: identifier and time.
 const KEY_HEADER: usize = 24;

@@ -38,7 +38,7 @@ const SUSPENDED: &str = "the credentials match no protector; the volume was open
 ///
 /// # Errors
 /// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if the metadata changed since it was sealed;
-/// [`VolumeError::Invalid`] for credentials that BitLocker does not have; [`VolumeError::Stopped`].
+/// [`VolumeError::Invalid`] for credentials that BitLocker does not support; [`VolumeError::Stopped`].
 pub(super) fn unlock(
     metadata: &Metadata,
     credentials: &Credentials,

@@ -18,7 +18,7 @@ pub(super) struct Cipher {
     pub key_bytes: Option<usize>,
 }
 
-/// The first has more numbers than one.
+/// The first one has more than one number.
 static CIPHERS: [Cipher; 8] = [
     Cipher { code: 7, name: "aes", block: 16, key_bytes: Some(16) },
     Cipher { code: 8, name: "aes", block: 16, key_bytes: Some(24) },

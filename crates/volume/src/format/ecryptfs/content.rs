@@ -49,7 +49,7 @@ pub fn copy(
         let part = &mut buffer[..now as usize * EXTENT];
         let from = header.data + at * EXTENT as u64;
         if read(from, part).is_err() {
-            // One by one, as a bad place of a disk is smaller.
+            // One by one, because a bad spot on a disk is smaller.
             for (number, extent) in (0..).zip(part.chunks_mut(EXTENT)) {
                 if stop.load(Ordering::Relaxed) {
                     return Err(VolumeError::Stopped);

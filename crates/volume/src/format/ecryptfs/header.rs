@@ -8,7 +8,7 @@ use super::packet::{array, packet};
 use super::{FORMAT, damaged};
 use crate::VolumeError;
 
-/// Bytes of an extent, which is encrypted independently.
+/// Size of an extent in bytes; each extent is encrypted independently.
 pub(super) const EXTENT: usize = 4096;
 
 /// Leading bytes of a lower file that [`Header::parse`] needs: the shortest header.
@@ -46,7 +46,7 @@ struct Wrap {
 /// The header of a lower file.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// Bytes of the file as its user sees it.
+    /// Size of the file as its user sees it, in bytes.
     pub size: u64,
     /// Bytes of the header.
     pub data: u64,
@@ -113,7 +113,7 @@ impl Header {
     /// Refuses keys that do not open it.
     ///
     /// # Errors
-    /// [`VolumeError::NoKeyFits`]; [`VolumeError::CannotOpen`] for a cipher that is not there; [`VolumeError::Damaged`].
+    /// [`VolumeError::NoKeyFits`]; [`VolumeError::CannotOpen`] for an unsupported cipher; [`VolumeError::Damaged`].
     pub fn is_opened_by(&self, keys: &mut Keys) -> Result<(), VolumeError> {
         self.key(keys).map(drop)
     }
@@ -141,11 +141,12 @@ impl Wrap {
         let mut body = packet(from, UNDER_PASSPHRASE)?;
         let [4, code, 3, 1] = array(&mut body)? else { return None };
         let salt = array(&mut body)?;
-        // How often the kernel would hash a passphrase; programs do that, always with the same number.
+        // Number of hash iterations that the kernel would do for a passphrase. The programs do them instead, always
+        // with the same number.
         let encrypted = body.split_off(1..)?.to_vec();
         let mut literal = packet(from, LITERAL)?;
         let [b'b', 8] = array(&mut literal)? else { return None };
-        // Behind a name and a date.
+        // Follows a name and a date.
         let signature = Signature(literal.split_off(12..)?.try_into().ok()?);
         let fits = (1..=MOST_KEY).contains(&encrypted.len());
         fits.then_some(Self { code, salt, signature, encrypted })

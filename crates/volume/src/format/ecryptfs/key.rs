@@ -10,9 +10,9 @@ use super::damaged;
 use super::packet::array;
 use crate::{Credentials, Secret, VolumeError};
 
-/// The salts of a passphrase for contents and for names, if a mount does not specify others
-/// (`ECRYPTFS_DEFAULT_SALT_HEX`, `ECRYPTFS_DEFAULT_SALT_FNEK_HEX`). The programs use the first digits of the
-/// second one as text.
+/// The salts of a passphrase, for contents and for names, if a mount does not specify others
+/// (`ECRYPTFS_DEFAULT_SALT_HEX`, `ECRYPTFS_DEFAULT_SALT_FNEK_HEX`). The programs use the first digits of the second one
+/// as text.
 const SALT: Salt = [0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77];
 const SALT_OF_NAMES: Salt = *b"99887766";
 
@@ -71,10 +71,10 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The keys of the mount's passphrase; of the login's, with the wrapped passphrase as the one key file.
+    /// The keys of the mount passphrase; or of the login passphrase, with the wrapped passphrase as the only key file.
     ///
     /// # Errors
-    /// [`VolumeError::NoKeyFits`] if the login's is wrong; [`VolumeError::Damaged`] of the wrapped one.
+    /// [`VolumeError::NoKeyFits`] if the login passphrase is wrong; [`VolumeError::Damaged`] for the wrapped one.
     pub fn of(credentials: &Credentials, tier: Tier) -> Result<Self, VolumeError> {
         let passphrase = match credentials.keyfiles.first() {
             None => credentials.passphrase.clone(),

@@ -21,7 +21,7 @@ use crate::VolumeError;
 /// Name of the format in errors.
 const FORMAT: &str = "eCryptfs";
 
-/// An error for metadata that cannot be.
+/// An error for impossible metadata.
 fn damaged(reason: impl Into<String>) -> VolumeError {
     VolumeError::Damaged { format: FORMAT, reason: reason.into() }
 }

@@ -19,7 +19,7 @@ const PACKET: u8 = 70;
 /// The replacement of a zero in the bytes before a name (`ECRYPTFS_NON_NULL`).
 const NOT_ZERO: u8 = 0x42;
 
-/// The signature of the key of an encrypted name; `None` of a plain one.
+/// The signature of the key of an encrypted name; `None` for a plain one.
 ///
 /// # Errors
 /// [`VolumeError::Damaged`].
@@ -79,8 +79,8 @@ impl Encrypted {
         Ok(Some(parsed.ok_or_else(|| damaged("its name is truncated"))?))
     }
 
-    /// For some ciphers the packet does not determine the length of the key: the right one decrypts to the
-    /// prefix that the kernel writes, a hash of the key.
+    /// For some ciphers the packet does not determine the length of the key: with the right length, the result starts
+    /// with the prefix that the kernel writes, a hash of the key.
     fn open(&self, key: &Key, tier: Tier) -> Result<Vec<u8>, VolumeError> {
         let cipher = Cipher::of_code(self.code)?;
         let before = md5(&[&key.bytes])?.map(|byte| if byte == 0 { NOT_ZERO } else { byte });
@@ -88,7 +88,7 @@ impl Encrypted {
             let mut plain = self.blocks.clone();
             cipher.each_block(&key.bytes[..bytes], &mut plain, tier)?;
             let Some(after) = plain.strip_prefix(&before[..]) else { continue };
-            // More of these bytes pad the blocks, and none is zero.
+            // Further such bytes pad the blocks, and none is zero.
             if let Some(end) = after.iter().position(|byte| *byte == 0) {
                 return Ok(after[end + 1..].to_vec());
             }

@@ -1,4 +1,4 @@
-//! Places and checksums in the metadata.
+//! Addresses and checksums in the metadata.
 
 use crate::bytes::{u32_at, u64_at};
 use crate::crc32::crc32c;

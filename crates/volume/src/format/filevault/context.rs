@@ -10,11 +10,11 @@ const MOST: usize = 256;
 /// The users who can open a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opener {
-    /// A password: of the volume, or of a user of the Mac.
+    /// A password, either of the volume or of a user of the Mac.
     Password,
     /// The recovery password that macOS shows once.
     RecoveryPassword,
-    /// A credential that this machine does not have, such as a key in iCloud.
+    /// A credential that is not available on this machine, such as a key in iCloud.
     Other,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct User {
     pub name: Option<String>,
     pub hint: Option<String>,
     pub opener: Opener,
-    /// The key that opens the volume's, or why it cannot be used.
+    /// The key that unlocks the volume key, or why it cannot be used.
     pub sealed: Result<Sealed, String>,
 }
 

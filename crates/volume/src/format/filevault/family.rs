@@ -9,7 +9,7 @@ use super::plist::Plist;
 use crate::VolumeError;
 use crate::bytes::{u32_at, u64_at};
 
-/// Larger ones are rejected, whether compressed or not. Users' pictures make it long.
+/// Maximum size of the property list in bytes, compressed or not. Users' pictures make it long.
 const MOST: usize = 8 << 20;
 
 /// Prefix of the names.

@@ -20,7 +20,7 @@ pub(super) struct Group {
     pub label: Label,
     /// Copies of the unencrypted metadata.
     pub copies: Copies,
-    /// Copies of the encrypted metadata that were looked at.
+    /// Copies of the encrypted metadata that were examined.
     pub encrypted: Copies,
     pub volume: Volume,
 }
@@ -29,7 +29,7 @@ pub(super) struct Group {
 #[derive(Debug)]
 pub(super) struct Volume {
     pub logical: Logical,
-    /// Its family, as far as it is known: macOS wipes that of a system volume.
+    /// Its family, as far as it is known: macOS wipes the family of a system volume.
     pub family: Family,
     /// The location of its data.
     pub data: Vec<Segment>,
@@ -112,7 +112,7 @@ impl Group {
     }
 }
 
-/// An error for an unencrypted volume, which another program reads directly.
+/// An error for an unencrypted volume: another program can read it directly.
 fn unencrypted(what: String, data: &[Segment]) -> VolumeError {
     let with = match data {
         [Segment { physical, len, .. }] => {
@@ -149,7 +149,7 @@ impl Volume {
     }
 }
 
-/// First byte and length of all that is not data.
+/// Offset and length of everything that is not data.
 fn metadata(header: &Header, label: &Label) -> Vec<(u64, u64)> {
     let headers = [0, header.size.saturating_sub(header::BYTES)].map(|at| (at, header::BYTES));
     let labels = header.labels.iter().map(|at| (*at, header.label_bytes));
@@ -157,7 +157,7 @@ fn metadata(header: &Header, label: &Label) -> Vec<(u64, u64)> {
     headers.into_iter().chain(labels).chain(encrypted).collect()
 }
 
-/// The logical volume. Older ones can be left among the objects; their families are then not in use any more.
+/// The logical volume. Older ones can remain among the objects; their families are then no longer in use.
 fn only(objects: &Objects) -> Result<Logical, VolumeError> {
     let (mut all, mut refused) = (Vec::new(), None);
     for (_, object) in objects.of(kind::LOGICAL) {

@@ -25,11 +25,11 @@ pub(super) struct Header {
     pub size: u64,
     /// Bytes of a block.
     pub block: u64,
-    /// First byte of each copy of the unencrypted metadata.
+    /// Offset of each copy of the unencrypted metadata.
     pub labels: Vec<u64>,
     /// Bytes of such a copy.
     pub label_bytes: u64,
-    /// Half of the key of the encrypted metadata; the identifier is the other one.
+    /// Half of the key of the encrypted metadata; the identifier is the other half.
     pub key: [u8; KEY],
     pub id: Uuid,
     pub group: Uuid,

@@ -31,13 +31,13 @@ pub struct Info {
     pub size: u64,
     /// Bytes of a block.
     pub block: u64,
-    /// The location of its data: first byte and length of each run.
+    /// The location of its data: offset and length of each run.
     pub segments: Vec<(u64, u64)>,
     /// Whether it is encrypted, in the terms of macOS.
     pub state: Option<String>,
     /// The defect of the header at the start, if the one at the end was used instead.
     pub header_problem: Option<String>,
-    /// First byte of each copy of the unencrypted metadata, and its defect.
+    /// Offset of each copy of the unencrypted metadata, and its defect.
     pub copies: Vec<(u64, Option<String>)>,
     /// The same for the encrypted metadata, as far as it was examined.
     pub encrypted_copies: Vec<(u64, Option<String>)>,

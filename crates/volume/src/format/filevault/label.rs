@@ -1,5 +1,5 @@
-//! The unencrypted metadata, of which there are up to eight copies: the location of the encrypted metadata, and
-//! the name of the volume group.
+//! The unencrypted metadata, in up to eight copies: the location of the encrypted metadata, and the name of the volume
+//! group.
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 
@@ -13,9 +13,9 @@ use crate::bytes::{u16_at, u32_at, u64_at};
 
 /// Kind of the block at the start of a copy.
 const KIND: u16 = 0x11;
-/// First byte of a block behind its header.
+/// Offset of a block's contents, after its header.
 const DATA: usize = 64;
-/// Bytes of the descriptor of the group.
+/// Size of the group's descriptor, in bytes.
 const DESCRIPTOR: u64 = 48;
 /// Maximum size of the group's list of names and values, in bytes.
 const MOST_PLIST: u64 = 1 << 20;
@@ -27,15 +27,15 @@ pub(super) struct Label {
     transaction: u64,
     /// Bytes of the encrypted metadata.
     pub encrypted_bytes: u64,
-    /// The locations of their two copies, if they are on this physical volume: first bytes.
+    /// Offsets of both copies of the encrypted metadata that are on this physical volume.
     pub encrypted: Vec<u64>,
     /// Name of the group.
     pub name: Option<String>,
-    /// Number of physical volumes that the group has.
+    /// Number of physical volumes in the group.
     pub physical_volumes: usize,
 }
 
-/// The copies, by their first bytes, each with its defect.
+/// The copies, by their offsets, each with its defect.
 pub(super) type Copies = Vec<(u64, Option<String>)>;
 
 /// Reads the newest valid copy, and examines the others.

@@ -1,4 +1,4 @@
-//! A logical volume: its names and values, and where its data are.
+//! A logical volume: its names and values, and the location of its data.
 
 use super::bytes::Place;
 use super::header::Header;
@@ -12,9 +12,9 @@ use crate::bytes::{u32_at, u64_at};
 /// A run of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
-    /// First byte in the logical volume.
+    /// Offset in the logical volume.
     pub logical: u64,
-    /// First byte on the physical volume.
+    /// Offset on the physical volume.
     pub physical: u64,
     pub len: u64,
     /// Number of the physical volume.
@@ -63,7 +63,7 @@ impl Logical {
             size,
             contents: text("contenthint"),
             segments: number(8),
-            // The description has one, libfvde the other.
+            // One is in the format description, the other in libfvde.
             bases: [number(40), number(48)],
         })
     }
@@ -79,7 +79,8 @@ impl Logical {
     /// Its data, from the first byte to the last.
     ///
     /// # Errors
-    /// [`VolumeError::Damaged`] if segments overlap or end nowhere; [`VolumeError::CannotOpen`] if they do not cover it.
+    /// [`VolumeError::Damaged`] if segments overlap or have no end; [`VolumeError::CannotOpen`] if they do not cover
+    /// it.
     pub(super) fn data(
         &self,
         header: &Header,
@@ -148,7 +149,7 @@ pub(super) fn check_apart(data: &[Segment], metadata: &[(u64, u64)]) -> Result<(
     }
 }
 
-/// Bytes of an entry, behind the count of them.
+/// Size of an entry in bytes; the entries follow their count.
 const ENTRY: usize = 40;
 
 fn segments(object: &Object, header: &Header, base: u64) -> Result<Vec<Segment>, VolumeError> {

@@ -37,7 +37,7 @@ const CIPHER: (&str, &str) = ("aes", "xts-plain64");
 /// The name of the cipher on the command line and in lists.
 pub const CIPHER_NAME: &str = cryptbench_catalog::AES_128_XTS.name;
 
-/// Bytes of a data sector, which has its own tweak.
+/// Size of a data sector in bytes; each sector has its own tweak.
 const SECTOR: u64 = 512;
 
 /// Bytes of AES keys here.
@@ -53,12 +53,12 @@ pub fn keyed(key: &[u8], tier: Tier) -> Result<Box<dyn SectorCipher>, CipherErro
     dm_crypt(CIPHER.0, CIPHER.1, key, layout, tier)
 }
 
-/// An error for metadata that cannot be.
+/// An error for impossible metadata.
 fn damaged(reason: impl Into<String>) -> VolumeError {
     VolumeError::Damaged { format: FORMAT, reason: reason.into() }
 }
 
-/// The defect of a copy of the metadata, of which there are others.
+/// The defect of a copy of the metadata; there are others.
 fn reason(error: &VolumeError) -> String {
     match error {
         VolumeError::Damaged { reason, .. } => reason.clone(),
@@ -66,7 +66,7 @@ fn reason(error: &VolumeError) -> String {
     }
 }
 
-/// An error for whatever would change a volume's keys or metadata.
+/// An error for operations that would change a volume's keys or metadata.
 pub fn unchangeable() -> VolumeError {
     VolumeError::Unsupported {
         what: "changing a FileVault volume's keys or metadata".to_owned(),
@@ -74,7 +74,7 @@ pub fn unchangeable() -> VolumeError {
     }
 }
 
-/// An error for what only other programs open.
+/// An error for volumes that only other programs can open.
 fn cannot_open(what: impl Into<String>, why: impl Into<String>, with: &str) -> VolumeError {
     VolumeError::CannotOpen { what: what.into(), why: why.into(), with: with.to_owned() }
 }

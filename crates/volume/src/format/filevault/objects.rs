@@ -13,11 +13,11 @@ use crate::bytes::{u16_at, u64_at};
 
 /// Bytes of a block of metadata.
 pub(super) const BLOCK: u64 = 8192;
-/// First byte of a block behind its header.
+/// Offset of a block's contents, after its header.
 const DATA: usize = 64;
 /// Number of blocks read per request.
 const BATCH: u64 = 64;
-/// More is not believed; macOS has 24 MiB.
+/// A larger value is treated as damage; macOS has 24 MiB.
 const MOST: u64 = 64 << 20;
 /// The start of a block whose contents were wiped.
 const WIPED: &[u8] = b"LVFwiped";
@@ -89,7 +89,7 @@ impl Objects {
         for first in (0..last).step_by(BATCH as usize) {
             let count = BATCH.min(last - first);
             let from = at + first * BLOCK;
-            // Of a truncated copy, the existing part.
+            // For a truncated copy, the existing part.
             let there = count.min(device.size().saturating_sub(from) / BLOCK);
             let mut bytes = read_bytes(device, from..from + there * BLOCK)
                 .map_err(VolumeError::io("reading the encrypted metadata"))?;

@@ -13,14 +13,14 @@ use crate::pieces::{Pieces, Source};
 use crate::volume::{WARNING, there};
 use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
-/// Warning if every copy of the encrypted metadata has a damaged block: its content may have been newer than
-/// the rest.
+/// Warning if every copy of the encrypted metadata has a damaged block: its content may have been newer than the other
+/// blocks.
 const LOST: &str = "no copy of the encrypted metadata is intact; its offsets may be out of date, so the volume is read-only";
 
 /// Opens the logical volume on the physical volume `device`. Its metadata are never written.
 ///
-/// A key file is either the volume key, of 16 bytes or, with the key of the tweaks, of 32; or the file
-/// `EncryptedRoot.plist.wipekey`, which has the keys of a Mac's system.
+/// A key file is either the volume key (16 bytes, or 32 with the tweak key), or the file `EncryptedRoot.plist.wipekey`
+/// with the keys of a Mac's system volume.
 ///
 /// # Errors
 /// [`VolumeError::NoKeyFits`]; [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] for the metadata;
@@ -85,7 +85,7 @@ pub fn open(
     Ok(volume)
 }
 
-/// Bytes of the data before the first that is not on a device of `size` bytes.
+/// Number of data bytes before the first one that is not on a device of `size` bytes.
 fn available(data: &[Segment], size: u64) -> u64 {
     let mut left = 0;
     for segment in data {
@@ -95,7 +95,7 @@ fn available(data: &[Segment], size: u64) -> u64 {
             break;
         }
     }
-    // `there` contains one run, which cannot be longer than the device.
+    // `there` contains one run; it cannot be longer than the device.
     left.min(size)
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use base64ct::{Base64, Encoding as _};
 
-/// Containers within containers; macOS has five.
+/// Maximum nesting depth of containers; macOS has five levels.
 const MOST_DEPTH: usize = 16;
 
 /// Maximum bytes of a text that is copied, or of base 64 that is decoded: all values could refer to one text.
@@ -62,7 +62,7 @@ impl Plist {
         }
     }
 
-    /// The text called `name`, if it is neither empty nor longer than any that is needed.
+    /// The text called `name`, if it is neither empty nor longer than the longest one needed.
     pub(super) fn text_of(&self, name: &str) -> Option<String> {
         let text = self.get(name)?.text()?.trim();
         (1..=MOST_TEXT).contains(&text.len()).then(|| text.to_owned())
@@ -77,7 +77,7 @@ impl Plist {
         }
     }
 
-    /// The decoded bytes of base 64 text, if it is no longer than any that is needed.
+    /// The decoded bytes of base 64 text, if it is not longer than the longest one needed.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         let text = self.text().filter(|text| text.len() <= MOST_TEXT)?;
         let text: String = text.split_ascii_whitespace().collect();

@@ -18,7 +18,7 @@ use crate::{Credentials, VolumeError};
 /// The PRF of every key here.
 const PRF: &str = "sha-256";
 
-/// Groups of a recovery password, and the characters of each.
+/// Number of groups in a recovery password, and of characters in each.
 const GROUPS: usize = 6;
 const GROUP: usize = 4;
 
@@ -43,7 +43,8 @@ pub fn derivations(device: &dyn BlockDevice) -> Option<Vec<(Derivation, usize)>>
     Some(sealed.map(|key| (derivation(key), KEY)).collect())
 }
 
-/// A recovery password as macOS shows it, from what a user typed: groups in any case, apart by hyphens or spaces, or not.
+/// A recovery password in the form that macOS shows, from a user's input: groups in any case, with or without hyphens
+/// or spaces between them.
 fn recovery_password(typed: &[u8]) -> Option<LockedBytes> {
     let mut text = LockedBytes::zeroed(GROUPS * (GROUP + 1) - 1);
     text.fill(b'-');
@@ -69,9 +70,9 @@ pub fn is_recovery_password(typed: &[u8]) -> bool {
 /// The kind of a key file.
 pub(super) enum KeyFile {
     None,
-    /// The key of the data, with or without that of the tweaks.
+    /// The data key, with or without the tweak key.
     Key(LockedBytes),
-    /// The keys of a Mac's system, which a password opens.
+    /// The keys of a Mac's system volume; a password opens them.
     Context(Context),
 }
 
@@ -95,7 +96,7 @@ impl KeyFile {
     }
 }
 
-/// Refuses what FileVault does not have.
+/// Refuses options that FileVault does not support.
 pub(super) fn check(credentials: &Credentials) -> Result<(), VolumeError> {
     let invalid = |reason: &str| Err(VolumeError::Invalid(reason.to_owned()));
     if credentials.pim.is_some_and(|pim| pim != 0) {
@@ -107,10 +108,10 @@ pub(super) fn check(credentials: &Credentials) -> Result<(), VolumeError> {
     Ok(())
 }
 
-/// The key of the data from a volume key: 16 bytes, or 32 with that of the tweaks.
+/// The data key from a volume key: 16 bytes, or 32 with the tweak key.
 ///
 /// # Errors
-/// [`VolumeError::NoKeyFits`] if it is that of another volume.
+/// [`VolumeError::NoKeyFits`] if it belongs to another volume.
 pub(super) fn with_key(key: &[u8], family: Uuid) -> Result<Unlocked, VolumeError> {
     let (master, tweak) = key.split_at(KEY);
     let whole = with_tweak_key(master, family);
@@ -122,7 +123,7 @@ pub(super) fn with_key(key: &[u8], family: Uuid) -> Result<Unlocked, VolumeError
     Ok(Unlocked { key: whole, opened_with, unproved: tweak.is_empty() })
 }
 
-/// The volume key with the key of the tweaks, which follows from it and from the family.
+/// The volume key with the tweak key, which is derived from it and from the family.
 fn with_tweak_key(master: &[u8], family: Uuid) -> LockedBytes {
     let mut digest = Sha256::new_with_prefix(master).chain_update(family.0).finalize();
     let mut key = LockedBytes::zeroed(2 * KEY);

@@ -1,4 +1,4 @@
-//! UUIDs as CoreStorage has them: big-endian, and as text.
+//! UUIDs as stored by CoreStorage: big-endian, and as text.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! AES key wrap (RFC 3394), which seals every key here.
+//! AES key wrap (RFC 3394): every key here is sealed with it.
 
 use cryptbench_blockdev::LockedBytes;
 use cryptbench_cipher::{Layout, Tier, dm_crypt};

@@ -45,10 +45,9 @@ pub fn backup_header(device: &dyn BlockDevice, out: &mut dyn Write) -> Result<u6
 /// with the same UUID, or zeros where both headers belong and no other known content. `force` overwrites
 /// anything, including a header with another data offset or other encryption.
 ///
-/// The headers are written last, and the one that is read first comes at the very end. After an
-/// interruption the old headers therefore describe new keyslots; restoring again repairs this. If
-/// one copy of a LUKS2 header in the backup is damaged or outdated, both are written from the
-/// other.
+/// The headers are written last, and the one that is read first is written at the very end. After an interruption the
+/// old headers therefore describe new keyslots; restoring again repairs this. If one copy of a LUKS2 header in the
+/// backup is damaged or outdated, both are written from the other.
 ///
 /// # Errors
 /// [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] if `backup` is not a header backup;
@@ -80,7 +79,7 @@ pub fn restore_header(
     }
     if !force {
         let heads = saved.heads_bytes.min(bytes);
-        // The padding after the last one has no owner.
+        // The padding after the last one belongs to no keyslot.
         let padding = header.unused().into_iter().find(|gap| gap.end == bytes);
         let end = padding.map_or(bytes, |gap| gap.start.max(heads));
         let keyslots = Extent { offset: heads, len: end - heads };

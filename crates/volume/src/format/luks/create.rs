@@ -48,7 +48,7 @@ pub struct CreateOptions<'a> {
     /// Start of the data in bytes. `None`: 16 MiB, or in LUKS1 the first MiB boundary after the
     /// keyslots.
     pub data_offset: Option<u64>,
-    /// LUKS2: bytes of each copy of the header, a power of two from 16 KiB to 4 MiB.
+    /// LUKS2: size of each header copy in bytes, a power of two from 16 KiB to 4 MiB.
     pub metadata_size: u64,
     /// The header is on a separate device. Data starts at [`data_offset`](Self::data_offset) of the data
     /// device, 0 by default.

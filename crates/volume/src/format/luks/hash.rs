@@ -27,7 +27,7 @@ pub(super) struct Hash {
     /// Bytes of the digest.
     pub bytes: usize,
     prf: &'static str,
-    /// Further names: those of the libraries that cryptsetup can be built with, and of the kernel.
+    /// Further names: from the libraries that cryptsetup can be built with, and from the kernel.
     aliases: &'static [&'static str],
 }
 

@@ -18,7 +18,7 @@ use crate::{Credentials, VolumeError};
 /// How to store a new key.
 #[derive(Clone, Debug)]
 pub struct KeyOptions<'a> {
-    /// The keyslot to use; `None` uses the first free one, or that of the replaced key.
+    /// The keyslot to use; `None` uses the first free one, or the replaced key's keyslot.
     pub keyslot: Option<u32>,
     /// Tries only this keyslot with the existing credentials; `None` tries all.
     pub existing: Option<u32>,

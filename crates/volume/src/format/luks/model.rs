@@ -74,7 +74,7 @@ pub(super) struct Keyslot {
     pub area: Extent,
     /// Encryption of the area.
     pub encryption: Spec,
-    /// Bytes of the area's key, which is derived from the passphrase.
+    /// Size of the area's key in bytes; the key is derived from the passphrase.
     pub area_key_bytes: usize,
     pub priority: Priority,
 }
@@ -225,7 +225,7 @@ impl Metadata {
         }
     }
 
-    /// Why no key opens the volume here, if that shows without one.
+    /// Why no key can open the volume here, if that is known without a key.
     pub(super) fn check(&self) -> Result<(), VolumeError> {
         let segment = self.segment()?;
         let spec = segment.spec()?;

@@ -117,7 +117,7 @@ fn open_volume(
             with: "only a whole copy can be opened".to_owned(),
         });
     }
-    // A detached header, or a backup, which ends before the data that its header names.
+    // A detached header, or a backup: its file ends before the data offset in its header.
     if detached.is_none() && (segment.offset == 0 || data.size() <= segment.offset) {
         return Err(VolumeError::CannotOpen {
             what: format!("this {format} volume, a header without data,"),

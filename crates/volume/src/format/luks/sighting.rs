@@ -10,7 +10,7 @@ use super::{MAGIC, SECONDARY_MAGIC, UUID, text};
 pub(crate) struct Sighting {
     /// 0, or the offset of a secondary header.
     pub(crate) offset: u64,
-    /// The version that it states, which may be one that does not exist.
+    /// The version that it states; it may not exist.
     pub(crate) version: u16,
     /// `None` if no text is there.
     pub(crate) uuid: Option<String>,

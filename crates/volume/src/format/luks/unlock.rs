@@ -32,7 +32,7 @@ pub(super) fn passphrase(credentials: &Credentials) -> Result<&[u8], VolumeError
     }
 }
 
-/// As [`passphrase`], for a new key. An empty passphrase would not protect anything.
+/// Like [`passphrase`], for a new key. An empty passphrase would not protect anything.
 pub(super) fn new_passphrase(credentials: &Credentials) -> Result<&[u8], VolumeError> {
     match passphrase(credentials)? {
         [] => {
@@ -127,7 +127,7 @@ pub(super) fn cannot_use(id: u32, why: &str) -> VolumeError {
     VolumeError::CannotOpen { what, why: why.to_owned(), with: WITH.to_owned() }
 }
 
-/// Keyslot `id` with the digest of its key, unless something forbids to try it.
+/// Keyslot `id` with the digest of its key, unless trying it is not allowed.
 fn usable(metadata: &Metadata, id: u32, named: bool) -> Result<(&Keyslot, &Digest), VolumeError> {
     let slot = match &metadata.keyslots[&id] {
         Slot::Usable(slot) => slot,

@@ -107,7 +107,7 @@ pub fn restore_headers(
     }
 }
 
-/// Fails if nothing shows that the volume on `device` is that of a header from a file.
+/// Fails if there is no evidence that a header from a file belongs to the volume on `device`.
 fn refuse_another_volume(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,
@@ -142,7 +142,7 @@ fn refuse_another_volume(
     )
 }
 
-/// Bytes of data that are decrypted to see whether they are those of a volume.
+/// Bytes of data that are decrypted to check whether they belong to a volume.
 const LOOK: u64 = 1 << 20;
 
 /// Whether the header's keys decrypt `device` to something that does not look random: then these are the keys
@@ -160,7 +160,7 @@ fn decrypts(
     Ok(!matches!(detect(&MemoryDevice::new(plain))?.kind, Kind::Random { .. } | Kind::Unreadable))
 }
 
-/// Whether one of the `slots` of `device` opens to the same keys with these credentials.
+/// Whether one of the `slots` of `device` contains the same keys under these credentials.
 pub(super) fn opens_here(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,

@@ -25,7 +25,7 @@ pub struct HeaderOptions<'a> {
     pub system: bool,
     /// Its PRF, or `argon2id`; `None` tries all.
     pub prf: Option<&'a str>,
-    /// Restores a header over anything, even over what nothing shows to be its volume.
+    /// Restores a header over anything, even without evidence that it belongs to that volume.
     pub force: bool,
     /// Instruction sets of the ciphers.
     pub tier: Tier,
@@ -58,10 +58,9 @@ impl<'a> HeaderOptions<'a> {
 /// header can therefore still open the volume, as in VeraCrypt.
 ///
 /// # Errors
-/// [`VolumeError::Occupied`] if other contents are where the header is; [`VolumeError::CannotOpen`] if the end of the
-/// container is missing, where its backup header belongs; any other [`VolumeError`].
-/// The volume then opens with the old credentials, but after an I/O error its backup header may
-/// already require the new ones.
+/// [`VolumeError::Occupied`] if other contents are at the header's location; [`VolumeError::CannotOpen`] if the end of
+/// the container, the location of its backup header, is missing; any other [`VolumeError`]. The volume then opens with
+/// the old credentials, but after an I/O error its backup header may already require the new ones.
 pub fn change_credentials(
     device: &dyn BlockDevice,
     old: &Credentials,
@@ -91,8 +90,9 @@ pub fn change_credentials(
     reseal(device, &unlocked, &password, derivation, options)
 }
 
-/// Fails if a hidden volume's backup header is not where the host ends: without the end of the container, one would be
-/// written into the outer volume. It opens with the old credentials or, after an interrupted change, with the new ones.
+/// Fails if a hidden volume's backup header is not at the end of the host: without the end of the container, it would
+/// be written into the outer volume. It opens with the old credentials or, after an interrupted change, with the new
+/// ones.
 fn check_hidden_backup(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,
@@ -112,7 +112,7 @@ fn check_hidden_backup(
     Err(whole::no_backup(unlocked.slot, why, with))
 }
 
-/// Fails if the header area has other contents: then a header that opens is a remainder. Before it opens, its
+/// Fails if the header area has other contents: a header that still opens is then a remnant. Before it opens, its
 /// version is unknown and counts as 0.
 pub(super) fn refuse_other_contents(
     device: &dyn BlockDevice,
@@ -122,8 +122,8 @@ pub(super) fn refuse_other_contents(
     overwrite::check_opened(device, &slot.parts(device.size(), version), MEND)
 }
 
-/// Rewrites a header under new salts: first its backup, if the layout has one, then the header
-/// itself. [`layout::writable`] is true of the device.
+/// Rewrites a header under new salts: first its backup, if the layout has one, then the header itself.
+/// [`layout::writable`] has accepted the device.
 pub(super) fn reseal(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,

@@ -138,8 +138,9 @@ pub fn create(
 /// and flushed before the primary one.
 ///
 /// # Errors
-/// As for [`create`]; [`VolumeError::NoKeyFits`] for the outer volume; [`VolumeError::Occupied`] if
-/// other contents are where its header is; [`VolumeError::Invalid`] if the credentials equal those of the outer volume, which VeraCrypt would then always open.
+/// As for [`create`]; [`VolumeError::NoKeyFits`] for the outer volume; [`VolumeError::Occupied`] if other contents are
+/// at its header's location; [`VolumeError::Invalid`] if the credentials equal those of the outer volume, which
+/// VeraCrypt would then always open.
 pub fn create_hidden(
     device: &dyn BlockDevice,
     credentials: &Credentials,

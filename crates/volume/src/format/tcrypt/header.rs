@@ -66,7 +66,7 @@ pub(super) fn secret<const N: usize>() -> SecretBytes<N> {
     SecretBytes(LockedBytes::zeroed(N))
 }
 
-/// The program that a volume belongs to, which the header's magic identifies.
+/// The program that a volume belongs to, as identified by the header's magic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Product {
     /// TrueCrypt: `TRUE`.

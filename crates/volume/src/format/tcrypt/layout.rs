@@ -7,7 +7,7 @@ use super::whole;
 use crate::volume::there;
 use crate::{Access, VolumeError};
 
-/// Bytes reserved for one header, which uses the first 512; the rest is random.
+/// Bytes reserved for one header; the header uses the first 512, and the others are random.
 pub(super) const AREA: u64 = 64 * 1024;
 /// Bytes of a header group: one area for the normal header and one for the hidden volume's. The host begins
 /// with one group and ends with another, the backup.
@@ -31,11 +31,11 @@ pub(super) enum Slot {
     Hidden,
     /// Its backup, 64 KiB before the end.
     HiddenBackup,
-    /// The hidden volume's before TrueCrypt 6, three sectors before the end.
+    /// The hidden volume's header before TrueCrypt 6, three sectors before the end.
     HiddenLegacy,
-    /// An encrypted system's, in sector 62 of the disk.
+    /// The header of an encrypted system, in sector 62 of the disk.
     System,
-    /// That of system encryption, in a separate file or on the disk from which a partition was copied.
+    /// The header of system encryption, in a separate file or on the disk from which a partition was copied.
     Elsewhere,
 }
 
@@ -125,7 +125,7 @@ impl Slot {
     }
 }
 
-/// As [`extent`], for a complete host.
+/// Like [`extent`], for a complete host.
 ///
 /// # Errors
 /// As for [`extent`]; [`VolumeError::CannotOpen`] if the host is truncated, or if other bytes precede the container.
@@ -135,10 +135,10 @@ pub(super) fn data(header: &Header, slot: Slot, size: u64) -> Result<Extent, Vol
     there(data, size, DATA_UNIT, Access::ReadWrite).map(|(data, _)| data)
 }
 
-/// As [`data`], for a host on which this header and its backup are to be written.
+/// Like [`data`], for a host to which this header and its backup will be written.
 ///
 /// # Errors
-/// As for [`data`]; [`VolumeError::CannotOpen`] if the end is missing, where the backup belongs.
+/// As for [`data`]; [`VolumeError::CannotOpen`] if the end, the location of the backup, is missing.
 pub(super) fn writable(header: &Header, slot: Slot, size: u64) -> Result<Extent, VolumeError> {
     whole::check_end(header, slot, size)?;
     data(header, slot, size)
@@ -152,7 +152,7 @@ pub(super) fn writable(header: &Header, slot: Slot, size: u64) -> Result<Extent,
 pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, VolumeError> {
     let damaged = |reason: String| VolumeError::Damaged { format: header.product.format(), reason };
     let Extent { offset, len } = match (slot, header.version) {
-        // TrueCrypt 1 to 5 derive the sizes from that of the host.
+        // TrueCrypt 1 to 5 derive the sizes from the size of the host.
         (Slot::HiddenLegacy, _) => {
             let len = header.hidden_size;
             let offset = size.checked_sub(HIDDEN_LEGACY).and_then(|end| end.checked_sub(len));
@@ -164,7 +164,7 @@ pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, V
         }
         (Slot::Primary | Slot::Backup, 0..=3) => {
             let offset = HEADER_BYTES as u64;
-            // A copy can have ended early, which only version 3 tells.
+            // A copy may be truncated; only version 3 shows that.
             let told = if header.version == 3 { header.volume_size } else { 0 };
             Extent { offset, len: size.saturating_sub(offset).max(told) }
         }
@@ -178,7 +178,7 @@ pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, V
     if offset.checked_add(len).is_none() {
         return Err(damaged(format!("{len} bytes of data at {offset}")));
     }
-    // The header of system encryption is before its data but within the range that the data's offset counts.
+    // The header of system encryption is before its data, but the data offset counts from before the header.
     if offset < HEADER_BYTES as u64 {
         return Err(damaged(format!("data at {offset} would overlap the header")));
     }

@@ -69,7 +69,7 @@ pub fn open(
     without(lost.saturating_sub(data.offset), volume)
 }
 
-/// The volume, whose first `lost` bytes are not there: they read as zeros, up to the end of their sector.
+/// The volume, whose first `lost` bytes are missing: they read as zeros, up to the end of their sector.
 fn without(lost: u64, volume: Volume) -> Result<Volume, VolumeError> {
     let lost = lost.next_multiple_of(volume.sector() as u64);
     if lost == 0 {

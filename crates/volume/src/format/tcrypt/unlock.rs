@@ -79,7 +79,7 @@ pub(super) fn unlock(
     unlock_sectors(&sectors, credentials, request)
 }
 
-/// As [`unlock`], for headers that were already read.
+/// Like [`unlock`], for headers that were already read.
 pub(super) fn unlock_sectors(
     sectors: &[(Slot, Vec<u8>)],
     credentials: &Credentials,

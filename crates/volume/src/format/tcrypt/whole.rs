@@ -1,5 +1,5 @@
 //! The whole container around a backup header. The header is found from the container's end, but its data offset counts
-//! from the start: a copy without its start, or after other bytes, would be decrypted at the wrong place.
+//! from the start: a copy without its start, or after other bytes, would be decrypted at the wrong offset.
 
 use std::io;
 use std::ops::Range;
@@ -18,22 +18,23 @@ use crate::{Access, Part, VolumeError};
 /// Possible sizes of the area after a hidden volume: none in VeraCrypt on Linux, two values on Windows.
 const LEFT_FREE: [u64; 3] = [0, 4096, GROUP];
 
-/// Bytes of data that are decrypted to see whether they are those of a volume.
+/// Bytes of data that are decrypted to check whether they belong to a volume.
 const LOOK: u64 = 1 << 20;
 
-/// Maximum number of missing bytes: they are written as zeros where somebody dumps the volume.
+/// Maximum number of missing bytes: they are written as zeros if the volume is dumped.
 const MOST_LOST: u64 = 16 << 40;
 
-/// The container as it was made.
+/// The container as it was created.
 pub(super) struct Whole {
     pub(super) device: Arc<dyn BlockDevice>,
-    /// Bytes at its start that are not there.
+    /// Number of missing bytes at its start.
     pub(super) lost: u64,
     /// A warning for the user.
     pub(super) warning: Option<String>,
 }
 
-/// The possible sizes of the container when this header was made, smallest first; none if the layout does not show it.
+/// The possible sizes of the container when this header was written, smallest first; none if the layout does not show
+/// it.
 fn made(header: &Header, is_hidden: bool) -> Vec<u64> {
     let end = header.data_offset.saturating_add(header.volume_size).saturating_add(GROUP);
     match (header.version >= 4, is_hidden) {
@@ -43,7 +44,7 @@ fn made(header: &Header, is_hidden: bool) -> Vec<u64> {
     }
 }
 
-/// As [`made`], for a header in a slot that is found from the end.
+/// Like [`made`], for a header in a slot that is located from the end.
 fn sizes(header: &Header, slot: Slot) -> Vec<u64> {
     match slot {
         Slot::Backup | Slot::HiddenBackup => made(header, slot.is_hidden()),
@@ -51,9 +52,9 @@ fn sizes(header: &Header, slot: Slot) -> Vec<u64> {
     }
 }
 
-/// Fails if the end of a host of `size` bytes is missing: a backup header would be written over something else.
+/// Fails if the end of a host of `size` bytes is missing: a backup header would overwrite something else.
 ///
-/// A larger host has room for it, but of a hidden volume no header tells exactly where its container ended.
+/// A larger host has room for it, but for a hidden volume no header shows exactly where its container ended.
 pub(super) fn check_end(header: &Header, slot: Slot, size: u64) -> Result<(), VolumeError> {
     let sizes = match slot {
         Slot::Primary | Slot::Hidden => made(header, slot.is_hidden()),
@@ -102,7 +103,7 @@ pub(super) fn check(header: &Header, slot: Slot, size: u64) -> Result<(), Volume
 /// The whole container that the header of `unlocked` belongs to.
 ///
 /// # Errors
-/// [`VolumeError::CannotOpen`] if it is to be written to and is not what `device` is, or where it begins is not known.
+/// [`VolumeError::CannotOpen`] if it is to be written to and is not exactly `device`, or if its start is unknown.
 pub(super) fn find(
     device: Arc<dyn BlockDevice>,
     unlocked: &Unlocked,
@@ -127,7 +128,7 @@ pub(super) fn find(
     let whole = match (found, slot) {
         (Some(whole), _) => whole,
         (None, _) if sizes.contains(&size) => return as_it_is(device),
-        // Data that looks random, such as packed files, is still where the header says.
+        // Data that looks random, such as packed files, is still at the offset in the header.
         (None, Slot::Backup) => sizes[0],
         (None, _) => {
             let why = "its start is missing or other bytes precede it, and the offset of its data is unknown";
@@ -142,7 +143,8 @@ pub(super) fn find(
     Ok(Whole { device: at_its_place(device, whole)?, lost, warning: Some(what) })
 }
 
-/// A hidden volume of TrueCrypt 5: its data is found from the end, its tweaks count from a start that no header records.
+/// A hidden volume of TrueCrypt 5: its data is located from the end, but its tweaks count from a start that no header
+/// records.
 fn uncounted(
     device: Arc<dyn BlockDevice>,
     unlocked: &Unlocked,
@@ -240,7 +242,7 @@ fn decrypts(
     Ok(!matches!(detect(&MemoryDevice::new(plain))?.kind, Kind::Random { .. } | Kind::Unreadable))
 }
 
-/// A container without its start, which reads as zeros.
+/// A container without its start; the start reads as zeros.
 struct Headless {
     device: Arc<dyn BlockDevice>,
     lost: u64,

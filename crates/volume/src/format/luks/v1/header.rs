@@ -96,8 +96,7 @@ impl Header {
             return Err("its digest has 0 iterations".to_owned());
         }
         let payload = u64::from(get(&raw, PAYLOAD)) * SECTOR;
-        // A detached header gives 0; the file of a header backup ends before the data that the
-        // header names.
+        // A detached header gives 0; the file of a header backup ends before the data offset in its header.
         let end = if payload == 0 { device_size } else { payload.min(device_size) };
         let prf = Hash::find(&hash).and_then(Hash::prf);
         let mut keyslots = BTreeMap::new();
