@@ -129,7 +129,7 @@ impl Guest<'_> {
         for directory in ["bin", "proc", "sys", "dev", "run", "mnt", "mnt2"] {
             fs::create_dir_all(root.join(directory))?;
         }
-        // Not every busybox is static: like the others it is copied with its libraries.
+        // Not every busybox is static, so it is copied with its libraries like the other programs.
         let busybox = ("busybox", Path::new(BUSYBOX));
         for (name, program) in self.programs.iter().chain([&busybox]) {
             fs::copy(program, root.join("bin").join(name))?;

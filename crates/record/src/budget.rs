@@ -1,4 +1,4 @@
-//! Budgets that are suggested if one was too short.
+//! The budgets to suggest if one was too short.
 
 /// Budgets that people type, in seconds.
 const BUDGETS: [f64; 15] = [

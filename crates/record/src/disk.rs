@@ -101,8 +101,7 @@ impl DiskCounts {
         Self { span_s: span_s.unwrap_or(self.span_s), ..*self }
     }
 
-    /// The same without what `others` requested from the device at the same rate as in their own span; never
-    /// negative.
+    /// The same less the requests of `others`, scaled to this span; never negative.
     pub fn without(&self, others: &Self) -> Self {
         let Some(part) = ratio(self.span_s, others.span_s) else { return *self };
         let less = |all: u64, of: u64| all.saturating_sub((of as f64 * part).round() as u64);
@@ -130,7 +129,7 @@ fn ratio(part: f64, whole: f64) -> Option<f64> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Uncounted {
-    /// An overlay of several file systems, which does not reveal their devices.
+    /// An overlay of several file systems; it does not reveal their devices.
     Overlay,
     /// The disk is in another machine, or in this virtual machine's host.
     Network,
@@ -143,7 +142,7 @@ pub enum Uncounted {
     /// A page cache is between the file system and the disk, and the device above it also counts requests
     /// served from the cache.
     Cached,
-    /// The device does not count, or not for this user.
+    /// The device has no counters, or this user cannot read them.
     Off,
     /// A reason of a later version, or none.
     #[serde(other)]
@@ -157,15 +156,16 @@ const MOST_OF_PLAIN: f64 = 1.2;
 /// Evidence that other programs used the disk while a workload was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Disturbed {
-    /// The disk transferred this many bytes per byte requested by plain storage, which adds none itself.
+    /// The disk transferred this many bytes per byte requested by plain storage, although plain storage adds none
+    /// itself.
     PlainMoved(f64),
-    /// Before the run, the disk served others with this many bytes per requested byte.
+    /// Before the run, the disk served other programs with this many bytes per requested byte.
     Before(f64),
 }
 
 impl Record {
-    /// Evidence that other programs used the disk in the trials of `workload` on `arm`, if any: too much to
-    /// believe the disk counters, although [`DiskCounts::without`] subtracts their activity before the run.
+    /// Evidence that other programs used the disk in the trials of `workload` on `arm`, if any: so much that the disk
+    /// counters cannot be trusted, although [`DiskCounts::without`] subtracts their activity before the run.
     pub fn disk_disturbed(&self, workload: &str, arm: &str) -> Option<Disturbed> {
         let workload_of = self.plan.workloads.iter().find(|w| w.id == workload)?;
         let role = |t: &Trial| self.plan.arms.iter().find(|a| a.id == t.arm).map(|a| a.role);

@@ -31,13 +31,13 @@ pub enum Event {
         #[cfg_attr(test, schemars(with = "Option<(Vec<Value>, Value)>"))]
         exact: Option<(Vec<OsString>, OsString)>,
     },
-    /// All arms are set up; contains what the setup determined.
+    /// All arms are set up; contains the results of the set-up.
     Prepared {
         /// The plan, including values that only the machine could determine.
         plan: Box<Plan>,
         /// The target, including values that only the machine could determine.
         target: Box<Target>,
-        /// In logs of earlier versions, all remarks so far.
+        /// In logs of earlier versions: all remarks up to this point.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
     },
@@ -103,7 +103,7 @@ pub enum Event {
     },
     /// An arm is being set up.
     Preparing {
-        /// The arm. One that replaces another is not in the plan so far.
+        /// The arm. An arm that replaces another is not in the plan yet.
         #[serde(rename = "arm_id")]
         arm: ArmId,
         /// Its label.

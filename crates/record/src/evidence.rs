@@ -74,7 +74,7 @@ pub enum ReadBack {
     Whole,
     /// Part or all of it is missing or changed.
     Lost,
-    /// It could not be read back: the system did not close, or did not open again.
+    /// It could not be read back: the system could not be closed or reopened.
     Unchecked,
 }
 

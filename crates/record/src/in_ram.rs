@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Ciphers and key derivation, with nothing read from a disk.
+/// Ciphers and key derivation, without reading from a disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InRam {
@@ -34,7 +34,7 @@ pub struct CipherInRam {
     pub mean_spread_percent: f64,
 }
 
-/// How long a function takes to derive the key of a volume's header.
+/// Time that a function takes to derive the key of a volume's header.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DerivationInRam {
@@ -42,7 +42,7 @@ pub struct DerivationInRam {
     pub function: String,
     /// The kernel in use.
     pub kernel: String,
-    /// Whether only old volumes have it.
+    /// Whether only old volumes use it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old_volumes_only: bool,
     /// Seconds with the default cost.

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// The most that one file may hold.
+/// The maximum contents of one file.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Values of any kind.

@@ -62,7 +62,7 @@ impl TrialLog {
     /// Appends an event. After the end of a block, all lines so far are on the disk.
     ///
     /// # Errors
-    /// The operating system's error; the log then keeps its previous end, or ends in an incomplete line.
+    /// The operating system's error; the log then still ends as before, or in an incomplete line.
     pub fn append(&mut self, event: &Event) -> io::Result<()> {
         let mut text = serde_json::to_vec(event)?;
         text.push(b'\n');

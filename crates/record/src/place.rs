@@ -19,9 +19,9 @@ pub enum PlaceKind {
     CopiesOnWrite,
     /// The disk is in another machine.
     Network,
-    /// The host of this virtual machine has the file system.
+    /// The file system belongs to the host of this virtual machine.
     Host,
-    /// Layers of directories, which do not reveal their disks.
+    /// Layers of directories; they do not reveal their disks.
     Layers,
     /// It does not support direct I/O, although that was to be used: requests go through the page cache.
     NoDirectIo,

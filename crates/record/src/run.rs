@@ -479,7 +479,7 @@ pub struct Target {
     /// Further such targets of the same run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_paired: Vec<PairedTarget>,
-    /// The device model, if the device is emulated; absent means hardware, or what the machine presents as
+    /// The device model, if the device is emulated; absent means hardware, or a device that the machine presents as
     /// hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulated: Option<EmulatedDevice>,

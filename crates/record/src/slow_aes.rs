@@ -14,8 +14,8 @@ pub enum SlowAes {
 }
 
 impl SlowAes {
-    /// For a run with these arms on a CPU with these features (named as in `/proc/cpuinfo`). If they are
-    /// unknown, the code of our own arms decides.
+    /// For a run with these arms on a CPU with these features (named as in `/proc/cpuinfo`). If they are unknown, the
+    /// ciphers' code in our own arms decides.
     pub fn of(features: &[String], arms: &[Arm]) -> Option<Self> {
         let uses_aes = |arm: &&Arm| {
             let cipher = arm.cipher.as_deref();

@@ -17,10 +17,10 @@ pub struct Threads {
     /// The busiest of the system's own threads: of its helper programs, or serving it in this process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub helper: Option<BusyThread>,
-    /// The busiest kernel thread, whose name shows what a worker works on.
+    /// The busiest kernel thread; its name shows the kind of its work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<BusyThread>,
-    /// Number of context switches of the system's own threads to wait: each requires a wake-up.
+    /// Number of voluntary context switches of the system's own threads, to wait: each requires a wake-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voluntary_switches: Option<u64>,
     /// How often they were preempted because it was another task's turn.

@@ -19,7 +19,7 @@ pub(crate) enum Refusal {
     /// The user has not specified it a second time.
     #[error("{}", unnamed(what, *size, signatures, path))]
     NotNamedAgain { what: String, path: PathBuf, size: u64, signatures: Vec<Held> },
-    /// It contains something that the user has not permitted to erase.
+    /// It contains something that the user has not allowed the run to erase.
     #[error(
         "contains {}, which would be lost; to allow that, add {}",
         all(signatures),
@@ -84,7 +84,7 @@ impl Refusal {
 }
 
 fn list(uses: &[Holder]) -> String {
-    // The machine's own disk is refused whatever else uses it: the user cannot be told to unmount it.
+    // The machine's own disk is always refused: unmounting it is not a possible remedy.
     if let Some(root) = uses.iter().find(|holder| matches!(holder, Holder::Root { .. })) {
         return root.to_string();
     }

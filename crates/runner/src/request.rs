@@ -15,7 +15,7 @@ use crate::look::InUse;
 /// Maximum number of pairs of a workload, unless the user specifies it.
 const MAX_PAIRS: u32 = 200;
 
-/// The storage that the user has permitted to destroy.
+/// The storage that the user has allowed the run to destroy.
 #[derive(Clone, Debug, Default)]
 pub struct Consent {
     /// Files and devices, each specified a second time.
@@ -37,7 +37,7 @@ pub struct TargetRequest {
     pub pair: Vec<PairRequest>,
     /// An emulated device that is served and measured instead of `path`.
     pub emulate: Option<EmulateRequest>,
-    /// Bytes of the scratch file; `None` chooses from the free space.
+    /// Bytes of the scratch file; `None` chooses the size by the free space.
     pub size: Option<u64>,
     /// The kind of device that holds the target, if its owner states it.
     pub device_kind: Option<DeviceKind>,

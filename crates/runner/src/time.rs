@@ -1,9 +1,8 @@
 //! The time of a run: a flag stops the current stage at the user's request, or when its part of the budget is
 //! used up.
 //!
-//! The thread that sets it also notices that the process did not run for a while: stopped (Ctrl-Z), paused with
-//! its container or its virtual machine, or without a CPU. A trial in which that happens says nothing about the
-//! storage.
+//! The thread that sets it also notices that the process did not run for a while: stopped (Ctrl-Z), paused with its
+//! container or its virtual machine, or without a CPU. A trial in which that happens shows nothing about the storage.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -11,12 +10,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
-/// The gap between two ticks from which on the process counts as stopped: even a busy machine schedules a sleeping
-/// thread sooner.
+/// Interval at which the thread checks the flag and the time.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The gap between two ticks from which on the process is reported as stopped: even a busy machine schedules a sleeping
-/// thread sooner.
+/// Delay of such a check from which on the process counts as stopped: even a busy machine schedules a sleeping thread
+/// sooner.
 const GAP: Duration = Duration::from_millis(500);
 
 /// The clock of a run, and the flag that ends its parts.

@@ -17,7 +17,7 @@ const LONGEST_COMPLAINT: u64 = 64 << 10;
 /// Maximum time until an answer is complete.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Runs one query at a time, because the machine is there to be measured.
+/// Runs one query at a time, so that the machine is left to measurements.
 pub(crate) struct Asked {
     program: PathBuf,
     turn: Mutex<()>,

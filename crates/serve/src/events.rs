@@ -21,8 +21,8 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Shortest interval between updates of a page, because each one slightly disturbs the machine
 /// being measured.
 const EVERY: Duration = Duration::from_millis(500);
-/// Bytes of one part. The next part leaves the log only when this one is on its way, so a page that
-/// does not read holds back just one.
+/// Bytes of one part. The next part is read from the log only once this one is being sent, so a page that does not read
+/// holds back only one part.
 const PART: usize = 64 << 10;
 
 struct Watcher {

@@ -104,8 +104,7 @@ impl Inner {
         let older = self.entries.len() / 2;
         let mut index = self.entries.len();
         let mut points = 0;
-        // Goes from the newest to the oldest, so that it meets the newest of each name and curve
-        // first.
+        // Iterates from the newest to the oldest, so that the newest of each name and curve comes first.
         let mut keep: VecDeque<Entry> = VecDeque::with_capacity(self.entries.len());
         while let Some(entry) = self.entries.pop_back() {
             index -= 1;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::Catalogue;
 
-/// How long a catalogue stays valid. Users who install something and reload the page see it.
+/// How long a catalogue stays valid. After this time, users who install something and reload the page see it.
 const HOLDS: Duration = Duration::from_secs(5);
 
 /// The cached catalogue. It is refreshed when it has expired and no run would be disturbed.

@@ -145,7 +145,7 @@ impl Curve {
     pub fn rate(&self, in_flight: f64, bytes: f64) -> Option<f64> {
         let after = self.sizes.iter().position(|size| size[0].bytes >= bytes);
         let (low, high) = match after {
-            // Larger than any: the same number of bytes as for the largest.
+            // Larger than all points: as many bytes per second as for the largest.
             None => {
                 let last = self.sizes.last()?;
                 return Some(at(last, in_flight) * last[0].bytes / bytes);
@@ -269,7 +269,7 @@ pub enum Cause {
         /// Seconds of a write's reads.
         seconds: f64,
     },
-    /// It is only as fast as at queue depth 1.
+    /// It is only as fast as it is at queue depth 1.
     OneAtATime {
         /// Requests per second, one at a time.
         alone: f64,

@@ -5,12 +5,12 @@
 //! plain shuffle an arm follows itself less often than it follows the others, so one with large after-effects
 //! would suffer least from them.
 //!
-//! A block consists of groups in which each arm has as many turns as there are arms, so every pair of
-//! neighbours occurs once. A drift that is slower than a group therefore also cancels. A group is a serially
-//! balanced sequence (Finney and Outhwaite 1956, Proc. R. Soc. B 145:493): a closed walk over a graph with an
-//! edge for every pair. The walk is drawn uniformly, as Kandel, Matias, Unger and Winkler do (1996, Discrete
-//! Appl. Math. 71:171): each arm's last exit leads towards the start, and its other exits come in any order.
-//! All groups start with the same arm, so the step from one to the next is the one that closes the walk.
+//! A block consists of groups in which each arm has as many turns as there are arms, so every pair of neighbours occurs
+//! once. A drift that is slower than a group therefore also cancels. A group is a serially balanced sequence (Finney
+//! and Outhwaite 1956, Proc. R. Soc. B 145:493): a closed walk over a graph with an edge for every pair. The walk is
+//! drawn uniformly, as Kandel, Matias, Unger and Winkler do (1996, Discrete Appl. Math. 71:171): each arm's last exit
+//! leads towards the start, and its other exits are in any order. All groups start with the same arm, so the step from
+//! one to the next is the one that closes the walk.
 
 use std::collections::VecDeque;
 

@@ -28,7 +28,7 @@ pub struct Beside {
     pub cells: Vec<Cell>,
 }
 
-/// One cell that both measured. Speeds are in MiB/s; the MB/s of studies B and C are not converted.
+/// One cell that both sides measured. Speeds are in MiB/s; the MB/s of studies B and C are not converted.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cell {
     /// The record's workload.

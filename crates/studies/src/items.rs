@@ -1,5 +1,5 @@
-//! Everything that the studies have: figures, tools, systems, devices, questions and conclusions, each with the command
-//! that shows it here.
+//! Everything that the studies contain: figures, tools, systems, devices, questions and conclusions, each with the
+//! command that shows it here.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::replay::{Replay, Replayed};
 use crate::study::Letter;
 use crate::table::Table;
 
-/// One thing that a study has.
+/// One item of a study.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Item {
     /// The study.

@@ -21,8 +21,8 @@ pub struct Candidate {
     pub lacks: Option<(String, Remedy)>,
 }
 
-/// The systems to choose from, in order of preference; `files` says whether workloads create files. Systems
-/// that cannot run there are included if users would miss them.
+/// The systems to choose from, in order of preference; `files` states whether workloads create files. Systems that
+/// cannot run there are included if users would miss them.
 ///
 /// # Errors
 /// [`SystemError`] for settings that no system has.

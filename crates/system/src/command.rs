@@ -19,7 +19,7 @@ use crate::SystemError;
 use crate::machine::Machine;
 use crate::provision::process;
 
-/// A program that exceeds this limit hangs. Creating a file system on a large slow disk takes minutes.
+/// A program that exceeds this limit is considered to hang. Creating a file system on a large slow disk takes minutes.
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// Interval at which the stop flag is polled.

@@ -150,7 +150,7 @@ impl ServedVolume {
         }
     }
 
-    /// Mounts the file system on the device at `place`, with `nosuid,nodev` unless `options` say otherwise.
+    /// Mounts the file system on the device at `place`, with `nosuid,nodev` unless `options` specify otherwise.
     ///
     /// # Errors
     /// [`SystemError::Program`] with the message of mount(8); those of mounting at `place`.

@@ -5,11 +5,11 @@ use textwrap::core::display_width;
 
 use crate::prose::wrap;
 
-/// A rule below the headings, and no other.
+/// A single rule, below the headings.
 pub(crate) const RULED: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// Columns between two columns of a table.
+/// Width of the gap between two columns of a table.
 pub(crate) const GAP: u16 = 2;
 
 /// A table in at most `width` columns; columns from `numbers` on are right-aligned.

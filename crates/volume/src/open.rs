@@ -21,7 +21,7 @@ pub struct OpenOptions<'a> {
     pub hidden: bool,
     /// VeraCrypt, TrueCrypt: the backup headers at the end. LUKS2: the secondary header.
     pub backup_header: bool,
-    /// LUKS: only this keyslot, whatever its priority; `None` tries all that have no priority `ignore`.
+    /// LUKS: only this keyslot, whatever its priority; `None` tries all without priority `ignore`.
     pub keyslot: Option<u32>,
     /// VeraCrypt, TrueCrypt: only this PRF (or `argon2id`); `None` tries all.
     pub prf: Option<&'a str>,

@@ -10,7 +10,7 @@ use crate::detect::{Kind, Signature, signatures};
 /// A header that is about to be written.
 #[derive(Clone, Copy)]
 pub(crate) struct Overwrite<'a> {
-    /// The parts of the device that belong to the header and its keyslots. Nothing else may be there.
+    /// The parts of the device that belong to the header and its keyslots. They must not contain anything else.
     pub(crate) parts: &'a [Extent],
     /// Evidence that the volume on the device belongs to the header.
     pub(crate) proof: Proof<'a>,

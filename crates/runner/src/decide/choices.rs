@@ -146,7 +146,7 @@ impl Choices {
         &self.taken
     }
 
-    /// Drops one of the systems, as `out` says; returns its substitute, if there is one.
+    /// Drops one of the systems for the reason in `out`; returns its substitute, if there is one.
     pub(crate) fn replace(&mut self, system: &str, out: LeftOut) -> Option<&Candidate> {
         let at = self.taken.iter().position(|candidate| candidate.system == system)?;
         self.taken.remove(at);

@@ -9,18 +9,18 @@ use super::sizes::least_scratch;
 
 const MIB: u64 = 1 << 20;
 
-/// The smallest file that is measured, and the size below which a note warns about caches.
+/// Size of the smallest file that is measured, and the size below which a note warns about caches.
 pub(crate) const LEAST: u64 = 8 * MIB;
 pub(crate) const SMALL: u64 = 64 * MIB;
 
 /// Bytes that are written for headers, tables and the journal of a container's file system.
 const OVERHEAD: u64 = 22 * MIB;
 
-/// Seconds for a system's programs on an idle machine, and their requests that wait for the disk.
+/// Seconds that a system's programs need on an idle machine, and the number of their requests that wait for the disk.
 const PROGRAMS_S: f64 = 0.5;
 const REQUESTS: f64 = 30.0;
 
-/// How often the bytes of a file pass through the cipher until they are stored, for a system half as fast as
+/// Number of times that the bytes of a file pass through the cipher until they are stored, for a system half as fast as
 /// this program.
 const PASSES: f64 = 2.0;
 
@@ -50,7 +50,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// For work that only reads, or that also writes.
+    /// The speed for work that only reads, or that also writes.
     fn rates(&self, writes: bool) -> Rates {
         Rates {
             read: self.read,
@@ -62,7 +62,7 @@ impl Pace {
         }
     }
 
-    /// Seconds for `bytes` that pass a cipher so often on their way to the disk.
+    /// Seconds for `bytes` that pass a cipher this many times on their way to the disk.
     fn sealed_s(&self, bytes: u64, passes: f64) -> f64 {
         bytes as f64 * (1.0 / self.write + passes / self.cipher)
     }

@@ -73,7 +73,7 @@ const OVERHEAD: f64 = 0.20;
 pub(crate) const SET_UP_PLANNED: f64 = 0.25;
 pub(crate) const FIRST_PLANNED: f64 = 0.6;
 
-/// Share of the budget within which the second system must be up, and within which the first one must.
+/// Shares of the budget within which the second system must be set up, and within which the first one must.
 pub(super) const SECOND_WITHIN: f64 = 0.3;
 pub(super) const FIRST_WITHIN: f64 = 0.7;
 
@@ -84,7 +84,7 @@ pub(crate) const OTHERS_UP_WITHIN: f64 = 0.6;
 pub(crate) const MEASURED_WITHIN: f64 = 1.02;
 pub(crate) const INSPECTED_WITHIN: f64 = 1.07;
 
-/// Share of the budget that the inspection may use, and the one at which it should have finished.
+/// Share of the budget that the inspection may use, and the share at which it should have finished.
 const INSPECTING: f64 = 0.12;
 pub(crate) const INSPECTED: f64 = 1.05;
 

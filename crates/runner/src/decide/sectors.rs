@@ -6,8 +6,7 @@ use cryptbench_text::human;
 use super::storage::{Buffered, Storage};
 use crate::RunError;
 
-/// `profile` without requests smaller than a sector of the storage, or not a multiple of it; says so in a
-/// remark.
+/// `profile` without requests smaller than a sector of the storage, or not a multiple of it; states that in a remark.
 ///
 /// # Errors
 /// [`RunError::Usage`] if nothing is left.

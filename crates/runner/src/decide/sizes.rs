@@ -5,9 +5,8 @@ use cryptbench_system::{ArmSpec, find};
 
 use super::arms::makes_a_disk;
 
-/// Smallest scratch file for these workloads in bytes. A workload needs the size that it names,
-/// otherwise eight requests for random patterns, so that offsets can differ, and one request for
-/// other patterns.
+/// Smallest scratch file for these workloads in bytes. A workload needs the size that it specifies, otherwise eight
+/// requests for random patterns, so that offsets can differ, and one request for other patterns.
 pub(crate) fn least_scratch(workloads: &[WorkloadSpec]) -> u64 {
     let need = |work: &Work| match work {
         Work::Block(b) => match b.file {

@@ -25,7 +25,7 @@ pub(crate) struct Ground {
     pub(crate) source: String,
     /// Device number of the file system, or of the device itself.
     pub(crate) number: u64,
-    /// Identifies it if it has another path.
+    /// Identifies it even under another path.
     pub(crate) identity: Option<Number>,
     /// Free bytes.
     pub(crate) free: u64,

@@ -100,7 +100,7 @@ fn uses_below(tree: &Tree, file: &Path) -> Result<Vec<Holder>, Refusal> {
     }
 }
 
-/// Uses of a device, its partitions and its disk.
+/// Uses of a device, of its partitions and of its disk.
 fn uses_from(tree: &Tree, node: &Node) -> Result<Vec<Holder>, Refusal> {
     let mut all = Vec::new();
     let mut own = vec![node.clone()];

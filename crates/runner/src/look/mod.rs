@@ -82,7 +82,7 @@ impl Default for Processor {
     }
 }
 
-/// Looks at all that a run of `request` depends on.
+/// Queries everything that a run of `request` depends on.
 pub fn look(request: &Request) -> Facts {
     // No system is set up for a pair or for volumes.
     let opens = request.profile.workloads.iter().all(|w| matches!(w.work, Work::Unlock(_)));

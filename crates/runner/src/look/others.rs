@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// File systems that give every file the permissions of their mount.
 const WITHOUT_PERMISSIONS: [&str; 4] = ["vfat", "msdos", "exfat", "fuseblk"];
 
-/// File systems by which the kernel shows itself.
+/// File systems through which the kernel exposes its state.
 const OF_THE_KERNEL: [&str; 9] =
     ["proc", "sysfs", "cgroup", "cgroup2", "securityfs", "debugfs", "tracefs", "devpts", "pstore"];
 

@@ -28,7 +28,7 @@ use crate::prepare::{ActiveRange, Arm, Prepared};
 use crate::recorder::Recorder;
 use crate::{Bench, Halt, RunError, verify};
 
-/// How often a pause checks the stop flag.
+/// Interval at which a pause checks the stop flag.
 const STOP_POLL: Duration = Duration::from_millis(50);
 
 /// The arms and targets of a run, during the measurement and after it.
@@ -126,7 +126,7 @@ impl Bench for Measured<'_> {
     fn trial(&mut self, workload: usize, arm: usize, offsets: u64) -> Result<Observation, Halt> {
         self.generation += 1;
         self.set_parameters(arm)?;
-        // Trials change this, and none of its workloads.
+        // Trials change `self`, but not its workloads.
         let work = self.prepared.claimed.workloads[workload].work.clone();
         match &work {
             Work::Block(work) => self.requests(work, arm, offsets),

@@ -13,7 +13,7 @@ use super::slicing::{Slicing, Speed, Turns, slicing};
 use crate::Halt;
 use crate::decide::limits::stopping_rule;
 
-/// Attempts at trials in which this process is stopped.
+/// Maximum number of attempts at a trial, if this process is stopped during it.
 const MOST_ATTEMPTS: u32 = 3;
 
 /// A need that cannot be determined, because the work does not fit at all.

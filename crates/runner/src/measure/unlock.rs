@@ -1,4 +1,4 @@
-//! One trial: opens a volume and reads its first block, or gets a wrong passphrase refused.
+//! One trial: opens a volume and reads its first block, or has a wrong passphrase refused.
 #![expect(clippy::disallowed_methods, reason = "files of a run in an arm")]
 
 use std::fs::File;
@@ -35,9 +35,8 @@ impl Unlocker {
     /// Opens the volume of arm `number` and reads its first 4 KiB; with a wrong passphrase, waits for the
     /// refusal. `None` if `stop` was set in the meantime.
     ///
-    /// The opener always knows the format. LUKS headers name their PRF, so
-    /// [`UnlockWork::prf_known`] has no effect there. No part of the work affects a plain file, of
-    /// which only the first block is read.
+    /// The opener always knows the format. LUKS headers specify their PRF, so [`UnlockWork::prf_known`] has no effect
+    /// there. No part of the work affects a plain file, of which only the first block is read.
     ///
     /// # Errors
     /// [`RunError::Storage`], [`RunError::Volume`]; also if a correct passphrase is refused or a

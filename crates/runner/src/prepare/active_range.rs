@@ -31,7 +31,7 @@ pub(crate) enum ActiveRange {
 /// A device in use, open for reading.
 pub(crate) struct OnlyRead {
     file: Arc<File>,
-    /// All of it that may be read.
+    /// The whole part that may be read.
     all: Extent,
     /// Bytes of it that an arm reads in a block.
     stretch: u64,

@@ -80,7 +80,7 @@ impl<'a> Claimed<'a> {
     /// by the next. Returns the name of the set, and everything that is not in it.
     ///
     /// # Errors
-    /// [`Halt`] of plain storage and AES-256 alone; those before stay set up until the run is finished.
+    /// [`Halt`] of plain storage and AES-256 alone; arms set up before stay until the run is finished.
     pub(super) fn bring_choices_up(
         &mut self,
         mut choices: Choices,

@@ -146,7 +146,7 @@ impl Drop for Emulation {
     }
 }
 
-/// The name of the served file: that of the model, as far as its characters permit.
+/// The name of the served file: the model's name, as far as its characters permit.
 fn model_file(name: &str) -> String {
     let fits = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
     format!("emulated-{}", name.chars().filter(fits).take(40).collect::<String>())

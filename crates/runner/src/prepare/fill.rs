@@ -40,7 +40,7 @@ impl Claimed<'_> {
             .try_for_each(|number| self.fill_encrypted(number, filled, recorder))
     }
 
-    /// Fills the range of encrypted target `number`, as far as the plain one is.
+    /// Fills the range of encrypted target `number` to the same size as the plain one.
     fn fill_encrypted(
         &mut self,
         number: usize,

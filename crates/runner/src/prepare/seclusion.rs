@@ -10,9 +10,9 @@ use crate::decide::storage::Target;
 use crate::decide::storage::seclusion::{Protection, protection, replaced};
 use crate::look::Others;
 
-/// A private directory on `target`, where no one else can rename the files of a run, if someone could in the
-/// target itself. `names` says whether the run creates anything that is opened again by path, such as a
-/// container. `None` if no such directory is needed.
+/// A private directory on `target`, where no one else can rename the files of a run, if someone could in the target
+/// itself. `names` states whether the run creates anything that is opened again by path, such as a container. `None` if
+/// no such directory is needed.
 ///
 /// This requires root and the right to mount. Without them, a run that creates only the scratch
 /// file continues, because that file is opened once and removed from the directory in which it was

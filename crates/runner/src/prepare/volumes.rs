@@ -90,7 +90,7 @@ impl Unlocker {
             about(arm);
             let path = directory.join(format!("{number}.volume"));
             let file = files::create_own(&path, false).map_err(storage("create a volume"))?;
-            // From here on `Drop` removes the file after any failure.
+            // From here on, `Drop` removes the file after any failure.
             let prepared = Prepared { arm: arm.clone(), path, derivation: None };
             unlocker.prepared.push(prepared);
             unlocker.fill(number, &file, unlock_time, stop)?;

@@ -1,4 +1,4 @@
-//! Files with known names, sizes and times: whatever the storage shows of them is revealed by the system.
+//! Files with known names, sizes and times: anything that the storage shows of them is revealed by the system.
 
 use std::path::{Path, PathBuf};
 

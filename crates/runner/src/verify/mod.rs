@@ -76,7 +76,7 @@ impl<'a> Measured<'a> {
 const NOT_ALL: &str =
     "There was no time to inspect the stored data of all choices; use a larger --budget.";
 
-/// Seconds to close a choice and to open it again on an idle machine, and the requests that wait for the disk.
+/// Seconds to close and reopen a choice on an idle machine, and the number of requests that wait for the disk.
 const REOPEN_S: f64 = 0.5;
 const REQUESTS: f64 = 40.0;
 

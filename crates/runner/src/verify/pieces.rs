@@ -108,8 +108,8 @@ fn cut(source: usize, from: u64, to: u64) -> impl Iterator<Item = Piece> {
     starts.map(move |offset| Piece { source, offset, len: PIECE.min(to - offset) })
 }
 
-/// The same pieces in an order of which every prefix is spread evenly: steps of the golden ratio
-/// (Knuth, The Art of Computer Programming, volume 3, section 6.4, theorem S).
+/// The same pieces in an order in which every prefix is spread evenly: steps of the golden ratio (Knuth, The Art of
+/// Computer Programming, volume 3, section 6.4, theorem S).
 fn spread(pieces: &[Piece]) -> Vec<Piece> {
     let n = pieces.len();
     let ideal = (n as f64 * 0.618_033_988_749_894_8) as usize;

@@ -87,7 +87,7 @@ pub(super) fn files(
     Ok(())
 }
 
-/// Removes the files; remaining ones go with the arm.
+/// Removes the files; remaining ones are removed with the arm.
 pub(super) fn remove(root: &Path, known: &Known) {
     let _ = fs::remove_dir_all(root.join(&known.directories[0]));
 }

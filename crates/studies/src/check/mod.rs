@@ -31,8 +31,7 @@ pub struct Conclusion {
 /// [`Verdict::CannotBeChecked`].
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
-    /// From `base` to `other`, numbers fall by the stated percentage, averaged over all cells that
-    /// both have.
+    /// From `base` to `other`, numbers fall by the stated percentage, averaged over all cells that both contain.
     Drop {
         /// The reference numbers.
         base: Select,
@@ -116,7 +115,7 @@ pub enum Check {
     LessSpread {
         /// The numbers that supposedly differ little.
         a: Select,
-        /// The numbers that are said to differ much.
+        /// The numbers that supposedly differ much.
         b: Select,
         /// The dimension in which the numbers of a cell differ.
         along: Dimension,
@@ -156,7 +155,7 @@ pub enum Check {
     /// Such numbers were published at all. Used for conclusions about unpublished numbers: if the numbers are
     /// added to the file, this check reports it, and the conclusion needs a proper check.
     Published(Select),
-    /// All of these checks. A disagreement decides, otherwise a check that cannot be evaluated.
+    /// All of these checks. A disagreement decides or, without one, a check that cannot be evaluated.
     All(&'static [Check]),
 }
 

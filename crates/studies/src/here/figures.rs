@@ -134,8 +134,8 @@ impl<'a> View<'a> {
         self.record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted)
     }
 
-    /// The device's kind, as far as the studies had that kind. Virtual disks often claim to rotate, so the disks of a
-    /// virtual machine have no kind here.
+    /// The device's kind, as far as the studies had that kind. Virtual disks often report that they rotate, so the
+    /// disks of a virtual machine have no kind here.
     pub(super) fn device(&self) -> Option<Device> {
         let target = &self.record.target;
         let kind = match (&target.emulated, &target.device_kind) {

@@ -126,7 +126,7 @@ pub(crate) fn cipher_names() -> impl Iterator<Item = (&'static str, Option<&'sta
 enum Ours {
     /// The ciphers of the registry, on the layouts of VeraCrypt and LUKS2; wide ciphers only on LUKS2's layout.
     Registered(&'static CipherInfo),
-    /// Of BitLocker, on its own layout.
+    /// BitLocker's ciphers, on its own layout.
     BitLocker(&'static str, Method),
     /// Of FileVault 2, on CoreStorage's layout.
     FileVault,
@@ -289,7 +289,7 @@ fn keyed(arm: &ArmSpec, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
     keyed_by_name(arm.cipher, arm.data_unit, key, tier)
 }
 
-/// The same for an arm of this cipher and data unit.
+/// The same for an arm with this cipher and data unit.
 pub(super) fn keyed_by_name(
     cipher: Option<&str>,
     data_unit: Option<u32>,

@@ -101,7 +101,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
 /// The same as a file without a file system: it needs neither root nor a loop device.
 pub(crate) static BUILTIN_RAW: System = System {
     has_our_ciphers: true,
-    // With root, `builtin-mounted` is the same with a file system, which people use.
+    // With root, `builtin-mounted` is the same with a file system, as people use it.
     in_all: false,
     availability: |_, machine| {
         let version = || Availability::Available(env!("CARGO_PKG_VERSION").to_owned());

@@ -85,7 +85,7 @@ fn serve(dirs: &StackedDirs<'_>) -> Invocation {
         .input(dirs.passphrase())
 }
 
-/// As many threads as fit into half of the memory, if one per CPU does not: beyond it, the kernel would kill
+/// As many threads as fit into half of the memory, if one per CPU does not: if they used more, the kernel would kill
 /// one of the user's processes.
 fn threads(cpus: u64, memory: u64) -> Option<u64> {
     let fit = (memory / 2 / MEMORY_OF_A_THREAD).max(1);

@@ -11,7 +11,7 @@ use crate::provision::zfs_driver;
 use crate::system::{Attachment, Kind, Role, System, Target};
 use crate::{ArmSpec, Availability};
 
-/// The encrypted ones of the given locations.
+/// The encrypted locations among the given ones.
 pub(crate) static PAIRED: System = System {
     availability: |_, _| {
         Availability::without(

@@ -113,8 +113,8 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     })
 }
 
-/// Who encrypts with these values, `yes` or `no` as in [`WHO`]; or why they are impossible, and what is
-/// possible.
+/// The value of [`WHO`] that results from these values, `yes` or `no`; or why they are impossible, and the possible
+/// ones.
 fn who(
     values: &Choice,
     lacking: Option<&(String, Remedy)>,

@@ -13,10 +13,10 @@ const OF_ROOT: &str = "/var/lib/cryptbench";
 
 /// Directories that may contain journals, the preferred one first.
 ///
-/// `$XDG_STATE_HOME/cryptbench`; for root `/var/lib/cryptbench`; `~/.local/state/cryptbench`; and a private
-/// directory in the temporary directory for users without a writable home. Cleaning up and unmounting searches
-/// all of them. For root, directories in which another user could rename anything are omitted, such as the home
-/// that `sudo` may leave in the environment, because cleanup removes what a journal lists.
+/// `$XDG_STATE_HOME/cryptbench`; for root `/var/lib/cryptbench`; `~/.local/state/cryptbench`; and a private directory
+/// in the temporary directory for users without a writable home. Cleaning up and unmounting searches all of them. For
+/// root, directories in which another user could rename anything are omitted, such as the home that `sudo` may leave in
+/// the environment, because cleanup removes everything that a journal lists.
 pub fn state_directories() -> Vec<PathBuf> {
     let root = rustix::process::getuid().is_root();
     let chosen = env::var_os("XDG_STATE_HOME").is_some_and(|dir| Path::new(&dir).is_absolute());

@@ -26,10 +26,10 @@ pub(crate) struct Container {
     pub(crate) len: u64,
 }
 
-/// Creates a file of `len` bytes for a file system, or uses the one reserved at `path`, and fills it with
-/// random data until the context says to stop.
+/// Creates a file of `len` bytes for a file system, or uses the one reserved at `path`, and fills it with random data
+/// until the context requests a stop.
 ///
-/// It is not filled with workload data: where the file system never writes, its marker would look like
+/// It is not filled with workload data: in areas that the file system never writes, its marker would look like
 /// plaintext.
 pub(crate) fn create(
     stack: &mut ResourceStack,

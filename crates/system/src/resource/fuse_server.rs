@@ -74,7 +74,7 @@ pub(crate) fn create(
     Ok((file, transport))
 }
 
-/// Mounts at `path` what a child is to serve; returns the file, and the connection for the child.
+/// Mounts at `path` the file system that a child will serve; returns the file, and the connection for the child.
 pub(crate) fn create_for_child(
     stack: &mut ResourceStack,
     path: &Path,

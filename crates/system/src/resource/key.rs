@@ -40,7 +40,7 @@ pub(crate) fn add_to_file_system(
     Ok(identifier)
 }
 
-/// Adds a key to the user's keyring with a program that gets the secret and calls the key `description`.
+/// Adds a key to the user's keyring with a program that receives the secret and names the key `description`.
 pub(crate) fn add_to_user(
     stack: &mut ResourceStack,
     description: &str,

@@ -23,8 +23,7 @@ pub(crate) trait Resource: Clone + Into<AnyResource> + Send + 'static {
     fn destroy(&self, live: &mut Self::Live, identity: Option<Identity>)
     -> Result<(), SystemError>;
 
-    /// Destroys what a killed process created or a failed program left, as far as it is proved to
-    /// be ours.
+    /// Destroys the remains of a killed process or a failed program, as far as they are proved to be ours.
     fn recover(&self, identity: Option<Identity>) -> Recovered;
 
     /// A text in the arguments of the program that creates it. Such a program can outlive a killed run, so recovery

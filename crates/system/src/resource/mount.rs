@@ -59,7 +59,8 @@ pub(super) fn found(path: &Path) -> Option<Identity> {
     mount_at(path).map(|entry| Identity::number(entry.device))
 }
 
-/// The mount that `is_ours`, at `path` or, if a directory above it was renamed, elsewhere. Without one, what is at `path`.
+/// The mount that `is_ours`, at `path` or, if a directory above it was renamed, elsewhere. Without one, the mount at
+/// `path`.
 pub(super) fn mount_of_ours(
     path: &Path,
     is_ours: impl Fn(&MountEntry) -> bool,
@@ -73,7 +74,7 @@ pub(super) fn mount_of_ours(
 
 /// The location of a mount.
 pub(crate) enum Standing {
-    /// At its path, where only root can rename.
+    /// At its path, because only root can rename entries there.
     Private,
     /// On another user's directory.
     Placed(Arc<Place>),
@@ -132,7 +133,7 @@ pub(crate) fn mount(
     Ok(path)
 }
 
-/// Mounts the file system of the loop device over `file` at `place`, with `nosuid,nodev` unless `options` say
+/// Mounts the file system of the loop device over `file` at `place`, with `nosuid,nodev` unless `options` specify
 /// otherwise.
 pub(crate) fn mount_on(
     stack: &mut ResourceStack,

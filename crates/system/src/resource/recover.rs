@@ -1,4 +1,4 @@
-//! Cleans up after killed runs: removes what their journals list, if it is still what they created.
+//! Cleans up after killed runs: removes the resources that their journals list, if they are still the same ones.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::provision::state_directories;
 pub enum Cleaned {
     /// A left-over was removed.
     Removed(PathBuf),
-    /// The name exists, but it is not what the killed run created: not touched.
+    /// The name exists, but it is not the killed run's resource: not touched.
     NotOurs(PathBuf),
     /// It is ours and could not be removed.
     Failed(PathBuf, String),

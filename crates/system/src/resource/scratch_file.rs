@@ -159,7 +159,7 @@ impl Scratch {
             None => what.make(),
         })?;
         let file = Arc::clone(&made.live.file);
-        // From here on `Drop` removes the file after any failure.
+        // From here on, `Drop` removes the file after any failure.
         let mode = IoMode::Buffered;
         let mut scratch = Self { made: Some(made), file, path: path.to_owned(), len, mode };
         (scratch.file, scratch.mode) = go_direct(&scratch.file);

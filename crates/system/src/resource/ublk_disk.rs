@@ -132,7 +132,7 @@ pub(crate) fn start(disk: &UblkDisk) -> Result<(), SystemError> {
     start().map_err(SystemError::io("start", &disk.path))
 }
 
-/// Mounts the disk's file system in a new private directory, with `nosuid,nodev` unless `options` say otherwise.
+/// Mounts the disk's file system in a new private directory, with `nosuid,nodev` unless `options` specify otherwise.
 pub(crate) fn mount(
     stack: &mut ResourceStack,
     disk: &UblkDisk,
@@ -147,7 +147,7 @@ pub(crate) fn mount(
     Ok(private)
 }
 
-/// Mounts the disk's file system at `place`, with `nosuid,nodev` unless `options` say otherwise.
+/// Mounts the disk's file system at `place`, with `nosuid,nodev` unless `options` specify otherwise.
 pub(crate) fn mount_on(
     stack: &mut ResourceStack,
     disk: &UblkDisk,

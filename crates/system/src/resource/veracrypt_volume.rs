@@ -101,8 +101,8 @@ impl Resource for VeraCryptVolume {
     }
 }
 
-/// Waits until the program of a killed run has opened the volume or given up: it is still running, and what it
-/// sets up later would stay.
+/// Waits until the program of a killed run has opened the volume or given up: it is still running, and anything that it
+/// sets up later would remain.
 fn await_opening(path: &Path) {
     let until = Instant::now() + LIMIT;
     let word = path.to_string_lossy();
@@ -135,7 +135,7 @@ fn device_of(path: &Path) -> Option<PathBuf> {
     device_in(&list(), path)
 }
 
-/// Whether the program has it open, even without its device so far.
+/// Whether the program has it open, even if its device does not exist yet.
 fn is_listed(path: &Path) -> bool {
     entry_in(&list(), path).is_some()
 }

@@ -93,7 +93,7 @@ impl Bars<'_> {
             [0.0, bottom],
             x.ticks(6).into_iter().map(|v| (v, (self.tick)(v))),
         );
-        // Band and reference are only behind and across the bars, so that labels stay legible.
+        // Band and reference are drawn only behind and across the bars, so that labels stay legible.
         let strips: Vec<[f64; 2]> = (0..self.rows.len())
             .map(|i| [(i as f64 + BAR[0] - 0.07) * ROW, (i as f64 + BAR[1] + 0.07) * ROW])
             .collect();

@@ -43,7 +43,7 @@ pub(crate) fn heat(title: &str, map: &Map) -> Drawing {
             cells.push((shade(*percent), x, y, *percent));
         }
     }
-    // By shade, so that a map of many cells needs one path for each.
+    // Grouped by shade, so that a map of many cells needs only one path per shade.
     cells.sort_by_key(|(shade, ..)| *shade);
     for (shade, x, y, _) in &cells {
         drawing.area(Role::Shade(*shade), [*x, x + wide - 1.0], [*y, y + ROW - 1.0]);

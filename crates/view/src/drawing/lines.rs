@@ -10,7 +10,7 @@ const HEIGHT: f64 = 220.0;
 const ACROSS: [f64; 2] = [34.0, WIDTH - 22.0];
 const DOWN: [f64; 2] = [8.0, HEIGHT - 20.0];
 
-/// Labels that fit side by side.
+/// Maximum number of labels that fit side by side.
 const MOST_TICKS: usize = 6;
 
 /// One point of a curve.

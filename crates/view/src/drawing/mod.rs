@@ -281,7 +281,7 @@ impl Drawing {
         }
     }
 
-    /// The same with background, margin, title and legend, for a file.
+    /// The same picture with background, margin, title and legend, for a file.
     fn framed(&self) -> Self {
         /// Width of the margin, and heights of the title and of a legend entry.
         const MARGIN: f64 = 12.0;

@@ -119,7 +119,7 @@ fn circle(text: &mut String, (x, y): Point, radius: f64) {
     let at = |dx: f64, dy: f64| format!("{} {}", short(x + dx * radius), short(y + dy * radius));
     let _ = writeln!(text, "{} m", at(1.0, 0.0));
     for [dx, dy] in [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]] {
-        // From one end of a quarter to the next.
+        // From one end of a quarter circle to the next.
         let (to_x, to_y) = (-dy, dx);
         let first = at(dx + QUARTER * to_x, dy + QUARTER * to_y);
         let second = at(to_x + QUARTER * dx, to_y + QUARTER * dy);

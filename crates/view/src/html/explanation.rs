@@ -23,7 +23,7 @@ use crate::drawing::{Bar, Bars, Curve, Drawing, Lines, Place, arm_role};
 /// Sweeps with a separate table.
 const MOST_SWEEPS: usize = 16;
 
-/// Arms in one chart of a sweep.
+/// Maximum number of arms in one chart of a sweep.
 const MOST_CURVES: usize = 8;
 
 /// Chains with separate charts.

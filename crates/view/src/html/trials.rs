@@ -110,7 +110,7 @@ fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// A link from the figure of a cell to its trials. Without the script it leads to the section.
+/// A link from the figure of a cell to its trials. Without the script it refers to the section.
 pub(super) fn to_trials(view: &View<'_>, cell: &Cell, words: &str) -> Markup {
     let workload = view.workloads().iter().position(|w| w.id == cell.workload);
     let arm = view.arms().iter().position(|a| a.id == cell.arm);

@@ -19,8 +19,8 @@ const MORE_STYLE: &str = "
 .machines li { display: flex; justify-content: space-between; gap: 12px; overflow-wrap: anywhere; }
 ";
 
-/// Maximum number of machines in an unfolded row, half of them the slowest: a page stays below the size that
-/// mail systems accept.
+/// Maximum number of machines in an expanded row, half of them the slowest: a page stays below the size that mail
+/// systems accept.
 const MOST_MACHINES: usize = 60;
 
 /// Everything that the page shows.
@@ -32,7 +32,7 @@ pub struct ForestPage {
     pub about: String,
     /// Machines that differ from the others, and missing machines; one paragraph each.
     pub remarks: Vec<String>,
-    /// Letters and words of the kinds of machine.
+    /// The letter and the description of each kind of machine.
     pub kinds: Vec<(String, String)>,
     /// One plot for each kind of work.
     pub plots: Vec<ForestPlot>,

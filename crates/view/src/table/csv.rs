@@ -28,7 +28,7 @@ pub fn lines(rows: impl IntoIterator<Item = Vec<String>>) -> String {
     String::from_utf8(bytes).expect("text was written")
 }
 
-/// A field that no spreadsheet computes (OWASP, "CSV Injection"); numbers stay numbers.
+/// A field that no spreadsheet evaluates (OWASP, "CSV Injection"); numbers stay numbers.
 fn inert(field: String) -> String {
     let begins = field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     if begins && field.parse::<f64>().is_err() { format!("'{field}") } else { field }

@@ -13,7 +13,7 @@ const SPEED: usize = 6;
 const SHARE: usize = 5;
 const MIDDLE: usize = 9;
 
-/// Columns from which there is room for the percentages of plain speed.
+/// Width, in columns, from which there is room for the percentages of plain speed.
 const LEAST_WITH_SHARES: usize = 60;
 
 /// Longer bars show no more.

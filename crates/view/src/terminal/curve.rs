@@ -10,7 +10,7 @@ use super::wrap;
 const AREA_ROWS: usize = 6;
 const DOT_ROWS: usize = 4;
 
-/// Columns of the axis on the left.
+/// Width of the axis on the left, in columns.
 const AXIS: usize = 8;
 
 /// Wider pictures show no more.

@@ -11,10 +11,10 @@ use cryptbench_estimate::sweep::{Added, most_added, sweeps};
 use super::layout::{add, clean, empty, fitted};
 use super::wrap;
 
-/// Sweeps with a separate table; a run of iozone has a hundred.
+/// Maximum number of sweeps with a separate table; a run of iozone has a hundred.
 const MOST_SWEEPS: usize = 4;
 
-/// Workloads of a chain with a separate row.
+/// Maximum number of a chain's workloads with a separate row.
 const MOST_ROWS: usize = 12;
 
 pub(super) fn section(lookup: &Lookup<'_>, width: usize) -> Option<String> {

@@ -7,7 +7,7 @@ use cryptbench_answer::wording::Sign;
 use super::layout::{beside, clean, right};
 use super::wrap;
 
-/// Columns of a file size, and of a cell: sign, three digits and a mark.
+/// Widths in columns: of a file size, and of a cell (sign, three digits and a mark).
 const FILE: usize = 5;
 const CELL: usize = 5;
 

@@ -6,7 +6,7 @@ pub(super) use cryptbench_text::clean;
 use crate::columns::{GAP, RULED, aligned, begun};
 pub(super) use crate::columns::{fitted, widest};
 
-/// Columns between two blocks side by side.
+/// Width of the gap between two blocks side by side.
 pub(super) const BLOCK_GAP: usize = 4;
 
 /// Widest heading of an arm before it is broken into lines.

@@ -47,7 +47,7 @@ use cryptbench_text::clean;
 /// More workloads than this are condensed by series in the table.
 const MOST_ROWS: usize = 24;
 
-/// Columns from which on two sections are placed side by side.
+/// Width, in columns, from which on two sections are placed side by side.
 const LEAST_BESIDE: usize = 160;
 
 /// Maximum number of workloads listed individually if only some ended for a reason, or are special in some way.
@@ -71,8 +71,8 @@ impl Style {
     }
 }
 
-/// All figures as text, ending with a newline. Holds no cursor movement; without
-/// [`Style::colour`] no escape sequence at all.
+/// All figures as text, ending with a newline. Holds no cursor movement; without [`Style::colour`], no escape sequence
+/// at all.
 pub fn render(report: &Report<'_>, style: Style) -> String {
     let Report { record, lookup, answer, .. } = report;
     let width = style.columns();

@@ -51,7 +51,7 @@ pub(super) fn picture(lookup: &Lookup<'_>, width: usize) -> Option<String> {
 pub(super) fn share(ratio: Option<f64>, mark: Option<Sign>) -> String {
     let percent = ratio.map(|r| r * 100.0).filter(|p| p.is_finite());
     let number = percent.map_or_else(String::new, |p| match p {
-        // Only a stalled trial of plain gives more, and the column has no room for it.
+        // Only a stalled trial of plain causes more, and the column is too narrow for it.
         p if p > 999.0 => "999+".to_owned(),
         p => format!("{}", p.round()),
     });

@@ -16,7 +16,7 @@ use super::layout::{add, clean, empty, fitted, heading, text, widest};
 use super::spark::{range, sparkline};
 use super::{MOST_NAMED, wrap};
 
-/// Columns from which on there is room for all figures of a cell.
+/// Width, in columns, from which on there is room for all figures of a cell.
 const DETAILED: usize = 140;
 
 /// Widest sparkline of a table, and the narrowest that still shows anything.

@@ -107,7 +107,7 @@ impl Magic {
     }
 }
 
-/// The ends of the page sizes that Linux has had, less the ten bytes of swap's magic.
+/// Ten bytes (swap's magic) before the end of a page, for each page size that Linux has had.
 const PAGES: &[Place] = &[Start(0xff6), Start(0x1ff6), Start(0x3ff6), Start(0x7ff6), Start(0xfff6)];
 
 /// The offsets of the lists of names and values in the four labels of ZFS.
@@ -167,7 +167,7 @@ static MAGICS: &[Magic] = &[
         ],
         true,
     ),
-    // Parts of something larger: disks of RAID, physical volumes, caches.
+    // Parts of something larger: RAID disks, physical volumes, caches.
     fs(
         "Linux software RAID",
         "linux_raid_member",
@@ -413,7 +413,7 @@ pub(super) fn find(reader: &mut Reader<'_>) -> Vec<Signature> {
                 }
             }
         }
-        // Last of those at the start, because boot sectors of file systems have the same mark.
+        // Last among those at the start, because boot sectors of file systems have the same mark.
         if !at_end && is_mbr(reader) {
             let kind = Kind::PartitionTable { name: "MBR" };
             found.push(Signature { kind, name: "dos", offset: 510, at_end });

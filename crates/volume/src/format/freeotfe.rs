@@ -68,7 +68,7 @@ struct Details {
     mode: &'static str,
     prf: &'static Prf,
     hash: &'static str,
-    /// Sectors count from the start of the file, not of the data.
+    /// Sectors are counted from the start of the file, not of the data.
     from_file: bool,
     len: u64,
     key: LockedBytes,

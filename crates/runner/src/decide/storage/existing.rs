@@ -8,7 +8,7 @@ use crate::look::existing::{Found, Held, Holes, Identity, Kind};
 use crate::refusal::Refusal;
 use crate::request::Consent;
 
-/// Existing storage that its user has permitted to overwrite.
+/// Existing storage that its user has allowed the run to overwrite.
 #[derive(Clone, Debug)]
 pub(crate) struct Existing {
     pub(crate) path: PathBuf,
@@ -112,7 +112,7 @@ pub(crate) fn refuse_links(names: u64) -> Result<(), Refusal> {
     }
 }
 
-/// The same with each name only once per device.
+/// The same storage, with each name only once per device.
 fn once(mut held: Vec<Held>) -> Vec<Held> {
     let mut said = Vec::new();
     held.retain(|one| {

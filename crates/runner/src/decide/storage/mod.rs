@@ -72,7 +72,8 @@ impl Storage {
         }
         let asked = target.size.map(|size| (size, "requested with --size"));
         let usual = request.profile.size.map(|size| (size, "as the profile specifies"));
-        // The same amount whether the user or the program chose the systems, so that both measure the same.
+        // The amount does not depend on whether the user or the program chose the systems, so that both measure the
+        // same.
         let most = has_a_disk.then_some(RANGE);
         let present = Present::admit(target, facts, arms, workloads, (asked.or(usual), most))?;
         Ok(Self::Present(Box::new(present)))

@@ -11,7 +11,7 @@ use crate::RunError;
 use crate::decide::arms::Arms;
 use crate::look::InUse;
 
-/// `profile` without anything that writes or creates files, for `option`; says so in a remark.
+/// `profile` without anything that writes or creates files, for `option`; states that in a remark.
 ///
 /// # Errors
 /// [`RunError::Usage`] if nothing is left.

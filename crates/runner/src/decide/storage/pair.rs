@@ -57,7 +57,7 @@ fn are_one(one: &Target, other: &Target) -> bool {
 fn shares(plain: &Target, encrypted: &Target) -> bool {
     let (Some(a), Some(b)) = (below(plain), below(encrypted)) else { return false };
     let files = plain.is_file() && encrypted.is_file();
-    // Through a single loop device they are separate partitions of it.
+    // With a single loop device, they are separate partitions of it.
     let by_two = a
         .files
         .iter()

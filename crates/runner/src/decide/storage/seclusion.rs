@@ -14,7 +14,8 @@ pub(crate) enum Protection {
     Private,
 }
 
-/// What a run needs on `target`. `names` says whether it creates anything that is opened again by path, such as a container.
+/// What a run needs on `target`. `names` states whether it creates anything that is opened again by path, such as a
+/// container.
 ///
 /// # Errors
 /// [`RunError::Target`] if no file can be made, or others could replace one.
@@ -43,7 +44,7 @@ pub(crate) fn protection(
     }
 }
 
-/// Others could replace the files of a run, and `why` that cannot be prevented.
+/// Others could replace the files of a run; `why` gives the reason that it cannot be prevented.
 pub(crate) fn replaced(target: &Target, why: &str) -> RunError {
     let way = target.ground.others.rename_in.as_deref().unwrap_or(&target.path);
     refused(

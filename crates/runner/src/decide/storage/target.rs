@@ -33,8 +33,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Accepts the storage at `place`: an existing directory, the path of a new file with an extension, or a
-    /// file or device that `consent` permits to overwrite.
+    /// Accepts the storage at `place`: an existing directory, the path of a new file with an extension, or a file or
+    /// device that `consent` allows the run to overwrite.
     ///
     /// # Errors
     /// [`RunError::Target`] if it must not be used, with a remedy.
@@ -84,13 +84,12 @@ impl Target {
         }
         let in_parent = |problem| RunError::Target { path: parent.to_owned(), problem };
         let found = Self::in_directory(around.clone().map_err(in_parent)?, name.to_owned());
-        // The mistyped name of a device is not the name of a new file.
+        // The mistyped name of a device must not become the name of a new file.
         if found.ground.filesystem == "devtmpfs" || found.path == Path::new("/dev") {
             let problem = "does not exist, and no scratch file is created among devices; check the device name";
             return Err(refuse(problem.to_owned()));
         }
-        // A mistyped directory would be created as a file, and the wrong disk, that of its
-        // parent, would be measured.
+        // A mistyped directory would be created as a file, and the wrong disk, its parent's, would be measured.
         if target.extension().is_none() {
             return Err(refuse(format!(
                 "no such directory; to create a scratch file with that name, add an extension: {}.scratch",

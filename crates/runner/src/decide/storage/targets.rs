@@ -339,7 +339,7 @@ impl Targets {
     }
 }
 
-/// Whether each of these workloads says how much of the range it uses.
+/// Whether each of these workloads specifies how much of the range it uses.
 fn name_their_part(workloads: &[WorkloadSpec]) -> bool {
     workloads.iter().all(|w| match &w.work {
         Work::Block(block) => block.file != FileUse::Scratch(None),

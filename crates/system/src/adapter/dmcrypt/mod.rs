@@ -47,7 +47,7 @@ pub(crate) static DM_CRYPT: System = System {
     // The kernel's driver of the cipher; known only after the cipher has been used since boot.
     kernel_tier: |arm, _| {
         let Target::Crypt(cipher) = Choice::of(arm).target else { return None };
-        // It cannot be determined whether the device encrypts or the block layer's fallback.
+        // It cannot be determined whether the device or the block layer's fallback encrypts.
         if Choice::of(arm).inline {
             return None;
         }

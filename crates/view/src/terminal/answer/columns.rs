@@ -19,7 +19,7 @@ const HEADING: usize = 13;
 struct Shown<'c> {
     before: &'c [Beside],
     behind: &'c [Beside],
-    /// Columns between two columns.
+    /// Width of the gap between two columns.
     gap: u16,
 }
 
@@ -94,7 +94,7 @@ fn table(columns: &Columns, shown: Shown<'_>) -> Table {
     table
 }
 
-/// Columns between two columns, normally and if there is no room even for the legend.
+/// Widths of the gap between two columns: usually, and if there is no room even for the legend.
 const GAP: u16 = 2;
 const NARROW_GAP: u16 = 1;
 

@@ -21,7 +21,7 @@ const MOST_RUNGS: usize = 14;
 pub(super) fn text(ladder: &Ladder<'_>, record: &Record, width: usize, detail: Detail) -> String {
     let shown = ladder.rungs.iter().take(MOST_RUNGS);
     let rungs: Vec<&Rung<'_>> = shown.chain(&ladder.floor).collect();
-    // The engine itself belongs to no family.
+    // The engine itself does not belong to a family.
     let has_families = rungs.iter().any(|rung| !family(rung).trim().is_empty());
     let mut headings = vec!["% of plain speed".to_owned()];
     headings.extend(has_families.then(String::new));

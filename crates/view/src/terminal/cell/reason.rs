@@ -249,7 +249,7 @@ pub(super) fn settle(
 /// The time for this many pairs at the current speed; empty if that is unknown.
 fn time_of(lookup: &Lookup<'_>, workload: &Workload, pairs: u32) -> String {
     let record = lookup.record;
-    // From the start of one trial to that of the next, including preparations and pauses.
+    // From the start of one trial to the start of the next, including preparations and pauses.
     let mut began: Vec<f64> = record.trials.iter().map(|t| t.at_s).collect();
     began.sort_by(f64::total_cmp);
     let between: Vec<f64> = began.windows(2).map(|w| w[1] - w[0]).collect();

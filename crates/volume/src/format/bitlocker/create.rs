@@ -215,7 +215,7 @@ fn password(
     }
 }
 
-/// The metadata with their checks, as long as a copy of them.
+/// The metadata with their checks, padded to the length of a copy.
 fn block(
     place: &Place,
     password: Option<&str>,
@@ -296,7 +296,7 @@ fn recovery_protector(
     let salt = salt()?;
     let key = bitlocker(&recovery_hash(recovery), &salt, options.effort)?;
     let tier = options.tier;
-    // With the volume open, Windows shows the recovery password again.
+    // While the volume is open, Windows shows the recovery password again.
     let bytes = (purpose::RECOVERY, recovery.bytes());
     let mut inner = keys.seal(RECOVERY_ROLES.0, bytes, None, tier)?;
     inner.extend(keys.seal(RECOVERY_ROLES.1, (purpose::FROM_RECOVERY, &*key), None, tier)?);
@@ -346,7 +346,7 @@ fn write_data(
         write_bytes(device, at, &vec![0; len as usize])
             .map_err(VolumeError::io("overwriting the previous contents"))
     };
-    // Those at the start are never read again.
+    // The sectors at the start are never read again.
     zeros(0, FIRST)?;
     write(FIRST, WIPED - FIRST)?;
     write(place.first(), FIRST)

@@ -87,7 +87,7 @@ pub(super) struct Metadata {
     pub first_sectors: u32,
     /// Offsets of the three copies.
     pub offsets: [u64; COPIES],
-    /// The location of the first sectors; in Windows Vista a number that belongs in the boot sector.
+    /// The location of the first sectors; in Windows Vista, a number for the boot sector.
     pub moved_to: u64,
     /// Offset and length of the first sectors, if an entry contains them.
     pub moved: Option<(u64, u64)>,

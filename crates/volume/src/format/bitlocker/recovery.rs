@@ -72,7 +72,7 @@ impl RecoveryPassword {
     /// Finds it in the text that Windows saves, in UTF-16 or UTF-8, or reads what a user typed, as [`parse`](Self::parse) does.
     ///
     /// # Errors
-    /// As for [`parse`](Self::parse); also if the text has several.
+    /// As for [`parse`](Self::parse); also if the text contains several.
     pub fn find(text: &[u8]) -> Result<Self, VolumeError> {
         let text = narrow(text);
         let typed = Self::parse(&text);

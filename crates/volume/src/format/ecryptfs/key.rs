@@ -22,7 +22,7 @@ const ITERATIONS: u32 = 65_536;
 /// Bytes of a key; a cipher uses the number of leading bytes that it needs.
 const KEY_BYTES: usize = 64;
 
-/// Other salts that are tried: each costs as much as opening, and a directory has one of each kind.
+/// Maximum number of other salts to try: each costs as much as opening, and a directory has one of each kind.
 const MOST_SALTS: usize = 16;
 
 /// Maximum size of a passphrase in bytes (`ECRYPTFS_MAX_PASSPHRASE_BYTES`).

@@ -74,7 +74,7 @@ impl Group {
         }
     }
 
-    /// Why it cannot be opened here, whatever the key.
+    /// Why it cannot be opened here with any key.
     pub(super) fn obstacle(&self) -> Option<VolumeError> {
         let several = self.label.physical_volumes > 1;
         if !several && self.volume.data.iter().all(|segment| segment.volume == 0) {

@@ -11,7 +11,7 @@ use crate::bytes::{array_at, u16_at, u32_at, u64_at};
 /// Bytes of the header.
 pub(super) const BYTES: u64 = 512;
 
-/// Blocks and metadata larger than these are rejected; macOS uses 4 KiB and 4 MiB.
+/// Maximum sizes of a block and of the metadata, in bytes; macOS uses 4 KiB and 4 MiB.
 const MOST_BLOCK: u32 = 1 << 20;
 const MOST_METADATA: u32 = 64 << 20;
 

@@ -79,7 +79,7 @@ pub fn restore_header(
     }
     if !force {
         let heads = saved.heads_bytes.min(bytes);
-        // The padding after the last one belongs to no keyslot.
+        // The padding after the last one does not belong to any keyslot.
         let padding = header.unused().into_iter().find(|gap| gap.end == bytes);
         let end = padding.map_or(bytes, |gap| gap.start.max(heads));
         let keyslots = Extent { offset: heads, len: end - heads };

@@ -4,10 +4,10 @@ use cryptbench_kdf::Prf;
 
 use crate::VolumeError;
 
-/// Bytes of the longest digest in the table.
+/// Size of the longest digest in the table, in bytes.
 pub(super) const MOST_DIGEST: usize = 64;
 
-/// Bytes of the shortest digest that cryptsetup accepts (its `LUKS_DIGESTSIZE`).
+/// Size in bytes of the shortest digest that cryptsetup accepts (its `LUKS_DIGESTSIZE`).
 const LEAST_DIGEST: usize = 20;
 
 /// Refuses to write a header with a hash that cryptsetup does not accept.

@@ -82,7 +82,7 @@ pub fn change_key(
     let old = key.keyslot;
     let area = header.metadata().keyslots.get(&old).and_then(Slot::area);
     let bytes = Keyslot::material_bytes(key.key.len(), STRIPES);
-    // Another specified keyslot has separate space or none: the old key stays.
+    // If another keyslot is specified, it has separate space or none: the old key stays.
     let same = options.keyslot.is_none_or(|wanted| wanted == old);
     let full = |error| match error {
         VolumeError::Invalid(reason) if same => VolumeError::Invalid(format!(

@@ -1,4 +1,4 @@
-//! Limits on what a header of unknown origin may make this machine do.
+//! Limits on the work that a header of unknown origin may demand of this machine.
 
 use std::cell::Cell;
 

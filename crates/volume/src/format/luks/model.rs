@@ -244,7 +244,7 @@ impl Metadata {
         checked
     }
 
-    /// The digest of the key in keyslot `id`, even if the key belongs to no segment (`unbound`).
+    /// The digest of the key in keyslot `id`, even if the key does not belong to any segment (`unbound`).
     pub(super) fn digest_of(&self, id: u32) -> Option<&Digest> {
         self.digests.iter().find(|digest| digest.keyslots.contains(&id))
     }

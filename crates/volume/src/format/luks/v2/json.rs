@@ -30,7 +30,7 @@ const MOST_DEPTH: usize = 32;
 /// The text of the JSON area up to the first NUL, after which only zeros may follow.
 ///
 /// # Errors
-/// A message that says what is wrong.
+/// A message that states what is wrong.
 pub(super) fn text_of(area: &[u8]) -> Result<&[u8], String> {
     let end =
         area.iter().position(|&byte| byte == 0).ok_or("the metadata has no terminating NUL")?;
@@ -66,7 +66,7 @@ fn check_depth(text: &[u8]) -> Result<(), String> {
 /// Parses and checks the metadata of a header.
 ///
 /// # Errors
-/// A message that says what is wrong. A keyslot that merely uses an unknown feature is not an error.
+/// A message that states what is wrong. A keyslot that merely uses an unknown feature is not an error.
 pub(super) fn parse(text: &[u8], binary: &Binary) -> Result<Metadata, String> {
     let root: Root = serde_json::from_slice(text).map_err(|error| format!("metadata: {error}"))?;
     let keyslots_size = root.config.keyslots_size.0;
