@@ -29,7 +29,7 @@ impl Random {
         self.below(n) == 0
     }
 
-    /// One of them.
+    /// A random one of them.
     ///
     /// # Panics
     /// If there are none.

@@ -22,7 +22,7 @@ pub(crate) struct RunTime<'a> {
     pub(crate) started: Instant,
     /// Set when the user asks to stop.
     stop: &'a AtomicBool,
-    /// Set when either has come.
+    /// Set when either the user has asked or the time is up.
     ended: AtomicBool,
     /// When the current part must end.
     end: Mutex<Option<Instant>>,

@@ -233,7 +233,7 @@ struct Consent {
     confirm: String,
 }
 
-/// Deletes the files that a run created, and its directory unless that contains others.
+/// Deletes the files that a run created, and its directory unless that contains other files.
 async fn delete(
     State(app): State<App>,
     Path(name): Path<String>,

@@ -189,7 +189,7 @@ pub struct Asked {
     pub alone: Option<(f64, f64)>,
     /// CPU seconds per request, minus those of plain storage.
     pub work_s: Option<f64>,
-    /// The part of them that cannot run in parallel: the work of the busiest thread, or all of it divided by
+    /// The part of these seconds that cannot run in parallel: the work of the busiest thread, or all of it divided by
     /// the number of CPUs.
     pub unshared_work_s: Option<f64>,
     /// The reads that precede each write.
@@ -278,7 +278,7 @@ pub enum Cause {
     AddedTime {
         /// Seconds.
         seconds: f64,
-        /// The part of them in which a CPU works.
+        /// The part of these seconds in which a CPU works.
         work_s: Option<f64>,
     },
     /// The cipher: it causes most of the added time.

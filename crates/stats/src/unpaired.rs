@@ -93,7 +93,7 @@ pub fn equivalent_unpaired(baseline: &[f64], arm: &[f64], margin: f64, alpha: f6
 }
 
 /// The power of Welch's two-sided test at `level` to distinguish two means that differ by `size`, for samples of these
-/// sizes and spreads. `None` if [`estimate`] returns `None`.
+/// sizes and spreads. `None` if [`estimate_unpaired`] returns `None`.
 ///
 /// The t statistic is then non-central; its upper area by Johnson & Welch 1940, *Applications of the Non-Central
 /// t-Distribution*, Biometrika 31:362, is within 0.02 of simulated ones from 4 degrees of freedom on.

@@ -127,7 +127,7 @@ impl Found {
         let number = Details::of(&found).device;
         let node = Tree::this().of_number(number).filter(|_| kind != Kind::File);
         let uses = users(path, kind, number);
-        // Storage that others use is not locked, not even briefly.
+        // Storage in use by others is not locked, not even briefly.
         let is_used = uses.as_ref().is_ok_and(|uses| !uses.is_empty());
         Ok(Self {
             path: path.to_owned(),

@@ -222,7 +222,7 @@ fn search_dropped(
         let Written { before, pattern, region, known, least } = *what;
         let Found { mut scan, names, weak } =
             scan::search(backing, before, pattern, (region, least), known, stop)?;
-        // In storage shared with others only the region is searched, and all of it exists.
+        // In storage shared with other arms, only the region is searched, and all of it exists.
         let alone = backing.content.iter().all(|c| matches!(c, Content::Path(_)));
         if alone && !scan::is_telling(&scan, evidence.written_bytes, least) {
             let problem = format!(

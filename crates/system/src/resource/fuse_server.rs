@@ -33,7 +33,7 @@ pub(crate) enum Serving {
     Here(Option<Server>),
     /// A child serves it.
     There(Mounted),
-    /// The same, seen on another user's directory.
+    /// The same mount, visible on another user's directory.
     Placed(Arc<Place>),
 }
 

@@ -19,7 +19,7 @@ pub(super) fn table(record: &Record) -> Table {
     collect(empty, measured().map(|t| row(&keys, t, &disturbed)))
 }
 
-/// Whether others used the disk, by workload and arm.
+/// Whether other programs used the disk, by workload and arm.
 type Marks<'a> = HashMap<(&'a str, &'a str), bool>;
 
 fn row(keys: &Keys<'_>, t: &Trial, disturbed: &Marks<'_>) -> Fields {

@@ -57,7 +57,7 @@ const DETAILS: [Detail; 5] = [
     Detail { legend: false, plain_speed: false, more: More::Nothing },
 ];
 
-/// Columns below which everything wraps: what to use and open questions are then never left out.
+/// Width, in columns, below which everything wraps: what to use and open questions are then never left out.
 const NARROW: usize = 80;
 
 /// The answer as text, ending with a newline: at most 24 lines in 80 columns, or 35 if systems are ranked.
