@@ -35,7 +35,7 @@ pub struct Answer<'a> {
 
 /// One open question.
 pub struct Open {
-    /// The open question and its reason.
+    /// The undecided result and the reason.
     pub text: String,
     /// The command that settles it.
     pub command: Option<Command>,
@@ -51,7 +51,7 @@ impl Open {
         self.line_of(here, None)
     }
 
-    /// The same by somebody who knows the directory of the run, which is `run` as a word of a command.
+    /// The same, typed by somebody who knows the directory of the run: `run` is that directory as an argument.
     pub fn line_of(&self, here: Option<&Path>, run: Option<&str>) -> String {
         match &self.command {
             Some(command) => format!("{} {}", self.text, command.typed_of(here, run)),

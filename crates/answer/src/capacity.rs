@@ -20,7 +20,7 @@ const LARGE: u64 = 64 << 10;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// The sentence, if the profile requests it and something was measured.
+/// The sentence, if the profile requests it and the data allows it.
 pub(crate) fn said(view: &View<'_, '_>) -> Option<String> {
     let record = view.lookup.record;
     if record.plan.form() != Presentation::Server {

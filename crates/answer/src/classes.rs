@@ -20,7 +20,7 @@ pub(crate) const MOST_NAMED: usize = 2;
 /// The statement about one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Told {
-    /// It is within the percentages of its size.
+    /// Covered by the percentages of its size.
     Percent,
     NoLoss,
     Undecided,
@@ -29,12 +29,12 @@ enum Told {
     Unmeasured,
 }
 
-/// The figures counted in addition to the percentages, in this order.
+/// Figures that are counted instead of printed as percentages, in this order.
 const BESIDE: [Told; 5] =
     [Told::NoLoss, Told::Undecided, Told::Cached, Told::Compressed, Told::Unmeasured];
 
 impl Told {
-    /// `percentages`: whether decided figures of this size are printed as percentages, because one is a loss.
+    /// `percentages`: whether decided figures of this size are printed as percentages, which they are if one is a loss.
     fn of(mark: Mark, percentages: bool) -> Self {
         match mark {
             Mark::Slower | Mark::Faster | Mark::Same if percentages => Self::Percent,
@@ -68,13 +68,13 @@ struct Outcome {
     what: String,
     /// `large ones`.
     short: String,
-    /// Whether its workloads have several figures, or are not requests, so that the text says `figures for`.
+    /// Whether the text says `figures for`: its workloads have several figures, or are not requests.
     has_figures: bool,
     /// The statements about its figures.
     told: Vec<Told>,
-    /// The percentages of plain speed, where there are some.
+    /// The percentages of plain speed, if it has any.
     percent: Option<String>,
-    /// Its workload, if it has only one without other figures.
+    /// Its workload, if it has exactly one, with a single figure.
     only: Option<String>,
 }
 
@@ -109,7 +109,7 @@ impl Outcome {
         })
     }
 
-    /// The name of its figures if only some are mentioned: `large ones`, `figures for large ones`.
+    /// How a part of its figures is called: `large ones`, `figures for large ones`.
     fn parts(&self, of: &str) -> String {
         if self.has_figures { format!("figures for {of}") } else { of.to_owned() }
     }
@@ -118,7 +118,7 @@ impl Outcome {
         self.told.iter().filter(|of| **of == told).count()
     }
 
-    /// The common statement about all its figures.
+    /// The statement that applies to all its figures, if there is one.
     fn whole(&self) -> Option<Told> {
         self.told.first().copied().filter(|first| self.count(*first) == self.told.len())
     }
@@ -215,7 +215,7 @@ pub(crate) fn by_class(view: &View<'_, '_>, arms: &[&Arm]) -> String {
     }
 }
 
-/// The statements in addition to the percentages: `small ones show no loss`, `3 of 4 large ones are undecided`.
+/// The statements that follow the percentages: `small ones show no loss`, `3 of 4 large ones are undecided`.
 fn beside(outcomes: &[Outcome], is_rest: bool) -> Vec<String> {
     let in_part =
         |told: Told| outcomes.iter().filter(|o| o.count(told) > 0 && o.whole().is_none()).count();
@@ -269,7 +269,7 @@ fn summed(outcomes: &[Outcome], is_summed: &dyn Fn(Told) -> bool) -> String {
     text
 }
 
-/// The choices, and whether they are several.
+/// The choices as text, and whether there are several.
 fn with(view: &View<'_, '_>, arms: &[&Arm]) -> (String, bool) {
     let mut names: Vec<String> = Vec::new();
     for arm in arms {

@@ -19,7 +19,7 @@ const MEASURING: f64 = 0.6;
 /// More systems than this are not listed in a command.
 const MOST_SYSTEMS: usize = 4;
 
-/// Stands for the directory of the run, which a record does not contain.
+/// Placeholder for the run's directory, which a record does not contain.
 const RUN_DIRECTORY: &str = "RUN_DIRECTORY";
 
 /// The options of `cryptbench run` for the repeats that are needed: a longer budget, or more trials if their
@@ -44,15 +44,15 @@ pub(crate) fn options(record: &Record, needs: &[Need]) -> Option<String> {
     Some(format!("{budget}{pairs}"))
 }
 
-/// The option with the budget that has time for every workload that this one had none for; or, where it had time for none,
-/// for the first of them. Nothing where nothing is missing.
+/// The option with a budget that has time for every workload that this run had no time for, or, if it had time for
+/// none, for the first workload. `None` if nothing is missing.
 pub fn budget_for_all(record: &Record) -> Option<String> {
     let needs = record.stops.iter().filter_map(|stop| stop.needs_s);
     let needed = match record.stops.iter().all(|stop| stop.pairs == 0) {
         true => needs.reduce(f64::min)?,
         false => Some(needs.sum::<f64>()).filter(|sum| *sum > 0.0)?,
     };
-    // Set-up also uses its share of a longer budget.
+    // With a longer budget, set-up takes its share as well.
     let wanted = (record.elapsed_s + needed).max(needed / MEASURING);
     Some(budget_option(longer_budget(wanted, record.plan.budget_s)))
 }
@@ -70,7 +70,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// A command that is typed alike everywhere.
+    /// A command that is the same in every directory.
     pub(crate) fn new(words: impl Into<String>) -> Self {
         Self { before: words.into(), directory: None, after: String::new(), takes_run: false }
     }
@@ -80,7 +80,7 @@ impl Command {
         Self { takes_run: true, ..Self::new(words) }
     }
 
-    /// As it is typed in `here` by somebody who knows that `run` is the directory of the run.
+    /// The command as typed in `here` by somebody who knows that `run` is the directory of the run.
     pub fn typed_of(&self, here: Option<&Path>, run: Option<&str>) -> String {
         let directory = self.directory.as_deref().filter(|directory| here != Some(directory));
         let run = self.takes_run.then(|| run.unwrap_or(RUN_DIRECTORY).to_owned());
@@ -99,7 +99,7 @@ impl Command {
 /// or would overwrite something.
 pub(crate) fn command(record: &Record, arms: &[&Arm], options: &str) -> Option<Command> {
     let target = &record.target;
-    // The device in use is all that such a run measures.
+    // Such a run measures only the device in use.
     if let Some(place) = target.places().find(|place| place.in_use.is_some()) {
         let device = quoted_path(place.directory.as_ref());
         return Some(Command::new(format!("sudo cryptbench run --existing {device} {options}")));
@@ -121,7 +121,7 @@ pub(crate) fn command(record: &Record, arms: &[&Arm], options: &str) -> Option<C
 fn systems(plan: &Plan, arms: &[&Arm]) -> Vec<String> {
     match plan.arm_set() {
         Some(BUILTIN_ONLY) if arms.is_empty() => return vec!["--builtin-only".to_owned()],
-        // The program chooses the same again.
+        // The program would choose the same arms again.
         Some(_) if arms.is_empty() && plan.set.is_some() => {
             let is_split = plan.arms.iter().any(|arm| arm.role == ArmRole::NullLayer);
             return is_split.then(|| "--split".to_owned()).into_iter().collect();

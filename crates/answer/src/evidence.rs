@@ -8,13 +8,13 @@ use cryptbench_record::{
 use crate::quantity::{NONE, binary_bytes, count, fraction};
 use crate::wording::list;
 
-/// One arm's line of the table.
+/// An arm's row of the table.
 pub struct Row<'a> {
     /// The arm.
     pub arm: &'a Arm,
     /// Bytes that came back: `9.4 MiB`, `only 3.0 MiB of 9.4 MiB`, `LOST`, `not checked`.
     pub read_back: String,
-    /// Whether plaintext was found: `none`, `FOUND`, `IN CACHE`, `seen` and `unseen` where nothing is encrypted.
+    /// Whether plaintext was found: `none`, `FOUND`, `IN CACHE`, `seen` or `unseen` if nothing is encrypted.
     pub plaintext: &'static str,
     /// Bits for each byte, and the share of blocks below the threshold if there are any.
     pub entropy: String,
@@ -24,7 +24,7 @@ pub struct Row<'a> {
     pub wrong: bool,
 }
 
-/// The lines of the examined arms, in the order of the plan.
+/// The rows of the examined arms, in the order of the plan.
 pub fn rows(record: &Record) -> Vec<Row<'_>> {
     let of = |arm: &Arm| record.evidence.iter().find(|e| e.arm == arm.id);
     record.plan.arms.iter().filter_map(|arm| Some(row(arm, of(arm)?))).collect()
@@ -142,7 +142,8 @@ fn shown(reveals: &Reveals) -> Vec<String> {
     .collect()
 }
 
-/// How the data was closed, and how much was searched, in sentences: the basis of the table.
+/// How the storage was closed before the search, and how much was searched, in sentences: the basis
+/// of the table.
 pub fn method(record: &Record) -> Vec<String> {
     let evidence = &record.evidence;
     let ways: Vec<&str> = [

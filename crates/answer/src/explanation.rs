@@ -9,7 +9,8 @@ use cryptbench_stats::{Coefficient, CostModel, Step};
 
 use crate::quantity::{binary_bytes, digits, latency, percent, percent_digits};
 
-/// Factor of a device that is slower per request, to show the effect of the same added time there.
+/// How many times slower per request the example device is, on which the effect of the same added
+/// time is shown.
 const SLOWER: f64 = 100.0;
 
 /// What an arm adds to the requests of a sweep: `AES adds 2.1 µs [1.9, 2.3] to each request of ...`.
@@ -78,7 +79,7 @@ pub fn sizes(added: &Added<'_>) -> Option<String> {
     ))
 }
 
-/// Why the same cipher costs another share on another device.
+/// Why the same cipher costs a different share of the speed on a different device.
 pub fn devices(added: &Added<'_>) -> Option<String> {
     let [small, _] = added.ends;
     if !added.describes || !is_positive(&added.model.per_request_s) || small.extra_s <= 0.0 {

@@ -1,4 +1,4 @@
-//! The figures of an answer: workloads in rows while there are few choices, else choices in rows.
+//! The figures of an answer: workloads in rows if there are few choices, otherwise choices in rows.
 
 use cryptbench_catalog::Presentation;
 use cryptbench_catalog::{BUILTIN, Family};
@@ -33,7 +33,7 @@ pub enum Figure<'a> {
     Columns(Columns),
     /// For many choices.
     Ladder(Ladder<'a>),
-    /// For a run that opens volumes.
+    /// The figure of a run that opens volumes.
     Openings(Vec<OpeningRow>),
     /// Only plain storage, or nothing.
     Nothing,
@@ -49,7 +49,7 @@ pub struct Columns {
     pub title: Option<String>,
     /// Columns of words before the choices, the most important first.
     pub before: Vec<Beside>,
-    /// The columns after them; the last is dropped first.
+    /// The columns after the choices; the last is dropped first.
     pub behind: Vec<Beside>,
 }
 
@@ -65,7 +65,7 @@ pub struct Beside {
 pub struct Column {
     /// Its name for users.
     pub name: String,
-    /// For the engine in this process its cipher.
+    /// The cipher, if it is the engine in this process.
     pub cipher: Option<String>,
     /// Whether it is the engine in this process, which cannot be installed.
     pub is_engine: bool,
@@ -88,7 +88,7 @@ pub struct Row {
 /// A share of plain speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Value {
-    /// The share, where there is one.
+    /// The share, if there is one.
     pub kept: Option<Mean>,
     /// Its verdict.
     pub mark: Mark,
@@ -139,7 +139,7 @@ impl Mark {
         }
     }
 
-    /// Its meaning; empty if the figure itself shows it.
+    /// The meaning of the mark; empty if the figure itself shows it.
     pub fn words(self, margin: f64) -> String {
         match self {
             Self::Slower => "slower".to_owned(),
@@ -160,11 +160,11 @@ pub struct Ladder<'a> {
     pub kinds: Vec<String>,
     /// The choices, the fastest first.
     pub rungs: Vec<Rung<'a>>,
-    /// The engine in this process, which has no rank.
+    /// The engine in this process; it is not ranked.
     pub floor: Option<Rung<'a>>,
     /// Whether no system was faster than it.
     pub is_floor: bool,
-    /// Workloads that the mean is over.
+    /// Workloads that the mean covers.
     pub over: usize,
     /// Workloads in all.
     pub workloads: usize,
@@ -214,7 +214,7 @@ impl Unranked {
     }
 }
 
-/// The figure for this number of choices.
+/// The form of the figure for this number of choices.
 pub(crate) fn figure<'a>(view: &View<'a, '_>) -> Figure<'a> {
     // CPU time is in the column of the floor.
     let shown = match view.lookup.record.plan.form() {
@@ -224,7 +224,7 @@ pub(crate) fn figure<'a>(view: &View<'a, '_>) -> Figure<'a> {
     match view.cast.spoken().len() {
         0 => Figure::Nothing,
         n if n <= MOST_COLUMNS => match columns(view, &shown) {
-            // No trial was measured, so there is no speed either.
+            // No trial was measured, so there is no speed to print.
             columns if columns.rows.is_empty() => Figure::Nothing,
             columns => Figure::Columns(columns),
         },
@@ -303,7 +303,7 @@ fn plain_speed(view: &View<'_, '_>, workloads: &[&Workload]) -> Option<Beside> {
     fields.iter().any(|f| !f.is_empty()).then_some(Beside { heading, fields })
 }
 
-/// CPU seconds per GiB of plain and of an arm, by rows of workloads; its name, unless that is too long.
+/// CPU seconds per GiB for plain storage and an arm, by rows of workloads, and the arm's name unless it is too long.
 fn cpu_time(
     view: &View<'_, '_>,
     rows: &[Vec<&Workload>],
@@ -421,7 +421,7 @@ pub(crate) fn of_kind(view: &View<'_, '_>, arm: &Arm, members: &[&Workload]) -> 
     Value { kept: Some(kept), mark }
 }
 
-/// CPU seconds per GiB of plain and of an arm, the mean over those workloads that move bytes.
+/// CPU seconds per GiB for plain storage and an arm: the mean over the workloads that move bytes.
 fn cpu(view: &View<'_, '_>, members: &[&Workload], arm: Option<&Arm>) -> Option<(f64, f64)> {
     let plain = cryptbench_estimate::arms::plain_arm(view.lookup.record)?;
     Some((mean_cpu(view, members, plain)?, mean_cpu(view, members, arm?)?))

@@ -48,7 +48,7 @@ pub(crate) fn headline(view: &View<'_, '_>) -> Vec<String> {
         [only] => vec![only.arm],
         _ => sound(view, spoken),
     };
-    // With several on one rank, the first sentence does not single out one.
+    // If several systems share the rank, the first sentence does not single out one of them.
     let (sentence, alone) = match usable[..] {
         [first, ref rest @ ..] if !rest.is_empty() => {
             let of = Ranks::of(view, first, rest);
@@ -119,7 +119,7 @@ struct Ranks<'r, 'a> {
 impl<'r, 'a> Ranks<'r, 'a> {
     fn of(view: &View<'a, '_>, first: &'r Ranked<'a>, rest: &[&'r Ranked<'a>]) -> Self {
         let over = view.cast.ranking.as_ref().map_or(&[][..], |ranking| &ranking.over);
-        // The first of their rank may be one to avoid, which does not represent them.
+        // The first of their rank may be a system to avoid, which cannot represent them.
         let ties = |row: &&&Ranked<'_>| {
             row.place == first.place && level(view.lookup, row.arm, first.arm, over)
         };
@@ -132,7 +132,7 @@ impl<'r, 'a> Ranks<'r, 'a> {
     fn sentence(&self, view: &View<'_, '_>) -> String {
         let Self { first, ref tied, next, all } = *self;
         let percent = |row: &Ranked<'_>| percent_digits(100.0 * row.all.ratio);
-        // Of several on one rank the slowest has the smallest lead.
+        // If several share a rank, the slowest of them has the smallest lead.
         let slowest = tied.iter().fold(first.all.ratio, |least, row| least.min(row.all.ratio));
         let about = if tied.is_empty() { "about" } else { "at least about" };
         let lead = match next {
@@ -188,7 +188,7 @@ fn range(first: &Ranked<'_>, tied: &[&Ranked<'_>]) -> String {
     between(std::iter::once(first).chain(tied.iter().copied()).map(|r| 100.0 * r.all.ratio))
 }
 
-/// `4`, `1.8`: as exact as a sentence can be.
+/// `4`, `1.8`: as exact as a sentence needs to be.
 pub(crate) fn factor(ratio: f64) -> String {
     if ratio < 2.95 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
 }

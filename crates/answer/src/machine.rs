@@ -63,7 +63,7 @@ pub(crate) fn remedies(view: &View<'_, '_>) -> Vec<String> {
     found
 }
 
-/// The rates to which the disk is limited, and the consequences.
+/// The rate limits of the disk, and the consequences.
 pub(crate) fn held(view: &View<'_, '_>) -> Vec<String> {
     let hides = |limit| match limit {
         Limit::Requests(per_s) => (format!("{} requests", thousands(per_s.round())), "small"),
@@ -78,7 +78,8 @@ pub(crate) fn held(view: &View<'_, '_>) -> Vec<String> {
     limits(view.lookup).into_iter().map(hides).map(said).collect()
 }
 
-/// Data larger than a cache. A device that is read, or overwritten as a whole, has its own size.
+/// The option for data larger than a cache. A device that is only read, or overwritten as a whole,
+/// has a fixed size.
 fn larger(target: &Target) -> &'static str {
     let has_more = |device: &Device| device.size_bytes > 2 * target.scratch.size_bytes;
     match target.kind.as_deref() {
@@ -120,14 +121,14 @@ fn saves_power(power: &Power) -> Option<String> {
     })
 }
 
-/// A driver of the kernel that leaves instructions of the CPU unused.
+/// A kernel driver that does not use the CPU's instructions for the cipher.
 pub(crate) struct SlowDriver<'a> {
     pub(crate) arm: &'a Arm,
     /// The driver, such as `xts(ecb(aes-generic))`.
     pub(crate) driver: &'a str,
     /// The unused feature: `the CPU's AES instructions`.
     pub(crate) what: &'static str,
-    /// The module of a driver that uses it.
+    /// The module of a driver that uses the feature.
     module: &'static str,
 }
 
@@ -157,7 +158,7 @@ pub(crate) fn slow_drivers<'a>(view: &View<'a, '_>) -> Vec<SlowDriver<'a>> {
     let of = |arm: &'a Arm| {
         arm.kernels().find_map(|driver| {
             let (_, _, what, module) = FAST.into_iter().find(|(cipher, feature, ..)| {
-                // The last is that of ZFS, without the instructions.
+                // The last is the generic code of ZFS, without the instructions.
                 let portable = ["generic", "fixed-time", "x86_64 (ICP)"];
                 has(feature) && portable.iter().any(|p| driver.contains(&format!("{cipher}-{p}")))
             })?;

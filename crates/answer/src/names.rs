@@ -19,7 +19,7 @@ pub fn family(arm: &Arm) -> Family {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     by_id: BTreeMap<String, String>,
-    /// Labels that texts of the record have, and the name of each; the longest label first.
+    /// Labels that occur in texts of the record, each with its name; the longest label first.
     by_label: Vec<(String, String)>,
 }
 
@@ -39,12 +39,12 @@ impl Names {
         Self { by_id, by_label }
     }
 
-    /// The label that the record has for what is called so, where it is another one.
+    /// The record's label for the workload or arm with this name, if the two differ.
     pub fn label_of(&self, name: &str) -> Option<&str> {
         self.by_label.iter().find(|(_, known)| known == name).map(|(label, _)| label.as_str())
     }
 
-    /// A text of the record, such as a note, with names where it has labels.
+    /// A text of the record, such as a note, with names in place of labels.
     pub fn reworded(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -101,7 +101,7 @@ impl Gathered {
         all.called()
     }
 
-    /// Adds what a plan has besides.
+    /// Adds the workloads and arms of a plan that are not known yet.
     pub fn add(&mut self, plan: &Plan) {
         for workload in &plan.workloads {
             if !self.seen.contains(&workload.id) {
@@ -216,7 +216,7 @@ pub fn of_system(name: &str) -> String {
     catalog::find(name).map_or_else(|| name.to_owned(), catalog::System::usual_title)
 }
 
-/// The base with everything in which arms of this base differ: cipher, sector size and settings.
+/// The base name with everything in which the arms of this name differ: cipher, sector size and settings.
 fn told_apart(base: &str, arm: &Arm, alike: &[&Arm]) -> String {
     let differs = |of: &dyn Fn(&Arm) -> Option<String>| {
         let values: BTreeSet<Option<String>> = alike.iter().map(|a| of(a)).collect();
@@ -245,8 +245,8 @@ pub fn cipher(arm: &Arm) -> Option<String> {
     arm.cipher.as_deref().map(catalog::cipher_title)
 }
 
-/// Whether tables have the names of workloads. Users of another program's profile know its own, and series of many
-/// sizes are told by their labels.
+/// Whether tables use the names of workloads. Users of another program's profile know that program's names, and the
+/// labels of a series tell its sizes apart.
 fn shows_names(plan: &Plan) -> bool {
     const MOST: usize = 24;
     matches!(plan.form(), Presentation::Table | Presentation::Server)
@@ -261,7 +261,7 @@ pub fn relabelled(record: &Record) -> (Record, Names) {
     for note in &mut shown.notes {
         *note = names.reworded(note);
     }
-    // Volumes that are opened have the names that their user gave.
+    // Volumes that are opened keep the names that their user gave them.
     if shown.plan.form() != Presentation::Unlock {
         for arm in &mut shown.plan.arms {
             arm.label = names.arm(arm).to_owned();

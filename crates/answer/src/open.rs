@@ -43,8 +43,8 @@ pub(crate) fn open(view: &View<'_, '_>) -> Vec<Open> {
     found
 }
 
-/// What an hour decides with its command, and what disturbed this run: two entries, so that one of them fits if
-/// there is no room for both.
+/// What an hour would decide, with its command, and what disturbed this run: separate entries, so that one fits
+/// if there is no room for both.
 fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Vec<Open> {
     let disturbed = disturbed(view);
     let (text, also) = match undecided.within.is_empty() {
@@ -92,7 +92,7 @@ fn no_system(view: &View<'_, '_>) -> Option<Open> {
     if !view.cast.choices.is_empty() || record.target.paired.is_some() {
         return None;
     }
-    // The first is the one that needs least, or that is preferred.
+    // The first system is the one that needs least time, or that is preferred.
     let Some(enough_s) = record.plan.left_out.iter().find_map(|out| out.enough_s) else {
         return Some(Open {
             text: "No system was measured. To see what can run here:".to_owned(),
@@ -124,11 +124,11 @@ fn only_read(view: &View<'_, '_>) -> Option<Open> {
 /// The preferred systems that the program could not choose.
 fn left_out(view: &View<'_, '_>) -> Vec<Open> {
     let one = |out: &LeftOut| {
-        // The evidence behind that is only for readers of the full report.
+        // The evidence behind the reason is only for readers of the full report.
         let reason = out.reason.split(" (").next().unwrap_or(&out.reason);
         Open::new(format!("{}, not measured: {reason}.", of_system(&out.system)))
     };
-    // What a longer run measures comes before what is missing on this machine.
+    // Systems that a longer run would measure come before those that this machine lacks something for.
     let (late, lacking): (Vec<_>, Vec<_>) =
         view.lookup.record.plan.left_out.iter().partition(|out| out.enough_s.is_some());
     late.into_iter().chain(lacking).take(MOST_NAMED).map(one).collect()
@@ -243,7 +243,7 @@ fn too_few(view: &View<'_, '_>) -> Option<Open> {
     let text = format!("{names}: {}; a figure needs at least {fewest}.", repeats_ran(ran));
     let record = view.lookup.record;
     if record.plan.fixed_trials().is_some() && ran < record.plan.max_pairs {
-        // Only the budget was too short, and a resumed run has another.
+        // Only the budget was too short, and a resumed run has a new one.
         return Some(Open::new(text));
     }
     // The whole run is repeated, or only its systems.
@@ -310,7 +310,7 @@ fn undecided<'a>(view: &View<'a, '_>) -> Undecided<'a> {
     found
 }
 
-/// The text for repeats that take more than an hour.
+/// The text if the repeats take more than an hour.
 const TOO_NOISY: &str = ", but not within an hour: this disk is too noisy";
 
 /// The workloads, the one that needs most first.
@@ -395,7 +395,7 @@ fn gains_of_others(view: &View<'_, '_>) -> usize {
     view.cast.spoken().iter().map(|arm| of(arm)).sum()
 }
 
-/// Plain storage judged different from itself: the run warns of itself.
+/// Plain storage judged different from itself: a warning about the run itself.
 fn against_itself(view: &View<'_, '_>) -> Option<Open> {
     let again = view.lookup.arms().iter().find(|a| a.role == ArmRole::PlainAgain)?;
     let differs = |w: &&Workload| {

@@ -10,7 +10,7 @@ use crate::figure::Figure;
 use crate::quantity::{duration, fraction, seconds};
 use crate::wording::list;
 
-/// Volumes that are named one by one.
+/// Volumes that are listed individually.
 const MOST_NAMED: usize = 2;
 
 /// One volume and its unlock time.
@@ -21,7 +21,7 @@ pub struct OpeningRow {
     pub time: String,
     /// `0.30 s to 0.33 s`.
     pub interval: String,
-    /// Share of the time that derives keys.
+    /// Share of the time that is spent on deriving keys.
     pub keys: Option<String>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn answer<'a>(lookup: &Lookup<'a>) -> Answer<'a> {
     }
 }
 
-/// The volumes that the budget had no time for, and the budget that has it.
+/// The volumes that the budget had no time for, and a budget that would suffice.
 fn without_time(lookup: &Lookup<'_>) -> Option<Open> {
     let late = lookup.record.plan.left_out.iter().filter(|out| out.enough_s.is_some());
     let names: Vec<&str> = late.clone().map(|out| &*out.system).collect();

@@ -11,8 +11,8 @@ use crate::answer::View;
 use crate::headline::of_workloads;
 use crate::quantity::percent_digits;
 
-/// `The path of gocryptfs costs more than its cipher: ...`; nothing where neither is proven to cost more, over the workloads
-/// in which both were measured.
+/// `The path of gocryptfs costs more than its cipher: ...`; nothing if neither is proven to cost more, over the
+/// workloads in which both were measured.
 pub(crate) fn costlier(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     let lookup = view.lookup;
     let layer = null_layer(lookup, arm)?;
@@ -21,12 +21,12 @@ pub(crate) fn costlier(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
         .iter()
         .filter(|w| judged(lookup, w, arm) && judged(lookup, w, layer))
         .collect();
-    // A mean over few of the workloads, or of undecided figures, represents nothing.
+    // A mean over few of the workloads, or over undecided figures, is not representative.
     let is_told = |arm: &Arm| is_mostly_decided(lookup, arm);
     if !is_most(&over, lookup) || !is_told(arm) || !is_told(layer) {
         return None;
     }
-    // Without a loss there is nothing to share out.
+    // Without a loss there is nothing to attribute to path or cipher.
     mean_kept(lookup, arm, &over).filter(|kept| kept.high < 1.0)?;
     let plain = plain_arm(lookup.record)?;
     let arms = [vec![plain.id.as_str()], vec![layer.id.as_str()], vec![arm.id.as_str()]];

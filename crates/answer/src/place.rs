@@ -11,8 +11,8 @@ pub(crate) fn said(record: &Record) -> Vec<String> {
     said
 }
 
-/// The special properties of a record's target; for records of earlier versions derived from the file system's
-/// type.
+/// The special properties of a record's target; for records of earlier versions they are derived from the file
+/// system's type.
 fn kinds(target: &Target) -> Vec<PlaceKind> {
     match (target.place.is_empty(), target.filesystem.as_str()) {
         (true, "tmpfs" | "ramfs") => vec![PlaceKind::Memory],
@@ -80,7 +80,7 @@ pub fn about(filesystem: &str, kinds: &[PlaceKind]) -> Vec<String> {
     said
 }
 
-/// The resources of a container, and how long it waited in a run of `elapsed_s`; `None` without a CPU limit.
+/// The resources of a container, and how long it was throttled in a run of `elapsed_s`; `None` without a CPU limit.
 pub fn granted(limits: &Limits, elapsed_s: Option<f64>) -> Option<String> {
     let cpus = limits.cpus?;
     let memory = limits

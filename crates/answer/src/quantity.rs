@@ -49,8 +49,8 @@ pub fn kept_percent(e: &Estimate) -> String {
     format!("{ratio} % [{low}, {high}]")
 }
 
-/// A ratio in percent and the larger distance to the ends of its interval, each as it is rounded: `51` and `±3`, so that
-/// it agrees with [`kept`].
+/// A ratio in percent and the larger distance to the ends of its interval, each rounded, as in `51` and `±3`, so that
+/// they agree with [`kept`].
 pub fn kept_spread(ratio: f64, low: f64, high: f64, fine_below: f64) -> (String, String) {
     let values = [ratio, low, high].map(|v| v * 100.0);
     let decimals = decimals(values, fine_below);
@@ -71,7 +71,7 @@ pub fn share_words(ratio: f64, low: f64, high: f64) -> String {
     format!("{value} {spread}")
 }
 
-/// Percents below which [`kept`] shows a decimal.
+/// Percentage below which [`kept`] shows a decimal.
 pub const FINE_BELOW: f64 = 9.95;
 
 /// Ratio, low and high in percent with the same number of decimals: none, unless all three would look the same,
@@ -124,7 +124,7 @@ pub fn headline_value(workload: &Workload, bandwidth: f64, iops: f64) -> f64 {
     }
 }
 
-/// Whether a smaller headline is the better one.
+/// Whether a smaller headline is better.
 pub fn is_time(workload: &Workload) -> bool {
     matches!(workload.figure(), Some(Headline::Latency | Headline::Seconds))
 }
@@ -227,13 +227,13 @@ pub fn latency(us: f64) -> String {
     }
 }
 
-/// Bytes in binary units, as memory and files are given: `4 GiB`.
+/// Bytes in binary units, as usual for memory and files: `4 GiB`.
 pub fn binary_bytes(bytes: u64) -> String {
     let (number, unit) = scaled(bytes, 1024.0, ["B", "KiB", "MiB", "GiB", "TiB"]);
     format!("{number} {unit}")
 }
 
-/// Bytes in decimal units, as disks are sold: `512 GB`.
+/// Bytes in decimal units, as usual for disks: `512 GB`.
 pub fn decimal_bytes(bytes: u64) -> String {
     let (number, unit) = scaled(bytes, 1000.0, ["B", "kB", "MB", "GB", "TB"]);
     format!("{number} {unit}")

@@ -12,16 +12,16 @@ pub struct Reading {
     pub bandwidth: f64,
     /// Median requests (files, openings) per second.
     pub iops: f64,
-    /// Speed as a multiple of plain's: the paired estimate, and where a cache or too few pairs forbid
-    /// one the ratio of the medians. `None` for plain itself.
+    /// Speed as a multiple of plain's: the paired estimate or, if a cache or too few pairs rule that out, the
+    /// ratio of the medians. `None` for plain itself.
     pub ratio: Option<f64>,
-    /// The interval of that multiple, where it is a paired estimate.
+    /// The interval of that multiple, if it is a paired estimate.
     pub interval: Option<(f64, f64)>,
-    /// The verdict's sign; `None` for plain, unless it was served from a cache.
+    /// The verdict's mark; `None` for plain, unless it was served from a cache.
     pub mark: Option<Sign>,
 }
 
-/// The reading of a cell that has trials.
+/// The content of a cell that has trials.
 pub fn reading(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Reading> {
     let cell = lookup.cell(workload, arm).filter(|c| c.trials > 0)?;
     let mark = match &cell.verdict {

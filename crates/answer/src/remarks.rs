@@ -1,4 +1,4 @@
-//! Important facts about the machine, and the names of the parts of its work.
+//! Important facts about the machine, and names for the sources of CPU and energy use.
 
 use cryptbench_catalog::{BUILTIN_MOUNTED, Family, find};
 use cryptbench_estimate::accounting::{HOT, Heat, clock_change, flushed_late, heat};
@@ -14,8 +14,8 @@ const MOST_NAMED: usize = 8;
 /// The parts of [`Split::seconds`](cryptbench_estimate::accounting::Split::seconds).
 pub const PARTS: [&str; 4] = ["load generator", "helper programs", "kernel threads", "other"];
 
-/// Energy in the order of `Split::joules_per_gib`: of the CPU packages (RAPL), and of the whole machine from
-/// its batteries.
+/// Energy in the order of `Split::joules_per_gib`: the CPU packages (RAPL), then the whole machine (from its
+/// batteries).
 pub const ENERGY: [&str; 2] = ["J/GiB", "battery J/GiB"];
 
 /// Conditions of the machine that could have changed the results, in sentences; usually none.
@@ -70,9 +70,8 @@ pub fn remarks(record: &Record) -> Vec<String> {
     remarks
 }
 
-/// How requests reached the own mount, and what that costs beside the other ways (docs/benchmarks-internals.md). Arms that
-/// differ in it
-/// were measured beside each other.
+/// How requests reached this program's own mount, and what that costs compared with the other ways
+/// (docs/benchmarks-internals.md). No remark is needed if arms of the same run used different ways.
 fn transport(record: &Record) -> Option<String> {
     let own = |arm: &&Arm| arm.system == BUILTIN_MOUNTED.name && arm.role == ArmRole::Encrypted;
     let mut ways = record.plan.arms.iter().filter(own).map(|arm| arm.settings.get("transport"));

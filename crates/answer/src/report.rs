@@ -35,7 +35,7 @@ impl<'r> Labelled<'r> {
     }
 }
 
-/// A record, its cells, and the statements about them: every form shows this.
+/// A record, its cells, and the statements about them: every format shows these.
 pub struct Report<'r> {
     /// The record as it is stored, for programs.
     pub stored: &'r Record,

@@ -9,7 +9,7 @@ pub fn tested(lookup: &Lookup<'_>) -> Vec<Tested> {
     conclusions(None, &[(lookup.record, &lookup.cells)])
 }
 
-/// How many hold, and the meaning of the verdicts, in a sentence.
+/// How many conclusions hold, and what the verdicts mean, in a sentence.
 pub fn summary(tested: &[Tested]) -> String {
     let count = |told| tested.iter().filter(|t| t.told == told).count();
     let counts = [Told::Holds, Told::HoldsForSome, Told::DoesNotHold, Told::CannotBeTold]
@@ -25,7 +25,7 @@ pub fn statement(one: &Tested) -> String {
     format!("{}: {}", one.study, one.text)
 }
 
-/// The figures of a conclusion, of `most` systems at most.
+/// The figures of a conclusion, for at most `most` systems.
 pub fn figures(one: &Tested, most: usize) -> String {
     let words = |part: &Part| {
         let told = match one.told == part.told {

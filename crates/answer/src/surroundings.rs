@@ -34,7 +34,7 @@ cryptbench_catalog::named! {
         Disk = "disk",
         /// The location of the files.
         FileSystem = "file system",
-        /// Places that were compared with plain storage.
+        /// The locations that were compared with plain storage.
         Beside = "beside it",
         /// The source of the requests.
         Engine = "engine",
@@ -75,7 +75,7 @@ pub fn occasion(record: &Record) -> String {
     )
 }
 
-/// Above the answer: machine, target and date.
+/// The line above the answer: machine, target and date.
 pub fn meta(record: &Record) -> String {
     let target = &record.target;
     let disk = match (&target.emulated, &target.device) {

@@ -37,7 +37,8 @@ pub(crate) fn take(view: &View<'_, '_>) -> Vec<String> {
     lines
 }
 
-/// The only choice, if too little is decided for a mean, but one figure shows what to expect.
+/// The only choice, if too few of its workloads are decided for a mean. A single figure then shows
+/// what to expect.
 fn unranked<'a>(view: &View<'a, '_>) -> Option<&'a Arm> {
     let [only] = view.cast.choices[..] else { return None };
     let left_out = |arm: &&Arm| arm.id == only.id;
@@ -87,7 +88,7 @@ fn of_plain(mean: &Mean) -> String {
     format!("{ratio} % ({low}-{high})")
 }
 
-/// A percentage and the ends of its interval, with a decimal where they would be the same without.
+/// A percentage and the ends of its interval, with a decimal where rounding would make them equal.
 fn apart(values: [f64; 3]) -> [String; 3] {
     let whole = values.map(percent_digits);
     match whole[1] == whole[2] {
@@ -96,7 +97,7 @@ fn apart(values: [f64; 3]) -> [String; 3] {
     }
 }
 
-/// Other programs that open the volumes of cryptbench's own mount.
+/// Other programs that can open the volumes that cryptbench's own mount serves.
 fn opens_in(arm: &Arm) -> Option<&'static str> {
     if ![BUILTIN_MOUNTED.name, BUILTIN_RAW.name].contains(&arm.system.as_str()) {
         return None;
@@ -154,7 +155,7 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     })
 }
 
-/// Of two sector sizes with one cipher: the faster one, where it is faster, and that it never loses.
+/// Of two sector sizes with one cipher: the faster one, in which workloads it is faster, and that it is never slower.
 fn sector_size(view: &View<'_, '_>) -> Option<String> {
     let of_size = |unit: u32| view.cast.engines.iter().find(|a| a.data_unit == Some(unit));
     let (small, large) = (of_size(512)?, of_size(4096)?);

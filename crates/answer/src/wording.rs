@@ -6,7 +6,7 @@ use cryptbench_record::{ArmRole, Operation, Pattern, StopReason, Verdict, Worklo
 
 use crate::quantity::{binary_bytes, count, percent, thousands};
 
-/// The verdict in words that need no table around them, without a full stop.
+/// The verdict in words that are clear without a table, without a full stop.
 pub fn verdict_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Costs { percent: p } => format!("slower by {}", percent(*p)),
@@ -151,7 +151,7 @@ pub fn measure_words(measure: Measure) -> &'static str {
     }
 }
 
-/// Names joined as in a sentence: `a`, `a and b`, `a, b and c`; beyond `most`, the rest is counted.
+/// Names joined as in a sentence: `a`, `a and b`, `a, b and c`; names beyond `most` are only counted.
 pub fn list(names: &[&str], most: usize) -> String {
     match names {
         [] => String::new(),

@@ -65,7 +65,7 @@ impl AlignedBuf {
     /// Number of its bytes on huge pages, as the operating system counts them; 0 if it does not.
     pub fn bytes_on_huge_pages(&self) -> usize {
         let start = self.ptr.addr().get();
-        // The kernel lists neighbouring mappings with the same rights as one.
+        // The kernel lists adjacent mappings with the same permissions as one.
         system::on_huge_pages(start..start + self.len).min(self.len)
     }
 

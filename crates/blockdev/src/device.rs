@@ -18,7 +18,8 @@ pub trait BlockDevice: Send + Sync {
     /// The granularity of requests in bytes: a power of two, at least 512.
     fn sector(&self) -> usize;
 
-    /// What follows the last whole sector. Only a file has that, and disk images of some programs end within it.
+    /// The bytes after the last whole sector. Only files can have them; disk images of some programs end with such a
+    /// partial sector.
     fn rest(&self) -> Vec<u8> {
         Vec::new()
     }

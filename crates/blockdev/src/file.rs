@@ -13,7 +13,7 @@ use crate::{AlignedBuf, system};
 pub struct FileDevice {
     file: Arc<File>,
     size: u64,
-    /// Bytes behind the last whole sector.
+    /// Bytes after the last whole sector.
     rest: usize,
     sector: usize,
     mode: IoMode,
@@ -60,7 +60,7 @@ impl FileDevice {
     }
 }
 
-/// Bytes of a logical sector of the disk that is open; `None` of a regular file.
+/// Logical sector size of the open disk, in bytes; `None` for a regular file.
 pub fn disk_sector(file: &File) -> Option<u32> {
     let kind = file.metadata().ok()?.file_type();
     system::is_block_device(kind).then(|| system::logical_sector(file).ok()).flatten()
@@ -134,7 +134,7 @@ impl BlockDevice for FileDevice {
     }
 
     fn discard_zeroes(&self) -> bool {
-        // A hole reads as zeros, also on a block device.
+        // A hole reads as zeros, on block devices as well.
         true
     }
 

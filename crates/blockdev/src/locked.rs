@@ -14,9 +14,9 @@ use zeroize::Zeroize as _;
 
 use crate::system;
 
-/// Bytes of a slot in a shared page.
+/// Size of a slot in a shared page, in bytes.
 const PLACE: usize = 512;
-/// Bytes of a shared page. On systems with larger pages the rest stays unused.
+/// Size of a shared page, in bytes. On systems with larger pages the rest of the page is unused.
 const SHARED: usize = 4096;
 /// Slots in a shared page.
 const PLACES: u32 = (SHARED / PLACE) as u32;

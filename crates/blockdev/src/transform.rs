@@ -1,7 +1,6 @@
 //! The interface of an encryption layer that runs inside the process that does the I/O.
 
-/// How a layer passes on requests. A cipher passes on all of them immediately and unsplit, which is the
-/// default.
+/// How a layer passes on requests. By default, as a cipher does, it passes on all of them immediately and unsplit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
     /// Whether it handles one request at a time, in the order of issue.
@@ -9,7 +8,7 @@ pub struct Passes {
     /// The maximum number of bytes that it passes on in one piece; larger requests are split into consecutive
     /// pieces.
     pub piece: Option<u32>,
-    /// Whether it writes each piece twice, as a journal of data does.
+    /// Whether it writes each piece twice, like a data journal.
     pub writes_twice: bool,
 }
 

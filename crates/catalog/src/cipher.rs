@@ -1,6 +1,6 @@
 //! The ciphers that several systems or formats have, by their names in each.
 
-/// What records put between the names of several drivers of one arm.
+/// Separator in records between the names of several drivers of one arm.
 pub const BETWEEN_DRIVERS: &str = " + ";
 
 /// The sector layout of VeraCrypt's volumes, as records call it.
@@ -54,7 +54,7 @@ pub static AES_128_CBC: Cipher =
 /// BitLocker's before XTS.
 pub static AES_256_CBC: Cipher =
     disk("aes-256-cbc", "AES-256-CBC", "aes-cbc-eboiv", 256, "cbc(aes)");
-/// BitLocker's first, with a diffuser that has a separate key.
+/// BitLocker's first cipher, with a diffuser under a separate key.
 pub static AES_128_CBC_ELEPHANT: Cipher =
     disk("aes-128-cbc-elephant", "AES-128-CBC-Elephant", "aes-cbc-elephant", 256, "cbc(aes)");
 /// BitLocker's first, with a diffuser that has a separate key.

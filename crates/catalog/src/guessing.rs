@@ -63,7 +63,7 @@ pub fn guessing(function: &str) -> Option<&'static Guessing> {
 }
 
 impl Guessing {
-    /// Guesses per second with this many iterations each: time is proportional to them.
+    /// Guesses per second at this many iterations each: the time is proportional to the iterations.
     pub fn at(&self, iterations: u64) -> f64 {
         self.per_second * f64::from(self.iterations) / iterations as f64
     }

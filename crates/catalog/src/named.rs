@@ -1,4 +1,4 @@
-//! Kinds that profiles and records call by a word.
+//! Enums whose values profiles and records store as words.
 
 /// An enum whose variants have words: all of them in `ALL`, the word of each from `as_str`, and back from `of`.
 #[macro_export]
@@ -23,7 +23,7 @@ macro_rules! named {
                 }
             }
 
-            /// The one with this word, if this version knows it.
+            /// The variant with this word, if this version knows it.
             #[must_use]
             $visible fn of(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|kind| kind.as_str() == word)

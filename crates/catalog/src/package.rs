@@ -7,7 +7,7 @@
 
 use crate::systems::SYSTEMS;
 
-/// The package managers of distributions that share, mostly, names of packages.
+/// The package managers, each for distributions that mostly share package names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     /// Debian's and Ubuntu's.
@@ -46,9 +46,9 @@ pub struct Package {
     pub(crate) alpine: Option<&'static str>,
     /// Other sources, to follow "no known package for X:".
     pub elsewhere: &'static str,
-    /// Programs in it that are not called as it is in Debian.
+    /// Programs in the package whose names differ from its name in Debian.
     pub(crate) programs: &'static [&'static str],
-    /// Whether the names that other distributions have were looked up.
+    /// Whether its names in other distributions were looked up.
     pub looked_up: bool,
 }
 

@@ -46,13 +46,13 @@ impl Remedy {
         self
     }
 
-    /// This one, and another after a semicolon.
+    /// This remedy, and another after a semicolon.
     pub fn besides(mut self, other: impl Into<Self>) -> Self {
         self.0.push(Part::Next);
         self.then(other)
     }
 
-    /// What it has beyond `known`, with which it may begin.
+    /// What remains of it without `known`, if it begins with that; otherwise all of it.
     pub fn beyond(&self, known: &Self) -> Option<Self> {
         let rest = self.0.strip_prefix(&known.0[..]).unwrap_or(&self.0);
         (!rest.is_empty()).then(|| Self(rest.to_vec()))
@@ -67,7 +67,7 @@ impl Remedy {
         asked.copied().filter(|package| package.looked_up)
     }
 
-    /// With the names of a distribution; `None` if its package manager is unknown.
+    /// The remedy with the names of a distribution; `None` if its package manager is unknown.
     pub fn told(&self, manager: Option<Manager>) -> String {
         let told = self.0.iter().enumerate().map(|(place, part)| match part {
             Part::Say(words) => words.clone(),

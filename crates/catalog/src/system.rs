@@ -15,7 +15,7 @@ pub struct System {
     pub family: Family,
     /// What encrypts.
     pub encrypts: Encrypts,
-    /// Parts of the kernel that it cannot do without, and what of it needs them.
+    /// Kernel features that it requires, and what requires them.
     pub needs: &'static [(Facility, &'static str)],
     /// Packages that no other system needs.
     pub packages: &'static [Package],
@@ -54,7 +54,7 @@ pub enum Family {
     Volume,
     /// Each file for itself.
     Files,
-    /// Neither is known: a location prepared by a user.
+    /// Unknown: a location prepared by a user.
     Place,
 }
 
@@ -90,7 +90,7 @@ impl Facility {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Fuse, Self::LoopDevices, Self::DeviceMapper];
 
-    /// The user of it, in words.
+    /// What needs it, in words.
     pub fn needed_for(self) -> String {
         let needs = SYSTEMS.iter().flat_map(|system| system.needs);
         let words = needs.filter(|(facility, _)| *facility == self).map(|(_, words)| *words);

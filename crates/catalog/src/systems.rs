@@ -388,7 +388,7 @@ pub static OPAL: System = volume(
     Encrypts::Drive,
 );
 
-/// Encrypted by its user in any way.
+/// A location that its user encrypted in any way.
 pub static PAIRED: System = System {
     family: Family::Place,
     ..volume(

@@ -80,7 +80,7 @@ crate::named! {
         TrimmedMean = "trimmed-mean",
         /// The best trial.
         Best = "best",
-        /// Mean over cells of the difference in percent of the larger value.
+        /// The difference in percent of the larger value, averaged over the cells.
         CellwisePercent = "cellwise-percent",
     }
 }

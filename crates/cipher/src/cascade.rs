@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Bytes that pass through all stages before the next piece: source and result stay in the L1
-/// cache.
+/// Size of a piece in bytes: it passes through all stages before the next one, so that source and
+/// result stay in the L1 cache.
 const PIECE: usize = 8 * 1024;
 
 /// The stages in encryption order, each with its own mode and tweaks.
@@ -21,7 +21,7 @@ impl Cascade {
         Self { stages, name }
     }
 
-    /// Calls `pass` on pieces of whole units for each stage in turn. All but the first work in place.
+    /// Calls `pass` on pieces of whole units, for each stage in turn. All stages but the first work in place.
     fn each<'a>(
         run: Run,
         mut buffer: Buffer<'_>,

@@ -8,7 +8,7 @@ use crate::kernel::{BLOCK, Block, BlockKernel};
 
 /// Bytes of a nonce.
 const NONCE: usize = 12;
-/// Bytes that count the message's length, and its blocks.
+/// Size in bytes of the message length and of the block counter.
 const COUNTER: usize = 15 - NONCE;
 
 /// AES-CCM under one key.
@@ -46,7 +46,7 @@ impl AesCcm {
         let mask = self.mask(nonce, data);
         let expected = self.authenticate(nonce, data);
         let stored = u128::from_le_bytes(*tag) ^ u128::from_le_bytes(mask);
-        // Compares all bytes, so that the time does not reveal how many were right.
+        // Compares all bytes, so that the time does not reveal how many match.
         let right = stored == u128::from_le_bytes(expected);
         if !right {
             data.fill(0);

@@ -44,8 +44,7 @@ enum Chosen {
 enum Mode {
     Any(AnyMode),
     Xts(Iv),
-    /// CBC with `eboiv` between the Elephant diffuser and the disk; the second half of the key is the
-    /// sector keys'.
+    /// CBC with `eboiv` after the Elephant diffuser; the second half of the key is for the sector keys.
     Elephant,
     /// LRW with `benbi`, which counts as LRW does, or with any other generator, whose IV is the index
     /// of a unit's first block.
@@ -53,7 +52,7 @@ enum Mode {
     Hctr2(Tweak),
 }
 
-/// A mode for blocks of any length.
+/// A mode for any block size.
 #[derive(Clone, Copy)]
 enum AnyMode {
     Ecb,
@@ -216,7 +215,8 @@ impl Spec {
         let one = self.algorithm.key_bytes.iter().map(whole);
         let mut all: Vec<_> = one.clone().map(|bytes| self.keys * bytes).collect();
         if self.is_lmk() {
-            // The seed is as long as a key. Where the sum divides by the count of keys, dm-crypt takes it for keys.
+            // The seed is as long as a key. If the total length is divisible by the number of keys, dm-crypt takes all
+            // of it for keys.
             let seeded = one.map(|bytes| (self.keys + 1) * bytes);
             all.extend(seeded.filter(|sum| !sum.is_multiple_of(self.keys)));
             all.sort_unstable();
@@ -252,7 +252,7 @@ impl AnyMode {
         unknown: impl Fn() -> CipherError,
     ) -> Result<Self, CipherError> {
         let feedback = |feedback, name| match Iv::parse(name, algorithm, &unknown)? {
-            // Linux refuses it where the mode is a stream cipher to it.
+            // Linux refuses `eboiv` in modes that it treats as stream ciphers.
             Iv::Eboiv if feedback != Feedback::Pcbc => Err(unknown()),
             iv => Ok(Self::Feedback(feedback, iv)),
         };

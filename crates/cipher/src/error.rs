@@ -19,7 +19,7 @@ pub enum CipherError {
     KeyLength {
         /// Name of the cipher.
         cipher: &'static str,
-        /// Bytes that it needs, all halves and stages together.
+        /// Required length in bytes, all halves and stages together.
         expected: usize,
         /// The given number of bytes.
         actual: usize,

@@ -11,7 +11,7 @@ pub(crate) const BLOCK: usize = 16;
 /// One cipher block.
 pub(crate) type Block = [u8; BLOCK];
 
-/// Receives pieces of memory that hold keys, by address and length.
+/// Called with each piece of memory that holds keys: its address and length.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(*const u8, usize);
 
 /// Passes the memory of `value` to `visit`.

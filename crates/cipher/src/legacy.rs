@@ -50,7 +50,7 @@ enum Either {
 /// A mode of operation of old TrueCrypt volumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LegacyMode {
-    /// LRW; in a cascade the masks wrap all stages, which is equivalent to LRW of each stage.
+    /// LRW. In a cascade the masks wrap all stages; this is equivalent to LRW of each stage.
     Lrw,
     /// CBC of one cipher, with whitening.
     Cbc,
@@ -77,9 +77,9 @@ pub struct LegacyCipher {
     pub name: &'static str,
     /// Mode of operation.
     pub mode: LegacyMode,
-    /// Bytes of the keys of all stages together.
+    /// Total length of the keys of all stages, in bytes.
     pub key_bytes: usize,
-    /// Bytes of a cipher block: 8 or 16; a cascade of both has 16.
+    /// Cipher block size in bytes: 8 or 16; for a cascade of both, 16.
     pub block_bytes: usize,
     stages: Stages,
 }
@@ -121,7 +121,7 @@ pub fn legacy_ciphers() -> &'static [LegacyCipher] {
     &CIPHERS
 }
 
-/// The enciphered part of a volume.
+/// The part of a volume that is enciphered.
 #[derive(Clone, Copy)]
 enum Area {
     /// One data unit of any length, with its own CBC rules.
@@ -188,7 +188,7 @@ impl LegacyCipher {
     }
 
     /// Decrypts a volume header's encrypted part (448 bytes of 512, after the salt) in place, under
-    /// the derived header key. That key is divided as a key area is.
+    /// the derived header key. It is divided like a key area.
     ///
     /// # Errors
     /// [`CipherError::KeyLength`] as for [`Self::with_key`], [`CipherError::DataUnit`] for a length
@@ -205,7 +205,7 @@ impl LegacyCipher {
         Ok(())
     }
 
-    /// Encrypts what [`Self::decrypt_header`] decrypts.
+    /// The inverse of [`Self::decrypt_header`].
     ///
     /// # Errors
     /// As for [`Self::decrypt_header`].

@@ -47,7 +47,7 @@ enum Keying {
     Xts(&'static [&'static Algorithm]),
     /// A block as long as the data unit.
     Wide(KeyWide),
-    /// Of [`history`]: a cipher and a mode of dm-crypt.
+    /// For [`history`]: a cipher and a mode of dm-crypt.
     History(&'static str, &'static str),
 }
 
@@ -117,7 +117,7 @@ static HISTORY: &[CipherInfo] = &[
     CipherInfo::history("3des-168-cbc", "3DES-168-CBC (history)", 24, ("des3_ede", "cbc-plain64")),
 ];
 
-/// Ciphers to be measured only, as they were in use once.
+/// Ciphers that are only measured, because they were used in the past.
 pub fn history() -> &'static [CipherInfo] {
     HISTORY
 }

@@ -18,7 +18,7 @@ impl Layout {
     /// LUKS2 with 4096-byte sectors: tweaks still count 512-byte sectors, so they are 0, 8, 16 ...
     pub const LUKS2_4096: Self = Self { data_unit: 4096, tweak_step: 8 };
 
-    /// This layout, if ciphers support it.
+    /// This layout, if the ciphers support it.
     pub(crate) fn checked(self) -> Result<Self, CipherError> {
         let bytes = self.data_unit;
         if bytes == 0 || !bytes.is_multiple_of(BLOCK) || bytes / BLOCK > 1 << 20 {

@@ -76,12 +76,12 @@ pub fn measure(args: &CiphersArgs) -> anyhow::Result<Speeds> {
     Ok(speeds?)
 }
 
-/// The newest record's data on the disk under the current directory.
+/// Rates from the newest record for the disk that holds the current directory.
 fn disk() -> Option<DiskRates> {
     disk_rates(&std::env::current_dir().ok()?, &crate::output::runs_directory()?)
 }
 
-/// The interfaces by increasing rate, then the disk in both directions.
+/// The interfaces in ascending order of their rates, then the disk in both directions.
 fn bottlenecks(speeds: &Speeds, disk: Option<&DiskRates>) -> Vec<Bottleneck> {
     let mut interfaces: Vec<_> = INTERFACES
         .iter()

@@ -34,13 +34,13 @@ struct Document {
     comparison: Comparison,
     /// What changed, by how much, and how sure that is.
     answer: Vec<String>,
-    /// What else to know of it.
+    /// Further remarks about it.
     sentences: Vec<String>,
     /// For two records: the other differences.
     differences: Vec<Difference>,
     /// For two records with the same arms: the change of each cost.
     costs: Vec<CostChange>,
-    /// For the same: whether the second reproduces the costs of the first.
+    /// For such records: whether the second reproduces the costs of the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     reproduction: Option<Reproduction>,
 }
@@ -112,7 +112,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     show(args, found)
 }
 
-/// The choices of a record that are compared: the one that was asked for, all of both records, or plain storage.
+/// The choices of a record that are compared: the requested one, all that both records have, or plain storage.
 fn choice(arm: Option<&str>, both: bool) -> ArmChoice<'_> {
     match (arm, both) {
         (Some(arm), _) => ArmChoice::One(arm),
@@ -144,7 +144,7 @@ fn options(args: &CompareArgs) -> Options {
     }
 }
 
-/// All that is found of two sides.
+/// All results of comparing two sides.
 struct Found {
     comparison: Comparison,
     differences: Vec<Difference>,
@@ -154,7 +154,7 @@ struct Found {
 }
 
 impl Found {
-    /// Of sides that are not two records.
+    /// The comparison of sides that are not both records.
     fn of(comparison: Comparison) -> Self {
         let (differences, costs) = (Vec::new(), Vec::new());
         Self { comparison, differences, costs, reproduction: None, is_same_run: false }
@@ -255,7 +255,7 @@ fn set(
     })
 }
 
-/// A cost is that of an arm relative to plain storage of its own record: with --arm there is nothing to pair.
+/// An arm's cost is relative to plain storage of the same record: with --arm there are no costs to compare.
 fn changes(a: &Record, b: &Record, arms: &[String]) -> Vec<CostChange> {
     if arms.is_empty() { costs(a, b, 0.95, &Called::of(a)) } else { Vec::new() }
 }
@@ -267,7 +267,7 @@ fn nothing_shared(comparison: &Comparison) -> String {
     let some = |names: &[String]| {
         let shown: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
         let more = if names.len() > 3 { " ..." } else { "" };
-        // Names of workloads have commas of their own.
+        // Names of workloads contain commas.
         format!("{}{more}", shown.join("; "))
     };
     format!(

@@ -1,4 +1,4 @@
-//! `cryptbench completions`: what a shell needs to complete commands, options and their values.
+//! `cryptbench completions`: the scripts with which shells complete commands, options and their values.
 
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ pub fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What names a record besides its path.
+/// Words that refer to a record, apart from its path.
 const LAST: [&str; 2] = ["last", "last~1"];
 
 /// Options that take a record, by command.
@@ -74,12 +74,12 @@ fn with_values(mut program: Command) -> Command {
     })
 }
 
-/// The script with the runs of the moment beside `last`, and with files beside the names of records, profiles and models,
-/// which may be files as well.
+/// The script with the current runs in addition to `last`, and with files wherever a record, profile or model may also
+/// be a file.
 fn with_runs(shell: Shell, script: &str) -> String {
     let names = LAST.join(" ");
     match shell {
-        // It falls back to files where no name fits.
+        // It falls back to files if no name matches.
         Shell::Bash => {
             let runs =
                 "_cryptbench_runs() { \"${COMP_WORDS[0]}\" completions --runs 2>/dev/null; }";

@@ -44,7 +44,7 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
 /// Examines everything; the one file that it creates is gone before it returns.
 fn diagnose(directory: &Path) -> Diagnosis {
     let distribution = Distribution::this();
-    // First, while nothing that this program does is in the figures.
+    // Measured first, while this program's own work does not affect the figures.
     let disturbances = disturbances::look(directory);
     let machine = cryptbench_runner::machine(0.0);
     let request = storage::request(directory);

@@ -6,8 +6,8 @@ use cryptbench_answer::Report;
 
 use crate::{exit, say};
 
-/// Prints everything that is known about the cell. A name that matches no cell or several is an error of the
-/// command line, which lists the choices.
+/// Prints everything that is known about the cell. A name that matches no cell, or more than one, is a usage
+/// error that lists the choices.
 pub fn explain(report: &Report<'_>, cell: &str) -> ExitCode {
     let style = say::terminal_style(say::stdout_is_terminal());
     match cryptbench_view::terminal::explain(report, cell, style) {

@@ -22,7 +22,7 @@ use crate::say::{print, print_json, print_text, terminal_style};
 use crate::units::duration;
 use args::{FleetArgs, FleetCommand, PlanArgs, ReportArgs};
 
-/// Of all intervals, as in the report of a run.
+/// The confidence of all intervals, as in the report of a run.
 const CONFIDENCE: f64 = 0.95;
 
 pub fn fleet(args: &FleetArgs) -> anyhow::Result<ExitCode> {
@@ -87,7 +87,7 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Calls choices and workloads by the names that the answers of the runs have for them.
+/// Gives choices and workloads the names that the answers of the runs use.
 fn call(report: &mut Report, names: &Names) {
     let name = |id: &str, label: &mut String| {
         if let Some(name) = names.of_id(id) {

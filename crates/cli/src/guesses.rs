@@ -1,4 +1,4 @@
-//! Commands that people guess, and the existing command for the same purpose.
+//! Commands that people guess, each with the existing command for the same purpose.
 
 use std::ffi::OsString;
 
@@ -55,7 +55,7 @@ pub fn told(error: &clap::Error) -> Option<String> {
     };
     let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else { return None };
     let usage = usage.to_string();
-    // The words before the options say whose command is unknown; the first is the program.
+    // The words before the options show which command has the unknown subcommand; the first is the program.
     let group: Vec<&str> = usage
         .trim_start_matches("Usage:")
         .split_whitespace()

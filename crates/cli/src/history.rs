@@ -190,7 +190,7 @@ fn judge(history: &History, what: Option<&Path>, how: &CheckArgs) -> anyhow::Res
     Ok(check)
 }
 
-/// The names of what a record of the history measured; none where its plan cannot be read.
+/// The names in a record of the history; empty if its plan cannot be read.
 fn names_of(history: &History, id: i64) -> Names {
     #[derive(Deserialize)]
     struct Planned {
@@ -201,7 +201,8 @@ fn names_of(history: &History, id: i64) -> Names {
     planned.map_or_else(|_| Names::default(), |planned: Planned| Names::of(&planned.plan))
 }
 
-/// Calls workloads and choices by the names that the answer of the run has for them; for programs they keep the stored labels.
+/// Gives workloads and choices the names that the run's answer uses; in output for programs they keep the stored
+/// labels.
 fn call(check: &mut Check, names: &Names) {
     let cells = check.cells.iter_mut().map(|cell| (&mut cell.workload, &mut cell.arm));
     let untold = check.untold.iter_mut().map(|cell| (&mut cell.workload, &mut cell.arm));

@@ -1,4 +1,4 @@
-//! `last`, `last~1`: the newest runs of this user, wherever their records went, in every command that takes a record.
+//! `last`, `last~1`: the newest runs of this user, wherever their records are, for every command that takes a record.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -21,11 +21,11 @@ use crate::output::{RECORD, runs_directory};
 /// directory.
 const ELSEWHERE: &str = "elsewhere.tsv";
 
-/// Runs that are remembered, and the largest file that is read.
+/// Maximum number of remembered runs, and maximum size of the file that is read.
 const MOST: usize = 200;
 const LARGEST: u64 = 1 << 20;
 
-/// Notes that the files of the run `run` are in `directory`. A run does not fail because this does.
+/// Notes that the files of the run `run` are in `directory`. If this fails, the run does not.
 pub fn remember(run: &str, directory: &Path) {
     let Some(data) = data_directory() else { return };
     let Ok(directory) = std::path::absolute(directory) else { return };
@@ -51,7 +51,7 @@ struct Found {
 /// The runs of this user, the newest first.
 fn runs() -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    // The user who ran sudo keeps runs, and so does root in directories that only root can write.
+    // The user who ran sudo has runs, and so does root, in directories that only root can write to.
     let of_asker = runs_directory().zip(user::asker().map(|asker| asker.user));
     let of_root = data_directory().map(|data| (data.join("runs"), user::effective()));
     for (kept, owner) in of_asker.into_iter().chain(of_root) {
@@ -84,9 +84,8 @@ fn elsewhere(list: &Path, owner: u32) -> Vec<Found> {
     found.collect()
 }
 
-/// Whether `directory` and the record or log in it belong to `owner` or root: another user who takes the place of a
-/// directory
-/// must not choose what is read.
+/// Whether `directory` and the record or log in it belong to `owner` or root: another user who replaces a directory
+/// must not control what is read.
 fn is_run_of(directory: &Path, owner: u32) -> bool {
     let is_ours = |other: u32| other == owner || other == 0;
     let Ok(held) = Directory::open_no_follow(directory) else { return false };
@@ -97,7 +96,7 @@ fn is_run_of(directory: &Path, owner: u32) -> bool {
     held.owner_and_mode().is_ok_and(|(owner, _)| is_ours(owner)) && (has(RECORD) || has(LOG))
 }
 
-/// Whether the record in `directory` is still that of `run`. A log alone is believed.
+/// Whether the record in `directory` is still that of `run`. If there is only a log, it is trusted.
 fn is_still(run: &str, directory: &Path) -> bool {
     #[derive(Deserialize)]
     struct Name {
@@ -109,7 +108,7 @@ fn is_still(run: &str, directory: &Path) -> bool {
     }
 }
 
-/// How many runs before the newest `path` names. What exists by that name is a path.
+/// How many runs before the newest one `path` refers to. If a file has that name, it is a path.
 fn asked(path: &Path) -> Option<anyhow::Result<usize>> {
     let rest = path.to_str()?.strip_prefix("last")?;
     if fs::symlink_metadata(path).is_ok() {
@@ -132,7 +131,7 @@ pub fn is_named(path: &Path) -> bool {
 /// Runs that a shell completes.
 const COMPLETED: usize = 20;
 
-/// The names of the newest runs of this user. A shell evaluates them, so whatever else a directory is called is left out.
+/// The names of the newest runs of this user. A shell evaluates them, so directories with other names are left out.
 pub fn known() -> Vec<String> {
     let names = runs().into_iter().map(|found| found.run);
     names.filter(|name| is_run_name(name)).take(COMPLETED).collect()
@@ -154,7 +153,8 @@ fn called(path: &Path) -> Option<PathBuf> {
     runs().into_iter().find(|found| found.run == name).map(|found| found.directory)
 }
 
-/// The record that `path` names: the run's directory for `last`, `last~1` and the name of a run, and `path` itself for all else.
+/// The record that `path` refers to: the run's directory for `last`, `last~1` and the name of a run; otherwise `path`
+/// itself.
 ///
 /// # Errors
 /// There are not so many runs.
@@ -183,7 +183,7 @@ pub fn record(path: &Path) -> anyhow::Result<PathBuf> {
 pub fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let path = record(path)?;
     let is_run = |directory: &Path| {
-        // Whatever has the name: reading says what it is.
+        // Any entry with that name counts; reading reports what is wrong with it.
         [RECORD, LOG].iter().any(|name| fs::symlink_metadata(directory.join(name)).is_ok())
     };
     if !path.is_dir() || is_run(&path) {
@@ -202,7 +202,7 @@ pub fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
 }
 
-/// Puts the runs that `last` names, and those in the directory of a study, in their places in the arguments.
+/// Replaces `last`, and directories of studies, in the arguments with the runs that they refer to.
 ///
 /// # Errors
 /// There are not so many runs.

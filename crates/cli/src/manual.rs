@@ -19,7 +19,7 @@ pub fn manual(args: &ManualArgs) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
     fs::create_dir_all(directory).with_context(|| format!("cannot create {}", shown(directory)))?;
     let mut command = Args::command();
-    // Propagates the version and fills in the names of commands of commands.
+    // Propagates the version and fills in the names of subcommands.
     command.build();
     let written = pages(&command, "cryptbench", directory)?;
     print(&format!("{written} manual pages in {}", shown(directory)));

@@ -1,4 +1,5 @@
-//! Names as users write them become those of the program: systems and ciphers in any case, by a title or by a part.
+//! Names as users write them become those of the program: systems and ciphers in upper or lower case, by a title or by
+//! a part of the name.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use crate::args::Command;
 use crate::exit::Refusal;
 use crate::run::args::RunArgs;
 
-/// Puts the program's names in the places of those in the arguments.
+/// Replaces names in the arguments with the program's names.
 ///
 /// # Errors
 /// All names of a kind that mean nothing, or several things.
@@ -23,7 +24,7 @@ pub fn named(command: &mut Command) -> anyhow::Result<()> {
     }
 }
 
-/// The same in the arguments of a run.
+/// The same for the arguments of a run.
 pub fn of_run(args: &mut RunArgs) -> anyhow::Result<()> {
     args.what.system = cryptbench_system::meant(&args.what.system)?;
     args.what.cipher = cryptbench_system::meant_ciphers(&args.what.cipher)?;
@@ -32,7 +33,7 @@ pub fn of_run(args: &mut RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Ciphers that are measured in RAM, those of history among them.
+/// Ciphers that are measured in RAM, including historical ones.
 fn measured(names: &mut Vec<String>) -> anyhow::Result<()> {
     let all = cryptbench_cipher::ciphers().iter().chain(cryptbench_cipher::history());
     let all: Vec<Named<&str>> = all

@@ -59,7 +59,7 @@ impl Whole {
     }
 }
 
-/// The log of a run that is open.
+/// The open log of a run.
 pub enum RunLog<'a> {
     Own(TrialLog),
     Kept(&'a RefCell<Keeper>),
@@ -111,7 +111,7 @@ impl Output {
         }
     }
 
-    /// Writes record and page. Whatever appeared there since [`prepare`](Self::prepare) is kept, and the record goes
+    /// Writes record and page. Files that appeared there since [`prepare`](Self::prepare) are kept, and the record goes
     /// to the user's data directory instead, as it does after any other failure.
     pub fn save(&self, run: &Whole) -> Saved {
         match self {
@@ -124,7 +124,7 @@ impl Output {
         }
     }
 
-    /// The machine of a fleet that this is.
+    /// The identity of this machine in its fleet.
     pub fn node(&self) -> Option<&Node> {
         match self {
             Self::Fleet(_, node) => Some(node),
@@ -206,7 +206,7 @@ impl Files {
         Ok(Self { parent: Place::open(directory)?, own_directory: false, resumed: true })
     }
 
-    /// The log of the run `run`: a new one, or the one that it continues.
+    /// The log of the run `run`: a new one, or the existing one that it continues.
     pub fn log(&self, run: &str) -> io::Result<TrialLog> {
         if self.resumed {
             return TrialLog::resume(&self.parent.directory);
@@ -258,8 +258,7 @@ impl Files {
     }
 }
 
-/// Writes record and page to a location where this user may, because their own directory failed for this
-/// reason.
+/// Writes record and page to a location where this user may write, because their own directory failed for this reason.
 fn elsewhere(run: &Whole, error: anyhow::Error) -> Saved {
     let others: [fn(&str) -> anyhow::Result<Place>; 2] = [in_data_directory, in_temporary];
     for other in others {

@@ -54,7 +54,7 @@ struct Prediction {
     emulated: bool,
     per_request_us: f64,
     per_request_from: String,
-    /// Bytes of the pieces of a serial driver.
+    /// Piece size of a serial driver, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     serial_piece: Option<u64>,
     ciphers_from: String,
@@ -128,7 +128,7 @@ fn cell(
     })
 }
 
-/// Seconds that the software takes per request, and their source.
+/// Seconds that the software adds per request, and their source.
 fn per_request(args: &PredictArgs, ciphers: &[CipherRate]) -> anyhow::Result<(f64, String)> {
     if let Some(us) = args.per_request {
         return Ok((us * 1e-6, "as given".to_owned()));

@@ -16,7 +16,7 @@ use crate::run::args::ProgressArg;
 use crate::{say, verbose};
 pub use json::Lines;
 
-/// Shows the events of a run: a table that fills on a terminal, a line now and then elsewhere, lines of JSON, or
+/// Shows the events of a run: a table that fills on a terminal, otherwise a line at intervals, lines of JSON, or
 /// nothing.
 pub enum Progress {
     Terminal(Live),
@@ -31,7 +31,7 @@ impl Progress {
             ProgressArg::Json => Self::Json(Lines::default()),
             ProgressArg::None => Self::Silent,
             ProgressArg::Auto if quiet => Self::Silent,
-            // A table that is drawn again and lines in between do not go together.
+            // A redrawn table and lines in between cannot be combined.
             ProgressArg::Auto if say::stderr_is_terminal() && !verbose::is_on() => {
                 Self::Terminal(Live::new())
             }
@@ -64,7 +64,7 @@ impl Drop for Progress {
     }
 }
 
-/// A bar that is drawn at most so often a second, and cleared when it is dropped; on a terminal only.
+/// A bar with a limited number of redraws per second; dropping it clears it. Only on a terminal.
 pub fn bar(length: u64, template: &str, hz: u8) -> ProgressBar {
     if !say::stderr_is_terminal() {
         return ProgressBar::hidden();
@@ -173,7 +173,7 @@ impl Live {
     }
 }
 
-/// A line now and then, for logs.
+/// A line at intervals, for logs.
 #[derive(Default)]
 pub struct Log {
     last: Option<Instant>,

@@ -1,4 +1,4 @@
-//! `cryptbench report` and `cryptbench schema`, and how results reach a person.
+//! `cryptbench report` and `cryptbench schema`, and how results are shown to users.
 
 mod bundle;
 mod charts;
@@ -37,7 +37,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     for (i, record) in found.iter().enumerate() {
         let between = if i == 0 { "" } else { "\n" };
         say::print(&format!("{between}{}\n", shown(record)));
-        // The charts of each run are in a directory of its own.
+        // The charts of each run are in a separate directory.
         let charts =
             args.charts.as_ref().map(|all| all.join(record.file_name().unwrap_or_default()));
         report_of(&ReportArgs { record: record.clone(), charts, ..args.clone() }, &named(record))?;
@@ -61,14 +61,14 @@ pub fn overview(records: &[Record], directory: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether what is asked for is made of one record.
+/// Whether the requested output is made from a single record.
 fn is_of_one(args: &ReportArgs) -> bool {
     let files = [&args.output, &args.share, &args.bundle];
     let is_page = args.format == FormatArg::Html && !args.json;
     files.into_iter().any(Option::is_some) || args.explain.is_some() || !is_page
 }
 
-/// The report of one record; `named` is what a command calls it.
+/// The report of one record; `named` refers to it in commands.
 fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
     let record = cryptbench_record::read(&args.record)?;
     let labelled = Labelled::of(&record);

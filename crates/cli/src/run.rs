@@ -81,7 +81,7 @@ pub fn measure(args: &RunArgs, signal: &Signal, shown: bool) -> anyhow::Result<M
     measure_with(args, signal, shown, None)
 }
 
-/// The same; the record keeps the earlier measurements in RAM.
+/// The same, with measurements in RAM that were made before and are stored in the record.
 pub fn measure_with(
     args: &RunArgs,
     signal: &Signal,
@@ -237,7 +237,7 @@ fn in_use(found: InUse) -> PairRequest {
     PairRequest { encrypted, name, id: None, in_use: Some(found) }
 }
 
-/// The encrypted locations. One without a name is called as before, so that its history continues.
+/// The encrypted locations. A location without a name keeps its previous label, so that its history continues.
 fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
     let refuse = |problem: String| Err(RunError::Usage(problem).into());
     let encrypted = args.place.pair.get(1..).unwrap_or_default();
@@ -303,7 +303,7 @@ fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
     }
     cryptbench_system::sweep(&mut selection, args.what.sweep.iter().map(String::as_str))?;
     if !args.what.sweep.is_empty() && selection.is_open() {
-        // All sector sizes, as an open selection has of the engine that is swept.
+        // All sector sizes: an open selection contains them for an engine that is swept.
         selection.systems.push(BUILTIN.name.to_owned());
     }
     Ok(selection)
@@ -325,7 +325,7 @@ fn show(args: &RunArgs, report: &Report<'_>, saved: &Saved) -> anyhow::Result<()
     let text = match (args.shown.quiet, saved) {
         (true, Saved::In(_) | Saved::Nowhere(_)) => brief(report, style),
         (_, Saved::In(directory) | Saved::Elsewhere(directory, _)) => {
-            // This is the newest of the user's own runs.
+            // In this case it is the newest of the user's own runs.
             let named = match (args.result.output.is_none() && args.result.resume.is_none(), saved)
             {
                 (true, Saved::In(_)) => "last".to_owned(),

@@ -29,7 +29,7 @@ pub struct Logged<'a> {
 }
 
 enum State<'a> {
-    /// The run's name, and the events that wait for its first trial.
+    /// The run's name, and the events that are held back until its first trial.
     Waiting(String, Vec<Event>),
     Open(RunLog<'a>),
     /// It cannot be written; the user has been informed.
@@ -152,7 +152,7 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
         ));
     }
     names::of_run(&mut args)?;
-    // Meanwhile this run is the newest, and its plan is that of the record that was `last`.
+    // This run is now the newest, so `last` no longer means the record whose plan it uses.
     if let Some(like) = args.what.like.as_mut().filter(|like| last::is_named(like)) {
         *like = std::path::absolute(directory)?;
     }

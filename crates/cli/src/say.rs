@@ -21,7 +21,7 @@ const OWN: [&str; 7] =
 /// Why standard output lacks something that was printed.
 static UNPRINTED: OnceLock<io::Error> = OnceLock::new();
 
-/// Prints text and ends the line.
+/// Prints text and a newline.
 pub fn print(text: &str) {
     out(&[printable_lines(text).as_bytes(), b"\n"]);
 }
@@ -85,7 +85,7 @@ pub fn message_lines(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{SPEAKER}{}", printable_lines(&text));
 }
 
-/// Without the system's numbers of errors, and with a cause once that an error and its source both tell.
+/// Removes the system's error numbers, and a cause that both an error and its source state.
 fn for_people(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     let mut rest = text;

@@ -30,15 +30,14 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     };
     let runs = runs_directory().ok_or_else(|| unfit("no data directory is writable"))?;
     let server = Server::bind(args.port)?;
-    // Kept until the end: it is the file that the browser opens.
+    // Kept until the end, because the browser opens this file.
     let mut _opened = None;
     // The pages resolve paths relative to the server.
     let fleet = args.fleet.as_ref().map(std::path::absolute).transpose();
     let fleet = fleet.context("cannot find the fleet's directory")?;
     let (catalogue, plan) = (choices::catalogue as fn() -> _, plan::plan as fn(&_) -> _);
     let site = Site { program, runs, fleet, catalogue, options: offered(), plan };
-    // Signals are handled by the time that the address is printed, so its reader may stop the server
-    // immediately.
+    // Signals are handled before the address is printed, so that whoever reads it can stop the server immediately.
     server.run(site, message, |address| {
         print(&format!("The page is at {address}"));
         print("Anyone who has this address can start runs. Ctrl-C stops the server.");
@@ -47,7 +46,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens the browser. Without one, the server runs all the same.
+/// Opens the browser. If there is none, the server still runs.
 fn opened(address: &Address) -> Option<Opener> {
     let directory = runtime_directory().unwrap_or_else(std::env::temp_dir);
     match open(address, &directory) {

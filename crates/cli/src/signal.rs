@@ -6,11 +6,11 @@ use std::sync::{Arc, LazyLock};
 use anyhow::Context as _;
 use cryptbench_os::signals::{Raised, raise};
 
-/// Set while a passphrase is read: nothing has been set up then, and reading continues after a signal,
-/// which must end the program as usual. (Ctrl-C reaches the prompt as a character.)
+/// Set while a passphrase is read: nothing has been set up yet, and a signal would not interrupt the reading,
+/// so it must end the program as usual. (Ctrl-C reaches the prompt as a character.)
 pub static PROMPTING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// The signals that end a command in good order.
+/// The signals after which a command cleans up and ends.
 pub struct Signal {
     /// Raised by a signal.
     pub stop: Arc<AtomicBool>,
@@ -25,7 +25,7 @@ impl Signal {
         Ok(Self { stop: raised.stop, number: raised.number })
     }
 
-    /// The signal that came, if any.
+    /// The signal that arrived, if any.
     pub fn number(&self) -> Option<u8> {
         match self.number.load(Ordering::Relaxed) {
             0 => None,

@@ -96,7 +96,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     };
     let say = |text: &str| print_for_people(&paragraph(text, width, 0));
     let profiles = protocol.profiles_on(is_on_a_device(args));
-    // Whatever is impossible must be known before anything is measured.
+    // Anything impossible must be detected before the first measurement.
     let runs = predicted(&parts)?;
     let much = wear(&runs);
     much.iter().for_each(|much| say(&format!("{much}\n")));

@@ -39,7 +39,7 @@ pub fn pause(text: &str) -> Result<Duration, String> {
     if text.trim() == "0" { Ok(Duration::ZERO) } else { duration(text) }
 }
 
-/// The name of a cipher, in any case: `AES-256-XTS`, as printed in tables, is `aes-256-xts`.
+/// The name of a cipher in upper or lower case: `AES-256-XTS`, as printed in tables, is `aes-256-xts`.
 pub fn cipher(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.to_ascii_lowercase())
 }

@@ -16,7 +16,7 @@ use tracing_subscriber::fmt::time::FormatTime;
 use crate::exit::Refusal;
 use crate::say;
 
-/// The variable with the same effect, for programs that are started by others.
+/// The variable with the same effect, for cases in which another program starts this one.
 const VARIABLE: &str = "CRYPTBENCH_LOG";
 
 /// Enables messages at the level of the option or of the variable, whichever is higher.
@@ -62,7 +62,7 @@ fn level(variable: &str) -> Option<LevelFilter> {
     }
 }
 
-/// The time of day (UTC) and the process: several can have a part in one command.
+/// The time of day (UTC) and the process: several processes can take part in one command.
 struct Stamp;
 
 impl FormatTime for Stamp {

@@ -55,7 +55,7 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
         VolumeCommand::HeaderRestore(args) => header::restore(args, stop),
         VolumeCommand::Export(args) => export::export(args, stop),
     };
-    // For the others the confined process reports it itself.
+    // For other commands the confined process reports it.
     if matches!(command, VolumeCommand::Create(_)) {
         warn_of_swap();
     }
@@ -85,7 +85,7 @@ fn was_stopped(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Keeps the present memory from being swapped out, whatever is stored there later. Called before a passphrase
+/// Keeps the current memory from being swapped out, whatever is stored there later. Called before a passphrase
 /// is read, and again once the keys of a volume that stays open are in memory.
 ///
 /// Only users who may lock all memory of a process can do that, such as root. For others only secrets and keys are locked,

@@ -18,7 +18,7 @@ const VARIABLE: &str = "CRYPTBENCH_CPU";
 
 /// A level of instruction sets, in ascending order. A kernel never runs under a tier below its own.
 ///
-/// Those of other architectures than this one are never available.
+/// Tiers of other architectures are never available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// Portable Rust with the compiler's baseline instruction set. Each algorithm's `soft` module
@@ -38,7 +38,7 @@ pub enum Tier {
     Avx512,
 }
 
-/// The value of `CRYPTBENCH_CPU` names no tier.
+/// The value of `CRYPTBENCH_CPU` is not the name of a tier.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{VARIABLE}=`{value}` names no CPU tier (known: {})", Tier::ALL.map(Tier::as_str).join(", "))]
 pub struct CpuError {
@@ -85,7 +85,7 @@ impl Tier {
         Ok(best.unwrap_or(Self::Soft))
     }
 
-    /// Whether a kernel of the tier `needed` may run under this one, on this CPU.
+    /// Whether a kernel that needs the tier `needed` may run under this one, on this CPU.
     pub fn allows(self, needed: Self) -> bool {
         self >= needed && needed.is_available()
     }

@@ -8,8 +8,7 @@ use std::path::Path;
 use cryptbench_blockdev::{BlockDevice, check_request};
 use cryptbench_os::files;
 
-/// Bytes that no other process can reach by name, so that nothing of them remains however the
-/// process ends.
+/// Storage that no other process can reach by name, so that nothing remains of it, however the process exits.
 pub struct Backing {
     file: File,
     size: u64,

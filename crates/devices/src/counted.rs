@@ -20,7 +20,7 @@ pub(crate) struct Counted {
 
 impl Counted {
     /// Counts a request that completes at `done`. If it is the next piece of a request that completed at
-    /// `before`, that one becomes longer instead.
+    /// `before`, that request becomes longer instead.
     pub(crate) fn request(&mut self, request: &Request, before: Option<f64>, done: f64) {
         let begun = before.unwrap_or(request.arrival_s);
         self.lasts(request.operation, begun, done);

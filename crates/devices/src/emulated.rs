@@ -33,8 +33,7 @@ pub struct EmulatedDevice<D> {
     engine: Mutex<State>,
     origin: Instant,
     delayed: AtomicBool,
-    /// Nanoseconds that a request takes from the host to this device and back, which the model does
-    /// not cover.
+    /// Nanoseconds that a request takes from the host to this device and back; the model does not include them.
     transport_ns: AtomicU64,
     requests: AtomicU64,
     late: AtomicU64,
@@ -53,8 +52,8 @@ struct State {
 pub struct Kept {
     /// Requests that had to wait.
     pub requests: u64,
-    /// Requests among them that completed more than 50 microseconds later than in the model: the
-    /// model is faster than the machine below, or the machine was busy otherwise.
+    /// Number of these requests that completed more than 50 microseconds later than in the model:
+    /// the model is faster than the machine below, or the machine was busy otherwise.
     pub late: u64,
     /// Total delay of these.
     pub late_by: Duration,
@@ -88,7 +87,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         self.transport_ns.store(round_trip.as_nanos() as u64, Ordering::Release);
     }
 
-    /// How well the device has kept its times so far.
+    /// How well the device has kept the model's times so far.
     pub fn kept(&self) -> Kept {
         Kept {
             requests: self.requests.load(Ordering::Relaxed),
@@ -97,8 +96,8 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         }
     }
 
-    /// The requests that have reached the device since they began to wait, by the model's times. A request that
-    /// the transport splits counts as one.
+    /// The requests that have reached the device since delays were enabled, with the model's times. A request
+    /// that the transport splits counts as one.
     pub fn counts(&self) -> DeviceCounts {
         self.state().counted.at(self.origin.elapsed())
     }
@@ -135,7 +134,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
             done
         };
         act()?;
-        // The host hears of the completion later than this device reports it.
+        // The host receives the completion later than this device reports it.
         let until = Duration::from_secs_f64(done).saturating_sub(half);
         wait_until(self.origin + until);
         let late = self.origin.elapsed().saturating_sub(until);

@@ -8,7 +8,7 @@ use crate::link::Slot;
 use crate::model::{Flash, MIB};
 use crate::request::Request;
 
-/// Sequential streams that a controller tracks.
+/// Number of sequential streams that a controller tracks.
 const STREAMS: usize = 8;
 
 /// A request that starts this close after the end of a stream belongs to it, because requests in
@@ -166,7 +166,7 @@ impl FlashState {
         found.is_some()
     }
 
-    /// A random factor around 1, with the model's width.
+    /// A random factor around 1, within the model's range of variation.
     fn jitter(&mut self) -> f64 {
         self.draws = self.draws.wrapping_add(1);
         1.0 + self.of.jitter_percent / 100.0 * (2.0 * unit(self.draws) - 1.0)

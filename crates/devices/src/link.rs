@@ -23,7 +23,7 @@ pub(crate) struct Link {
 pub(crate) struct Slot {
     /// When the device has the command.
     pub(crate) begun: f64,
-    /// When command and data have passed; no request completes earlier.
+    /// When command and data have been transferred; no request completes earlier.
     pub(crate) passed: f64,
     /// Requests in flight, including this one.
     pub(crate) queued: usize,

@@ -66,7 +66,7 @@ pub struct Model {
     text: String,
 }
 
-/// What a backing represents that is smaller than the device.
+/// What a backing that is smaller than the device represents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Surface {
@@ -83,15 +83,15 @@ pub enum Surface {
 pub struct Interface {
     /// Its name, such as `SATA 6 Gbit/s`.
     pub name: String,
-    /// Highest rate of reads, MiB/s, without commands.
+    /// Highest rate of reads without the time of commands, MiB/s.
     pub read_mib_s: f64,
-    /// Highest rate of writes, MiB/s, without commands.
+    /// Highest rate of writes without the time of commands, MiB/s.
     pub write_mib_s: f64,
     /// How long each read occupies the command path, microseconds.
     pub read_command_us: f64,
     /// How long each write occupies the command path, microseconds.
     pub write_command_us: f64,
-    /// Share of the shorter of command and transfer that overlaps with the longer, 0 to 1.
+    /// Overlap of command and transfer, as a share of the shorter one, 0 to 1.
     pub overlap: f64,
     /// Additional delay of each request that occupies nothing, microseconds.
     pub latency_us: f64,
@@ -121,7 +121,7 @@ pub struct Disc {
     pub write_cache_bytes: u64,
     /// Maximum number of byte ranges in the write cache.
     pub write_cache_commands: u32,
-    /// With n requests to choose from, positioning takes n to the minus this power of its time.
+    /// Exponent e: with n requests to choose from, the positioning time is divided by n^e.
     pub sorting_exponent: f64,
     /// Cost of a flush in addition to writing the cached data, microseconds.
     pub flush_us: f64,
@@ -179,7 +179,7 @@ pub struct Flash {
     pub jitter_percent: f64,
 }
 
-/// What a name is, for errors.
+/// The kind of thing that a name refers to, for errors.
 const KIND: &str = "device model";
 
 fn built_in() -> Vec<Named<&'static str>> {
@@ -203,8 +203,8 @@ impl Model {
         }
     }
 
-    /// The built-in model that a user means, in any case or by a part that no other has, or the model in that file: names
-    /// contain no slash and no dot.
+    /// The built-in model with this name, in upper or lower case or abbreviated to a unique part, or the model in the
+    /// file of this name: names contain no slash and no dot.
     ///
     /// # Errors
     /// Any [`ModelError`].

@@ -20,7 +20,7 @@ impl Added {
 /// A driver that handles one request at a time, in pieces, and works on each while the device waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Serial {
-    /// The most bytes of a piece.
+    /// Maximum size of a piece, in bytes.
     pub piece: u64,
 }
 

@@ -13,7 +13,7 @@ pub struct Point {
     pub device: String,
     /// The measured load.
     pub load: Load,
-    /// The study's name for the load.
+    /// The load, as the study calls it.
     pub label: String,
     /// MiB per second.
     pub mib_s: f64,

@@ -50,10 +50,10 @@ const FEWEST: u64 = 64;
 /// The requests of a simulation.
 struct Requests {
     count: u64,
-    /// How many are not counted, because the device is still settling.
+    /// Number of requests that are not counted, because the device is still settling.
     uncounted: u64,
     bytes: u64,
-    /// The file's offsets for a request.
+    /// The offset of a request in the file.
     places: u64,
     random: bool,
     seed: u64,
@@ -74,7 +74,7 @@ impl Requests {
         place * self.bytes
     }
 
-    /// Seconds per request between two moments, the end of those not counted and that of all.
+    /// Seconds per request, from the end of the requests that are not counted to the end of all.
     fn each(&self, counted_from: f64, last: f64) -> f64 {
         (last - counted_from) / (self.count - self.uncounted) as f64
     }

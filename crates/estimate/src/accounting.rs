@@ -1,4 +1,4 @@
-//! Who used the CPU time of each arm's trials, and the state of the CPUs meanwhile.
+//! Who used the CPU time of each arm's trials, and the state of the CPUs during them.
 
 use cryptbench_record::{Accounting, Arm, FLUSH, Record, Trial};
 use cryptbench_stats::median;
@@ -13,20 +13,20 @@ pub const HOT: f64 = 90.0;
 /// Relative difference of the clock rate between an arm and plain from which it is reported.
 const CLOCK_TOLD: f64 = 0.05;
 
-/// CPU time of one arm by who used it, summed over its measured trials.
+/// CPU time of one arm by user of the time, summed over its measured trials.
 pub struct Split<'a> {
     /// The arm.
     pub arm: &'a Arm,
     /// Load generator, the system's helper programs, kernel threads and everything else, in this order.
     ///
-    /// The last is the rest of the machine's busy time minus its idle baseline: below 0 if others were busier
+    /// The last is the rest of the machine's busy time minus its idle baseline: negative if others were busier
     /// while the baseline was measured.
     pub seconds: [f64; 4],
-    /// GiB moved in the trials; 0 where some workload moves no bytes of files.
+    /// GiB moved in the trials; 0 if any workload moves no file data.
     pub gib: f64,
     /// Number of CPUs times measured seconds.
     pub capacity_s: f64,
-    /// Joules per GiB of the CPU packages (RAPL), and of the whole machine from its batteries; each only if
+    /// Joules per GiB for the CPU packages (RAPL), and for the whole machine (from its batteries); each only if
     /// every trial has it.
     pub joules_per_gib: [Option<f64>; 2],
 }
@@ -59,7 +59,7 @@ impl Split<'_> {
     }
 }
 
-/// The split of every arm that has accounted trials, plain first, without its repetition.
+/// The split of every arm that has trials with accounts: plain first, without the second plain arm.
 pub fn splits(record: &Record) -> Vec<Split<'_>> {
     drawn(&record.plan.arms).into_iter().filter_map(|arm| split(record, arm)).collect()
 }
@@ -107,7 +107,7 @@ pub fn measured(record: &Record) -> Vec<(&Trial, &Accounting)> {
     of_blocks.filter_map(|t| Some((t, t.measured.accounting.as_ref()?))).collect()
 }
 
-/// The highest CPU temperature, and the trials that reached one at which most CPUs begin to throttle.
+/// The highest CPU temperature, and the trials that reached a temperature at which most CPUs begin to throttle.
 pub struct Heat {
     /// Degrees Celsius.
     pub hottest: f64,
@@ -130,7 +130,7 @@ pub fn flushed_late(record: &Record) -> Vec<&Arm> {
     record.plan.arms.iter().filter(|a| late(&a.id)).collect()
 }
 
-/// The arm whose clock rate differs most from plain's, and by which part of that.
+/// The arm whose clock rate differs most from plain's, and the relative difference.
 pub fn clock_change(record: &Record) -> Option<(&Arm, f64)> {
     let middle = |arm: &Arm| {
         let rates: Vec<f64> =

@@ -8,7 +8,7 @@ pub fn plain_arm(record: &Record) -> Option<&Arm> {
     record.plan.arms.iter().find(|a| a.role == ArmRole::Plain)
 }
 
-/// The arms that tables and charts compare: every arm except plain itself and its repetition.
+/// The arms that tables and charts compare: every arm except the two plain ones.
 pub fn compared(arms: &[Arm]) -> Vec<&Arm> {
     arms.iter().filter(|a| !matches!(a.role, ArmRole::Plain | ArmRole::PlainAgain)).collect()
 }

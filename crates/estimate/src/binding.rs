@@ -20,15 +20,15 @@ use crate::lookup::Lookup;
 pub struct Binding {
     /// The requests issued to both, and their speeds.
     pub asked: Asked,
-    /// The requests that reached the disk, if it counts them and nobody else used it.
+    /// The requests that reached the disk, if it counts them and no other program used it.
     pub disk: Option<AtDisk>,
-    /// Whether the loss is claimed: chance or noise has no cause.
+    /// Whether the loss is claimed: a loss from chance or noise has no cause to look for.
     pub is_certain: bool,
     /// The bottleneck; `None` if the loss is not explained.
     pub bottleneck: Option<Bottleneck>,
 }
 
-/// The requests of plain storage and of the arm that reached the disk.
+/// The requests that reached the disk, of plain storage and of the arm.
 #[derive(Clone, Copy, Debug)]
 pub struct AtDisk {
     /// From plain storage.
@@ -122,14 +122,14 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     let of_disk = disk.map(|disk| Disk { plain: disk.plain, arm: disk.arm, curve });
     let verdict = lookup.cell(workload, arm).and_then(|cell| cell.verdict.as_ref());
     let is_certain = matches!(verdict, None | Some(Verdict::Costs { .. } | Verdict::Cached));
-    // A speed served from a cache is not one of a disk or a CPU, to which another cause would refer.
+    // The speed of a cache is neither the disk's nor the CPU's, so no other cause applies.
     let is_cached = matches!(verdict, Some(Verdict::Cached));
     let may_be = |found: &Bottleneck| !is_cached || matches!(found.cause, Cause::Cache { .. });
     let bottleneck = bottleneck(&asked, of_disk).filter(|found| is_certain && may_be(found));
     Some(Binding { asked, disk, is_certain, bottleneck })
 }
 
-/// Whether two workloads differ in the number of requests in flight at most.
+/// Whether two workloads differ at most in the number of requests in flight.
 pub fn is_alike(a: &Workload, b: &Workload) -> bool {
     let asked = |w: &Workload| (w.block_size, w.file_bytes, w.read_percent, w.fresh_file, w.stdio);
     let how =
@@ -162,8 +162,8 @@ fn work_s(trials: &[&Trial]) -> Option<f64> {
 }
 
 /// The speed of plain storage in one direction and pattern, by the requests that reached its disk: as measured
-/// before the trials, or in the trials for what was not measured before. Sizes that were measured only in other
-/// patterns are taken from those.
+/// before the trials or, if that is missing, in the trials. For sizes that were measured only in other
+/// patterns, those patterns are used.
 fn curve(lookup: &Lookup<'_>, operation: &Operation, pattern: &Pattern) -> Curve {
     let record = lookup.record;
     let Some(why) = &record.why else { return Curve::default() };
@@ -183,8 +183,8 @@ fn curve(lookup: &Lookup<'_>, operation: &Operation, pattern: &Pattern) -> Curve
     Curve::new(looked_at.chain(in_trials).collect())
 }
 
-/// The measurements of plain storage in one direction, each depth and size once: its position in the record,
-/// and the requests that reached the disk, as the median of its passes and counted in disk requests.
+/// The measurements of plain storage in one direction, one per depth and size: its position in the record and
+/// the requests that reached the disk, as the median of the passes, counted in disk requests.
 fn measured<'a>(why: &'a Why, operation: &Operation) -> Vec<(&'a CurvePoint, Flow)> {
     let all: Vec<_> = why.curve.iter().filter(|p| p.operation == *operation).collect();
     let alike = |a: &CurvePoint, b: &CurvePoint| {
@@ -193,7 +193,8 @@ fn measured<'a>(why: &'a Why, operation: &Operation) -> Vec<(&'a CurvePoint, Flo
     let is_first = |(i, p): &(usize, &&CurvePoint)| !all[..*i].iter().any(|q| alike(q, p));
     let firsts = all.iter().enumerate().filter(is_first).map(|(_, first)| *first);
     let flow = |first: &'a CurvePoint| {
-        // Over the time that was measured, as the flow of a cell: the span also has the filling and draining of the queue.
+        // Over the measured time, like the flow of a cell: the span also contains the filling and draining of the
+        // queue.
         let while_measured = |p: &CurvePoint| Some(p.disk?.at_rate(p.iops()));
         let passes: Vec<_> =
             all.iter().filter(|p| alike(p, first)).filter_map(|p| while_measured(p)).collect();
@@ -213,7 +214,7 @@ fn measured<'a>(why: &'a Why, operation: &Operation) -> Vec<(&'a CurvePoint, Flo
     firsts.filter_map(flow).collect()
 }
 
-/// Plain storage's speed at random by number in flight: direction, bytes, and points by depth.
+/// Plain storage's speed for random requests by number in flight: direction, bytes, and points by depth.
 pub fn by_depth(record: &Record) -> Vec<(Operation, u64, Vec<Point>)> {
     let of = |operation: Operation| {
         let random = measured(record.why.as_ref()?, &operation).into_iter();
@@ -236,8 +237,8 @@ fn busy(counts: &DiskCounts, depth: u32) -> Option<f64> {
     Some((1.0 - counts.idle_share()?).clamp((in_flight / at_once).min(most), most))
 }
 
-/// Share of the time in which the busiest load thread worked on plain storage. If it is full, the thread was
-/// measured and not the disk.
+/// Share of the time in which the busiest load thread worked on plain storage. If it is 1, the thread was
+/// measured instead of the disk.
 pub fn asking(lookup: &Lookup<'_>, workload: &Workload) -> Option<f64> {
     let plain = plain_arm(lookup.record)?;
     busy_share(&lookup.trials.of_cell(&workload.id, &plain.id), |threads| {
@@ -245,8 +246,9 @@ pub fn asking(lookup: &Lookup<'_>, workload: &Workload) -> Option<f64> {
     })
 }
 
-/// Share of the time in which the busiest thread of an arm worked. An inline arm works in the thread that issues the load,
-/// and nowhere else: other threads serve the disk below it, as they do for plain storage. That of another arm only issues.
+/// Share of the time in which the busiest thread of an arm worked. An inline arm works in the thread that issues the
+/// load, and nowhere else: other threads serve the disk below it, as they do for plain storage. In other arms that
+/// thread only issues requests.
 fn busiest(trials: &[&Trial], arm: &Arm) -> Option<f64> {
     busy_share(trials, |threads| match is_inline(arm) {
         true => [threads.load.as_ref(), None],
@@ -258,8 +260,8 @@ fn is_inline(arm: &Arm) -> bool {
     arm.attachment.as_deref() == Some("inline")
 }
 
-/// The reads before each write of an arm, if any, and the disk time of a plain write if the arm's write comes
-/// later: it then has more requests in flight than the queue depth. `alone`: at queue depth 1; `at once`: at
+/// The reads before each write of an arm, if any, and the disk time of a plain write if the arm's write follows
+/// its reads: more requests than the queue depth are then in flight. `alone`: at queue depth 1; `at once`: at
 /// the queue depth.
 fn reads_first_of(
     lookup: &Lookup<'_>,
@@ -273,7 +275,7 @@ fn reads_first_of(
     reads_before(&counts(workload, arm)?, &counts(workload, plain)?, (&alone.0, &alone.1))
 }
 
-/// The same from the counters of the trials: of the arm, of plain storage, and of both at queue depth 1.
+/// The same from the counters of the trials: those of the arm and of plain storage, each also at queue depth 1.
 fn reads_before(
     arm: &[DiskCounts],
     plain: &[DiskCounts],
@@ -296,8 +298,8 @@ fn reads_before(
     })
 }
 
-/// The middle of the trials' counts: where another program stopped one for a while, its queue and its requests' time are not
-/// the arm's.
+/// The median of the trials' counts: if another program interrupted a trial, its queue and request times are not
+/// typical of the arm.
 fn middle(counts: &[DiskCounts], of: &dyn Fn(&DiskCounts) -> Option<f64>) -> Option<f64> {
     median(&counts.iter().filter_map(of).filter(|n| n.is_finite()).collect::<Vec<_>>())
 }
@@ -308,7 +310,7 @@ fn busy_share(
 ) -> Option<f64> {
     let shares = trials.iter().filter_map(|trial| {
         let threads = trial.measured.threads.as_ref()?;
-        // Over the measured time: between slices nothing is requested, and the threads are idle.
+        // Over the measured time: between slices no requests are issued and the threads are idle.
         let share = |thread: &BusyThread| thread.cpu_s / threads.asked as f64 * trial.iops();
         let shares =
             own(threads).into_iter().flatten().map(share).filter(|share| share.is_finite());
@@ -348,7 +350,7 @@ fn cell_counts(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Ve
 fn counts_of(trials: &[&Trial], others: Option<&DiskCounts>) -> Option<Vec<DiskCounts>> {
     let of = |trial: &&Trial| {
         let counts = trial.measured.disk?;
-        // Others were active during the whole span, not only during the measured time.
+        // Other programs were active during the whole span, not only during the measured time.
         Some(others.map_or(counts, |others| counts.without(others)).at_rate(trial.iops()))
     };
     trials.iter().map(of).collect()

@@ -6,17 +6,17 @@ use cryptbench_stats::{FAMILY_LEVEL, estimate, pairs_needed, smallest_detectable
 use crate::lookup::Lookup;
 use crate::verdict::{HOPELESS_PERCENT, TELLING_MARGIN_PERCENT};
 
-/// Number of repeats that ran, and approximate number that decide.
+/// Number of repeats that ran, and approximate number that would decide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Need {
     /// Repeats that ran.
     pub ran: u32,
-    /// Repeats that decide; `u32::MAX` where none do.
+    /// Repeats that would decide; `u32::MAX` if no number would.
     pub need: u32,
 }
 
 impl Need {
-    /// Ratio of the number of repeats that decide to the number that ran.
+    /// Ratio of the repeats that would decide to those that ran.
     pub fn factor(self) -> f64 {
         f64::from(self.need) / f64::from(self.ran.max(1))
     }
@@ -65,7 +65,7 @@ pub fn to_part(mean: f64, half_width: f64, ran: u32) -> Need {
     Need { ran, need: need.max(ran.saturating_add(1)) }
 }
 
-/// A forecast has no more than two figures.
+/// A forecast has at most two significant figures.
 pub fn rounded(need: u32) -> u32 {
     let unit = 10u32.pow(need.max(1).ilog10().saturating_sub(1));
     need.div_ceil(unit).saturating_mul(unit)

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use cryptbench_record::{Plan, Trial, Workload};
 use cryptbench_stats::{FAMILY_LEVEL, estimate};
 
-/// How much slower or faster slices are directly after one of an arm.
+/// How much slower or faster slices are directly after a slice of this arm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CarryOver {
     /// Workload identifier.
     pub workload: String,
     /// Identifier of the arm of the preceding slices.
     pub behind: String,
-    /// ln(speed behind that arm / speed behind any arm), of the arms' own speeds in the block.
+    /// ln(speed after that arm / speed after any arm), relative to each arm's own speed in the block.
     pub effect: f64,
     /// Lower end of its interval (t over blocks).
     pub low: f64,

@@ -11,13 +11,13 @@ use crate::ranking::{Ranked, Ranking, is_most, mean_kept, ranking};
 pub struct Cast<'a> {
     /// Installable systems, in plan order.
     pub choices: Vec<&'a Arm>,
-    /// The ciphers in this process, which no system adds anything to.
+    /// The ciphers in this process, without the cost of any system.
     pub engines: Vec<&'a Arm>,
     /// The engine that is shown together with the systems: the fastest one.
     pub floor: Option<&'a Arm>,
     /// Whether that really is a floor: no system was faster anywhere.
     pub is_floor: bool,
-    /// The systems in the order of the speed that they keep.
+    /// The systems, ordered by the share of speed that they keep.
     pub ranking: Option<Ranking<'a>>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Cast<'a> {
         self.ranking.iter().flat_map(|ranking| &ranking.rows)
     }
 
-    /// The workloads over which an arm that is not ranked has its mean: those of the ranking, else its own.
+    /// The workloads over which an arm that is not ranked has its mean: those of the ranking, otherwise its own.
     pub fn over(&self, lookup: &Lookup<'a>, arm: &Arm) -> Vec<&'a Workload> {
         let own = |w: &&Workload| crate::ranking::judged(lookup, w, arm);
         let all: Vec<&Workload> = match &self.ranking {
@@ -67,7 +67,7 @@ impl<'a> Cast<'a> {
         all.into_iter().filter(own).collect()
     }
 
-    /// The mean share of plain speed of an arm, over the workloads of the ranking; none where those are too few.
+    /// The mean share of plain speed of an arm, over the workloads of the ranking; `None` if they are too few.
     pub fn mean(&self, lookup: &Lookup<'a>, arm: &Arm) -> Option<crate::ranking::Mean> {
         let over = self.over(lookup, arm);
         mean_kept(lookup, arm, &over).filter(|_| is_most(&over, lookup))

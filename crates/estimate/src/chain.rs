@@ -15,7 +15,7 @@ pub struct Chain<'a> {
     pub layer: &'a Arm,
     /// The encrypted arm.
     pub arm: &'a Arm,
-    /// In the order of the plan.
+    /// The workloads, in the order of the plan.
     pub rows: Vec<Row<'a>>,
 }
 

@@ -8,7 +8,7 @@ pub const SMALL: u64 = 16 << 10;
 /// Requests from this size on are large, bytes.
 pub const LARGE: u64 = 256 << 10;
 
-/// Sizes of requests, and work that has none.
+/// Sizes of requests, and work without requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// From [`LARGE`] on.
@@ -17,7 +17,7 @@ pub enum Class {
     Medium,
     /// Up to [`SMALL`].
     Small,
-    /// No requests: whole files, or openings.
+    /// Work without requests: whole files, or opening volumes.
     Files,
 }
 

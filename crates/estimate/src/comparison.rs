@@ -54,7 +54,7 @@ pub fn compare(lookup: &Lookup<'_>, arm: &str, baseline: &str) -> Vec<Comparison
         .collect()
 }
 
-/// The estimate of log ratios, or nothing if any part of it is not finite.
+/// The estimate of log ratios; `None` if any part of it is not finite.
 pub fn sound_estimate(d: &[f64], confidence: f64) -> Option<PairedEstimate> {
     let mut e = estimate(d, confidence)?;
     if !e.p_value.is_finite() {

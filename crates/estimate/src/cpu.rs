@@ -8,11 +8,11 @@ use cryptbench_record::{Cell, Record, Trial};
 pub enum Measure {
     /// CPU time of the measuring process: exact, and complete where the cipher runs inside it.
     Process,
-    /// CPU time of the measuring process, of the systems' helper programs and of the kernel's threads, if systems
-    /// outside this process do their work.
+    /// CPU time of the measuring process, the systems' helper programs and the kernel threads, if systems work outside
+    /// this process.
     Attributed,
-    /// The same, if trials do not separate it: busy time of the machine minus its idle baseline, which includes
-    /// all activity of others.
+    /// The same work, if trials do not separate it: busy time of the machine minus its idle baseline, which
+    /// includes all activity of others.
     Machine,
 }
 

@@ -9,7 +9,7 @@ use crate::accounting::measured;
 /// for I/O is the purpose of the trials.
 pub const PRESSED: f64 = 0.10;
 
-/// CPU share of other programs from which that waiting is attributed to them.
+/// CPU share of other programs from which the waiting is attributed to them.
 pub const OTHERS: f64 = 0.10;
 
 /// Steal time from which it is reported, as a share of CPU time.
@@ -19,7 +19,7 @@ const STOLEN: f64 = 0.01;
 pub struct Disturbance {
     /// Measured trials with an account.
     pub trials: usize,
-    /// Trials in which other programs kept the run waiting for a CPU.
+    /// Trials in which the run waited for a CPU because of other programs.
     pub crowded: Crowd,
     /// Trials in which tasks waited for memory.
     pub short_of_memory: Crowd,
@@ -27,12 +27,12 @@ pub struct Disturbance {
     pub stolen: Option<f64>,
 }
 
-/// Disturbed trials, and the share of time waited in the worst of them.
+/// Disturbed trials, and the share of time that the worst of them waited.
 #[derive(Default)]
 pub struct Crowd {
     /// Number of disturbed trials.
     pub trials: usize,
-    /// Share of the time waited in the worst of them.
+    /// Share of the time that the worst of them waited.
     pub worst: f64,
 }
 
@@ -57,7 +57,7 @@ impl Disturbance {
     }
 }
 
-/// Whether other programs, the hypervisor or a lack of memory kept a trial waiting.
+/// Whether other programs, the hypervisor or a lack of memory delayed a trial.
 pub(crate) fn is_disturbed(record: &Record, trial: &Trial) -> bool {
     let Some(a) = &trial.measured.accounting else { return false };
     let is_pressed = |share: Option<f64>| share.is_some_and(|share| share >= PRESSED);

@@ -16,7 +16,7 @@ use crate::lookup::Trials;
 /// Why a gain is not attributed to an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// Other programs kept its pairs waiting, and the others do not show it.
+    /// Other programs disturbed its pairs, and the undisturbed pairs show no gain.
     Disturbed,
     /// A cache below it cannot be recognised.
     Uncounted,
@@ -35,8 +35,8 @@ impl Compared<'_> {
     /// Whether a difference of this mean may be claimed.
     ///
     /// A gain over plain storage must be shown by undisturbed pairs, because encryption makes nothing faster.
-    /// Any other difference is kept unless they exclude it: on busy CPUs, encryption does cost more. Of two
-    /// systems either may be the faster one, so it does not matter which is called the baseline.
+    /// Any other difference is kept unless they exclude it: on busy CPUs, encryption does cost more. Either of
+    /// two systems may be faster, so it does not matter which is called the baseline.
     pub(crate) fn may_be_claimed(&self, mean: f64) -> bool {
         let is_gain = mean > 0.0;
         if self.is_beside_plain() {
@@ -97,8 +97,8 @@ impl Compared<'_> {
     }
 }
 
-/// Whether a cache below an arm would be invisible: the disk of its target is not counted, or the file system
-/// of a disk is served by a program such as ntfs-3g, which has its own cache.
+/// Whether a cache below an arm would be invisible: the disk of its target is not counted, or a program with
+/// its own cache, such as ntfs-3g, serves the file system.
 pub fn hides_caches(target: &Target, arm: &Arm) -> bool {
     let (filesystem, uncounted) = match target.places().find(|place| place.arm == arm.id) {
         Some(place) => (&place.filesystem, &place.uncounted),

@@ -73,7 +73,7 @@ pub struct Lookup<'r> {
     pub cells: Vec<Cell>,
     /// Its trials.
     pub trials: Trials<'r>,
-    /// Places in `cells` by workload and arm.
+    /// Positions in `cells` by workload and arm.
     places: HashMap<(&'r str, &'r str), usize>,
 }
 
@@ -132,8 +132,8 @@ impl<'r> Lookup<'r> {
         Compared { record, trials, workload, arm, baseline }.doubt()
     }
 
-    /// Speed as a multiple of plain's of a cell that has trials: the paired estimate, and where a cache or too few pairs forbid
-    /// one the ratio of the medians; nothing for plain itself.
+    /// Speed as a multiple of plain's of a cell that has trials: the paired estimate or, if a cache or too few pairs
+    /// rule that out, the ratio of the medians; `None` for plain itself.
     pub fn ratio(&self, workload: &Workload, arm: &Arm) -> Option<f64> {
         let cell = self.cell(workload, arm).filter(|c| c.trials > 0)?;
         if plain_arm(self.record).is_some_and(|plain| plain.id == arm.id) {
@@ -145,7 +145,7 @@ impl<'r> Lookup<'r> {
         })
     }
 
-    /// Geometric mean of the speed that an arm has per speed of plain, over all its cells.
+    /// Geometric mean of an arm's speed relative to plain, over all its cells.
     pub fn mean_ratio(&self, arm: &Arm) -> Option<f64> {
         let logs: Vec<f64> = self
             .workloads()

@@ -5,7 +5,7 @@ use cryptbench_stats::median;
 
 use crate::lookup::Lookup;
 
-/// Seconds of one way of opening on one arm.
+/// The times of one way of opening on one arm, in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opening {
     /// Median of the trials.
@@ -21,7 +21,7 @@ pub struct Opening {
     pub parts: Vec<Option<f64>>,
 }
 
-/// What the seconds of one cell contain, with the requested parts.
+/// The times of one cell, with the requested parts.
 pub fn opening(
     lookup: &Lookup<'_>,
     workload: &Workload,

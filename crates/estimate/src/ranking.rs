@@ -10,13 +10,13 @@ use crate::soundness::is_unsound;
 use crate::verdict::is_decided;
 use cryptbench_catalog::Presentation;
 
-/// The arms in the order of their share of plain speed.
+/// The arms, ordered by their share of plain speed.
 pub struct Ranking<'a> {
     /// Workloads in which every ranked arm was compared.
     pub over: Vec<&'a Workload>,
     /// The fastest first.
     pub rows: Vec<Ranked<'a>>,
-    /// Arms of which fewer than half of the workloads are decided, or in common with the others.
+    /// Arms for which fewer than half of the workloads are decided, or shared with the other arms.
     pub left_out: Vec<&'a Arm>,
     /// Arms served from a cache where plain storage used the disk.
     pub cached: Vec<&'a Arm>,
@@ -29,11 +29,11 @@ pub struct Ranked<'a> {
     /// The arm.
     pub arm: &'a Arm,
     /// From 1; an arm without a proven difference from the first one of the rank above it shares that rank. The
-    /// last of one rank and the first of the next may differ as little.
+    /// last arm of one rank and the first of the next may also differ without proof.
     pub place: usize,
-    /// Over all workloads of the ranking.
+    /// The share over all workloads of the ranking.
     pub all: Mean,
-    /// Over the workloads that read; `None` if there are none.
+    /// The share over the workloads that read; `None` if there are none.
     pub reads: Option<f64>,
     /// Over the workloads that write.
     pub writes: Option<f64>,
@@ -58,13 +58,13 @@ struct Logs {
 }
 
 impl Ranking<'_> {
-    /// Whether there is more in it than the table of workloads shows.
+    /// Whether it adds anything to the table of workloads.
     pub fn is_telling(&self) -> bool {
         self.rows.len() + self.left_out.len() + self.cached.len() + self.failed.len() > 2
     }
 }
 
-/// The ranking, where there are systems.
+/// The ranking, if there are systems.
 pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
     if lookup.record.plan.form() == Presentation::Unlock {
         return None;
@@ -121,7 +121,7 @@ pub fn judged(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> bool {
         && lookup.doubt(workload, arm).is_none()
 }
 
-/// Whether these are at least half of the workloads: a mean over fewer does not represent them.
+/// Whether these are at least half of the workloads: a mean over fewer is not representative.
 pub fn is_most(over: &[&Workload], lookup: &Lookup<'_>) -> bool {
     2 * over.len() >= lookup.workloads().len()
 }
@@ -156,8 +156,8 @@ fn mean_of(
     cryptbench_stats::mean(&logs)
 }
 
-/// Half the width of the interval of the mean, log units: those of the workloads, which were measured
-/// independently, in quadrature.
+/// Half-width of the mean's interval in log units: the half-widths of the workloads, which are independent,
+/// added in quadrature.
 fn spread(lookup: &Lookup<'_>, arm: &Arm, over: &[&Workload]) -> f64 {
     let each = over.iter().filter_map(|w| {
         let kept = lookup.cell(w, arm)?.kept?;
@@ -166,7 +166,7 @@ fn spread(lookup: &Lookup<'_>, arm: &Arm, over: &[&Workload]) -> f64 {
     quadrature(each, over.len())
 }
 
-/// Half the width of the interval of a mean of `n` values, of which each has its own.
+/// Half-width of the interval of a mean of `n` values, each with its own interval.
 pub fn quadrature(half_widths: impl Iterator<Item = f64>, n: usize) -> f64 {
     half_widths.map(|h| h * h).sum::<f64>().sqrt() / n.max(1) as f64
 }
@@ -177,7 +177,7 @@ pub fn level(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) ->
     between(lookup, arm, other, over).is_none_or(|mean| (mean.low..=mean.high).contains(&1.0))
 }
 
-/// The speed of `arm` per speed of `other` in the mean over the workloads, compared block by block; nothing where one of
+/// The speed of `arm` per speed of `other` in the mean over the workloads, compared block by block; `None` if one of
 /// them has too few pairs.
 pub fn between(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) -> Option<Mean> {
     let confidence = lookup.record.plan.confidence;

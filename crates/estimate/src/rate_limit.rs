@@ -17,7 +17,7 @@ const DEEP: u32 = 8;
 /// A queue deeper by this factor makes large requests faster, unless something limits them.
 const DEEPER: u32 = 4;
 
-/// Minimum number of trials that show how much a rate varies.
+/// Minimum number of trials for judging how much a rate varies.
 const FEWEST_TRIALS: usize = 3;
 
 /// A limit.
@@ -29,7 +29,7 @@ pub enum Limit {
     Bytes(f64),
 }
 
-/// Whether plain storage was held to a rate, which hides what encryption costs.
+/// Whether plain storage was rate-limited, which hides the cost of encryption.
 pub fn is_rate_limited(lookup: &Lookup<'_>) -> bool {
     !limits(lookup).is_empty()
 }

@@ -1,8 +1,8 @@
-//! Workloads that differ in sizes only, by their labels.
+//! Workloads that differ only in sizes, according to their labels.
 
 /// A label without the parts that vary within a series: sizes, their units, and numbers.
 ///
-/// `reread 512M/16M` is of the series `reread`, `sequential write 1 MiB QD8` of `sequential write`.
+/// `reread 512M/16M` belongs to the series `reread`, `sequential write 1 MiB QD8` to `sequential write`.
 pub fn series_name(label: &str) -> String {
     let is_unit = |word: &str| {
         matches!(
@@ -17,7 +17,7 @@ pub fn series_name(label: &str) -> String {
     if words.is_empty() { label.to_owned() } else { words.join(" ") }
 }
 
-/// An identifier without the parts that have numbers: `rand-read-4k-q32` is of the series `rand-read`.
+/// An identifier without the parts that have numbers: `rand-read-4k-q32` belongs to the series `rand-read`.
 pub fn series_of(id: &str) -> String {
     let has_number = |part: &str| part.bytes().any(|b| b.is_ascii_digit());
     let parts: Vec<&str> = id.split('-').filter(|part| !has_number(part)).collect();

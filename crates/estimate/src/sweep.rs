@@ -12,10 +12,10 @@ use crate::soundness::is_unsound;
 /// Minimum number of block sizes of a sweep: two points are always on a line.
 const FEWEST_SIZES: usize = 4;
 
-/// Up to this relative distance of the worst size the line fits, whatever the noise.
+/// The line counts as fitting up to this relative deviation at the worst size, whatever the noise.
 const WORST_DESCRIBED: f64 = 0.25;
 
-/// Up to here the residuals may be noise: squared residuals in standard errors, per degree of freedom.
+/// Up to this value the residuals may be noise: squared residuals in standard errors, per degree of freedom.
 const MISFIT_DESCRIBED: f64 = 3.0;
 
 /// One kind of work over several block sizes.
@@ -34,7 +34,7 @@ pub struct Added<'a> {
     pub model: CostModel,
     /// Whether the line describes the measurements.
     pub describes: bool,
-    /// For the smallest and for the largest size that could be compared.
+    /// The values for the smallest and the largest size that could be compared.
     pub ends: [End; 2],
 }
 
@@ -80,7 +80,7 @@ pub fn sweeps<'a>(lookup: &Lookup<'a>) -> Vec<Sweep<'a>> {
     found
 }
 
-/// Whether two workloads differ in nothing but the block size and the numbers of their labels or identifiers.
+/// Whether two workloads differ only in the block size and in the numbers in their labels or identifiers.
 fn is_same_work(a: &Workload, b: &Workload) -> bool {
     a.operation == b.operation
         && a.pattern == b.pattern

@@ -66,11 +66,12 @@ pub fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
 }
 
 /// An interval up to this many times the noise of the mean is still that of plain storage. With 6
-/// pairs that differ by the same amount either way, the t interval is 2.8 times the noise
-/// that they show, so that plain against plain is never wider than this.
+/// pairs that differ by the same amount in either direction, the t interval is 2.8 times their
+/// noise, so plain against plain never exceeds this.
 pub const ABOUT_THE_SAME: f64 = 3.0;
 
-/// Whether a verdict decides the side of plain speed, or that a loss would have been detected.
+/// Whether a verdict decides between faster and slower than plain, or states that a loss would have
+/// been detected.
 pub fn is_decided(verdict: &Verdict) -> bool {
     match verdict {
         Verdict::Costs { .. } | Verdict::Gains { .. } | Verdict::Equivalent { .. } => true,
@@ -79,12 +80,12 @@ pub fn is_decided(verdict: &Verdict) -> bool {
     }
 }
 
-/// Whether a verdict says that a loss, or a gain, would have been detected and was not.
+/// Whether a verdict states that a loss, or a gain, would have been detected but was not.
 pub fn is_alike(verdict: &Verdict) -> bool {
     is_decided(verdict) && !matches!(verdict, Verdict::Costs { .. } | Verdict::Gains { .. })
 }
 
-/// Whether a verdict leaves the side of plain speed open.
+/// Whether a verdict leaves open if the arm is faster or slower than plain.
 pub fn is_open(verdict: &Verdict) -> bool {
     !is_decided(verdict) && !matches!(verdict, Verdict::Cached | Verdict::TooFewPairs)
 }
@@ -102,8 +103,8 @@ pub fn log_of_loss(loss: f64) -> f64 {
     -(-loss).ln_1p()
 }
 
-/// Pairs in total that bring the half-width to `precision`, at the spread seen so far. Always more
-/// than there are.
+/// Total number of pairs with which the half-width would reach `precision`, at the spread seen so
+/// far. Always more than there are now.
 fn pairs_to_settle(estimate: &PairedEstimate, precision: f64, confidence: f64) -> u32 {
     let seen = u32::try_from(estimate.pairs).unwrap_or(u32::MAX);
     pairs_needed(estimate.sd, precision, confidence).max(seen.saturating_add(1))

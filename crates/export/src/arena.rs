@@ -20,8 +20,8 @@ pub(crate) struct Arena {
     leaks: AtomicBool,
 }
 
-// SAFETY: plain memory. Users that share an arena access it only through pointers, and specify which part
-// belongs to whom.
+// SAFETY: plain memory. Users that share an arena access it only through pointers, and agree which part belongs
+// to which user.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
@@ -49,7 +49,7 @@ impl Arena {
         self.part(0, self.len)
     }
 
-    /// `len` bytes from `at` on. Meanwhile the kernel may write to other parts.
+    /// `len` bytes from `at` on. The kernel may write to other parts at the same time.
     pub(crate) fn part(&mut self, at: usize, len: usize) -> &mut [u8] {
         assert!(at <= self.len && len <= self.len - at, "a part of the arena");
         // SAFETY: the bytes are in the mapping, as checked above, and are initialised; `&mut self` excludes

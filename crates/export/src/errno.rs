@@ -1,4 +1,4 @@
-//! Errors of system calls, and the error that clients see for an I/O error of the storage.
+//! Error numbers of system calls, and the one that clients get for an I/O error of the storage.
 
 use std::io;
 

@@ -35,7 +35,7 @@ pub enum ExportError {
         /// The mount point.
         path: PathBuf,
     },
-    /// An option that cannot be fulfilled.
+    /// An option that cannot be honoured.
     #[error("{0}")]
     Option(String),
     /// The operating system refused another request.

@@ -1,4 +1,4 @@
-//! The device that a server serves, whichever way requests come.
+//! The device that a server serves, however requests arrive.
 
 use rustix::io::Errno;
 
@@ -28,7 +28,7 @@ impl Served {
         Ok(len)
     }
 
-    /// Number of bytes of a write that will be stored: those that are on the device, as on a disk.
+    /// Number of bytes of a write that will be stored: those within the device, as on a disk.
     pub(crate) fn admit_write(&self, offset: u64, len: usize) -> Result<usize, Errno> {
         if self.read_only {
             return Err(Errno::ROFS);
@@ -40,7 +40,7 @@ impl Served {
         Ok(fits)
     }
 
-    /// Writes the part of `data` that is on the device. Afterwards the contents of `data` are unspecified.
+    /// Writes the part of `data` that is within the device. Afterwards the contents of `data` are unspecified.
     pub(crate) fn write(&self, offset: u64, data: &mut [u8], sync: bool) -> Result<usize, Errno> {
         let len = self.admit_write(offset, data.len())?;
         self.counters.write(len);

@@ -17,12 +17,12 @@ pub(crate) struct Threads {
 struct Shared {
     stop: Stop,
     running: AtomicUsize,
-    /// The action of the last thread.
+    /// The action of the last thread to end.
     at_end: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Threads {
-    /// None yet; the last one will do `at_end`.
+    /// No threads yet; the last one to end will call `at_end`.
     pub(crate) fn new(at_end: impl Fn() + Send + Sync + 'static) -> Result<Self, ExportError> {
         let stop = Stop::new().map_err(|e| ExportError::system("make an event", e))?;
         let at_end = Box::new(at_end);
@@ -50,7 +50,7 @@ impl Threads {
         Ok(())
     }
 
-    /// Ends all, and waits for that.
+    /// Stops all threads, and waits for them.
     pub(crate) fn stop(&self) {
         self.shared.stop.raise();
         self.wait();
@@ -70,7 +70,7 @@ impl Threads {
     }
 }
 
-/// Waits until this many threads have reported that they serve, or one that it cannot.
+/// Waits until this many threads have reported that they serve, or one has reported that it cannot.
 pub(crate) fn all_serve(reports: &Receiver<io::Result<()>>, threads: usize) -> io::Result<()> {
     let none = |_| Err(io::ErrorKind::BrokenPipe.into());
     (0..threads).try_for_each(|_| reports.recv().unwrap_or_else(none))

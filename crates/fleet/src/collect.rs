@@ -18,7 +18,8 @@ use cryptbench_view::table::parquet::Gathered;
 use crate::node::hex;
 use crate::{Damaged, Files, FleetError, Found, Observed, stream};
 
-/// Rows of one table that wait in memory until the largest part is written: about 100 MB of trials.
+/// Maximum number of rows of one table that are buffered before the largest partition is written:
+/// about 100 MB of trials.
 const WAITING: usize = 50_000;
 
 /// The tables, each in a directory of its name.
@@ -29,7 +30,7 @@ const TABLES: [(Rows, &str); 2] = [(Rows::Cells, "cells"), (Rows::Trials, "trial
 pub struct Collected {
     /// Records whose rows are in the dataset.
     pub records: usize,
-    /// Rows of cells and of trials.
+    /// Number of rows in `cells` and in `trials`.
     pub rows: [usize; 2],
     /// Files of the dataset.
     pub files: usize,
@@ -42,7 +43,8 @@ pub struct Collected {
 /// Writes the rows of the records in `files` into the new directory `output`, on `threads` threads, and calls `done` after
 /// each file that was read.
 ///
-/// The directories are `cells` and `trials`, and in each `cpu_model=...` and `disk_model=...`, as Hive names partitions.
+/// The directories are `cells` and `trials`, each with `cpu_model=...` and `disk_model=...` in it, named like Hive
+/// partitions.
 ///
 /// # Errors
 /// [`FleetError`] if `output` is not empty, or cannot be written.
@@ -125,7 +127,7 @@ impl Parts {
     }
 }
 
-/// Maximum bytes of a name in a directory, on every usual file system.
+/// Maximum length of a file name in bytes that every common file system supports.
 const LONGEST_NAME: usize = 255;
 
 /// The directory of a partition. For a value that is too long for a name, its prefix and a part of its SHA-256
@@ -137,7 +139,7 @@ fn partition(name: &str, value: &str) -> String {
     }
     let hash = hex(value);
     let kept = &whole[..LONGEST_NAME - hash.len() - 1];
-    // An encoded byte is kept whole or not at all.
+    // A percent-encoded byte must not be cut in two.
     let end = kept.rfind('%').filter(|at| at + 3 > kept.len()).unwrap_or(kept.len());
     format!("{}-{hash}", &kept[..end])
 }
@@ -158,7 +160,7 @@ fn encoded(value: &str) -> String {
     })
 }
 
-/// One table's rows that wait, by the directory that they go to.
+/// One table's buffered rows, by destination directory.
 struct Partitions {
     root: PathBuf,
     waiting: BTreeMap<PathBuf, Gathered>,
@@ -183,7 +185,7 @@ impl Partitions {
         Ok(())
     }
 
-    /// Writes the partition with the most rows as one file more; false if none waits.
+    /// Writes the partition with the most rows as another file; false if no rows are buffered.
     fn write_largest(&mut self) -> Result<bool, FleetError> {
         let largest = self.waiting.iter().max_by_key(|(_, part)| part.len());
         let Some(directory) = largest.map(|(directory, _)| directory.clone()) else {

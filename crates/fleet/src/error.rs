@@ -8,7 +8,7 @@ use cryptbench_text::shown;
 /// Why a fleet's directory or plan could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
-    /// The directory cannot be listed, or a file in it not written.
+    /// The directory cannot be listed, or a file in it cannot be written.
     #[error("cannot {act} {name}", name = shown(path))]
     Io {
         /// The attempted action, as a verb.
@@ -24,7 +24,7 @@ pub enum FleetError {
         /// The directory.
         path: PathBuf,
     },
-    /// The plan is not TOML, or has another key or kind of value.
+    /// The plan is not TOML, or has an unknown key or a value of the wrong type.
     #[error("{name} is not a fleet's plan", name = shown(path))]
     Plan {
         /// The file.

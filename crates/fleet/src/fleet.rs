@@ -15,7 +15,7 @@ pub struct Fleet {
     pub(crate) members: Vec<Member>,
     pub(crate) kinds: Vec<Kind>,
     kind_numbers: HashMap<Kind, usize>,
-    /// Identifier and label of each workload, in the order in which they came.
+    /// Identifier and label of each workload, in the order of their first appearance.
     pub(crate) workloads: Vec<(String, String)>,
     workload_numbers: HashMap<String, usize>,
     /// By kind and workload.
@@ -46,7 +46,7 @@ pub(crate) struct Point {
 }
 
 impl Fleet {
-    /// Converts what was `found` at `path`; the expensive part, which any thread may do.
+    /// Converts the data `found` at `path`. This is the expensive part, which any thread may do.
     pub fn observe(path: PathBuf, found: Found) -> Result<Observed, (PathBuf, Found)> {
         match found {
             Found::Record(record) => Ok(Observed::of(&path, &record)),
@@ -96,8 +96,8 @@ impl Fleet {
         self.members.push(Member { node, started, partial, is_rate_limited, measured, facts });
     }
 
-    /// Leaves one record of each machine in each cell, the newest: a machine that was measured twice counts once. Returns
-    /// the number of records of which nothing is left.
+    /// Leaves one record of each machine in each cell, the newest: a machine that was measured twice counts once.
+    /// Returns the number of records that have no cells left.
     pub(crate) fn keep_newest(&mut self) -> usize {
         let mut used = vec![false; self.members.len()];
         let members = &self.members;
@@ -113,7 +113,7 @@ impl Fleet {
                 let [a, b] = [a, b].map(|p| &members[p.member].node);
                 a.name == b.name && a.machine == b.machine
             };
-            // Of several runs of the same machine the last, which is the newest.
+            // If the same machine has several runs, the last one, which is the newest.
             let mut kept: Vec<Point> = Vec::with_capacity(points.len());
             for point in points.drain(..) {
                 match kept.last_mut() {

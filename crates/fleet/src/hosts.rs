@@ -9,7 +9,7 @@ const MOST: usize = 1_000_000;
 /// leading zeros.
 ///
 /// # Errors
-/// [`FleetError::Unfit`] for brackets that do not close, a range that runs backwards, or a name that is not one.
+/// [`FleetError::Unfit`] for unclosed brackets, a descending range, or an invalid name.
 pub fn expand(list: &str) -> Result<Vec<String>, FleetError> {
     let mut found = Vec::new();
     for part in parts(list)? {

@@ -12,7 +12,7 @@ const KEY: &str = "cryptbench fleet\n";
 /// Maximum length of a machine's name in a file name; a DNS name has at most 253 characters.
 const LONGEST_NAME: usize = 120;
 
-/// This machine, called `name` or by its host name, and its task `asked`, in any fixed form.
+/// This machine, with the name `name` or its host name, and its task `asked` in any stable serialisation.
 pub fn node(name: Option<&str>, asked: &str) -> Node {
     let name = name.map_or_else(host_name, str::to_owned);
     let digits = |id: String| id.chars().filter(char::is_ascii_hexdigit).take(8).collect();
@@ -27,7 +27,7 @@ pub fn node(name: Option<&str>, asked: &str) -> Node {
 
 /// The name of a machine's file without its extension: `node17-MACHINE-BOOT-PLAN`.
 ///
-/// The name is part of it because cloned machines have one machine id, and several nodes may share a kernel.
+/// The name is part of it because cloned machines have one machine id, and several nodes may run on one kernel.
 pub fn file_stem(node: &Node) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let name: String = node.name.chars().map(fit).take(LONGEST_NAME).collect();

@@ -30,7 +30,8 @@ pub enum Found {
     Damaged(String),
 }
 
-/// Reads one file. What cannot be read is [`Found::Damaged`], so that one bad file does not hide the others.
+/// Reads one file. A file that cannot be read becomes [`Found::Damaged`], so that one bad file does not hide
+/// the others.
 pub fn read(path: &Path) -> Found {
     #[derive(Deserialize)]
     struct Header {
@@ -40,7 +41,7 @@ pub fn read(path: &Path) -> Found {
         Ok(text) => text,
         Err(error) => return Found::Damaged(error.to_string()),
     };
-    // A failure is short; of a record the header is not looked for twice.
+    // Failures are short. A longer text is a record, whose header need not be parsed twice.
     if text.len() < 1 << 16
         && let Ok(header) = serde_json::from_str::<Header>(&text)
         && header.schema == FAILURE
@@ -80,7 +81,7 @@ pub struct Observed {
     pub cells: Vec<ObservedCell>,
     /// Cells that were served from a cache.
     pub cached: usize,
-    /// Whether something held plain storage to a rate, which hides what encryption costs.
+    /// Whether plain storage was rate-limited, which hides the cost of encryption.
     pub is_rate_limited: bool,
 }
 
@@ -131,7 +132,7 @@ pub struct Facts {
 }
 
 impl Observed {
-    /// Takes from a record what pooling needs.
+    /// Extracts the data that pooling needs from a record.
     pub fn of(path: &Path, record: &Record) -> Self {
         let stored = record.results.as_ref().map(|results| results.cells.clone());
         let lookup = Lookup::with(record, stored.unwrap_or_else(|| judged(record)));
@@ -183,8 +184,8 @@ fn cells(lookup: &Lookup<'_>) -> (Vec<ObservedCell>, usize) {
     (found, cached)
 }
 
-/// The mean of `d` and its squared standard error. The full estimate sorts the averages of all pairs of values, which a
-/// fleet's thousands of cells have no time for.
+/// The mean of `d` and its squared standard error. The full estimate sorts the averages of all pairs of values, which
+/// would take too long for a fleet's thousands of cells.
 fn effect(d: &[f64]) -> Option<Effect> {
     if d.len() < FEWEST_PAIRS {
         return None;

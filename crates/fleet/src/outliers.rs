@@ -1,4 +1,4 @@
-//! Machines that are unlike the others of their group, and the likely reason.
+//! Machines that differ from the others in their group, and the likely reason.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use crate::fleet::{Fleet, Point};
 use crate::reasons::{Usual, reasons};
 use crate::report::{Kind, effects};
 
-/// A machine that is unlike the others.
+/// A machine that differs from the others.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outlier {
     /// Its name.
     pub node: String,
-    /// Identifier of the arm on which it is most unlike.
+    /// Identifier of the arm on which it differs most.
     pub arm: String,
     /// The arm's name for users.
     pub arm_label: String,
-    /// The workload at which it is most unlike.
+    /// The workload in which it differs most.
     pub workload: String,
     /// The workload's name for users.
     pub label: String,
@@ -48,7 +48,7 @@ struct Test {
 /// Pooled costs by kind: each workload with its pool, if there are enough machines.
 type Pools = [Vec<(usize, Option<Pooled>)>];
 
-/// The outliers over all groups, the most unlike first.
+/// The outliers over all groups, with the largest difference first.
 ///
 /// A machine of a small group is compared with the large group that differs only in software: kernel or cipher
 /// driver. This detects a node that lost its fast driver.
@@ -96,7 +96,7 @@ pub(crate) fn outliers(fleet: &Fleet, pools: &Pools) -> Vec<Outlier> {
     found
 }
 
-/// The pool of similar machines of a kind: an outlier would widen it for all that are compared with it.
+/// The pool of a kind's machines without outliers, which would widen it for all machines that are compared with it.
 fn without_outliers(fleet: &Fleet, cell: (usize, usize)) -> Option<Pooled> {
     let all = effects(fleet.points.get(&cell)?);
     let p = cryptbench_stats::outliers(&all)?;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::Facts;
 
-/// How much busier than usual a machine must have been before the run for that to be reported.
+/// Reported from this difference on: how much busier than usual a machine was before the run.
 const BUSIER: f64 = 0.05;
 
 /// Below this share of the usual frequency a CPU is slow.
 const SLOW: f64 = 0.85;
 
-/// From this share of the time withheld by the hypervisor on it may explain a cost.
+/// From this share on, steal time may explain a cost.
 const STOLEN: f64 = 0.01;
 
 /// The value of most machines of a group.
@@ -53,7 +53,7 @@ impl Usual {
     }
 }
 
-/// The differences of a machine with its cipher driver from the others, the most informative first.
+/// The differences between a machine, including its cipher driver, and the others, the most informative first.
 pub(crate) fn reasons(facts: &Facts, (own, others): (&str, &str), usual: &Usual) -> Vec<String> {
     let mut found = Vec::new();
     let lacks = |name: &str| !facts.cpu_features.iter().any(|f| f == name);

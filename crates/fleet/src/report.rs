@@ -42,7 +42,7 @@ pub struct Report {
     pub missing: Vec<String>,
     /// Machines of one kind with one choice of encryption; the largest groups first.
     pub groups: Vec<Group>,
-    /// Machines unlike the others of their group, the most unlike first.
+    /// Machines that differ from the others in their group, with the largest difference first.
     pub outliers: Vec<Outlier>,
 }
 
@@ -77,7 +77,8 @@ pub struct Group {
     pub rows: Vec<Row>,
 }
 
-/// One workload in a group. Ratios are to plain storage of the same machine: 0.9 means nine tenths of its speed.
+/// One workload in a group. Ratios are relative to plain storage of the same machine: 0.9 means nine tenths of its
+/// speed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// Identifier of the workload.
@@ -89,7 +90,7 @@ pub struct Row {
     /// The pooled cost; absent with fewer than five machines.
     #[serde(flatten)]
     pub pooled: Option<Share>,
-    /// The machines one by one, where they are not pooled.
+    /// The individual machines, if they are not pooled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Member>,
     /// All machines one by one.
@@ -112,7 +113,8 @@ pub struct Share {
     pub high_ratio: f64,
     /// Standard deviation between machines, in log units.
     pub between_sd: f64,
-    /// Share of the variance that is between machines, 0 to 1; the rest is measurement error.
+    /// Share of the variance that is due to differences between machines, 0 to 1; the remainder is
+    /// measurement error.
     pub between_fraction: f64,
     /// How the variance between machines was estimated: `reml` or `paule-mandel`.
     pub method: &'static str,
@@ -129,7 +131,7 @@ pub struct Member {
     pub standard_error: f64,
 }
 
-/// A path need not be text in UTF-8, as JSON has to be.
+/// JSON must be UTF-8, but a path need not be.
 fn as_shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&shown(path))
 }
@@ -172,7 +174,7 @@ impl From<Pooled> for Share {
 }
 
 impl Report {
-    /// Groups, pools and judges. Of `expected` machines those are missing that left neither record nor failure.
+    /// Groups, pools and judges. An `expected` machine is missing if it left neither a record nor a failure.
     pub fn of(mut fleet: Fleet, expected: &[String], confidence: f64) -> Self {
         let superseded = fleet.keep_newest();
         let mut pooled = vec![Vec::new(); fleet.kinds.len()];
@@ -215,7 +217,7 @@ impl Report {
         self.groups.iter().filter(|g| g.rows.iter().any(|r| r.pooled.is_some()))
     }
 
-    /// The groups of too few machines.
+    /// The groups with too few machines.
     pub fn small(&self) -> impl Iterator<Item = &Group> {
         self.groups.iter().filter(|g| g.rows.iter().all(|r| r.pooled.is_none()))
     }
@@ -252,7 +254,7 @@ fn group(fleet: &Fleet, kind: usize, pooled: &[(usize, Option<Pooled>)]) -> Grou
         }
     };
     let rows: Vec<Row> = pooled.iter().map(row).collect();
-    // One slow disk may lack one workload, and the next one another.
+    // Slow disks may lack different workloads.
     let points = pooled.iter().flat_map(|(workload, _)| &fleet.points[&(kind, *workload)]);
     let machines: BTreeSet<usize> = points.map(|point| point.member).collect();
     Group { kind: fleet.kinds[kind].clone(), machines: machines.len(), rows }

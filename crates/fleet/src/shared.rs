@@ -33,7 +33,7 @@ impl Shared {
         self.path.join(file_stem(node) + ".json")
     }
 
-    /// Whether `node` has measured: its record is there, whole, of a run that came to its end, and compares something.
+    /// Whether `node` has measured: it has an intact record of a completed run that compares something.
     pub fn is_done(&self, node: &Node) -> bool {
         let compares = |record: &Record| {
             let plain = record.plan.arms.first().map(|arm| &arm.id);
@@ -43,7 +43,7 @@ impl Shared {
         there.is_ok_and(|record| !record.partial && compares(&record))
     }
 
-    /// Writes the record of `node`, which replaces one of an interrupted run, and removes its failure.
+    /// Writes the record of `node`, which replaces that of an interrupted run, and removes its failure.
     ///
     /// # Errors
     /// [`FleetError::Io`].
@@ -70,7 +70,8 @@ impl Shared {
         Ok(path)
     }
 
-    /// Under another name in the same directory, synced, then renamed: readers never see a part.
+    /// Written under a temporary name in the same directory, synced, then renamed: readers never
+    /// see a partial file.
     fn write(&self, name: &OsString, text: &str) -> io::Result<()> {
         let mut new = NewFile::begin_in(self.directory.try_clone()?, name.clone(), 0o666)?;
         new.file().write_all(text.as_bytes())?;

@@ -16,9 +16,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// Lists `directory`. A subdirectory that contains a `record.json` is that of a run, of which nothing else
-    /// is read; any other belongs to the machine with its name, into which `fetch_to` of a plan copies its
-    /// records.
+    /// Lists `directory`. A subdirectory with a `record.json` belongs to a run, and nothing else in it is read.
+    /// Any other belongs to the machine of that name: a plan's `fetch_to` copies the machine's records into it.
     ///
     /// # Errors
     /// [`FleetError::Io`] if a directory cannot be listed.
@@ -87,7 +86,7 @@ fn listed(directory: &Path) -> Result<Vec<(PathBuf, bool)>, FleetError> {
 }
 
 /// Calls `read` for each path on `threads` threads and `each` for its result, in the order of the paths, until
-/// `each` breaks off. At most two results per thread wait, whatever the number of paths.
+/// `each` stops. At most two results per thread wait, whatever the number of paths.
 ///
 /// # Panics
 /// If `read` does.
@@ -113,7 +112,7 @@ pub fn stream<T: Send, B>(
         };
         let lanes: Vec<_> = (0..threads).map(lane).collect();
         for i in 0..paths.len() {
-            // A thread that panicked has hung up; leaving the scope passes the panic on.
+            // A thread that panicked has closed its channel; leaving the scope passes the panic on.
             let found = lanes[i % threads].recv().ok()?;
             if let ControlFlow::Break(early) = each(found) {
                 return Some(early);

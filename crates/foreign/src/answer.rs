@@ -7,8 +7,8 @@ use crate::compare::{Compared, Comparison, Verdict};
 use crate::costs::CostChange;
 use crate::reproduced::Reproduction;
 
-/// The answer of a comparison. Costs, which two records have, come before raw speeds, because the
-/// drift of the disks has cancelled out of them.
+/// The answer of a comparison. Costs, which only two records have, come before raw speeds, because
+/// the disks' drift cancels out in them.
 pub fn answer(
     comparison: &Comparison,
     costs: &[CostChange],
@@ -29,7 +29,7 @@ fn percent(ratio: f64) -> String {
     format!("{} %", number(ratio))
 }
 
-/// A margin, which has no decimals: `3 %`.
+/// A margin without decimals: `3 %`.
 fn within(ratio: f64) -> String {
     format!("{:.0} %", 100.0 * ratio)
 }
@@ -39,7 +39,7 @@ fn number(ratio: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// `12 % less (95 % interval 9 to 15)` of a ratio below 1, `12 % more` of one above.
+/// `12 % less (95 % interval 9 to 15)` for a ratio below 1, `12 % more` for one above.
 fn change(ratio: f64, interval: Option<(f64, f64)>) -> String {
     let less = ratio < 1.0;
     // A loss of 9 to 15 % is a ratio of 0.85 to 0.91.
@@ -120,7 +120,7 @@ fn speeds(comparison: &Comparison, has_shares: bool) -> String {
     let judged = slower + faster + same + apart;
     let within = within(comparison.margin);
     let differing = of(Verdict::Slower).chain(of(Verdict::Faster));
-    // Beside shares of plain speed these are a second answer.
+    // Next to shares of plain speed, these are a secondary answer.
     let (b_is, than_a, low, high) = match has_shares {
         true => ("B's raw speeds are", "A's", "lower", "higher"),
         false => ("B is", "A", "slower", "faster"),

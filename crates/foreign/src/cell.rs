@@ -64,8 +64,7 @@ pub struct Key {
 }
 
 impl fmt::Display for Key {
-    /// Formats a key, such as `seq. read 1 MiB QD8`, without usual values (QD1, one thread) and
-    /// unknown ones.
+    /// Formats a key, such as `seq. read 1 MiB QD8`, without default (QD1, one thread) and unknown values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pattern = match Pattern::of(&self.pattern) {
             Some(Pattern::Sequential) => "seq.",
@@ -128,7 +127,7 @@ pub struct Run {
     /// The file that contains it.
     #[serde(serialize_with = "as_shown")]
     pub source: PathBuf,
-    /// The line in that file, from 1, if the format has lines.
+    /// The line number in that file, from 1, if the format has lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }
@@ -160,16 +159,16 @@ pub struct Cell {
     pub key: Key,
     /// The runs, in the order of reading.
     pub runs: Vec<Run>,
-    /// What a record's reader calls the work; else it is called as its key has it.
+    /// The name of the work for readers of a record; otherwise the key gives the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The record says that a cache answered, so the cell gets no verdict.
+    /// The record states that a cache supplied the data, so the cell gets no verdict.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
 }
 
 impl Cell {
-    /// What the work is called where people read it.
+    /// The name of the work for people.
     pub fn called(&self) -> String {
         self.title.clone().unwrap_or_else(|| self.key.to_string())
     }

@@ -94,7 +94,7 @@ pub struct Compared {
     pub key: Key,
     /// The measured work in words, from its key.
     pub name: String,
-    /// What people call it: a record's own names, else `name`.
+    /// Its name for people: that of a record, otherwise `name`.
     pub title: String,
     /// The quantity compared.
     pub measure: Measure,
@@ -137,7 +137,7 @@ pub struct Interval {
     pub p_value: f64,
     /// p-value after Holm over the cells.
     pub p_holm: f64,
-    /// Ratio estimate that is robust against a few outliers (Hodges-Lehmann).
+    /// Estimate of the ratio that is robust against a few outliers (Hodges-Lehmann).
     pub hodges_lehmann: f64,
     /// Lower and upper end of its interval (rank sum), if there are enough runs for one.
     pub rank_sum: Option<(f64, f64)>,
@@ -153,14 +153,15 @@ pub enum Verdict {
     Faster,
     /// Shown to differ by less than the margin (two one-sided Welch tests at 5 %).
     Equivalent,
-    /// The sets differ no more than runs within them.
+    /// The sets differ no more than the runs within each set.
     NotToldApart,
     /// Fewer than 3 runs on either side: there is only a ratio.
     NoInterval,
-    /// All runs of a side have the same printed value (iozone's short runs last a few of its microseconds). The
-    /// resolution hides the variation, so chance cannot be assessed.
+    /// All runs of a side have the same printed value, because the resolution is too coarse (iozone's short
+    /// runs last only a few microseconds, the resolution of its clock). This hides the variation, so chance
+    /// cannot be assessed.
     TooCoarse,
-    /// The record says that the data came from a cache.
+    /// The record states that the data came from a cache.
     Cached,
 }
 

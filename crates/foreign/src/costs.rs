@@ -43,14 +43,14 @@ pub struct CostChange {
     pub pairs: (usize, usize),
     /// Whether the change is statistically significant after Holm.
     pub changed: bool,
-    /// Whether the costs are shown to differ by less than the loss that the first record was to find.
+    /// Whether the costs are shown to differ by less than the minimum loss that the first record was meant to detect.
     pub same: bool,
     /// Probability that a difference as large as that loss would have been detected.
     pub power: Option<f64>,
 }
 
 /// Compares every arm except plain in every workload for which both records have at least 3 pairs.
-/// Skips cells that a cache answered.
+/// Skips cells that were served from a cache.
 pub fn costs(a: &Record, b: &Record, confidence: f64, names: &dyn Naming) -> Vec<CostChange> {
     let mut found = Vec::new();
     let mut samples = Vec::new();

@@ -24,8 +24,8 @@ pub(crate) fn is_log(text: &str) -> bool {
 pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     let mut found = Found::default();
     let text = strip_escapes(text);
-    // If the log contains dd's counts of records, a report without such counts before it comes from
-    // status=progress.
+    // If the log contains dd's counts of records, a report that is not preceded by such counts
+    // comes from status=progress.
     let counted = text.split(['\n', '\r']).any(|l| records(l).is_some());
     let mut blocks: Vec<(u64, u64)> = Vec::new();
     let mut series = Series::default();

@@ -1,7 +1,7 @@
 //! The two figures that Blackmagic Disk Speed Test and AJA System Test show, as text.
 //!
 //! Neither program writes a file with a published layout: the input is the text of their windows, typed or
-//! recognised from a picture. A first line contains the program; then `WRITE 512.3 MB/s` and `READ 498 MB/s`,
+//! recognised from a picture. The first line contains the program; then `WRITE 512.3 MB/s` and `READ 498 MB/s`,
 //! in any order and with or without a colon, or AJA's `Disk Write: 512 MB/sec`. MB are 10⁶ bytes. Several pairs
 //! are several runs. The size of a request is unknown: AJA's is a video frame.
 

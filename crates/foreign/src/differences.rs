@@ -68,7 +68,7 @@ pub fn differences(a: &Record, b: &Record, names: &dyn Naming) -> Vec<Difference
         note(&what, settings(&arm.settings), settings(&other.settings));
     }
     note("profile", a.plan.profile.clone(), b.plan.profile.clone());
-    // Work without a given length has one in the plan all the same.
+    // Work without a specified length still has one in the plan.
     if [a, b].iter().any(|r| r.plan.workloads.iter().any(cryptbench_record::Workload::is_timed)) {
         note("trial", seconds(a.plan.trial_s), seconds(b.plan.trial_s));
     }

@@ -1,5 +1,5 @@
-//! Named ways in which users of these programs condense runs, to reproduce published figures. None
-//! affects a verdict.
+//! Named methods by which users of these programs condense runs, to reproduce published figures.
+//! None affects a verdict.
 
 use cryptbench_stats::{quantile, trimmed_mean};
 use serde::Serialize;

@@ -97,11 +97,11 @@ pub struct Ratio {
 pub struct Advantage {
     /// The cipher whose programs are compared, or the program whose ciphers are.
     pub of: String,
-    /// One for each device; absent where fewer than two were measured.
+    /// One for each device; absent if fewer than two were measured.
     pub cells: Vec<Option<Fastest>>,
 }
 
-/// The fastest of a few, against the slowest of them.
+/// The fastest of several, compared with the slowest.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fastest {
     /// The fastest.
@@ -122,7 +122,8 @@ struct Kind {
     cipher: String,
 }
 
-/// Combines records, each with the name given by its user, side by side; `names` are those of their workloads and arms.
+/// Combines records, each with the name given by its user, side by side; `names` are the names of their workloads and
+/// arms.
 pub fn joint(records: &[(String, Record)], confidence: f64, names: &dyn Naming) -> Joint {
     let mut workloads: Vec<(&Workload, usize)> = Vec::new();
     for workload in records.iter().flat_map(|(_, record)| &record.plan.workloads) {
@@ -259,7 +260,7 @@ fn values(record: &Record, workload: &Workload, arm: &Arm) -> Vec<f64> {
     record.trials_of(&workload.id, &arm.id).into_iter().map(|(_, t)| value(t)).collect()
 }
 
-/// Speed of `arm` divided by the mean one of `base`, block by block.
+/// Speed of `arm` divided by the mean speed of `base`, block by block.
 fn ratio(
     record: &Record,
     workload: &Workload,

@@ -1,4 +1,4 @@
-//! What a record's workloads and choices are called where people read them.
+//! The names of a record's workloads and choices for people.
 
 use cryptbench_record::{Arm, Workload};
 
@@ -8,6 +8,6 @@ pub trait Naming {
     fn workload(&self, workload: &Workload) -> String;
     /// An arm's name, such as `LUKS2`.
     fn arm(&self, arm: &Arm) -> String;
-    /// A text of the record, in which labels are names.
+    /// A text of the record, with names in place of labels.
     fn text(&self, text: &str) -> String;
 }

@@ -13,7 +13,7 @@ use crate::cell::{Cell, Format, Key, Run, Set};
 use crate::error::{Fault, ForeignError};
 use crate::{dd, dials, diskmark, fio, hdtune, iozone, table};
 
-/// A larger file is not a benchmark report. fio's JSON with its histograms (json+) has about 100 KB a job.
+/// A larger file is not a benchmark report. fio's JSON with its histograms (json+) has about 100 KB per job.
 const LARGEST: u64 = 64 << 20;
 
 /// Maximum number of lines in a report that is not JSON: 60 times the largest, iozone's. Each may give several
@@ -48,7 +48,7 @@ pub(crate) enum Half {
     Encrypted,
 }
 
-/// One result of one run, before runs of the same work are merged.
+/// A single result of one run, before runs of the same work are merged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Observation {
     pub(crate) key: Key,

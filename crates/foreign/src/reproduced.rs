@@ -12,7 +12,7 @@ use crate::costs::{CostChange, margin};
 pub enum Outcome {
     /// Every cost is shown to be the same within the margin.
     Reproduced,
-    /// No cost differs beyond chance, and some are not shown to be the same.
+    /// No cost differs by more than chance explains, but some are not shown to be the same.
     NotContradicted,
     /// Some cost differs beyond chance.
     NotReproduced,
@@ -23,20 +23,20 @@ pub enum Outcome {
 pub struct Reproduction {
     /// The verdict.
     pub outcome: Outcome,
-    /// The loss that the first record was to find, a fraction: how near costs must be to be the same.
+    /// The minimum loss that the first record was meant to detect, a fraction: costs that differ by less are the same.
     pub margin: f64,
     /// Costs that both records have.
     pub costs: usize,
     /// The costs that are shown to be the same.
     pub same: usize,
-    /// The costs that differ beyond chance, after Holm over all.
+    /// The costs that differ by more than chance explains, after Holm over all.
     pub changed: usize,
     /// Lowest, median and highest probability that a difference as large as the margin would have been
     /// detected.
     pub power: Option<[f64; 3]>,
 }
 
-/// Judges `changes` from the record `first` to another; `None` without any.
+/// Judges `changes` from the record `first` to another; `None` if there are none.
 pub fn reproduction(first: &Record, changes: &[CostChange]) -> Option<Reproduction> {
     let count = |is: fn(&CostChange) -> bool| changes.iter().filter(|change| is(change)).count();
     let (same, changed) = (count(|change| change.same), count(|change| change.changed));
@@ -80,7 +80,7 @@ impl Reproduction {
         verdict + &found
     }
 
-    /// How probably a difference as large as the margin would have been found, as a sentence.
+    /// The probability that a difference as large as the margin would have been detected, as a sentence.
     pub fn chance_of_finding(&self) -> Option<String> {
         let percent = format!("{:.0} %", 100.0 * self.margin);
         let chance = |p: f64| match p {

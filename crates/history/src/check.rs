@@ -89,7 +89,7 @@ pub struct Judged {
     /// The loss, as a fraction, that would count as a regression here regardless of the other
     /// cells.
     pub detectable: f64,
-    /// Two-sided p-value of "one more run of the same kind".
+    /// Two-sided p-value of "this is one more run of the same kind".
     pub p_value: f64,
     /// p-value after Holm over the cells.
     pub p_holm: f64,
@@ -101,9 +101,9 @@ pub struct Judged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// Slower by more than runs of the same kind differ.
+    /// Slower, by more than the variation between runs of the same kind.
     Regression,
-    /// Faster by more than runs of the same kind differ.
+    /// Faster, by more than the variation between runs of the same kind.
     Improvement,
     /// No change from the earlier runs was found.
     Noise,
@@ -123,7 +123,7 @@ pub struct Untold {
 /// Confidence of the displayed interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// Judges `newest` against those of `runs` that were measured before it.
+/// Judges `newest` against the earlier runs among `runs`.
 pub fn check(newest: &Run, runs: &[Run], measure: Measure, level: f64) -> Check {
     let earlier: Vec<&Run> =
         runs.iter().filter(|r| r.started < newest.started && r.run_id != newest.run_id).collect();

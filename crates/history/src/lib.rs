@@ -1,5 +1,5 @@
 //! Stores records in a single-file database, and checks whether the newest run differs from earlier
-//! ones by more than runs of the same kind differ.
+//! ones by more than the variation between runs of the same kind.
 //!
 //! [`History`] stores each record's document and one [`Cell`] per workload and arm.
 //! [`check`](check::check) judges a run by the spread *between* earlier ones. The database is

@@ -111,7 +111,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     } else if !create {
         return Err(HistoryError::None { path: path.to_owned() });
     }
-    // Another process may do the same at this moment, so the decision is made inside the transaction.
+    // Another process may do the same at the same time, so the decision is made inside the transaction.
     let behaviour = TransactionBehavior::Immediate;
     if pragma(&connection, "user_version").map_err(error)? < VERSION {
         let transaction = connection.transaction_with_behavior(behaviour).map_err(error)?;

@@ -7,7 +7,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::effort::Effort;
 use crate::error::KdfError;
 
-/// Links of the chain, the same in every version.
+/// Number of links in the chain, the same in every version.
 pub const BITLOCKER_ITERATIONS: u64 = 1 << 20;
 
 /// Number of links between two checks of the stop flags.
@@ -27,7 +27,7 @@ pub fn bitlocker(
     effort: Effort<'_>,
 ) -> Result<Zeroizing<[u8; DIGEST]>, KdfError> {
     let _running = effort.start();
-    // Output of the link before, hash, salt, counter.
+    // Output of the previous link, hash, salt, counter.
     let mut state = Zeroizing::new([0; 2 * DIGEST + 16 + 8]);
     state[DIGEST..2 * DIGEST].copy_from_slice(hash);
     state[2 * DIGEST..][..16].copy_from_slice(salt);

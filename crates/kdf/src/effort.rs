@@ -46,7 +46,7 @@ impl<'a> Effort<'a> {
         self.threads
     }
 
-    /// The same effort for one of `parts` that work in parallel and that `stop` stops together.
+    /// The same effort, divided among `parts` that work in parallel and are all stopped by `stop`.
     pub(crate) fn share(mut self, parts: usize, stop: &'a AtomicBool) -> Self {
         self.threads = (self.threads / parts.max(1)).max(1);
         self.stops[1] = Some(stop);

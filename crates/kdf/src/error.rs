@@ -39,10 +39,10 @@ pub enum KdfError {
         function: &'static str,
         /// KiB requested.
         kib: u64,
-        /// KiB that this process can have, if that is the limit.
+        /// Memory that this process can have, in KiB, if that is the limit.
         free: Option<u64>,
     },
-    /// This kind of volume never had this PRF.
+    /// This kind of volume never used this PRF.
     #[error("{volume} has no {function} header keys")]
     NotThere {
         /// The kind of volume.

@@ -1,5 +1,5 @@
-//! The memory that this process can have: the machine's free memory without swap, within the limits
-//! of its cgroups.
+//! The memory that is available to this process: the machine's free memory without swap, within the
+//! limits of its cgroups.
 //!
 //! Linux promises more memory than it has, and kills a process when it runs out. A derivation that
 //! needs more than is available is therefore refused before it begins. Swap does not count: Argon2
@@ -12,10 +12,10 @@ use std::sync::OnceLock;
 
 use crate::error::KdfError;
 
-/// The value that was looked up permanently.
+/// The stored value, if it was determined permanently.
 static KEPT: OnceLock<Option<u64>> = OnceLock::new();
 
-/// KiB that this process can have now; `None` if the operating system does not report it.
+/// KiB that are available to this process now; `None` if the operating system does not report it.
 pub fn available_kib() -> Option<u64> {
     KEPT.get().copied().unwrap_or_else(|| available_under(Path::new("/")))
 }
@@ -50,7 +50,7 @@ fn machine_kib(meminfo: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-/// KiB that this process's cgroups and their parents leave.
+/// KiB that remain under the limits of this process's cgroups and their parents.
 fn cgroup_kib(root: &Path) -> Option<u64> {
     let own = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     // Mount point names need not be UTF-8.
@@ -60,7 +60,7 @@ fn cgroup_kib(root: &Path) -> Option<u64> {
     hierarchies.filter_map(|hierarchy| hierarchy.left(root)).min().map(|bytes| bytes / 1024)
 }
 
-/// A mounted cgroup hierarchy that limits memory, and this process's group in it.
+/// A mounted cgroup hierarchy that controls memory, and this process's group in it.
 struct Hierarchy {
     files: &'static Files,
     /// Mount point.
@@ -118,8 +118,7 @@ impl Hierarchy {
             "cgroup" if is_memory(options) => (&V1, group(&is_memory)?),
             _ => return None,
         };
-        // In a container the group can be outside the mounted part; the topmost visible group is then used
-        // instead.
+        // In a container the group can be outside the mounted part; the topmost visible group is used in that case.
         let below = Path::new(group).strip_prefix(&within).unwrap_or(Path::new(""));
         let visible =
             below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
@@ -127,7 +126,7 @@ impl Hierarchy {
         Some(Self { files, group: below.to_owned(), top: top.into() })
     }
 
-    /// Bytes that the strictest group between here and the top leaves.
+    /// Bytes that remain under the strictest limit from this group up to the top.
     fn left(&self, root: &Path) -> Option<u64> {
         let top = root.join(self.top.strip_prefix("/").unwrap_or(&self.top));
         self.group.ancestors().filter_map(|group| self.left_in(&top.join(group))).min()

@@ -89,7 +89,7 @@ impl VolumeKind {
 /// cost.
 ///
 /// # Errors
-/// [`KdfError::NotThere`] if this kind of volume never had the function; [`KdfError::Pim`].
+/// [`KdfError::NotThere`] if this kind of volume never used the function; [`KdfError::Pim`].
 pub fn derivation(
     volume: VolumeKind,
     function: Function,
@@ -125,7 +125,7 @@ pub fn derivation(
     }
 }
 
-/// Every function that this kind of volume ever had, with its cost, most likely first.
+/// Every function that this kind of volume ever used, with its cost, most likely first.
 ///
 /// # Errors
 /// [`KdfError::Pim`].
@@ -201,7 +201,7 @@ fn boots_cheaper(prf: &str, system: bool) -> bool {
     system && !matches!(prf, "sha-512" | "whirlpool")
 }
 
-/// VeraCrypt's iterations; `None` for a PRF that it never had.
+/// VeraCrypt's iterations; `None` for a PRF that it never used.
 fn veracrypt(prf: &str, system: bool, pim: Option<u32>) -> Option<u32> {
     // Others are LUKS'.
     prfs().iter().find(|known| known.name == prf)?;
@@ -210,14 +210,14 @@ fn veracrypt(prf: &str, system: bool, pim: Option<u32>) -> Option<u32> {
         ("sha-1", _) => None,
         (_, Some(pim)) if boots_cheaper => Some(pim.saturating_mul(2048)),
         (_, Some(pim)) => Some(pim.saturating_mul(1000).saturating_add(15_000)),
-        // Only in volumes of versions before 1.26.
+        // Only in volumes created by versions before 1.26.
         ("ripemd-160", None) => Some(if system { 327_661 } else { 655_331 }),
         (_, None) if boots_cheaper => Some(200_000),
         (_, None) => Some(500_000),
     }
 }
 
-/// TrueCrypt's iterations; `None` for a PRF that it never had on this kind of volume.
+/// TrueCrypt's iterations; `None` for a PRF that it never used on this kind of volume.
 fn truecrypt(prf: &str, system: bool) -> Option<u32> {
     match (prf, system) {
         ("ripemd-160", true) | ("sha-512" | "whirlpool", false) => Some(1000),

@@ -48,7 +48,7 @@ static PRFS: &[Prf] = &[
     Prf::new::<Sha1>("sha-1", "HMAC-SHA-1"),
 ];
 
-/// PRFs that only LUKS has, with a hash that has no kernels here.
+/// PRFs that only LUKS uses, with hashes that have no kernels here.
 static OTHERS: &[Prf] = &[
     Prf::plain::<Sha224>("sha-224", "HMAC-SHA-224"),
     Prf::plain::<Sha384>("sha-384", "HMAC-SHA-384"),
@@ -75,7 +75,7 @@ pub fn prfs() -> &'static [Prf] {
     PRFS
 }
 
-/// The PRFs that only LUKS has.
+/// The PRFs that only LUKS uses.
 pub fn others() -> &'static [Prf] {
     OTHERS
 }

@@ -96,7 +96,7 @@ pub enum LoadError {
         /// Blocks of the extent.
         blocks: u64,
     },
-    /// The share of reads leaves nothing to mix.
+    /// The share of reads leaves only reads or only writes.
     #[error(
         "a mix cannot have {read_percent} % reads; use 1 to 99, or a job that only reads or only writes"
     )]
@@ -129,7 +129,7 @@ pub enum LoadError {
         /// Requests or bytes per second.
         rate: f64,
     },
-    /// A job that a stdio buffer cannot carry.
+    /// A job that cannot go through a stdio buffer.
     #[error(
         "a stdio buffer requires sequential reads or writes of one thread, one request at a time, and no \
         flush before the end"

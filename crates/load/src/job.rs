@@ -44,7 +44,7 @@ pub enum Direction {
     Read,
     /// Only writes.
     Write,
-    /// Each request is a read with this probability, drawn from the job's seed.
+    /// Each request is a read with this probability; the draws come from the job's seed.
     Mixed {
         /// Probability in percent, 1 to 99.
         read_percent: u8,
@@ -99,7 +99,7 @@ pub enum Pattern {
         /// Distance of consecutive requests in blocks, at least 2.
         stride: u32,
     },
-    /// One block again and again (iozone's record rewrite).
+    /// The same block repeatedly (iozone's record rewrite).
     Same,
     /// `run` consecutive blocks at each of `points` points spread evenly over the extent, in
     /// ascending order, wrapping (HD Tune's curve over the I/O target).
@@ -133,7 +133,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// Where patterns with a starting point start.
+/// The first block of patterns that have a starting point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
     /// At a block drawn from the seed, so that short jobs cover the extent over many trials.
@@ -156,7 +156,7 @@ pub enum Amount {
     },
     /// This number of bytes, rounded up to whole requests. If it is more than one pass of the
     /// pattern, further passes follow. Measured from before the first request to the completion of
-    /// the last one, or of the last flush.
+    /// the last request or flush.
     Bytes(u64),
 }
 
@@ -176,7 +176,7 @@ pub enum Flush {
         data_only: bool,
         /// Wait for all requests of the thread before the flush, and for the flush before its next request,
         /// like the commit of a database. Otherwise the flush is queued like a request: the next request
-        /// follows immediately, and no flush follows the last write. This is what fio's `fsync=` does.
+        /// follows immediately, and no flush follows the last write, as with fio's `fsync=`.
         drained: bool,
     },
     /// Once after the last request, within the measured time. Requires [`Amount::Bytes`].
@@ -230,8 +230,8 @@ pub struct Job {
     pub content: Content,
     /// Rate limit, if any.
     pub rate: Option<Rate>,
-    /// Number of measured requests whose offset and latency are kept: the first ones, or of a given number of bytes ones that
-    /// are spread over all of them.
+    /// Number of measured requests whose offset and latency are kept: the first ones or, if the job has a number of
+    /// bytes, requests spread over all of them.
     pub samples: u32,
     /// Determines the offsets: jobs with the same seed, pattern, block size and extent use the same
     /// offsets in the same order, for any I/O target and engine.

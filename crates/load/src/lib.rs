@@ -1,7 +1,7 @@
 //! Drives an [`IoTarget`](cryptbench_blockdev::IoTarget) with a workload and returns latencies and counters. It
 //! does not know what is behind the target.
 //!
-//! - A [`Profile`] is data: the workloads that people quote, read from TOML or from a fio job file.
+//! - A [`Profile`] is data: the workloads whose results people quote, read from TOML or from a fio job file.
 //! - A [`FileSet`] is many small files and the actions on them.
 //! - A [`Job`] is one workload for some seconds; an [`Engine`] runs it and returns a
 //!   [`Measurement`].

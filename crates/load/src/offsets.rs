@@ -66,7 +66,7 @@ impl<P: OffsetGenerator> OffsetGenerator for Share<P> {
     }
 }
 
-/// A sequence from the request with number `first` on.
+/// A sequence that starts with the request with number `first`.
 #[derive(Clone, Copy)]
 pub(crate) struct From<P> {
     pub(crate) offsets: P,

@@ -29,14 +29,14 @@ cryptbench_catalog::named! {
         /// write never arrived.
         Lost = "lost",
         /// The sector is sound but older than one lost write explains. It is either older than the
-        /// write before the last one, or a second read found what the first one should have found.
+        /// last write but one, or a second read found what the first one should have found.
         Stale = "stale",
         /// The sector is sound but belongs to another offset: a write or a read was misdirected.
         Misplaced = "misplaced",
         /// The bytes differ from those that were written.
         Damaged = "damaged",
-        /// The sector is sound, but its state differs from that of others in its block, which were
-        /// acknowledged together: only part of a write arrived.
+        /// The sector is sound, but its state differs from that of other sectors in its block that
+        /// were acknowledged together: only part of a write arrived.
         Torn = "torn",
         /// All zeros: never written, or discarded.
         Blank = "blank",

@@ -14,7 +14,7 @@ pub const MOST: usize = 4608;
 pub struct Channel(crate::system::channel::End);
 
 impl Channel {
-    /// A new channel: this process's end, and the other one as a child's standard input.
+    /// A new channel: this process's end, and the other end as a child's standard input.
     ///
     /// # Errors
     /// The operating system's error; [`io::ErrorKind::Unsupported`] if files cannot be sent.
@@ -47,7 +47,7 @@ impl Channel {
         self.0.receive()
     }
 
-    /// To wait until a message has come or the other end is gone.
+    /// The descriptor to wait on until a message has arrived or the other end is gone.
     pub fn readable(&self) -> &impl Readable {
         &self.0
     }

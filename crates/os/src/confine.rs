@@ -1,15 +1,14 @@
-//! A process without the rights that its work does not need: another user, no new privileges, and few system
-//! calls.
+//! Takes the rights that its work does not need from a process: another user, no new privileges, and few system calls.
 
 use std::io;
 
 /// The work of a confined process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// It accepts connections on a socket that it received.
+    /// The process accepts connections on a socket that it received.
     pub sockets: bool,
-    /// It uses io_uring rings that it created before. Filters do not see ring requests, so each ring must
-    /// refuse the operations that it does not need.
+    /// The process uses io_uring rings that it created before. Filters do not see ring requests, so each ring
+    /// must refuse the operations that it does not need.
     pub rings: bool,
 }
 

@@ -33,7 +33,7 @@ impl Counters {
         self.devices.len() - 1
     }
 
-    /// Uses the counters of the device with this number from the next snapshot on.
+    /// Makes the device with this number the device in use from the next snapshot on.
     ///
     /// # Panics
     /// At the next snapshot if no device has this number.
@@ -64,8 +64,8 @@ impl Counters {
 pub struct Passed {
     /// Seconds from the first snapshot to the second.
     pub wall_s: f64,
-    /// CPU seconds of the whole machine, without the idle baseline: negative if others used more while that was
-    /// measured, so that a sum over many spans has no bias.
+    /// CPU seconds of the whole machine, without the idle baseline: negative if other programs used more while
+    /// the baseline was measured, so that a sum over many spans has no bias.
     pub busy_s: f64,
     /// CPU seconds of the threads that submit the load. The four parts add up to `busy_s`.
     pub generator_s: f64,
@@ -80,7 +80,8 @@ pub struct Passed {
     pub stolen_s: Option<f64>,
     /// Energy of the CPU packages in joules; no baseline is subtracted.
     pub energy_j: Option<f64>,
-    /// Joules that the whole machine drew from its batteries, by the power at both ends; `None` on mains power.
+    /// Joules that the whole machine drew from its batteries, estimated from the power at both ends; `None` on
+    /// mains power.
     pub battery_j: Option<f64>,
     /// Hottest processor temperature at the end, degrees Celsius.
     pub temperature_c: Option<f64>,
@@ -94,7 +95,7 @@ pub struct Passed {
     pub memory_pressure: Option<f64>,
     /// Counters of the device in use.
     pub device: Option<DeviceCounts>,
-    /// The threads that submit the load, as far as they used processors.
+    /// The CPU time of the threads that submit the load.
     pub load_threads: Vec<ThreadTime>,
     /// The busiest threads of the encryption system's processes, and its serving threads.
     pub helper_threads: Vec<ThreadTime>,

@@ -14,7 +14,7 @@ pub struct Details {
     pub file_system: u64,
     /// Inode number.
     pub inode: u64,
-    /// Number of the device that a device file stands for; otherwise 0.
+    /// Number of the device that a device file represents; otherwise 0.
     pub device: u64,
     /// Number of hard links; 1 if the system does not report it.
     pub names: u64,

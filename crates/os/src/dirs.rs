@@ -18,7 +18,7 @@ pub fn may_write(path: &Path) -> bool {
     crate::system::dirs::may_write(path)
 }
 
-/// Checks that this user may make files in the directory `path`. Succeeds if the system cannot tell.
+/// Checks that this user may create files in the directory `path`. Succeeds if the system cannot tell.
 ///
 /// # Errors
 /// The operating system's error.
@@ -26,7 +26,7 @@ pub fn writable(path: &Path) -> io::Result<()> {
     crate::system::dirs::writable(path)
 }
 
-/// The path without links, in the form in which people write it.
+/// The path without links, in its usual form.
 ///
 /// # Errors
 /// The operating system's error, for example if it does not exist.

@@ -29,13 +29,13 @@ impl Opening {
         Self { write: true, ..Self::default() }
     }
 
-    /// Bypasses the page cache (Linux: `O_DIRECT`) if `direct`.
+    /// Bypasses the page cache (Linux: `O_DIRECT`) if `direct` is set.
     pub fn direct(self, direct: bool) -> Self {
         Self { direct, ..self }
     }
 
-    /// Opens a block device exclusively if `alone`. Fails if anything in the kernel has claimed the
-    /// device or one of its partitions. Nothing else can claim it while it is open.
+    /// Opens a block device exclusively if `alone` is set. Fails if anything in the kernel has
+    /// claimed the device or one of its partitions. Nothing else can claim it while it is open.
     pub fn alone(self, alone: bool) -> Self {
         Self { alone, ..self }
     }
@@ -102,7 +102,7 @@ pub fn path_of(file: &File) -> io::Result<PathBuf> {
     system::path_of(file)
 }
 
-/// The number of names (hard links) that an open file has.
+/// Number of names (hard links) of an open file.
 ///
 /// # Errors
 /// The operating system's error.
@@ -144,8 +144,8 @@ pub fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<()> {
     system::write_all_at(file, data, offset)
 }
 
-/// Gives a new file the permissions and the modification time of `old`, and for root its owner and group.
-/// Rights by which a program runs as its owner are not passed on.
+/// Gives a new file the permissions and the modification time of `old` and, if this user is root, its owner and
+/// group. Set-user-ID and set-group-ID are not passed on.
 ///
 /// # Errors
 /// The operating system's error; [`io::ErrorKind::Unsupported`] if it has no such permissions.
@@ -153,7 +153,7 @@ pub fn take_after(new: &File, old: &File) -> io::Result<()> {
     system::take_after(new, old)
 }
 
-/// The name with these bytes, where names are bytes.
+/// The name with these bytes, on systems where names are bytes.
 pub fn name_of_bytes(bytes: Vec<u8>) -> OsString {
     system::name_of_bytes(bytes)
 }
@@ -170,7 +170,7 @@ pub fn forget_range(file: &File, offset: u64, len: u64) {
     system::forget_range(file, offset, len);
 }
 
-/// Writes the data of a file that is open for reading or writing back to the device.
+/// Writes the data of an open file back to the device; it may be open for reading or writing.
 ///
 /// # Errors
 /// The operating system's error.
@@ -204,8 +204,8 @@ pub fn allocate_or_extend(file: &File, size: u64) -> io::Result<()> {
     system::allocate_or_extend(file, size)
 }
 
-/// Allocates the bytes of `part`, and extends the file to its end at least; if the file system cannot allocate in
-/// advance, only sets the length.
+/// Allocates the bytes of `part`, and extends the file at least to the end of `part`; if the file system cannot
+/// allocate in advance, only sets the length.
 ///
 /// # Errors
 /// The operating system's error.
@@ -213,8 +213,8 @@ pub fn allocate_part(file: &File, part: Range<u64>) -> io::Result<()> {
     system::allocate_part(file, part)
 }
 
-/// The file with requests that bypass the page cache, or that use it: the same one where the system can change that of an
-/// open file (Linux), otherwise a second one, for which the first is left as it is.
+/// The file with requests that bypass or use the page cache: the same file if the system can change this for an open
+/// file (Linux), otherwise a second one; the first is then unchanged.
 ///
 /// # Errors
 /// The operating system's error, for example if the file system has no direct I/O.

@@ -1,4 +1,4 @@
-//! The operating system functions that cryptbench needs: safe creation, reading and naming of files, counters,
+//! The operating system functions that cryptbench needs: safe creating, reading and naming of files, counters,
 //! storage, processes, terminals. `xtask/src/tidy/one_system.rs` lists the other files that check which system
 //! they run on.
 //!

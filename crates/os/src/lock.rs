@@ -1,4 +1,4 @@
-//! Locks on open files, by which programs show each other that they use a file.
+//! Locks on open files, with which programs show each other that a file is in use.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -17,11 +17,12 @@ pub enum Lock {
     Exclusive,
 }
 
-/// Locks a file (Linux: flock(2)). Waits at most `patience` for another holder. The lock belongs to
-/// the open file and ends with it; one that the file has already is given up for the new one.
+/// Locks a file (Linux: flock(2)). Waits up to `patience` for another holder to release it. The
+/// lock belongs to the open file and ends with it; a lock that the file already has is released
+/// first.
 ///
-/// An exclusive lock of a file that is open for writing also respects record locks (fcntl(2)), with
-/// which a virtual machine holds its disks: QEMU does not use flock(2).
+/// An exclusive lock of a file that is open for writing also respects record locks (fcntl(2)),
+/// which virtual machines place on their disks: QEMU does not use flock(2).
 ///
 /// # Errors
 /// `WouldBlock` if it is still locked after that; otherwise the operating system's error, for

@@ -3,7 +3,7 @@
 /// The machine as described by the system. Unknown values are empty, 0 or `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// CPU model in the kernel's words.
+    /// CPU model, as the kernel reports it.
     pub cpu_model: String,
     /// Number of processors that this process may use.
     pub cpus: u32,
@@ -21,11 +21,11 @@ pub struct Machine {
     pub emulated: Option<String>,
     /// One-minute load average.
     pub load_average: f64,
-    /// What decides on the processors' clock rate.
+    /// What determines the processors' clock rate.
     pub power: Power,
 }
 
-/// What [`Machine::virtualisation`] calls a machine of a hypervisor, before its name.
+/// The word before the hypervisor's name in [`Machine::virtualisation`].
 pub const VIRTUAL_MACHINE: &str = "virtual machine";
 
 impl Machine {
@@ -35,12 +35,12 @@ impl Machine {
     }
 }
 
-/// What control groups grant to all their processes together; `None` is no limit.
+/// The limits of control groups for all their processes together; `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Bytes of memory.
     pub memory_bytes: Option<u64>,
-    /// Seconds of processor time a second.
+    /// Seconds of processor time per second.
     pub cpus: Option<f64>,
 }
 
@@ -51,20 +51,20 @@ impl Limits {
     }
 }
 
-/// How long the processes of this process's control groups have had to wait for processor time because of a limit; `None`
-/// without one.
+/// How long the processes of this process's control groups had to wait for processor time because of a limit; `None`
+/// without a limit.
 pub fn throttled() -> Option<std::time::Duration> {
     crate::system::machine::throttled()
 }
 
-/// How a machine saves power, in the system's words. Unknown values are `None`.
+/// How a machine saves power, as the system names it. Unknown values are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Power {
     /// The policies that choose the processors' clock rates, each once, such as `powersave`.
     pub governor: Option<String>,
     /// The driver that sets the rates, such as `intel_pstate`.
     pub driver: Option<String>,
-    /// What the processor itself should prefer, such as `balance_performance`.
+    /// The preference set for the processor itself, such as `balance_performance`.
     pub preference: Option<String>,
     /// Whether the machine runs on a battery; `None` if it has none.
     pub on_battery: Option<bool>,
@@ -115,13 +115,13 @@ pub fn host_name() -> String {
     crate::system::machine::host_name().unwrap_or_default()
 }
 
-/// The id that this installation keeps (machine-id(5)), which its owner may want to keep from others; `None` if it has
+/// The id that this installation keeps (machine-id(5)), which its owner may want to keep private; `None` if it has
 /// none.
 pub fn machine_id() -> Option<String> {
     crate::system::machine::machine_id()
 }
 
-/// A random id of the time since the machine was started; `None` if the system does not report it.
+/// A random ID of the current boot; `None` if the system does not report it.
 pub fn boot_id() -> Option<String> {
     kernel_setting("kernel.random.boot_id")
 }

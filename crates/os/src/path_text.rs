@@ -1,5 +1,5 @@
-//! Paths as text from which they can be read again: JSON supports only Unicode, and a path any bytes except
-//! zero.
+//! Paths as text from which they can be read again: JSON supports only Unicode, but a path may contain any
+//! bytes except zero.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::system::files::name_of_bytes;
 /// The prefix of a text that is not the path itself. No path contains this character.
 const ESCAPED: char = '\0';
 
-/// A path in Unicode as it is; another one as a zero character and its bytes, of which those that are not printable ASCII
+/// A Unicode path is unchanged. Any other becomes a zero character and its bytes; bytes that are not printable ASCII
 /// are written as `%` and two hexadecimal digits.
 pub fn text_of_path(path: &Path) -> String {
     if let Some(text) = path.to_str() {
@@ -34,7 +34,7 @@ pub fn path_of_text(text: &str) -> PathBuf {
     }
 }
 
-/// The parts of a name before and behind the first `separator`, which is an ASCII character.
+/// The parts of a name before and after the first `separator`, an ASCII character.
 pub fn split_once(name: &OsStr, separator: u8) -> Option<(OsString, OsString)> {
     let bytes = name.as_encoded_bytes();
     let at = bytes.iter().position(|byte| *byte == separator)?;

@@ -1,4 +1,4 @@
-//! Processes: by number, held, started separately; the search path of programs; and protection of this
+//! Processes: by number, held, or started separately; the search path of programs; and protection of this
 //! process's memory.
 
 use std::ffi::{OsStr, OsString};
@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 
-/// The program that opens a file with whatever its user has chosen for its kind.
+/// The program that opens a file with the user's default program for its type.
 pub const OPENER: &str = crate::system::process::OPENER;
 
 /// The directories in which this program, and those that it starts, look for programs: those of `PATH` and the system's.
@@ -26,16 +26,17 @@ fn search_path_of(path: Option<&OsStr>) -> OsString {
     std::env::join_paths(all).unwrap_or_default()
 }
 
-/// The file of the program `name` in the directories of `path`, which is a [`search_path`].
+/// The file of the program `name` in the directories of `path`, a [`search_path`].
 pub fn program_in(path: &OsStr, name: &str) -> Option<PathBuf> {
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let found = std::env::split_paths(path).map(|directory| directory.join(&file));
     found.into_iter().find(|file| file.is_absolute() && crate::system::process::is_program(file))
 }
 
-/// Starts a program of the system that is called `name`, and what it starts itself, from the [`search_path`].
+/// A command for the system's program `name`; it and the programs that it starts are searched for in the
+/// [`search_path`].
 ///
-/// `std::process::Command` must not search for it: that follows every part of `PATH`.
+/// `std::process::Command` must not search for it, because it would use every part of `PATH`.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`].
@@ -56,8 +57,8 @@ pub fn started(process: u32) -> Option<u64> {
     crate::system::process::started(process)
 }
 
-/// Whether no program runs under the number: it does not exist, or it has ended and has not been
-/// waited for. True if the system does not report it.
+/// Whether no program runs under the number: the process does not exist, or has exited and has not
+/// been waited for. True if the system does not report it.
 pub fn has_ended(process: u32) -> bool {
     crate::system::process::has_ended(process)
 }
@@ -78,17 +79,17 @@ pub fn children(process: u32) -> Vec<u32> {
     crate::system::process::children(process)
 }
 
-/// Whether a process has the number, including one that has ended and has not been waited for. True
-/// if the system does not report it.
+/// Whether a process has the number, including one that has exited and has not been waited for.
+/// True if the system does not report it.
 pub fn exists(process: u32) -> bool {
     crate::system::process::exists(process)
 }
 
-/// This very program, to be started again: where the system has that, whatever its path leads to by now, and whoever may
-/// not go along it.
+/// This program, to be started again. If the system supports it, this works even if its path now leads elsewhere or is
+/// not accessible to the user.
 ///
 /// # Errors
-/// What the system says where it is found by its path.
+/// The operating system's error, if the program is found by its path.
 pub fn this_program() -> io::Result<Command> {
     crate::system::process::this_program()
 }
@@ -116,7 +117,7 @@ impl Handle {
         crate::system::process::Handle::open(process).map(Self)
     }
 
-    /// Asks it to end, as Ctrl-C does.
+    /// Asks it to exit, as Ctrl-C does.
     ///
     /// # Errors
     /// The operating system's error, for example if it has exited.
@@ -124,7 +125,7 @@ impl Handle {
         self.0.interrupt()
     }
 
-    /// Asks it to end.
+    /// Asks it to exit.
     ///
     /// # Errors
     /// Those of [`Self::interrupt`].
@@ -132,7 +133,7 @@ impl Handle {
         self.0.terminate()
     }
 
-    /// Kills it, whatever it does.
+    /// Kills it unconditionally.
     ///
     /// # Errors
     /// Those of [`Self::interrupt`].

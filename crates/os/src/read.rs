@@ -48,7 +48,7 @@ pub fn read_beginning(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
     Ok(beginning)
 }
 
-/// The length of a file; an error if it is not a regular one.
+/// The length of a regular file; an error for anything else.
 pub(crate) fn regular(file: &File) -> io::Result<u64> {
     let found = file.metadata()?;
     match found.is_file() {

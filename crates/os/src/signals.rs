@@ -18,7 +18,7 @@ pub fn when_asked_to_end(tell: impl FnMut() + Send + 'static) -> io::Result<()> 
 pub struct Raised {
     /// Raised by each of them.
     pub stop: Arc<AtomicBool>,
-    /// The number of the last one, as on Linux; 0 before any arrived.
+    /// The number of the last signal, as on Linux; 0 before any arrived.
     pub number: Arc<AtomicUsize>,
 }
 

@@ -57,7 +57,7 @@ pub fn mount_at(path: &Path) -> Option<Mount> {
     mounts().ok()?.into_iter().rfind(|mount| mount.mountpoint == path)
 }
 
-/// The mount that contains `path`, whose file system has the number `device`.
+/// The mount that contains `path` and whose file system has the number `device`.
 pub fn mount_of(device: u64, path: &Path) -> Option<Mount> {
     Mount::of(mounts().ok()?, device, path)
 }

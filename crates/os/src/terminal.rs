@@ -26,7 +26,7 @@ pub fn readable_within(source: &impl Readable, patience: Duration) -> io::Result
     crate::system::terminal::readable_within(source, patience)
 }
 
-/// The path of a descriptor that this process was started with.
+/// The path of a descriptor that this process inherited.
 pub fn path_of_descriptor(number: u32) -> PathBuf {
     crate::system::terminal::path_of_descriptor(number)
 }
@@ -39,12 +39,12 @@ pub fn unbuffered_input() -> io::Result<File> {
     crate::system::terminal::unbuffered_input()
 }
 
-/// Whether a path means a descriptor of the process that uses it.
+/// Whether a path refers to a descriptor of the process that uses it.
 pub fn is_descriptor(path: &std::path::Path) -> bool {
     crate::system::terminal::is_descriptor(path)
 }
 
-/// Standard output, as a file without a buffer of this process's.
+/// Standard output, as a file without a buffer in this process.
 ///
 /// # Errors
 /// The operating system's error.

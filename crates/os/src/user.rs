@@ -19,7 +19,7 @@ pub fn effective_group() -> u32 {
     crate::system::user::effective_group()
 }
 
-/// Whether this process may do everything. False if the system does not report it.
+/// Whether this process has all rights. False if the system does not report it.
 pub fn is_root() -> bool {
     crate::system::user::is_root()
 }

@@ -6,7 +6,7 @@ use cryptbench_estimate::lookup::Lookup;
 
 use crate::quantity::percent_digits;
 
-/// The fastest arm, in the large and in the small workload with the most requests in flight.
+/// About the fastest arm: for large and for small requests, the workload with the most in flight.
 pub(super) fn bottleneck(lookup: &Lookup<'_>) -> Vec<String> {
     let chains = chains(lookup);
     let most = chains.iter().max_by(|a, b| a.mean_kept().total_cmp(&b.mean_kept()));

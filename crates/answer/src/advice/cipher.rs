@@ -18,7 +18,7 @@ struct Cost<'a> {
     high: f64,
 }
 
-/// The inline ciphers over one layer, in the workload with the largest requests that all have.
+/// The inline ciphers over one layer, in the workload with the largest requests that all of them ran.
 pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
     let chains = chains(lookup);
     let inline = |c: &&Chain<'_>| {
@@ -31,7 +31,8 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
         .iter()
         .map(|row| row.workload)
         .filter(|w| w.is_of_requests())
-        // Reads: a layer may copy written data, which its cipher then finds in the CPU's cache.
+        // Reads are used, because a layer may copy written data: its cipher then finds the data in
+        // the CPU's cache.
         .max_by_key(|w| {
             (w.block_size, std::cmp::Reverse(w.in_flight()), w.operation == Operation::Read)
         })?;

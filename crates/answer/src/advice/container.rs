@@ -1,4 +1,4 @@
-//! A container file against a partition of the same device, where a system was measured on both.
+//! Compares a container file with a partition of the same device, for systems that were measured on both.
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_estimate::ranking::between;
@@ -13,7 +13,7 @@ use super::settings::difference;
 const PLACE: (&str, [(&str, &str); 2]) =
     ("on", [("container-in-partition", "partition"), ("container", "target")]);
 
-/// The settings that determine locations of data or requests: none of them is one to change for speed. Older
+/// The settings that determine locations of data or requests: changing them is never advice for speed. Older
 /// records call `io-target` `surface`.
 pub const PLACES: [&str; 4] = [PLACE.0, "io-target", "surface", "file-system"];
 

@@ -57,7 +57,7 @@ fn pim(arm: &Arm, o: &Opening) -> Option<String> {
         let pim = ((room - 15_000.0) / 1000.0).floor();
         (pim.is_finite() && pim >= 1.0).then_some(pim)
     };
-    // The ends of the opening's interval, less everything but the derivation.
+    // The interval of the derivation's time: that of the opening, less all other parts.
     let [least, most] = [o.high, o.low].map(|opening| largest(opening - rest));
     let (pim, least, most) = (largest(derivation)?, least?, most?);
     let [pim, least, most] = [pim, least, most].map(thousands);

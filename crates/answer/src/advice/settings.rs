@@ -68,7 +68,7 @@ pub(super) fn difference<'a>(slower: &'a Arm, faster: &'a Arm) -> Option<Change<
     Some(Change { setting: setting.clone(), from: value(&a), to: value(&b), slower, faster })
 }
 
-/// Cipher and sector size are settings like any other; the layout follows from the sector size.
+/// Cipher and sector size count as settings; the layout follows from the sector size.
 fn all_settings(arm: &Arm) -> BTreeMap<String, String> {
     let mut all = arm.settings.clone();
     if let Some(cipher) = &arm.cipher {
@@ -80,7 +80,7 @@ fn all_settings(arm: &Arm) -> BTreeMap<String, String> {
     all
 }
 
-/// The largest gain of a change that makes no workload slower, with the size that orders it.
+/// The largest gain of a change that makes no workload slower, with the value by which gains are sorted.
 fn gain(lookup: &Lookup<'_>, names: &Names, change: &Change<'_>) -> Option<(f64, String, String)> {
     let Change { setting, from, to, slower, faster } = change;
     let compared = compare(lookup, &faster.id, &slower.id);

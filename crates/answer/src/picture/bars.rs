@@ -16,7 +16,7 @@ pub struct TwoSided<'a> {
     pub title: String,
     /// Plain first.
     pub arms: Vec<&'a Arm>,
-    /// Arms for which there was no room.
+    /// Arms that did not fit.
     pub left_out: usize,
     /// Ascending block sizes.
     pub rows: Vec<Row>,
@@ -80,7 +80,7 @@ fn rows(lookup: &Lookup<'_>, arms: &[&Arm], group: &[&Workload]) -> Vec<Row> {
         .collect()
 }
 
-/// All that two bars of one chart have in common.
+/// The properties that all bars of one chart have in common.
 fn kind(w: &Workload) -> String {
     let threads = match w.threads {
         Some(n) if n > 1 => format!(" x {n} threads"),

@@ -13,7 +13,7 @@ use crate::reading::{Reading, reading};
 pub struct Copy<'a> {
     /// The arm.
     pub arm: &'a Arm,
-    /// Trials, and how many of them the rule uses.
+    /// Number of trials.
     pub trials: usize,
     /// Trials that the rule uses.
     pub used: usize,
@@ -29,7 +29,7 @@ pub struct Copy<'a> {
 
 /// The copies of each workload, plain first; workloads without trials are omitted.
 ///
-/// With the estimator `trimmed-mean` one longest and one shortest trial fall out; else all count.
+/// The estimator `trimmed-mean` drops one longest and one shortest trial; otherwise all count.
 pub fn copies<'a>(lookup: &Lookup<'a>) -> Vec<(&'a Workload, Vec<Copy<'a>>)> {
     let arms = || plain_arm(lookup.record).into_iter().chain(compared(lookup.arms()));
     lookup

@@ -15,10 +15,10 @@ use crate::wording::Sign;
 /// Maximum number of encrypted arms that are drawn with plain.
 const MOST_ARMS: usize = 4;
 
-/// Points of a curve whose samples touch each other everywhere.
+/// Points of a curve whose samples leave no gaps.
 const EVEN_POINTS: u64 = 100;
 
-/// Dots of one arm; more would be one blot.
+/// Maximum number of dots of one arm; with more they would merge.
 const MOST_DOTS: usize = 200;
 
 /// The share of dots that must lie within the scale; a few slow outliers are drawn at its end.
@@ -50,9 +50,9 @@ pub struct ArmCurve<'a> {
     pub arm: &'a Arm,
     /// Offset in bytes and speed in bytes per second (median over trials), ascending offsets.
     pub points: Vec<(u64, f64)>,
-    /// Of these places, the lowest and the highest speed of the trials, where there are several.
+    /// The lowest and the highest speed at each of these offsets, if there are several trials.
     pub between: Vec<(u64, [f64; 2])>,
-    /// Place in bytes and access time in microseconds.
+    /// Offset in bytes and access time in microseconds.
     pub dots: Vec<(u64, f64)>,
     /// Smallest, mean and largest speed of the curve, bytes per second.
     pub range: [f64; 3],
@@ -112,7 +112,7 @@ struct Places {
 }
 
 impl Places {
-    /// From the offsets of all trials of all arms: a gap between two requests starts another sample.
+    /// Uses the offsets of all trials of all arms: a gap between two requests starts a new sample.
     fn of(lookup: &Lookup<'_>, workload: &Workload) -> Option<Self> {
         let offsets: BTreeSet<u64> =
             samples(lookup, workload, None).flat_map(|s| s.offset.iter().copied()).collect();
@@ -182,8 +182,8 @@ fn speeds(
     places.starts.iter().copied().zip(speeds).collect()
 }
 
-/// The random workload with a time as its headline of which most arms have samples; of those, the one
-/// with the smallest requests.
+/// The random workload, with a time as its headline, for which most arms have samples; if several, the one with
+/// the smallest requests.
 fn access_workload<'a>(lookup: &Lookup<'a>, arms: &[&'a Arm]) -> Option<&'a Workload> {
     let sampled = |w: &'a Workload| {
         arms.iter().filter(|a| samples(lookup, w, Some(a)).next().is_some()).count()

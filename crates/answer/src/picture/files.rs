@@ -44,8 +44,8 @@ pub fn files<'a>(lookup: &Lookup<'a>) -> Option<Files<'a>> {
     })
 }
 
-/// Speed of one big file relative to the same bytes in many small ones, in a direction (`read` or `write`) and
-/// on one arm; `None` without both.
+/// Speed of one big file relative to the same bytes in many small ones, for one direction (`read` or `write`)
+/// and arm; `None` if either is missing.
 pub fn big_file_gain(table: &Files<'_>, arm: usize, direction: &Operation) -> Option<f64> {
     let action = match direction {
         Operation::Write => Operation::Create,

@@ -16,7 +16,7 @@ pub struct Grid<'a> {
     pub arms: Vec<&'a Arm>,
     /// Arms for which there was no room.
     pub left_out: usize,
-    /// The ones of `read`, `write` and `mixed` that occur.
+    /// Those of `read`, `write` and `mixed` that occur.
     pub columns: Vec<Operation>,
     /// In the order of the profile.
     pub tests: Vec<Test>,
@@ -51,7 +51,7 @@ pub fn grid<'a>(lookup: &Lookup<'a>) -> Option<Grid<'a>> {
             continue;
         }
         let name = test_name(workload);
-        // The same direction again is another test, whatever its name.
+        // A repeated direction starts a new test, even under the same name.
         let free = |group: &[&Workload]| {
             group.iter().all(|w| w.operation != workload.operation && alike(w, workload))
         };

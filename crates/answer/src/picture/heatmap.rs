@@ -1,4 +1,4 @@
-//! iozone's picture: percent difference to plain by file size and record size, one map per operation.
+//! iozone's picture: percent difference from plain by file size and record size, one map per operation.
 
 use cryptbench_estimate::compatibility::{best, mean};
 use cryptbench_estimate::lookup::Lookup;
@@ -14,7 +14,7 @@ const MOST_ARMS: usize = 2;
 
 /// The maps of all arms that are compared.
 pub struct Heatmap<'a> {
-    /// Without plain, which the maps are a difference to.
+    /// Without plain, with which the maps compare the others.
     pub arms: Vec<ArmMaps<'a>>,
     /// Arms for which there was no room.
     pub left_out: usize,
@@ -43,9 +43,9 @@ pub struct Map {
 /// One cell of a map.
 #[derive(Clone, Copy)]
 pub struct Difference {
-    /// Speed less plain's in percent of plain's: negative is slower.
+    /// Difference from plain's speed, in percent of it: negative is slower.
     pub percent: f64,
-    /// The verdict's sign, where there is one.
+    /// The verdict's mark, if it has one.
     pub mark: Option<Sign>,
 }
 
@@ -63,7 +63,7 @@ impl Map {
         Some([least, mean(&all)?, best(&all)?])
     }
 
-    /// The mark that every cell has: it is printed once, and not in the cells.
+    /// The mark, if all cells have the same one: it is then printed once instead of in each cell.
     pub fn common_mark(&self) -> Option<Sign> {
         let mut marks = self.cells.iter().flatten().map(|d| d.mark);
         let first = marks.next()??;

@@ -15,14 +15,13 @@ use cryptbench_estimate::arms::{compared, plain_arm};
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, ArmRole};
 
-/// Up to this many workloads each has its own charts, and its row in tables; beyond it they are
-/// condensed by series.
+/// Up to this many workloads, each has its own charts and its row in tables; more are condensed by series.
 pub const MOST_CHARTED: usize = 16;
 
-/// Up to this many workloads each has its row in the tables of the page.
+/// Up to this many workloads, each has its row in the tables of the page.
 pub const MOST_LISTED: usize = 100;
 
-/// The arms of a picture that has room for only some.
+/// The selected arms of a picture that has no room for all.
 pub struct Chosen<'a> {
     /// Plain first, then encrypted arms (the layer without its cipher among them) in plan order.
     pub arms: Vec<&'a Arm>,

@@ -59,7 +59,7 @@ fn cost(view: &View<'_>, arm: &Arm) -> String {
     }
 }
 
-/// Few workloads are decided: states whether noise is the reason, and in how many.
+/// If few workloads are decided: states in how many, and whether noise is the reason.
 fn unsettled(view: &View<'_>, arm: &Arm, noisy: usize) -> String {
     match noisy {
         0 => format!(
@@ -109,7 +109,7 @@ fn single(view: &View<'_>, arm: &Arm, cell: &Cell) -> String {
     )
 }
 
-/// `alike` and `open`: workloads without a difference to plain, and inconclusive ones.
+/// `alike` and `open`: workloads without a difference from plain, and inconclusive ones.
 fn slowed(
     view: &View<'_>,
     arm: &Arm,
@@ -172,7 +172,7 @@ fn indistinct(view: &View<'_>, arm: &Arm, alike: &[&Cell]) -> String {
     )
 }
 
-/// Workloads in which encrypted storage was faster, which encryption cannot cause.
+/// Workloads in which encrypted storage was faster: encryption cannot be the cause.
 pub(super) fn gains(view: &View<'_>) -> Option<Sentence> {
     let mut faster: Vec<(&Arm, &Cell)> = Vec::new();
     for arm in view.encrypted() {
@@ -221,7 +221,7 @@ fn noise_clause(cell: &Cell, lead: &str) -> String {
     cell.noise_of_mean.map_or_else(String::new, |noise| format!("{lead}{}", fraction(noise)))
 }
 
-/// `0.31 CPU-seconds per GiB (plain: 0.06)`; nothing where no CPU time was counted.
+/// `0.31 CPU-seconds per GiB (plain: 0.06)`; empty if no CPU time was counted.
 fn cpu_clause(view: &View<'_>, cell: &Cell, lead: &str) -> Option<String> {
     let measure = cryptbench_estimate::cpu::Measure::of(view.record);
     let own = measure.seconds_per_gib(cell);

@@ -12,7 +12,7 @@ use super::{MOST_ARMS_SPOKEN, Sentence, View, of_workloads};
 use crate::quantity::{kept_percent, percent, percent_digits, thousands};
 use crate::wording::list;
 
-/// Share of the whole loss (in log units) from which one part is called most of it.
+/// Share of the whole loss (in log units) from which one part counts as most of it.
 const MOST_OF_IT: f64 = 2.0 / 3.0;
 
 /// Which encrypted arm is the faster one, or that there is no difference.
@@ -166,7 +166,8 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     Some((ratio, text))
 }
 
-/// No encrypted arm costs anything: states the same for the layer, or that only the layer does.
+/// For the case that no encrypted arm costs anything: states that the layer does not either, or
+/// that only the layer does.
 fn layer_alone(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     let cells = view.cells(null);
     let costly: Vec<&str> = cells

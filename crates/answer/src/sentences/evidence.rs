@@ -64,7 +64,7 @@ fn wrong(arm: &Arm, found: &Evidence) -> Vec<Sentence> {
     said
 }
 
-/// That nothing is known about an arm.
+/// States that nothing is known about an arm.
 fn unchecked(arm: &Arm, found: &Evidence) -> Option<Sentence> {
     let why = found.failure.as_ref()?;
     Some(Sentence::new(

@@ -6,7 +6,7 @@ use cryptbench_record::ArmRole;
 use super::{Sentence, View};
 use crate::explanation::addition;
 
-/// About the encrypted arm that adds most to the smallest requests of the longest sweep.
+/// Describes the encrypted arm that adds most to the smallest requests of the longest sweep.
 pub(super) fn added(view: &View<'_>) -> Option<Sentence> {
     sweeps(view.lookup).iter().find_map(|sweep| {
         let arms = sweep.added(view.lookup);

@@ -37,13 +37,13 @@ pub(super) fn cached(view: &View<'_>) -> Option<Sentence> {
     Some(Sentence::new(8, text))
 }
 
-/// Whether a workload measures a cache on purpose: one block again and again, or what earlier trials
-/// left in the page cache.
+/// Whether a workload measures a cache on purpose: it reads one block again and again, or data that earlier
+/// trials left in the page cache.
 fn means_cache(w: &Workload) -> bool {
     w.warm_cache || w.pattern == Pattern::Same
 }
 
-/// Comparisons that need more pairs than there are.
+/// Undecided comparisons, which need more pairs.
 pub(super) fn inconclusive(view: &View<'_>) -> Option<Sentence> {
     let mut open = 0;
     let mut judged = 0;

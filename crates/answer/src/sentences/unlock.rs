@@ -87,7 +87,7 @@ fn first_way(workload: &Workload, times: &Times<'_>) -> Vec<String> {
     )]
 }
 
-/// Another way, as a multiple of the first: where it differs most, and least.
+/// Another way of opening, as a multiple of the first: the largest and the smallest difference.
 fn other_way(
     workload: &Workload,
     times: &Times<'_>,

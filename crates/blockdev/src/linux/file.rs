@@ -55,7 +55,7 @@ pub(crate) fn direct_sector(file: &File) -> io::Result<Option<usize>> {
     Ok(told.then(|| (stat.stx_dio_offset_align.max(stat.stx_dio_mem_align) as usize).max(512)))
 }
 
-/// Bytes of a logical sector of an open disk.
+/// Logical sector size of an open disk, in bytes.
 pub(crate) fn logical_sector(disk: &File) -> io::Result<u32> {
     Ok(rustix::fs::ioctl_blksszget(disk)?)
 }

@@ -1,5 +1,5 @@
-//! Anubis (Barreto and Rijmen, NESSIE, 2001, the tweaked version), for rare volumes only: one scalar kernel with tables, which
-//! is not constant time.
+//! Anubis (Barreto and Rijmen, NESSIE, 2001, the tweaked version), only for rare volumes: a scalar kernel with tables,
+//! not constant time.
 
 use zeroize::Zeroizing;
 
@@ -8,7 +8,7 @@ use crate::cpu::Tier;
 use crate::kernel::{BLOCK, Block, BlockKernel, UnitKernel};
 use crate::mode::xts::Xts;
 
-/// Rows of a block, and words of it.
+/// Number of rows in a block; each is one word.
 const WORDS: usize = 4;
 
 /// Words of the longest key.
@@ -20,10 +20,10 @@ const MOST_ROUNDS: usize = 8 + MOST_KEY + 1;
 /// The first row of the matrix of the linear layer, a Hadamard matrix.
 const LAYER: [u8; WORDS] = [1, 2, 4, 6];
 
-/// What rows of the key are multiplied by for each row of a round key: the second row of a Vandermonde matrix.
+/// Factors of the key rows in each row of a round key: the second row of a Vandermonde matrix.
 const SELECTED: [u8; WORDS] = [1, 2, 6, 8];
 
-/// For each byte of a row, what it adds to the row behind the linear layer.
+/// For each byte of a row, its contribution to the row after the linear layer.
 static LINEAR: [[u32; 256]; WORDS] = linear();
 
 const fn linear() -> [[u32; 256]; WORDS] {
@@ -93,7 +93,8 @@ impl Anubis {
             *key = selected(&state[..words]);
             state = evolved(&state[..words], round);
         }
-        // The cipher is its own inverse but for the order and the layer of its keys.
+        // The cipher is its own inverse, except that the keys are in reverse order and pass through
+        // the linear layer.
         let mut decrypting: RoundKeys = Zeroizing::new([[0; WORDS]; MOST_ROUNDS]);
         for (round, key) in decrypting.iter_mut().enumerate().take(rounds + 1) {
             *key = encrypting[rounds - round];

@@ -1,5 +1,5 @@
-//! Khazad (Barreto and Rijmen, NESSIE, 2001, the tweaked version), for rare volumes only: one scalar kernel with tables, which
-//! is not constant time.
+//! Khazad (Barreto and Rijmen, NESSIE, 2001, the tweaked version), only for rare volumes: a scalar kernel with tables,
+//! not constant time.
 
 use zeroize::Zeroizing;
 
@@ -13,7 +13,7 @@ const ROUNDS: usize = 8;
 /// The first row of the matrix of the linear layer, a Hadamard matrix.
 const LAYER: [u8; BLOCK] = [1, 3, 4, 5, 6, 8, 11, 7];
 
-/// For each byte of a block, what it adds to the block behind the linear layer.
+/// For each byte of a block, its contribution to the block after the linear layer.
 static LINEAR: [[u64; 256]; BLOCK] = linear();
 
 const fn linear() -> [[u64; 256]; BLOCK] {

@@ -1,6 +1,7 @@
 //! The algorithms, each with its kernels by instruction set.
 
-/// Evaluates an expression for each of these instruction sets that the CPU has and `tier` allows, and another one for the others.
+/// Evaluates an expression for each of these instruction sets that the CPU has and `tier` allows, and another one for
+/// the remaining ones.
 macro_rules! each {
     ($sets:tt, $tier:expr, $isa:ident => $then:expr) => {
         each!($sets, $tier, $isa => $then, else _set => ())
@@ -49,7 +50,8 @@ macro_rules! kernels {
                 Box::new($portable::new(key))
             }
 
-            /// The portable kernel, then every other that this CPU has, also those that a better one hides.
+            /// The portable kernel, then all others that this CPU supports, including those that are not chosen
+            /// because a better one exists.
             #[cfg(test)]
             fn all_blocks(
                 key: &[u8],
@@ -61,7 +63,8 @@ macro_rules! kernels {
             }
         )?
 
-        /// The portable kernel in XTS, then every other that this CPU has, also those that a better one hides.
+        /// The portable kernel in XTS, then all others that this CPU supports, including those that are not
+        /// chosen because a better one exists.
         #[cfg(test)]
         fn all_xts(data_key: &[u8], tweak_key: &[u8]) -> Vec<Box<dyn crate::kernel::UnitKernel>> {
             let best = crate::cpu::Tier::available().pop().unwrap();

@@ -1,5 +1,4 @@
-//! Ciphers with 64-bit blocks, for old volumes only: Blowfish, CAST5, DES and triple DES
-//! from RustCrypto.
+//! Ciphers with 64-bit blocks, only for old volumes: Blowfish, CAST5, DES and triple DES from RustCrypto.
 //!
 //! Each has one scalar kernel that is not constant time. Such short blocks repeat after tens of
 //! gigabytes (Bhargavan and Leurent, "On the Practical (In-)Security of 64-bit Block Ciphers",
@@ -73,7 +72,7 @@ pub(crate) fn triple_des(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     keyed::<TdesEde3>(key)
 }
 
-/// DES, 8 bytes of which 56 bits are the key.
+/// DES with keys of 8 bytes, of which 56 bits are used.
 pub(crate) fn des(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     keyed::<Des>(key)
 }

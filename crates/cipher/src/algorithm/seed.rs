@@ -1,4 +1,4 @@
-//! SEED (RFC 4269), for rare volumes only: one scalar kernel with tables, which is not constant time.
+//! SEED (RFC 4269), only for rare volumes: a scalar kernel with tables, not constant time.
 
 use zeroize::Zeroizing;
 
@@ -8,7 +8,7 @@ use crate::mode::xts::Xts;
 
 const ROUNDS: usize = 16;
 
-/// The S-boxes: a power in GF(2^8), multiplied by a matrix of bits, and a constant.
+/// The S-boxes: a power in GF(2^8), multiplied by a bit matrix, plus a constant.
 static BOXES: [[u8; 256]; 2] = [
     sbox(247, [0b1000_1010, 0b1111_1110, 0x85, 0x42, 0x45, 0x21, 0x88, 0x14], 169),
     sbox(251, [0x45, 0x85, 0b1111_1110, 0x21, 0b1000_1010, 0x88, 0x42, 0x14], 56),

@@ -7,7 +7,7 @@ use crate::cpu::Tier;
 use crate::kernel::{BLOCK, BlockKernel};
 use crate::registry::KeyXts;
 
-/// Keys an algorithm for a mode that is not fused with it.
+/// A function that keys an algorithm for a mode that is not fused with it.
 pub(super) type KeyBlocks<const N: usize> = fn(&[u8], Tier) -> Box<dyn BlockKernel<N>>;
 
 /// A cipher by its name in Linux's crypto API.
@@ -26,7 +26,7 @@ pub(super) enum Keying {
     Wide { xts: KeyXts, blocks: KeyBlocks<BLOCK> },
     /// 64-bit blocks, which have neither XTS nor LRW.
     Narrow(KeyBlocks<{ narrow::BLOCK }>),
-    /// Adiantum with that many rounds of XChaCha, which is its own mode.
+    /// Adiantum, which is its own mode, with this number of XChaCha rounds.
     Adiantum(u32),
     /// `cipher_null`, which enciphers nothing.
     Null,

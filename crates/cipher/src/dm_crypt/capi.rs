@@ -1,4 +1,5 @@
-//! Specifications in the words of Linux's crypto API, `capi:xts(aes)-plain64`, which mean a mode that has a shorter name.
+//! Specifications in the syntax of Linux's crypto API, such as `capi:xts(aes)-plain64`, for modes that also have a
+//! shorter name.
 
 /// A name followed by its arguments in parentheses.
 struct Term<'a> {
@@ -6,13 +7,13 @@ struct Term<'a> {
     terms: Vec<Term<'a>>,
 }
 
-/// Modes that have one cipher in brackets, or their names in front of it where a driver has both.
+/// Modes with a cipher in parentheses, or with their name before it if one driver implements both.
 const MODES: [&str; 8] = ["xts", "cbc", "lrw", "ecb", "ctr", "cfb", "ofb", "pcbc"];
 
 /// Templates around a cipher that only change how it is computed.
 const AROUND: [&str; 3] = ["cryptd", "simd", "pcrypt"];
 
-/// Cipher, and mode with IV generator, of a specification in the API's words; `None` of any other.
+/// Cipher, and mode with IV generator, of a specification in the API's syntax; `None` for any other.
 pub(super) fn translated(whole: &str) -> Option<(String, String)> {
     // Linux does not accept longer names (CRYPTO_MAX_ALG_NAME). Terms may be nested, and each level uses stack
     // space.

@@ -8,13 +8,13 @@ use crate::mode::iv::Ivs;
 
 #[derive(Clone, Copy)]
 pub(super) enum Iv {
-    /// Made of the number without a key.
+    /// Derived from the number without a key.
     Keyless(Tweak),
     Eboiv,
     Essiv(&'static Hash),
 }
 
-/// A generator that needs no key, so that its IVs have any length.
+/// A generator that needs no key, whose IVs can therefore have any length.
 #[derive(Clone, Copy)]
 pub(super) enum Tweak {
     Plain,

@@ -23,7 +23,7 @@ use crate::mode::whitening::Whitening;
 use crate::mode::xts_iv::{XtsIv, XtsPlain};
 use crate::registry::KeyXts;
 
-/// Who enciphers: they differ in the IVs of some modes.
+/// The program that enciphers: the two differ in the IVs of some modes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     /// dm-crypt.
@@ -32,10 +32,10 @@ pub(super) enum Side {
     Cryptsetup,
 }
 
-/// What one of several ciphers is keyed with.
+/// The keys of one of several ciphers.
 pub(super) struct Part<'a> {
     pub key: &'a [u8],
-    /// The first of several keys: `eboiv` uses no other.
+    /// The first of several keys, the only one that `eboiv` uses.
     pub first: &'a [u8],
     /// The seed of `lmk` in version 3.
     seed: Option<&'a [u8]>,
@@ -44,7 +44,7 @@ pub(super) struct Part<'a> {
 }
 
 impl Spec {
-    /// The cipher under a key of one of the lengths that it takes.
+    /// The cipher under a key of one of its lengths.
     pub(super) fn keyed(
         &self,
         key: &[u8],
@@ -52,7 +52,7 @@ impl Spec {
         tier: Tier,
     ) -> Result<Box<dyn UnitKernel>, CipherError> {
         let (keys, seed) = self.divided(key);
-        // cryptsetup leaves what has several keys to the kernel.
+        // cryptsetup leaves ciphers with several keys to the kernel.
         let side = if keys.len() > 1 { Side::Kernel } else { side };
         let first = keys.first().copied().unwrap_or_default();
         let part = |key| self.part(&Part { key, first, seed, side, tier });
@@ -66,7 +66,7 @@ impl Spec {
         })
     }
 
-    /// The keys, and the seed of `lmk` if there is one: the kernel tells that from the key's length.
+    /// The keys, and the seed of `lmk` if there is one: the kernel infers that from the key's length.
     fn divided<'a>(&self, key: &'a [u8]) -> (Vec<&'a [u8]>, Option<&'a [u8]>) {
         let seeded = self.is_lmk() && !key.len().is_multiple_of(self.keys);
         let bytes = key.len() / (self.keys + usize::from(seeded));
@@ -106,7 +106,7 @@ impl Spec {
             },
             Chosen::Narrow { blocks, mode } => unfused(mode, blocks, part),
             Chosen::Adiantum { rounds, tweak } => {
-                // For Adiantum, the kernel counts AES blocks and cryptsetup blocks of twice that size.
+                // For Adiantum, the kernel counts AES blocks, and cryptsetup counts blocks of twice that size.
                 let counted = if side == Side::Cryptsetup { 2 * BLOCK } else { BLOCK };
                 adiantum::with_tweaks(rounds, key, tweak.ivs(counted), tier)
             }

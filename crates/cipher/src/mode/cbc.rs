@@ -134,7 +134,8 @@ pub(crate) fn encrypt_chains<const N: usize>(
     }
 }
 
-/// Adds a block, read as a whole before it is written: byte by byte the compiler could not rule out that the two overlap.
+/// Adds a block, which is read as a whole before the result is written: with single bytes the compiler could not rule
+/// out that the two overlap.
 #[inline(always)]
 pub(super) fn add<const N: usize>(block: &mut [u8; N], other: &[u8; N]) {
     let before = *block;

@@ -2,7 +2,7 @@
 //! (Ferguson, "AES-CBC + Elephant diffuser: A Disk Encryption Algorithm for Windows Vista", 2006,
 //! 4.3 and 4.4).
 //!
-//! Each word depends on those just before or behind it, so one unit is a chain. Several units pass
+//! Each word depends on those just before or after it, so one unit is a chain. Several units pass
 //! side by side, one in each lane of a vector.
 
 /// Cycles of diffuser A and of diffuser B.

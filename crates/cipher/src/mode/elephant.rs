@@ -1,5 +1,5 @@
 //! AES-CBC with the Elephant diffuser, the cipher of BitLocker until Windows 8 (Ferguson, 2006): a
-//! sector key is added to each data unit, which passes the diffuser and then CBC.
+//! sector key is added to each data unit, which then passes through the diffuser and CBC.
 
 use super::cbc::Cbc;
 use super::diffuser::{diffuse, gather};
@@ -13,7 +13,7 @@ pub(crate) struct Elephant {
     pub(crate) sector_keys: Box<dyn BlockKernel<BLOCK>>,
 }
 
-/// Data units whose sector keys are made together.
+/// Number of data units whose sector keys are computed together.
 const TOGETHER: usize = 32;
 
 impl Elephant {

@@ -1,5 +1,5 @@
-//! CTR, CFB, OFB and PCBC over any block kernel, as Linux's crypto API has them. No disk should be encrypted so: equal IVs show
-//! what two versions of a sector have in common. They exist only to open volumes that use them.
+//! CTR, CFB, OFB and PCBC over any block kernel, as in Linux's crypto API. They are unsuitable for disks: equal IVs
+//! show what two versions of a sector have in common. They exist only to open volumes that use them.
 
 use super::cbc::add;
 use super::iv::Ivs;
@@ -10,11 +10,11 @@ use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 pub(crate) enum Feedback {
     /// The IV, a big-endian number, counts up (NIST SP 800-38A, 6.5).
     Ctr,
-    /// The ciphertext before, enciphered, is added (6.3).
+    /// The previous ciphertext block, enciphered, is added (6.3).
     Cfb,
     /// The IV is enciphered again and again (6.4).
     Ofb,
-    /// Plaintext and ciphertext before are added (Meyer and Matyas, "Cryptography", 1982).
+    /// The previous plaintext and ciphertext blocks are added (Meyer and Matyas, "Cryptography", 1982).
     Pcbc,
 }
 

@@ -10,7 +10,7 @@ use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, t
 /// Bytes of a tweak.
 pub(crate) const TWEAK: usize = 32;
 
-/// Blocks of the stream that are enciphered together.
+/// Number of keystream blocks that are enciphered together.
 const BATCH: usize = 64;
 
 /// A block cipher in HCTR2.
@@ -32,7 +32,7 @@ impl Hctr2 {
         Self { cipher, tweaks, hash, added: Box::new(keys[1]) }
     }
 
-    /// The hash of a tweak and of the data after the first block, which are whole blocks.
+    /// The hash of a tweak and of the data after the first block; both consist of whole blocks.
     fn hash_of(&self, tweak: &[u8; TWEAK], rest: &[u8]) -> Block {
         let mut hash = (*self.hash).clone();
         // Twice the tweak's length in bits, plus a flag that says that the blocks are whole.

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 use crate::sector::Layout;
 
-/// Bytes of the sectors that numbers count.
+/// Size in bytes of the sectors that the numbers count.
 pub(crate) const SECTOR: u64 = 512;
 
 /// An IV generator for IVs of `N` bytes: a cipher block, 8 or 16, or the tweak of a wide block, 32.
@@ -29,8 +29,8 @@ pub(crate) enum Ivs<const N: usize> {
     /// Disk Encryption", 2005, 4.2).
     Essiv(Box<dyn BlockKernel<N>>),
     /// The number times the length of a data unit, little-endian, enciphered under the data key (Ferguson,
-    /// "AES-CBC + Elephant diffuser", 2006, 4.1). It is the unit's offset in bytes where numbers count
-    /// units; where they count 512-byte sectors, dm-crypt multiplies all the same.
+    /// "AES-CBC + Elephant diffuser", 2006, 4.1). If numbers count units, this is the unit's offset in bytes;
+    /// dm-crypt multiplies in the same way if they count 512-byte sectors.
     Eboiv(Box<dyn BlockKernel<N>>),
     /// The same in XTS or LRW, where dm-crypt enciphers zeros in the mode itself with that number
     /// (crypt_iv_eboiv_gen).
@@ -47,7 +47,7 @@ impl<const N: usize> Ivs<N> {
             *iv = match self {
                 Self::Plain => padded(u64::from(number as u32)),
                 Self::Plain64 | Self::Essiv(_) => padded(number),
-                // No device is so large that its offsets need more than 64 bits.
+                // No device is large enough to need offsets of more than 64 bits.
                 Self::Eboiv(_) => padded(number.wrapping_mul(run.layout.data_unit as u64)),
                 Self::EboivOf(kernel) => {
                     let first = number.wrapping_mul(run.layout.data_unit as u64);

@@ -1,5 +1,5 @@
-//! CBC with IVs of loop-AES (Linux, drivers/md/dm-crypt.c, `lmk`): MD5 of a unit's plaintext after its first 16 bytes, and of its
-//! number. So a change within a unit changes all of its ciphertext.
+//! CBC with the IVs of loop-AES (Linux, drivers/md/dm-crypt.c, `lmk`): MD5 of a unit's plaintext after its first 16
+//! bytes, and of its number. So a change within a unit changes all of its ciphertext.
 //!
 //! Version 3 of loop-AES's multi-key mode has a seed before them.
 
@@ -20,7 +20,7 @@ const LEFT_OUT: usize = 16;
 /// Data units enciphered together.
 const TOGETHER: usize = 64;
 
-/// Bytes of the seed that count (LMK_SEED_SIZE is longer, and the rest of it zeros).
+/// Bytes of the seed that are used (LMK_SEED_SIZE is larger; the rest is zeros).
 const SEED: usize = 16;
 
 /// A block cipher in CBC with such IVs.
@@ -43,7 +43,7 @@ impl<const N: usize> Lmk<N> {
         Self { cbc: Cbc { cipher, ivs: Ivs::Null, whitening: Whitening::None }, start }
     }
 
-    /// The start of MD5's state after whole blocks, without its padding.
+    /// MD5's state after whole blocks, without the padding.
     fn iv_of(&self, unit: &[u8], number: u64) -> [u8; N] {
         let mut blocks = [0; UNIT];
         blocks[..UNIT - LEFT_OUT].copy_from_slice(&unit[LEFT_OUT..]);

@@ -1,4 +1,4 @@
-//! Several keys, as `aes:64` has them: dm-crypt takes one after the other, from sector to sector.
+//! Several keys, as in `aes:64`: dm-crypt uses them in turn, a different one for each sector.
 
 use crate::kernel::{Buffer, Run, UnitKernel, Visit, tell};
 
@@ -16,7 +16,7 @@ impl Several {
         let unit = run.layout.data_unit;
         for (index, start) in (0..buffer.len()).step_by(unit).enumerate() {
             let run = run.after(index);
-            // Numbers count sectors of 512 bytes: with larger ones some keys are never taken.
+            // Numbers count 512-byte sectors: with larger sectors, some keys are never used.
             let kernel = &self.0[run.first as usize & (self.0.len() - 1)];
             each(&**kernel, run, buffer.part(start..start + unit));
         }

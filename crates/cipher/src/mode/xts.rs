@@ -98,8 +98,8 @@ pub(crate) struct Sequence<E> {
 }
 
 impl<E: Fn(&mut Tweaks, usize)> Sequence<E> {
-    /// The masks of `units` units; `encipher` enciphers the first tweaks, as many as requested, and may change
-    /// the others.
+    /// The masks of `units` units; `encipher` enciphers as many tweaks as requested, from the first, and may
+    /// change the remaining ones.
     pub(crate) fn new(encipher: E, run: Run, units: usize) -> Self {
         Self {
             encipher,
@@ -113,7 +113,7 @@ impl<E: Fn(&mut Tweaks, usize)> Sequence<E> {
         }
     }
 
-    /// The next mask, before the `count` masks from it on are passed over by `pass`; the unit must have that many left.
+    /// Returns the next mask and skips `count` masks from it on by `pass`; the unit must have that many left.
     pub(crate) fn chunk(&mut self, count: usize, pass: impl Fn(u128) -> u128) -> u128 {
         if self.blocks_left == 0 {
             self.next_unit();

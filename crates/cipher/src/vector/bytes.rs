@@ -25,8 +25,8 @@ pub(crate) trait Bytes: Vector {
 
     /// The low and the high nibbles.
     fn split(self) -> [Self; 2];
-    /// The entries of a table in every lane that `self` selects by its bytes: below 16 an entry; from 0x80 on zero; in between
-    /// zero or that of the low nibble.
+    /// The entries of a table in every lane that `self` selects by its bytes: below 16 an entry, from 0x80 on zero, in
+    /// between zero or the entry of the low nibble.
     fn look_up(self, table: Self) -> Self;
     /// Sums modulo 256.
     fn add_bytes(self, other: Self) -> Self;
@@ -57,7 +57,7 @@ pub(crate) fn transpose_bytes<V: Vector>(x: [V; 16]) -> [V; 16] {
 #[rustfmt::skip]
 fn step<V: Vector>(x: [V; 16]) -> [V; 16] {
     let [a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7] = x;
-    // Unrolled by hand: the compiler might keep a loop, whose registers would then be in memory.
+    // Unrolled by hand: if the compiler kept a loop, the vectors would be in memory.
     [
         a0.interleave_low(b0), a0.interleave_high(b0), a1.interleave_low(b1), a1.interleave_high(b1),
         a2.interleave_low(b2), a2.interleave_high(b2), a3.interleave_low(b3), a3.interleave_high(b3),

@@ -100,7 +100,7 @@ pub(crate) trait Vector: Words + Send + Sync + 'static {
 
     /// Transposes the words of four vectors within each lane: word `i` of vector `j` and word `j` of vector `i` swap places.
     fn transpose(vectors: [Self; 4]) -> [Self; 4];
-    /// The bytes of the lower halves of each lane in turn, those of `self` first.
+    /// Interleaves the bytes of the lower halves of each lane, those of `self` first.
     fn interleave_low(self, other: Self) -> Self;
     /// The same for the upper halves.
     fn interleave_high(self, other: Self) -> Self;

@@ -21,7 +21,7 @@ const STRONG: usize = 32;
 /// One cipher, or a group of cascades.
 struct Row<'a> {
     name: String,
-    /// The slowest and the fastest of the group for each sector size, in each cipher's slower direction.
+    /// The slowest and the fastest of the group for each sector size; each cipher counts in its slower direction.
     rates: Vec<(f64, f64)>,
     ciphers: Vec<&'a str>,
 }
@@ -105,12 +105,12 @@ fn grouped<'a>(rows: &[&'a Speed], units: &[u32]) -> Vec<Row<'a>> {
     table
 }
 
-/// Ciphers one after another: one, or those of a cascade.
+/// Number of ciphers that encrypt one after another: one, or those of a cascade.
 fn stages(cipher: &str) -> usize {
     find_to_measure(cipher).map_or(1, CipherInfo::stages)
 }
 
-/// A label without the mode that nearly all have, and without a key size or a part that is not informative:
+/// A label without the mode that nearly all have, and without an uninformative key size or part:
 /// `Serpent-256-XTS` is `Serpent`.
 fn plain(label: &str) -> String {
     let name = label.strip_suffix("-XTS").unwrap_or(label);
@@ -158,7 +158,7 @@ fn gigabytes(mb_s: f64) -> String {
     }
 }
 
-/// The fastest interface that a rate keeps up with.
+/// The fastest interface that a cipher of this rate keeps up with.
 fn keeps_up_with(mb_s: f64) -> Option<(Common, f64)> {
     INTERFACES.iter().copied().rev().find(|(_, needed)| mb_s >= *needed)
 }
@@ -200,7 +200,7 @@ fn drawn(table: &[Row<'_>], units: &[u32], cores: &str, width: usize) -> String 
     let mut headings = vec![format!("MB/s on {cores}, RAM")];
     headings.extend(units.iter().map(|unit| format!("{unit} B*")));
     headings.push("fast enough for (MB/s)".to_owned());
-    // Each interface has its rate where it is first mentioned.
+    // Each interface is printed with its rate at its first mention.
     let mut named: Vec<Common> = Vec::new();
     let mut rows = Vec::new();
     for row in table {

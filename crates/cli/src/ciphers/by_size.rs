@@ -1,4 +1,4 @@
-//! One cipher by request size: from single sectors, as sent by a database, to more than the caches.
+//! One cipher by request size: from single sectors, as in databases, to more than fits in the caches.
 
 use anyhow::bail;
 use cryptbench_microbench::cipher::{SIZES, SpeedRequest, Speeds};
@@ -10,7 +10,7 @@ use super::{rate, size, threads};
 /// The default cipher.
 const USUAL: &str = "aes-256-xts";
 
-/// Completes a request of one cipher by all sizes.
+/// Completes a request for one cipher with all sizes.
 pub fn complete(request: &mut SpeedRequest) -> anyhow::Result<()> {
     match request.ciphers.len() {
         0 => request.ciphers.push(USUAL.to_owned()),

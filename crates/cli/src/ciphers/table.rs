@@ -61,8 +61,7 @@ fn rates(speeds: &Speeds, width: usize) -> String {
         heading.extend([format!("mean,\n{}", threads(*count)), "IQR".to_owned()]);
     }
     heading[4] = format!("mean,\n{}", threads(first));
-    // The longest cascade leaves no room for its mode, so a mode that all have in common is given above the
-    // table.
+    // The longest cascade leaves no room for its mode, so a mode that all have in common is printed above the table.
     let mode = common_mode(speeds);
     if !mode.is_empty() {
         heading[0] = format!("cipher\n(mode {mode})");
@@ -97,10 +96,10 @@ fn rates(speeds: &Speeds, width: usize) -> String {
     table.trim_fmt()
 }
 
-/// From this many columns on, two blanks between figures leave room for the longest cascade.
+/// From this width on, the longest cascade fits with two spaces between figures.
 const ROOMY: usize = 90;
 
-/// The mode of all rows that have one, as labels spell it; empty where they differ. Adiantum has none.
+/// The mode that all rows with a mode share, as spelt in labels; empty if they differ. Adiantum has none.
 fn common_mode(speeds: &Speeds) -> String {
     let modes = speeds.rows.iter().map(cryptbench_microbench::cipher::Speed::mode);
     let mut modes = modes.filter(|mode| !mode.is_empty());

@@ -10,10 +10,10 @@ use cryptbench_view::columns::{grid, hang, paragraph};
 
 use super::Document;
 
-/// The most cells shown without `--all`; those that differ most come first.
+/// Maximum number of cells shown without `--all`; those that differ most come first.
 const SHOWN: usize = 40;
 
-/// The most names shown of cells that only one side has.
+/// Maximum number of names shown of cells that only one side has.
 const NAMED: usize = 12;
 
 const SHARES: &str = "% of plain speed. Each record is compared with its own plain speed, so a slower disk does not \
@@ -102,7 +102,7 @@ fn side(name: &str, side: &Side, width: usize) -> String {
     )
 }
 
-/// What to know of each side, once where it is the same of both.
+/// The remarks about each side; a remark that applies to both is printed once.
 fn remarks([a, b]: [&Side; 2], width: usize) -> Option<String> {
     let of_a = a.remarks.iter().map(|remark| {
         let first = if b.remarks.contains(remark) { "A, B  " } else { "A  " };

@@ -24,7 +24,7 @@ pub struct Diagnosis {
 }
 
 cryptbench_catalog::named! {
-    /// What a section is about, by its title.
+    /// The subject of a section; its title names it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Topic {
         Processor = "CPU",
@@ -65,7 +65,7 @@ pub struct Finding {
     /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
-    /// What is missing, which several systems may need.
+    /// The missing component, which several systems may need.
     #[serde(skip)]
     pub lack: Option<Lack>,
 }
@@ -75,7 +75,7 @@ pub struct Finding {
 pub struct Lack {
     pub reason: String,
     pub remedy: Remedy,
-    /// In whose words the remedy is told.
+    /// Whose package names the remedy uses.
     pub manager: Option<Manager>,
 }
 
@@ -106,7 +106,7 @@ impl Finding {
         Self::new(name, State::Lacking, says)
     }
 
-    /// Lacking because of `lack`; `says` has its reason.
+    /// Unavailable because of `lack`; `says` contains the reason.
     pub fn without(name: &str, says: impl Into<String>, lack: Lack) -> Self {
         let remedy = lack.remedy.told(lack.manager);
         Self { lack: Some(lack), ..Self::lacking(name, says).remedy(remedy) }
@@ -125,7 +125,7 @@ impl Finding {
 /// The packages that would make more systems available.
 #[derive(Debug, Serialize)]
 pub struct Install {
-    /// Whether this distribution's names of packages are known here.
+    /// Whether this distribution's package names are known here.
     #[serde(skip)]
     pub names_known: bool,
     /// The command, if the distribution is known and has any of the packages.

@@ -1,4 +1,4 @@
-//! Which distribution this is, and how to install packages on it.
+//! Identifies the distribution, and how to install packages on it.
 #![expect(clippy::disallowed_methods, reason = "/etc/os-release")]
 
 use std::fs;

@@ -93,7 +93,7 @@ fn room(directory: &Path, dry: &DryRun) -> Vec<Finding> {
     findings
 }
 
-/// The file system and its underlying devices.
+/// The file system and the devices that hold it.
 fn place(storage: &str, filesystem: &str, kinds: &[PlaceKind]) -> Finding {
     let said = about(filesystem, kinds).join(" ");
     let said = said.trim_end_matches('.');

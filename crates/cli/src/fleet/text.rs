@@ -7,13 +7,14 @@ use cryptbench_fleet::{Group, Kind, Outlier, Report, Row, Share};
 use cryptbench_text::shown;
 use cryptbench_view::columns::{grid, hang, paragraph};
 
-/// Rows of the table on one screen.
+/// Maximum number of table rows on one screen.
 const ROWS: usize = 6;
-/// Kinds of machine that one screen describes.
+/// Maximum number of kinds of machine described on one screen.
 const KINDS: usize = 3;
-/// Columns of a choice and of a workload in a terminal of 80; what is wider is shared by both.
+/// Widths of the columns for choice and workload on a terminal of 80 columns; they share any
+/// further width equally.
 const NAMES: [usize; 2] = [16, 24];
-/// Machines unlike the others that one screen names, on two lines each.
+/// Maximum number of outliers named on one screen, with two lines each.
 const UNLIKE: usize = 2;
 
 /// At most 24 lines. `directory` is the fleet's directory as the user specified it.
@@ -21,7 +22,7 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     let mut lines = vec![cut(&title(report), width)];
     let kinds = kinds(report);
     let pooled: Vec<(&Group, &Row, Share)> = pooled(report).collect();
-    // Either every row, or of each group the one that loses most.
+    // All rows or, if there are too many, only the one with the largest loss in each group.
     let mut shown = pooled.clone();
     if shown.len() > ROWS {
         shown.sort_by(|a, b| a.2.next_low_ratio.total_cmp(&b.2.next_low_ratio));
@@ -211,7 +212,7 @@ fn table(
     grid(&headings, rows.iter().map(row).collect(), 3, width)
 }
 
-/// `71 to 84`, with a decimal where the ends are near each other.
+/// `71 to 84`, with a decimal if the ends are close together.
 pub(super) fn next(share: &Share) -> String {
     let [low, high] = [share.next_low_ratio, share.next_high_ratio].map(|r| 100.0 * r);
     let decimals = usize::from(high - low < 2.0);
@@ -298,7 +299,7 @@ pub(super) fn machines(n: usize) -> String {
     format!("{} {}", thousands(n), if n == 1 { "machine" } else { "machines" })
 }
 
-/// At most `most` characters, the last a sign that there are more.
+/// At most `most` characters, the last of them an ellipsis if the text is longer.
 fn cut(text: &str, most: usize) -> String {
     match text.chars().count() <= most {
         true => text.to_owned(),

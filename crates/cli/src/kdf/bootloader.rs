@@ -43,13 +43,13 @@ const PASSES: u32 = 4;
 /// Memory sizes to choose from, as printed in tables.
 const CHOICES_KIB: [u32; 6] = [16 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, USUAL_KIB];
 
-/// The cost that is measured; others follow from it, as time is proportional to memory and passes.
+/// The cost that is measured; others are derived from it, because time is proportional to memory and passes.
 const MEASURED: Argon2Params = Argon2Params { memory_kib: 64 << 10, passes: 1, lanes: 1 };
 
 /// Iterations of PBKDF2 that are measured, for the same reason.
 const MEASURED_ITERATIONS: u32 = 100_000;
 
-/// Measurements, of which the median counts.
+/// Number of measurements; the median is used.
 const ROUNDS: usize = 5;
 
 /// Bytes of a keyslot's key.
@@ -120,7 +120,7 @@ fn measured(asked: Vec<(String, Derivation)>) -> Result<Vec<Row>, KdfError> {
     Ok(rows)
 }
 
-/// The same function at the measured cost.
+/// The keyslot's function at the measured cost.
 fn sample(derivation: &Derivation) -> Derivation {
     match *derivation {
         Derivation::Pbkdf2 { prf, .. } => {
@@ -142,7 +142,7 @@ fn median(derivation: &Derivation) -> Result<f64, KdfError> {
     Ok(cryptbench_stats::median(&times).expect("there were rounds"))
 }
 
-/// Whether GRUB can, in words for a table.
+/// Whether GRUB can open it, in words for a table.
 fn verdict(derivation: &Derivation) -> &'static str {
     match derivation {
         Derivation::Pbkdf2 { .. } => "yes, since GRUB 2.06",

@@ -1,4 +1,4 @@
-//! Question and measurement together: every figure that a table, a page or a program gets.
+//! Question and measurement together: every figure for tables, pages and programs.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use cryptbench_microbench::kdf::{
 
 use crate::args::KdfArgs;
 
-/// Default PIMs of a table: the defaults of both rules, small ones, and the largest of four digits, at which a
-/// published study measured.
+/// Default PIMs of a table: the defaults of both rules, small ones, and the largest with four digits, which a
+/// published study used.
 const PIMS: [u32; 6] = [1, 10, 98, 485, 1000, 9999];
 
 /// Default entropies: nearly 9 random lower-case letters (4.7 bits each), 4 and 6 random words of a list of
@@ -27,11 +27,11 @@ pub const DICEWARE_BITS: f64 = 12.925;
 #[derive(Clone, Debug)]
 pub struct Question {
     pub volume: VolumeKind,
-    /// PIMs of the table; none where the volume has none.
+    /// PIMs in the table; empty if the volume has none.
     pub pims: Vec<u32>,
     /// The PIM that an attacker knows; `None` is the default cost.
     pub known: Option<u32>,
-    /// The highest PIM that an attacker who does not know it considers possible; `None` if there is none.
+    /// The highest PIM that an attacker who does not know the PIM tries; `None` if the volume has none.
     pub unknown: Option<u32>,
     pub limit: Duration,
     pub bits: Vec<f64>,
@@ -91,16 +91,16 @@ pub struct Study {
 pub struct Attack {
     /// Seconds with a known PIM.
     pub known: f64,
-    /// Seconds with an unknown one, where the volume has PIMs.
+    /// Seconds with an unknown PIM, if the volume has PIMs.
     pub unknown: Option<f64>,
 }
 
-/// The value of a random PIM while it is secret.
+/// The benefit of a random PIM while it is secret.
 #[derive(Clone, Copy, Debug)]
 pub struct SecretPim {
     /// Bits gained over a known PIM of the same average cost.
     pub bits: f64,
-    /// Average time to open over the PIMs.
+    /// Time to open, averaged over the PIMs.
     pub mean_seconds: f64,
 }
 
@@ -116,7 +116,7 @@ impl Study {
         rows
     }
 
-    /// The rows of PBKDF2, fastest iteration first.
+    /// The rows of PBKDF2 by time per iteration, fastest first.
     pub fn by_iteration(&self) -> Vec<(&KdfSpeed, f64)> {
         let rows = self.speeds.rows.iter();
         let mut rows: Vec<_> = rows.filter_map(|r| Some((r, r.us_per_iteration()?))).collect();
@@ -177,7 +177,7 @@ impl Study {
         }
     }
 
-    /// The entropy of a random PIM while it is secret; `None` if there is none.
+    /// The benefit of a random PIM while it is secret; `None` if the volume has none.
     pub fn secret_pim(&self, row: &KdfSpeed) -> Option<SecretPim> {
         let q = &self.question;
         let highest = q.unknown?;
@@ -191,7 +191,7 @@ impl Study {
         })
     }
 
-    /// Seconds for trying every function at its default, if all were measured.
+    /// Seconds to try every function at its default cost, if all were measured.
     pub fn every_function(&self) -> Option<f64> {
         let all = self.speeds.complete && self.speeds.rows.len() > 1;
         all.then(|| all_functions(&self.speeds.rows, self.speeds.cpus as usize))

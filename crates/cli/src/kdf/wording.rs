@@ -39,7 +39,7 @@ fn in_unit(seconds: f64) -> (f64, &'static str) {
     }
 }
 
-/// A time given by the user, without trailing zeros: `1 s`, `2.5 min`.
+/// A time specified by the user, without trailing zeros: `1 s`, `2.5 min`.
 pub fn asked(time: Duration) -> String {
     let (value, unit) = in_unit(time.as_secs_f64());
     let number = figures(value);
@@ -96,7 +96,7 @@ pub fn threads(count: usize) -> String {
     format!("{count} thread{}", if count == 1 { "" } else { "s" })
 }
 
-/// The guessing hardware, in the fewest words: `2 threads of this CPU x 1000`.
+/// The guessing hardware in few words: `2 threads of this CPU x 1000`.
 pub fn hardware(study: &Study) -> String {
     let hardware = &study.question.hardware;
     let own: Vec<_> = hardware
@@ -165,7 +165,7 @@ pub fn linearity(study: &Study) -> String {
     )
 }
 
-/// The average rate of one graphics card, published and not measured here.
+/// The published average rate of one graphics card, not measured here.
 pub fn published(study: &Study, row: &KdfSpeed) -> Option<String> {
     let rate = study.card_guesses(row)?;
     let each = study.question.bits.iter().map(|bit| {
@@ -182,7 +182,7 @@ pub fn published(study: &Study, row: &KdfSpeed) -> Option<String> {
     ))
 }
 
-/// What the same card takes for volumes of other formats, at the cost in its benchmark.
+/// The same card's time for volumes of other formats, at the cost in its benchmark.
 fn other_volumes(study: &Study) -> String {
     let each = OTHER_VOLUMES.iter().map(|rate| {
         let times = study.question.bits.iter().map(|bit| {
@@ -256,7 +256,7 @@ fn restless(study: &Study) -> Option<String> {
     })
 }
 
-/// The order by iterations, and which functions the default costs move in it.
+/// The order by time per iteration, and which functions move in it because of their default costs.
 fn per_iteration(study: &Study) -> Option<String> {
     let by_iteration = study.by_iteration();
     if by_iteration.len() < 2 {

@@ -1,5 +1,5 @@
 //! Writes the files of a run under sudo in a process with the rights of the user who ran sudo, so that they
-//! belong to that user, and links lead no further than that user could go.
+//! belong to that user, and links lead only to places that the user can access.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
@@ -65,7 +65,7 @@ impl Keeper {
         Self::begin(asker, &Order::Prepare(asked.map(Into::into)))
     }
 
-    /// The same in the directory of a run that is resumed.
+    /// The same for the directory of a run that is resumed.
     pub fn resume(asker: &Asker, directory: &Path) -> anyhow::Result<Self> {
         Self::begin(asker, &Order::Resume(directory.into()))
     }

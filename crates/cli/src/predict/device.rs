@@ -123,7 +123,8 @@ impl Profile {
         serial: Option<Serial>,
     ) -> Option<f64> {
         match (self, &plain.load, serial) {
-            // A model's caches are in another state at each request of the two simulations: encryption shortens none.
+            // The two simulations differ in the caches' state at each request, but encryption never makes a request
+            // faster.
             (Self::Model(model), Some(load), None) => {
                 Some(on_model(model, load, added).max(plain.seconds))
             }
@@ -241,7 +242,7 @@ pub(super) fn spacing(record: &Record, workload: &Workload, arm: &str) -> Option
     median(&times).filter(|t| t.is_finite() && *t > 0.0)
 }
 
-/// The time that an arm of a record adds per request.
+/// The time that an arm of a record adds to each request.
 pub(super) struct PerRequest {
     pub(super) seconds: f64,
     pub(super) arm: String,
@@ -249,7 +250,7 @@ pub(super) struct PerRequest {
     pub(super) fit: String,
 }
 
-/// Takes it from the requested encrypted arm of a record, or from the first whose cipher's rate is known.
+/// Takes the time from the requested encrypted arm of a record, or from the first whose cipher's rate is known.
 pub(super) fn per_request_of(
     record: &Record,
     ciphers: &[CipherRate],

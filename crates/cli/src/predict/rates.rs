@@ -18,7 +18,7 @@ pub(super) const USUAL: &str = "aes-256-xts";
 /// Maximum size of a file with rates that is read, in bytes; the rates of all ciphers need a thousandth of it.
 const LARGEST: u64 = 16 << 20;
 
-/// Time for all of them together; each needs at least a tenth of a second.
+/// Total time for all ciphers; each needs at least a tenth of a second.
 const TIME: Duration = Duration::from_millis(300);
 
 /// A cipher on one thread.
@@ -33,7 +33,7 @@ pub(super) struct CipherRate {
 }
 
 impl CipherRate {
-    /// Bytes per second of what an operation needs.
+    /// The rate for an operation in bytes per second.
     pub(super) fn of(&self, operation: Operation) -> f64 {
         1e6 * match operation {
             Operation::Read => self.decrypt_mb_s,

@@ -33,7 +33,7 @@ pub(super) struct Checked {
 }
 
 impl Checked {
-    /// Relative error of the predicted encrypted rate.
+    /// Relative error of the predicted rate of encrypted requests.
     pub(super) fn error(&self) -> f64 {
         self.predicted / self.found - 1.0
     }
@@ -46,7 +46,7 @@ const MODELS: [(&str, DeviceModel); 3] = [
     ("hdd", DeviceModel::HardDisk),
 ];
 
-/// Bytes of a piece of VeraCrypt's driver for Windows.
+/// Piece size of VeraCrypt's driver for Windows, in bytes.
 const PIECE: u64 = 256 << 10;
 
 /// Predictions of one kind.
@@ -79,8 +79,8 @@ pub(super) fn validate(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Study A's three devices. The software's cost per request comes only from the SSD: without the predicted
-/// size, for the SSD itself; for the others, because only the SSD's is known.
+/// Study A's three devices. The software's cost per request comes only from the SSD: for the SSD itself from
+/// sizes other than the predicted one; for the others because only the SSD's cost is known.
 fn published() -> Vec<Group> {
     let files = Files::published();
     let points = files.text("atto").ok().and_then(atto).unwrap_or_default();
@@ -162,7 +162,7 @@ fn in_series(points: &[Point], device: &str, model: DeviceModel) -> Option<Group
     Some(Group { name: format!("study A, {device}, --serial"), by, cells })
 }
 
-/// A record's encrypted arms: each cell from the others, and, on an emulated device, only from its model.
+/// A record's encrypted arms: each cell is predicted from the others or, on an emulated device, only from its model.
 fn of_record(args: &PredictArgs, record: &Record) -> anyhow::Result<Vec<Group>> {
     let plain = record.plan.arms.iter().find(|arm| arm.role == ArmRole::Plain);
     let Some(plain) = plain else { return Ok(Vec::new()) };

@@ -31,14 +31,14 @@ pub struct Board {
     /// The rows or columns, in their order.
     workloads: Vec<WorkloadId>,
     choices: Vec<ArmId>,
-    /// Label and name of all, pass-throughs among them.
+    /// Label and name of each, including pass-throughs.
     names: BTreeMap<String, (String, String)>,
     /// The same, for texts.
     wording: Names,
     shares: BTreeMap<(usize, usize), Share>,
 }
 
-/// The names of a workload or arm.
+/// The label and the name of a workload or arm.
 pub struct Called<'a> {
     /// In tables of the record.
     pub label: Cow<'a, str>,
@@ -68,7 +68,7 @@ impl Board {
         }
     }
 
-    /// A note with names where it has labels.
+    /// A note with names in place of labels.
     pub fn reworded(&self, note: &str) -> String {
         self.wording.reworded(note)
     }
@@ -89,7 +89,7 @@ impl Board {
         self.called(id)
     }
 
-    /// The names of the arms of a trial: if all are interleaved, none of them is listed.
+    /// The names of a trial's arms: if they are interleaved, they are not listed individually.
     pub fn arms<'a>(&'a self, ids: &'a [ArmId]) -> Called<'a> {
         match ids {
             [id] => self.arm(id),
@@ -105,7 +105,7 @@ impl Board {
         self.names.get(id.as_str()).map_or(label, |(_, name)| name)
     }
 
-    /// Adds an estimate; ignores that of plain storage repeated and of pass-throughs.
+    /// Adds an estimate, unless it is for the repeated plain storage or for a pass-through.
     pub fn add(&mut self, workload: &WorkloadId, choice: &ArmId, share: Share) {
         let row = self.workloads.iter().position(|id| id == workload);
         let column = self.choices.iter().position(|id| id == choice);

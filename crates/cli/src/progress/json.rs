@@ -13,8 +13,8 @@ use crate::say;
 /// Shortest time between two tables.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Writes one line for each event for front ends, and from time to time the table of estimates. The run
-/// continues if the reader exits.
+/// Writes one line for each event for front ends, and at intervals the table of estimates. The run continues if
+/// the reader exits.
 #[derive(Default)]
 pub struct Lines {
     unread: bool,

@@ -23,12 +23,12 @@ pub const FORMATS: &str = match cfg!(feature = "png") {
 };
 
 /// Writes all charts into `directory`, which is created if it is missing, and returns their number. Refuses, before
-/// anything is written, if a file has the name of a chart but is not one of this program's.
+/// anything is written, if an existing file has the name of a chart but was not written by this program.
 pub fn write(report: &Report<'_>, directory: &Path) -> anyhow::Result<usize> {
     put_all(&charts(report), directory)
 }
 
-/// Writes the overview of several runs in the same way. Nothing where no system is ranked.
+/// Writes the overview of several runs in the same way. Writes nothing if no system is ranked.
 pub fn write_overview(reports: &[Report<'_>], directory: &Path) -> anyhow::Result<usize> {
     put_all(overview(reports).as_slice(), directory)
 }
@@ -87,7 +87,7 @@ impl<'a> Place<'a> {
         written(&file, done)
     }
 
-    /// All formats have the mark near their start.
+    /// All formats have this program's mark near their start.
     fn refuse_others(&self, name: &OsStr) -> anyhow::Result<()> {
         let mut head = Vec::new();
         let ours = match self.directory.open_file(name) {

@@ -1,4 +1,4 @@
-//! `cryptbench run --like RECORD`: a request for what a record measured.
+//! `cryptbench run --like RECORD`: a request to repeat the measurements of a record.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::args::RunArgs;
 use super::of_arguments;
 use crate::exit::Refusal;
 
-/// The profile unless another is specified.
+/// The record's profile, unless another is specified.
 const USUAL: &str = "quick";
 
 pub(super) fn request(args: &RunArgs, path: &Path) -> anyhow::Result<Request> {
@@ -64,7 +64,7 @@ fn complete(asked: &mut RunArgs, record: &Record, path: &Path) -> anyhow::Result
         how.size = how.size.or(Some(scratch.size_bytes).filter(|size| *size > 0));
     }
     how.buffered |= !engine.direct && !how.direct;
-    // An emulated device can be used again, by its name: a record does not contain a file to read.
+    // An emulated device can be repeated only by its name, because a record does not contain the model's file.
     let is_elsewhere = asked.place.target != Path::new(".") || !asked.place.pair.is_empty();
     if let (Some(emulated), None, false) = (emulated, &asked.place.emulate, is_elsewhere) {
         asked.place.emulate =

@@ -3,7 +3,7 @@
 use clap::Command;
 use textwrap::{Options, WordSplitter};
 
-/// A heading, and options with what they do in a few words.
+/// A heading, and options with short descriptions.
 type Group = (&'static str, &'static [(&'static str, &'static str)]);
 
 const GROUPS: &[Group] = &[

@@ -13,7 +13,7 @@ const NO_DISKS: [&str; 3] = ["squashfs", "iso9660", "overlay"];
 /// Mounts that the system needs and nobody measures.
 const NOT_OFFERED: [&str; 3] = ["/boot", "/snap", "/var/lib/docker"];
 
-/// All on which a directory can be written, in the order of their mount points; `here` first on its own.
+/// All on which a directory is writable, in the order of their mount points. On its own mount, `here` is preferred.
 pub fn mounted(here: &Path) -> Vec<Mounted> {
     let home = std::env::home_dir();
     let all = mounts().unwrap_or_default();
@@ -47,7 +47,7 @@ fn holder(all: &[Mount], path: &Path) -> Option<Mount> {
     Mount::of(all.to_vec(), 0, path)
 }
 
-/// A page cannot hold every name: a path that is no text is left out.
+/// A page cannot represent every name: a path that is not valid text is left out.
 fn offered(place: &Path, mount: &Mount) -> Option<Mounted> {
     let space = space(place).ok()?;
     let source: PathBuf = mount.source.file_name().map_or_else(|| mount.source.clone(), Into::into);

@@ -53,7 +53,7 @@ fn unparsed(error: &clap::Error) -> Invalid {
         let end = name.find([' ', '=', '<', ']', '>']).unwrap_or(name.len());
         name[..end].to_lowercase()
     });
-    // The value is in the field, beside which this is shown.
+    // The value is omitted: the message is shown next to the field that contains it.
     let reason = std::error::Error::source(error).map(ToString::to_string);
     let problem = match (&name, reason, error.get(ContextKind::ValidValue)) {
         (Some(name), _, Some(ContextValue::Strings(all))) if !all.is_empty() => {

@@ -1,6 +1,6 @@
 //! Refusals in the terms of the page: the labels of its fields, not the options of the command line.
 
-/// Options and the fields that have them, as the page calls them.
+/// Options, and the labels of their fields on the page.
 const FIELDS: [(&str, &str); 13] = [
     ("builtin-only", "AES-256 alone"),
     ("budget", "Time budget"),
@@ -17,7 +17,7 @@ const FIELDS: [(&str, &str); 13] = [
     ("systems", "Encryption systems"),
 ];
 
-/// What the page calls the field of an option. Those without a field of their own are named after their option.
+/// The label of an option's field on the page. Options without a field keep their name.
 pub fn label(option: &str) -> String {
     match FIELDS.iter().find(|(name, _)| *name == option) {
         Some((_, label)) => (*label).to_owned(),
@@ -31,7 +31,7 @@ pub fn label(option: &str) -> String {
     }
 }
 
-/// A message with the names of fields where it has those of options: `--budget` is “Time budget”. Commands in Markdown's
+/// A message with the names of fields in place of those of options: `--budget` is “Time budget”. Commands in Markdown's
 /// quotes are left as they are, because they are for a terminal.
 pub fn of_the_page(message: &str) -> String {
     let parts: Vec<&str> = message.split('`').collect();
@@ -68,7 +68,7 @@ fn text_of_the_page(message: &str) -> String {
         let name: &str = &option[2..];
         let end = name.find(|c| !in_option(c)).unwrap_or(name.len());
         let is_option = end > 1 && !before.ends_with(|c: char| c.is_alphanumeric() || c == '-');
-        // The quotes of the parser are ours by now.
+        // The parser's quotes have already been replaced by ours.
         let before = before.strip_suffix('\'').filter(|_| is_option).unwrap_or(before);
         out.push_str(before);
         if !is_option {

@@ -62,7 +62,7 @@ impl Own {
         }
     }
 
-    /// Tables, answers and conclusions, and an empty line between them.
+    /// Tables, answers and conclusions, separated by empty lines.
     pub fn text(&self, width: usize) -> String {
         let tables = self.tables.iter().map(|table| text::table(table, width));
         let answers = self.answers.iter().map(|answer| text::answered(answer, width));
@@ -104,7 +104,7 @@ pub fn print_again(args: &StudiesArgs, study: Letter) -> anyhow::Result<ExitCode
     print_tables(args, &own.tables, Some(text))
 }
 
-/// Prints or writes tables in the chosen format; `text` is what stands for them on a terminal.
+/// Prints or writes tables in the chosen format; `text` replaces them on a terminal.
 pub fn print_tables(
     args: &StudiesArgs,
     tables: &[Table],

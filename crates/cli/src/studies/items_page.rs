@@ -1,4 +1,4 @@
-//! The table of docs/studies.md: everything that the studies have, with the command that shows it.
+//! The table of docs/studies.md: everything that the studies contain, each with the command that shows it.
 
 use clap::Parser as _;
 use cryptbench_studies::items::{Item, items, table};

@@ -4,7 +4,7 @@ use cryptbench_studies::beside::Beside;
 use cryptbench_studies::{Answer, Replay, Replayed, Table, Verdict};
 use cryptbench_view::columns::{grid, hang, paragraph};
 
-/// Devices whose cells are all shown with a record; for the others, only the distance.
+/// Number of devices whose cells are all shown next to a record; for other devices only the distance is shown.
 const SHOWN: usize = 1;
 
 /// Every study in one row.
@@ -86,7 +86,7 @@ pub fn answered(answer: &Answer, width: usize) -> String {
     std::iter::once(question).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-/// A record and the published devices.
+/// A record compared with the devices of the published studies.
 pub fn beside(near: &[Beside], width: usize) -> String {
     let mut blocks = Vec::new();
     let rows = near.iter().map(|b| {
@@ -110,7 +110,7 @@ pub fn beside(near: &[Beside], width: usize) -> String {
             let there = c.their_drops.first().map_or(String::new(), |(_, d)| format!("{d:.1} %"));
             let speeds = [c.workload.clone(), format!("{:.1}", c.ours), format!("{:.1}", c.theirs)];
             let arms = c.our_drops.iter().enumerate().map(move |(i, (arm, drop))| {
-                // The common properties of a cell's arms are in its first row.
+                // Properties that a cell's arms share are printed only in its first row.
                 let of_cell = |text: &String| if i == 0 { text.clone() } else { String::new() };
                 let mut row: Vec<String> = speeds.iter().map(of_cell).collect();
                 row.extend([arm.clone(), format!("{drop:.1} %"), of_cell(&there)]);

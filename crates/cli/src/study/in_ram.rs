@@ -13,13 +13,13 @@ use crate::{ciphers, kdf};
 /// Seconds of each.
 const LONGEST: f64 = 20.0;
 
-/// Limit in trials of a run for each.
+/// Maximum time for each, in trials of a run.
 const TRIALS: f64 = 200.0;
 
 /// The study's buffer for each cipher, in MB, and its replacement if there is no time for that.
 const BUFFERS: [u32; 2] = [50, 1];
 
-/// Seconds for each of the two: a quarter of the run's budget at most.
+/// Seconds for each of the two: at most a quarter of the run's budget.
 fn seconds(args: &RunArgs) -> f64 {
     let part = |whole: Option<Duration>, times: f64| {
         whole.map_or(LONGEST, |whole| (whole.as_secs_f64() * times).min(LONGEST))
@@ -27,7 +27,7 @@ fn seconds(args: &RunArgs) -> f64 {
     part(args.how.budget, 0.25).min(part(args.how.trial, TRIALS))
 }
 
-/// Each cipher works through its buffer several times, and on the study's a slow cascade spends a good part of a second.
+/// Each cipher processes its buffer several times; with the study's buffer, a slow cascade takes much of a second.
 fn buffer(seconds: f64) -> u32 {
     BUFFERS[usize::from(seconds < LONGEST / 4.0)]
 }
@@ -93,7 +93,7 @@ pub fn in_ram(args: &RunArgs, shown: bool) -> anyhow::Result<InRam> {
     })
 }
 
-/// The study's settings, as the two commands have them.
+/// The study's settings for the two commands.
 fn arguments(seconds: f64) -> anyhow::Result<(CiphersArgs, KdfArgs)> {
     let (buffer, seconds) = (&*format!("{}MB", buffer(seconds)), &*seconds.to_string());
     let ciphers =

@@ -10,20 +10,20 @@ use cryptbench_studies::Letter;
 pub struct Protocol {
     /// Profiles, one after the other; they contain the study's number of trials.
     pub profiles: &'static [&'static str],
-    /// The replacement of one of them if the target is a device, which has a whole surface.
+    /// Profiles that are replaced if the target is a device, whose whole surface can be measured.
     pub on_devices: &'static [(&'static str, &'static str)],
     /// Its systems.
     pub systems: &'static [Program],
-    /// Ciphers of all of them; none means each system's own.
+    /// Ciphers for all systems; if empty, each system uses its own.
     pub ciphers: &'static [&'static str],
     /// Ciphers of individual systems, by their names here: of the system itself if it is not its default, and
     /// of its substitute.
     pub own_ciphers: &'static [(&'static str, &'static str)],
-    /// Settings of single systems, by the name here.
+    /// Settings of individual systems, by their names here.
     pub settings: &'static [(&'static str, &'static str, &'static str)],
     /// A profile in which systems are measured on a partition and in a container file on one, too.
     pub places: Option<&'static str>,
-    /// Whether the substitute of one system must not be used for another: the study compares them.
+    /// Whether each system needs a different substitute, because the study compares the systems.
     pub apart: bool,
     /// Whether its volumes had NTFS.
     pub ntfs: bool,
@@ -42,7 +42,7 @@ pub struct Program {
     pub had: &'static str,
     /// Its name here, if cryptbench can set it up.
     pub itself: Option<&'static str>,
-    /// What stands in for it, best first.
+    /// Its substitutes, best first.
     pub replaced_by: &'static [&'static str],
 }
 
@@ -57,7 +57,7 @@ impl Protocol {
     }
 }
 
-/// Systems on whole disks, for which the built-in engine substitutes: the same data units and ciphers.
+/// Systems on whole disks. The built-in engine replaces them, with the same data units and ciphers.
 const OURS: &[&str] = &[BUILTIN_MOUNTED.name, BUILTIN.name];
 const FOR_TRUECRYPT: &[&str] = &[VERACRYPT.name, BUILTIN_MOUNTED.name, BUILTIN.name];
 // Another program with the same three ciphers in XTS.

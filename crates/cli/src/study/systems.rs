@@ -35,7 +35,7 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
         remarks.push(format!("also measured, as you prepared it: {}", shown(place)));
     }
     for program in protocol.systems {
-        // A user who gives a location prepared there what no substitute can provide.
+        // A location that the user prepared can have what no substitute provides.
         if program.itself.is_none() && !prepared.is_empty() {
             remarks.push(format!(
                 "{}: no substitute is used, because --pair names the locations",
@@ -152,13 +152,12 @@ fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
     chosen.what.set.extend(settings);
 }
 
-/// The setting that says where a system's disk lies, and its values here: the place of the other profiles, and what
-/// the study
-/// compares.
+/// The setting for the location of a system's storage, and its values here: that of the other profiles, and those that
+/// the study compares.
 const ON: (&str, [&str; 3]) = ("on", ["container", "partition", "container-in-partition"]);
 
-/// Has systems measured on a partition and in a container on one; what is compared, in a sentence. `None` where no system
-/// can be, or where the user says where it lies.
+/// Has systems measured on a partition and in a container on one; returns a sentence about the comparison. `None` if no
+/// system can be measured so, or if the user specified the location.
 pub fn in_places(part: &mut RunArgs, is_on_device: bool) -> Option<String> {
     let has_places = |name: &&String| {
         cryptbench_system::find(name).is_ok_and(|system| {
@@ -180,7 +179,7 @@ pub fn in_places(part: &mut RunArgs, is_on_device: bool) -> Option<String> {
     Some(said)
 }
 
-/// The setting of systems whose disks can have the file system of the study.
+/// The setting of systems that can use the study's file system.
 const FILE_SYSTEM: &str = "file-system";
 
 /// Uses NTFS for the systems if plain storage has it, so that both have the same; returns a description in a
@@ -219,7 +218,7 @@ fn file_system(directory: &Path) -> Option<String> {
     let details = Details::of(&std::fs::metadata(&directory).ok()?);
     let mount = mount_of(details.file_system, &directory)?;
     let is_ntfs = match mount.file_system.as_str() {
-        // ntfs-3g is one of several programs that show a device so.
+        // ntfs-3g is one of several programs whose devices appear like this.
         "fuseblk" => signatures(&mount.source).is_ok_and(|all| all.iter().any(|s| s.name == NTFS)),
         name => name.starts_with(NTFS),
     };

@@ -43,7 +43,7 @@ pub fn tell(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>, effor
     }
 }
 
-/// The derivations if only the last key fits, and the bytes of each key; nothing if they are unknown.
+/// The derivations that are needed if only the last key fits, and the length of each key; empty if unknown.
 fn derivations(
     args: &UnlockArgs,
     header: &dyn BlockDevice,
@@ -52,7 +52,7 @@ fn derivations(
     if let Ok(keyslots) = luks::derivations(header, args.key_slot) {
         return keyslots;
     }
-    // Those of BitLocker and FreeOTFE take a second and cannot be chosen.
+    // The derivations of BitLocker and FreeOTFE take a second, and their cost cannot be chosen.
     let format = args.format.as_deref();
     if matches!(format, Some("bitlocker" | "freeotfe")) || bitlocker::info(header).is_ok() {
         return Vec::new();

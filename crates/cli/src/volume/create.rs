@@ -63,7 +63,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     let mut credentials = secrets::read(&source, &whose, luks, Prompt::Twice, stop)?;
     credentials.recovery_password = recovery.as_ref().map(|known| known.password.digits().into());
     plan.warn_of_weak(&credentials);
-    // VeraCrypt mounts a disk only if the header has the disk's size of sectors.
+    // VeraCrypt mounts a disk only if the header has the disk's sector size.
     let disk_sector = existing.as_ref().and_then(disk_sector);
     let (file, opened) = match existing {
         Some(open) => (None, target::take(&args.volume, open, Access::ReadWrite, false)?),
@@ -98,7 +98,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is visible of a volume that was not filled.
+/// The note about what a volume that was not filled reveals.
 fn unfilled(args: &CreateArgs, existed: bool) -> String {
     let tcrypt = matches!(args.format, FormatArg::Veracrypt | FormatArg::Truecrypt);
     if args.fill || tcrypt && !args.quick {
@@ -123,7 +123,7 @@ fn fill(volume: &Volume, stop: &AtomicBool) -> Result<(), VolumeError> {
             return Err(VolumeError::Stopped);
         }
         let piece = &mut zeros[..PIECE.min(volume.size() - at) as usize];
-        // The last piece left ciphertext here.
+        // The previous piece left ciphertext in the buffer.
         piece.fill(0);
         volume.write_scratch(at, piece).map_err(failed)?;
         bar.set_position(at + piece.len() as u64);
@@ -173,7 +173,7 @@ impl<'a> Plan<'a> {
 
     /// Says how long guessing a weak passphrase takes.
     fn warn_of_weak(&self, credentials: &Credentials) {
-        // Key files make up for a weak one.
+        // Key files compensate for a weak passphrase.
         if !credentials.keyfiles.is_empty() {
             return;
         }
@@ -194,12 +194,12 @@ impl<'a> Plan<'a> {
                     weak::warn(passphrase, &derivation, 64);
                 }
             }
-            // Its cost cannot be chosen, and is not that of a derivation here.
+            // Its cost is fixed, and differs from those of the derivations here.
             Self::Bitlocker { .. } => {}
         }
     }
 
-    /// Creates it, and returns the bytes from its start that a file system may use, if not all.
+    /// Creates the volume, and returns how many bytes from its start a file system may use, if not all.
     fn create(
         mut self,
         device: &dyn BlockDevice,
@@ -305,7 +305,7 @@ impl<'a> Recovery<'a> {
         Ok(Some(Self { password, keep_in: None }))
     }
 
-    /// Writes a new one to its file, which only this user can read.
+    /// Writes a new recovery password to its file, which only this user can read.
     fn keep(&self) -> anyhow::Result<()> {
         let Some(path) = self.keep_in else { return Ok(()) };
         let digits = self.password.digits();
@@ -319,7 +319,7 @@ impl<'a> Recovery<'a> {
     }
 }
 
-/// Cipher and bytes of the volume key, from the registry's name or dm-crypt's.
+/// Cipher and length of the volume key, from the registry's name or dm-crypt's.
 fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     let name = name.unwrap_or(AES_256_XTS.name);
     let known = DM_CRYPT_CIPHERS.into_iter().filter(|cipher| {
@@ -361,7 +361,7 @@ fn luks_hash(prf: &str) -> anyhow::Result<&'static str> {
     named.ok_or_else(|| VolumeError::Invalid(format!("LUKS has no hash `{prf}`")).into())
 }
 
-/// A function at the cost that takes `time` here.
+/// A function at the cost for which it takes `time` on this machine.
 pub fn calibrated(
     name: &str,
     key_bytes: usize,
@@ -437,7 +437,7 @@ fn open_created(
     })
 }
 
-/// Runs the real mkfs on the volume, which is served during that time.
+/// Runs the system's mkfs on the volume, which is served in the meantime.
 fn make_file_system(args: &CreateArgs, volume: Volume, kind: FileSystemArg) -> anyhow::Result<()> {
     let journal = mount::journal(&args.volume)?;
     let mut mounted =
@@ -463,7 +463,7 @@ fn new_file(args: &CreateArgs) -> anyhow::Result<Partial> {
     };
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     let mut partial = Partial::beside(path)?;
-    // Now, so that a later write to the volume does not find the disk full.
+    // Allocated now, so that a later write to the volume does not fail because the disk is full.
     allocate_or_extend(partial.file(), size).map_err(fail)?;
     Ok(partial)
 }

@@ -121,8 +121,8 @@ fn resumable(
     Ok(directory.sync().map_err(fail)?)
 }
 
-/// Locks a file that was opened by this name; fails if another process has it locked, or had, and finished it
-/// meanwhile.
+/// Locks a file that was opened by this name; fails if another process holds the lock, or has completed the
+/// file in the meantime.
 fn is_locked(file: &File, directory: &Directory, name: &OsStr) -> bool {
     let is_there = || {
         let named = directory.entry(name).ok()??.identity;
@@ -131,8 +131,8 @@ fn is_locked(file: &File, directory: &Directory, name: &OsStr) -> bool {
     lock_within(file, Lock::Exclusive, Duration::ZERO).is_ok() && is_there() == Some(true)
 }
 
-/// The offset at which an interrupted dump continues, once its remains were identified as this volume's: by its
-/// first piece, whose UUIDs identify file systems, its last whole piece, and the data after that.
+/// The offset at which an interrupted dump continues, once its remains are identified as this volume's: by the
+/// first piece, which contains the UUIDs of file systems, the last whole piece, and the data after it.
 fn resumed_at(volume: &dyn BlockDevice, to: &mut File, output: &Path) -> anyhow::Result<u64> {
     let failed = |e: io::Error| unwritten(&e, output);
     let other = |reason: &str| Refusal::target(output, &format!("{reason}; remove it"));

@@ -12,7 +12,7 @@ use crate::generated::check;
 
 const MARK: &str = "<!-- generated: formats of volumes, by cargo xtask readme -->\n";
 
-/// A row: format, what of it, and whether that is opened, created, changed.
+/// A row: format, variant, and whether it can be opened, created and changed.
 type Row = (&'static str, String, bool, bool, bool);
 
 /// Modes, and whether they are created as well as opened.
@@ -22,7 +22,7 @@ fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Each set of modes, with the ciphers that have it.
+/// Each set of modes, with the ciphers that support it.
 fn luks_ciphers() -> Vec<Row> {
     let mut sets: Vec<(Modes, Vec<&str>)> = Vec::new();
     for cipher in dm_crypt_ciphers() {

@@ -31,7 +31,7 @@ fn refuse_detached(unlock: &UnlockArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses what would be left out of a backup.
+/// Refuses options whose data a backup would not include.
 fn refuse_ignored(unlock: &UnlockArgs) -> anyhow::Result<()> {
     let given = [
         (
@@ -155,7 +155,7 @@ fn put_back(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens a saved header, once, so that the file that was examined is the one that is restored.
+/// Opens a header backup only once, so that the examined file is the one that is restored.
 fn open_backup(path: &Path) -> anyhow::Result<File> {
     // Non-blocking: opening a pipe would wait for its other end.
     let file = Opening::to_read().without_waiting().open(path);

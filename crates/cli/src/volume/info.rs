@@ -24,7 +24,7 @@ use crate::say::{print, print_json, terminal_style};
 #[derive(serde::Serialize)]
 struct Told<'a> {
     detection: &'a Detection,
-    /// Why no key opens it here.
+    /// Why it cannot be opened here.
     cannot_be_opened: Option<String>,
     partitions: Vec<Inside<'a>>,
     luks: Option<&'a Info>,
@@ -256,7 +256,7 @@ fn describe_header(header: &Info, lines: &mut Lines) {
     }
 }
 
-/// What is to be said of `cipher_null`.
+/// The warning about `cipher_null`.
 fn not_encrypted(encryption: &str) -> &'static str {
     if encryption.contains("cipher_null") { " (not encrypted)" } else { "" }
 }

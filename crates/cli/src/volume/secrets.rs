@@ -93,7 +93,7 @@ pub fn read(
         (None, None) if luks && !keyfiles.is_empty() || others => Secret::default(),
         (None, None) => ask(whose, prompt)?,
     };
-    // cryptsetup takes an empty one, which images of systems have before their first start.
+    // cryptsetup accepts an empty passphrase, which system images have before their first boot.
     let may_be_empty = others || luks && prompt == Prompt::Once;
     if passphrase.bytes().is_empty() && keyfiles.is_empty() && !may_be_empty {
         let reason =
@@ -119,7 +119,7 @@ fn each_file(
     let mut has_any = false;
     for name in names.iter().filter(|name| !name.as_encoded_bytes().starts_with(b".")) {
         let reached = directory.reached().join(name);
-        // Before it is opened, which has an effect on some devices.
+        // Checked before it is opened, because opening some devices has an effect.
         if reached.is_file() {
             let shown = path.join(name);
             let file = open(&reached, &shown)?;
@@ -142,7 +142,7 @@ fn open(path: &Path, shown: &Path) -> anyhow::Result<File> {
     Ok(opened.map_err(|e| Refusal::input(shown, &e.to_string()))?)
 }
 
-/// A key file, or the part of it that counts.
+/// A key file, or the part of it that is used.
 fn keyfile(
     path: &Path,
     file: &File,
@@ -289,7 +289,7 @@ pub fn through_pipe<T>(
 ) -> anyhow::Result<T> {
     let (from, mut to) = process::pipe()?;
     std::thread::scope(|scope| {
-        // One that exited immediately has reported why: the broken pipe does not count.
+        // A process that exited immediately has reported why, so the broken pipe is not reported.
         scope.spawn(move || all.iter().try_for_each(|credentials| send(&mut to, credentials)));
         receives(from)
     })

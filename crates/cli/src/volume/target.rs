@@ -74,14 +74,14 @@ pub fn take(path: &Path, file: File, access: Access, direct: bool) -> anyhow::Re
     Ok(Target { device: Arc::new(device) })
 }
 
-/// Opens the file or device at `path` for another process to use, which has the lock with it.
+/// Opens the file or device at `path` for another process, which gets the lock with it.
 pub fn open_for_child(path: &Path, access: Access) -> anyhow::Result<File> {
     let file = open_file(path, access)?;
     check_unused(path, &file, access)?;
     Ok(file)
 }
 
-/// Bytes of the open file or device, which messages call `path`.
+/// Size in bytes of the open file or device, which messages call `path`.
 pub fn size_of(path: &Path, file: &File) -> anyhow::Result<u64> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     let device = FileDevice::from_file(file.try_clone().map_err(fail)?, IoMode::Buffered, true);
@@ -180,7 +180,7 @@ fn lock(path: &Path, file: &File, access: Access) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The loop device on a file, which means that the file is in use.
+/// The loop device on a file, if there is one: the file is then in use.
 fn attached(file: &File) -> Option<PathBuf> {
     if !file.metadata().ok()?.is_file() {
         return None;
@@ -251,7 +251,7 @@ pub fn is_changeable_luks(target: &Target, format: Option<&str>) -> anyhow::Resu
     }
 }
 
-/// Whether the volume whose header is to be saved is LUKS.
+/// Whether the volume whose header is to be backed up is LUKS.
 pub fn is_saved_as_luks(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
     let (name, hint) = match family(target, format)? {
         Family::BitLocker => (

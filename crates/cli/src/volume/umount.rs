@@ -41,7 +41,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     {
         return Err(SystemError::Busy { path: path.to_owned() }.into());
     }
-    // Held first: the number of an exited process may already belong to another one.
+    // The process is held first: the number of an exited process may already belong to another one.
     if let Ok(handle) = Handle::open(server.process)
         && !server.has_ended()
     {
@@ -63,14 +63,14 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Kills the server processes of the keeper `process`, which removes what they served.
+/// Kills the server processes of the keeper `process`, after which the keeper removes what they served.
 fn end_servers(process: u32) {
     for child in children(process) {
         let _ = Handle::open(child).and_then(|held| held.kill());
     }
 }
 
-/// It has no server: removes the remains of a killed one.
+/// The mount has no server: removes the remains of a killed one.
 fn dead(what: &Path) -> anyhow::Result<ExitCode> {
     let mut found = false;
     for (subject, done) in cleanup_by_subject() {

@@ -12,16 +12,16 @@ const STRONG_YEARS: f64 = 1000.0;
 
 const YEAR_S: f64 = 365.25 * 86_400.0;
 
-/// Passphrases of every list of guesses.
+/// Passphrases that are in every list of guesses.
 const COMMON: &[&str] = &[
     "123456", "password", "passw0rd", "qwerty", "letmein", "secret", "test", "admin", "welcome",
     "iloveyou", "abc123", "changeme", "hallo", "passwort", "dragon", "monkey", "football",
 ];
 
-/// Bits of a guess from such a list.
+/// Entropy of a guess from such a list, in bits.
 const LISTED: f64 = 12.0;
 
-/// Warns at a terminal of a passphrase that is guessed soon, at the rate of `cryptbench kdf`.
+/// Warns on a terminal about a passphrase that can be guessed soon, at the rate of `cryptbench kdf`.
 pub fn warn(passphrase: &[u8], derivation: &Derivation, key_bytes: usize) {
     if passphrase.is_empty() || !cost::is_told() {
         return;
@@ -36,9 +36,9 @@ pub fn warn(passphrase: &[u8], derivation: &Derivation, key_bytes: usize) {
     }
 }
 
-/// The warning for a passphrase with so many bits if a guess takes so many seconds.
+/// The warning for a passphrase with this entropy if a guess takes this many seconds.
 fn told(bits: f64, guess_s: f64) -> Option<String> {
-    // Half of all are tried on average.
+    // On average, half of all passphrases are tried.
     let seconds = 2_f64.powf(bits - 1.0) * guess_s;
     let time = match seconds / YEAR_S {
         years if years >= STRONG_YEARS => return None,
@@ -52,8 +52,8 @@ fn told(bits: f64, guess_s: f64) -> Option<String> {
     ))
 }
 
-/// The bits of a passphrase of random characters of its kinds: an upper limit. Repeated and consecutive characters count
-/// as one bit, and what is on every list as so many as the list has.
+/// The bits of a passphrase of random characters of its kinds: an upper limit. Repeated and consecutive characters
+/// count as one bit, and a passphrase that is on every list has `LISTED` bits.
 fn bits(passphrase: &[u8]) -> f64 {
     if COMMON.iter().any(|common| passphrase.eq_ignore_ascii_case(common.as_bytes())) {
         return LISTED;

@@ -54,7 +54,7 @@ impl Geometry {
         (self.rate(offset as f64) * seconds) as u64
     }
 
-    /// Rotations of the discs while everything up to `offset` passes: the integral of 1/(rate · rotation).
+    /// Rotations of the discs while all bytes up to `offset` pass the head: the integral of 1/(rate · rotation).
     fn turns(&self, offset: f64) -> f64 {
         let slope = (self.inner - self.outer) / self.capacity;
         if slope.abs() * self.capacity < 1.0 {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use crate::model::{Hybrid, MIB};
 
 /// Maximum number of granules in the table of counts. Beyond it, the counts of all granules that are not kept
-/// restart.
+/// start again at 0.
 const COUNTED: usize = 1 << 20;
 
 /// State of the flash.

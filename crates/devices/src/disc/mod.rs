@@ -36,10 +36,10 @@ pub(crate) struct DiscState {
 struct Ahead {
     /// The first byte still in the buffer.
     start: u64,
-    /// The end of what the disc had read at time `at`.
+    /// End of the data that the disc had read ahead at time `at`.
     frontier: u64,
     at: f64,
-    /// The end of what the host has requested.
+    /// End of the data that the host has requested.
     consumed: u64,
     /// Whether reading ahead continues.
     streaming: bool,
@@ -95,7 +95,7 @@ impl DiscState {
         if ahead.streaming {
             let gone = self.geometry.bytes_in(ahead.frontier, (now - ahead.at).max(0.0));
             let frontier = (ahead.frontier + gone).min(ahead.consumed + room).max(ahead.frontier);
-            // The last data requested may still be on its way.
+            // The data requested last may still be in transfer.
             (ahead.frontier, ahead.at) = (frontier, ahead.at.max(now));
         }
         ahead.start = ahead.start.max(ahead.frontier.saturating_sub(2 * room));
@@ -161,7 +161,7 @@ impl DiscState {
         self.free_at.max(now) + self.of.flush_us * 1e-6
     }
 
-    /// Performs the writes that the cache would have made by `now`.
+    /// Performs the writes from the cache that would be done by `now`.
     fn drain_until(&mut self, now: f64) {
         while let Some(since) = self.pending.first_since()
             && self.free_at.max(since) < now
@@ -201,8 +201,7 @@ impl DiscState {
         }
         let seek = self.geometry.seek_s(self.head, offset);
         let wait = self.geometry.wait_s(offset, begin + seek);
-        // With more requests to choose from, the nearest one is closer, both in distance and in
-        // angle.
+        // With more requests to choose from, the nearest one is closer, in both distance and angle.
         begin + (seek + wait) * (queued.max(1) as f64).powf(-self.of.sorting_exponent)
     }
 }

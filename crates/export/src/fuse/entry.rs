@@ -27,7 +27,7 @@ const HEADER_STRIDE: usize = 512;
 
 pub(super) struct Entry {
     arena: Arc<Arena>,
-    /// Offsets of its two parts in the arena.
+    /// Offsets of its headers and data in the arena.
     header: usize,
     payload: usize,
     /// The kernel's queue to which it belongs.
@@ -73,8 +73,8 @@ impl Entry {
         ]
     }
 
-    /// The request that has arrived, and its node. `None` if it is not one that the kernel sends. `copy`
-    /// receives what the reply may overwrite.
+    /// The request that has arrived, and its node. `None` if it is not a request that the kernel sends. `copy`
+    /// receives the parts that the reply may overwrite.
     pub(super) fn request<'c>(
         &mut self,
         copy: &'c mut Copied,

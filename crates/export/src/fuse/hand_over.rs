@@ -46,7 +46,7 @@ impl Mounted {
         let switch = rings.then(UringSwitch::on).flatten();
         let (mount, fuse) = Mount::new(path, options)?;
         let mut files = Vec::new();
-        // A server that may not have a ring reads from these.
+        // A server without permission to use a ring reads from these.
         if options.transport != Transport::Uring {
             let clones = (1..options.threads).map_while(|_| channel::clone(fuse.as_fd()).ok());
             files.extend(clones.map(File::from));

@@ -62,7 +62,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Ends the worker pool once nothing is lent any more.
+    /// Ends the worker pool once no entry is lent any more.
     pub(super) fn end(&self) {
         self.state().over = true;
         self.came.notify_all();
@@ -79,7 +79,7 @@ impl Pool {
     }
 }
 
-/// Whether a request is one for the worker pool.
+/// Whether a request is for the worker pool.
 pub(super) fn is_long(request: &Request<'_>) -> bool {
     let (Request::Read { size, .. } | Request::Write { size, .. }) = request else { return false };
     (LONG..=MAX_REQUEST).contains(size)
@@ -150,7 +150,7 @@ fn carry_out(entry: &mut Entry, served: &Served) -> Option<Result<usize, Errno>>
     let (_, request) = entry.request(&mut copy)?;
     let request = request.filter(is_long)?;
     let data = entry.data();
-    // As in the slow lane: shared state handles panics, and nobody looks at the data.
+    // As in the slow lane: shared state handles panics, and the data is not used.
     let work = AssertUnwindSafe(|| match request {
         Request::Read { offset, size } => served.read(offset, &mut data[..size]),
         Request::Write { offset, size, sync } => served.write(offset, &mut data[..size], sync),

@@ -92,7 +92,7 @@ fn no_uring() -> ExportError {
     ExportError::Option(reason.to_owned())
 }
 
-/// Serves a new mount by a connection to the kernel and, if there are any, its clones; by the rings of `direct`, if
+/// Serves a new mount through a connection to the kernel and any clones of it, or through the rings of `direct`, if
 /// there are any.
 pub(super) fn begin(
     device: Arc<dyn BlockDevice>,
@@ -125,7 +125,8 @@ pub(super) fn begin(
         (server.transport, threads) = ("io_uring", 1);
     }
     for number in 0..threads {
-        // The first thread has the original connection; the others have clones of it, or share it if there are none.
+        // The first thread has the original connection; the others have clones of it, or share it if there are no
+        // clones.
         let own = if number == 0 { Some(Arc::clone(&fuse)) } else { connections.next() };
         let own = own.or_else(|| channel::clone(fuse.as_fd()).ok().map(Arc::new));
         server.start_channel(own.unwrap_or_else(|| Arc::clone(&fuse)), number)?;
@@ -210,7 +211,7 @@ impl Server {
             let shared = Arc::clone(&self.shared);
             self.threads.start(format!("fuse-long-{number}"), move |stop| {
                 let ended = long::serve(ring, &shared.session.served, stop, &pool, &report);
-                // After an error the server ends. Who started it listens until all have a ring.
+                // After an error the server ends. The thread that started it waits until all have a ring.
                 let _ = ended.or_else(|e| report.send(Err(e)));
             })?;
         }

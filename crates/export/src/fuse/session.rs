@@ -115,8 +115,8 @@ impl Session {
                 self.attributes(FILE, &mut reply);
             }
             Request::Lookup { .. } => return Err(Errno::NOENT),
-            // Changes of size, as by `> volume`, and of times succeed without effect: a disk has
-            // neither.
+            // Changes of the size, as by `> volume`, and of times succeed without effect: a disk
+            // supports neither.
             Request::GetAttr | Request::SetAttr => {
                 reply.u64(VALID).u32(0).u32(0);
                 self.attributes(node, &mut reply);

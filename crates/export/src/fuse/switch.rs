@@ -13,7 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Keeps FUSE over io_uring enabled for new connections, and restores the setting afterwards.
 ///
 /// The kernel reads the setting when a connection is created; connections that already use io_uring keep it.
-/// Only one server at a time holds this guard, so that none disables the setting while another one needs it.
+/// Only one server at a time holds this guard, so that no server disables the setting while another one needs
+/// it.
 pub(super) struct UringSwitch {
     file: File,
     was_off: bool,

@@ -1,5 +1,5 @@
-//! FUSE requests over io_uring. Short ones go from none to another thread; long ones go to the
-//! [worker pool](super::long).
+//! FUSE requests over io_uring. Short requests stay on one thread; long ones go to the [worker
+//! pool](super::long).
 //!
 //! Source of the protocol: `Documentation/filesystems/fuse/fuse-io-uring.rst` and
 //! `fs/fuse/dev_uring.c` of Linux 6.14 and later. The kernel gives each CPU a queue, and puts a
@@ -21,7 +21,7 @@ use crate::rings::{
 };
 use crate::stop::Stop;
 
-/// Threads of a ring for requests that would hold it up.
+/// Number of threads of a ring for requests that would block it.
 const LANES: usize = 4;
 
 const REGISTER: u32 = 1;
@@ -53,7 +53,7 @@ pub(super) fn serve(
         let vectors = entries.iter_mut().map(Entry::vectors).collect();
         if let Some(entry) = entries.first() {
             let (start, len) = entry.arena();
-            // SAFETY: the arena outlives the ring, which is dropped with its requests, first.
+            // SAFETY: the arena outlives the ring, because the ring is dropped first, with its requests.
             unsafe { ring.pin(start, len) };
         }
         ring.enable()?;

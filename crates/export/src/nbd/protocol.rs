@@ -13,7 +13,7 @@ pub(super) const REPLY: u32 = 0x6744_6698;
 
 /// Handshake flags: `FIXED_NEWSTYLE | NO_ZEROES`.
 pub(super) const HANDSHAKE: u16 = 0b11;
-/// The client's answer: it wants no padding after `EXPORT_NAME`.
+/// The client's flag: no padding after `EXPORT_NAME`.
 pub(super) const NO_ZEROES: u32 = 0b10;
 
 /// Options.

@@ -33,7 +33,7 @@ pub struct NbdOptions {
     pub read_only: bool,
     /// Offers TRIM.
     pub discard: bool,
-    /// Number of requests of one connection that are executed in parallel.
+    /// Maximum number of requests that one connection executes in parallel.
     pub threads: usize,
     /// Maximum number of simultaneous connections; the server disconnects further clients.
     pub connections: usize,
@@ -151,7 +151,7 @@ pub fn serve(
     Ok(server)
 }
 
-/// The same on the [listener](NbdSocket::listener) of a socket that another process has created, and removes.
+/// The same on the [listener](NbdSocket::listener) of a socket that another process creates and removes.
 ///
 /// # Errors
 /// [`ExportError::System`].
@@ -245,7 +245,8 @@ impl Shared {
                 let ended = threads.extract_if(.., |thread| thread.is_finished());
                 ended.for_each(|thread| drop(thread.join()));
             }
-            // Connections accepted between raising the flag and shutting down the others.
+            // Handles connections that were accepted after the flag was raised but before the
+            // others were shut down.
             let open = self.open();
             for stream in open.values() {
                 let _ = stream.shutdown(Shutdown::Read);
@@ -255,7 +256,7 @@ impl Shared {
                 .wait_timeout_while(open, self.options.patience, |open| !open.is_empty());
             let (open, _) = waited.unwrap_or_else(PoisonError::into_inner);
             for stream in open.values() {
-                // This stops a write that waits for the client.
+                // Ends a write that waits for the client.
                 let _ = stream.shutdown(Shutdown::Both);
             }
             drop(open);

@@ -24,8 +24,8 @@ pub(crate) use worker::{Arrived, Transport, serve};
 /// was the best for writes, and no worse for reads.
 pub(crate) const MAX_REQUEST: usize = 256 << 10;
 
-/// From this size on it pays to pass data to another thread: copying and enciphering take longer than waking
-/// it.
+/// From this size on it is worthwhile to pass data to another thread: copying and enciphering take longer than
+/// waking it.
 pub(crate) const LONG: usize = 64 << 10;
 
 /// Distance between the data of two slots in bytes: a page more than they need. Otherwise the first pages of

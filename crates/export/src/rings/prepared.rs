@@ -28,7 +28,7 @@ impl Prepared {
         Self(Rings::new(threads))
     }
 
-    /// Whether the process will use rings, which are already created.
+    /// Whether the process will use rings, which have already been created.
     pub fn has_rings(&self) -> bool {
         self.0.is_some()
     }
@@ -38,8 +38,8 @@ impl Prepared {
 pub(crate) struct Rings {
     /// One per online CPU. Together they cover every possible CPU, whose queue FUSE uses for its requests.
     pub(crate) queues: Vec<(Queues, Ring)>,
-    /// Those of FUSE's worker pool, twice as many as threads: some wait for the next request on one CPU while
-    /// requests arrive on another.
+    /// The rings of FUSE's worker pool, twice as many as its threads: some wait for the next request on one CPU
+    /// while requests arrive on another.
     pub(crate) pool: Vec<Ring>,
     /// Bytes of a page, which a confined process cannot query either.
     pub(crate) page: usize,
@@ -59,10 +59,10 @@ impl Rings {
         Some(Self { queues, pool: pool.collect::<Option<_>>()?, page })
     }
 
-    /// Gives each the two files that it works on.
+    /// Gives each ring the two files that it works on.
     pub(crate) fn open(&mut self, kernel: BorrowedFd<'_>, io_target: &IoTarget) -> io::Result<()> {
-        // Otherwise each request to a file in RAM would go through a worker thread. A ring checks this once,
-        // when it is given the file.
+        // Otherwise each request to a file in RAM would go through a worker thread. A ring checks this only
+        // when it gets the file.
         let _ = never_waits(&io_target.file);
         let queues = self.queues.iter_mut().map(|(_, ring)| ring);
         queues.chain(&mut self.pool).try_for_each(|ring| ring.open(kernel, io_target))

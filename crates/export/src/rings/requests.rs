@@ -24,9 +24,9 @@ pub(crate) trait Buffer {
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Success {
-    /// This many bytes of the slot's data are the reply.
+    /// The number of bytes of the slot's data that form the reply.
     Data(usize),
-    /// This many bytes have been written.
+    /// The number of bytes that were written.
     Written(usize),
 }
 
@@ -41,7 +41,7 @@ enum State {
     /// The flush that a write requested.
     Syncing,
     Flushing,
-    /// The slow lane, which has a request that is not a write.
+    /// The slow lane, which executes the request; it is not a write.
     Lane,
 }
 
@@ -173,7 +173,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         self.transfer(slot)
     }
 
-    /// Starts the transfer of the rest of a request.
+    /// Starts the transfer of the remaining part of a request.
     fn transfer(&mut self, slot: usize) -> io::Result<Answer> {
         let Slot { state, offset, len, moved, .. } = self.slots[slot];
         let left = &mut self.data(slot)[moved..len];

@@ -1,4 +1,4 @@
-//! One io_uring for both the kernel's requests and those of the disk.
+//! One io_uring for both the kernel's requests and those to the disk.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -70,7 +70,7 @@ pub(crate) struct Ring {
 
 impl Ring {
     /// A ring for up to `entries` simultaneous requests, which starts with [`enable`](Self::enable). From then
-    /// on it can only be used for what a server does, because system call filters do not see ring operations.
+    /// on it accepts only a server's operations, because system call filters do not see ring operations.
     pub(crate) fn new(entries: usize) -> io::Result<Self> {
         const FIXED_FILE: u8 = 1;
         let operations = [
@@ -117,7 +117,7 @@ impl Ring {
 
     /// From now on only the calling thread may use the ring.
     pub(crate) fn enable(&mut self) -> io::Result<()> {
-        // It saves the kernel a look-up per call; not every kernel supports it.
+        // This saves the kernel a look-up per call; not every kernel supports it.
         let _ = self.ring.submitter().register_ring_fd();
         self.ring.submitter().register_enable_rings()
     }

@@ -1,4 +1,4 @@
-//! The slow lane, for requests that would hold up a ring: requests for parts of sectors, writes that conflict
+//! The slow lane, for requests that would block a ring: requests for parts of sectors, writes that conflict
 //! with one, and long ones for which no other thread is free.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -31,7 +31,7 @@ pub(crate) enum Work {
     Zero { offset: u64, len: u64, may_discard: bool },
 }
 
-/// A message of another thread to a ring about one of its slots.
+/// A message from another thread to a ring about one of its slots.
 pub(crate) enum Outcome<B> {
     /// The job is finished, with this result for the reply.
     Finished(Result<usize, Errno>),
@@ -41,7 +41,7 @@ pub(crate) enum Outcome<B> {
     Released,
 }
 
-/// Messages of other threads to a ring.
+/// Messages from other threads to a ring.
 pub(crate) struct Done<B> {
     list: Mutex<Vec<(usize, Outcome<B>)>>,
     event: OwnedFd,
@@ -82,7 +82,7 @@ pub(crate) fn lane() -> (Sender<Job>, Mutex<Receiver<Job>>) {
 /// If a job panics, its reply is `EIO` and the lane continues. Otherwise its ring would wait for
 /// the reply for ever.
 pub(crate) fn run<B>(served: &Served, stop: &Stop, jobs: &Mutex<Receiver<Job>>, done: &Done<B>) {
-    // The thread that waits for a job holds the lock, but not while it executes one.
+    // A thread holds the lock while it waits for a job, but not while it executes one.
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(job) = next() {
         // SAFETY: `data` has `len` bytes, which belong to this job until it is reported. Their

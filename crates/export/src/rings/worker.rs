@@ -43,14 +43,14 @@ pub(crate) trait Transport {
 
 /// The outcome of a request that has just arrived.
 pub(crate) enum Arrived {
-    /// It is in progress here, or has its reply.
+    /// It is in progress on this ring, or has its reply.
     Here(Answer),
     /// Another thread has the slot's memory with the request.
     Lent,
 }
 
 /// Executes requests from `ring` until no more can arrive or `stop` is raised. Reports once whether it has
-/// started. `lanes` threads execute requests that would hold up the ring.
+/// started. `lanes` threads execute requests that would block the ring.
 pub(crate) fn serve<T: Transport>(
     (served, io_target): (&Served, &IoTarget),
     stop: &Stop,
@@ -150,7 +150,7 @@ impl<T: Transport> Worker<'_, T> {
         }
     }
 
-    /// Continues after another thread's message about a slot.
+    /// Handles another thread's message about a slot.
     fn hear(&mut self, slot: usize, outcome: Outcome<T::Buffer>) -> io::Result<()> {
         match outcome {
             Outcome::Finished(result) => {

@@ -44,7 +44,7 @@ pub(super) const DESCRIPTOR_LEN: usize = 24;
 /// `UBLK_MAX_QUEUE_DEPTH`: the distance between the descriptors of two queues.
 pub(super) const MAX_DEPTH: usize = 4096;
 
-/// Sizes and offsets on a disk count in these.
+/// The unit of sizes and offsets on a disk, in bytes.
 pub(super) const SECTOR: u64 = 512;
 
 /// `struct ublksrv_ctrl_cmd`, with one word or `len` bytes at `address`.
@@ -93,7 +93,7 @@ pub(super) fn params(size: u64, sector: usize, read_only: bool) -> [u8; PARAMS_L
     params
 }
 
-/// A request of the kernel, or one that is not served.
+/// A request from the kernel; one kind stands for all that are not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     Read { offset: u64, len: usize },

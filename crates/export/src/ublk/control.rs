@@ -67,7 +67,7 @@ impl Control {
     /// # Errors
     /// The operating system's error.
     pub fn start(&mut self, number: u32) -> io::Result<()> {
-        // The process that opened the connection counts as its server.
+        // The kernel takes the process that opened the connection for the server.
         self.command(abi::START_DEV, number, (0, 0), u64::from(std::process::id()))
     }
 
@@ -110,7 +110,7 @@ impl Control {
     /// # Errors
     /// The operating system's error.
     pub fn delete(&mut self, number: u32) -> io::Result<()> {
-        // The other way waits until the server has closed its connection.
+        // The other command waits until the server has closed its connection.
         match self.command(abi::DEL_DEV_ASYNC, number, (0, 0), 0) {
             Err(e) if Errno::from_io_error(&e) == Some(Errno::OPNOTSUPP) => {
                 self.command(abi::DEL_DEV, number, (0, 0), 0)

@@ -1,4 +1,4 @@
-//! A block device as a disk of the kernel, `/dev/ublkbN`, without a file system or a loop device between.
+//! A block device as a disk of the kernel, `/dev/ublkbN`, without a file system or a loop device in between.
 //!
 //! The root process creates the disk by [`Control`]; another one, which needs no privileges, [serves](serve) it
 //! through its connection.
@@ -16,6 +16,6 @@ pub use control::Control;
 pub use disk::Disk;
 pub use server::{Server, serve};
 
-/// Maximum number of slots in a queue. A sender of more concurrent requests waits for a slot, or has an
-/// io_uring worker wait.
+/// Maximum number of slots in a queue. A program that sends more concurrent requests waits for a slot, or an
+/// io_uring worker waits for it.
 const MOST: usize = 64;

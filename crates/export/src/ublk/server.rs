@@ -22,7 +22,7 @@ use crate::stop::Stop;
 use crate::threads::{Threads, all_serve};
 use crate::{ExportError, Stats};
 
-/// Threads of a ring for requests that would hold it up, including long ones.
+/// Number of threads of a ring for requests that would block it, including long ones.
 const LANES: usize = 16;
 
 /// A served disk. Dropping it ends the server; the kernel then removes the disk.
@@ -31,8 +31,8 @@ pub struct Server {
     threads: Threads,
 }
 
-/// Serves `device` as the disk with this connection, by rings that are already there. Opens no file. Returns once the disk
-/// can be [started](super::Control::start).
+/// Serves `device` as the disk with this connection, with rings that already exist. Opens no file. Returns once the
+/// disk can be [started](super::Control::start).
 ///
 /// # Errors
 /// [`ExportError::Option`] without rings, or for a device that is not a range of a file;

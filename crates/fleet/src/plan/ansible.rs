@@ -70,8 +70,8 @@ fn fetch(fleet: &str, to: &str) -> String {
     )
 }
 
-/// A list of texts in which neither YAML nor Ansible finds anything but their characters. It is a list even for one: a scalar
-/// that is `!unsafe` can become a number.
+/// A list of texts that neither YAML nor Ansible interprets. It is a list even for a single text: an `!unsafe` scalar
+/// can become a number.
 fn texts<'a>(texts: impl IntoIterator<Item = &'a str>, indent: usize) -> String {
     let mut out = "!unsafe".to_owned();
     for text in texts {

@@ -16,7 +16,8 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 ///
 /// All pods are placed together, one per node: a pod that exits frees its node, and the next would be placed
 /// there again. If fewer may measure in parallel, the others wait by their index. If a plan compares several
-/// numbers, each has a separate job; all but the first are suspended, because Kubernetes cannot order jobs.
+/// concurrency levels, each has a separate job; all but the first are suspended, because Kubernetes cannot
+/// order jobs.
 pub(super) fn manifest(plan: &Plan, nodes: &[String], budget: Duration) -> String {
     let rounds = plan.rounds(nodes.len());
     let several = rounds.len() > 1;
@@ -85,7 +86,7 @@ fn job(
     })
 }
 
-/// The command of a pod; one that has to wait does so by its index.
+/// The command of a pod. A pod that has to wait does so according to its index.
 fn command(plan: &Plan, at_once: usize, words: &[String], turns: u64, turn: u64) -> Vec<String> {
     let mut command: Vec<String> = Vec::new();
     if turns > 1 {
@@ -97,7 +98,7 @@ fn command(plan: &Plan, at_once: usize, words: &[String], turns: u64, turn: u64)
     command
 }
 
-/// A word in which the cluster expands nothing: `$$` is a `$` there, and only `$(` starts an expansion.
+/// A word in which the cluster expands nothing: it replaces `$$` with `$`, and only `$(` starts an expansion.
 fn literal(word: &str) -> String {
     word.replace('$', "$$")
 }
@@ -108,7 +109,7 @@ fn container(plan: &Plan, command: &[String], mounts: &[Value]) -> Value {
         "image": plan.image,
         "command": command,
         "env": [{ "name": "NODE_NAME", "valueFrom": { "fieldRef": { "fieldPath": "spec.nodeName" } } }],
-        // No limits: what a quota withholds would be measured as the cost of encryption.
+        // No limits: throttling by a quota would be measured as a cost of encryption.
         "resources": { "requests": { "cpu": "1", "memory": "1Gi" } },
         "securityContext": { "privileged": !plan.privileged().is_empty() },
         "volumeMounts": mounts,

@@ -20,7 +20,7 @@ use crate::{FleetError, expand};
 /// Maximum size of a plan, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Maximum bytes that are fetched from one machine: four of the largest records of a fleet.
+/// Maximum size in bytes of the data fetched from one machine: four of the largest records of a fleet.
 const FETCHED_BYTES: usize = 256 << 20;
 
 /// The one system that needs neither mounts nor devices.
@@ -39,7 +39,7 @@ pub enum For {
     Ssh,
 }
 
-/// The measurements of every machine of a fleet, and how they are started.
+/// What every machine of a fleet measures, and how the runs are started.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -64,8 +64,8 @@ pub struct Plan {
     pub pair: Vec<String>,
     /// The directory of the fleet, as the machines see it.
     pub fleet: String,
-    /// Maximum number of machines that measure in parallel; absent means all. With several numbers, the plan is
-    /// measured with each, and the number of machines that share the storage is part of the comparison.
+    /// Maximum number of machines that measure in parallel; absent means all. If several numbers are given, the
+    /// plan is measured with each, and the number of machines that share the storage is part of the comparison.
     pub concurrency: Option<Concurrency>,
     /// Further options of `cryptbench run`.
     #[serde(default)]
@@ -102,7 +102,7 @@ pub struct Plan {
 pub enum Concurrency {
     /// At most this many.
     Most(usize),
-    /// With each of these numbers, one after another.
+    /// Each of these numbers, one after another.
     Each(Vec<usize>),
 }
 
@@ -132,7 +132,7 @@ impl Plan {
         Self::parse(&text, path)
     }
 
-    /// The plan of a file's text; errors call the file `origin`.
+    /// Parses the plan from a file's text; errors call the file `origin`.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -160,7 +160,7 @@ impl Plan {
     /// The script that starts the plan. `budget` is [`Self::budget`] as a time.
     ///
     /// # Errors
-    /// [`FleetError::Unfit`] if something is missing that only this needs.
+    /// [`FleetError::Unfit`] if something is missing that only this script needs.
     pub fn render(&self, by: For, budget: Duration) -> Result<String, FleetError> {
         let nodes = self.nodes()?;
         let fault = match by {
@@ -225,7 +225,7 @@ impl Plan {
         levels
     }
 
-    /// The sequence of starts: the number of machines in parallel, and the additional words of the command.
+    /// The sequence of starts: each with the number of machines in parallel and additional arguments.
     fn rounds(&self, nodes: usize) -> Vec<(usize, Vec<String>)> {
         let levels = self.levels(nodes);
         if levels.is_empty() {

@@ -1,4 +1,4 @@
-//! Text of shell scripts, built of typed pieces: a value of a plan becomes a quoted word and never script.
+//! Text of shell scripts, built from typed pieces: a value of a plan becomes a quoted word, never script code.
 
 use cryptbench_text::quoted;
 

@@ -64,7 +64,7 @@ const ROUND: &str = r#"printf '%s\n' @NODES@ |
 "#;
 
 pub(super) fn script(plan: &Plan, nodes: &[String]) -> String {
-    // A word of the shell here is a script for the one over there.
+    // A word for the local shell is a script for the remote one.
     let remote = |template, places: &[_]| Script::filled(template, places).as_word();
     let started = plan.started();
     let measure = remote("exec @START@ --node ", &[("START", &started)]);

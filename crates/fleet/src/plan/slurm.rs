@@ -1,4 +1,4 @@
-//! A script for Slurm: started by hand it submits itself, and each node has its machine to itself.
+//! A script for Slurm: started by hand it submits itself, and each node is allocated exclusively.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ done
 exit $status
 "#;
 
-/// A few at a time. Jobs that depend on others would wait for ever behind a node that does not answer.
+/// A few at a time. Jobs that depend on others would wait for ever behind a node that does not respond.
 const FEW: &str = r#"# Start it with: bash FILE [NODES], and leave it running: it submits one job per node, the next one when one finishes, so
 # that at most @AT_ONCE@ run at the same time. A node that does not respond delays only its own job. Running it again is harmless:
 # a node that has measured since its last boot exits immediately.
@@ -49,8 +49,8 @@ fi
 printf '%s\n' $nodes | xargs -n 1 -P @AT_ONCE@ bash "$0" --one
 "#;
 
-/// For storage that machines share: one job that has all nodes, in which each group is one step, whose tasks
-/// Slurm starts together.
+/// For storage that machines share: one job allocates all nodes, and each group is a step whose tasks Slurm
+/// starts together.
 const STEPS: &str = r#"# Start it with: bash FILE [NODES]. It submits one job with all nodes that respond; @LEVELS@ measure at the same time. Running
 # it again is harmless: a node that has measured since its last boot exits immediately.
 if [ "${1-}" = --measure ]; then
@@ -90,7 +90,7 @@ pub(super) fn script(plan: &Plan, nodes: usize, budget: Duration) -> String {
         (true, None) => (EACH, "#SBATCH --nodes=1\n#SBATCH --ntasks=1\n#SBATCH --requeue\n", 1),
     };
     let minutes = longest(budget).as_secs().div_ceil(60) * turns as u64;
-    // The check of a partition does not allow another option in its line.
+    // The check for a partition allows no other option on its line.
     let partition = plan.partition.as_ref();
     let partition = partition.map_or(String::new(), |p| format!("#SBATCH --partition={p}\n"));
     let levels: Vec<String> = levels.iter().map(ToString::to_string).collect();

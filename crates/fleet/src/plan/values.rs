@@ -31,7 +31,7 @@ pub(super) fn fault_in_ansible(plan: &Plan) -> Option<String> {
     Some(format!("{key} {text:?} would be expanded by Ansible: choose one without \"$\" and \"~\""))
 }
 
-/// The rules between the values, and of numbers.
+/// The rules for combinations of values, and for numbers.
 fn shape(plan: &Plan) -> Option<String> {
     let refuse = |problem: &str| Some(problem.to_owned());
     let unnamed = plan.systems.is_empty() || plan.systems.iter().any(|s| s == "all");
@@ -131,7 +131,7 @@ fn option(text: &str) -> Option<&'static str> {
     shown(text).or(unless(text != "--", problem))
 }
 
-/// Values that sudo, srun and a shell interpret as a program, and not as an option or a variable.
+/// Values that sudo, srun and a shell interpret as a program, not as an option or a variable.
 fn program(text: &str) -> Option<&'static str> {
     let problem = "would be parsed as an option or a variable: start it with a character other than -, without =";
     value(text).or(unless(!text.contains('='), problem))
@@ -154,7 +154,7 @@ fn label(text: &str) -> Option<&'static str> {
     unless(holds, "is not a name: use small letters, digits and hyphens between them, at most 50")
 }
 
-/// Several are one text with commas for Slurm.
+/// For Slurm, several partitions are one text with commas.
 fn partition(text: &str) -> Option<&'static str> {
     let holds = text.split(',').all(|name| begins_well(name) && all_of(name, "-_."));
     unless(
@@ -190,7 +190,7 @@ fn quantity(text: &str) -> Option<&'static str> {
     unless(holds, "is not an amount; write, for example, 20Gi")
 }
 
-/// The key of a taint: a name, perhaps behind a domain and `/`.
+/// The key of a taint: a name, optionally after a domain and `/`.
 fn taint(text: &str) -> Option<&'static str> {
     let (domain, name) = text.split_once('/').map_or((None, text), |(d, n)| (Some(d), n));
     let holds = name.len() <= 63

@@ -7,8 +7,8 @@
 //! their order: the last two are time and rate, and the largest whole number before them is the bytes.
 //!
 //! The speed is bytes divided by time, and the rate is a check on it, because it has only two or
-//! three digits. Where the time is so coarse that the rate is the better figure (uutils before
-//! 0.0.18 prints `0.4 s`), the rate is the speed.
+//! three digits. If the time is so coarse that the rate is more precise (uutils before 0.0.18
+//! prints `0.4 s`), the rate is the speed.
 
 use crate::number::{decimal, positive};
 
@@ -51,7 +51,7 @@ pub(super) fn is_report(line: &str) -> bool {
     let line = line.trim();
     let Some((before, per)) = line.rsplit_once('/') else { return false };
     let per = per.trim_end_matches(')').trim();
-    // Words of other alphabets are damaged where the file is not UTF-8.
+    // Words in other alphabets are damaged if the file is not UTF-8.
     let is_unit = |c: char| c.is_alphabetic() || c == '\u{fffd}';
     let unit = before.trim_end().ends_with(is_unit);
     !line.starts_with('#')
@@ -95,8 +95,8 @@ pub(super) fn parse(text: &str) -> Result<Closing, &'static str> {
     Ok(Closing { bytes, speed })
 }
 
-/// Bytes divided by time, unless the time's rounding explains that the rate differs from it and the
-/// rate is the finer of the two.
+/// Bytes divided by time, unless the rounding of the time explains why the rate differs, and the
+/// rate has the finer resolution.
 fn better((bytes, seconds, coarse): (f64, f64, f64), (rate, rounding): (f64, f64)) -> Option<f64> {
     let Some(speed) = positive(bytes / seconds).filter(|s| s.is_finite()) else {
         return positive(rate);

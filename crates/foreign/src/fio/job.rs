@@ -113,7 +113,7 @@ impl Job {
     }
 }
 
-/// Parts of the result that moved anything.
+/// Parts of the result that transferred data.
 fn parts(job: &Value) -> Vec<(&'static str, usize, &Value)> {
     let moved = |part: &Value| number(part, "total_ios") > 0.0 || number(part, "io_bytes") > 0.0;
     let some = |(name, place): (&'static str, usize)| (name, place, &job[name]);
@@ -138,7 +138,7 @@ fn is_sum(
     if named.is_some_and(|n| job["jobname"].as_str().is_some_and(|j| j != n)) {
         return true;
     }
-    // Verification reads what a job of writes wrote.
+    // Verification reads the data that a write job wrote.
     let verifies = options.starting("verify") || options.starting("do_verify");
     if !verifies && kind.is_some_and(|k| parts.iter().any(|(d, ..)| !k.has(d))) {
         return true;
@@ -204,7 +204,7 @@ fn operation(direction: &str, kind: Option<&Kind>, counted: Option<f64>) -> Stri
     }
 }
 
-/// Reads in percent of all requests, where reads and writes are apart.
+/// Reads in percent of all requests, if reads and writes are reported separately.
 fn counted_reads(parts: &[(&str, usize, &Value)]) -> Option<f64> {
     let of = |name: &str| {
         parts.iter().find(|(d, ..)| *d == name).map_or(0.0, |(.., p)| number(p, "total_ios"))
@@ -213,7 +213,7 @@ fn counted_reads(parts: &[(&str, usize, &Value)]) -> Option<f64> {
     (reads + writes > 0.0).then(|| 100.0 * reads / (reads + writes))
 }
 
-/// Options of the job, or else of all jobs.
+/// Options of the job, or otherwise of all jobs.
 struct Options<'a> {
     job: &'a Value,
     global: &'a Value,
@@ -253,8 +253,8 @@ impl<'a> Options<'a> {
         text.map(understood).transpose()
     }
 
-    /// The share of reads as stated, or else as counted: chance moves the count of an even mix by
-    /// less than 1.5.
+    /// The share of reads as stated, or otherwise as counted: chance changes the count of an even
+    /// mix by less than 1.5.
     fn read_percent(&self, counted: Option<f64>) -> Option<u8> {
         let stated = |name: &str| self.get(&[name]).map(|text| text.trim().parse::<f64>().ok());
         let percent = match (stated("rwmixread"), stated("rwmixwrite")) {
@@ -265,7 +265,7 @@ impl<'a> Options<'a> {
         (0.0..=100.0).contains(&percent).then(|| percent.round() as u8)
     }
 
-    /// Sequential or random; `None` where a job mixes them.
+    /// Sequential or random; `None` if a job mixes them.
     fn pattern(&self, kind: &Kind) -> Option<Pattern> {
         match self.get(&["percentage_random"]) {
             None => Some(kind.pattern),

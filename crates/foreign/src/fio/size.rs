@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use super::number;
 
-/// The bytes that a direction transferred, and fio's rounding error: fio 3 prints `io_bytes` in bytes, fio 2 in
-/// KiB.
+/// Bytes transferred in one direction, and fio's rounding error: fio 3 prints `io_bytes` in bytes, fio 2 in KiB.
 fn moved(part: &Value) -> (f64, f64) {
     let io = number(part, "io_bytes");
     let expected = 1024.0 * number(part, "bw") * number(part, "runtime") / 1000.0;
@@ -30,7 +29,7 @@ pub(super) fn of_requests(part: &Value, stated: Option<u64>, summed: bool) -> Op
     if let Some(stated) = stated.filter(|s| within(*s as f64, 0.0)) {
         return Some(stated);
     }
-    // A mean of unlike sizes can be a multiple of a sector by chance, but hardly a power of two.
+    // A mean of different sizes can be a multiple of a sector by chance, but hardly a power of two.
     let is_size = |size: u64| match summed {
         true => size.is_power_of_two(),
         false => size.is_multiple_of(512) || size.is_multiple_of(1000),
@@ -40,7 +39,7 @@ pub(super) fn of_requests(part: &Value, stated: Option<u64>, summed: bool) -> Op
     if whole >= 1.0 && within(whole, 0.0) && is_size(whole as u64) {
         return Some(whole as u64);
     }
-    // A few requests may be shorter than the rest or unfinished.
+    // A few requests may be shorter than the others, or unfinished.
     let short = |size: u64| within(size as f64, 0.05 * size as f64);
     match stated {
         Some(stated) if !summed => Some(stated).filter(|s| short(*s)),

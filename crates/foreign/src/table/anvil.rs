@@ -1,4 +1,4 @@
-//! Anvil's table: a row for each test, in a half that was read and one that was written.
+//! Anvil's table: a row for each test, in one half for reads and one for writes.
 
 use cryptbench_catalog::Pattern;
 
@@ -36,7 +36,7 @@ pub(super) fn parse(
             half = Some(operation);
             continue;
         }
-        // The columns are the header of each half.
+        // Each half repeats the columns as its header.
         if row.fields.iter().map(|f| f.to_lowercase()).eq(columns.iter().cloned()) {
             continue;
         }

@@ -18,7 +18,7 @@ pub(super) fn is_size(column: &str) -> bool {
 /// The content of a column.
 struct Column {
     operation: &'static str,
-    /// Bytes per second of one, `None` for IO/s; absent where each value has its unit.
+    /// Bytes per second of one unit, `None` for IO/s; absent if each value has its own unit.
     unit: Option<Option<f64>>,
 }
 

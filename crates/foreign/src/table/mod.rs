@@ -60,7 +60,7 @@ pub(crate) fn kind(text: &str) -> Option<Format> {
 
 pub(crate) fn parse(text: &str, format: Format) -> Result<Found, Fault> {
     let rows = rows(text)?;
-    // Titles precede the columns, in one field.
+    // Titles precede the columns; each is a single field.
     let at = rows.iter().position(|row| row.fields.len() > 1);
     let Some((head, body)) = at.and_then(|at| rows[at..].split_first()) else {
         return Err(Fault::file("has no columns"));
@@ -73,7 +73,7 @@ pub(crate) fn parse(text: &str, format: Format) -> Result<Found, Fault> {
     }
 }
 
-/// The names of columns in small letters.
+/// The names of columns in lower case.
 fn columns(row: &Row) -> Vec<String> {
     row.fields.iter().map(|field| field.to_lowercase()).collect()
 }

@@ -48,7 +48,7 @@ pub(super) enum Compress {
 }
 
 impl Compress {
-    /// The fastest one that this CPU has, up to `tier`.
+    /// The fastest kernel that this CPU has, up to `tier`.
     pub(super) fn best(tier: Tier) -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(present) = avx2::Present::ask(tier) {

@@ -14,7 +14,7 @@ use crate::threads::join;
 /// Slices of a lane. Lanes wait for each other between slices.
 const SLICES: usize = 4;
 
-/// Blocks between two checks of the stop flags: some hundred microseconds.
+/// Blocks between two checks of the stop flags: a few hundred microseconds.
 const BREATH: usize = 256;
 
 /// A slice of one lane.

@@ -13,8 +13,7 @@ const DIGEST: usize = 64;
 /// Version 1.3.
 const VERSION: u32 = 0x13;
 
-/// H0 (RFC 9106, section 3.2), the hash of all inputs. Header keys have neither a secret nor
-/// associated data.
+/// H0 (RFC 9106, section 3.2), the hash of all inputs. Header keys use neither a secret nor associated data.
 pub(super) fn first(
     kind: Argon2Kind,
     password: &[u8],

@@ -21,7 +21,7 @@ use crate::error::KdfError;
 pub enum Argon2Kind {
     /// None: Argon2i.
     I,
-    /// Those after the first half of the first pass: Argon2id.
+    /// Those after the first half of the first pass depend on it: Argon2id.
     Id,
 }
 

@@ -182,7 +182,7 @@ fn iterate<H: Hash>(
             let mut work = move || {
                 iterate_share(keys, kernels, share, share_last, share_sum, iterations, effort)
             };
-            // This thread computes the last share, and the others too if no thread can be started.
+            // This thread computes the last share, and the other shares as well if no thread can be started.
             if index + 1 == shares.len() {
                 first = work();
             } else {
@@ -259,7 +259,7 @@ impl Pads {
     }
 }
 
-// A measurement, which is meaningless without optimisation: omitted where it would only be compiled.
+// A measurement. It is meaningless without optimisation, so unoptimised builds omit it.
 #[cfg(not(debug_assertions))]
 #[cfg(test)]
 mod tests {

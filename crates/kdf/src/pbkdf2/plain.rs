@@ -97,7 +97,7 @@ pub(crate) fn derive<D: Digest + BlockSizeUser + Clone + Send + Sync>(
     }
     effort.check()?;
     let hmac = Hmac::<D>::new(password);
-    // Apart, since a stopped derivation leaves its targets as they were.
+    // In separate memory, because a stopped derivation must leave its targets unchanged.
     let mut keys: Vec<_> = targets.iter().map(|t| Zeroizing::new(vec![0; t.out.len()])).collect();
     let mut blocks = Vec::new();
     for (target, key) in targets.iter().zip(&mut keys) {

@@ -2,11 +2,10 @@
 
 use super::{Hash, Kernel};
 
-/// Above this number of blocks, the rest goes without a search to the kernel with the lowest cost
-/// per block.
+/// Blocks above this number go to the kernel with the lowest cost per block, without a search.
 const SEARCHED: usize = 64;
 
-/// Blocks that one kernel takes together.
+/// Blocks that one kernel processes together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group {
     /// Index in the list of kernels.
@@ -61,7 +60,7 @@ fn cover(kernels: &[(usize, u32)], blocks: usize) -> (Vec<Group>, u64) {
         cost += u64::from(kernels[cheapest].1);
         left -= lanes;
     }
-    // The lowest cost of 0, 1, 2 ... blocks, each with the last kernel of its cover.
+    // The lowest cost for 0, 1, 2 ... blocks, each with the last kernel of its cover.
     let mut least = vec![(0, 0)];
     for count in 1..=left {
         let choice = kernels

@@ -14,8 +14,8 @@ macro_rules! step {
     };
 }
 
-/// Sixteen steps, starting at an index of the round constants, with the words that the function `$word` makes of those of the
-/// message.
+/// Sixteen steps, starting at an index of the round constants, with the words that the function `$word` derives from
+/// those of the message.
 macro_rules! steps {
     ($word:ident $w:ident, $round:expr, $($v:ident)+) => {
         steps!(@ $word $w, $round, 0, $($v)+);

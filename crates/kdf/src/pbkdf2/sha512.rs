@@ -137,8 +137,8 @@ unsafe fn compress<V: Lanes<Word = u64>>(state: &[V; 8], mut w: [V; 16]) -> [V; 
     }
 }
 
-/// The word of the schedule that replaces the one sixteen steps before, computed right before its step: its
-/// shifts then fill gaps between those of the steps.
+/// The schedule word that replaces the one sixteen steps earlier, computed right before its step, so that its
+/// shifts fill gaps between those of the steps.
 ///
 /// # Safety
 /// As for the methods of `V`.

@@ -1,4 +1,5 @@
-//! Hashes by the CPU's instructions for them: several independent streams, because a single one waits for its own rounds.
+//! Hashes with the CPU's instructions for them: several independent streams, because a single one waits for its own
+//! rounds.
 
 /// Defines `iterate`, with the type of a kernel's `run`, for the number of streams in its parameter, using the
 /// module's `load`, `store` and `finish`. States and digests are arrays of vectors.

@@ -19,7 +19,7 @@ pub(crate) trait Wide: Sized + 'static {
     type Digest: Digest;
     /// The state after one absorbed block.
     type Mid: Copy + Zeroize + Send + Sync;
-    /// See [`Kernel::cost`]; that of the portable kernel.
+    /// Cost of the portable kernel; see [`Kernel::cost`].
     const COST: u32;
 
     /// The state after absorbing one block.

@@ -28,7 +28,7 @@ impl Sink for Fill<'_> {
     }
 }
 
-/// Like [`Fill`], for threads: the coordinating thread reports to the caller.
+/// Like [`Fill`], for several threads: the coordinating thread reports to the caller.
 #[derive(Clone, Default)]
 pub(super) struct SharedFill(Arc<AtomicU64>);
 

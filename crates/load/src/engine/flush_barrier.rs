@@ -1,4 +1,4 @@
-//! Makes the system threads that execute one thread of a job flush together after every n writes.
+//! Makes the system threads that execute a single thread of a job flush together after every n writes.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 

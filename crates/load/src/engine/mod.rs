@@ -77,7 +77,7 @@ pub struct Engine {
 }
 
 enum Kind {
-    /// The system's own: io_uring, or a completion port of Windows.
+    /// The system's own engine: io_uring, or a Windows completion port.
     Queue(Box<Queue>),
     Threads(Threads),
 }
@@ -176,8 +176,8 @@ impl Engine {
 
     /// Like [`run`](Self::run), but passes requests through a stdio buffer of 4 KiB, as fwrite(3)
     /// and fread(3) do, with one thread and with any engine. An inline layer works before the
-    /// buffer. [`Amount::Bytes`](crate::Amount::Bytes) ends when the rest of the buffer has been
-    /// written.
+    /// buffer. [`Amount::Bytes`](crate::Amount::Bytes) ends when the remaining contents of the
+    /// buffer have been written.
     ///
     /// # Errors
     /// Those of `run`; [`LoadError::Stdio`] unless the job is sequential with one request at a
@@ -212,8 +212,7 @@ impl Engine {
         Ok(Tally::sum(&gate, sinks.into_iter().map(unwrap).collect(), interrupted))
     }
 
-    /// The job as this engine executes it: a layer that passes on one request at a time does so for all threads
-    /// together.
+    /// The job as this engine executes it: a layer that passes on one request at a time does so across all threads.
     fn merged(&self, io_target: &IoTarget, job: &Job) -> Job {
         let mut job = job.clone();
         if matches!(self.kind, Kind::Queue(_)) && transfer::passes(io_target).is_serial {

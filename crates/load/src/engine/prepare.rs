@@ -19,7 +19,7 @@ const FILL_BLOCK: u32 = 1 << 20;
 const FILL_DEPTH: u32 = 4;
 
 /// Request size of a prefill through the page cache. A step is the amount that the device writes in [`STEP`],
-/// because nothing interrupts a flush, nor a process that waits for one.
+/// because neither a flush nor a process that waits for one can be interrupted.
 const BUFFERED_BLOCK: u32 = 128 << 10;
 const STEP: Duration = Duration::from_millis(300);
 const LONGEST_STEP: u64 = 64 << 20;
@@ -30,8 +30,8 @@ const SMALL_DEPTH: u32 = 64;
 /// Options for bringing an I/O target to a known state before it is measured.
 ///
 /// The SNIA Solid State Storage Performance Test Specification preconditions with two passes of
-/// sequential 128 KiB writes for any load. Passes in random order leave a device in the state after
-/// random writes; each still writes every block once.
+/// sequential 128 KiB writes for any load. Passes in random order leave a device in its state after
+/// random writes; each pass still writes every block once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precondition {
     /// [`Pattern::Sequential`] or [`Pattern::Permutation`], with a different order in each pass.
@@ -177,10 +177,10 @@ fn fill_block(io_target: &IoTarget, least: u32) -> Result<u32, LoadError> {
     Ok(block as u32)
 }
 
-/// Bytes of the step after one that took so long, in whole blocks.
+/// Bytes of the step after one that took this long, in whole blocks.
 fn next_step(written: u64, took: Duration, block: u64) -> u64 {
     let fitting = written as f64 * (STEP.as_secs_f64() / took.as_secs_f64());
-    // A device with its own cache accepts the first ones faster than the following ones.
+    // A device with its own cache accepts the first steps faster than later ones.
     let most = LONGEST_STEP.min(8 * written);
     ((fitting as u64).min(most) / block).max(1) * block
 }

@@ -8,7 +8,7 @@ use crate::{Job, Rate};
 pub(super) struct RateLimit {
     /// Nanoseconds between two requests of the job.
     interval: f64,
-    /// Index of this thread, and number of threads. They take turns.
+    /// Index of this thread, and number of threads, which take turns.
     part: u32,
     of: u32,
 }

@@ -39,8 +39,7 @@ struct Turn {
 /// The measurement of one slice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice {
-    /// Time from the completion that ended the first queue's worth of requests to the last one
-    /// counted.
+    /// Time from the completion that ended the first queue's worth of requests to the last counted completion.
     pub elapsed: Duration,
     /// Number of requests counted.
     pub ios: u64,

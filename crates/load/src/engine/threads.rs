@@ -23,7 +23,7 @@ use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
 pub(super) struct Threads {
-    /// The path of requests to the kernel.
+    /// The way in which requests reach the kernel.
     pub(super) way: Way,
 }
 
@@ -46,8 +46,8 @@ struct Group {
 }
 
 impl Threads {
-    /// Runs the requests. Calls `begin` with the start time and `tick` from time to time. Returns
-    /// the threads' sinks and whether the stop flag ended the job.
+    /// Runs the requests. Calls `begin` with the start time, and `tick` at intervals. Returns the
+    /// threads' sinks and whether the stop flag ended the job.
     pub(super) fn drive<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
         task: &Task,
@@ -69,7 +69,7 @@ impl Threads {
             })
             .collect();
         let workers = (0..threads * depth).map(|slot| {
-            // Start the first request of every thread before the second of any.
+            // Every thread starts its first request before any starts its second.
             let part = slot % threads;
             let worker = Worker {
                 transfer: task.transfer.clone(),

@@ -25,13 +25,13 @@ pub(super) struct Task {
     pub(super) rate_limit: Option<RateLimit>,
     /// Additional requests per thread that wait, because the inline layer handles one at a time.
     pub(super) waiting: u32,
-    /// Lock shared by the threads that use that layer.
+    /// Lock that the threads which use that layer share.
     pub(super) turn: Arc<Mutex<()>>,
 }
 
 impl Task {
-    /// The same for an engine that executes the requests of a thread without waiting for each: with a serial
-    /// layer one is in flight, the others wait.
+    /// The same for an engine that does not wait for each request of a thread: with a serial layer, one request
+    /// is in flight and the others wait.
     pub(super) fn in_a_queue(&self) -> Self {
         let depth = if self.transfer.passes.is_serial { 1 } else { self.depth };
         Self { depth, waiting: self.depth - depth, ..self.clone() }
@@ -56,7 +56,7 @@ pub(super) struct Transfer {
     pub(super) file: Arc<File>,
     /// Offset of the extent in the file, in bytes.
     pub(super) base: u64,
-    /// How the file was opened, for engines that open it once more.
+    /// How the file was opened, for engines that open it again.
     #[cfg_attr(target_os = "linux", expect(dead_code, reason = "io_uring uses the open file"))]
     pub(super) mode: IoMode,
     pub(super) direction: Direction,
@@ -87,7 +87,7 @@ pub(super) struct Filling {
 pub(super) struct FlushEvery {
     pub(super) writes: u32,
     pub(super) data_only: bool,
-    /// Whether nothing else may be in flight during the flush.
+    /// Whether the flush requires that no other request is in flight.
     pub(super) drained: bool,
 }
 
@@ -163,8 +163,7 @@ impl Transfer {
         self.direction.writes().then_some(Filling { content, body_seed, block, depth })
     }
 
-    /// Flushes the file to the device; `data_only` leaves out metadata that is not needed to read
-    /// the data.
+    /// Flushes the file to the device; `data_only` omits metadata that is not needed to read the data.
     pub(super) fn flush(&self, data_only: bool) -> Result<(), LoadError> {
         flush(&self.file, data_only).map_err(|source| LoadError::Sync { source })
     }

@@ -14,7 +14,7 @@ use super::STOP_POLL;
 use crate::LoadError;
 use crate::clock::Clock;
 
-/// Stack size of an I/O thread in bytes; inline layers need little.
+/// Stack size of an I/O thread in bytes; inline layers need little stack.
 const STACK: usize = 256 << 10;
 
 /// State shared by the threads of one job.
@@ -60,7 +60,7 @@ impl WorkerPool {
 
     /// Runs each worker in a separate thread. Returns their sinks and whether the stop flag ended
     /// the job. Threads that are not done within `patience` after a stop are left behind. Calls
-    /// `begin` with the start time and `tick` from time to time.
+    /// `begin` with the start time, and `tick` at intervals.
     ///
     /// A worker owns all data that it uses, and drops it before it counts as done.
     pub(super) fn run<S, W>(

@@ -32,8 +32,7 @@ impl Tally {
         Self { clock: Clock::start(), elapsed_ns: 0, cpu_ns: 0, files: 0, bytes: 0, latency }
     }
 
-    /// Measures the wall and CPU time of `action`. Reads the CPU clock, which is slow, outside the
-    /// wall time.
+    /// Measures the wall and CPU time of `action`. Reads the slow CPU clock outside the wall time.
     fn timed<T>(&mut self, action: impl FnOnce() -> T) -> (T, u64) {
         let cpu = cpu_ns();
         let started = self.clock.ns();
@@ -101,8 +100,7 @@ pub(super) fn create(
             || create_file(&open.folders[folder], &name, data),
             |e| LoadError::file("create", tree.path_of(i), e),
         );
-        // A file that was not completely written exists and is ours. A file that existed before is
-        // not ours.
+        // A file that was written incompletely exists and is ours. One that existed before is not.
         tree.files[i].exists = !matches!(&made, Err(e) if was_there(e));
         made?;
     }

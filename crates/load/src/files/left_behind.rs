@@ -15,7 +15,7 @@ use crate::LoadError;
 /// folders with names of the set are removed; a folder with any other contents stays.
 ///
 /// # Errors
-/// The first removal that failed; the others are still tried.
+/// The first removal that failed; the remaining ones are still tried.
 pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
     let at =
         Directory::open(directory).map_err(|e| LoadError::file("open", directory.to_owned(), e))?;
@@ -74,7 +74,7 @@ fn is_dead(root: &Directory) -> bool {
     !process::exists(process)
 }
 
-/// Names of the entries of a folder that `wanted` accepts.
+/// Names of a folder's entries that `wanted` accepts.
 fn entries(folder: &Directory, wanted: impl Fn(&str) -> bool) -> io::Result<Vec<String>> {
     let names = folder.names()?.into_iter().filter_map(|name| name.into_string().ok());
     Ok(names.filter(|name| wanted(name)).collect())

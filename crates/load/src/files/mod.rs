@@ -156,8 +156,8 @@ impl FileSet {
         Ok(tally.measured(metadata_cold, interrupted))
     }
 
-    /// Removes every file and folder that this created, and nothing else: a folder with foreign
-    /// contents stays.
+    /// Removes every file and folder that this value created, and nothing else: a folder with
+    /// foreign contents stays.
     ///
     /// # Errors
     /// The first removal that failed; the others are still tried.

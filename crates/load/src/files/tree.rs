@@ -155,7 +155,7 @@ impl Tree {
         Ok(Open { root, folders })
     }
 
-    /// Removes the files and the folders. A folder that holds foreign entries stays.
+    /// Removes the files and folders. A folder with foreign entries stays.
     ///
     /// # Errors
     /// The first removal that failed; the others are still done.

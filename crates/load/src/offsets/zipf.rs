@@ -31,7 +31,7 @@ impl Zipf {
         zipf
     }
 
-    /// The rank, from 1, that the SplitMix64 sequence of `seed` gives.
+    /// The rank, from 1, that the SplitMix64 sequence of `seed` yields.
     #[inline]
     pub(super) fn rank(&self, seed: u64) -> u64 {
         for draw in 0..DRAWS {

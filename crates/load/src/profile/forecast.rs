@@ -7,12 +7,12 @@ use super::{
 };
 use crate::{Direction, Flush, Rate};
 
-/// Discarded trials of a workload on each arm: one if trials are timed.
+/// Number of discarded trials of a workload on each arm: one if trials are timed.
 fn discarded(work: &Work) -> u64 {
     u64::from(matches!(work, Work::Block(block) if block.amount == WorkAmount::Time))
 }
 
-/// Additional queues' worth of requests of a time-based trial, outside its measured time.
+/// Requests of a time-based trial outside its measured time, in multiples of the queue depth.
 const QUEUES: f64 = 3.0;
 
 /// Speeds of the storage, measured or assumed.
@@ -56,8 +56,8 @@ pub struct Assumptions {
     pub rates: Rates,
 }
 
-/// The amounts and times of a run. Timed trials take exactly the given time. The amounts that they transfer and
-/// the times of all others follow from the assumed speeds. Caches reduce both.
+/// The amounts and times of a run. Timed trials take exactly the given time. The amounts that they transfer,
+/// and the times of all other trials, follow from the assumed speeds. Caches reduce both.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
     /// Number of trials, including discarded ones.
@@ -155,8 +155,8 @@ impl Profile {
 }
 
 impl Work {
-    /// Seconds of one trial that measures for `timed_s`, at least: a timed one also fills its queue, counts whole queues and
-    /// drains them. `scratch` are the bytes of the scratch file.
+    /// Minimum seconds of one trial that measures for `timed_s`: a timed trial also fills its queue, counts whole
+    /// queues and drains them. `scratch` is the size of the scratch file in bytes.
     pub fn seconds(&self, timed_s: f64, scratch: u64, rates: &Rates) -> f64 {
         match self {
             Self::Block(work) => {

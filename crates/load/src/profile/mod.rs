@@ -1,4 +1,4 @@
-//! Workload profiles: the workloads that people quote, as data.
+//! Workload profiles: the workloads whose results people quote, as data.
 //!
 //! A profile is a TOML file; `profiles/` contains the built-in ones.
 
@@ -109,10 +109,10 @@ impl Profile {
         }
     }
 
-    /// The name of the built-in profile that a user means, in any case or by a part that no other has.
+    /// The name of the built-in profile that a user means, in upper or lower case or by a unique part.
     ///
     /// # Errors
-    /// [`ProfileError::Unknown`] if it is none, or may be several.
+    /// [`ProfileError::Unknown`] if the text matches no profile, or several.
     pub fn meant(asked: &str) -> Result<&'static str, ProfileError> {
         let all = built_in();
         let found =

@@ -58,8 +58,8 @@ impl Work {
 }
 
 impl Profile {
-    /// The same on storage of `bytes` bytes: work on all of it covers its whole blocks, and a sample has as
-    /// many points as fit, which a remark reports.
+    /// The same on storage of `bytes` bytes: work on the whole storage covers its whole blocks, and a sample
+    /// has as many points as fit; a remark reports this.
     pub fn over(mut self, bytes: u64) -> Self {
         for workload in &mut self.workloads {
             let Work::Block(block) = &mut workload.work else { continue };
@@ -104,7 +104,7 @@ impl Profile {
         }
         let before = self.workloads.len();
         self.workloads.retain(|w| w.work.largest_file() <= bytes);
-        // The scratch file has whole MiB.
+        // The size of the scratch file is a multiple of 1 MiB.
         self.size = self.size.map(|size| size.min(bytes.next_multiple_of(1 << 20)));
         Ok(before - self.workloads.len())
     }

@@ -60,7 +60,7 @@ pub enum WorkAmount {
     Time,
     /// This number of bytes.
     Bytes(u64),
-    /// As many bytes as the storage has, which a run knows: [`Profile::over`](super::Profile::over).
+    /// As many bytes as the storage has. Only a run knows this: [`Profile::over`](super::Profile::over).
     Whole,
 }
 

@@ -4,12 +4,12 @@ use super::map::{History, Writer};
 use super::{Fault, Finding, Verification};
 use crate::{SECTOR, SectorState, verify_sector};
 
-/// Judges units by what the jobs may have left there.
+/// Judges units by the data that the jobs may have left there.
 pub(super) struct Judge {
     pub(super) writers: Vec<Writer>,
 }
 
-/// The content of a sound sector of a unit: the expected state, or the generation of another one.
+/// The content of a sound sector of a unit: the expected state, or the generation of a different one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shows {
     Right,
@@ -85,8 +85,8 @@ impl Judge {
         self.writers.iter().find(|w| (w.generation, w.seed) == (generation, seed))
     }
 
-    /// `None` for a sector that is not sound. The acknowledged state is right, and so is one that a
-    /// later job may have left if not all its writes were acknowledged.
+    /// `None` for a sector that is not sound. The acknowledged state is correct; so is one that a
+    /// later job may have left, unless all that job's writes were acknowledged.
     fn shows(&self, state: SectorState, history: History) -> Option<Shows> {
         let SectorState::Valid { generation, seed } = state else { return None };
         let right = self.writer(generation, seed).is_some_and(|writer| {

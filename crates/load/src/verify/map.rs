@@ -1,4 +1,4 @@
-//! Records which generation was acknowledged where.
+//! Records which generation was acknowledged at which offset.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};

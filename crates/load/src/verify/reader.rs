@@ -15,8 +15,7 @@ use crate::{LoadError, MAX_BLOCK_SIZE, Operation};
 const READ: u64 = 1 << 20;
 
 impl Acknowledged {
-    /// Reads every unit through the I/O target's inline layer and compares it with what was
-    /// acknowledged.
+    /// Reads every unit through the I/O target's inline layer and compares it with the acknowledged writes.
     ///
     /// On a buffered I/O target the kernel is advised to drop the page cache first, but it may ignore that;
     /// with direct I/O the data certainly comes from the device. Calls `progress` with the number of bytes read

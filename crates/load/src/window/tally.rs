@@ -21,7 +21,7 @@ pub(crate) struct Tally {
     /// Completion time and sample.
     samples: Vec<(u64, Sample)>,
     wanted_samples: usize,
-    /// One of this many counted requests is a sample.
+    /// One in this many counted requests is a sample.
     sample_every: u64,
     ios: u64,
     bytes: u64,
@@ -50,7 +50,7 @@ fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds")
 }
 
-/// One of how many requests is a sample: spread over all requests of a job, if their number is known.
+/// The n of "one of n requests is a sample"; samples are spread over all requests of a job if their number is known.
 fn sample_every(job: &Job) -> u64 {
     match job.amount {
         Amount::Bytes(bytes) => {

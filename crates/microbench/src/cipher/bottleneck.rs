@@ -40,7 +40,7 @@ pub const INTERFACES: [(Common, f64); 6] = [
 /// A common disk or interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Common {
-    /// A hard disk, behind any interface.
+    /// A hard disk on any interface.
     HardDisk,
     /// USB with 5 Gbit/s.
     Usb31Gen1,
@@ -76,7 +76,7 @@ pub struct Bottleneck {
     /// For each measured number of threads, ascending: the ciphers that keep up with this number
     /// but not with fewer, fastest first. The name includes the data unit if the units differ.
     pub keep_up: Vec<(usize, Vec<String>)>,
-    /// Ciphers that keep up with no measured number of threads.
+    /// Ciphers that do not keep up with any measured number of threads.
     pub too_slow: Vec<String>,
 }
 
@@ -91,7 +91,7 @@ pub fn bottleneck(rows: &[Speed], interface: Interface) -> Bottleneck {
     let mut threads: Vec<_> = rows.iter().map(|r| r.threads).collect();
     threads.sort_unstable();
     threads.dedup();
-    // The smallest sufficient number of threads; `None` if none suffices.
+    // The smallest sufficient number of threads; `None` if no measured number suffices.
     let needed = |cipher: &str, unit: u32| {
         let own = || rows.iter().filter(|r| r.cipher == cipher && r.data_unit == unit);
         own().filter(|r| rate(r) >= interface.mb_s).map(|r| r.threads).min()

@@ -21,20 +21,20 @@ pub const BUFFER: u64 = 1 << 20;
 /// Default time for the whole table.
 pub const TIME: Duration = Duration::from_secs(20);
 
-/// Request sizes from a sector to more than the caches, for a table by size.
+/// Request sizes from a sector to more than fits in the caches, for a table by size.
 pub const SIZES: [u64; 9] =
     [512, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20];
 
 /// Default data units: VeraCrypt's, and that of LUKS2 on modern disks.
 pub const DATA_UNITS: [u32; 2] = [512, 4096];
 
-/// Minimum number of rounds: with fewer than five, quartiles mean nothing.
+/// Minimum number of rounds: with fewer than five, quartiles are meaningless.
 const MIN_ROUNDS: u32 = 5;
 /// Maximum number of rounds; further time lengthens the samples instead.
 const MAX_ROUNDS: u32 = 15;
 /// Shortest sample, both directions together.
 const MIN_SAMPLE: Duration = Duration::from_millis(20);
-/// A sample of this length is good enough; further time adds rounds.
+/// A sample of this length is precise enough; further time adds rounds.
 const GOOD_SAMPLE: Duration = Duration::from_millis(100);
 
 /// The measurements to make; an empty list selects the default.
@@ -47,9 +47,9 @@ pub struct SpeedRequest {
     /// Numbers of threads; 0 means one per CPU. An empty list selects one thread and all.
     pub threads: Vec<usize>,
     /// Bytes that each thread passes in one call; each size is measured. A single size must be a multiple of
-    /// every data unit; of several, each is combined with the data units of which it is a multiple.
+    /// every data unit. Several sizes are each combined with the data units that divide them.
     pub buffers: Vec<u64>,
-    /// Time for everything together. The minimum length of samples can exceed it.
+    /// Time for the whole measurement. The minimum length of samples can exceed it.
     pub time: Duration,
     /// Seed of the order of samples; `None` draws a random one.
     pub seed: Option<u64>,
@@ -197,8 +197,8 @@ fn random(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the kernel's random generator answers");
 }
 
-/// Tweaks count 512-byte sectors if units consist of them (dm-crypt without `iv_large_sectors`),
-/// otherwise units.
+/// Tweaks count 512-byte sectors if units are multiples of them (dm-crypt without
+/// `iv_large_sectors`), otherwise units.
 fn layout(data_unit: u32) -> Layout {
     let step = if data_unit.is_multiple_of(512) { u64::from(data_unit / 512).max(1) } else { 1 };
     Layout { data_unit: data_unit as usize, tweak_step: step }

@@ -19,7 +19,7 @@ pub(super) struct Sample {
     pub(super) decrypt_mb_s: f64,
 }
 
-/// Bytes between two readings of the clock, which takes about as long as a sector.
+/// Bytes between two clock readings: one reading takes about as long as a sector.
 const UNCLOCKED: usize = 256 << 10;
 
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ pub(super) struct Worker<'a> {
     next_tweak: u64,
 }
 
-/// One thread's work between two readings of the clock.
+/// One thread's work between two clock readings.
 struct Span {
     start: Instant,
     end: Instant,
@@ -57,7 +57,7 @@ pub(super) fn sample(
     })
 }
 
-/// All bytes divided by the time from the first start to the last end, in MB/s.
+/// Total bytes divided by the time from the first start to the last end, in MB/s.
 fn mb_s(spans: &[Span]) -> f64 {
     let (Some(start), Some(end)) =
         (spans.iter().map(|s| s.start).min(), spans.iter().map(|s| s.end).max())

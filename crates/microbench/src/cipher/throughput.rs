@@ -43,7 +43,7 @@ pub struct Speed {
     /// Decryption speed of all threads together.
     pub decrypt: Throughput,
     /// The arithmetic mean of both, which disk encryption programs show in their benchmarks. Its
-    /// spread is that of the means of each round.
+    /// spread is that of the rounds' means.
     pub mean: Throughput,
 }
 

@@ -40,7 +40,7 @@ pub fn known_pim(row: &KdfSpeed, work: u64, bits: f64, hardware: &Hardware) -> f
 /// attacker tries the cheapest PIM first ([`mean_work_of_unknown`]).
 ///
 /// # Errors
-/// The volume has no PIM, does not allow so high a PIM, or never had the function.
+/// The volume has no PIM, does not allow so high a PIM, or never used the function.
 pub fn unknown_pim(
     row: &KdfSpeed,
     volume: VolumeKind,

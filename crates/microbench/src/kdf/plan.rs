@@ -62,7 +62,7 @@ pub struct KdfPlan {
 /// Checks and completes a request without measuring anything.
 ///
 /// # Errors
-/// A function that is unknown or that such a volume never had, or a PIM that it does not allow
+/// A function that is unknown or that such a volume never used, or a PIM that it does not allow
 /// ([`MicrobenchError::Kdf`]); an unknown CPU tier ([`MicrobenchError::Cpu`]); too few or too many
 /// rounds ([`MicrobenchError::Usage`]).
 pub fn plan(request: &KdfRequest) -> Result<KdfPlan, MicrobenchError> {
@@ -237,7 +237,7 @@ impl KdfPlan {
         }
     }
 
-    /// The requested costs: that of the default, and those of the PIMs.
+    /// The requested costs: the default cost, and those of the PIMs.
     fn asked(&self, function: Function) -> Vec<Derivation> {
         let pims = self.pims.iter().copied().map(Some).chain([None]);
         pims.filter_map(|pim| derivation(self.volume, function, pim).ok()).collect()

@@ -36,8 +36,8 @@ struct Span {
 /// Units of work per second that all threads together spend on guesses of this cost.
 ///
 /// Here the guesses of a vector are keys of one passphrase under several salts. An attacker's
-/// guesses are keys of several passphrases under one salt. The iterations, which make up all but
-/// the start of the work, are the same.
+/// guesses are keys of several passphrases under one salt. The iterations, nearly all of the work,
+/// are the same.
 ///
 /// # Errors
 /// As for [`header_key`]; [`MicrobenchError::Usage`] if the system does not start this many

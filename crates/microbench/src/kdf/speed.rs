@@ -70,8 +70,7 @@ pub struct KdfSpeed {
     pub short: Point,
     /// The higher of the two measured costs; other times are calculated from it.
     pub long: Point,
-    /// How much more time than proportional the higher cost took, in percent: the median over the
-    /// rounds.
+    /// How much more than proportional time the higher cost took, in percent: the median over the rounds.
     pub linearity_percent: f64,
     /// The rates of guesses.
     pub guesses: Guesses,
@@ -110,7 +109,7 @@ impl KdfSpeed {
     /// The largest PIM that opens within `limit`, if there is one and `volume` has PIMs.
     ///
     /// # Errors
-    /// `volume` never had the function.
+    /// `volume` never used the function.
     pub fn largest_pim(
         &self,
         volume: VolumeKind,

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The counters of a device at one moment, or what they counted between two. What a system does not count is `None`.
+/// The counters of a device at one moment, or what they counted between two. Values that a system does not count are
+/// `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounts {
     /// Nanoseconds of a monotonic clock; between two moments, the time between them.
@@ -17,16 +18,16 @@ pub struct DeviceCounts {
     pub reads: u64,
     /// Write requests that ended.
     pub writes: u64,
-    /// Nanoseconds that these reads took, summed over them.
+    /// Total nanoseconds that these reads took.
     pub read_ns: u64,
-    /// Nanoseconds that these writes took, summed over them.
+    /// Total nanoseconds that these writes took.
     pub write_ns: u64,
-    /// Nanoseconds in which a request was in flight. The kernel of Linux counts in ticks of its clock, and a tick in which
-    /// a request began in full.
+    /// Nanoseconds in which a request was in flight. Linux counts in clock ticks, and counts a tick in which a request
+    /// began in full.
     pub busy_ns: u64,
-    /// Requests in flight at the moment; between two moments, at the first.
+    /// Requests in flight at this moment; between two moments, at the first.
     pub queued: Option<u64>,
-    /// Reads that were merged with one beside them before they reached the device.
+    /// Reads that were merged with adjacent ones before they reached the device.
     pub merged_reads: Option<u64>,
     /// Writes that were merged in the same way.
     pub merged_writes: Option<u64>,
@@ -34,20 +35,20 @@ pub struct DeviceCounts {
     pub discards: Option<u64>,
     /// Bytes discarded.
     pub discarded_bytes: Option<u64>,
-    /// Flushes of the device's cache that ended. Linux counts those of the whole disk for each of its partitions.
+    /// Completed flushes of the device's cache. For each partition, Linux counts those of the whole disk.
     pub flushes: Option<u64>,
     /// Nanoseconds that these flushes took.
     pub flush_ns: Option<u64>,
 }
 
 impl DeviceCounts {
-    /// What was counted since an `earlier` moment.
+    /// The difference from an `earlier` moment.
     pub fn since(&self, earlier: &Self) -> Self {
         let passed = self.with(earlier, u64::saturating_sub, time_since);
         Self { queued: earlier.queued, ..passed }
     }
 
-    /// The sum of what was counted in two spans.
+    /// The sum of the counts of two spans.
     pub fn and(&self, other: &Self) -> Self {
         self.with(other, |a, b| a + b, |a, b| a + b)
     }
@@ -74,7 +75,7 @@ impl DeviceCounts {
     }
 }
 
-/// Nanoseconds after which the times of Linux begin again: it tells milliseconds in 32 bits.
+/// Nanoseconds after which Linux's times wrap around: it reports milliseconds in 32 bits.
 const ROUND: u64 = (1 << 32) * 1_000_000;
 
 fn time_since(now: u64, earlier: u64) -> u64 {
@@ -87,7 +88,7 @@ fn time_since(now: u64, earlier: u64) -> u64 {
 pub enum CountedBy {
     /// The system, in the file or volume of [`crate::storage::Node::counters`].
     System(PathBuf),
-    /// The device itself, which is a part of this process.
+    /// The device itself, if it is part of this process.
     Itself(Arc<dyn Fn() -> DeviceCounts + Send + Sync>),
 }
 

@@ -1,11 +1,11 @@
-//! What single threads did: a system may wait for one of them while the other processors idle.
+//! The activity of individual threads: a system may wait for one of them while the other processors idle.
 
 /// CPU time of a thread between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTime {
     /// Its number.
     pub id: u32,
-    /// Its name as the kernel has it, which for a worker says what it works on; known of the busiest.
+    /// Its name in the kernel, which shows what a worker works on; known only for the busiest threads.
     pub name: String,
     /// CPU nanoseconds.
     pub ns: u64,
@@ -14,9 +14,9 @@ pub struct ThreadTime {
 /// How often tasks left a processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
-    /// To wait for something: each is followed by a wake-up.
+    /// To wait for something; a wake-up follows each time.
     pub voluntary: u64,
-    /// Because it was another task's turn.
+    /// Because the scheduler ran another task.
     pub involuntary: u64,
 }
 
@@ -30,7 +30,7 @@ impl Switches {
     }
 }
 
-/// Adds what threads did in a later span.
+/// Adds the activity of threads in a later span.
 pub(super) fn add(threads: &mut Vec<ThreadTime>, later: &[ThreadTime]) {
     for one in later {
         match threads.iter_mut().find(|thread| thread.id == one.id) {
@@ -45,7 +45,7 @@ pub(super) fn add(threads: &mut Vec<ThreadTime>, later: &[ThreadTime]) {
     }
 }
 
-/// The thread that used the most.
+/// The thread that used the most CPU time.
 pub fn busiest(threads: &[ThreadTime]) -> Option<&ThreadTime> {
     threads.iter().max_by_key(|thread| thread.ns)
 }

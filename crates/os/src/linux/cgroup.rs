@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::storage::mounts::unescaped;
 use crate::machine::Limits;
 
-/// Version 1 says so by a number near 2^63 where memory is not limited.
+/// Without a memory limit, version 1 reports a number near 2^63.
 const NO_LIMIT: u64 = 1 << 60;
 
 pub(crate) fn limits() -> Limits {
@@ -32,7 +32,7 @@ fn limits_under(root: &Path) -> Limits {
     }
 }
 
-/// The longest that any of the groups had to wait; one with a quota counts what those below it waited for it.
+/// The longest wait of any of the groups; a group with a quota includes the waits that it caused below it.
 fn throttled_under(root: &Path) -> Option<Duration> {
     let of = |group: &PathBuf| {
         quota(group)?;
@@ -48,7 +48,7 @@ fn throttled_under(root: &Path) -> Option<Duration> {
     groups(root).iter().filter_map(of).max()
 }
 
-/// Processors' worth of time that the group may use.
+/// Number of processors whose time the group may use.
 fn quota(group: &Path) -> Option<f64> {
     if let Ok(text) = fs::read_to_string(group.join("cpu.max")) {
         let (quota, period) = text.trim().split_once(' ')?;
@@ -67,7 +67,7 @@ fn number(file: &Path) -> Option<u64> {
 /// The directories of this process's groups and of all above them, as far as they are mounted.
 fn groups(root: &Path) -> Vec<PathBuf> {
     let Ok(own) = fs::read_to_string(root.join("proc/self/cgroup")) else { return Vec::new() };
-    // Names of mount points need not be UTF-8.
+    // Mount point names need not be UTF-8.
     let mounts = fs::read(root.join("proc/self/mountinfo")).unwrap_or_default();
     let mounts = String::from_utf8_lossy(&mounts);
     let mut found = Vec::new();
@@ -88,7 +88,7 @@ fn groups(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The mount point of a hierarchy that limits memory or processors, and this process's group below it, from a line of
+/// The mount point of a hierarchy that controls memory or processors, and this process's group below it, from a line of
 /// `/proc/self/mountinfo` (proc_pid_mountinfo(5)) and all of `/proc/self/cgroup`.
 fn hierarchy(mount: &str, own: &str) -> Option<(PathBuf, PathBuf)> {
     let (place, system) = mount.split_once(" - ")?;
@@ -114,7 +114,7 @@ fn hierarchy(mount: &str, own: &str) -> Option<(PathBuf, PathBuf)> {
         };
         is_it.then_some(group)
     })?;
-    // What is mounted in a container may be its own group alone, whose name outside is not below it.
+    // A container may mount only its own group; the group's name outside is then not below the mount.
     let group = Path::new(group).strip_prefix(within).unwrap_or(Path::new(""));
     Some((top, group.to_owned()))
 }

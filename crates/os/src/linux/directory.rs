@@ -169,8 +169,8 @@ impl Directory {
         Ok(file)
     }
 
-    /// Opens a regular file that this user alone owns, may access and has a name for, for reading and writing: what
-    /// [`Self::create_file`] made earlier with the mode 0600.
+    /// Opens a file that [`Self::create_file`] created earlier with the mode 0600, for reading and writing: a regular
+    /// file that only this user owns and may access, and that has no other name.
     ///
     /// # Errors
     /// Those of [`Self::open_file`]; `PermissionDenied` if another user may have prepared it.
@@ -216,7 +216,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Creates the file that a run measures on, for reading and writing and for this user alone.
+    /// Creates the file that a run measures on, for reading and writing, accessible only to this user.
     ///
     /// # Errors
     /// Those of [`Self::create_file`].
@@ -300,7 +300,7 @@ impl Directory {
     pub fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let at = &self.descriptor;
         match renameat_with(at, single(from)?, at, single(to)?, RenameFlags::NOREPLACE) {
-            // A file system without the flag, such as NFS. A hard link fails just as exclusively.
+            // Without the flag, as on NFS: creating a hard link also fails if the name exists.
             Err(Errno::INVAL) => {
                 rustix::fs::linkat(at, single(from)?, at, single(to)?, AtFlags::empty())?;
                 self.remove_file(from)
@@ -318,7 +318,7 @@ impl Directory {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    /// Creates a symbolic link, whose target nobody looks at.
+    /// Creates a symbolic link without checking its target.
     ///
     /// # Errors
     /// `AlreadyExists` if anything has the name; otherwise the error of symlinkat(2).
@@ -326,7 +326,7 @@ impl Directory {
         Ok(rustix::fs::symlinkat(target, &self.descriptor, single(name)?)?)
     }
 
-    /// Gives it the permissions and the modification time of `old`, and for root its owner and group.
+    /// Gives it the permissions and the modification time of `old` and, if this user is root, its owner and group.
     ///
     /// # Errors
     /// The operating system's error.
@@ -379,7 +379,7 @@ impl Directory {
                     None => {}
                 }
             }
-            // A process that had not ended yet may have written meanwhile.
+            // A process that had not exited yet may have created files in the meantime.
             if attempt >= ATTEMPTS || self.names()?.is_empty() {
                 break;
             }
@@ -395,7 +395,7 @@ impl Directory {
         FileIdentity::of(&self.descriptor)
     }
 
-    /// Whether this user owns it and nobody else can write in it.
+    /// Whether this user owns it and nobody else can write to it.
     pub fn is_own_alone(&self) -> bool {
         let ours = rustix::process::getuid().as_raw();
         self.owner_and_mode().is_ok_and(|(owner, mode)| owner == ours && mode & 0o022 == 0)

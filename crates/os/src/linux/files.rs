@@ -93,7 +93,7 @@ pub(crate) fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<
     file.write_all_at(data, offset)
 }
 
-/// The permission bits that are passed on: none by which a program runs as its owner.
+/// The permission bits that are passed on: all but set-user-ID, set-group-ID and the sticky bit.
 const PASSED_ON: u32 = 0o777;
 
 pub(crate) fn take_after(new: impl AsFd, old: impl AsFd) -> io::Result<()> {

@@ -59,7 +59,7 @@ pub(crate) fn describe() -> Machine {
 pub(crate) use super::cgroup::{limits, throttled};
 
 pub(crate) fn missing_file_system() -> Option<&'static str> {
-    // Open files are reached by their names there, and mounts are read there.
+    // Needed to reach open files by name, and to read the mounts.
     (!Path::new("/proc/self/fd").is_dir()).then_some("/proc")
 }
 
@@ -119,15 +119,15 @@ pub(crate) fn kernel_setting(name: &str) -> Option<String> {
 
 pub(crate) fn host_name() -> Option<String> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    // What a kernel says whose name nobody has set.
+    // The kernel's host name if none was set.
     Some(name).filter(|name| !name.is_empty() && name != "(none)")
 }
 
-/// Where machine-id(5) says that it is, and where D-Bus keeps one.
+/// The location according to machine-id(5), and that of D-Bus.
 pub(crate) fn machine_id() -> Option<String> {
     ["/etc/machine-id", "/var/lib/dbus/machine-id"].iter().find_map(|path| {
         let text = fs::read_to_string(path).ok()?;
-        // A container or an image that was not started yet has an empty file, or "uninitialized".
+        // In a container or image that was not started yet, the file is empty or contains "uninitialized".
         let id = text.trim();
         (id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())).then(|| id.to_owned())
     })
@@ -156,7 +156,7 @@ fn in_container() -> bool {
 /// The CPU vendor on a kernel that runs as a program.
 const USER_MODE_VENDOR: &str = "User Mode Linux";
 
-/// The name of such a machine.
+/// The name of a machine with such a kernel.
 const USER_MODE: &str = "user-mode Linux";
 
 fn virtualisation(cpuinfo: &str, in_container: bool) -> Option<String> {
@@ -180,7 +180,7 @@ fn virtualisation(cpuinfo: &str, in_container: bool) -> Option<String> {
     }
 }
 
-/// Whether a device tree is that of QEMU's `virt` machine: processors other than x86 have no flag for a hypervisor.
+/// Whether a device tree is that of QEMU's `virt` machine: only x86 processors have a flag for a hypervisor.
 fn emulated_board(compatible: &[u8]) -> bool {
     compatible.split(|byte| *byte == 0).any(|name| name == b"linux,dummy-virt")
 }

@@ -16,19 +16,18 @@ use rustix::process::{
     pidfd_send_signal, set_dumpable_behavior, setrlimit, setsid, test_kill_process,
 };
 
-/// The desktop's own, whichever it is.
+/// The desktop's default program, whichever it is.
 pub(crate) const OPENER: &str = "xdg-open";
 
 /// Fields used from `stat` (proc(5), /proc/PID/stat); times in clock ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stat {
-    /// `R` for running, `S` for sleeping, `Z` for ended but not waited for, `X` for dead, and so
-    /// on.
+    /// `R` for running, `S` for sleeping, `Z` for exited but not waited for, `X` for dead, and so on.
     pub(crate) state: char,
     pub(crate) parent: u32,
     /// `PF_*` of the kernel.
     pub(crate) flags: u64,
-    /// User and system time. In `/proc/PID/task/TID` that of the thread; in `/proc/PID` that of all
+    /// User and system time. In `/proc/PID/task/TID` for the thread; in `/proc/PID` for all
     /// threads, including those that ended.
     pub(crate) cpu_ticks: u64,
     /// The same for children that ended and were waited for, and for their children.
@@ -141,7 +140,7 @@ pub(crate) fn terminate(child: &Child) -> io::Result<()> {
 /// By its inode.
 pub(crate) fn this_program() -> io::Result<Command> {
     let mut command = Command::new("/proc/self/exe");
-    // As it was called, for what it says of itself.
+    // Under the name by which it was called, for its own messages.
     command.arg0(std::env::args_os().next().unwrap_or_else(|| "cryptbench".into()));
     Ok(command)
 }
@@ -154,7 +153,7 @@ pub(crate) fn is_program(file: &Path) -> bool {
     file.is_file() && access(file, Access::EXEC_OK).is_ok()
 }
 
-/// The name begins what many programs say.
+/// Many programs begin their messages with this name.
 pub(crate) fn called<'c>(command: &'c mut Command, name: &str) -> &'c mut Command {
     command.arg0(name)
 }

@@ -1,6 +1,6 @@
-//! Names of processors: on ARM, /proc/cpuinfo has numbers only.
+//! Names of processors: on ARM, /proc/cpuinfo contains only numbers.
 
-/// Parts of the implementer 0x41, Arm, by the manuals of its processors (MIDR_EL1).
+/// Part numbers of the implementer 0x41 (Arm), from the manuals of its processors (MIDR_EL1).
 const ARM: &[(&str, &str)] = &[
     ("0xd03", "Cortex-A53"),
     ("0xd04", "Cortex-A35"),
@@ -32,7 +32,7 @@ pub(super) fn name(cpuinfo: &str) -> Option<String> {
     ))
 }
 
-/// The value of the first of these fields that is there.
+/// The value of the first of these fields that is present.
 pub(super) fn field(cpuinfo: &str, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| {
         let line = cpuinfo.lines().find(|l| l.split(':').next().map(str::trim) == Some(name))?;

@@ -10,7 +10,7 @@ use super::terminal::STDOUT;
 use super::{details, file_type};
 use crate::FileType;
 
-/// Opens `path` if it takes a stream of bytes.
+/// Opens `path` if it accepts a stream of bytes.
 pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
     let own = own_descriptor(path);
     // Does not follow a link in a directory that others control; links in `/dev` are root's.
@@ -43,7 +43,7 @@ pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Whether `path` names an open descriptor of this process.
+/// Whether `path` refers to an open descriptor of this process.
 fn own_descriptor(path: &Path) -> bool {
     if [STDOUT, "/dev/stderr"].iter().any(|name| path == Path::new(name)) {
         return true;

@@ -1,4 +1,4 @@
-//! Finds out who besides this process can redirect a path.
+//! Determines who other than this process can redirect a path.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 pub enum Writers {
     /// Only its owner.
     Owner,
-    /// Its group, too. On many systems each user has a private group, and directories are
-    /// group-writable.
+    /// Also the members of its group: on many systems each user has a private group, and
+    /// directories are group-writable.
     Group,
 }
 
-/// The first directory on the way to `directory`, including itself, in which someone may rename
-/// entries other than root, `user` and the permitted `writers`. `None` if there is none.
+/// The first directory on the way to `directory`, including itself, in which someone other than
+/// root, `user` and the permitted `writers` may rename entries. `None` if there is none.
 ///
 /// Such a user can replace anything below it with a symbolic link. In a directory with the sticky
 /// bit, such as `/tmp`, only the owner of an entry and the owner of the directory may rename the
@@ -42,8 +42,9 @@ pub fn renamed_by(directory: &Path, user: u32, writers: Writers) -> io::Result<O
     Ok(None)
 }
 
-/// As [`renamed_by`], and only by those who can get there: whoever may not pass a directory on the way cannot rename anything
-/// below it. Desktops mount disks so: open to all, in a directory that one user can enter. `users` are trusted besides root.
+/// As [`renamed_by`], but only users who can reach it count: a user who may not enter a directory on the way cannot
+/// rename anything below it. Desktops mount disks like this: open to all, in a directory that only one user can enter.
+/// `users` are trusted in addition to root.
 ///
 /// # Errors
 /// The operating system's error for a part of the path.
@@ -57,7 +58,7 @@ pub fn renamed_by_passers(
     if opened.is_some() || is_reached {
         return Ok(opened);
     }
-    // The same file system can be mounted where they get.
+    // The same file system may also be mounted at a place that they can reach.
     let device = std::fs::metadata(&real)?.dev();
     let mounts = crate::storage::mounts().unwrap_or_default();
     let others = mounts.iter().filter(|m| m.device == device && !real.starts_with(&m.mountpoint));
@@ -69,7 +70,7 @@ pub fn renamed_by_passers(
     Ok(None)
 }
 
-/// The first directory on the way in which others can rename, and whether they get into the last one.
+/// The first directory on the way in which others can rename entries, and whether they can reach the last one.
 fn first_open(real: &Path, users: &[u32], writers: Writers) -> io::Result<(Option<PathBuf>, bool)> {
     let mut ways: Vec<&Path> = real.ancestors().collect();
     ways.reverse();
@@ -103,12 +104,12 @@ enum Groups {
     All,
 }
 
-/// Who may do what with a directory: permission bits, and the entries of a POSIX access list.
+/// The rights to a directory: permission bits, and the entries of a POSIX access list.
 struct Access {
     owner: u32,
     group: u32,
     mode: u32,
-    /// What the owning group may do; the bits in `mode` are the list's mask, if there is one.
+    /// The rights of the owning group; if there is a list, the bits in `mode` are its mask.
     group_may: u32,
     /// Users and groups that the list names.
     named: Vec<(bool, u32, u32)>,
@@ -139,7 +140,7 @@ impl Access {
         Ok(access)
     }
 
-    /// Whether anyone may do this who is not trusted.
+    /// Whether anyone who is not trusted has this right.
     fn is_open(&self, what: u32, users: &[u32], groups: Groups) -> bool {
         let trusts = |group: u32| match groups {
             Groups::All => true,

@@ -49,8 +49,8 @@ fn home(users: &[u8], user: u32) -> Option<PathBuf> {
     })
 }
 
-/// The standard library lets go of all groups, takes the group and then the user (setgroups(2), setgid(2), setuid(2)),
-/// which replaces the saved numbers, too: there is no way back.
+/// The standard library drops all groups, then sets the group and the user (setgroups(2), setgid(2), setuid(2)). This
+/// also replaces the saved numbers, so it cannot be undone.
 pub(crate) fn run_as<'a>(command: &'a mut Command, asker: &Asker) -> &'a mut Command {
     command.gid(asker.group).uid(asker.user)
 }

@@ -1,4 +1,4 @@
-//! The kind of a storage device, decided from what it says of itself. What it does not say is not guessed.
+//! The kind of a storage device, determined from what it reports about itself. Nothing else is guessed.
 
 use cryptbench_catalog::DeviceKind;
 
@@ -11,41 +11,41 @@ pub enum Bus {
     Nvme,
     /// USB mass storage.
     Usb,
-    /// A slot for cards, or a soldered chip.
+    /// A card slot, or a soldered chip.
     Mmc {
         /// `SD` or `MMC`.
         card: String,
-        /// Whether it has what only soldered chips have: boot partitions, or a report of wear.
+        /// Whether it has boot partitions or a wear report, as only soldered chips do.
         is_soldered: bool,
     },
     /// Serial Attached SCSI.
     Sas,
-    /// Universal Flash Storage, which is soldered.
+    /// Universal Flash Storage; always soldered.
     Ufs,
     /// A bus that only hypervisors have.
     Virtual(&'static str),
-    /// Something that tells nothing of the device behind it.
+    /// A layer that reveals nothing about the device behind it.
     Hidden(&'static str),
-    /// Another bus, or none that the system names.
+    /// Another bus, or one that the system does not name.
     #[default]
     Unknown,
 }
 
-/// What is known of the medium.
+/// What is known about the medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Medium {
-    /// The drive says that it rotates, with the revolutions per minute.
+    /// The drive reports that it rotates, at this number of revolutions per minute.
     Rotates(u32),
-    /// The drive, or the system, says that it does not rotate.
+    /// The drive or the system reports that it does not rotate.
     Still,
-    /// The system takes it to rotate, as it does unless the drive says otherwise.
+    /// The system assumes that it rotates, as it does unless the drive reports otherwise.
     TakenToRotate,
     /// Nothing.
     #[default]
     Unknown,
 }
 
-/// What a device says of itself.
+/// What a device reports about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
     /// How it is attached.
@@ -54,20 +54,20 @@ pub struct Signs {
     pub medium: Medium,
     /// Whether the drive identifies itself as a hybrid (ATA identify data, hybrid information feature).
     pub says_hybrid: bool,
-    /// Whether the medium can be taken out, as the drive says.
+    /// Whether the medium is removable, as reported by the drive.
     pub is_removable: bool,
-    /// Maker, model and product, as the device and its bridge name them.
+    /// Manufacturer, model and product, as reported by the device and its bridge.
     pub names: String,
     /// Whether this is a virtual machine.
     pub in_virtual_machine: bool,
 }
 
-/// The kind of a device and what shows it.
+/// The kind of a device, and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// The kind; `None` if it is not known.
     pub kind: Option<DeviceKind>,
-    /// What shows it, or why it is not known.
+    /// The evidence for it, or why it is not known.
     pub why: String,
 }
 
@@ -148,7 +148,7 @@ const STICKS: [&str; 20] = [
     "transmemory",
 ];
 
-/// Models of SanDisk, Corsair and Kingston that are sticks, but do not say so.
+/// SanDisk, Corsair and Kingston models that are USB sticks but do not report it.
 const STICK_MODELS: [&str; 7] = [
     "ultra fit",
     "ultra usb",
@@ -159,7 +159,7 @@ const STICK_MODELS: [&str; 7] = [
     "hyperx savage",
 ];
 
-/// Model numbers of hybrid disks whose identify data do not say so: Seagate's Momentus XT, Laptop and Desktop SSHD and
+/// Model numbers of hybrid disks whose identify data do not show it: Seagate's Momentus XT, Laptop and Desktop SSHD and
 /// FireCuda, Western Digital's Black and Blue SSHD, Toshiba's MQ01 and MQ02 with H.
 const HYBRIDS: [&str; 26] = [
     "st95005620as",
@@ -190,7 +190,7 @@ const HYBRIDS: [&str; 26] = [
     "mq02abf050h",
 ];
 
-/// Flash that was made for the ATA bus before drives could say that they do not rotate.
+/// Flash drives for the ATA bus from before drives could report that they do not rotate.
 const OLD_FLASH: [&str; 5] = ["ssd", "flash", "cf card", "sdcf", "solid state"];
 
 impl Signs {

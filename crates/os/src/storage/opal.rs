@@ -1,4 +1,4 @@
-//! What a self-encrypting drive (TCG Opal) says of itself, in the flags that Linux has for it (linux/sed-opal.h).
+//! What a self-encrypting drive (TCG Opal) reports about itself, in Linux's flags (linux/sed-opal.h).
 
 use std::fmt;
 use std::io;
@@ -8,20 +8,20 @@ const CAN_LOCK: u32 = 2;
 const IS_SET_UP: u32 = 4;
 const IS_LOCKED: u32 = 8;
 
-/// A drive that can be asked; tests have a model of one.
+/// A drive that can be queried; tests use a model of one.
 pub trait OpalDrive {
     /// The flags of `IOC_OPAL_GET_STATUS`.
     ///
     /// # Errors
-    /// The operating system's error: `ENOTTY` of a drive without Opal or a kernel without support for it, `EACCES` of a user
-    /// who is not root.
+    /// The operating system's error: `ENOTTY` for a drive without Opal or a kernel without support for it, `EACCES` for
+    /// a user who is not root.
     fn status(&self) -> io::Result<u32>;
 }
 
 /// A self-encrypting drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SelfEncrypting {
-    /// Whether somebody took possession of it, so that a passphrase can lock it.
+    /// Whether ownership was taken, so that a passphrase can lock the drive.
     pub is_set_up: bool,
     /// Whether a part of it is locked now.
     pub is_locked: bool,
@@ -30,7 +30,7 @@ pub struct SelfEncrypting {
 }
 
 impl SelfEncrypting {
-    /// Asks a drive; `None` if it is not of this kind, or does not say.
+    /// Queries a drive; `None` if it is not of this kind or does not answer.
     pub fn ask(drive: &impl OpalDrive) -> Option<Self> {
         let flags = drive.status().ok()?;
         let has = |flag| flags & flag != 0;

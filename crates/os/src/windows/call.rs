@@ -36,7 +36,7 @@ fn done(result: BOOL) -> io::Result<()> {
     if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// With the zero at its end.
+/// With a terminating zero.
 fn wide(text: impl AsRef<OsStr>) -> Vec<u16> {
     text.as_ref().encode_wide().chain([0]).collect()
 }
@@ -60,7 +60,7 @@ pub(super) struct Information {
     pub(super) index: u64,
     /// Number of its names there.
     pub(super) names: u64,
-    /// Creation time in units of 100 ns since 1601.
+    /// Creation time since 1601, in units of 100 ns.
     pub(super) created: u64,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn information(file: &impl AsRawHandle) -> io::Result<Information> {
     })
 }
 
-/// The path by which an open file is reached now.
+/// The current path of an open file.
 pub(super) fn path_of(file: &File) -> io::Result<PathBuf> {
     let mut buffer = [0; PATH];
     // SAFETY: the handle is open, and the length of the buffer is correct.
@@ -104,7 +104,7 @@ pub(super) fn reopen(file: &File, flags: u32) -> io::Result<File> {
     Ok(unsafe { File::from_raw_handle(handle) })
 }
 
-/// The same if the call is missing, as in Wine: by its path, if that still leads to the same file.
+/// The same if the call is missing, as in Wine: opened by its path, if that still leads to the same file.
 fn reopen_by_path(file: &File, flags: u32) -> io::Result<File> {
     let mut options = File::options();
     let again = options.read(true).write(true).custom_flags(flags).open(path_of(file)?)?;
@@ -246,7 +246,7 @@ pub(super) fn system_times() -> Option<(u64, u64)> {
     // SAFETY: the structures belong to the call.
     done(unsafe { threading::GetSystemTimes(&raw mut idle, &raw mut kernel, &raw mut user) })
         .ok()?;
-    // Kernel time has the idle time in it.
+    // Kernel time includes idle time.
     Some((ticks(idle), ticks(kernel) + ticks(user)))
 }
 

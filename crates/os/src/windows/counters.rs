@@ -25,11 +25,11 @@ pub struct Snapshot {
 /// Reads the counters that a run needs.
 #[derive(Default)]
 pub struct Counters {
-    /// The volumes, `None` for those whose disk does not count for this user.
+    /// The volumes; `None` for those whose disk counters this user cannot read.
     pub(crate) devices: Vec<Option<Reader>>,
-    /// Index of the one in use.
+    /// Index of the volume in use.
     pub(crate) device: usize,
-    /// Busy seconds a second while the machine idles.
+    /// Busy seconds per second while the machine idles.
     idle: f64,
 }
 

@@ -73,7 +73,7 @@ impl FileIdentity {
     }
 }
 
-/// A directory. The calls of Windows use paths, so anyone who can rename it redirects operations in it; its
+/// A directory. Windows calls use paths, so anyone who can rename it can redirect operations in it; its
 /// identity is that of the opened directory.
 #[derive(Debug)]
 pub struct Directory {
@@ -142,10 +142,10 @@ impl Directory {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Gives it the permissions of another.
+    /// Gives it the permissions of another directory.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`]: there are other ones here.
+    /// [`io::ErrorKind::Unsupported`]: Windows has different permissions.
     pub fn take_after(&self, _old: &Self) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -261,7 +261,7 @@ impl Directory {
         Ok(file)
     }
 
-    /// The entry with this name, if any. Owners have no numbers here: all are 0.
+    /// The entry with this name, if any. Owners have no numbers on Windows: all are 0.
     ///
     /// # Errors
     /// The operating system's error.
@@ -397,7 +397,7 @@ impl Directory {
         listed.is_ok_and(|file| same(&file) && super::files::is_own_alone(&file))
     }
 
-    /// Writes back the cached data of its volume; where only an administrator may, of each file below it.
+    /// Writes back the cached data of its volume or, if only an administrator may do that, of each file below it.
     ///
     /// # Errors
     /// The operating system's error.
@@ -418,7 +418,7 @@ impl Directory {
         self.path.clone()
     }
 
-    /// Its path now.
+    /// Its current path.
     ///
     /// # Errors
     /// The operating system's error.

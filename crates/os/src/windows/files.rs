@@ -12,7 +12,7 @@ use windows_sys::Win32::Storage::FileSystem as fs;
 use super::call::{self, device, rights};
 use crate::files::Opening;
 
-/// Past the cache of files, and past that of the drive, as O_DIRECT and a flush are on Linux.
+/// Bypasses the file cache and the drive's cache, as O_DIRECT and a flush do on Linux.
 const DIRECT: u32 = fs::FILE_FLAG_NO_BUFFERING | fs::FILE_FLAG_WRITE_THROUGH;
 
 /// The name as far as it is Unicode: half a surrogate pair occurs only on purpose.
@@ -84,7 +84,7 @@ pub fn direct_unit(file: &File) -> Option<u64> {
     device::sectors(file).ok().map(|found| u64::from(found.logical))
 }
 
-/// Opens nothing: written data is discarded.
+/// Opens the null device: written data is discarded.
 pub(crate) fn nowhere() -> io::Result<File> {
     File::open("NUL")
 }
@@ -178,7 +178,7 @@ pub(crate) fn server_is_gone(_error: &io::Error) -> bool {
     false
 }
 
-/// By its owner and its access list.
+/// Determined by its owner and its access list.
 pub(crate) fn is_own_alone(file: &File) -> bool {
     let rights = rights::user().and_then(|user| Ok((rights::rights(file)?, user)));
     rights.is_ok_and(|(rights, user)| rights.are_of(&user))

@@ -30,7 +30,7 @@ pub(crate) fn describe() -> Machine {
     }
 }
 
-/// Wine runs programs of Windows on another kernel, so nothing that is measured there is Windows'.
+/// Wine runs Windows programs on another kernel, so measurements there do not apply to Windows.
 fn wine() -> Option<String> {
     call::is_wine().then(|| "Wine, not Windows".to_owned())
 }

@@ -30,12 +30,12 @@ pub use self::directory::Directory;
 pub use self::files::{direct_unit, reopen_overlapped};
 use crate::{Details, FileType};
 
-/// Opens a file for reading, and a directory as far as to see that it is one.
+/// Opens a file for reading; opens a directory only to recognise it.
 pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
 }
 
-/// Opens the consoles and the device that forgets; standard output has no name.
+/// Opens the consoles and the null device; standard output has no name.
 pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
     let is = |name: &str| path.as_os_str().eq_ignore_ascii_case(name);
     if !is(terminal::STDOUT) && !is("CON") && !is("NUL") {
@@ -78,8 +78,8 @@ pub enum Writers {
     Group,
 }
 
-/// Nobody: rename permission in a directory is in access lists, which are not read. A run here creates nothing
-/// that another program opens by its path.
+/// Nobody: access lists, which contain the right to rename, are not read. A run here creates nothing that
+/// another program opens by its path.
 ///
 /// # Errors
 /// Never fails here.
@@ -104,7 +104,7 @@ pub(crate) mod clock {
 }
 
 pub(crate) mod lock {
-    //! Windows has only one kind of locks.
+    //! Windows has only one kind of lock.
 
     use std::fs::File;
 

@@ -112,8 +112,7 @@ pub(crate) fn leave_terminal() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Windows does not write process dumps unless an administrator requests them. It passes on only the handles it
-/// is told to.
+/// Windows does not write process dumps unless an administrator requests them. It passes on only specified handles.
 pub(crate) fn pass_nothing_on() -> io::Result<()> {
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Volumes, by the letters that they have.
+//! Volumes, by their drive letters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -146,7 +146,7 @@ impl Node {
             19 => Bus::Ufs,
             _ => Bus::Unknown,
         };
-        // Windows takes a disk to seek unless the drive says that it does not rotate.
+        // Windows assumes a seek penalty unless the drive reports that it does not rotate.
         let medium = match device::seeks(&disk) {
             Some(false) => Medium::Still,
             Some(true) => Medium::TakenToRotate,
@@ -292,7 +292,7 @@ impl Tree {
         node.signs(in_virtual_machine).unwrap_or_default().kind()
     }
 
-    /// Unknown: Windows has no question for it.
+    /// Unknown: Windows cannot query it.
     pub fn self_encrypting(&self, _node: &Node) -> Option<SelfEncrypting> {
         None
     }
@@ -348,7 +348,7 @@ impl Tree {
         false
     }
 
-    /// The volume whose disk counts, if it does.
+    /// The volume whose disk has counters, if it has any.
     pub fn counted(&self, top: &Node) -> Option<Node> {
         Some(top.clone())
     }

@@ -1,4 +1,4 @@
-//! Users, who have no numbers here: all have the number of every owner.
+//! Users: Windows has no user numbers, so all users and owners have the same number.
 
 use std::process::Command;
 

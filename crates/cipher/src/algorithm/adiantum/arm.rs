@@ -26,11 +26,12 @@ impl Kernel for Neon {
 #[target_feature(enable = "neon")]
 unsafe fn nh(key: &NhKey, message: &[u8]) -> [u64; PASSES] {
     let pieces = message.len() / BLOCK;
-    // The last piece's last pass reads this far into the key.
+    // The last pass of the last piece must not read past the end of the key.
     assert!(pieces + PASSES - 1 <= key.words.len(), "NH takes no longer message");
     let mut sums = [vdupq_n_u64(0); PASSES];
     for (index, piece) in message.as_chunks::<BLOCK>().0.iter().enumerate() {
-        // SAFETY: a piece has 16 bytes, and so has one of the key, of which the assertion counts enough.
+        // SAFETY: a piece has 16 bytes, as has a piece of the key, and the assertion ensures that the key has
+        // enough of them.
         let words = unsafe { vreinterpretq_u32_u8(vld1q_u8(piece.as_ptr())) };
         for (pass, sum) in sums.iter_mut().enumerate() {
             // SAFETY: as above.

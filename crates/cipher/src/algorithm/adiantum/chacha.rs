@@ -25,7 +25,7 @@ impl std::ops::Deref for Key {
     }
 }
 
-/// Bytes of a block of the stream.
+/// Size of a keystream block in bytes.
 const STREAM_BLOCK: usize = 64;
 
 /// "expand 32-byte k".
@@ -50,7 +50,7 @@ pub(super) trait Stream: Words {
     unsafe fn xor_blocks(words: [Self; 16], from: *const u8, to: *mut u8);
 }
 
-/// The words of a 32-byte key, for that many rounds.
+/// The words of a 32-byte key, for the given number of rounds.
 pub(super) fn words(key: &[u8], rounds: u32) -> Key {
     let words = key.as_chunks::<4>().0;
     let words = std::array::from_fn(|i| u32::from_le_bytes(words[i]));
@@ -64,7 +64,7 @@ const MOST_LANES: usize = 8;
 pub(super) fn derive(key: &Key, out: &mut [u8]) {
     out.fill(0);
     let to = out.as_mut_ptr();
-    // SAFETY: plain words need no instruction set, and the pointer is that of the slice.
+    // SAFETY: plain words need no instruction set, and the pointer comes from the slice.
     unsafe { add_stream::<u32>(key, [0, 0], to.cast_const(), to, out.len()) }
 }
 
@@ -93,8 +93,8 @@ unsafe fn add_stream<W: Stream>(
 ) {
     let mut first = 0;
     let group = W::BLOCKS * STREAM_BLOCK;
-    // SAFETY: the caller guarantees the instruction set and the memory; no step uses more than `len`. The rest
-    // passes through a buffer of one group.
+    // SAFETY: the caller guarantees the instruction set and the memory; no step uses more than `len`. The
+    // remainder passes through a buffer of one group.
     unsafe {
         while len >= group {
             W::xor_blocks(blocks::<W>(key, nonce, first), from, to);
@@ -195,7 +195,7 @@ macro_rules! quarter {
     };
 }
 
-/// All rounds, pairs of one over columns and one over diagonals, without the sum with the input.
+/// All rounds, in pairs (columns, then diagonals), without the final addition of the input.
 #[inline(always)]
 fn rounds<W: Stream>(mut x: [W; 16], double_rounds: u32) -> [W; 16] {
     for _ in 0..double_rounds {

@@ -29,7 +29,7 @@ use chacha::{Key, Stream};
 use nh::NhKey;
 use poly1305::Poly1305;
 
-/// Bytes of the key, from which all others are derived.
+/// Size in bytes of the key from which all others are derived.
 pub(crate) const KEY_BYTES: usize = 32;
 
 /// Bytes of a tweak.
@@ -59,7 +59,7 @@ struct Keys {
     stream: Key,
     /// Hashes length and tweak.
     tweak: Poly1305,
-    /// Hashes what NH leaves of the bulk.
+    /// Hashes the NH sums of the bulk.
     bulk: Poly1305,
     nh: NhKey,
 }
@@ -79,7 +79,7 @@ pub(crate) fn wide(key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
     with_tweaks(12, key, Ivs::Plain64, tier)
 }
 
-/// Keys Adiantum with that many rounds of ChaCha, as [`wide`] does, with the tweaks of a generator.
+/// As [`wide`], with the given number of ChaCha rounds and the tweaks of a generator.
 pub(crate) fn with_tweaks(
     rounds: u32,
     key: &[u8],
@@ -102,7 +102,7 @@ impl<K: Kernel> Adiantum<K> {
             bulk: Poly1305::default(),
             nh: NhKey::default(),
         });
-        // The stream under the nonce 1 is the keys of AES, of both polynomials and of NH, in this order.
+        // The keystream under the nonce 1 provides the keys of AES, of both polynomials and of NH, in this order.
         let mut derived = [0; 64 + nh::KEY_BYTES];
         let mut nonces = [[0; BLOCK]; BATCH];
         nonces[0][0] = 1;
@@ -138,7 +138,7 @@ impl<K: Kernel> Adiantum<K> {
         sum.finish()
     }
 
-    /// The hash of a tweak and the length of the bulk, which is added to the hash of the bulk.
+    /// The hash of the tweak and of the bulk's length; it is added to the hash of the bulk.
     fn tweak_hash(&self, bulk_bytes: usize, tweak: &[u8]) -> u128 {
         let mut sum = poly1305::Sum::default();
         sum.block(&self.keys.tweak, 8 * bulk_bytes as u64, 0);
@@ -162,7 +162,7 @@ impl<K: Kernel> Adiantum<K> {
         }
     }
 
-    /// Transforms at most [`BATCH`] units of `unit` bytes, one for each hash of a tweak.
+    /// Transforms at most [`BATCH`] units of `unit` bytes, as many as there are tweak hashes.
     fn batch<const ENCRYPT: bool>(&self, hashes: &[u128], unit: usize, mut buffer: Buffer<'_>) {
         let mut nonces = [[0; BLOCK]; BATCH];
         let units = buffer.src().chunks_exact(unit);
@@ -187,8 +187,8 @@ impl<K: Kernel> Adiantum<K> {
         );
         for (index, hash) in hashes.iter().enumerate() {
             let mut part = buffer.part(index * unit..(index + 1) * unit);
-            // The whole unit, which is more often a whole number of keystream blocks than the bulk. The last
-            // block is overwritten below.
+            // Covers the whole unit, because its length is more often a multiple of a keystream block than that
+            // of the bulk. The last block is overwritten below.
             let (key, (from, to)) = (&subkeys[index], part.pointers());
             self.kernel.run(
                 #[inline(always)]

@@ -8,7 +8,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::kernel::{BLOCK, Block};
 
-/// Passes, each of which produces a 64-bit number.
+/// Number of passes; each produces a 64-bit number.
 pub(super) const PASSES: usize = 4;
 
 /// The longest message in bytes.

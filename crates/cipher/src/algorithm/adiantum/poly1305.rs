@@ -1,6 +1,6 @@
 //! Poly1305 without its mask (Bernstein, 2005): a polynomial over 16-byte blocks, modulo 2^130 - 5.
 //!
-//! No more than three blocks come with a tweak and two with each KiB of data. A crate that prepares powers of its key for every
+//! A tweak adds at most three blocks, and each KiB of data two. A crate that prepares powers of its key for every
 //! message would spend more on that than on the message.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -8,7 +8,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 /// The point at which polynomials are evaluated.
 #[derive(Default, Zeroize, ZeroizeOnDrop)]
 pub(super) struct Poly1305 {
-    /// The number r, less significant half first. Of the upper half the two lowest bits are clear.
+    /// The number r, less significant half first. The two lowest bits of the upper half are clear.
     r: [u64; 2],
     /// 5/4 of the upper half: 2^128 times it, modulo 2^130 - 5.
     folded: u64,
@@ -61,14 +61,14 @@ impl Sum {
         let d0 = wide(h0, r0) + wide(h1, key.folded);
         let d1 = wide(h0, r1) + wide(h1, r0) + wide(h2, key.folded) + (d0 >> 64);
         let d2 = h2 * r0 + (d1 >> 64) as u64;
-        // The part above 2^130 counts five times.
+        // The part above 2^130 is multiplied by five.
         let above = (d2 >> 2) + (d2 & !3);
         let low = u128::from(d0 as u64) + u128::from(above);
         let middle = u128::from(d1 as u64) + (low >> 64);
         self.0 = [low as u64, middle as u64, (d2 & 3) + (middle >> 64) as u64];
     }
 
-    /// The value modulo 2^130 - 5, and of that the lower 128 bits.
+    /// The lower 128 bits of the value modulo 2^130 - 5.
     pub(super) fn finish(self) -> u128 {
         let [h0, h1, h2] = self.0;
         let sum = u128::from(h1) << 64 | u128::from(h0);

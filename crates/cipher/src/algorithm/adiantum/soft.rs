@@ -10,7 +10,7 @@ use crate::vector::V128 as Lanes;
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 type Lanes = u32;
 
-/// The baseline's instruction set, which needs no proof.
+/// The baseline instruction set, which needs no proof.
 #[derive(Clone, Copy)]
 pub(super) struct Soft;
 

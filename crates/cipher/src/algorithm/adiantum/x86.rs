@@ -1,4 +1,4 @@
-//! Adiantum's parts on x86: ChaCha over vectors of 128 and 256 bits, NH over those and 512.
+//! Adiantum's parts on x86: ChaCha over vectors of 128 and 256 bits, NH over vectors of up to 512 bits.
 
 use std::arch::x86_64::*;
 
@@ -24,7 +24,7 @@ impl Kernel for Avx2 {
 impl Kernel for Avx512 {
     const NAME: &'static str = "avx512";
 
-    /// Half the width, of whose rotations the compiler makes those of AVX-512.
+    /// Half the width: the compiler turns its rotations into those of AVX-512.
     type Stream = V256;
 
     #[inline(always)]
@@ -143,7 +143,7 @@ unsafe fn total_512(x: V512) -> u64 {
 #[inline(always)]
 pub(super) unsafe fn nh<P: Pieces>(key: &NhKey, message: &[u8]) -> [u64; PASSES] {
     let whole = message.len() / P::BYTES * P::LANES;
-    // The last vector's last pass reads this far into the key.
+    // The last pass of the last vector must not read past the end of the key.
     assert!(whole + PASSES - 1 <= key.first.len(), "NH takes no longer message");
     // SAFETY: the instruction set is the caller's promise. A vector begins at a piece of the message and `pass` pieces later in
     // the key, and ends within both, by `whole` and the assertion.

@@ -4,8 +4,7 @@ use super::keys::RoundKeys;
 use super::wide::Cipher;
 use crate::kernel::Block;
 
-/// Vectors in flight together: AES rounds have a latency of 3 to 5 cycles, at 1 to 2 rounds per
-/// cycle.
+/// Number of vectors in flight: AES rounds have a latency of 3 to 5 cycles, and 1 to 2 can start per cycle.
 pub(super) const GROUP: usize = 8;
 
 /// Blocks per call that keep every kernel busy: a group of the widest vectors.

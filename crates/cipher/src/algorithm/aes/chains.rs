@@ -25,7 +25,8 @@ pub(super) unsafe fn chains<V: Cipher, const R: usize>(
     macro_rules! take {
         ($lanes:literal) => {
             while let Some((ivs, rest)) = left.split_first_chunk::<$lanes>() {
-                // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for a unit for each IV left.
+                // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for one unit per
+                // remaining IV.
                 unsafe {
                     lanes::<V, R, $lanes>(keys, ivs, src, dst, unit);
                     (src, dst) = (src.add($lanes * unit), dst.add($lanes * unit));

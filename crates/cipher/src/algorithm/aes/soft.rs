@@ -119,7 +119,7 @@ impl BlockKernel<BLOCK> for Soft {
     }
 }
 
-/// Runs `cipher` over all blocks; the last state may be part empty.
+/// Runs `cipher` over all blocks; the last state may be partly empty.
 fn each_state(blocks: &mut [Block], cipher: impl Fn(State) -> State) {
     let (full, rest) = blocks.as_chunks_mut::<BLOCKS>();
     for group in full {
@@ -219,7 +219,7 @@ fn times_x(a: State) -> State {
     [top, a[0] ^ top, a[1], a[2] ^ top, a[3] ^ top, a[4], a[5], a[6]]
 }
 
-/// The next row, seen through SR^I: also `I` columns further.
+/// The next row as seen through SR^I: shifted by `I` columns as well.
 #[inline(always)]
 fn next_row<const I: usize>(plane: Plane) -> Plane {
     let plane = plane.rotate_16();
@@ -231,7 +231,7 @@ fn next_row<const I: usize>(plane: Plane) -> Plane {
     }
 }
 
-/// The row after the next, seen through SR^I: also `2 I` columns further.
+/// The row after the next as seen through SR^I: shifted by `2 I` columns as well.
 #[inline(always)]
 fn second_row<const I: usize>(plane: Plane) -> Plane {
     let plane = plane.rotate_32();

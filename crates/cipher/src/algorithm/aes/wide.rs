@@ -15,10 +15,10 @@ pub(super) trait Kernel: Isa {
     /// The widest vector of blocks.
     type Vector: Cipher;
 
-    /// What the chains of CBC, which work on single blocks whatever the width of the vectors, are compiled for.
+    /// The instruction set that CBC's chains are compiled for: they work on single blocks, whatever the vector width.
     type Narrow: Isa + From<Self>;
 
-    /// Transforms the units of `buffer` in the direction that `ENCRYPT` says.
+    /// Transforms the units of `buffer` in the direction of `ENCRYPT`.
     ///
     /// # Safety
     /// The caller must have the instruction set enabled. `R` must be the rounds of `keys`.

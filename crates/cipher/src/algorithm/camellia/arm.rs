@@ -26,7 +26,7 @@ impl Instructions for Crypto {
         V128(vaesdq_u8(x.0, vdupq_n_u8(0)))
     }
 
-    // Integer instructions, of which the kernel itself has hardly any.
+    // Uses integer instructions, of which the kernel itself has hardly any.
     #[inline(always)]
     unsafe fn masks(first: u128, masks: &mut [Block; CHUNK]) {
         let mut next = first;

@@ -31,7 +31,7 @@ const AES_CONSTANT: u8 = 0x63;
 /// The bases of the left and the right half.
 const BASES: [Linear; 2] = [INPUT, AES.after(INPUT)];
 
-/// What remains of the constants of s1 after the S-box of AES, and after its inverse.
+/// The remaining constants of s1 after the S-box of AES, and after its inverse.
 const CONSTANTS: [Constants; 2] = [
     Constants {
         input: INPUT_CONSTANT,
@@ -203,7 +203,7 @@ impl<I: Instructions> Kernel for I {
 /// A half of the state: byte positions, most significant first.
 type Half<V> = [V; 8];
 
-/// Transforms as many blocks as 16 vectors hold, as [`Kernel::transform`] does.
+/// Transforms as many blocks as 16 vectors hold, like [`Kernel::transform`].
 ///
 /// # Safety
 /// As there.
@@ -266,8 +266,8 @@ unsafe fn round<I: Instructions, const HALF: usize>(
 ) -> Half<I::Vector> {
     // SAFETY: the contract is passed on.
     unsafe {
-        // Unrolled by hand: the compiler might keep a loop, whose registers would then be in memory. Those of
-        // s4 come first, because they take longest.
+        // Unrolled by hand: if the compiler kept a loop, the vectors would be in memory. The bytes of s4 come
+        // first, because they take longest.
         let z3 = s_box::<I, HALF, 3>(from, tables);
         let z6 = s_box::<I, HALF, 6>(from, tables);
         let z0 = s_box::<I, HALF, 0>(from, tables);
@@ -310,7 +310,7 @@ unsafe fn s_box<I: Instructions, const HALF: usize, const B: usize>(
     }
 }
 
-/// Adds the rotated left word to the right one.
+/// Adds the rotated left word to the right word.
 ///
 /// # Safety
 /// As for [`transform`].
@@ -328,7 +328,7 @@ unsafe fn rotation<V: Bytes>(mut x: Half<V>, tables: &HalfTables) -> Half<V> {
     }
 }
 
-/// Adds the selected bits of the right word to the left one.
+/// Adds the selected bits of the right word to the left word.
 ///
 /// # Safety
 /// As for [`transform`].

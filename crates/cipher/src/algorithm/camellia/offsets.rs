@@ -1,7 +1,7 @@
 //! The position of the key when state bytes are stored in another basis and with a constant offset.
 //!
 //! The kernels store each half of the state as `B(half + offset)`. B is a linear map of bytes that
-//! lets the S-boxes invert without a map before. The offset is chosen so that the half already
+//! lets the S-boxes invert without a map before them. The offset is chosen so that the half already
 //! contains the round key when it enters S, so no step has to add a round key. The change of the
 //! offset from round to round is added where a constant is added anyway, or where it is free (a
 //! third operand, or a table entry). FL and its inverse act on the offset as they act on the half.
@@ -48,8 +48,8 @@ pub(super) struct Offsets {
 }
 
 impl Offsets {
-    /// `constants` are those of the rounds that the left half enters, and those that the right half
-    /// enters.
+    /// `constants` are first those of the rounds that the left half enters, then those of the
+    /// rounds that the right half enters.
     pub(super) fn new(schedule: &Schedule, constants: [Constants; 2]) -> Self {
         let count = schedule.rounds;
         // The offset that a half has when it enters a round.

@@ -86,7 +86,7 @@ impl Schedule {
     }
 }
 
-/// Two rounds whose keys are constant `sigma` and the next one.
+/// Two rounds, whose keys are the constant `sigma` and the next constant.
 fn two_rounds(x: u128, sigma: usize) -> u128 {
     /// Hexadecimal digits 2 to 17 of the square roots of the first six primes (RFC 3713, 2.2).
     const SIGMA: [u64; 6] = [

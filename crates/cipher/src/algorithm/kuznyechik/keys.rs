@@ -42,7 +42,7 @@ impl Keys {
         let empty = || RoundKeys { steps: [[0; BLOCK]; ROUNDS], plain: schedule.keys[0] };
         let mut keys = Self { encrypt: empty(), decrypt: empty() };
         for round in 0..ROUNDS {
-            // Encryption computes the last byte of the block first, which is a_0 in the standard.
+            // Encryption first computes the last byte of the block, a_0 in the standard.
             let mut key = schedule.keys[1 + round];
             key.reverse();
             keys.encrypt.steps[round] = steps(&key, encrypt);

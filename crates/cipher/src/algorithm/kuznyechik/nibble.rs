@@ -1,4 +1,4 @@
-//! The kernel by nibble look-ups over any vector of bytes: 16 blocks for each lane.
+//! The kernel with nibble look-ups over any vector of bytes: 16 blocks for each lane.
 
 use super::keys::{Keys, ROUNDS, RoundKeys};
 use super::pi::{

@@ -17,7 +17,7 @@ use super::algebra::{inverse, mul};
 use super::keys::Linear;
 use crate::vector::Table;
 
-/// Rows of alpha, for the top bit of the result first.
+/// The rows of alpha; the first is for the top bit of the result.
 const ALPHA: [u8; 8] = [0x08, 0x41, 0x43, 0xef, 0x8a, 0x44, 0x1a, 0x20];
 /// Rows of omega, likewise.
 const OMEGA: [u8; 8] = [0x0a, 0x04, 0x20, 0x9a, 0x08, 0x44, 0x82, 0x01];
@@ -112,7 +112,7 @@ pub(super) static FORWARD: Forward = {
 
 /// Tables of inverse Pi on the inverse of omega (y); (m, s) are the nibbles.
 pub(super) struct Backward {
-    /// log of r phi(m) plus 0x40, from s; zero if r is.
+    /// log of r phi(m) plus 0x40, from s; zero if r is zero.
     pub(super) right: Table,
     /// -log phi(m) minus 0x40, modulo 15 and 256.
     pub(super) left_inverse: Table,

@@ -15,7 +15,7 @@ use crate::kernel::{BLOCK, Block, BlockKernel};
 /// Blocks processed together, so that their look-ups overlap.
 const TOGETHER: usize = 2;
 
-/// A block in the form that the machine xors.
+/// A block as two words, the operands of XOR.
 type Words = [u64; 2];
 
 /// For each position in a block and each byte value there, the result of the merged step.
@@ -43,7 +43,7 @@ fn table(substitution: &[u8; 256], linear: fn(&Block) -> Block) -> Box<Table> {
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Soft {
     encrypt: [Words; ROUND_KEYS],
-    /// In the order of decryption; all but the last have passed through inverse L.
+    /// Keys in the order of decryption; all but the last have passed through inverse L.
     decrypt: [Words; ROUND_KEYS],
 }
 

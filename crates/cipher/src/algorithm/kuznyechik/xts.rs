@@ -11,7 +11,7 @@ use crate::mode::xts::double;
 /// Largest batch of any kernel, and the number of data units whose tweaks are enciphered together.
 const MOST: usize = 64;
 
-/// Masks that a kernel makes at a time.
+/// Number of masks that a kernel computes at a time.
 pub(super) const GROUP: usize = 8;
 
 /// Blocks or masks, aligned for any vector.
@@ -26,7 +26,7 @@ pub(super) trait Kernel: Isa {
     /// Name of the kernel, as stored in records.
     const NAME: &'static str;
 
-    /// Blocks of a batch: a multiple of [`GROUP`] that divides [`MOST`].
+    /// Number of blocks in a batch: a multiple of [`GROUP`] that divides [`MOST`].
     const BLOCKS: usize;
 
     /// Expands a 32-byte key.

@@ -1,4 +1,4 @@
-//! Serpent on ARM's 128-bit vectors: four blocks a group.
+//! Serpent on ARM's 128-bit vectors: four blocks per group.
 
 use std::arch::aarch64::*;
 

@@ -73,7 +73,7 @@ fn round<W: Word, const N: usize, const BOX: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Eight rounds: the last ones of the cipher, or earlier ones.
+/// Eight rounds, which may be the last ones of the cipher.
 #[inline(always)]
 fn eight_rounds<W: Word, const N: usize, const ENCRYPT: bool>(
     x: &mut [Group<W>; N],

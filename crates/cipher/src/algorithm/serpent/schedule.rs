@@ -24,7 +24,7 @@ const CONSTANTS: [u32; 8] = [3, 15, 8, 0, 1, 15, 7, 1];
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Schedule(pub(super) [[u32; 4]; ROUND_KEYS]);
 
-/// The constant of an S-box as the four words that it complements.
+/// The constant of an S-box as a mask for each of the four words.
 fn constant(number: usize) -> [u32; 4] {
     std::array::from_fn(|i| (CONSTANTS[number] >> i & 1).wrapping_neg())
 }

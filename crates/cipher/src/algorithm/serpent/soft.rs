@@ -19,7 +19,7 @@ const LANES: usize = size_of::<Lanes>() / size_of::<u32>();
 pub(super) struct Soft(Box<Schedule>);
 
 impl Soft {
-    /// `key` must be of at most 32 bytes.
+    /// `key` must have at most 32 bytes.
     pub(super) fn new(key: &[u8]) -> Self {
         Self(Box::new(Schedule::new(key)))
     }
@@ -33,8 +33,8 @@ impl Soft {
                     word[lane] = u32::from_le_bytes(*bytes);
                 }
             }
-            // SAFETY: both have the same number of bytes, and every byte value is valid; the vectors are those
-            // of the baseline.
+            // SAFETY: both have the same number of bytes, and every byte value is valid; the vectors belong to
+            // the baseline.
             let mut group: Group<Lanes> = unsafe { std::mem::transmute(words) };
             cipher(&mut group);
             // SAFETY: as above.

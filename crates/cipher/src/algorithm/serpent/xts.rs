@@ -43,7 +43,7 @@ const TWEAKS: usize = 32;
 /// Serpent keyed for one instruction set.
 pub(super) struct Keyed<K: Kernel> {
     kernel: K,
-    /// Out of line, so that the keys do not move and leave no copies behind, and shared with the general mode of XTS.
+    /// On the heap, so that the keys do not move and leave no copies behind; shared with the general mode of XTS.
     keys: Arc<Keys<K>>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Keyed<K: Kernel> {
 struct Keys<K: Kernel>(RoundKeys<K::Vector>);
 
 impl<K: Kernel> Keyed<K> {
-    /// The key must be of at most 32 bytes.
+    /// The key must have at most 32 bytes.
     pub(super) fn new(kernel: K, key: &[u8]) -> Self {
         let schedule = Schedule::new(key);
         let mut keys = Arc::new(Keys([[<K::Vector as Word>::Key::default(); 4]; ROUND_KEYS]));
@@ -168,7 +168,7 @@ pub(super) struct SerpentXts<K: Kernel> {
 }
 
 impl<K: Kernel> SerpentXts<K> {
-    /// Both keys must be of at most 32 bytes.
+    /// Both keys must have at most 32 bytes.
     pub(super) fn new(kernel: K, data_key: &[u8], tweak_key: &[u8]) -> Self {
         let [data, tweak] = [data_key, tweak_key].map(|key| Keyed::new(kernel, key));
         let any = Xts::new(data.clone(), tweak.clone());
@@ -241,7 +241,7 @@ const fn batch<K: Kernel>() -> usize {
 /// A batch between two maskings.
 ///
 /// # Safety
-/// The caller must have the instruction set enabled. `src` and `dst` must be valid for a batch, and equal or apart.
+/// The caller must have the instruction set enabled. `src` and `dst` must be valid for a batch, and equal or disjoint.
 #[inline(always)]
 unsafe fn masked_batch<K: Kernel, const ENCRYPT: bool>(
     keys: &RoundKeys<K::Vector>,

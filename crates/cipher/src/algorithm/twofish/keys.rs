@@ -11,7 +11,7 @@ use super::vector::Planes;
 pub(super) struct Keys<V: Planes> {
     /// The key-dependent S-boxes of g, without the MDS matrix.
     pub(super) tables: [V::Table; 4],
-    /// K0 .. K39: whitening of the input, of the output, then two words a round.
+    /// K0 .. K39: whitening of the input, of the output, then two words per round.
     pub(super) words: [u32; 40],
 }
 

@@ -47,7 +47,7 @@ pub(super) trait Planes: Vector {
     unsafe fn times_power(words: [Self; 4], up: Self) -> [Self; 4];
 }
 
-/// The masks of `WORDS` blocks from the first of them, as words in the order of
+/// The masks of `WORDS` blocks, computed from the first mask, as words in the order of
 /// [`Vector::transpose`]: block `j` has `tweak * x^j`.
 ///
 /// # Safety
@@ -86,7 +86,7 @@ pub(super) unsafe fn next_masks<V: Planes>(masks: [V; 4]) -> [V; 4] {
     unsafe { V::times_power(masks, V::splat(V::WORDS as u32)) }
 }
 
-/// [`Planes::times_power`] from the words shifted left by the powers, and what they lost.
+/// [`Planes::times_power`] from the words shifted left by the powers, and the bits that they lost.
 #[inline(always)]
 pub(super) fn with_carries<V: Vector>([a, b, c, d]: [V; 4], [ae, be, ce, de]: [V; 4]) -> [V; 4] {
     // The carry times x^7 + x^2 + x + 1, to which x^128 reduces, still fits a word.
@@ -129,7 +129,7 @@ unsafe fn products<V: Bytes>(y: V) -> [V; 2] {
     out
 }
 
-/// Products with 5B and EF, the constants of the MDS matrix, of the low and the high nibble.
+/// Products of the low and the high nibble with 5B and EF, the constants of the MDS matrix.
 static PRODUCTS: [[Block; 2]; 2] = [nibble_products(0x5B), nibble_products(0xEF)];
 
 const fn nibble_products(factor: u8) -> [Block; 2] {

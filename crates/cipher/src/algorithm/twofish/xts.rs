@@ -99,7 +99,7 @@ pub(super) fn transform<K: Kernel, const ENCRYPT: bool>(
     );
 }
 
-/// Applies all rounds, in a separate function, because every other one calls it.
+/// Applies all rounds. A separate function, because all group sizes share it.
 #[inline(always)]
 fn rounds_apart<K: Kernel, const N: usize, const ENCRYPT: bool>(
     kernel: K,
@@ -116,7 +116,7 @@ fn rounds_apart<K: Kernel, const N: usize, const ENCRYPT: bool>(
 /// Transforms `N` groups under their masks.
 ///
 /// # Safety
-/// As for [`units`]; `src` and `dst` must be valid for the groups, and equal or apart.
+/// As for [`units`]; `src` and `dst` must be valid for the groups, and equal or disjoint.
 #[inline(always)]
 unsafe fn groups<K: Kernel, const N: usize, const ENCRYPT: bool>(
     kernel: K,

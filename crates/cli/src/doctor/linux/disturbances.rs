@@ -16,7 +16,7 @@ use crate::doctor::diagnosis::Finding;
 /// How long counters are observed.
 const WATCHED: Duration = Duration::from_secs(1);
 
-/// Shares of the time from which each counts as a disturbance: about what becomes visible in a noise floor.
+/// Shares of the time from which each counts as a disturbance: from about here on they are visible in the noise floor.
 const BUSY: f64 = 0.10;
 const STOLEN: f64 = 0.01;
 const DISK_BUSY: f64 = 0.05;
@@ -69,7 +69,8 @@ impl Root {
             .and_then(|line| line.strip_prefix("cpu "))
             .map(|rest| rest.split_whitespace().map_while(|f| f.parse().ok()).collect())
             .unwrap_or_default();
-        // proc_stat(5): user nice system idle iowait irq softirq steal; guests are in user and nice already.
+        // proc_stat(5): user nice system idle iowait irq softirq steal; guest time is already included in user
+        // and nice.
         let of = |i: usize| ticks.get(i).copied().unwrap_or(0);
         let vmstat = text(&self.proc.join("vmstat"));
         let pages = |name: &str| field(&vmstat, name).unwrap_or(0);
@@ -83,7 +84,7 @@ impl Root {
         }
     }
 
-    /// The `stat` file of the device below a directory; none for file systems of several devices.
+    /// The `stat` file of the device that holds a directory; `None` for file systems on several devices.
     fn disk(&self, directory: &Path) -> Option<PathBuf> {
         let number = Details::of(&fs::metadata(directory).ok()?).file_system;
         let file = self.sys.join(format!("dev/block/{}/stat", number_in_words(number)));

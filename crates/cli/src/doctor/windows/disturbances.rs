@@ -132,8 +132,8 @@ fn protection(state: &str) -> Option<&'static str> {
     })
 }
 
-/// The lines of `manage-bde -status` with percentage and method, in any language: those of the two fields that are a
-/// percentage and a cipher.
+/// Percentage and method from `manage-bde -status` in any language: the fields whose values are a percentage and a
+/// cipher.
 fn bitlocker(volume: &str, text: &str) -> String {
     let value = |line: &str| line.split_once(':').map(|(_, value)| value.trim().to_owned());
     let values: Vec<String> = text.lines().filter_map(value).collect();

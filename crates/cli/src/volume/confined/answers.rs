@@ -45,12 +45,12 @@ impl Answers {
         })
     }
 
-    /// Shows no longer that it works, as something else is printed.
+    /// Stops showing progress, because something else is printed.
     pub fn be_silent(&mut self) {
         self.patience = Patience::unending();
     }
 
-    /// The reply to a query about a text, or about these files.
+    /// The reply to a query that sends a text or these files.
     pub fn ask(
         &mut self,
         asked: Ask,

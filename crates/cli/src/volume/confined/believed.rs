@@ -1,4 +1,4 @@
-//! Everything that the keeper believes of the confined process, with the check that each part must pass. A
+//! Everything that the keeper accepts from the confined process, with the check that each part must pass. A
 //! process that a malicious header has taken over can send anything.
 
 use anyhow::bail;
@@ -46,7 +46,7 @@ const BELIEVED: [(&str, &str); 11] = [
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asks {
     pub luks: bool,
-    /// It is BitLocker or FileVault, which have recovery passwords, and whose keys are not changed here.
+    /// The volume is BitLocker or FileVault: it has recovery passwords, and its keys are not changed here.
     pub recovery: bool,
     /// It opens without any.
     pub nothing: bool,

@@ -246,7 +246,7 @@ fn enter(args: &UnlockArgs, needs: Needs) -> anyhow::Result<()> {
 }
 
 impl Here {
-    /// The files to serve on; `None` if the keeper does not need them.
+    /// The files to serve on; `None` if the keeper does not need the service.
     pub fn wait(&self) -> anyhow::Result<Option<(On, Vec<File>)>> {
         let (message, files) = self.channel.receive()?;
         Ok(match &message[..] {

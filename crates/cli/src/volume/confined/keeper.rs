@@ -29,7 +29,7 @@ const TICK: Duration = Duration::from_millis(2);
 /// How long a child may take to exit once nobody needs it, or a signal arrived.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// How long a child that was asked to exit may take to finish its writes.
+/// How long a child may take to finish its writes after a request to exit.
 const HALF_DONE: Duration = Duration::from_secs(30);
 
 /// How long a child may be idle while the kernel waits for it.
@@ -40,11 +40,11 @@ pub struct Confined {
     child: Child,
     channel: Option<Channel>,
     messages: Option<JoinHandle<()>>,
-    /// Until then nothing is lost with it.
+    /// Until then the child can be killed without loss.
     serves: bool,
 }
 
-/// Whether this system supports such processes.
+/// Whether this system supports confined processes.
 pub(super) fn can_start() -> bool {
     !matches!(Channel::to_child(), Err(e) if e.kind() == std::io::ErrorKind::Unsupported)
 }
@@ -193,7 +193,7 @@ impl Confined {
     }
 
     /// Runs `act`, which sets something up, and for which the kernel waits for this child. Nothing interrupts
-    /// that: a child that is idle throughout is killed, as is one that still keeps it waiting after a signal.
+    /// the call: a child that stays idle is killed, as is one that still blocks it after a signal.
     pub fn watched<T: Send>(&self, stop: &AtomicBool, act: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             // On another thread, because the kernel delivers signals to the first thread even if it waits for
@@ -307,7 +307,7 @@ impl Silence {
 
     fn lasts(&mut self) -> bool {
         let used = process::cpu_s(self.process);
-        // One that waits for its disk does what it can.
+        // A process that waits for its disk is not idle.
         if used != self.used || process::waits_for_disk(self.process) {
             (self.used, self.since) = (used, Instant::now());
         }
@@ -336,7 +336,7 @@ fn is_passed_on(name: &str) -> bool {
     ["CRYPTBENCH_", "LD_", "RUST_BACKTRACE"].iter().any(|known| name.starts_with(known))
 }
 
-/// This program. A test build can use another program instead.
+/// This program. A test build can use a different program.
 #[expect(clippy::disallowed_methods, reason = "this program itself")]
 fn program() -> anyhow::Result<std::process::Command> {
     #[cfg(debug_assertions)]

@@ -31,7 +31,7 @@ use crate::exit::Refusal;
 /// The first argument of the child, before those of its keeper.
 pub const WORD: &str = "confined";
 
-/// What a process says that no process of this program has started.
+/// The message of a process that was not started by a process of this program.
 pub const NOT_FOR_USERS: &str = "this command is only for internal use by cryptbench";
 
 /// The smallest sector of a disk, in bytes.
@@ -49,7 +49,7 @@ pub fn is_child() -> bool {
     IS_CHILD.load(Ordering::Relaxed)
 }
 
-/// The first message of the keeper: what to do, and which files come with it.
+/// The keeper's first message: the task, and the files that come with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Order {
     what: What,
@@ -67,7 +67,7 @@ enum What {
     Work = b'w' as isize,
     /// Open the volume and serve it.
     Serve = b's' as isize,
-    /// Reply to queries about a lower directory of eCryptfs.
+    /// Reply to queries about an eCryptfs lower directory.
     Answer = b'a' as isize,
 }
 
@@ -144,8 +144,8 @@ impl<'a> Task<'a> {
         })
     }
 
-    /// The same for work that writes a new file: it is made once the credentials are there, so that none is there while a
-    /// passphrase is asked for.
+    /// The same for work that writes a new file: the file is created once the credentials have been read, so that it
+    /// does not exist during the passphrase prompt.
     ///
     /// # Errors
     /// Those of [`Self::run`], and of `make`.
@@ -156,7 +156,7 @@ impl<'a> Task<'a> {
         work: impl Fn(Given) -> anyhow::Result<ExitCode>,
         stop: &AtomicBool,
     ) -> anyhow::Result<ExitCode> {
-        // Made in the first try; as long as no key fits, nothing is written to it.
+        // Created in the first try; nothing is written to it until a key fits.
         let (mut make, mut made) = (Some(make), None::<File>);
         in_tries(|| {
             let volume = target::open_for_child(&self.unlock.volume, self.access)?;
@@ -218,7 +218,7 @@ impl<'a> Task<'a> {
         keeper::work(&volume, header.as_ref(), other, &credentials, patience, stop)
     }
 
-    /// Refuses what is too small for a volume or the backup of a header, before anybody types a passphrase for it.
+    /// Refuses files that are too small for a volume or a header backup, before anybody types a passphrase for it.
     fn refuse_small(&self, volume: &File, saved: Option<&File>) -> anyhow::Result<()> {
         let is_small = |file: &File| file.metadata().is_ok_and(|m| m.is_file() && m.len() < SECTOR);
         let refuse = |what: &str| Err(Refusal::input(&self.unlock.volume, what).into());
@@ -231,8 +231,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The task's requirements, according to the header of the volume, which is open for reading, or of the
-    /// `saved` one.
+    /// The task's requirements according to the volume's header or the `saved` one. The volume is open for reading.
     pub fn ask(
         &self,
         volume: &File,

@@ -1,4 +1,4 @@
-//! Shows on a terminal that the confined process still works, once that takes longer than a second.
+//! Shows on a terminal that the confined process is still working, if this takes longer than a second.
 
 use std::fs::File;
 use std::time::{Duration, Instant};

@@ -6,10 +6,10 @@ use std::thread::JoinHandle;
 
 use crate::say;
 
-/// Bytes of messages that are printed; the rest is read and dropped.
+/// Maximum length of printed messages in bytes; anything beyond is read and dropped.
 const MOST_MESSAGES: usize = 64 << 10;
 
-/// Bytes of output that are printed. The metadata of a LUKS2 header are at most 4 MiB.
+/// Maximum length of printed output in bytes. The metadata of a LUKS2 header have at most 4 MiB.
 const MOST_OUTPUT: u64 = 4 << 20;
 
 /// Prints the lines of the child's standard error as they come, until it closes it.
@@ -18,7 +18,7 @@ pub(super) fn messages(from: File) -> JoinHandle<()> {
         let (mut line, mut left) = (Vec::new(), MOST_MESSAGES);
         let mut piece = [0; 1024];
         let mut from = from;
-        // Output beyond the limit is still read, or the child would wait for ever.
+        // Output beyond the limit is still read; otherwise the child would wait for ever.
         while let Ok(got @ 1..) = from.read(&mut piece) {
             for byte in &piece[..got.min(left)] {
                 match byte {

@@ -29,10 +29,10 @@ pub struct Found {
     files: u64,
     pub directories: u64,
     pub links: u64,
-    /// Names that are encrypted, and those that are not.
+    /// Number of names that are encrypted, and of those that are not.
     encrypted_names: u64,
     plain_names: u64,
-    /// Bytes of all files as their user sees them.
+    /// Total size of all files as their user sees them, in bytes.
     bytes: u64,
     /// Files by cipher and length of the key.
     ciphers: BTreeMap<String, u64>,
@@ -68,7 +68,7 @@ pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
             (answers, keys) = Answers::start(Some(&credentials), stop)?;
             probe(&lower, unlock, &mut answers, stop)?;
         }
-        // Another process, because headers are examined here whatever the keys.
+        // A separate process, because here headers are examined regardless of the keys.
         let (mut answers, _) = Answers::start(None, stop)?;
         let mut walk = Walk::new(&mut answers, Doing::Info, stop);
         walk.below(&lower, None, Path::new(""))?;

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 use cryptbench_volume::format::ecryptfs::{Header, Signature};
 
-/// A query. A name or a target comes with the first three, files with the last two.
+/// A query. The first three come with a name or a target, the last two with files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// The key that a name is encrypted with.
@@ -33,7 +33,7 @@ pub enum Reply {
     /// Depending on the query: the signature of a key, or nothing; a name; a target; [`Facts`]; why the content
     /// is incomplete, or nothing.
     Done(Vec<u8>),
-    /// The requested data is not available, for other reasons than a wrong key.
+    /// The requested data is not available, for reasons other than a wrong key.
     Failed(String),
     /// No key fits.
     NoKey(String),
@@ -41,11 +41,11 @@ pub enum Reply {
     Unwritten(String),
 }
 
-/// Maximum length of a name, and of a path with its terminating zero, in bytes (limits.h).
+/// Maximum length in bytes of a name, and of a path including its terminating zero (limits.h).
 const MOST_NAME: usize = 255;
 const MOST_PATH: usize = 4096;
 
-/// Maximum number of keys of a passphrase.
+/// Maximum number of keys derived from a passphrase.
 const MOST_KEYS: usize = 16;
 
 impl Reply {
@@ -86,7 +86,7 @@ pub fn reason(said: &[u8]) -> String {
     String::from_utf8_lossy(&said[..said.len().min(1024)]).into_owned()
 }
 
-/// One component of a path, which leads nowhere else.
+/// A single path component, which cannot lead elsewhere.
 fn is_name(name: &[u8]) -> bool {
     let bad = |byte: &u8| matches!(byte, b'/' | 0);
     (1..=MOST_NAME).contains(&name.len()) && !matches!(name, b"." | b"..") && !name.iter().any(bad)
@@ -95,9 +95,9 @@ fn is_name(name: &[u8]) -> bool {
 /// The content of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Bytes of the file as its user sees it.
+    /// Size of the file as its user sees it, in bytes.
     pub size: u64,
-    /// Bytes that its lower file has if it is whole.
+    /// Size of its lower file if that is complete, in bytes.
     pub whole: u64,
     /// OpenPGP's number of the cipher.
     pub cipher: u8,

@@ -1,4 +1,4 @@
-//! Lower directories of eCryptfs: their contents, listed and written as their user sees them.
+//! eCryptfs lower directories: their contents, listed and written as their user sees them.
 
 pub mod answer;
 mod info;
@@ -72,7 +72,7 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Has everything written into a directory that gets its name once that is complete.
+/// Has everything written into a directory that gets its name once it is complete.
 fn written(walk: &mut Walk<'_>, lower: &Directory, output: &Path) -> anyhow::Result<()> {
     let fail = |e: io::Error| Refusal::target(output, &e.to_string());
     let (above, name) = Directory::of(output).map_err(fail)?;
@@ -101,7 +101,7 @@ fn written(walk: &mut Walk<'_>, lower: &Directory, output: &Path) -> anyhow::Res
     Ok(above.sync().map_err(fail)?)
 }
 
-/// Refuses a passphrase that opens nothing, and a directory in which nothing is to be opened.
+/// Refuses a passphrase that opens nothing, and a directory without anything to open.
 fn probe(
     lower: &Directory,
     unlock: &UnlockArgs,
@@ -144,7 +144,7 @@ pub fn refuse_files(
     refuse_first(unlock, &given, "is only for eCryptfs directories")
 }
 
-/// Refuses options that mean nothing for a directory.
+/// Refuses options that have no meaning for a directory.
 fn refuse_others(unlock: &UnlockArgs) -> anyhow::Result<()> {
     let UnlockArgs { secret, header, partition, offset, key_slot, .. } = unlock;
     let given = [

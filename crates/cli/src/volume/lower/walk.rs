@@ -1,7 +1,7 @@
 //! Walks a lower directory: its contents, counted, listed or written as its user sees them.
 //!
-//! This process reads no byte of a file and of a name, except for its length and kind. Both directories are
-//! held open, and names are single components of a path: none leads elsewhere, and no link is followed.
+//! This process reads no bytes of files or names; it checks only length and kind of a name. Both directories
+//! are held open, and names are single components of a path: none leads elsewhere, and no link is followed.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -25,7 +25,7 @@ use crate::volume::confined::Answers;
 /// The name of a file until it is complete.
 const UNFINISHED: &str = ".cryptbench.unfinished";
 
-/// Directories within directories that are gone into: each is held open twice, and most users may have 1024 files open.
+/// Maximum depth of nested directories: each is held open twice, and most users may have 1024 files open.
 const MOST_DEPTH: usize = 400;
 
 /// Maximum number of entries that no key opens before the first one that opens.
@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Notes why something new is not like the old one in all.
+    /// Notes why a new entry differs from the old one in some respect.
     pub fn looks_alike(&mut self, done: io::Result<()>) {
         self.unlike = self.unlike.take().or(done.err());
     }
@@ -132,7 +132,7 @@ impl<'a> Walk<'a> {
         self.problems += 1;
     }
 
-    /// Processes one name. The `path` gets the name that its user sees, and `taken` has all such names.
+    /// Processes one name. The name that its user sees is added to `path`; `taken` contains all such names.
     fn one(
         &mut self,
         lower: &Directory,
@@ -229,7 +229,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Writes a file that gets its name only once it is complete, and another one if it never is.
+    /// Writes a file that gets its final name only once it is complete, and a different name if it
+    /// cannot be completed.
     fn content(&mut self, lower: &File, to: &Directory, at: &Place<'_>) -> anyhow::Result<()> {
         to.refuse_taken(at.plain).map_err(Here::from)?;
         let unfinished = OsStr::new(UNFINISHED);
@@ -241,7 +242,7 @@ impl<'a> Walk<'a> {
             self.looks_alike(take_after(&file, lower));
             let name = if problem.is_empty() { at.plain.to_owned() } else { partial(at.plain) };
             match to.rename_to_new(unfinished, &name) {
-                // The earlier command has written the same.
+                // An earlier command has written the same content.
                 Err(error) if !problem.is_empty() && self.stays(&error) => {}
                 renamed => renamed.map_err(Here::from)?,
             }

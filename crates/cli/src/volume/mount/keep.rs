@@ -32,7 +32,7 @@ pub fn keep(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if confined::is_child() {
         return serve::serve(args, stop);
     }
-    // That input is only for the process that opens the volume.
+    // Standard input is only for the process that opens the volume.
     let secrets = terminal::unbuffered_input()?;
     let mut up = up(args, secrets, stop)?;
     if stop.load(Ordering::Relaxed) {
@@ -42,7 +42,7 @@ pub fn keep(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let _ = process::leave_terminal();
     std::io::stdout().write_all(format!("{}\n{READY}", up.what).as_bytes())?;
     terminal::silence()?;
-    // The process does not keep the directory busy in which it was started.
+    // The process must not keep the directory in which it was started busy.
     let _ = std::env::set_current_dir("/");
     until_unmounted(&mut up, stop)
 }
@@ -102,7 +102,7 @@ fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> 
             let options = fuse(args, read_only);
             let path = match &place {
                 Where::Path(path) => Some(path.as_path()),
-                // Seen there once it is served.
+                // The volume becomes visible there once it is served.
                 Where::Place(_) => None,
             };
             let (mounted, connection) =
@@ -188,7 +188,7 @@ fn disk(
     }
 }
 
-/// The location of a volume's mount, as seen by a user who may unmount it.
+/// The mount's location, by the user who may unmount it.
 enum Where {
     /// A directory that was opened by root.
     Place(Arc<Place>),
@@ -243,7 +243,7 @@ fn until_unmounted(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         result = up.mounted.destroy_at_once();
     }
     if result.is_err() {
-        // Others that have the disk open, such as udev, close it a moment after it was unmounted.
+        // Other programs that have the disk open, such as udev, close it shortly after the unmount.
         result = up.mounted.destroy();
     }
     result?;

@@ -70,8 +70,8 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Removes what a killed server left on this mount point. A process that is just ending releases
-/// its journal a moment after it was killed.
+/// Removes what a killed server left on this mount point. A killed process releases its journal
+/// only a moment after it was killed.
 fn sweep(place: &Path) {
     let until = Instant::now() + DYING;
     cleanup();
@@ -138,7 +138,7 @@ fn hand_over(
         return Ok(ExitCode::SUCCESS);
     }
     if ready.is_some() {
-        // It was mounted when the signal arrived, and now removes everything.
+        // The volume was mounted when the signal arrived; the child now removes everything.
         child.wait()?;
         bail!(VolumeError::Stopped);
     }

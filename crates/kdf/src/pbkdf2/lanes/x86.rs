@@ -85,7 +85,7 @@ macro_rules! moves {
     };
 }
 
-/// A vector of AVX2, which has neither rotations nor three-way logic.
+/// An AVX2 vector; AVX2 has neither rotations nor three-way logic.
 macro_rules! avx2 {
     ($vector:ty, $word:ty, $signed:ty, $lanes:literal, $splat:ident, $add:ident,
      $right:ident, $left:ident, $ror:expr) => {

@@ -53,7 +53,8 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
         w[i][..4].copy_from_slice(&message[i]);
         w[i][4..].copy_from_slice(&padding);
     }
-    // Two rounds a pair of words. The variables rotate by renaming: the pairs of state are, from the first, those at a to d.
+    // Two rounds per pair of words. The variables rotate by renaming: the pairs of state are, from the first, those at
+    // a to d.
     macro_rules! rounds {
         ($group:expr, $($pair:literal: $a:literal $b:literal $c:literal $d:literal),+) => { $(
             // SAFETY: there are 40 pairs of constants.

@@ -1,5 +1,5 @@
-//! Streebog-512 on AVX2 without tables of bytes: 16 bytes a shuffle, and the states of key schedule and block in the same
-//! registers.
+//! Streebog-512 on AVX2 without tables of bytes: 16 bytes per shuffle, and the states of key schedule and block in the
+//! same registers.
 //!
 //! Both have the same products, so they alternate byte by byte: the key has the low bytes of the 16-bit elements, the block
 //! the high ones. Half a register is a word of each, and one shuffle multiplies all of it by an element of the matrix.
@@ -98,14 +98,14 @@ fn first(schedule: &[Pair; SCHEDULE], message: Pair) -> Pair {
 fn compress(h: Pair, key: Pair, message: Pair) -> Pair {
     let mut both = xor(low(lps(key)), up(message));
     for known in rolled(&CONSTANTS) {
-        // XORs the key into the block, and then the constant into the key.
+        // XORs the key into the block, then the constant into the key.
         both = lps(xor(xor(both, up(both)), constant(known)));
     }
     xor(xor(down(both), low(both)), xor(h, message))
 }
 
-/// Rounds of unknown number, so that they stay a loop: unrolled, they outgrow the cache of decoded instructions (a tenth of
-/// the time).
+/// The number of rounds is hidden from the compiler, so that they stay a loop: unrolled, they exceed the cache of
+/// decoded instructions, which costs a tenth of the time.
 #[inline(always)]
 fn rolled<T>(rounds: &[T]) -> &[T] {
     black_box(rounds)
@@ -204,14 +204,14 @@ fn low(x: Pair) -> Pair {
     x.map(|x| _mm256_and_si256(x, _mm256_set1_epi16(0xff)))
 }
 
-/// The low bytes as the high ones.
+/// The low bytes, moved to the high positions.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn up(x: Pair) -> Pair {
     x.map(|x| _mm256_slli_epi16::<8>(x))
 }
 
-/// The high bytes as the low ones.
+/// The high bytes, moved to the low positions.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn down(x: Pair) -> Pair {
@@ -256,7 +256,7 @@ fn store(low: Pair) -> State {
     state
 }
 
-/// The low halves, and the high ones.
+/// The low halves, then the high halves.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn exchange(a: __m256i, b: __m256i) -> (__m256i, __m256i) {

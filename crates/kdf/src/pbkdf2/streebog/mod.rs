@@ -23,7 +23,7 @@ pub(crate) enum Streebog {}
 pub(crate) struct Mid {
     /// The chaining value.
     h: State,
-    /// Its round keys for the next block, which are the same in every iteration.
+    /// Round keys for the next block; they are the same in every iteration.
     keys: [State; SCHEDULE],
     /// The sum of the message blocks, modulo 2^512.
     sigma: State,

@@ -8,9 +8,10 @@
 //! Pi(x) = omega(m, sigma(r phi(m)))
 //! ```
 //!
-//! Products become sums of logarithms modulo 15: t that of l / r, and u that of r phi(m). Pi(x), and thus each of its products
-//! by the matrix, is a function of t plus one of u. A state byte is represented as alpha(x) throughout, so the tables of
-//! these functions absorb all linear maps. Look-ups return zero for indices with the top bit set; the cases of zero use such.
+//! Products become sums of logarithms modulo 15: t that of l / r, and u that of r phi(m). Pi(x), and thus each of its
+//! products by the matrix, is a function of t plus one of u. A state byte is represented as alpha(x) throughout, so the
+//! tables of these functions absorb all linear maps. Look-ups return zero for indices with the top bit set; the cases
+//! of zero use such indices.
 
 use super::constants::{PI, image};
 use crate::pbkdf2::wide::State;
@@ -164,7 +165,7 @@ const OF_T: Table = {
     table
 };
 
-/// By l and [`RIGHT`], if r is zero: what turns the reduced sum into the t that has the same m.
+/// By l and [`RIGHT`], if r is zero: the correction that turns the reduced sum into the t with the same m.
 pub(super) static ALONE: Table = {
     let mut table = [0; 16];
     let mut l = 1;
@@ -185,7 +186,7 @@ pub(super) static ALONE: Table = {
 #[derive(Clone, Copy)]
 pub(super) struct Halves(pub(super) [[u8; 16]; 2]);
 
-/// At `[i][k]`: what words `i` and `i + 4` add to byte `k` of the results, by t and by u.
+/// At `[i][k]`: the contribution of words `i` and `i + 4` to byte `k` of the results, by t and by u.
 pub(super) static PRODUCTS: [[[Halves; 2]; 8]; 4] = {
     let mut products = [[[Halves([[0; 16]; 2]); 2]; 8]; 4];
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! Whirlpool on AVX2: the substitution by its mini-boxes, 16 bytes a shuffle, and the states of key
-//! schedule and block in the two halves of the same registers.
+//! Whirlpool on AVX2: the substitution by its mini-boxes, 16 bytes per shuffle, and the states of
+//! key schedule and block in the two halves of the same registers.
 //!
 //! A state is stored by columns, two per half: the cyclic shift of a column then stays within its eight bytes,
 //! and a row's diffusion uses whole columns from other registers.
@@ -136,7 +136,7 @@ fn round(layers: &Layers, state: [__m256i; 4]) -> [__m256i; 4] {
         }
     }
     let [one, two, four, eight] = x;
-    // The columns one further left: those at odd distances.
+    // The columns shifted left by one: those at odd distances.
     let odd = |x: [__m256i; 4]| -> [__m256i; 4] {
         std::array::from_fn(|i| _mm256_alignr_epi8::<8>(x[i], x[(i + 3) % 4]))
     };

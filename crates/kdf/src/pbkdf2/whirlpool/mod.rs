@@ -80,7 +80,7 @@ static TABLES: [[u64; 256]; 8] = {
     tables
 };
 
-/// The first rows of the round constants; the others are zero.
+/// The first rows of the round constants; the other rows are zero.
 const ROUNDS: [u64; 10] = {
     let mut rounds = [0; 10];
     let mut round = 0;

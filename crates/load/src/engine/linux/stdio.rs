@@ -12,7 +12,7 @@ use cryptbench_blockdev::AlignedBuf;
 use crate::LoadError;
 use crate::engine::transfer::Transfer;
 
-/// Buffer size in bytes: `st_blksize` of the usual file systems, which is what glibc allocates.
+/// Buffer size in bytes: `st_blksize` of the usual file systems, the size that glibc allocates.
 const BUFFER: usize = 4096;
 
 /// A `FILE` over the file of an I/O target, for one thread.

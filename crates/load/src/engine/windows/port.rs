@@ -164,8 +164,8 @@ struct Slot {
 struct Memory {
     /// One for each request in flight; they never move.
     slots: Box<[Slot]>,
-    /// A block for each slot with data to write, and one to seal or read into where that must not
-    /// replace it.
+    /// A block for each slot with data to write, and a second one to seal or read into if that data
+    /// must be kept.
     buffers: AlignedBuf,
     file: File,
 }
@@ -182,7 +182,7 @@ struct Port {
     read_at: usize,
 }
 
-// SAFETY: the pointers in the slots are only used by the thread that has the port.
+// SAFETY: only the thread that owns the port uses the pointers in the slots.
 unsafe impl Send for Slot {}
 
 impl Port {
@@ -228,7 +228,7 @@ impl Port {
         self.memory.as_mut().expect("it is abandoned only when the port is dropped")
     }
 
-    /// Waits at most `patience` for completions and returns them: the slots, and how each ended.
+    /// Waits at most `patience` for completions, and returns their slots and results.
     fn wait(
         &mut self,
         patience: Duration,
@@ -305,11 +305,11 @@ enum Hold {
 /// Whether a request was started.
 enum Start {
     Started,
-    /// There is none, or it must wait.
+    /// There is no next request, or it must wait.
     Not,
 }
 
-/// Prepares requests, submits them, waits for them.
+/// Prepares requests, submits them and waits for them.
 struct Driver<'a, P> {
     port: &'a mut Port,
     transfer: &'a Transfer,
@@ -322,7 +322,7 @@ struct Driver<'a, P> {
     ended: bool,
     /// Writes since the last flush.
     writes: u32,
-    /// When Windows had accepted each slot's request; 0 if that was not timed.
+    /// Time at which Windows had accepted each slot's request; 0 if that was not timed.
     taken: Box<[u64]>,
 }
 

@@ -97,7 +97,7 @@ impl Reader<'_> {
         Ok((mixed, random))
     }
 
-    /// The share of reads. The later one of `rwmixread` and `rwmixwrite` counts, as in fio.
+    /// The share of reads. The later of `rwmixread` and `rwmixwrite` counts, as in fio.
     fn mix(&self) -> Result<Direction, ProfileError> {
         let reads = self.count("rwmixread", 0, 100)?;
         let writes = self.count("rwmixwrite", 0, 100)?.map(|w| 100 - w);
@@ -182,8 +182,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The unmeasured ramp, which requires a time-based job: for a size, fio measures what remains after the
-    /// ramp, possibly nothing.
+    /// The unmeasured ramp, which requires a time-based job: with a size, fio measures only the part after the
+    /// ramp, which may be empty.
     fn ramp(&self, timed: bool) -> Read<f64> {
         let ramp = self.seconds("ramp_time")?;
         if timed || ramp.is_none_or(|s| s == 0.0) {
@@ -195,8 +195,8 @@ impl Reader<'_> {
         Err(self.wrong("ramp_time", problem, remedy))
     }
 
-    /// The bytes of all jobs together. Each clone of a job moves either `io_size`, rounded up to
-    /// whole blocks, or the whole blocks of its `size`.
+    /// The total bytes of all jobs. Each clone of a job moves either `io_size`, rounded up to whole
+    /// blocks, or the whole blocks of its `size`.
     fn amount(
         &self,
         size: Option<u64>,
@@ -285,7 +285,7 @@ impl Reader<'_> {
         Ok(Some(rate))
     }
 
-    /// The later one of `direct` and `buffered` counts; fio's default is buffered.
+    /// The later of `direct` and `buffered` counts; fio's default is buffered.
     fn direct(&self) -> Result<bool, ProfileError> {
         let direct = self.flag("direct")?;
         let buffered = self.flag("buffered")?.map(|b| !b);

@@ -99,7 +99,7 @@ pub(super) fn parse(text: &str, origin: &str) -> Result<Profile, ProfileError> {
     })
 }
 
-/// Sentences in the order in which they came up, each once.
+/// Sentences in order of first appearance, without repetitions.
 #[derive(Default)]
 struct Remarks {
     sentences: Vec<String>,
@@ -114,7 +114,7 @@ impl Remarks {
     }
 }
 
-/// A setting of a whole run: all jobs that have it must agree.
+/// A setting of a whole run: all jobs that specify it must agree.
 fn same<T: PartialEq + Copy>(
     source: &Source<'_>,
     jobs: &[(Section, Job)],

@@ -175,7 +175,7 @@ impl<'a> Fields<'a> {
         self.source
     }
 
-    /// The position of the key's value, or of the table if the key is missing or has been used.
+    /// The position of the key's value; that of the table if the key is missing or has been used.
     pub(super) fn at(&self, key: &str) -> usize {
         self.entries.iter().find(|e| e.key.value == key).map_or(self.at, |e| e.value.at)
     }
@@ -235,7 +235,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The same, or a word for a count.
+    /// The same, or a word in place of a count.
     pub(super) fn count_or(
         &mut self,
         key: &'static str,

@@ -10,7 +10,7 @@ pub(in crate::linux) fn close_on_exec(first: u32) -> io::Result<()> {
     if done == 0 {
         return Ok(());
     }
-    // Before Linux 5.11, and where a filter forbids the call.
+    // Needed before Linux 5.11, and if a filter forbids the call.
     for entry in std::fs::read_dir("/proc/self/fd")? {
         let number = entry?.file_name().to_str().and_then(|name| name.parse::<libc::c_int>().ok());
         if let Some(number) = number.filter(|number| number.cast_unsigned() >= first) {

@@ -10,7 +10,7 @@ const CONFIGURE: libc::Ioctl = 0x4C0A;
 const READ_ONLY: u32 = 1;
 const DIRECT_IO: u32 = 16;
 
-/// How often another process may take the free device first.
+/// Maximum number of attempts, because another process may take the free device first.
 const TRIES: u32 = 64;
 
 /// `struct loop_info64`.
@@ -44,7 +44,7 @@ struct Config {
 const _: () = assert!(size_of::<Info>() == 232 && size_of::<Config>() == 304);
 
 /// Attaches `file` to a free loop device with direct I/O, if the file supports it, and returns the
-/// device's number. losetup(8) shows `name` where the kernel has none.
+/// device's number. losetup(8) shows `name` if the kernel has none.
 pub(in crate::linux) fn attach(file: &File, name: &Path, read_only: bool) -> io::Result<u32> {
     let control = File::options().read(true).write(true).open("/dev/loop-control")?;
     let mut file_name = [0; 64];

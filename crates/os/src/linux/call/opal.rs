@@ -1,4 +1,4 @@
-//! Asks a drive whether it encrypts itself (linux/sed-opal.h).
+//! Queries whether a drive encrypts itself (linux/sed-opal.h).
 
 use std::fs::File;
 use std::io;
@@ -14,8 +14,8 @@ struct Status {
     reserved: u32,
 }
 
-/// `IOC_OPAL_GET_STATUS`: `_IOR('p', 236, struct opal_status)`. The bits for direction and size are at the same places on x86 and
-/// ARM.
+/// `IOC_OPAL_GET_STATUS`: `_IOR('p', 236, struct opal_status)`. The bits for direction and size have the same positions
+/// on x86 and ARM.
 const GET_STATUS: libc::Ioctl =
     (2 << 30 | (size_of::<Status>() as u32) << 16 | 0x70 << 8 | 236) as libc::Ioctl;
 

@@ -23,7 +23,7 @@ use crate::confine::Needs;
 pub(crate) fn confine(needs: Needs) -> io::Result<()> {
     super::process::keep_from_dumps();
     set_no_new_privs(true)?;
-    // Of several filters the strictest answer counts. After the last one none can be added.
+    // If several filters are installed, the strictest result applies. After the last one, no more can be added.
     for program in [unknown()?, allowing(needs)?] {
         apply_filter(&program).map_err(io::Error::other)?;
     }
@@ -34,15 +34,15 @@ pub(crate) fn give_up_rights() -> io::Result<()> {
     if !user::is_root() {
         return Ok(());
     }
-    // The calls below change one thread.
+    // The calls below change only the calling thread.
     let status = fs::read_to_string("/proc/self/status")?;
     if !status.lines().any(|line| line == "Threads:\t1") {
         return Err(io::Error::other("a process with several threads cannot change its user"));
     }
-    // Keys are locked, and buffers pinned, within this limit once root's rights are gone.
+    // The limit for locking keys and pinning buffers once root's rights are gone.
     let all = Rlimit { current: None, maximum: None };
     let is_limited = setrlimit(Resource::Memlock, all).is_err();
-    // Root of a container may lack permission to raise it. The right to lock memory then remains, and no other.
+    // Root in a container may lack permission to raise it. In that case only the right to lock memory is kept.
     set_keep_capabilities(is_limited)?;
     let is_another = become_nobody()?;
     if is_limited || !is_another {
@@ -53,7 +53,7 @@ pub(crate) fn give_up_rights() -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses whatever the tables do not have.
+/// Refuses every call that is not in the tables.
 fn allowing(needs: Needs) -> io::Result<BpfProgram> {
     let tables = [(true, CALLS), (needs.sockets, FOR_SOCKETS), (needs.rings, FOR_RINGS)];
     let wanted = tables.iter().filter(|(needed, _)| *needed).flat_map(|(_, table)| *table);
@@ -63,7 +63,7 @@ fn allowing(needs: Needs) -> io::Result<BpfProgram> {
     program(rules, refused, SeccompAction::Allow)
 }
 
-/// Lets clone3(2), whose flags no filter sees, look unknown: the C library then uses clone(2).
+/// Makes clone3(2) fail as unknown, because filters cannot see its flags: the C library then uses clone(2).
 fn unknown() -> io::Result<BpfProgram> {
     let unknown = SeccompAction::Errno(rustix::io::Errno::NOSYS.raw_os_error() as u32);
     program([(libc::SYS_clone3, Vec::new())].into(), SeccompAction::Allow, unknown)
@@ -80,7 +80,7 @@ fn program(
     filter.try_into().map_err(io::Error::other)
 }
 
-/// One rule for each value that is allowed; none allow all.
+/// One rule for each allowed value; without rules, all values are allowed.
 fn rules(only: Only) -> io::Result<Vec<SeccompRule>> {
     let (argument, conditions): (u8, Vec<_>) = match only {
         Only::Always => return Ok(Vec::new()),

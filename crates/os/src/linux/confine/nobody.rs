@@ -7,8 +7,8 @@ use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
-/// Numbers that no user has, by systemd's table (systemd.io/UIDS-GIDS): those reserved for nothing, and, for containers with
-/// 65,536 users, those of its dynamic users.
+/// Numbers that no user has, according to systemd's table (systemd.io/UIDS-GIDS): unassigned ones and, for containers
+/// with 65,536 users, those of dynamic users.
 const FREE: [(u32, u32); 2] = [(1_879_048_192, 2_147_483_647), (61_184, 65_519)];
 
 /// `nogroup`, which owns nothing.
@@ -29,7 +29,7 @@ pub(super) fn become_nobody() -> io::Result<bool> {
             }
             match become_user(number) {
                 Ok(()) => return Ok(true),
-                // The user namespace has no such number.
+                // The user namespace does not contain this number.
                 Err(Errno::INVAL) => break,
                 Err(_) => return Ok(false),
             }

@@ -1,9 +1,9 @@
 //! The permitted system calls of a confined process. A call that is missing here fails with `EPERM`.
 //!
-//! What a transport of `export` newly needs gets its line here. `strace -f` on the process that serves a volume shows what
-//! was refused.
+//! If a transport of `export` needs another call, add a line here. `strace -f` on the process that serves a volume
+//! shows refused calls.
 
-/// When a call is allowed. Arguments are counted from 0, and their lower 32 bits compared.
+/// The condition for a call. Arguments are numbered from 0, and their lower 32 bits are compared.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Only {
     Always,
@@ -28,7 +28,7 @@ const SET_VMA: u64 = 0x5356_4d41;
 const EXECUTABLE: u64 = libc::PROT_EXEC as u64;
 
 pub(super) const CALLS: &[(i64, Only)] = &[
-    // Open files: the volume, the connection to the kernel, pipes and sockets. None is opened by its path.
+    // Open files: the volume, the connection to the kernel, pipes and sockets. None of them is opened by path.
     (libc::SYS_read, Always),
     (libc::SYS_readv, Always),
     (libc::SYS_pread64, Always),
@@ -102,7 +102,7 @@ pub(super) const CALLS: &[(i64, Only)] = &[
         Values(0, &[libc::PR_SET_NAME as u64, SET_VMA, libc::PR_SET_NO_NEW_PRIVS as u64]),
     ),
     (libc::SYS_exit, Always),
-    // The process itself: its signals and its end.
+    // The process itself: signals and exit.
     (libc::SYS_getpid, Always),
     (libc::SYS_getuid, Always),
     (libc::SYS_geteuid, Always),
@@ -126,7 +126,7 @@ pub(super) const FOR_SOCKETS: &[(i64, Only)] = &[
     (libc::SYS_getsockopt, Always),
 ];
 
-/// Work with rings of io_uring that are already there.
+/// Use of io_uring rings that already exist.
 pub(super) const FOR_RINGS: &[(i64, Only)] = &[
     (libc::SYS_fstatfs, Always), // Whether the volume lies in memory.
     (libc::SYS_io_uring_enter, Always),

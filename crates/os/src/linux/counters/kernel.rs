@@ -12,15 +12,15 @@ const KTHREADD: u32 = 2;
 /// Flag of a kernel thread (Linux, include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
 
-/// Most accounts kept open, to stay below the process's limit on open files.
+/// Maximum number of accounts kept open, to stay below the process's limit on open files.
 const MOST_OPEN: usize = 256;
 
 /// Reads the CPU time of kernel threads.
 pub(super) struct KernelThreads {
     proc: PathBuf,
     clock: TaskClock,
-    /// Open accounts of earlier readings. Opening one takes the kernel ten times as long as reading
-    /// it again, and there is a reading between any two slices of a run.
+    /// Open accounts of earlier readings. Opening an account takes ten times as long as reading it
+    /// again, and accounts are read between any two slices of a run.
     open: Mutex<BTreeMap<u32, Account>>,
 }
 

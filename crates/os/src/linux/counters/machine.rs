@@ -11,8 +11,8 @@ use crate::counters::DeviceCounts;
 /// Time of all processors since boot, clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MachineTicks {
-    /// Time spent on anything except idling, waiting for I/O or being stolen. The kernel samples
-    /// the running task at each scheduler tick.
+    /// All time except idle, I/O wait and stolen time. The kernel samples the running task at each
+    /// scheduler tick.
     pub(super) busy: u64,
     /// Taken by the hypervisor while there was work to do.
     pub(super) stolen: Option<u64>,
@@ -20,7 +20,7 @@ pub(super) struct MachineTicks {
 
 impl MachineTicks {
     pub(super) fn read(proc: &Path) -> Option<Self> {
-        // The line with the sum is the first.
+        // The first line contains the sums.
         let mut buffer = [0; 512];
         Self::parse(std::str::from_utf8(task::read(&proc.join("stat"), &mut buffer)?).ok()?)
     }
@@ -72,7 +72,7 @@ fn some_total(pressure: &str) -> Option<u64> {
 #[derive(Debug)]
 pub(super) struct DeviceStat {
     stat: PathBuf,
-    /// That of a partition's disk: the kernel counts no flushes for partitions.
+    /// The `stat` file of a partition's disk, because the kernel counts no flushes for partitions.
     disk: Option<PathBuf>,
 }
 

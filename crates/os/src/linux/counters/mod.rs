@@ -28,7 +28,7 @@ pub struct Snapshot {
     wide: Wide,
 }
 
-/// Counters read at the edge of the span, so that the cost of reading the others lies outside it.
+/// Counters read at the edge of the span, so that the cost of reading the other counters is outside the span.
 #[derive(Clone, Debug)]
 struct Close {
     at: Instant,
@@ -105,7 +105,7 @@ impl Counters {
         self.daemons.watch(pid);
     }
 
-    /// Stops all observation, because the system under test is going to be closed.
+    /// Stops all observation, because the system under test is about to be closed.
     pub fn forget_watched(&mut self) {
         self.daemons.forget();
     }
@@ -133,8 +133,8 @@ impl Counters {
         self.difference(before, &Snapshot { close, wide: self.wide() })
     }
 
-    /// The difference between now and a snapshot, and a new snapshot: for a span that follows at once, with the same device
-    /// and daemons. The counters that take long to read are read once for both.
+    /// The difference between now and a snapshot, and a new snapshot: for a span that follows immediately, with the
+    /// same device and daemons. Counters that take long to read are read only once for both.
     pub fn lap(&self, before: &Snapshot) -> (Passed, Snapshot) {
         let close = self.close();
         let now = Snapshot { close, wide: self.wide() };
@@ -159,7 +159,7 @@ impl Counters {
         Passed { busy_s, ..passed }
     }
 
-    /// All values except those that follow from the machine's counters.
+    /// All values except those derived from the machine's counters.
     fn parts(&self, before: &Snapshot, now: &Snapshot, wall_s: f64) -> Passed {
         let since = before.close.boot_ticks;
         let seconds = |ns: u64| ns as f64 / 1e9;

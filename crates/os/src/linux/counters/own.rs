@@ -10,8 +10,8 @@ use crate::counters::Switches;
 const LOAD: &str = "load-";
 
 /// Prefixes of the names of io_uring's threads (Linux, io_uring/io-wq.c and io_uring/sqpoll.c):
-/// tasks of this process that never leave the kernel. The number of the thread that they work for
-/// follows.
+/// tasks of this process that never leave the kernel. The prefix is followed by the number of the
+/// thread that they work for.
 const KERNEL: [&str; 2] = ["iou-wrk-", "iou-sqp-"];
 
 /// The purpose of a thread of this process.
@@ -35,7 +35,7 @@ pub(super) struct OwnThreads {
     serving: Vec<String>,
 }
 
-/// The process and its living threads at one moment.
+/// The process and its live threads at one moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnReading {
     process_ns: u64,
@@ -51,10 +51,10 @@ pub(super) struct OwnUsed {
     /// Threads that submit the load, and all threads that ended between the readings.
     pub(super) generator: u64,
     pub(super) servers: u64,
-    /// Threads of io_uring that work for none of the servers.
+    /// io_uring's threads that do not work for a serving thread.
     pub(super) kernel: u64,
     pub(super) other: u64,
-    /// The living threads among those that submit the load, and among those that serve.
+    /// The live threads that submit the load, and those that serve.
     pub(super) generating: Vec<(u32, u64)>,
     pub(super) serving: Vec<(u32, u64)>,
     pub(super) switches: Option<Switches>,
@@ -116,8 +116,8 @@ impl OwnThreads {
         sum
     }
 
-    /// `master` is the name of the thread that one of io_uring's works for; `first` that of the
-    /// first thread of the process.
+    /// `master` is the name of the thread for which an io_uring thread works; `first` is that of
+    /// the process's first thread.
     fn part(&self, tid: u32, name: &[u8], master: &[u8], first: &[u8]) -> Part {
         let begins = |with: &str| name.starts_with(with.as_bytes());
         let serves =
@@ -129,7 +129,7 @@ impl OwnThreads {
         } else if KERNEL.into_iter().any(begins) {
             Part::Kernel
         } else if name == first {
-            // A thread without its own name has that of the thread that started it.
+            // A thread that was not given a name has that of the thread that started it.
             Part::Generator
         } else {
             Part::Other

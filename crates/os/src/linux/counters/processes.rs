@@ -16,14 +16,14 @@ pub(super) struct Processes {
     roots: Vec<u32>,
 }
 
-/// The living processes of the trees, by process number.
+/// The live processes of the trees, by process number.
 pub(super) type ProcessReading = BTreeMap<u32, Process>;
 
 /// One process at one moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Process {
     stat: Stat,
-    /// CPU nanoseconds of the living threads.
+    /// CPU nanoseconds of the live threads.
     threads: BTreeMap<u32, u64>,
     /// How often these have left a processor.
     switches: BTreeMap<u32, Switches>,
@@ -98,8 +98,7 @@ impl Processes {
             let earlier = earlier.map_or(0, |p| p.stat.waited_ticks);
             waited += process.stat.waited_ticks.saturating_sub(earlier);
         }
-        // Part of the time waited for was already counted, for processes of which there is an
-        // earlier reading.
+        // Part of this time was already counted, for processes with an earlier reading.
         let known: u64 = before
             .iter()
             .filter(|(pid, _)| !now.contains_key(pid) && waited_for(**pid, before, now))
@@ -108,7 +107,7 @@ impl Processes {
         sum + ns(waited.saturating_sub(known))
     }
 
-    /// Nanoseconds of each living thread between two readings, and how often they left a processor.
+    /// Nanoseconds of each live thread between two readings, and how often they left a processor.
     pub(super) fn threads(
         &self,
         before: &ProcessReading,
@@ -160,8 +159,7 @@ impl Processes {
     }
 }
 
-/// Whether a living ancestor waited for the process that ended, possibly through other processes
-/// that ended.
+/// Whether a live ancestor waited for the process that ended, possibly through other processes that ended.
 fn waited_for(pid: u32, before: &ProcessReading, now: &ProcessReading) -> bool {
     let mut at = pid;
     // Reading takes time, so the parents need not form a tree. The loop is bounded for that case.

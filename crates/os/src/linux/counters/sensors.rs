@@ -33,7 +33,7 @@ struct Package {
 pub(super) type EnergyReading = Vec<u64>;
 
 impl Sensors {
-    /// Searches below `/sys`. Leaves out sensors that this process may not read.
+    /// Searches below `/sys`. Omits sensors that this process may not read.
     pub(super) fn find(sys: &Path) -> Self {
         let mut temperatures = hwmon(&sys.join("class/hwmon"));
         if temperatures.is_empty() {
@@ -83,8 +83,8 @@ impl Sensors {
         self.temperatures.iter().filter_map(|file| number(file)).max().map(|t| t as f64 / 1e3)
     }
 
-    /// Mean of the processors, MHz. Without a frequency driver the kernel knows only a nominal
-    /// frequency, which is not a measurement.
+    /// Mean over the processors, MHz. Without a frequency driver, the kernel knows only a nominal
+    /// frequency, not a measured one.
     pub(super) fn frequency_mhz(&self) -> Option<f64> {
         let rates: Vec<u64> = self.frequencies.iter().filter_map(|file| number(file)).collect();
         (!rates.is_empty()).then(|| rates.iter().sum::<u64>() as f64 / rates.len() as f64 / 1e3)
@@ -120,14 +120,14 @@ fn batteries(class: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Watts that a battery gives while it discharges: told in microwatts, or as microamperes and microvolts.
+/// Watts that a battery supplies while it discharges: reported in microwatts, or as microamperes and microvolts.
 fn drawn_w(battery: &Path) -> Option<f64> {
     if text(&battery.join("status"))? != "Discharging" {
         return None;
     }
     let micro = |name: &str| {
         let value: i64 = text(&battery.join(name))?.parse().ok()?;
-        // Some drivers count what is drawn below zero.
+        // Some drivers report discharging as a negative value.
         Some(value.unsigned_abs() as f64 / 1e6)
     };
     micro("power_now").or_else(|| Some(micro("current_now")? * micro("voltage_now")?))
@@ -184,7 +184,7 @@ fn text(file: &Path) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// `None` also for values below zero: no working processor is that cold.
+/// `None` also for negative values: no working processor is that cold.
 fn number(file: &Path) -> Option<u64> {
     text(file)?.parse().ok()
 }

@@ -23,7 +23,7 @@ pub(super) enum TaskClock {
 }
 
 impl TaskClock {
-    /// Finds out which one this kernel provides: without scheduler statistics `schedstat` is
+    /// Determines which of these the kernel provides: without scheduler statistics `schedstat` is
     /// missing or stays 0.
     pub(super) fn detect(proc: &Path) -> Self {
         // Reading the thread's clock makes the kernel update the thread's account.
@@ -60,7 +60,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// CPU nanoseconds, user and system; `None` once the task has ended.
+    /// CPU nanoseconds, user and system; `None` once the task has exited.
     pub(super) fn read(&self) -> Option<u64> {
         let mut buffer = [0; 1024];
         let len = self.file.read_at(&mut buffer, 0).ok()?;
@@ -76,7 +76,7 @@ impl Account {
 ///
 /// A task without an earlier reading counts in full if it started after `since` (boot ticks).
 /// Otherwise it does not count: it existed before but was missed, because the list of children is
-/// incomplete while some of them end. The same applies to a number that a new task has got.
+/// incomplete while some of them end. The same applies if a new task has taken over the number.
 pub(super) fn used(before: Option<u64>, now: u64, task: &Path, since: u64) -> u64 {
     match before {
         Some(before) if before <= now => now - before,
@@ -96,7 +96,8 @@ pub(super) fn switches(task: &Path) -> Option<Switches> {
     })
 }
 
-/// Adds how often a task has left a processor since an earlier reading. What it did before it was known does not count.
+/// Adds how often a task has left a processor since an earlier reading. Its activity before the first reading does not
+/// count.
 pub(super) fn add_switches(
     sum: &mut Option<Switches>,
     before: Option<Switches>,
@@ -111,7 +112,7 @@ pub(super) fn add_switches(
     }
 }
 
-/// The busiest of these threads, at most [`MOST`], with the names of the first two.
+/// The busiest of these threads, at most [`MOST`], the first two with their names.
 pub(super) fn busiest(proc: &Path, used: impl Iterator<Item = (u32, u64)>) -> Vec<ThreadTime> {
     let mut all: Vec<_> = used.filter(|(_, ns)| *ns > 0).collect();
     all.sort_unstable_by_key(|(id, ns)| (std::cmp::Reverse(*ns), *id));
@@ -128,7 +129,8 @@ pub(super) fn busiest(proc: &Path, used: impl Iterator<Item = (u32, u64)>) -> Ve
     all.into_iter().enumerate().map(thread).collect()
 }
 
-/// Threads of a kind that are remembered of a span, and those whose names are asked for: reading takes time between slices.
+/// Maximum number of threads of a kind that a span keeps, and of those whose names are read: reading takes time between
+/// slices.
 const MOST: usize = 16;
 const NAMED: usize = 2;
 

@@ -14,7 +14,7 @@ use rustix::fs::{major, makedev, minor};
 use super::mounts;
 use crate::storage::{Mount, Untold};
 
-/// Most levels of stacked devices; more than anyone uses.
+/// Maximum number of levels of stacked devices; more than anyone uses.
 const LEVELS: usize = 16;
 
 /// The block devices of a machine. Tests replace `/` with a directory.
@@ -47,7 +47,7 @@ impl Node {
         self.0.join("stat")
     }
 
-    /// Whether a path names it, by device number or by the kernel's name.
+    /// Whether a path refers to it, by device number or by the kernel's name.
     pub fn is_named(&self, path: &Path) -> bool {
         if !path.is_absolute() {
             return false;
@@ -143,8 +143,8 @@ impl Node {
     }
 }
 
-/// The prefixes of cryptsetup(8)'s UUIDs for devices that encrypt. Those of systems that set none are
-/// identified by the prefix of the name.
+/// The prefixes of cryptsetup(8)'s UUIDs for devices that encrypt. Devices of systems that set no UUID are
+/// identified by the prefix of their name.
 const BY_UUID: [(&str, &str); 7] = [
     ("CRYPT-LUKS2-", "LUKS2"),
     ("CRYPT-LUKS1-", "LUKS1"),
@@ -156,7 +156,7 @@ const BY_UUID: [(&str, &str); 7] = [
 ];
 
 impl Node {
-    /// What this very device encrypts with, as far as its name tells; `None` where it does not encrypt.
+    /// The encryption of this device itself, as far as its name shows; `None` if it does not encrypt.
     pub fn encryption(&self) -> Option<&'static str> {
         let name = self.attribute("dm/name")?;
         let uuid = self.attribute("dm/uuid").unwrap_or_default();
@@ -235,11 +235,11 @@ impl Tree {
         fs::canonicalize(self.sys(&link)).ok().map(Node)
     }
 
-    /// The device below a file system with device number `dev` that is mounted from `source`. For a
-    /// stack of devices, the topmost one.
+    /// The device that holds a file system with device number `dev` that is mounted from `source`.
+    /// For a stack of devices, the topmost one.
     pub fn of_mount(&self, dev: u64, source: &Path) -> Option<Node> {
         self.of_number(dev).or_else(|| {
-            // Some file systems name their program instead, which is not a path.
+            // Some file systems use the name of their program instead, which is not a path.
             let found = Some(source).filter(|source| source.is_absolute());
             let found = fs::metadata(found?).ok()?;
             // A file system on top of a directory, such as a FUSE program, names the directory as
@@ -284,7 +284,7 @@ impl Tree {
         all
     }
 
-    /// The same, and the device of the file of a loop device.
+    /// The same, and the device that holds the file of a loop device.
     fn below(&self, node: &Node) -> Vec<Node> {
         let mut all = self.directly_below(node);
         let backing = node.backing_file().and_then(|file| fs::metadata(file).ok());
@@ -348,7 +348,7 @@ impl Tree {
         listed(node.0.join("holders"))
     }
 
-    /// Whether it holds a part only of a file system that spreads over several devices and whose mounts name one (btrfs).
+    /// Whether it holds only a part of a file system on several devices, whose mounts name only one of them (btrfs).
     pub fn shares_file_system(&self, node: &Node) -> bool {
         let members =
             entries(&self.sys("fs/btrfs")).into_iter().map(|at| entries(&at.join("devices")));
@@ -357,8 +357,8 @@ impl Tree {
     }
 
     /// The device whose counters show the real traffic. A loop device, and a mapping on top of one,
-    /// counts all requests, cached or not; the device below its file counts the real ones. `None`
-    /// if the file has no such device.
+    /// counts all requests, cached or not; the device that holds its file counts the real ones.
+    /// `None` if the file has no such device.
     pub fn counted(&self, top: &Node) -> Option<Node> {
         let mut found = top.clone();
         for _ in 0..LEVELS {

@@ -1,5 +1,5 @@
-//! What a disk says of itself in /sys: its bus by its path, the descriptors of USB and MMC, SCSI's inquiry data and ATA's
-//! identify data.
+//! What a disk reports about itself in /sys: the bus in its path, the descriptors of USB and MMC, SCSI's inquiry data
+//! and ATA's identify data.
 
 #[cfg(test)]
 mod tests;
@@ -13,7 +13,7 @@ use crate::linux::open_without_waiting;
 use crate::storage::{Bus, Kind, Medium, SelfEncrypting, Signs};
 
 impl Tree {
-    /// The kind of the disk of `node`; `in_virtual_machine` says whether a hypervisor may have made it up.
+    /// The kind of the disk of `node`; `in_virtual_machine` states whether a hypervisor may emulate it.
     pub fn kind(&self, node: &Node, in_virtual_machine: bool) -> Kind {
         let disk = node.disk();
         let mut signs = signs(&disk);
@@ -21,7 +21,7 @@ impl Tree {
         signs.kind()
     }
 
-    /// Whether the disk of `node` encrypts itself, as far as this user may ask.
+    /// Whether the disk of `node` encrypts itself, as far as this user may query it.
     pub fn self_encrypting(&self, node: &Node) -> Option<SelfEncrypting> {
         let path = node.disk().device_path();
         SelfEncrypting::ask(&Drive(open_without_waiting(&path).ok()?))
@@ -62,7 +62,7 @@ fn bus(disk: &Node) -> Bus {
     path.rsplit('/').find_map(|part| by_part(part, disk)).unwrap_or_default()
 }
 
-/// Devices whose driver has a name of its own.
+/// Devices whose driver uses special names.
 fn by_name(name: &str) -> Option<Bus> {
     let after = |prefix: &str| name.strip_prefix(prefix).and_then(|rest| rest.chars().next());
     let numbered = |prefix: &str| after(prefix).is_some_and(|c| c.is_ascii_digit());
@@ -85,7 +85,7 @@ fn by_name(name: &str) -> Option<Bus> {
     })
 }
 
-/// `pcie`, `tcp` and so on. A drive that can be reached by several paths is below its subsystem, with its controllers beside it.
+/// `pcie`, `tcp` and so on. A drive with several paths is below its subsystem, next to its controllers.
 fn nvme_transport(disk: &Node) -> Option<String> {
     if !disk.name().starts_with("nvme") {
         return None;
@@ -124,10 +124,10 @@ fn by_part(part: &str, disk: &Node) -> Option<Bus> {
     })
 }
 
-/// Boot partitions and reports of wear (JESD84-B50, EXT_CSD 267 to 269) are those of chips only.
+/// Only soldered chips have boot partitions and wear reports (JESD84-B50, EXT_CSD 267 to 269).
 fn is_soldered(disk: &Node) -> bool {
     let boot = disk.directory().with_file_name(format!("{}boot0", disk.name()));
-    // The kernel shows zeros where a device has no such report.
+    // The kernel shows zeros if a device has no such report.
     let wear = disk.attribute("device/life_time").is_some_and(|text| {
         text.split_whitespace()
             .any(|word| u32::from_str_radix(word.trim_start_matches("0x"), 16).unwrap_or(0) > 0)
@@ -135,14 +135,14 @@ fn is_soldered(disk: &Node) -> bool {
     boot.exists() || disk.directory().join(format!("{}boot0", disk.name())).exists() || wear
 }
 
-/// Maker and product as the descriptors of the USB device say, which may be those of a bridge.
+/// Manufacturer and product from the descriptors of the USB device, which may belong to a bridge.
 fn usb_names(disk: &Path) -> Vec<String> {
     let device = disk.ancestors().find(|at| at.join("idVendor").exists());
     let read = |name: &str| fs::read_to_string(device?.join(name)).ok();
     ["manufacturer", "product"].into_iter().filter_map(read).map(|t| t.trim().to_owned()).collect()
 }
 
-/// What the medium does, and whether the drive says that it is a hybrid.
+/// Whether the medium rotates, and whether the drive identifies itself as a hybrid.
 fn medium(disk: &Node) -> (Medium, bool) {
     let page = |name: &str| fs::read(disk.directory().join("device").join(name)).ok();
     let identify = page("vpd_pg89").and_then(|page| Identify::of(&page));
@@ -153,7 +153,7 @@ fn medium(disk: &Node) -> (Medium, bool) {
     let medium = match said {
         Some(1) => Medium::Still,
         Some(rpm @ 0x401..=0xfffe) => Medium::Rotates(rpm.into()),
-        // 0: not reported; the rest is reserved (ACS-4, word 217).
+        // 0 means not reported; other values are reserved (ACS-4, word 217).
         _ => match disk.attribute("queue/rotational").as_deref() {
             Some("0") => Medium::Still,
             Some("1") if said.is_none() => Medium::TakenToRotate,
@@ -163,7 +163,7 @@ fn medium(disk: &Node) -> (Medium, bool) {
     (medium, identify.is_some_and(|identify| identify.is_hybrid()))
 }
 
-/// ATA's identify data, as SCSI's ATA information page has them from byte 60 on (SAT-4, 12.4.2).
+/// ATA's identify data, which SCSI's ATA information page contains from byte 60 on (SAT-4, 12.4.2).
 struct Identify(Vec<u8>);
 
 impl Identify {

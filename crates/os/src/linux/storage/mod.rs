@@ -43,7 +43,7 @@ pub(crate) fn number_in_words(number: u64) -> String {
     format!("{}:{}", major(number), minor(number))
 }
 
-/// A device is a file like others here, and its metadata say what it is.
+/// A device is also a file here, and its metadata show its kind.
 pub(crate) fn refused_by_name(_: &Path) -> Option<&'static str> {
     None
 }

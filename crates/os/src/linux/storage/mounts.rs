@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::storage::Mount;
 
-/// All mounts in such a file, the latest last. Skips malformed lines.
+/// All mounts in a file of this format, the latest last. Skips malformed lines.
 pub(super) fn parse(mountinfo: &[u8]) -> Vec<Mount> {
     mountinfo.split(|&b| b == b'\n').filter_map(mount).collect()
 }

@@ -90,7 +90,7 @@ fn property(device: &File, id: ioctl::STORAGE_PROPERTY_ID) -> io::Result<Vec<u8>
     Ok(answer)
 }
 
-/// The name that the maker gave the disk.
+/// The manufacturer's name for the disk.
 pub(crate) fn model(device: &File) -> Option<String> {
     named(&property(device, ioctl::StorageDeviceProperty).ok()?)
 }
@@ -109,7 +109,7 @@ fn named(descriptor: &[u8]) -> Option<String> {
     }
 }
 
-/// How the disk is attached, as a `STORAGE_BUS_TYPE`, and whether its medium can be taken out.
+/// How the disk is attached, as a `STORAGE_BUS_TYPE`, and whether its medium is removable.
 pub(crate) fn bus(device: &File) -> Option<(i32, bool)> {
     // STORAGE_DEVICE_DESCRIPTOR: RemovableMedia at 10, BusType at 28.
     let found = property(device, ioctl::StorageDeviceProperty).ok()?;
@@ -124,7 +124,7 @@ pub(crate) fn seeks(device: &File) -> Option<bool> {
     found.get(8).map(|byte| *byte != 0)
 }
 
-/// Whether the disk's cache of writes is on.
+/// Whether the disk's write cache is on.
 pub(crate) fn caches_writes(device: &File) -> Option<bool> {
     // STORAGE_WRITE_CACHE_PROPERTY: version, size, kind of cache, whether it is on.
     let found = property(device, ioctl::StorageDeviceWriteCacheProperty).ok()?;

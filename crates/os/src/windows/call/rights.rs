@@ -15,7 +15,7 @@ use windows_sys::Win32::System::Threading as threading;
 
 use super::{done, text, wide};
 
-/// Rights that change a file, a directory's entries, or who has such rights.
+/// Rights to change a file, a directory's entries, or the rights themselves.
 const CHANGES: u32 = fs::FILE_WRITE_DATA
     | fs::FILE_APPEND_DATA
     | fs::FILE_DELETE_CHILD
@@ -134,7 +134,7 @@ pub(crate) fn rights(file: &File) -> io::Result<Rights> {
 unsafe fn changed_by(list: *const security::ACL) -> io::Result<Option<Vec<String>>> {
     const ALLOWS: u8 = 0;
     const DENIES: u8 = 1;
-    // Without a list everybody may do everything.
+    // Without a list, everybody has all rights.
     if list.is_null() {
         return Ok(None);
     }
@@ -171,7 +171,7 @@ pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     make_with(path, &format!("O:{user}D:P(A;OICI;FA;;;{user})(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"))
 }
 
-/// Makes a directory with these rights, in the language of security descriptors.
+/// Creates a directory with these rights, in the security descriptor definition language.
 pub(crate) fn make_with(path: &Path, rights: &str) -> io::Result<()> {
     let words = wide(rights);
     let mut descriptor = null_mut();

@@ -34,7 +34,7 @@ pub(super) unsafe fn units<const R: usize, const ENCRYPT: bool>(
     for first in (0..total).step_by(UNITS) {
         let tweaks = &mut tweaks[..UNITS.min(total - first)];
         run.after(first).tweaks(tweaks);
-        // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for the units that are left.
+        // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for the remaining units.
         unsafe {
             blocks::<V128, R, true>(&keys.tweak, tweaks);
             for tweak in tweaks {

@@ -1,4 +1,4 @@
-//! AES-NI on 128-bit vectors: one block a register (every x86 CPU with AES instructions).
+//! AES-NI on 128-bit vectors: one block per register (every x86 CPU with AES instructions).
 //!
 //! The kernel is compiled twice: with AVX, and without it for small cores.
 
@@ -53,7 +53,7 @@ impl Rounds for V128 {
 
     #[inline(always)]
     unsafe fn key(key: &WideKey) -> Self {
-        // SAFETY: the trait's contract; a wide key is aligned and more than wide enough.
+        // SAFETY: the trait's contract; a wide key is aligned and wider than the vector.
         Self(unsafe { _mm_load_si128(key.0.as_ptr().cast()) })
     }
 

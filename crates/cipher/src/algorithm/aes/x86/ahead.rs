@@ -1,4 +1,4 @@
-//! XTS on 256-bit vectors with masks made ahead of the rounds: sectors of 512 bytes and whole KiB.
+//! XTS on 256-bit vectors with masks made ahead of the rounds: for 512-byte sectors and whole KiB.
 //!
 //! Two rounds per cycle with a latency of four keep eight vectors busy; with eleven in flight a stall is hidden
 //! behind the others. Eleven vectors, a round key and the registers for masks fill the sixteen registers, so
@@ -18,7 +18,7 @@ use crate::vector::{V256, Vector, Words};
 /// Bytes whose masks are computed together: two sectors, or a KiB of a longer unit.
 const PIECE: usize = 1024;
 
-/// Bytes of a data unit of which two make a piece.
+/// Size in bytes of a data unit that is half a piece.
 const SECTOR: usize = PIECE / 2;
 
 /// Bytes of a vector.
@@ -81,7 +81,7 @@ pub(super) unsafe fn pieces<const R: usize, const ENCRYPT: bool>(
 struct Starts<'a, const R: usize> {
     keys: &'a RoundKeys,
     tweaks: Tweaks,
-    /// Enciphered tweaks that were used, and that there are.
+    /// Number of enciphered tweaks already used, and their total number.
     used: usize,
     ready: usize,
     number: u128,
@@ -89,7 +89,7 @@ struct Starts<'a, const R: usize> {
     units_left: usize,
     /// Whole pieces in a unit; none in a sector.
     pieces: usize,
-    /// Pieces of the present unit that are still to come.
+    /// Remaining pieces of the current unit.
     pieces_left: usize,
 }
 
@@ -109,15 +109,15 @@ impl<'a, const R: usize> Starts<'a, R> {
         }
     }
 
-    /// The first masks of the next piece's two halves; anything after the last. `end` is what follows
-    /// the masks of the piece before.
+    /// The first masks of the next piece's two halves; arbitrary after the last piece. `end` is the mask after
+    /// those of the previous piece.
     ///
     /// # Safety
     /// As for [`pieces`].
     #[inline(always)]
     unsafe fn next(&mut self, end: V256) -> V256 {
-        // SAFETY: the caller guarantees the instruction set. There is one tweak to spare, so two can be
-        // read from each.
+        // SAFETY: the caller guarantees the instruction set. There is a spare tweak at the end, so two can be
+        // read starting at any of them.
         unsafe {
             if self.pieces_left > 0 {
                 self.pieces_left -= 1;
@@ -179,9 +179,9 @@ unsafe fn all_masks(start: V256, last: V256, masks: *mut u8) -> V256 {
     }
 }
 
-/// The masks with which the next doublings start: those of the first and second quarter and, the same number of
-/// blocks later in the other lane, those of the third and fourth. With a single sequence each doubling would
-/// wait for the one before.
+/// The masks with which the next doublings start: one for the first and one for the second quarter, with those
+/// of the third and fourth in the other lanes. With a single sequence each doubling would wait for the one
+/// before.
 type Chains = [V256; 2];
 
 /// The sequences of a piece that begins with `start`.
@@ -194,7 +194,7 @@ unsafe fn two_chains(start: V256) -> Chains {
     unsafe { [start, start.quarter_on()] }
 }
 
-/// Stores the `i`th masks of both halves of a piece and returns the next ones.
+/// Stores mask `i` of both halves of a piece and returns the next ones.
 ///
 /// # Safety
 /// As for [`all_masks`]; `i` must be less than [`VECTORS`].
@@ -207,8 +207,8 @@ unsafe fn one_mask(chain: V256, last: V256, masks: *mut u8, i: usize) -> V256 {
     }
 }
 
-/// Transforms `N` vectors of a piece from the one numbered `FIRST` on, and meanwhile makes as many masks
-/// of the next piece if it is to `MAKE` them. Returns what follows these.
+/// Transforms `N` vectors of a piece, starting with number `FIRST`. If `MAKE` is set, computes as many masks of
+/// the next piece at the same time. Returns the masks that follow.
 ///
 /// # Safety
 /// As for [`pieces`]; all pointers must be valid for a piece, or for half of one if the group ends there,
@@ -233,7 +233,7 @@ unsafe fn group<
     let mut x = [chains[0]; N];
     // SAFETY: the caller guarantees the instruction set and the memory.
     unsafe {
-        // The masks hold the last key, which is to go before the first round.
+        // The masks contain the last round key, so it is removed before the first round.
         let whiten = V256::key(&keys[0]).xor(V256::key(&keys[R]));
         unrolled!(j in 0 1 2 3 4 5 6 7 8 9 10 => {
             if j < N {
@@ -273,7 +273,7 @@ unsafe fn group<
     chains
 }
 
-/// Returns the pointer, and hides from the compiler that it is the same.
+/// Returns the same pointer but hides this from the compiler.
 #[inline(always)]
 #[expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read through the pointer there")]
 fn again(mut pointer: *const u8) -> *const u8 {

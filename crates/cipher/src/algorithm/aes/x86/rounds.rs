@@ -73,7 +73,7 @@ impl<V: Rounds> Cipher for V {
 }
 
 /// Repeats a block for each number. These loops come close to the compiler's own limits for
-/// unrolling. Beyond those limits the arrays of vectors would lie in memory, and the speed would
+/// unrolling. Beyond those limits the arrays of vectors would be in memory, and the speed would
 /// vary between builds.
 macro_rules! unrolled {
     ($i:ident in $($number:literal)* => $body:block) => {

@@ -1,4 +1,4 @@
-//! VAES on 256-bit vectors: two blocks a register.
+//! VAES on 256-bit vectors: two blocks per register.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -48,8 +48,8 @@ macro_rules! times_x_bytes {
     }};
 }
 
-/// Shifts qwords left and adds what each one lost: the low qword's bits go to the high one, and the
-/// high one's bits come back reduced.
+/// Shifts qwords left and adds the bits that each one lost: the low qword's bits go to the high
+/// one, and the high one's bits come back reduced.
 macro_rules! with_carry {
     ($shifted:expr, $carry:expr) => {{
         let reduced = _mm256_clmulepi64_epi128::<0x01>($carry, _mm256_set1_epi64x(REDUCTION));
@@ -73,28 +73,28 @@ impl V256 {
     pub(super) unsafe fn double(self) -> Self {
         // SAFETY: the trait's contract.
         unsafe {
-            // The top bit of each qword goes to the other one, from the high qword reduced.
+            // The top bit of each qword goes to the other one; that of the high qword is reduced.
             let tops = _mm256_srai_epi32::<31>(_mm256_shuffle_epi32::<0x13>(self.0));
             let carry = _mm256_and_si256(tops, _mm256_setr_epi64x(REDUCTION, 1, REDUCTION, 1));
             Self(_mm256_xor_si256(_mm256_add_epi64(self.0, self.0), carry))
         }
     }
 
-    /// Multiplies both blocks by `x^8`: the same place an eighth of a piece later.
+    /// Multiplies both blocks by `x^8`: the same position an eighth of a piece later.
     #[inline(always)]
     pub(super) unsafe fn eighth_on(self) -> Self {
         // SAFETY: the trait's contract.
         Self(unsafe { times_x_bytes!(self.0, 1) })
     }
 
-    /// Multiplies both blocks by `x^16`: the same place a quarter of a piece later.
+    /// Multiplies both blocks by `x^16`: the same position a quarter of a piece later.
     #[inline(always)]
     pub(super) unsafe fn quarter_on(self) -> Self {
         // SAFETY: the trait's contract.
         Self(unsafe { times_x_bytes!(self.0, 2) })
     }
 
-    /// Multiplies both blocks by `x^32`: the same place half a piece later.
+    /// Multiplies both blocks by `x^32`: the same position half a piece later.
     #[inline(always)]
     pub(super) unsafe fn half_a_piece_on(self) -> Self {
         // SAFETY: the trait's contract.
@@ -111,7 +111,7 @@ impl V256 {
         }
     }
 
-    /// Writes one block to each of two places; both must be valid for it.
+    /// Writes one block to each of two addresses, which must be valid for it.
     #[inline(always)]
     pub(super) unsafe fn store_apart(self, low: *mut u8, high: *mut u8) {
         // SAFETY: the caller's promise and the trait's contract.

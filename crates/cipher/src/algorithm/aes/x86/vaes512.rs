@@ -1,4 +1,4 @@
-//! VAES on 512-bit vectors: four blocks a register.
+//! VAES on 512-bit vectors: four blocks per register.
 
 use std::arch::asm;
 use std::arch::x86_64::*;

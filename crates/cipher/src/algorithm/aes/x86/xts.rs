@@ -16,7 +16,7 @@ use crate::kernel::{BLOCK, Block, Buffer, Run};
 /// Data units whose tweaks are enciphered together.
 pub(super) const UNITS: usize = 32;
 
-/// Tweaks of a batch and one spare.
+/// Number of tweaks in a batch, plus one spare.
 pub(super) type Tweaks = [Block; UNITS + 1];
 
 /// Transforms the units of `buffer`.

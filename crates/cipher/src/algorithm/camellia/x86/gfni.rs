@@ -131,7 +131,7 @@ impl Diffuse for V256 {
     }
 }
 
-/// Sums of three take one instruction.
+/// A sum of three terms takes one instruction.
 impl Diffuse for V512 {
     #[inline(always)]
     unsafe fn diffuse(z: Half<Self>, to: Half<Self>, key: Half<Self>) -> Half<Self> {
@@ -155,7 +155,7 @@ impl Diffuse for V512 {
     }
 }
 
-/// Adds the rotated left word to the right one.
+/// Adds the rotated left word to the right word.
 ///
 /// # Safety
 /// As for [`Gfni`].
@@ -171,7 +171,7 @@ unsafe fn rotation<V: Gfni>(mut x: Half<V>, matrices: &HalfMatrices) -> Half<V> 
     x
 }
 
-/// Adds the selected bits of the right word to the left one.
+/// Adds the selected bits of the right word to the left word.
 ///
 /// # Safety
 /// As for [`Gfni`].

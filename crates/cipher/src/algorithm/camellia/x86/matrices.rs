@@ -49,7 +49,7 @@ pub(super) struct HalfMatrices {
 /// Constants of one direction.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(in super::super) struct Keys {
-    /// Added to blocks on their way in, as they lie in memory.
+    /// Added to blocks on their way in, in the byte order of memory.
     pub(super) first: Block,
     /// Bytes of each round, each repeated four times.
     pub(super) rounds: [[u32; 8]; MAX_ROUNDS],

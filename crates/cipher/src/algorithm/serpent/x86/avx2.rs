@@ -1,4 +1,4 @@
-//! AVX2: eight blocks a group, sixteen in flight.
+//! AVX2: eight blocks per group, sixteen in flight.
 
 use std::arch::asm;
 use std::arch::x86_64::*;

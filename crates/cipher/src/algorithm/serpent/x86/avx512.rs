@@ -1,4 +1,4 @@
-//! AVX-512: sixteen blocks a group, thirty-two in flight, three-input gates and rotations.
+//! AVX-512: sixteen blocks per group, thirty-two in flight, three-input gates and rotations.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -10,7 +10,7 @@ use crate::isa::Avx512Clmul;
 use crate::vector::{V512, Words};
 
 impl Word for V512 {
-    /// The instruction that adds the key broadcasts it.
+    /// The instruction that adds the key also broadcasts it.
     type Key = u32;
 
     #[inline(always)]

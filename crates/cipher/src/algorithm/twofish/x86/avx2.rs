@@ -15,8 +15,8 @@ impl Kernel for Avx2 {
 }
 
 /// Returns the vector unchanged and forces its computation by exactly these instructions. The
-/// compiler would otherwise rearrange them, which takes more instructions or more registers than
-/// there are.
+/// compiler would otherwise rearrange them, which takes more instructions, or more registers than
+/// exist.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn pin(mut v: __m256i) -> __m256i {

@@ -68,7 +68,7 @@ const ODD_BYTES: __mmask64 = 0xAAAA_AAAA_AAAA_AAAA;
 const ODD_PAIRS: __mmask64 = 0xCCCC_CCCC_CCCC_CCCC;
 
 /// Replaces the bytes of `v` in `mask` with the bytes of `other` that `indices` select, in one
-/// instruction (the compiler makes two of the intrinsic).
+/// instruction (the compiler turns the intrinsic into two).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn replace(mut v: __m512i, mask: __mmask64, other: __m512i, indices: __m512i) -> __m512i {

@@ -83,7 +83,7 @@ pub(super) fn look_up(table: &Rows, [mut x, mut y]: [__m256i; 2]) -> [__m256i; 2
             "vpsubb {i}, {i}, [{c} + 32]",
             "vpsubb {j}, {j}, [{c} + 32]",
             rows!(next 384, 416, 448, 480),
-            // Bits 4 and 5 of each byte, shifted to where `vpblendvb` looks, choose among the sums.
+            // Bits 4 and 5 of each byte, shifted to the bit that `vpblendvb` reads, choose among the sums.
             "vpsllw {i}, {x}, 3",
             "vpsllw {j}, {y}, 3",
             "vpblendvb {x0}, {x0}, {x1}, {i}",

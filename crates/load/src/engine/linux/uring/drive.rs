@@ -50,7 +50,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
     let mut failure = None;
     let mut draining = false;
     let mut stopped: Option<u64> = None;
-    // Slots without a request: all at the beginning, later those whose next request must wait.
+    // Slots without a request: initially all, later those whose next request must wait.
     let mut idle: Vec<usize> = (0..io_buffers.depth).rev().collect();
     // Whether the sink has been told that nothing is in flight.
     let mut idled = false;
@@ -105,7 +105,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
         } else {
             submitter.before_wait(&mut pipe);
             if let Err(e) = pipe.wait(pause) {
-                // Nothing can wait for the requests in flight any more.
+                // It is no longer possible to wait for the requests in flight.
                 let what = "waiting for io_uring";
                 return Err(failure.unwrap_or(LoadError::Setup { what, source: e }));
             }

@@ -95,8 +95,7 @@ impl Uring {
         part.carry(&mut self.session, &mut self.how, &mut ready, sink, ends)
     }
 
-    /// Like [`drive`](Self::drive), but in separate threads with a sink for each. Calls `tick` from
-    /// time to time.
+    /// Like [`drive`](Self::drive), but in separate threads with a sink for each. Calls `tick` at intervals.
     pub(in crate::engine) fn drive_pool<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
         task: &Task,
@@ -106,7 +105,7 @@ impl Uring {
         stop: &AtomicBool,
         tick: &mut dyn FnMut(),
     ) -> Result<(Vec<S>, bool), LoadError> {
-        // These rings cannot use that session's memory, which would stay locked together with theirs.
+        // These rings cannot use the session's memory, which would stay locked in addition to theirs.
         self.session = None;
         let (pool, polled) = (WorkerPool::new(), self.polled);
         let workers = (0..task.threads).map(|number| {
@@ -206,8 +205,8 @@ impl<P: OffsetGenerator> Part<'_, P> {
     }
 }
 
-/// Describes how the rings of a job were used: once if all agree, otherwise each way with its
-/// number of rings.
+/// Describes how the rings of a job were used: one description if all rings agree, otherwise each
+/// with its number of rings.
 fn joined(hows: Vec<String>) -> String {
     let mut ways: Vec<(String, usize)> = Vec::new();
     for how in hows {

@@ -21,7 +21,7 @@ pub(super) fn check(io_target: &IoTarget) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Gives a name to the one refusal that only the first request reveals.
+/// Explains the one refusal that only the first request reveals.
 pub(super) fn explain(e: LoadError) -> LoadError {
     match &e {
         LoadError::Io { source, .. } if source.raw_os_error() == Some(libc::EOPNOTSUPP) => {

@@ -23,7 +23,7 @@ pub(super) struct Session {
     pub(super) ticking: bool,
     /// Whether completions are polled.
     pub(super) polled: bool,
-    /// The flags of the ring, for people.
+    /// The flags of the ring, for display.
     pub(super) flags: &'static str,
     /// Why the arena is not registered.
     pub(super) unregistered: Option<String>,
@@ -100,8 +100,8 @@ impl Drop for Session {
             return;
         }
         // The kernel releases the buffers of a closed ring only later, so they would stay locked together with
-        // those of the next session. From another thread the kernel refuses to unregister them; then they are
-        // released later.
+        // those of the next session. If another thread unregisters them, the kernel refuses and releases them
+        // later.
         if self.arena.is_some() && self.unregistered.is_none() {
             let _ = self.ring.submitter().unregister_buffers();
         }

@@ -28,13 +28,12 @@ pub(super) struct Slot {
     /// 0 for a flush that is a separate request.
     pub(super) len: u32,
     pub(super) started: u64,
-    /// When the kernel had accepted it; 0 if that was not timed.
+    /// Time at which the kernel had accepted it; 0 if that was not timed.
     pub(super) taken: u64,
-    /// Bytes of it that have been transferred, and those in flight: all of them, unless the layer passes
-    /// pieces.
+    /// Bytes already transferred, and bytes in flight: the whole request, unless the layer passes on pieces.
     pub(super) moved: u32,
     pub(super) piece: u32,
-    /// Whether this piece is written once more.
+    /// Whether this piece must be written a second time.
     again: bool,
     /// Where its data is.
     data: *mut u8,
@@ -68,11 +67,11 @@ struct Batch {
 /// Why the next request must wait.
 pub(super) enum Hold {
     No,
-    /// For all earlier requests to complete and a flush.
+    /// For the completion of all earlier requests and a flush.
     Flush,
-    /// For a flush, which is submitted as a separate request.
+    /// For a flush that is submitted as a separate request.
     QueueFlush,
-    /// Until this time, when it is due.
+    /// Until it is due at this time.
     Until(u64),
 }
 
@@ -109,7 +108,7 @@ pub(super) struct Submitter<'a, P> {
     piece: u32,
     /// Whether it writes each piece twice.
     writes_twice: bool,
-    /// Whether requests wait for others, how many, and when each of these was issued.
+    /// Whether requests wait for others, how many wait, and when each of them was issued.
     waits: bool,
     waiting: usize,
     asked: VecDeque<u64>,
@@ -218,7 +217,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         true
     }
 
-    /// Passes on the next piece of a request: the rest of it, if the layer passes whole requests.
+    /// Passes on the next piece of a request: all that remains of it, if the layer passes whole requests.
     #[inline]
     fn pass(&mut self, queue: &mut SubmissionQueue<'_>, request: Slot, slot: usize) {
         let Slot { operation, moved, piece: len, .. } = request;
@@ -364,8 +363,8 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Called before a wait that submits the rest. If that submission is to be timed, submits it
-    /// separately.
+    /// Called before a wait that submits the remaining requests. If their submission is to be
+    /// timed, submits them separately.
     #[inline]
     pub(super) fn before_wait(&mut self, pipe: &mut Pipe<'_>) {
         if self.unsent.requests > 0 {

@@ -9,7 +9,7 @@ use crate::engine::transfer::Transfer;
 /// An offset beyond the end of any file, and a multiple of any sector size.
 const NOWHERE: u64 = 1 << 62;
 
-/// How the kernel executes requests to a file.
+/// How the kernel executes the requests to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carriage {
     /// Copied in the submitting thread.
@@ -18,7 +18,7 @@ pub(super) enum Carriage {
     Submitted,
     /// Each handed to a worker thread (io-wq), which costs two wake-ups.
     Workers,
-    /// The file does not reveal it.
+    /// The file does not reveal how.
     Unknown,
 }
 
@@ -39,7 +39,7 @@ impl Carriage {
         }
     }
 
-    /// Text for people; empty if there is nothing to report.
+    /// Text for display; empty if there is nothing to report.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::AtOnce => "carried out at once (tmpfs), ",
