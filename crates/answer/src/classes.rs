@@ -167,7 +167,7 @@ fn words(members: &[&Workload], class: Class) -> [String; 2] {
     [format!("{size} {}", list(&actions, actions.len())), format!("{size} ones")]
 }
 
-/// `51 to 87`, or one figure where both ends are the same.
+/// `51 to 87`, or one figure if both ends are the same.
 pub(crate) fn between(percents: impl Iterator<Item = f64> + Clone) -> String {
     let low = percent_digits(percents.clone().fold(f64::INFINITY, f64::min));
     let high = percent_digits(percents.fold(0.0, f64::max));

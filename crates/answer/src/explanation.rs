@@ -189,7 +189,7 @@ pub fn label(sweep: &Sweep<'_>) -> String {
     format!("{name}{stdio} ({flight}){file}")
 }
 
-/// Whether the name says more than operation and pattern, such as iozone's `rewrite` and `reread`.
+/// Whether the name contains more than operation and pattern, such as iozone's `rewrite` and `reread`.
 fn is_again(w: &Workload) -> bool {
     w.id.split('-').any(|part| ["rewrite", "reread"].contains(&part))
 }

@@ -199,7 +199,7 @@ pub enum Unranked {
     Cached,
     /// It failed a check of its data.
     Failed,
-    /// Fewer than half of its workloads are decided, or in common with the others.
+    /// Fewer than half of its workloads are decided, or shared with the other choices.
     Undecided,
 }
 

@@ -169,7 +169,7 @@ pub(crate) fn slow_drivers<'a>(view: &View<'a, '_>) -> Vec<SlowDriver<'a>> {
     kernels.filter_map(of).collect()
 }
 
-/// The first sentence where the kernel is slower than it could be: nothing that follows is the system's own cost.
+/// The first sentence if the kernel is slower than it could be: the costs that follow are then not the system's own.
 pub(crate) fn slow_kernel(view: &View<'_, '_>) -> Option<String> {
     let slow = slow_drivers(view);
     let first = slow.first()?;

@@ -86,7 +86,7 @@ impl Names {
     }
 }
 
-/// The workloads and arms of several plans, each identifier once, which get names that tell all of them apart.
+/// Names for the workloads and arms of several plans, each identifier once, that distinguish all of them.
 #[derive(Debug, Default)]
 pub struct Gathered {
     all: Plan,

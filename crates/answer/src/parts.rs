@@ -1,4 +1,4 @@
-//! Whether the path of a system or its cipher costs more, where its pass-through was measured.
+//! Whether the path of a system or its cipher costs more, if its pass-through was measured.
 
 use cryptbench_estimate::arms::plain_arm;
 use cryptbench_estimate::chain::null_layer;

@@ -75,7 +75,7 @@ pub fn share_words(ratio: f64, low: f64, high: f64) -> String {
 pub const FINE_BELOW: f64 = 9.95;
 
 /// Ratio, low and high in percent with the same number of decimals: none, unless all three would look the same,
-/// as if there were no interval, or whole percents are too coarse.
+/// which would hide the interval, or whole percents are too coarse.
 fn kept_numbers(e: &Estimate) -> [String; 3] {
     let values = [e.ratio, e.low, e.high].map(|v| v * 100.0);
     let decimals = decimals(values, FINE_BELOW);

@@ -157,7 +157,7 @@ pub fn list(names: &[&str], most: usize) -> String {
         [] => String::new(),
         [one] => (*one).to_owned(),
         many => {
-            // Many names have a comma of their own.
+            // Many names contain a comma.
             let between = if many.iter().any(|name| name.contains(", ")) { "; " } else { ", " };
             if many.len() > most {
                 return format!("{} and {} more", many[..most].join(between), many.len() - most);

@@ -28,7 +28,7 @@ impl AlignedBuf {
     /// Alignment of the first byte, in bytes.
     pub const ALIGN: usize = 4096;
 
-    /// Bytes of a huge page on x86-64 and, with 4 KiB base pages, aarch64.
+    /// Size of a huge page in bytes, on x86-64 and, with 4 KiB base pages, on aarch64.
     pub const HUGE_PAGE: usize = 2 << 20;
 
     /// Allocates `len` zeroed bytes.

@@ -33,8 +33,7 @@ pub fn locking_failed() -> bool {
     FAILED.load(Ordering::Relaxed)
 }
 
-/// Locks the pages at `start` in memory for as long as they are mapped, including anything else on
-/// these pages.
+/// Locks the pages at `start` in memory for as long as they are mapped, including other data on these pages.
 pub fn lock_in_place(start: *const u8, len: usize) {
     if len > 0 && !system::lock(start, len) {
         FAILED.store(true, Ordering::Relaxed);

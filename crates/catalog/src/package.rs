@@ -2,8 +2,8 @@
 //!
 //! Debian's names were looked up with apt-cache (12), Alpine's in aports; those of Fedora, Arch and openSUSE in
 //! public package lists and install scripts of 2026. If no source was found, Fedora and openSUSE install by the
-//! path of a program (`dnf install /usr/bin/qemu-storage-daemon` finds whichever package has it), and users of
-//! Arch are told to search: one unknown name makes pacman refuse the whole command.
+//! path of a program (`dnf install /usr/bin/qemu-storage-daemon` finds the package that contains it), and the
+//! advice for Arch is to search: one unknown name makes pacman refuse the whole command.
 
 use crate::systems::SYSTEMS;
 

@@ -78,9 +78,9 @@ pub fn dm_crypt_modes(cipher: &str) -> &'static [&'static str] {
     })
 }
 
-/// Every length in bytes that a volume key can have for `cipher` in `mode`, including the tweak's
-/// part, and of all keys of `aes:2`. This checks a header before there is a key. None for `cipher_null`,
-/// which uses no key, whatever its length.
+/// Every length in bytes that a volume key can have for `cipher` in `mode`, including the tweak's part, and of
+/// all keys of `aes:2`. This is for checking a header before there is a key. Empty for `cipher_null`, which
+/// uses no key, whatever its length.
 ///
 /// LUKS1 stores both names separately. In LUKS2's `encryption`, such as `aes-xts-plain64`, the
 /// cipher is the part before the first `-` and the mode is the rest.
@@ -112,7 +112,7 @@ pub fn dm_crypt(
     built((cipher, mode), key, layout, tier, Side::Kernel)
 }
 
-/// The same as cryptsetup encrypts keyslots, outside the kernel, where some IVs differ.
+/// The same with the IVs that cryptsetup uses for keyslots, outside the kernel: some of them differ.
 ///
 /// # Errors
 /// As for [`dm_crypt`].

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::mode::cbc;
 use crate::sector::Layout;
 
-/// Bytes of a cipher block; every algorithm here has 128-bit blocks.
+/// Cipher block size in bytes; every algorithm here has 128-bit blocks.
 pub(crate) const BLOCK: usize = 16;
 
 /// One cipher block.

@@ -34,9 +34,9 @@ pub struct CipherInfo {
     pub name: &'static str,
     /// Name for users, such as `AES-256-XTS`.
     pub label: &'static str,
-    /// Bytes of the whole key. In XTS the data keys of all stages come first, in encryption order,
-    /// then their tweak keys in the same order (VeraCrypt's key area; for one stage, that of IEEE
-    /// 1619).
+    /// Length of the whole key in bytes. In XTS the data keys of all stages come first, in
+    /// encryption order, then their tweak keys in the same order (VeraCrypt's key area; for one
+    /// stage, that of IEEE 1619).
     pub key_bytes: usize,
     keying: Keying,
 }

@@ -38,11 +38,11 @@ pub const LEFT_OVER: u8 = 6;
 /// No key fits: wrong passphrase, key file or PIM.
 pub const NO_KEY: u8 = 7;
 /// A system that should encrypt wrote plaintext, or data with too little entropy for ciphertext; the record is
-/// kept and says so.
+/// kept and states this.
 pub const PLAINTEXT: u8 = 8;
 /// `history check` or `history regressions` found a regression.
 pub const REGRESSION: u8 = 9;
-/// A run ended before any arm was compared with plain storage; the record is kept and says so.
+/// A run ended before any arm was compared with plain storage; the record is kept and states this.
 pub const UNMEASURED: u8 = 10;
 /// `history check --quiet` cannot judge the record: too few earlier ones.
 pub const NOT_JUDGED: u8 = 11;
@@ -109,7 +109,7 @@ impl Refusal {
     }
 }
 
-/// Another process of ours has reported the error, and exited with this code.
+/// Another of this program's processes has reported the error, and exited with this code.
 #[derive(Debug, thiserror::Error)]
 #[error("exit code {0}")]
 pub struct Said(pub u8);

@@ -157,7 +157,7 @@ fn called(path: &Path) -> Option<PathBuf> {
 /// itself.
 ///
 /// # Errors
-/// There are not so many runs.
+/// There are fewer runs.
 pub fn record(path: &Path) -> anyhow::Result<PathBuf> {
     let Some(back) = asked(path) else {
         return Ok(called(path).unwrap_or_else(|| path.to_owned()));
@@ -205,7 +205,7 @@ pub fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 /// Replaces `last`, and directories of studies, in the arguments with the runs that they refer to.
 ///
 /// # Errors
-/// There are not so many runs.
+/// There are fewer runs.
 pub fn named(command: &mut Command) -> anyhow::Result<()> {
     let one = |path: &mut PathBuf| record(path).map(|found| *path = found);
     let all = |paths: &mut Vec<PathBuf>| {

@@ -258,7 +258,8 @@ impl Files {
     }
 }
 
-/// Writes record and page to a location where this user may write, because their own directory failed for this reason.
+/// Writes record and page to a location where this user may write, because the requested directory failed for this
+/// reason.
 fn elsewhere(run: &Whole, error: anyhow::Error) -> Saved {
     let others: [fn(&str) -> anyhow::Result<Place>; 2] = [in_data_directory, in_temporary];
     for other in others {

@@ -34,7 +34,7 @@ use crate::say::{message, print, print_json, print_styled, stdout_is_terminal, t
 use crate::signal::Signal;
 
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    // Installed before anything else: from here on a signal ends the run in good order.
+    // Installed before anything else: from here on, a signal ends the run cleanly.
     let signal = Signal::watch()?;
     if let Some(directory) = &args.result.resume {
         let output = Output::resume(directory)?;

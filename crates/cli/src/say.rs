@@ -2,7 +2,7 @@
 //!
 //! File names, records, headers of volumes and messages of other programs may contain escape sequences. Text
 //! for people is printed without control characters except line breaks and tabs; if it is coloured, only the
-//! sequences of our own styles pass. Formats for programs are printed unchanged: the readers of records,
+//! sequences of this program's styles pass. Formats for programs are printed unchanged: the readers of records,
 //! foreign results and the history have already made the strings printable. A closed pipe is the reader's
 //! choice; any other failed write to standard output makes the program fail at its end ([`finish`]).
 #![expect(clippy::disallowed_methods, reason = "the one place")]
@@ -64,7 +64,7 @@ fn note_failure(done: io::Result<()>) {
     }
 }
 
-/// Finishes all output. If standard output is incomplete, says so, and success becomes failure.
+/// Finishes all output. If standard output is incomplete, reports this and turns success into failure.
 pub fn finish(code: ExitCode) -> ExitCode {
     note_failure(io::stdout().lock().flush());
     let Some(error) = UNPRINTED.get() else { return code };

@@ -88,9 +88,9 @@ fn was_stopped(error: &anyhow::Error) -> bool {
 /// Keeps the current memory from being swapped out, whatever is stored there later. Called before a passphrase
 /// is read, and again once the keys of a volume that stays open are in memory.
 ///
-/// Only users who may lock all memory of a process can do that, such as root. For others only secrets and keys are locked,
-/// where they are created ([`LockedBytes`](cryptbench_blockdev::LockedBytes)). Memory for data, and for Argon2, is mapped
-/// each time and can be swapped.
+/// Only users who may lock all memory of a process can do that, such as root. For other users only secrets and keys are
+/// locked, where they are created ([`LockedBytes`](cryptbench_blockdev::LockedBytes)). Memory for data, and for Argon2,
+/// is mapped each time and can be swapped.
 fn keep_keys_from_swap() {
     keep_from_swap();
 }

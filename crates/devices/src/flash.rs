@@ -1,5 +1,5 @@
-//! Flash behind a controller: channels that read and program in parallel, read-ahead streams, a
-//! write buffer, a fast region that fills up, and blocks that must be erased.
+//! Flash with a controller: channels that read and program in parallel, read-ahead streams, a write
+//! buffer, a fast region that fills up, and blocks that must be erased.
 
 use std::collections::VecDeque;
 

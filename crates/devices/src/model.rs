@@ -115,9 +115,9 @@ pub struct Disc {
     pub outer_mib_s: f64,
     /// Rate of the innermost zone, MiB/s; in between it falls in proportion to the address.
     pub inner_mib_s: f64,
-    /// Bytes that the drive reads ahead after a read.
+    /// Number of bytes that the drive reads ahead after a read.
     pub look_ahead_bytes: u64,
-    /// Bytes of the write cache; 0 for none.
+    /// Size of the write cache in bytes; 0 for none.
     pub write_cache_bytes: u64,
     /// Maximum number of byte ranges in the write cache.
     pub write_cache_commands: u32,
@@ -133,7 +133,7 @@ pub struct Disc {
 pub struct Hybrid {
     /// Capacity in bytes.
     pub flash_bytes: u64,
-    /// Bytes that are cached or dropped together.
+    /// Number of bytes that are cached or dropped together.
     pub granule_bytes: u64,
     /// Number of reads after which a granule is cached.
     pub keep_after_reads: u32,
@@ -155,11 +155,11 @@ pub struct Flash {
     pub read_us: f64,
     /// Rate of the whole array, MiB/s.
     pub read_mib_s: f64,
-    /// Bytes of the write buffer. 0 means no buffer: a write completes when it is programmed.
+    /// Size of the write buffer in bytes. 0 means no buffer: a write completes when it is programmed.
     pub buffer_bytes: u64,
     /// Programming cost of each write command, microseconds.
     pub program_command_us: f64,
-    /// Bytes of the fast region (SLC); 0 for none.
+    /// Size of the fast region (SLC) in bytes; 0 for none.
     pub fast_bytes: u64,
     /// Rate of programming the fast region, MiB/s.
     pub fast_write_mib_s: f64,
@@ -171,7 +171,7 @@ pub struct Flash {
     pub erase_unit_bytes: u64,
     /// Erase units that can be open for writing concurrently; 0 for no limit.
     pub open_units: u32,
-    /// Additional cost of a write that continues no stream and goes to no open unit, microseconds.
+    /// Additional cost of a write that continues no stream and is not in an open unit, microseconds.
     pub erase_us: f64,
     /// Cost of a flush in addition to programming the buffered data, microseconds.
     pub flush_us: f64,

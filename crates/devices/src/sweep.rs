@@ -20,7 +20,7 @@ pub struct Load {
     pub bytes: u64,
     /// Requests in flight.
     pub queue_depth: u32,
-    /// Bytes of the file that the load uses, at the start of the device.
+    /// Size in bytes of the file that the load uses, at the start of the device.
     pub file_bytes: u64,
     /// Seconds for which one CPU of the host is busy between a completion and the next request; requests share
     /// this CPU one after another.

@@ -2,7 +2,7 @@
 
 use cryptbench_record::{Pattern, Workload};
 
-/// Requests up to this size are small, bytes: where the time of a request weighs more than its bytes.
+/// Requests up to this size, in bytes, are small: their cost per request outweighs the cost of their bytes.
 pub const SMALL: u64 = 16 << 10;
 
 /// Requests from this size on are large, bytes.

@@ -6,7 +6,7 @@ use cryptbench_record::{Cell, Record, Trial};
 /// The CPU figure that is comparable over all arms of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// CPU time of the measuring process: exact, and complete where the cipher runs inside it.
+    /// CPU time of the measuring process: exact, and complete if the cipher runs inside it.
     Process,
     /// CPU time of the measuring process, the systems' helper programs and the kernel threads, if systems work outside
     /// this process.
@@ -35,7 +35,7 @@ impl Measure {
         }
     }
 
-    /// CPU seconds per GiB of a cell by this measure; not a number where nothing was measured.
+    /// CPU seconds per GiB of a cell by this measure; NaN if nothing was measured.
     pub fn seconds_per_gib(self, cell: &Cell) -> f64 {
         match self {
             Self::Process => cell.cpu.process_s_per_gib,

@@ -23,7 +23,7 @@ pub fn device_ratio(trial: &Trial, workload: &Workload) -> Option<f64> {
     (trial.measured.bytes > 0).then(|| bytes as f64 / trial.measured.bytes as f64)
 }
 
-/// Whether CPU time per byte means anything: the workload moves bytes of files.
+/// Whether CPU time per byte is meaningful: the workload moves file data.
 pub fn moves_bytes(workload: &Workload) -> bool {
     use Operation::{Create, Mixed, Read, Write};
     matches!(workload.operation, Read | Write | Mixed | Create)

@@ -8,10 +8,10 @@ use cryptbench_stats::{
     FAMILY_LEVEL, PairedEstimate, equivalent_within, pairs_needed, smallest_detectable,
 };
 
-/// Above this margin "same" says more about the noise of the disk than about encryption.
+/// Above this margin, "same" reflects the noise of the disk more than encryption.
 pub const TELLING_MARGIN_PERCENT: f64 = 10.0;
 
-/// If losses up to this margin cannot be detected, the run shows nothing.
+/// If losses up to this margin cannot be detected, the run is not informative.
 pub const HOPELESS_PERCENT: f64 = 30.0;
 
 /// The basis of one verdict; everything in the log domain, d = ln(E/P) per block.

@@ -1,4 +1,4 @@
-//! The threads of a server: when one ends, for whatever reason, all do.
+//! The threads of a server: if one ends for any reason, all end.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -89,7 +89,7 @@ fn listed(directory: &Path) -> Result<Vec<(PathBuf, bool)>, FleetError> {
 /// `each` stops. At most two results per thread wait, whatever the number of paths.
 ///
 /// # Panics
-/// If `read` does.
+/// If `read` panics.
 pub fn stream<T: Send, B>(
     paths: &[PathBuf],
     threads: usize,

@@ -1,8 +1,8 @@
 //! Compares two sets cell by cell: the ratio of their means with Welch's interval, and the verdict.
 //!
-//! The runs of the two sets were not interleaved. A verdict therefore describes two series of runs, and does
-//! not say why they differ; [`sentences`] state this with every result. Values enter as ln, so that the ratio
-//! of geometric means gets the interval of a difference ([`cryptbench_stats::unpaired`]).
+//! The runs of the two sets were not interleaved. A verdict therefore describes two series of runs, but not why
+//! they differ; [`sentences`] state this with every result. Values enter as ln, so that the ratio of geometric
+//! means gets the interval of a difference ([`cryptbench_stats::unpaired`]).
 
 mod pairing;
 mod percent;

@@ -76,7 +76,7 @@ pub fn is_record(path: &Path) -> bool {
 
 /// Reads files, and the files in directories, as one set.
 ///
-/// Skips hidden files and says so in a remark; every other file must be readable as a result.
+/// Skips hidden files, and reports this in a remark; every other file must be readable as a result.
 pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
     let mut set = empty(paths.iter().map(|p| shown(p)).collect::<Vec<_>>().join(", "));
     for path in paths {

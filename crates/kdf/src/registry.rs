@@ -31,7 +31,7 @@ pub struct Prf {
     pub name: &'static str,
     /// Name for users, such as `HMAC-SHA-512`.
     pub label: &'static str,
-    /// Bytes of its output. A longer key consists of several independent blocks of this size.
+    /// Output length in bytes. A longer key consists of several independent blocks of this size.
     pub output_bytes: usize,
     derive: Derive,
     kernel: fn(usize, Effort<'_>) -> String,

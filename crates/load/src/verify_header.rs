@@ -18,7 +18,7 @@
 
 use crate::offsets::{mix, splitmix};
 
-/// Bytes of a sector with a verify header.
+/// Size in bytes of a sector with a verify header.
 pub const SECTOR: usize = 512;
 
 /// Bytes of a verify header.

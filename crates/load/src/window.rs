@@ -2,10 +2,10 @@
 //!
 //! The window opens at the first completion after the ramp and closes at the first completion at or
 //! after the planned duration. It counts the completions after the opening one, up to and including
-//! the closing one. A count that begins and ends with a completion has no bias for few large
-//! requests, unlike one with a fixed end. By Wald's identity the request in flight at the deadline
-//! must be counted, because long requests are more likely to be in flight then. This also keeps a
-//! stall at the end of a trial from being lost.
+//! the closing one. Unlike a count with a fixed end, one that begins and ends with a completion has
+//! no bias for few large requests. By Wald's identity the request in flight at the deadline must be
+//! counted, because long requests are more likely to be in flight then. This also keeps a stall at
+//! the end of a trial from being lost.
 //!
 //! Requests in flight together often complete together. The renewals of that argument are then
 //! whole cycles of the queue instead of single completions. If one thread sees all completions, the

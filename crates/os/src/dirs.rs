@@ -12,13 +12,13 @@ pub fn create_private(path: &Path) -> io::Result<()> {
     crate::system::dirs::create_private(path)
 }
 
-/// Whether this user may write to the target of `path`. True if the system cannot tell: an attempt
-/// will show it.
+/// Whether this user may write to the target of `path`. True if the system does not report it: an
+/// attempt will show it.
 pub fn may_write(path: &Path) -> bool {
     crate::system::dirs::may_write(path)
 }
 
-/// Checks that this user may create files in the directory `path`. Succeeds if the system cannot tell.
+/// Checks that this user may create files in the directory `path`. Succeeds if the system does not report it.
 ///
 /// # Errors
 /// The operating system's error.

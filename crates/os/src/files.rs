@@ -57,7 +57,7 @@ impl Opening {
 }
 
 /// Creates a new file that only this user may access, and opens it for reading and writing,
-/// bypassing the page cache if `direct`.
+/// bypassing the page cache if `direct` is set.
 ///
 /// # Errors
 /// `AlreadyExists` if anything has the name; [`io::ErrorKind::Unsupported`] if the system cannot
@@ -230,13 +230,13 @@ pub fn nowhere() -> io::Result<File> {
     system::nowhere()
 }
 
-/// Whether this user owns the file and nobody else can have written it.
+/// Whether this user owns the file and nobody else can have written to it.
 pub fn is_own_alone(file: &File) -> bool {
     system::is_own_alone(file)
 }
 
-/// Whether an error means that the server of a file system is gone. It says nothing about the
-/// stored data.
+/// Whether an error means that the server of a file system is gone. This does not mean that the
+/// stored data is lost.
 pub fn server_is_gone(error: &io::Error) -> bool {
     system::server_is_gone(error)
 }

@@ -17,7 +17,7 @@ pub struct Machine {
     pub os: String,
     /// Name of the hypervisor or container, if one is recognised.
     pub virtualisation: Option<String>,
-    /// Name of the emulator, if there is one; speeds then say nothing about hardware.
+    /// Name of the emulator, if there is one; speeds then do not apply to hardware.
     pub emulated: Option<String>,
     /// One-minute load average.
     pub load_average: f64,
@@ -77,8 +77,7 @@ impl Machine {
     }
 }
 
-/// A kernel file system that is required to find or undo anything that is set up, if it is not mounted: `/proc`
-/// on Linux.
+/// The kernel file system that is needed to find and undo what was set up (`/proc` on Linux), if it is not mounted.
 pub fn missing_file_system() -> Option<&'static str> {
     crate::system::machine::missing_file_system()
 }

@@ -16,7 +16,7 @@ const UNSUITED: f64 = 0.25;
 /// Maximum number of arms listed for each answer.
 const MOST_NAMED: usize = 4;
 
-/// A use: its name, the workloads that represent it, and what to say about arms that are not suited.
+/// A use: its name, the workloads that represent it, and the text about arms that are not suited.
 type Use = (&'static str, fn(&Workload) -> bool, &'static str);
 
 const USES: [Use; 4] = [

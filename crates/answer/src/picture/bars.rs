@@ -32,7 +32,7 @@ pub struct Row {
     pub arms: Vec<[Option<Reading>; 2]>,
 }
 
-/// The charts, in the order of the profile; none where nothing is read or written by block size.
+/// The charts, in the order of the profile; empty if nothing is read or written by block size.
 pub fn bars<'a>(lookup: &Lookup<'a>) -> Vec<TwoSided<'a>> {
     let Chosen { arms, left_out } = chosen(lookup, MOST_ARMS);
     let mut groups: Vec<(String, Vec<&Workload>)> = Vec::new();

@@ -21,7 +21,7 @@ pub struct Copy<'a> {
     pub mean_s: f64,
     /// Sample standard deviation of these times, seconds.
     pub sd_s: Option<f64>,
-    /// Bytes of a copy per mean time, bytes per second.
+    /// Size of a copy divided by the mean time, bytes per second.
     pub speed: Option<f64>,
     /// Our own estimate.
     pub reading: Reading,

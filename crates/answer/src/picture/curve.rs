@@ -38,7 +38,7 @@ pub struct Curve<'a> {
     pub extent: u64,
     /// The largest speed of all arms in bytes per second, above 0.
     pub fastest: f64,
-    /// Access time at the end of the scale in microseconds; above 0 where there are dots.
+    /// Access time at the end of the scale in microseconds; above 0 if there are dots.
     pub slowest_us: f64,
     /// HD Tune's figures: name, and a value for each arm of `arms`.
     pub figures: Vec<(String, Vec<String>)>,

@@ -1,4 +1,4 @@
-//! The verdict in sentences for a person who must act on it: first the cost, then its reliability.
+//! The verdict in sentences for a reader who has to act on it: first the cost, then its reliability.
 
 mod arms;
 mod between;

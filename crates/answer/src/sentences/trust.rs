@@ -127,7 +127,7 @@ pub(super) fn plain_against_itself(view: &View<'_>) -> Option<Sentence> {
     Some(Sentence::new(8, text))
 }
 
-/// Pairs, reasons for stopping, and noise; a partial run says so first.
+/// Pairs, reasons for stopping, and noise; for a partial run, this is stated first.
 pub(super) fn basis(view: &View<'_>) -> Option<Sentence> {
     let interrupted = view
         .record

@@ -35,7 +35,7 @@ impl Hctr2 {
     /// The hash of a tweak and of the data after the first block; both consist of whole blocks.
     fn hash_of(&self, tweak: &[u8; TWEAK], rest: &[u8]) -> Block {
         let mut hash = (*self.hash).clone();
-        // Twice the tweak's length in bits, plus a flag that says that the blocks are whole.
+        // Twice the tweak's length in bits, plus a flag for whole blocks.
         let length = u128::from(2 * 8 * TWEAK as u64 + 2);
         hash.update(&[length.to_le_bytes().into()]);
         hash.update_padded(tweak);

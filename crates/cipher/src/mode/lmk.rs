@@ -11,7 +11,7 @@ use super::iv::Ivs;
 use super::whitening::Whitening;
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit};
 
-/// Bytes of a data unit: dm-crypt accepts no other size.
+/// Size of a data unit in bytes: dm-crypt accepts no other size.
 pub(crate) const UNIT: usize = 512;
 
 /// Bytes at the start of a unit that its IV does not depend on.

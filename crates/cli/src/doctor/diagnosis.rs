@@ -11,7 +11,7 @@ pub struct Diagnosis {
     /// As given in os-release.
     pub distribution: String,
     pub kernel: String,
-    /// The directory that `cryptbench run` would measure, absolute where it exists.
+    /// The directory that `cryptbench run` would measure, as an absolute path if it exists.
     pub directory: String,
     /// Whether `cryptbench run` can measure there.
     pub can_run: bool,

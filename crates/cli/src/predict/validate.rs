@@ -136,7 +136,7 @@ fn published() -> Vec<Group> {
     groups
 }
 
-/// A device of study A only by its model, behind a driver that handles one request at a time.
+/// A device of study A, predicted only from its model, behind a driver that handles one request at a time.
 fn in_series(points: &[Point], device: &str, model: DeviceModel) -> Option<Group> {
     let model = Model::named(model.as_str()).ok()?;
     let serial = Serial { piece: PIECE };

@@ -22,8 +22,8 @@ pub const FORMATS: &str = match cfg!(feature = "png") {
     false => "each as SVG and PDF (PNG requires a build with `--features png`)",
 };
 
-/// Writes all charts into `directory`, which is created if it is missing, and returns their number. Refuses, before
-/// anything is written, if an existing file has the name of a chart but was not written by this program.
+/// Writes all charts into `directory`, which is created if it is missing, and returns their number. Refuses before
+/// writing if an existing file has the name of a chart but was not written by this program.
 pub fn write(report: &Report<'_>, directory: &Path) -> anyhow::Result<usize> {
     put_all(&charts(report), directory)
 }

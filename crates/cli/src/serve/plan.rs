@@ -37,7 +37,7 @@ pub fn plan(words: &[OsString]) -> Result<Value, Invalid> {
         .map_err(|error| Invalid::value(option(&error, &args), of_the_page(&chain(error.as_ref()))))
 }
 
-/// What the parser says, in the terms of the page.
+/// The parser's message, in the terms of the page.
 fn unparsed(error: &clap::Error) -> Invalid {
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default();

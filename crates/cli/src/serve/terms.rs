@@ -78,7 +78,7 @@ fn text_of_the_page(message: &str) -> String {
         }
         out.push_str(&format!("“{}”", label(&name[..end])));
         rest = &name[end..];
-        // `<TIME>` tells a reader of the page nothing.
+        // `<TIME>` means nothing to a reader of the page.
         if let Some(value) = rest.strip_prefix(" <") {
             rest = value.find('>').map_or(rest, |close| &value[close + 1..]);
         }

@@ -21,7 +21,7 @@ pub struct Protocol {
     pub own_ciphers: &'static [(&'static str, &'static str)],
     /// Settings of individual systems, by their names here.
     pub settings: &'static [(&'static str, &'static str, &'static str)],
-    /// A profile in which systems are measured on a partition and in a container file on one, too.
+    /// A profile in which systems are also measured on a partition, and in a container file on a partition.
     pub places: Option<&'static str>,
     /// Whether each system needs a different substitute, because the study compares the systems.
     pub apart: bool,

@@ -212,7 +212,7 @@ fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
 
 const NTFS: &str = "ntfs";
 
-/// The type of a directory's file system, `ntfs` whatever serves it.
+/// The type of a directory's file system, `ntfs` regardless of the driver.
 fn file_system(directory: &Path) -> Option<String> {
     let directory = std::fs::canonicalize(directory).ok()?;
     let details = Details::of(&std::fs::metadata(&directory).ok()?);

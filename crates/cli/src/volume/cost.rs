@@ -16,7 +16,7 @@ pub const TO_TERMINAL: &str = "CRYPTBENCH_TO_TERMINAL";
 /// Shorter times are not printed.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// Bytes of a derived key if the format does not specify them.
+/// Length of a derived key in bytes, if the format does not specify it.
 const KEY_BYTES: usize = 64;
 
 /// Iterations of PBKDF2, and KiB of Argon2, that are timed.

@@ -55,7 +55,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
             "--size is only for a new file, not for an existing file or device".to_owned()
         ));
     }
-    // Every error in the options is found before anything is asked for or created.
+    // All errors in the options are found before the first prompt, and before anything is created.
     let plan = Plan::new(args, stop)?;
     let whose = format!("the new volume {}", shown(&args.volume));
     let recovery = Recovery::new(args, stop)?;

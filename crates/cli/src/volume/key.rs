@@ -45,7 +45,7 @@ fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::
     if confined::is_child() {
         return task.in_child(work, stop);
     }
-    // The old one may be asked for again.
+    // The program may ask for the old passphrase again.
     let new = OnceCell::new();
     task.run(
         None,

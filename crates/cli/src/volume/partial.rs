@@ -30,7 +30,7 @@ impl Partial {
         let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_nanos());
         let (directory, name) = Directory::of(path).map_err(fail)?;
         let place = std::path::absolute(path).map_err(fail)?;
-        // Without a subject, so that nobody finds it by the volume and unmounts it.
+        // Without a subject, so that a search for the volume does not find and unmount it.
         let journal = Journal::create(&format!("partial-{number}-{now}"))?;
         let mut noted = None;
         let made = NewFile::begin_noted(directory, name, 0o600, |temporary| {
@@ -45,7 +45,7 @@ impl Partial {
                 return Err(fail(made.err().unwrap_or(io::ErrorKind::Other.into())).into());
             }
         };
-        // From here on `Drop` removes the file, whatever fails.
+        // From here on, `Drop` removes the file if anything fails.
         let mut partial = Self { file: Some(file), journal, number };
         let identity = Identity::of(partial.file()).map_err(fail)?;
         partial.journal.made(number, identity)?;

@@ -29,7 +29,7 @@ const MOST: u64 = 8 << 20;
 /// Initial capacity for a passphrase from a pipe, in bytes.
 const SHORT: usize = 512;
 
-/// How to ask for a passphrase.
+/// How to prompt for a passphrase.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Prompt {
     /// It exists already.
@@ -44,8 +44,8 @@ const TRIES: usize = 3;
 /// Whether a passphrase that should fit was typed at the terminal since the last try began.
 static TYPED: AtomicBool = AtomicBool::new(false);
 
-/// Tries again while no key fits and the passphrase was typed. One that came through a pipe or from a file would be the same
-/// again, and whoever writes to standard input does not wait for a prompt.
+/// Tries again while no key fits and the passphrase was typed. A passphrase from a pipe or a file would be the same
+/// again, and a program that writes to standard input does not wait for a prompt.
 pub fn in_tries<T>(mut attempt: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<T> {
     for left in (1..TRIES).rev() {
         TYPED.store(false, Ordering::Relaxed);
@@ -65,8 +65,8 @@ pub fn in_tries<T>(mut attempt: impl FnMut() -> anyhow::Result<T>) -> anyhow::Re
 }
 
 /// Reads the credentials from `source`, and asks for missing ones at the terminal as "Passphrase for `whose`".
-/// With key files an empty passphrase is accepted. None is asked for if other credentials replace it: LUKS' key
-/// file, BitLocker's recovery password or startup key.
+/// With key files an empty passphrase is accepted. There is no prompt if other credentials replace the
+/// passphrase: LUKS' key file, BitLocker's recovery password or startup key.
 pub fn read(
     source: &SecretSource,
     whose: &str,
@@ -282,7 +282,7 @@ fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
     Ok(LockedBytes::copy_of(first.as_bytes()).into())
 }
 
-/// The result of `receives`, a process of ours that gets the credentials through the given pipe.
+/// The result of `receives`, a process of this program that gets the credentials through the given pipe.
 pub fn through_pipe<T>(
     all: &[&Credentials],
     receives: impl FnOnce(File) -> anyhow::Result<T>,
@@ -295,7 +295,7 @@ pub fn through_pipe<T>(
     })
 }
 
-/// Passes credentials to another process of ours.
+/// Passes credentials to another process of this program.
 pub fn send(to: &mut impl Write, credentials: &Credentials) -> std::io::Result<()> {
     frame(to, credentials.passphrase.bytes())?;
     frame(to, &(credentials.keyfiles.len() as u32).to_le_bytes())?;

@@ -29,8 +29,9 @@ use super::secrets::{self, Prompt};
 use crate::exit::Refusal;
 use crate::say;
 
-/// The file or device of a volume. The lock that excludes a second writer of ours, and the kernel's exclusive
-/// claim on a block device, belong to the open file that is read and written, and last as long as the device.
+/// The file or device of a volume. The lock that excludes a second writing process of this program, and the
+/// kernel's exclusive claim on a block device, belong to the open file that is read and written, and last as
+/// long as the device.
 pub struct Target {
     pub device: Arc<dyn BlockDevice>,
 }
@@ -88,7 +89,7 @@ pub fn size_of(path: &Path, file: &File) -> anyhow::Result<u64> {
     Ok(device.map_err(fail)?.size())
 }
 
-/// A device of an open file, which nobody else uses.
+/// A device of an open file that no other process uses.
 pub fn device(file: File, access: Access, direct: bool) -> io::Result<FileDevice> {
     let read_only = access == Access::ReadOnly;
     if direct {

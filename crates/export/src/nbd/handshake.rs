@@ -98,7 +98,7 @@ fn inform(stream: &mut impl Write, number: u32, export: &Export) -> io::Result<(
 }
 
 /// The name in the data of `INFO` and `GO`: a length, the name, a count, and that many 2-byte
-/// requests, all of which the server answers anyway.
+/// requests, which the server ignores, because it answers all of them anyway.
 fn wanted_name(data: &[u8]) -> Option<&[u8]> {
     let (len, rest) = data.split_first_chunk()?;
     let (name, rest) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;

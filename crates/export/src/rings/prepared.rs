@@ -41,7 +41,7 @@ pub(crate) struct Rings {
     /// The rings of FUSE's worker pool, twice as many as its threads: some wait for the next request on one CPU
     /// while requests arrive on another.
     pub(crate) pool: Vec<Ring>,
-    /// Bytes of a page, which a confined process cannot query either.
+    /// Page size in bytes, which a confined process cannot query either.
     pub(crate) page: usize,
 }
 

@@ -1,5 +1,5 @@
 //! The thread of a ring: it receives requests, drives the disk and replies, until the kernel has released every
-//! slot or it is told to stop.
+//! slot or `stop` is raised.
 
 use std::io;
 use std::os::fd::AsFd as _;

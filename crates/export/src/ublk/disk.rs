@@ -5,7 +5,7 @@
 pub struct Disk {
     /// Bytes; a multiple of 512.
     pub size: u64,
-    /// Bytes that a request should be a multiple of; a power of two from 512 to 4096.
+    /// Requests should be a multiple of this many bytes; a power of two from 512 to 4096.
     pub sector: usize,
     /// Whether the kernel refuses writes.
     pub read_only: bool,

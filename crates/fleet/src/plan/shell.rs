@@ -17,7 +17,7 @@ status=0
 "#;
 
 /// The machine chooses names and contents. Only names of its own records are accepted, into a separate
-/// directory, up to the size of records; modes and types of files are set by this side.
+/// directory, up to the size of records; the local side sets modes and types of files.
 const FETCH: &str = r#"    to=@TO@/$node
     # At most $2 bytes that the node writes for the command $1, into the file $3.
     take() {

@@ -20,7 +20,7 @@ done
 exit $status
 "#;
 
-/// A few at a time. Jobs that depend on others would wait for ever behind a node that does not respond.
+/// Starts a few jobs at a time. Jobs that depend on others would wait for ever behind a node that does not respond.
 const FEW: &str = r#"# Start it with: bash FILE [NODES], and leave it running: it submits one job per node, the next one when one finishes, so
 # that at most @AT_ONCE@ run at the same time. A node that does not respond delays only its own job. Running it again is harmless:
 # a node that has measured since its last boot exits immediately.

@@ -68,8 +68,8 @@ impl Series {
         }
     }
 
-    /// The data and the storage of a copy, `None` before the script's first line; a remark says so if nothing
-    /// specifies the data.
+    /// The data and the storage of a copy, `None` before the script's first line; a remark reports it if
+    /// nothing specifies the data.
     pub(super) fn copy(&mut self, remarks: &mut Vec<String>) -> (Option<String>, Storage) {
         if self.number == 0 {
             return (None, Storage::Unknown);

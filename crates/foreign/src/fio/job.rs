@@ -297,7 +297,7 @@ fn bandwidth(part: &Value) -> Option<f64> {
     positive(number(part, "bw_bytes")).or_else(|| positive(1024.0 * number(part, "bw")))
 }
 
-/// Mean microseconds from submission to completion, or of completion alone if fio omitted the rest.
+/// Mean microseconds from submission to completion, or only of completion if fio omitted the other part.
 fn latency(part: &Value) -> Option<f64> {
     let mean = |name: &str, unit: f64| positive(number(&part[name], "mean") / unit);
     mean("lat_ns", 1000.0)

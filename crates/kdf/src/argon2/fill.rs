@@ -217,7 +217,7 @@ struct Addresses {
 }
 
 impl Addresses {
-    /// The address for block `index`; the caller must ask in order.
+    /// The address for block `index`; the caller must request them in order.
     fn at(&mut self, index: usize, compress: Compress) -> u64 {
         let blocks = (index / WORDS) as u64 + 1;
         if self.input.0[self.counter] != blocks {

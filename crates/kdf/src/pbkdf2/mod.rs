@@ -51,9 +51,9 @@ pub(crate) trait Hash: Sized + 'static {
     type State: Copy + Default + Zeroize + Send + Sync;
     /// The state after one absorbed block.
     type Mid: Copy + Zeroize + Send + Sync;
-    /// Bytes of a message block, at most [`MOST_BLOCK`].
+    /// Size of a message block in bytes, at most [`MOST_BLOCK`].
     const BLOCK: usize;
-    /// Bytes of a digest, at most [`MOST_DIGEST`].
+    /// Size of a digest in bytes, at most [`MOST_DIGEST`].
     const DIGEST: usize;
 
     /// The state after absorbing one block of [`Hash::BLOCK`] bytes.

@@ -14,8 +14,7 @@ pub(super) struct Group {
     pub(super) blocks: usize,
 }
 
-/// The groups of each thread, in the order of the blocks. Uses no more threads than make the job
-/// faster.
+/// The groups of each thread, in the order of the blocks. Adds threads only while they make the job faster.
 pub(super) fn groups<H: Hash>(
     kernels: &[Kernel<H>],
     blocks: usize,

@@ -118,8 +118,8 @@ impl FileSet {
         Ok(())
     }
 
-    /// Performs `work` on the files below `directory`. `seed` determines the order if the table
-    /// above says so. If `stop` is set, it ends between two files.
+    /// Performs `work` on the files below `directory`. `seed` determines the order where the table
+    /// above shows it. If `stop` is set, it ends between two files.
     ///
     /// # Errors
     /// Those of [`prepare`](Self::prepare); [`LoadError::FileContent`] if a file does not contain what was

@@ -26,7 +26,7 @@ pub const HEADER_KEY_BYTES: usize = 192;
 /// common volumes.
 pub const GUESS_KEY_BYTES: usize = 64;
 
-/// Bytes of a salt in VeraCrypt and TrueCrypt.
+/// Salt length in bytes in VeraCrypt and TrueCrypt.
 const SALT_BYTES: usize = 64;
 
 /// The results, with the machine and the parameters.

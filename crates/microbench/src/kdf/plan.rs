@@ -62,9 +62,9 @@ pub struct KdfPlan {
 /// Checks and completes a request without measuring anything.
 ///
 /// # Errors
-/// A function that is unknown or that such a volume never used, or a PIM that it does not allow
-/// ([`MicrobenchError::Kdf`]); an unknown CPU tier ([`MicrobenchError::Cpu`]); too few or too many
-/// rounds ([`MicrobenchError::Usage`]).
+/// A function that is unknown or that such a volume never used, or a PIM that the volume does not
+/// allow ([`MicrobenchError::Kdf`]); an unknown CPU tier ([`MicrobenchError::Cpu`]); too few or too
+/// many rounds ([`MicrobenchError::Usage`]).
 pub fn plan(request: &KdfRequest) -> Result<KdfPlan, MicrobenchError> {
     let tier = cryptbench_kdf::tier()?;
     let all: Vec<Function> =

@@ -131,7 +131,7 @@ pub(super) fn is_wine() -> bool {
     unsafe { GetProcAddress(library, c"wine_get_version".as_ptr().cast()) }.is_some()
 }
 
-/// Bytes that this user may still fill in the file system at `path`, and all of its bytes.
+/// Bytes that are free for this user in the file system at `path`, and its total bytes.
 pub(super) fn space(path: &Path) -> io::Result<(u64, u64)> {
     let (mut free, mut all) = (0, 0);
     let path = wide(path);

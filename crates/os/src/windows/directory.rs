@@ -191,7 +191,7 @@ impl Directory {
         File::open(self.join(name)?)
     }
 
-    /// Drops the cached pages of a file that nobody has open, by opening it without buffering.
+    /// Drops the cached pages of a file that no process has open, by opening it without buffering.
     ///
     /// # Errors
     /// The operating system's error.
@@ -219,7 +219,7 @@ impl Directory {
         Ok(fs::symlink_metadata(self.join(name)?)?.len())
     }
 
-    /// Creates a new file and opens it for reading and writing; who may do so is inherited from the
+    /// Creates a new file and opens it for reading and writing; permissions are inherited from the
     /// directory, and `mode` has no effect.
     ///
     /// # Errors

@@ -79,7 +79,7 @@ pub fn reopen_overlapped(file: &File, direct: bool) -> io::Result<File> {
     call::reopen(file, fs::FILE_FLAG_OVERLAPPED | if direct { DIRECT } else { 0 })
 }
 
-/// Bytes of which unbuffered requests must be multiples; `None` if Windows does not report it.
+/// Unbuffered requests must be multiples of this many bytes; `None` if Windows does not report it.
 pub fn direct_unit(file: &File) -> Option<u64> {
     device::sectors(file).ok().map(|found| u64::from(found.logical))
 }

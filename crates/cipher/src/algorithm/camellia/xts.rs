@@ -92,7 +92,7 @@ pub(super) struct WideBlocks<K: Kernel> {
     keys: Box<BlockKeys<K>>,
 }
 
-/// Boxed, because the keys are large and must not leave copies behind.
+/// Boxed, because the keys are large and moving them must not leave copies behind.
 struct BlockKeys<K: Kernel> {
     encryption: K::Keys,
     decryption: K::Keys,

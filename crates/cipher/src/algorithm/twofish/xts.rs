@@ -23,7 +23,7 @@ pub(super) const fn group_blocks<V: Planes>() -> usize {
     4 * V::WORDS
 }
 
-/// Bytes of a group's parts, each with its own mask. Data units must be a multiple of this.
+/// Size in bytes of a group's parts, each of which has its own masks. Data units must be a multiple of this.
 pub(super) const fn part_bytes<V: Planes>() -> usize {
     V::WORDS * BLOCK
 }

@@ -1,5 +1,5 @@
-//! Everything that the keeper accepts from the confined process, with the check that each part must pass. A
-//! process that a malicious header has taken over can send anything.
+//! Everything that the keeper accepts from the confined process, with the check that each part must pass. If a
+//! malicious header has taken over that process, it can send anything.
 
 use anyhow::bail;
 use cryptbench_blockdev::BlockDevice as _;
@@ -115,7 +115,7 @@ impl Opened {
                 "the confined process reported an impossible volume size: {size} bytes in {most}"
             );
         }
-        // Not 0: anything but "it can be written to" means that it cannot.
+        // Only 0 means that it can be written to.
         let read_only = read_only || said[0] != 0;
         Ok(Self { read_only, as_disk: said[1] == 1, sector: sector as usize, size })
     }

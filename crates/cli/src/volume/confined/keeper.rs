@@ -231,7 +231,7 @@ impl Confined {
         }
     }
 
-    /// Waits until it has done its work. A signal asks it to exit, which it does when nothing is half done.
+    /// Waits until it has done its work. A signal asks it to exit, which it does once no operation is half done.
     fn finish(&mut self, mut patience: Patience, stop: &AtomicBool) -> anyhow::Result<()> {
         let mut asked: Option<Instant> = None;
         while self.child.try_wait()?.is_none() {

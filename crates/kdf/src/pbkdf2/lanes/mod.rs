@@ -4,7 +4,7 @@
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86;
 
-/// The most words that any vector holds.
+/// Maximum number of words in a vector.
 pub(super) const MOST: usize = 16;
 
 /// The same word of as many independent hashes as the vector has lanes.

@@ -98,8 +98,7 @@ impl Queue {
         Driver::new(&mut port, task, offsets, clock, began).drive(sink, ends)
     }
 
-    /// Like [`drive`](Self::drive), but in separate threads with a sink for each. Calls `tick` from
-    /// time to time.
+    /// Like [`drive`](Self::drive), but in separate threads with a sink for each. Calls `tick` at intervals.
     pub(in crate::engine) fn drive_pool<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
         task: &Task,

@@ -47,8 +47,8 @@ impl Processes {
 
     pub(super) fn read(&self) -> ProcessReading {
         let mut found = ProcessReading::new();
-        // This process stands for the children that it waits for, which are programs that the trial
-        // runs. Its own time does not count as a daemon's.
+        // This process represents the children that it waits for: programs that the trial runs. Its
+        // own time does not count as a daemon's.
         if let Some(stat) = Stat::read(&self.proc.join("self")) {
             let stat = Stat { cpu_ticks: 0, ..stat };
             found.insert(std::process::id(), Process { stat, ..Process::default() });

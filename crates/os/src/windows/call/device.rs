@@ -42,7 +42,7 @@ pub(crate) fn sectors(file: &File) -> io::Result<Sectors> {
     }
 }
 
-/// Bytes of a logical sector of the volume at `root`, by the older call.
+/// Logical sector size of the volume at `root` in bytes, from the older call.
 pub(crate) fn sector_of_volume(root: &Path) -> io::Result<u32> {
     let (mut per_cluster, mut sector, mut free, mut all) = (0, 0, 0, 0);
     let root = wide(root);

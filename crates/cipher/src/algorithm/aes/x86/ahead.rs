@@ -1,11 +1,11 @@
-//! XTS on 256-bit vectors with masks made ahead of the rounds: for 512-byte sectors and whole KiB.
+//! XTS on 256-bit vectors with masks computed ahead of the rounds: for 512-byte sectors and whole KiB.
 //!
 //! Two rounds per cycle with a latency of four keep eight vectors busy; with eleven in flight a stall is hidden
 //! behind the others. Eleven vectors, a round key and the registers for masks fill the sixteen registers, so
 //! the masks are in memory. While one piece of a KiB goes through the rounds, shifts and additions, which use
-//! other ports than the AES rounds, compute the masks of the next. Carry-less multiplications, which use the
-//! same ports, are only needed from piece to piece. Two blocks half a piece apart share a vector, so that each
-//! doubling serves both.
+//! different ports from the AES rounds, compute the masks of the next. Carry-less multiplications, which use
+//! the same ports, are only needed from piece to piece. Two blocks half a piece apart share a vector, so that
+//! each doubling serves both.
 
 use std::arch::asm;
 

@@ -52,7 +52,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
     let mut stopped: Option<u64> = None;
     // Slots without a request: initially all, later those whose next request must wait.
     let mut idle: Vec<usize> = (0..io_buffers.depth).rev().collect();
-    // Whether the sink has been told that nothing is in flight.
+    // Whether the sink has been notified that nothing is in flight.
     let mut idled = false;
     let mut again = 0_u32;
     submitter.begin(began);

@@ -19,7 +19,7 @@ pub(super) struct Session {
     /// Requests in the submission queue or in flight whose completions have not been reaped.
     pub(super) in_flight: usize,
     /// Whether a timer is running or its completion is queued. It outlives jobs, refers to no
-    /// memory of ours, and ends with the ring.
+    /// memory of this process, and ends with the ring.
     pub(super) ticking: bool,
     /// Whether completions are polled.
     pub(super) polled: bool,

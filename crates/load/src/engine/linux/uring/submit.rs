@@ -1,4 +1,4 @@
-//! Prepares requests: chooses the next one, decides whether it may start, and tells the kernel.
+//! Prepares requests: chooses the next one, decides whether it may start, and passes it to the kernel.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, RawFd};
