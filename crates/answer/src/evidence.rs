@@ -98,7 +98,7 @@ fn reveals(evidence: &Evidence, encrypted: bool) -> String {
             None => "unknown: it was not searched".to_owned(),
         };
     };
-    // In a directory all names and sizes are visible, however much of the content was searched.
+    // In a directory all names and sizes are visible, even if little of the content was searched.
     let partly = partly && reveals.files.is_none();
     let mut shows = shown(reveals);
     let marks: Vec<&str> = reveals.signatures.iter().map(String::as_str).collect();
@@ -115,7 +115,7 @@ fn reveals(evidence: &Evidence, encrypted: bool) -> String {
     list(&shows, shows.len())
 }
 
-/// What is visible of files, each in a few words.
+/// The visible properties of files, each in a few words.
 fn shown(reveals: &Reveals) -> Vec<String> {
     let names = reveals.names.and_then(|names| match names {
         Names::Plain => Some("names"),

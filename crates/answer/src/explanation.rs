@@ -9,7 +9,7 @@ use cryptbench_stats::{Coefficient, CostModel, Step};
 
 use crate::quantity::{binary_bytes, digits, latency, percent, percent_digits};
 
-/// How many times slower per request the example device is, on which the effect of the same added
+/// How many times slower per request an example device is, for which the effect of the same added
 /// time is shown.
 const SLOWER: f64 = 100.0;
 
@@ -194,7 +194,7 @@ fn is_again(w: &Workload) -> bool {
     w.id.split('-').any(|part| ["rewrite", "reread"].contains(&part))
 }
 
-/// In the form stored in records, for readers of the JSON.
+/// The explanation in the form stored in records, for readers of the JSON.
 pub fn additions(lookup: &Lookup<'_>) -> Vec<Addition> {
     let sweeps = sweeps(lookup);
     let each = sweeps.iter().flat_map(|s| s.added(lookup).into_iter().map(move |a| (s, a)));

@@ -57,7 +57,7 @@ pub struct Columns {
 pub struct Beside {
     /// Its heading, in lines.
     pub heading: String,
-    /// One for each row; empty if it has none.
+    /// One entry for each row; an empty text if the row has no figure.
     pub fields: Vec<String>,
 }
 
@@ -235,7 +235,7 @@ pub(crate) fn figure<'a>(view: &View<'a, '_>) -> Figure<'a> {
 fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
     let lookup = view.lookup;
     let only_engines = view.cast.choices.is_empty();
-    // Only the sector sizes if all columns have one cipher.
+    // Shows only the sector sizes if all columns have the same cipher.
     let ciphers: Vec<Option<String>> = arms.iter().map(|a| cipher(a)).collect();
     let common = only_engines && ciphers.windows(2).all(|pair| pair[0] == pair[1]);
     let title = match (common, ciphers.first()) {
@@ -264,7 +264,7 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
         lookup.arms().iter().any(|arm| lookup.cell(w, arm).is_some_and(|c| c.trials > 0))
     };
     let workloads: Vec<&Workload> = lookup.workloads().iter().filter(measured).collect();
-    // By size, then by operation, in the order in which the profile first has each.
+    // Ordered by size, then by operation, each in the order of its first appearance in the profile.
     let workloads: Vec<&Workload> =
         sizes(&workloads).into_iter().flat_map(|(_, members)| members).collect();
     let is_by_kind = workloads.len() > MOST_ROWS;

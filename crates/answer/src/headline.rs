@@ -110,7 +110,7 @@ fn failures(view: &View<'_, '_>) -> Vec<String> {
 /// Several installable systems, the fastest first.
 struct Ranks<'r, 'a> {
     first: &'r Ranked<'a>,
-    /// Those without a proven difference from the first.
+    /// The systems without a proven difference from the first.
     tied: Vec<&'r Ranked<'a>>,
     next: Option<&'r Ranked<'a>>,
     all: usize,

@@ -299,7 +299,7 @@ pub fn capitalised(text: &str) -> String {
     }
 }
 
-/// With a lower-case first letter, for use within a sentence.
+/// The name with a lower-case first letter, for use within a sentence.
 pub(crate) fn lowered(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())

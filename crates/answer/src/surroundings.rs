@@ -280,7 +280,7 @@ fn scratch(record: &Record) -> String {
 
 /// Bytes that all trials wrote in their measured time.
 fn written(record: &Record) -> f64 {
-    // Once for each workload: a run of iozone has a thousand, with tens of trials each.
+    // Computed once for each workload: an iozone run has a thousand, with tens of trials each.
     let shares: BTreeMap<&str, f64> = record
         .plan
         .workloads

@@ -61,7 +61,7 @@ fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
         .filter_map(|(wanted, purpose)| {
             let rows: Vec<_> = usable.iter().filter(|row| family(row.arm) == *wanted).collect();
             let (first, rest) = rows.split_first()?;
-            // All on one rank are level with its first, which may be one of another family, or one to avoid.
+            // All systems on a rank are level with its first, which may belong to another family, or be one to avoid.
             let tied: Vec<&str> = rest
                 .iter()
                 .filter(|row| row.place == first.place)

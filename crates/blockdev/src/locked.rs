@@ -64,9 +64,9 @@ enum Home {
     /// Nowhere: there are no bytes.
     #[default]
     None,
-    /// In a slot of a shared page.
+    /// The bytes are in a slot of a shared page.
     Place(NonNull<u8>),
-    /// In a mapping of this many bytes.
+    /// The bytes are in a mapping of this size.
     Mapping(NonNull<u8>, usize),
 }
 

@@ -52,7 +52,7 @@ impl Remedy {
         self.then(other)
     }
 
-    /// What remains of it without `known`, if it begins with that; otherwise all of it.
+    /// The remedy without `known`, if it begins with that; otherwise all of it.
     pub fn beyond(&self, known: &Self) -> Option<Self> {
         let rest = self.0.strip_prefix(&known.0[..]).unwrap_or(&self.0);
         (!rest.is_empty()).then(|| Self(rest.to_vec()))

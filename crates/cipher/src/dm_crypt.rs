@@ -25,7 +25,7 @@ use crate::sector::{Layout, SectorCipher, Sectors};
 /// A parsed specification.
 struct Spec {
     algorithm: &'static Algorithm,
-    /// How many ciphers take turns, from sector to sector, each with its own key: a power of two.
+    /// Number of ciphers that take turns from sector to sector, each with its own key: a power of two.
     keys: usize,
     chosen: Chosen,
 }

@@ -178,7 +178,7 @@ fn classes(bottleneck: &Bottleneck) -> Vec<(String, String)> {
     lines
 }
 
-/// What the classes mean and do not mean.
+/// The meaning of the classes, and its limits.
 const CAVEAT: &str = "Interface rates are typical payload rates. They are compared with the slower of encryption and \
 decryption on an otherwise idle CPU. To measure the cost on a disk, use `cryptbench run`.";
 

@@ -40,7 +40,7 @@ struct Document {
     differences: Vec<Difference>,
     /// For two records with the same arms: the change of each cost.
     costs: Vec<CostChange>,
-    /// For such records: whether the second reproduces the costs of the first.
+    /// Likewise: whether the second record reproduces the costs of the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     reproduction: Option<Reproduction>,
 }

@@ -108,7 +108,8 @@ fn is_still(run: &str, directory: &Path) -> bool {
     }
 }
 
-/// How many runs before the newest one `path` refers to. If a file has that name, it is a path.
+/// How many runs before the newest one `path` refers to. If a file of that name exists, `path`
+/// refers to the file.
 fn asked(path: &Path) -> Option<anyhow::Result<usize>> {
     let rest = path.to_str()?.strip_prefix("last")?;
     if fs::symlink_metadata(path).is_ok() {

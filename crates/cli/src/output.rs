@@ -140,7 +140,7 @@ fn is_roots_own(path: &Path, asker: &Asker) -> bool {
     let Some(there) = path.ancestors().find(|way| fs::symlink_metadata(way).is_ok()) else {
         return false;
     };
-    // Not through a link, which another user may have created.
+    // Not followed through a link, because another user may have created it.
     let is_real = there.canonicalize().is_ok_and(|real| real == there);
     let is_closed = matches!(renamed_by(there, 0, Writers::Owner), Ok(None));
     let is_shared = Directory::open(there).and_then(|held| held.owner_and_mode());
@@ -169,9 +169,9 @@ pub struct Files {
 pub enum Saved {
     /// It is in its directory.
     In(PathBuf),
-    /// It is somewhere else, for this reason.
+    /// The record is in a different location, for this reason.
     Elsewhere(PathBuf, anyhow::Error),
-    /// It was not saved, for this reason.
+    /// The record was not saved, for this reason.
     Nowhere(anyhow::Error),
 }
 
@@ -323,7 +323,7 @@ impl Place {
     /// Writes both files and returns their directory. Replaces nothing unless the files are the run's `own`.
     fn write(&self, run: &Whole, own: bool) -> anyhow::Result<PathBuf> {
         let files = [(RECORD, &run.record), (PAGE, &run.page)];
-        // Neither gets its name before both are complete.
+        // Neither file gets its name before both are complete.
         let mut whole = Vec::new();
         for (name, text) in &files {
             if !own {
@@ -348,7 +348,7 @@ impl Place {
         Ok(new)
     }
 
-    /// As specified by the user, unless it was moved in the meantime.
+    /// The path as specified by the user, unless the directory was moved in the meantime.
     fn path_now(&self) -> PathBuf {
         let named = Directory::open(&self.path).and_then(|directory| directory.identity());
         match (named, self.directory.identity()) {

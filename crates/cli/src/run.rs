@@ -118,7 +118,7 @@ pub fn measure_into(
         cryptbench_runner::run(request, env!("CARGO_PKG_VERSION"), &signal.stop, &mut logged);
     progress.end();
     let (record, error) = result?;
-    // As `cryptbench report` will read it: names of profiles and directories may come from another person.
+    // Read in the same way as by `cryptbench report`: names of profiles and directories may come from another person.
     let mut record = printable_record(record);
     record.in_ram = in_ram;
     record.node = output.node().cloned();

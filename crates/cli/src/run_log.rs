@@ -32,7 +32,7 @@ enum State<'a> {
     /// The run's name, and the events that are held back until its first trial.
     Waiting(String, Vec<Event>),
     Open(RunLog<'a>),
-    /// It cannot be written; the user has been informed.
+    /// The log cannot be written; the user has been informed.
     Failed,
 }
 

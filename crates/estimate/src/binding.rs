@@ -310,7 +310,7 @@ fn busy_share(
 ) -> Option<f64> {
     let shares = trials.iter().filter_map(|trial| {
         let threads = trial.measured.threads.as_ref()?;
-        // Over the measured time: between slices no requests are issued and the threads are idle.
+        // Relative to the measured time: between slices no requests are issued and the threads are idle.
         let share = |thread: &BusyThread| thread.cpu_s / threads.asked as f64 * trial.iops();
         let shares =
             own(threads).into_iter().flatten().map(share).filter(|share| share.is_finite());

@@ -1,4 +1,4 @@
-//! From raw trials to one cell per workload and arm, with its estimate and its verdict.
+//! Turns raw trials into one cell per workload and arm, with its estimate and its verdict.
 
 use std::collections::HashSet;
 

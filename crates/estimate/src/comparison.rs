@@ -8,7 +8,7 @@ use crate::doubt::Compared;
 use crate::lookup::Lookup;
 use crate::verdict::{Evidence, judge, log_of_loss};
 
-/// One workload of a comparison of `arm` with `baseline`.
+/// One workload in a comparison of `arm` with `baseline`.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// Workload identifier.

@@ -22,7 +22,7 @@ const MISFIT_DESCRIBED: f64 = 3.0;
 pub struct Sweep<'a> {
     /// Whether there are sweeps over files of other sizes as well.
     pub file_is_told: bool,
-    /// From the smallest block size to the largest.
+    /// The workloads, from the smallest block size to the largest.
     pub workloads: Vec<&'a Workload>,
 }
 

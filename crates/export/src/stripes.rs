@@ -10,9 +10,9 @@ const STRIPE: u32 = 20;
 /// The kind of a hold on a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// By writes of whole sectors, any number concurrently: each replaces everything that it touches.
+    /// Shared by any number of writes of whole sectors: each replaces everything that it touches.
     Shared,
-    /// By one request that reads a sector and writes it back.
+    /// Held by a single request that reads a sector and writes it back.
     Exclusive,
 }
 

@@ -37,7 +37,7 @@ pub struct Outlier {
 /// A machine in a cell, to be compared with a pool.
 struct Test {
     member: usize,
-    /// Its own kind, and the kind with which it is compared: often the same.
+    /// The machine's own kind, and the kind with which it is compared: often the same.
     kinds: (usize, usize),
     workload: usize,
     value: f64,

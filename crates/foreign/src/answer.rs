@@ -55,7 +55,7 @@ fn signed(size: f64) -> String {
     if size < 0.0 { format!("−{}", number(-size)) } else { number(size) }
 }
 
-/// How sure a proven difference is.
+/// How certain a proven difference is.
 fn proven() -> String {
     format!(
         "Chance alone shows such a difference in fewer than {:.0} of 100 comparisons.",

@@ -35,7 +35,7 @@ pub(crate) enum Halves {
     /// It does not distinguish them.
     #[default]
     One,
-    /// It contains the same work twice, one after the other.
+    /// The file contains the same work twice, one after the other.
     Passes,
     /// It labels them.
     Named,

@@ -50,7 +50,7 @@ pub enum KdfError {
         /// Name of the PRF or KDF.
         function: String,
     },
-    /// This kind of volume does not allow so high a PIM.
+    /// This kind of volume does not allow such a high PIM.
     #[error("a PIM of {pim} is too high for {volume} (at most {highest})")]
     Pim {
         /// The kind of volume.

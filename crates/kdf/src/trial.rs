@@ -65,7 +65,7 @@ pub fn first_fit<T: Send, K: DerefMut<Target = [u8]>>(
         run_small();
         others.into_iter().for_each(join);
     });
-    // One at a time, because there may not be memory for two.
+    // Runs one at a time, because there may not be enough memory for two.
     for index in large {
         if found.load(Ordering::Relaxed) {
             break;

@@ -1,4 +1,4 @@
-//! One workload for a time or an amount of data.
+//! A workload that runs for a time or an amount of data.
 
 mod check;
 
@@ -136,10 +136,10 @@ impl fmt::Display for Pattern {
 /// The first block of patterns that have a starting point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
-    /// At a block drawn from the seed, so that short jobs cover the extent over many trials.
+    /// Start at a block drawn from the seed, so that short jobs cover the extent over many trials.
     #[default]
     Seeded,
-    /// At the first block of the pattern.
+    /// Start at the first block of the pattern.
     First,
 }
 
@@ -179,7 +179,7 @@ pub enum Flush {
         /// follows immediately, and no flush follows the last write, as with fio's `fsync=`.
         drained: bool,
     },
-    /// Once after the last request, within the measured time. Requires [`Amount::Bytes`].
+    /// One flush after the last request, within the measured time. Requires [`Amount::Bytes`].
     AtEnd,
 }
 

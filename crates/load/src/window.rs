@@ -40,7 +40,7 @@ fn ns(d: Duration) -> u64 {
 /// Opens and closes the window, for any number of threads. Times are nanoseconds of one clock.
 pub(crate) struct Gate {
     ramp: u64,
-    /// From the opening of the window; for a slice, from its beginning.
+    /// Measured from the opening of the window; for a slice, from its beginning.
     duration: u64,
     /// Completions of a slice up to the one that opens its window; 0 for a job with a ramp.
     lead: u64,
@@ -254,7 +254,7 @@ pub(crate) struct Completed {
     pub(crate) started: u64,
     /// When the kernel had accepted it; 0 if that was not timed.
     pub(crate) taken: u64,
-    /// After the inline layer had opened it.
+    /// Time at which the inline layer had opened it.
     pub(crate) done: u64,
 }
 

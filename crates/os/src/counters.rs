@@ -95,7 +95,7 @@ pub struct Passed {
     pub memory_pressure: Option<f64>,
     /// Counters of the device in use.
     pub device: Option<DeviceCounts>,
-    /// The CPU time of the threads that submit the load.
+    /// The threads that submit the load and used CPU time.
     pub load_threads: Vec<ThreadTime>,
     /// The busiest threads of the encryption system's processes, and its serving threads.
     pub helper_threads: Vec<ThreadTime>,

@@ -37,7 +37,7 @@ pub fn observations(lookup: &Lookup<'_>) -> Vec<String> {
     found
 }
 
-/// The encrypted arms that encrypt and lose no data, as far as that was checked.
+/// The encrypted arms without evidence of plaintext or lost data.
 fn sound<'a>(lookup: &Lookup<'a>) -> Vec<&'a Arm> {
     let encrypted = lookup.arms().iter().filter(|a| a.role == ArmRole::Encrypted);
     encrypted.filter(|arm| !is_unsound(lookup.record, arm)).collect()

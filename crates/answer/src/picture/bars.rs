@@ -10,7 +10,7 @@ use crate::reading::{Reading, reading};
 /// Maximum number of encrypted arms with plain in one chart.
 const MOST_ARMS: usize = 4;
 
-/// One chart: the workloads of a profile that differ in block size and direction only.
+/// One chart: the workloads of a profile that differ only in block size and direction.
 pub struct TwoSided<'a> {
     /// The differences between the charts of a profile, such as `random, 4 in flight`; empty for the only one.
     pub title: String,

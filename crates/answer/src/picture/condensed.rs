@@ -1,4 +1,4 @@
-//! Many workloads in few rows: those that differ in sizes only are one series.
+//! Many workloads in few rows: those that differ only in sizes form one series.
 
 use cryptbench_estimate::arms::compared;
 use cryptbench_estimate::lookup::Lookup;
@@ -9,9 +9,9 @@ use cryptbench_record::{Arm, Verdict, Workload};
 pub struct Series<'a> {
     /// The common part of the labels.
     pub name: String,
-    /// In the order of the profile.
+    /// The workloads in the order of the profile.
     pub workloads: Vec<&'a Workload>,
-    /// One per arm that is compared with plain.
+    /// The results, one per arm that is compared with plain.
     pub arms: Vec<Tally<'a>>,
 }
 

@@ -22,7 +22,7 @@ pub struct Grid<'a> {
     pub tests: Vec<Test>,
 }
 
-/// One row: the workloads that differ in direction only.
+/// One row: the workloads that differ only in direction.
 pub struct Test {
     /// The label without the direction.
     pub name: String,

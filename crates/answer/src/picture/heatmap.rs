@@ -24,7 +24,7 @@ pub struct Heatmap<'a> {
 pub struct ArmMaps<'a> {
     /// The arm.
     pub arm: &'a Arm,
-    /// One per operation, in the order of the profile.
+    /// The maps, one per operation, in the order of the profile.
     pub maps: Vec<Map>,
 }
 

@@ -1,4 +1,4 @@
-//! From a parsed specification and a key to the cipher.
+//! Turns a parsed specification and a key into a cipher.
 
 use zeroize::Zeroizing;
 

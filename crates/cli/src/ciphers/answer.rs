@@ -12,7 +12,7 @@ use super::{rate, threads};
 /// More ciphers than this are shown with the cascades in groups.
 const MOST_ROWS: usize = 10;
 
-/// From this rate on a drive is an NVMe one, MB/s.
+/// From this rate on, in MB/s, a drive counts as NVMe.
 const NVME: f64 = 3500.0;
 
 /// Key bytes of a 256-bit cipher.

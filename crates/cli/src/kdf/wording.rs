@@ -25,7 +25,7 @@ pub fn span(seconds: f64) -> String {
     }
 }
 
-/// In the unit of its size.
+/// The value in the unit that suits its size.
 fn in_unit(seconds: f64) -> (f64, &'static str) {
     match seconds {
         s if s < 999.5e-9 => (s * 1e9, "ns"),

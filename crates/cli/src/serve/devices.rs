@@ -6,7 +6,7 @@ use cryptbench_serve::Device;
 /// Kinds of devices without storage, or without lasting storage.
 const NOT_OFFERED: [&str; 3] = ["ram", "zram", "nbd"];
 
-/// All that have a size, in the order of their names: disks before their partitions.
+/// All devices with a size, in the order of their names: disks before their partitions.
 pub fn devices() -> Vec<Device> {
     let disks = Tree::this().all().unwrap_or_default();
     let mut nodes: Vec<(String, Node)> = disks

@@ -68,7 +68,7 @@ fn text_of_the_page(message: &str) -> String {
         let name: &str = &option[2..];
         let end = name.find(|c| !in_option(c)).unwrap_or(name.len());
         let is_option = end > 1 && !before.ends_with(|c: char| c.is_alphanumeric() || c == '-');
-        // The parser's quotes have already been replaced by ours.
+        // Drops the quotes around the option.
         let before = before.strip_suffix('\'').filter(|_| is_option).unwrap_or(before);
         out.push_str(before);
         if !is_option {

@@ -30,7 +30,7 @@ pub struct Own {
     answers: Vec<Answer>,
     /// The study's conclusions, tested on these records.
     conclusions: Vec<Tested>,
-    /// Why those on kinds of devices were not tested.
+    /// Why the conclusions about kinds of devices were not tested.
     #[serde(skip)]
     kind_not_known: Option<String>,
 }

@@ -13,7 +13,7 @@ use crate::{ciphers, kdf};
 /// Seconds of each.
 const LONGEST: f64 = 20.0;
 
-/// Maximum time for each, in trials of a run.
+/// Maximum time for each of the two, in multiples of a trial's time.
 const TRIALS: f64 = 200.0;
 
 /// The study's buffer for each cipher, in MB, and its replacement if there is no time for that.

@@ -38,7 +38,7 @@ pub struct Protocol {
 pub struct Program {
     /// Its name in the study.
     pub name: &'static str,
-    /// Its cipher and settings there, as far as the study states them.
+    /// Its cipher and settings in the study, as far as stated.
     pub had: &'static str,
     /// Its name here, if cryptbench can set it up.
     pub itself: Option<&'static str>,

@@ -34,7 +34,7 @@ const SHORT: usize = 512;
 pub enum Prompt {
     /// It exists already.
     Once,
-    /// It is new: a typing error would lock the user out.
+    /// A new passphrase: a typing error would lock the user out.
     Twice,
 }
 

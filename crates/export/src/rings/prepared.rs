@@ -36,7 +36,7 @@ impl Prepared {
 
 /// All rings of a server.
 pub(crate) struct Rings {
-    /// One per online CPU. Together they cover every possible CPU, whose queue FUSE uses for its requests.
+    /// The rings, one per online CPU. Together they cover every possible CPU, whose queue FUSE uses for its requests.
     pub(crate) queues: Vec<(Queues, Ring)>,
     /// The rings of FUSE's worker pool, twice as many as its threads: some wait for the next request on one CPU
     /// while requests arrive on another.

@@ -15,7 +15,7 @@ pub(super) struct Descriptors {
 }
 
 impl Descriptors {
-    /// Those of the queue with this number, which has `depth` slots; `page` is the size of a page.
+    /// The descriptors of the queue with this number, which has `depth` slots; `page` is the page size.
     pub(super) fn new(
         connection: BorrowedFd<'_>,
         queue: u16,

@@ -78,7 +78,7 @@ fn job(
                     "tolerations": plan.tolerate.iter().map(tolerate).collect::<Vec<_>>(),
                     "containers": [container(plan, &command(plan, at_once, words, turns, turn), &mounts)],
                     "volumes": volumes,
-                    // It never connects to the cluster.
+                    // The pod never connects to the cluster.
                     "automountServiceAccountToken": false,
                 },
             },
@@ -150,7 +150,7 @@ fn claim_of(plan: &Plan, class: &str) -> (&'static str, Value) {
     ("ephemeral", json!({ "volumeClaimTemplate": { "spec": spec } }))
 }
 
-/// Only on the plan's nodes, and never together with another pod of the same job.
+/// Pods run only on the plan's nodes, and never on the same node as another pod of the job.
 fn affinity(nodes: &[String], labels: &Value) -> Value {
     let here = json!({ "key": HOST, "operator": "In", "values": nodes });
     let apart = json!({ "labelSelector": { "matchLabels": labels }, "topologyKey": HOST });

@@ -4,7 +4,7 @@ use cryptbench_text::printable;
 
 use super::{Concurrency, Plan};
 
-/// What is wrong with a plan, and what to write instead; `None` if it is valid.
+/// The error in a plan, and what to write instead; `None` if it is valid.
 pub(super) fn fault(plan: &Plan) -> Option<String> {
     shape(plan).or_else(|| {
         texts(plan).into_iter().find_map(|(key, text, holds)| {
@@ -58,7 +58,7 @@ fn shape(plan: &Plan) -> Option<String> {
     }
 }
 
-/// What is wrong with a text, as the rest of a sentence.
+/// The error in a text, as the end of a sentence.
 type Check = fn(&str) -> Option<&'static str>;
 
 /// Every text of a plan except its nodes, with its key and its permitted content.

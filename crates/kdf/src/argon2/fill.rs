@@ -85,7 +85,7 @@ impl Job<'_> {
     pub(super) fn fill(&self, matrix: &mut Matrix) -> Result<(), KdfError> {
         for pass in 0..self.params.passes {
             for slice in 0..SLICES {
-                // Separated from the other slices while it is written to.
+                // The slice is separated from the others while it is written to.
                 let mut current = std::mem::take(&mut matrix.slices[slice]);
                 let done = self.fill_slice(pass, slice, &mut current, matrix);
                 matrix.slices[slice] = current;

@@ -167,7 +167,7 @@ impl Engine {
         acknowledged.begin(job);
         let trace = |tally| Traced::new(tally, acknowledged, job.generation);
         let measured = self.measure(io_target, job, stop, trace, Traced::into_inner);
-        // Only a stop leaves requests in flight. A late one does not set `interrupted`.
+        // Only a stop leaves requests in flight. A late stop does not set `interrupted`.
         if measured.is_ok() && !stop.load(Relaxed) {
             acknowledged.end(job);
         }

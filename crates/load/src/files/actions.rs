@@ -27,7 +27,7 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn new() -> Self {
-        // From 1 ns to 1 h: valid bounds, so the constructor cannot fail.
+        // 1 ns to 1 h are valid bounds, so the constructor cannot fail.
         let latency = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds");
         Self { clock: Clock::start(), elapsed_ns: 0, cpu_ns: 0, files: 0, bytes: 0, latency }
     }

@@ -29,7 +29,7 @@ pub enum ProfileError {
         /// The file.
         path: PathBuf,
     },
-    /// Not TOML, or not the keys and values of a profile.
+    /// The text is not TOML, or does not have the keys and values of a profile.
     #[error("{origin}: {message}")]
     Syntax {
         /// File or profile.

@@ -58,7 +58,7 @@ pub struct Time {
 pub struct KdfSpeed {
     /// The function.
     pub function: Function,
-    /// Its cost on this kind of volume without a PIM.
+    /// The function's cost on this kind of volume without a PIM.
     pub default: Derivation,
     /// Whether only volumes of older versions use it.
     pub old_volumes_only: bool,
@@ -128,7 +128,7 @@ pub fn all_functions(rows: &[KdfSpeed], threads: usize) -> f64 {
         rows.iter().partition(|row| row.default.memory_kib() > 0);
     let mut busy_until = vec![0.0; threads.max(1)];
     busy_until[0] = large.iter().map(seconds).sum();
-    // Each thread takes the next function as soon as it is free.
+    // Each thread starts the next function as soon as it is free.
     for row in &small {
         if let Some(free) = busy_until.iter_mut().min_by(|a, b| a.total_cmp(b)) {
             *free += seconds(row);

@@ -140,7 +140,7 @@ pub(crate) fn terminate(child: &Child) -> io::Result<()> {
 /// By its inode.
 pub(crate) fn this_program() -> io::Result<Command> {
     let mut command = Command::new("/proc/self/exe");
-    // Under the name by which it was called, for its own messages.
+    // Keeps the name by which it was called, which its messages contain.
     command.arg0(std::env::args_os().next().unwrap_or_else(|| "cryptbench".into()));
     Ok(command)
 }

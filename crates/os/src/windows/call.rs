@@ -321,7 +321,7 @@ pub(super) fn is_elevated() -> bool {
     told != 0 && found.TokenIsElevated != 0
 }
 
-/// All and available bytes of memory.
+/// Total and available memory in bytes.
 pub(super) fn memory() -> Option<(u64, u64)> {
     // SAFETY: a structure of numbers.
     let mut found: MEMORYSTATUSEX = unsafe { zeroed() };

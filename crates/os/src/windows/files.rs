@@ -71,7 +71,7 @@ pub(crate) fn with_direct(file: &Arc<File>, direct: bool) -> io::Result<Arc<File
     call::reopen(file, if direct { DIRECT } else { 0 }).map(Arc::new)
 }
 
-/// Another handle on an open file, for requests that do not wait; `direct` sends them past the cache.
+/// Another handle on an open file, for requests that do not wait; they bypass the cache if `direct` is set.
 ///
 /// # Errors
 /// The operating system's error.
@@ -140,7 +140,7 @@ pub(crate) fn forget(_file: &File) {}
 
 pub(crate) fn forget_range(_file: &File, _offset: u64, _len: u64) {}
 
-/// Only a handle that may write can flush.
+/// Only a handle with write access can flush.
 pub(crate) fn write_back(file: &File) -> io::Result<()> {
     file.sync_data().or_else(|_| call::reopen(file, 0)?.sync_data())
 }

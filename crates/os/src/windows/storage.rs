@@ -221,7 +221,7 @@ impl Node {
     }
 }
 
-/// By the device behind a drive letter: `\Device\VeraCryptVolumeV`.
+/// Identified by the device behind a drive letter: `\Device\VeraCryptVolumeV`.
 fn of_device(device: &str) -> Option<&'static str> {
     const DEVICES: [(&str, &str); 2] =
         [("VeraCryptVolume", "VeraCrypt"), ("TrueCryptVolume", "TrueCrypt")];

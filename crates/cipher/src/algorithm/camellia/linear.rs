@@ -17,7 +17,7 @@ impl Linear {
         let mut image = 0;
         let mut bit = 0;
         while bit < 8 {
-            // All ones if the bit is set; no branch, because keys pass through here too.
+            // All ones if the bit is set; no branch, because keys also pass through here.
             image ^= self.0[bit] & (x >> bit & 1).wrapping_neg();
             bit += 1;
         }

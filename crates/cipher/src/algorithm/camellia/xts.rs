@@ -135,7 +135,7 @@ pub(super) struct WideXts<K: Kernel> {
     keys: Box<XtsKeys<K>>,
 }
 
-/// Boxed, because the keys are large and must not leave copies behind.
+/// Boxed, because the keys are large and moving them must not leave copies behind.
 struct XtsKeys<K: Kernel> {
     encryption: K::Keys,
     decryption: K::Keys,

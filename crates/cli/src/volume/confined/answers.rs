@@ -50,7 +50,7 @@ impl Answers {
         self.patience = Patience::unending();
     }
 
-    /// The reply to a query that sends a text or these files.
+    /// The reply to a query with this text or these files.
     pub fn ask(
         &mut self,
         asked: Ask,

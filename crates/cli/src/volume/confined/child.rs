@@ -39,7 +39,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// In a process that is not confined.
+    /// The input for work in a process that is not confined.
     pub(super) fn here(
         task: &Task<'_>,
         volume: File,
@@ -106,7 +106,7 @@ struct Arrived {
 
 impl Arrived {
     fn receive() -> anyhow::Result<Self> {
-        // Neither Ctrl-C at the terminal nor its closing kills a process that the keeper has to stop first.
+        // Neither Ctrl-C nor the closing of the terminal may kill a process that the keeper has to stop first.
         let _ = process::leave_terminal();
         let wrong = super::NOT_FOR_USERS;
         let channel = Channel::to_parent().context(wrong)?;

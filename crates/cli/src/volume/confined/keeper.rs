@@ -23,10 +23,10 @@ use crate::volume::{cost, secrets};
 /// How often to check for a signal.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How often to check whether a step of milliseconds is done.
+/// How often to check whether a step that takes milliseconds is done.
 const TICK: Duration = Duration::from_millis(2);
 
-/// How long a child may take to exit once nobody needs it, or a signal arrived.
+/// How long a child may take to exit once it is no longer needed, or after a signal.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// How long a child may take to finish its writes after a request to exit.
@@ -196,8 +196,8 @@ impl Confined {
     /// the call: a child that stays idle is killed, as is one that still blocks it after a signal.
     pub fn watched<T: Send>(&self, stop: &AtomicBool, act: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
-            // On another thread, because the kernel delivers signals to the first thread even if it waits for
-            // ever.
+            // Runs on another thread, because the kernel delivers signals to the first thread even if that
+            // waits for ever.
             let acting = scope.spawn(act);
             let mut silence = Silence::of(self.child.id());
             let mut signalled: Option<Instant> = None;
@@ -236,7 +236,7 @@ impl Confined {
         let mut asked: Option<Instant> = None;
         while self.child.try_wait()?.is_none() {
             patience.look();
-            // It has nothing to send: readable means that it exited, or is compromised.
+            // The child has nothing to send: a readable channel means that it exited, or is compromised.
             if self.says_something_within(POLL)? {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -271,7 +271,7 @@ impl Confined {
             }
             std::thread::sleep(TICK);
         };
-        // All its output is printed before anything else.
+        // All of the child's output is printed before anything else.
         if let Some(messages) = self.messages.take() {
             let _ = messages.join();
         }

@@ -102,9 +102,9 @@ pub enum On {
 pub struct Task<'a> {
     pub unlock: &'a UnlockArgs,
     pub access: Access,
-    /// It restores a header, and asks for credentials according to that header.
+    /// The work restores a header, and asks for credentials according to that header.
     pub restores: bool,
-    /// It writes the plaintext to its other file, whose length shows its progress.
+    /// The work writes the plaintext to its other file, whose length shows its progress.
     pub grows: bool,
 }
 

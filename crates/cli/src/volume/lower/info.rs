@@ -39,7 +39,7 @@ pub struct Found {
     /// Signatures of the keys of files, and of names.
     keys: BTreeMap<String, u64>,
     name_keys: BTreeMap<String, u64>,
-    /// The first one that is not a complete lower file, the reason, and the number of others.
+    /// The first entries that are not complete lower files, with the reasons, and the number of others.
     problems: Vec<(String, String)>,
     more_problems: u64,
     /// Signatures of the keys derived from the passphrase.

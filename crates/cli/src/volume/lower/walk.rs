@@ -56,9 +56,9 @@ pub struct Walk<'a> {
     pub problems: u64,
     /// Something was opened.
     pub has_opened: bool,
-    /// Why entries with another key did not open, while one that opens is searched for.
+    /// Why entries with other keys did not open during the search for one that opens.
     pub refused: Vec<String>,
-    /// Why a written file does not have all permissions and times of its source.
+    /// Why a written file lacks permissions or times of its source.
     pub unlike: Option<io::Error>,
 }
 

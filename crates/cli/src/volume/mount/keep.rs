@@ -38,7 +38,7 @@ pub fn keep(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if stop.load(Ordering::Relaxed) {
         bail!(VolumeError::Stopped);
     }
-    // In a separate session from here on, so that neither the terminal's Ctrl-C nor its closing reaches it.
+    // From here on in a separate session, so that neither Ctrl-C nor the closing of the terminal reaches it.
     let _ = process::leave_terminal();
     std::io::stdout().write_all(format!("{}\n{READY}", up.what).as_bytes())?;
     terminal::silence()?;

@@ -161,7 +161,7 @@ struct Slot {
 
 /// Memory that Windows refers to while requests are in flight.
 struct Memory {
-    /// One for each request in flight; they never move.
+    /// One slot for each request in flight; slots never move.
     slots: Box<[Slot]>,
     /// A block for each slot with data to write, and a second one to seal or read into if that data
     /// must be kept.
@@ -297,7 +297,7 @@ enum Hold {
     No,
     /// For all earlier requests to complete and a flush.
     Flush,
-    /// Until this time, when it is due.
+    /// Until it is due at this time.
     Until(u64),
 }
 

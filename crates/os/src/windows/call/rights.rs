@@ -149,7 +149,7 @@ unsafe fn changed_by(list: *const security::ACL) -> io::Result<Option<Vec<String
         let header = unsafe { (*entry).Header };
         match header.AceType {
             DENIES => continue,
-            // It applies to new entries of a directory, not to the directory itself.
+            // Such an entry applies to new entries of a directory, not to the directory itself.
             _ if u32::from(header.AceFlags) & security::INHERIT_ONLY_ACE != 0 => continue,
             ALLOWS => {}
             _ => return Ok(None),

@@ -33,8 +33,7 @@ pub(super) unsafe fn units<V: Rounds, const R: usize, const ENCRYPT: bool>(
     let mut left = buffer.len() / unit;
     let (mut src, mut dst) = buffer.pointers();
     let data_keys = if ENCRYPT { &keys.data.encrypt } else { &keys.data.decrypt };
-    // One more than a batch: the last unit also prepares the masks of a next one, which stay
-    // unused.
+    // One more than a batch: the last unit also prepares masks for a next unit, which are not used.
     let mut tweaks: Tweaks = [[0; BLOCK]; UNITS + 1];
     let step = u128::from(run.layout.tweak_step);
     let mut number = run.first;

@@ -133,7 +133,7 @@ impl Uring {
     }
 }
 
-/// One thread's part of a task.
+/// A thread's part of a task.
 struct Part<'a, P> {
     task: &'a Task,
     offsets: P,
@@ -158,7 +158,7 @@ impl<P: OffsetGenerator> Part<'_, P> {
         // panic or a hung device leak, and the next job gets a new session.
         let mut session = match kept.take() {
             Some(session) if session.serves(*depth) => session,
-            // One entry more than the depth, for the timer.
+            // One more entry than the depth, for the timer.
             _ => Session::new((depth + 1).next_power_of_two().max(MIN_ENTRIES), self.polled)
                 .map_err(|source| LoadError::Setup { what: "setting up io_uring", source })?,
         };
