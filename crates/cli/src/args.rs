@@ -84,7 +84,7 @@ pub struct ReportArgs {
     /// Output file [default: for html, report.html next to the record; otherwise standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Rows of CSV and Parquet output
+    /// What each row of CSV and Parquet output represents
     #[arg(long, value_enum, value_name = "ROWS", default_value_t = TableArg::Trials)]
     pub table: TableArg,
     /// Also write every chart to DIR as SVG, PDF and PNG
@@ -99,7 +99,7 @@ pub struct ReportArgs {
     /// Print only the headline and the recommendation
     #[arg(long, short, conflicts_with_all = ["json", "explain", "full"])]
     pub quiet: bool,
-    /// Instead, write a copy of the record to share, without names, paths and serial numbers
+    /// Instead, write a copy of the record to share, without host names, paths and serial numbers
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output", "table", "charts", "json", "full", "quiet"])]
     pub share: Option<PathBuf>,
     /// Instead, write a ZIP archive to publish: the record as written by --share, tables, charts, a paragraph on
@@ -154,7 +154,7 @@ pub struct CompletionsArgs {
     /// The shell
     #[arg(value_enum, required_unless_present = "runs")]
     pub shell: Option<Shell>,
-    /// Print the names of the newest runs, for the scripts that this prints
+    /// Print the names of the newest runs, for use by the completion scripts
     #[arg(long, hide = true, conflicts_with = "shell")]
     pub runs: bool,
 }
@@ -243,8 +243,8 @@ pub struct KdfArgs {
     /// Approximate total time
     #[arg(long, value_name = "TIME", default_value = "20", value_parser = duration)]
     pub seconds: Duration,
-    /// Check whether LUKS2 keyslots can be unlocked in a boot loader's memory on one thread, and how long it takes:
-    /// the keyslots of VOLUME, or costs to choose from
+    /// Check whether the LUKS2 keyslots of VOLUME, or a selection of costs if it is omitted, can be unlocked in a boot
+    /// loader's memory on one thread, and how long that takes
     #[arg(
         long,
         value_name = "VOLUME",
@@ -302,7 +302,7 @@ pub struct PredictArgs {
     /// Predict for this sector size, in bytes (repeatable) [default: 512]
     #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]
     pub data_unit: Vec<u32>,
-    /// Encryption and decryption rate of the cipher in MB/s, instead of measuring it
+    /// Use this encryption and decryption rate, in MB/s, instead of measuring the cipher
     #[arg(long, value_name = "MB/S[,MB/S]", value_parser = cipher_rate, conflicts_with = "ciphers_from")]
     pub cipher_rate: Option<(f64, f64)>,
     /// Read the cipher rates from a file with the output of `cryptbench ciphers --json`
@@ -350,7 +350,7 @@ pub struct StudiesArgs {
     /// Print this study in full [default: list all]
     #[arg(value_enum, ignore_case = true)]
     pub study: Option<StudyArg>,
-    /// Compare a record.json, or the directory of a run, with the published devices
+    /// Compare a record.json, or the directory of a run, with the devices of the published studies
     #[arg(long, value_name = "RECORD", conflicts_with = "from")]
     pub beside: Option<PathBuf>,
     /// Print the study's tables for your own records again, as `run --study` did
@@ -375,7 +375,7 @@ pub struct StudiesArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StudyFormatArg {
-    /// As on the terminal, with the study's conclusions
+    /// The text for a terminal, with the study's conclusions
     Text,
     /// Comma-separated values: title, headings and rows of each table, then an empty line
     Csv,

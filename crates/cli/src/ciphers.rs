@@ -93,7 +93,7 @@ fn bottlenecks(speeds: &Speeds, disk: Option<&DiskRates>) -> Vec<Bottleneck> {
         .collect();
     if let Some(disk) = disk {
         let of = |verb: &str, rate: Option<f64>, direction| {
-            let name = format!("{verb} the disk under this directory ({})", disk.device);
+            let name = format!("{verb} the disk that holds this directory ({})", disk.device);
             rate.map(|mb_s| Interface { name, mb_s, direction })
         };
         interfaces.extend(of("reading", disk.read_mb_s, Direction::Reading));

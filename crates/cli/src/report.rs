@@ -84,14 +84,15 @@ fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
         let json = cryptbench_record::to_json(&Labelled::of(&shared).report().document());
         written(file, cryptbench_os::write_named(file, json.as_bytes()))?;
         say::note(
-            "names, paths and serial numbers were removed; check the file before you send it",
+            "host names, paths and serial numbers were removed; check the file before you send it",
         );
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(file) = &args.bundle {
         let files = bundle::write(&record, file)?;
         say::note(&format!(
-            "{files} files, without names, paths and serial numbers; add your name to CITATION.cff and references.bib"
+            "{files} files, without host names, paths and serial numbers; add your name to CITATION.cff and \
+             references.bib"
         ));
         return Ok(ExitCode::SUCCESS);
     }

@@ -59,7 +59,7 @@ pub(crate) fn as_disk(
                 });
             }
             Err(e) if transport == Transport::Ublk => return Err(e),
-            Err(e) => debug!("no disk of ublk, so FUSE: {}", chain(&e)),
+            Err(e) => debug!("FUSE is used, because no ublk disk can be created: {}", chain(&e)),
         }
     }
     let path = mount_point::create(stack)?;

@@ -8,8 +8,8 @@ use crate::{ArmSpec, Features, Setting, SystemError};
 /// The setting that chooses it.
 pub(crate) const TRANSPORT: Setting = Setting {
     name: "transport",
-    about: "how requests reach our server: through a ublk device, or through FUSE (over io_uring or /dev/fuse) and a loop \
-            device; auto takes the first that the kernel has, as volume mount does",
+    about: "how requests reach the server process: through a ublk device, or through FUSE (over io_uring or \
+            /dev/fuse) and a loop device; auto uses the first that the kernel supports, as volume mount does",
     values: &[AUTO, UBLK, URING, DEVICE],
 };
 

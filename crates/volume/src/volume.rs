@@ -43,7 +43,7 @@ pub(crate) fn there(
             what: named.to_owned(),
             why: what,
             with: if len == 0 {
-                "only a whole copy can be opened; to restore a header backup, use `volume header-restore VOLUME \
+                "only a complete copy can be opened; to restore a header backup, use `volume header-restore VOLUME \
                  FILE`".to_owned()
             } else {
                 "the part that exists can be opened read-only: volume dump, or --read-only"

@@ -190,7 +190,7 @@ fn of_disk(disk: &DiskRates) -> String {
         .iter()
         .filter_map(|(verb, rate)| rate.map(|mb_s| format!("{verb} {} MB/s", self::rate(mb_s))));
     format!(
-        "The disk under this directory ({}) {}.",
+        "The disk that holds this directory ({}) {}.",
         disk.device,
         known.collect::<Vec<_>>().join(" and ")
     )

@@ -30,7 +30,7 @@ pub struct CompareArgs {
     /// Quantity to compare [default: the first of the three that a cell has]
     #[arg(long, value_enum)]
     pub measure: Option<MeasureArg>,
-    /// Estimator for the figures shown, as users of other tools summarise runs; it does not affect verdicts
+    /// How to summarise runs in the figures shown, to match other tools; does not affect verdicts
     #[arg(long, value_enum)]
     pub estimator: Option<EstimatorArg>,
     /// Show all cells, without a limit
@@ -66,9 +66,9 @@ impl From<MeasureArg> for Measure {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum EstimatorArg {
-    /// Mean of all runs (of five in study A, of ten in D)
+    /// Mean of all runs (study A: five runs, study D: ten)
     Mean,
-    /// Mean without the smallest and the largest (of ten in study B)
+    /// Mean without the smallest and the largest value (study B: of ten runs)
     TrimmedMean,
     /// Mean over all cells of the difference in percent of the larger value (study C)
     CellwisePercent,

@@ -21,7 +21,7 @@ fn user(root: bool) -> Finding {
         "not root: only builtin and FUSE directories can be measured; loop devices, mounts, kernel encryption \
          and whole devices need root",
     )
-    .remedy("for those: sudo cryptbench run")
+    .remedy("to measure these: sudo cryptbench run")
 }
 
 fn of(facility: Facility, manager: Option<Manager>) -> Finding {
@@ -49,6 +49,6 @@ mod tests {
     fn what_root_changes_is_said() {
         assert!(user(true).remedy.is_none());
         let Finding { says, remedy, .. } = user(false);
-        insta::assert_snapshot!(format!("{says}; {}", remedy.unwrap()), @"not root: only builtin and FUSE directories can be measured; loop devices, mounts, kernel encryption and whole devices need root; for those: sudo cryptbench run");
+        insta::assert_snapshot!(format!("{says}; {}", remedy.unwrap()), @"not root: only builtin and FUSE directories can be measured; loop devices, mounts, kernel encryption and whole devices need root; to measure these: sudo cryptbench run");
     }
 }

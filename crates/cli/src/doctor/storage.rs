@@ -139,7 +139,8 @@ fn direct_io(directory: &Path, kinds: &[PlaceKind], sector: u64) -> io::Result<F
         Ok(()) if sector > 512 => Finding::ok(
             "direct I/O",
             format!(
-                "works here in multiples of {sector} bytes: profiles leave out smaller requests, which --buffered measures"
+                "works here in multiples of {sector} bytes: profiles leave out smaller requests; --buffered measures \
+                 them"
             ),
         ),
         Ok(()) => Finding::ok("direct I/O", "works here: requests go to the device"),

@@ -221,7 +221,7 @@ pub(super) fn next(share: &Share) -> String {
 
 pub(super) fn unlike(o: &Outlier) -> String {
     let why = match o.reasons.as_slice() {
-        [] => "its record shows no reason".to_owned(),
+        [] => "none found in its record".to_owned(),
         reasons => reasons.join("; "),
     };
     let more = match o.cells {
@@ -229,12 +229,12 @@ pub(super) fn unlike(o: &Outlier) -> String {
         n => format!(" (and {} more cells)", n - 1),
     };
     format!(
-        "{} reaches {:.0} % of plain (its kind: {:.0} %): {why}. {}, {}{more}",
+        "{} reaches {:.0} % of plain speed in {}, {}{more}; machines of its kind reach {:.0} %. Reason: {why}",
         o.node,
         100.0 * o.ratio,
-        100.0 * o.usual_ratio,
         o.arm_label,
         o.label,
+        100.0 * o.usual_ratio,
     )
 }
 

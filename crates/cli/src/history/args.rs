@@ -41,7 +41,7 @@ pub enum HistoryCommand {
     /// Compare a record with earlier ones of the same machine, target, choice and workload; exits with code 9 if it
     /// shows a regression
     Check {
-        /// A record, which need not be in the history (`last`: the newest run), or the number of one in the list
+        /// Record to check, in the history or not (`last`: the newest run), or its number in the list
         /// [default: the newest in the history]
         record: Option<PathBuf>,
         #[command(flatten)]

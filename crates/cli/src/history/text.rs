@@ -128,8 +128,8 @@ fn sentences(check: &Check) -> Vec<String> {
         .min_by(|x, y| x.ratio.total_cmp(&y.ratio))
     {
         found.push(format!(
-            "Regression: {} of {} cells lost more than run-to-run variation explains, at a level of {:.1} % over all \
-             cells; the worst is {} on {}: {:.0} % of before, with a prediction interval of [{:.0}, {:.0}].",
+            "Regression: {} of {} cells lost more than run-to-run variation explains (significance level {:.1} % over \
+             all cells). The worst is {} on {}: {:.0} % of the earlier speed; prediction interval [{:.0}, {:.0}].",
             down,
             check.cells.len(),
             check.level * 100.0,
@@ -143,7 +143,7 @@ fn sentences(check: &Check) -> Vec<String> {
         let least = check.cells.iter().map(|c| c.detectable).fold(1.0, f64::min);
         let most = check.cells.iter().map(|c| c.detectable).fold(0.0, f64::max);
         found.push(format!(
-            "No regression in {} cells. With this number and spread of runs, one smaller than {:.0} % to {:.0} %, \
+            "No regression in {} cells. With this number and spread of runs, a loss below {:.0} % to {:.0} %, \
              depending on the cell, would not be detected.",
             check.cells.len(),
             least * 100.0,

@@ -22,10 +22,9 @@ pub fn render(study: &Study, width: usize) -> String {
     let section = |name: &str, text: &str| wrap(text, &format!("{name:7}"), "       ", width);
     parts.push(match usual(study).and_then(|row| published(study, row)) {
         Some(words) => section("Card", &words),
-        None => section(
-            "Card",
-            "Attacks with graphics cards: not measured here, and no rate is published.",
-        ),
+        None => {
+            section("Card", "GPU attacks are not measured here, and no published rate is known.")
+        }
     });
     let more = "cryptbench kdf --full   (any PIM, times of attacks, method)";
     parts.push(section("More", more));

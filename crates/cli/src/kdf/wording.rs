@@ -132,7 +132,8 @@ pub fn method(study: &Study) -> String {
     format!(
         "Derivation of {HEADER_KEY_BYTES}-byte header keys on one thread, as for unlocking {}; medians of {} \
          rounds, interleaved over all functions, {:.0} s in total; IQR: interquartile range in % of the median. \
-         * was measured at exactly this cost, the rest is calculated from the rate at another{}",
+         Values marked * were measured at exactly this cost; the others are calculated from the rate at a different \
+         cost{}",
         s.volume.name(),
         s.rounds,
         s.elapsed.as_secs_f64(),
@@ -197,8 +198,8 @@ fn other_volumes(study: &Study) -> String {
         )
     });
     format!(
-        "Guesses of the same card for other volumes, published and not measured here: {}. The rate falls in proportion to \
-         the iterations; the source has no rate for LUKS2 with Argon2id",
+        "Guess rates of the same card for other volumes, published and not measured here: {}. The rate falls in \
+         proportion to the iterations; the source has no rate for LUKS2 with Argon2id",
         each.collect::<Vec<_>>().join("; ")
     )
 }
@@ -445,8 +446,8 @@ pub fn assumptions(study: &Study) -> Vec<String> {
         "The passphrase is random; on average half of all candidates are tried: 2^(bits - 1) guesses.".to_owned(),
         format!(
             "The guess rate is that of this CPU, measured with full vectors of guesses on {all} in parallel. For \
-             other hardware it is multiplied by --multiplier, for all functions or for one (argon2id=20). No \
-             figure that was measured here is for a GPU or an FPGA.",
+             other hardware it is multiplied by --multiplier, for all functions or for one (argon2id=20). GPUs and \
+             FPGAs are not measured here.",
         ),
         format!(
             "The published rates of a {CARD} ({}) are from the benchmark of {PROGRAM} at its default cost and are scaled by \

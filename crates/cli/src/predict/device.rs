@@ -91,15 +91,16 @@ impl Profile {
                 cryptbench predict --validate."
             }
             Self::Record(_) if serial.is_some() => {
-                "Only cells whose plain time at queue depth 1 is known are predicted: from a workload of this record, \
-                 or from its extra measurements for explanations."
+                "Predictions cover only cells whose plain time at queue depth 1 is known from a workload of this \
+                 record or from its extra measurements for explanations."
             }
             Self::Model(model)
                 if model.rotates()
                     || DeviceModel::of(&model.name) == Some(DeviceModel::UsbFlash) =>
             {
                 "This prediction failed for study A's published sweeps of the hard disk and the flash drive: \
-                 encryption cost far more there than cipher and software account for, which no device model explains."
+                 encryption cost far more there than the cipher and the software account for. No device model \
+                 explains this."
             }
             Self::Model(_) => {
                 "For study A's published sweep of an SSD, this prediction was off by at most about 11 % of the rate \

@@ -9,7 +9,7 @@ use super::{Cell, Prediction};
 pub(super) fn prediction(p: &Prediction) -> String {
     let kind = if p.emulated { "EMULATED, PREDICTED" } else { "PREDICTED" };
     let mut lines = vec![wrap(
-        &format!("cryptbench predict: {kind}, nothing was measured on {}", p.device),
+        &format!("cryptbench predict: {kind}; nothing was measured on {}", p.device),
         "",
         "  ",
         80,
@@ -68,7 +68,7 @@ fn row(cell: &Cell) -> String {
 
 pub(super) fn validation(groups: &[Group]) -> String {
     let mut lines = vec![wrap(
-        "Relative error of the predicted rate of encrypted requests: median and worst absolute error, and number of \
+        "Relative error of the predicted rate of encrypted requests: median and largest magnitude, and number of \
          cells within 11 %.",
         "",
         "",

@@ -70,8 +70,8 @@ fn readme(report: &Report<'_>) -> String {
     let made = &report.record.program_version;
     format!(
         "# {}\n\n{}\n\nMeasured with cryptbench {made}; tables and charts by cryptbench {VERSION}. Everything is \
-         derived from `record.json`, which contains every trial, but no names and no serial \
-        numbers:\n\n```sh\nsha256sum -c SHA256SUMS\n\
+         derived from `record.json`, which contains every trial, but no host names and no serial \
+         numbers:\n\n```sh\nsha256sum -c SHA256SUMS\n\
          cryptbench report record.json --format markdown                # tables.md\ncryptbench report record.json --format \
          latex                   # tables.tex\ncryptbench report record.json --format csv --table cells       # \
          cells.csv\ncryptbench report record.json --charts charts\ncryptbench run --like record.json                          \

@@ -301,8 +301,8 @@ fn offer(arg: &Arg) -> Offered {
     }
 }
 
-/// Names of the options that a resumed run accepts: those for its output, and the user's consent to overwrite
-/// something, which no file can give.
+/// Names of the options that a resumed run accepts: output options, and the user's consent to overwrite something,
+/// which is never taken from a file.
 pub fn go_with_resume() -> Vec<String> {
     let groups = ShownArgs::augment_args(ConsentArgs::augment_args(Command::new("run")));
     let more = ["resume", "verbose"].map(ToOwned::to_owned);

@@ -99,8 +99,8 @@ pub fn beside(near: &[Beside], width: usize) -> String {
     for device in near.iter().take(SHOWN) {
         blocks.push(paragraph(
             &format!(
-                "Your record and the {} of study {}. MB/s means MiB/s. Drop: loss caused by encryption; yours is the \
-                 paired mean of each choice, theirs comes from one published speed each.",
+                "Your record and the {} of study {}. MB/s means MiB/s. Drop: loss caused by encryption; for your \
+                 record, the paired mean of each choice; for the study, from one published speed each.",
                 device.device, device.study
             ),
             width,

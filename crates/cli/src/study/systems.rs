@@ -193,18 +193,19 @@ fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
     let plain = file_system(chosen.place.pair.first().unwrap_or(&chosen.place.target));
     if chosen.place.emulate.is_some() || plain.as_deref() != Some(NTFS) {
         return Some(format!(
-            "file systems: {} on plain storage and ext4 on the systems' disks; on a target with NTFS, as in the \
-             study, the systems' disks also get NTFS",
+            "file systems: {} on plain storage and ext4 on the encrypted devices; if the target has NTFS, as in the \
+             study, the encrypted devices also use NTFS",
             plain.filter(|_| chosen.place.emulate.is_none()).unwrap_or_else(|| "ext4".to_owned())
         ));
     }
     Some(match cryptbench_system::lacks_ntfs() {
         Some((reason, remedy)) => format!(
-            "file systems: NTFS, as in the study, on plain storage and ext4 on the systems' disks: {reason} ({remedy})"
+            "file systems: NTFS, as in the study, on plain storage and ext4 on the encrypted devices: {reason} \
+             ({remedy})"
         ),
         None => {
             chosen.what.set.push((FILE_SYSTEM.to_owned(), vec![NTFS.to_owned()]));
-            "file systems: NTFS, as in the study, on plain storage and on the systems' disks"
+            "file systems: NTFS, as in the study, on plain storage and on the encrypted devices"
                 .to_owned()
         }
     })

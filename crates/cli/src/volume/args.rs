@@ -19,7 +19,7 @@ pub enum VolumeCommand {
     Info(InfoArgs),
     /// Decrypt a whole volume to a file or standard output, or an eCryptfs directory to a new directory
     Dump(DumpArgs),
-    /// Mount a volume: for root its file system, for other users its plaintext as one file
+    /// Mount a volume: its file system if you are root, otherwise its plaintext as a single file
     Mount(MountArgs),
     /// Serve a mounted volume in the background; used by `mount`, which sends the secrets on standard input
     #[command(hide = true)]
@@ -29,7 +29,7 @@ pub enum VolumeCommand {
     Umount(UmountArgs),
     /// Add, change or remove the credentials of a volume
     Key(KeyArgs),
-    /// Back up the header of a volume, without which nothing can open it
+    /// Back up the header of a volume, without which it cannot be opened
     HeaderBackup(HeaderBackupArgs),
     /// Restore a header from a backup, or a damaged header from its copy in the volume
     HeaderRestore(HeaderRestoreArgs),
@@ -64,8 +64,8 @@ macro_rules! secret_arguments {
                 long = concat!($prefix, "keyfile"),
                 value_name = "FILE",
                 help = concat!(
-                    "Key file for ", $whose, " credentials (repeatable); VeraCrypt, TrueCrypt: or a directory, to use all \
-                     files in it; FileVault: the volume key, or a Mac's EncryptedRoot.plist.wipekey"
+                    "Key file for ", $whose, " credentials (repeatable); VeraCrypt, TrueCrypt: also a directory, of \
+                     which all files are used; FileVault: the volume key, or a Mac's EncryptedRoot.plist.wipekey"
                 )
             )]
             pub keyfile: Vec<PathBuf>,
@@ -148,7 +148,7 @@ secret_arguments!(
     "the outer volume's"
 );
 secret_arguments!(
-    /// Credentials of the hidden volume that is protected, or whose header is also saved.
+    /// Credentials of the hidden volume that is protected, or whose header is also backed up.
     HiddenSecretArgs,
     "hidden-",
     "the hidden volume's"
@@ -157,7 +157,7 @@ secret_arguments!(
 /// The volume, and how to open it.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct UnlockArgs {
-    /// File or device that contains the volume; `info` and `dump` also accept a lower directory of eCryptfs
+    /// File or device that contains the volume; `info` and `dump` also accept an eCryptfs lower directory
     pub volume: PathBuf,
     #[command(flatten)]
     pub secret: SecretArgs,
@@ -226,7 +226,7 @@ pub enum FormatArg {
     Veracrypt,
     /// Format of TrueCrypt 7, for old computers
     Truecrypt,
-    /// Opens on any Linux of the last 15 years
+    /// Opens on any Linux from the last 15 years
     Luks1,
     /// Current format of Linux
     Luks2,
@@ -261,8 +261,8 @@ pub struct CreateArgs {
     /// if none is given. If the file does not exist, it is created with a new password
     #[arg(long, value_name = "FILE")]
     pub recovery_password_file: Option<PathBuf>,
-    /// The cipher: a name from `cryptbench ciphers --list`; LUKS: or a dm-crypt name; BitLocker: or aes-128-cbc or
-    /// aes-256-cbc, also with -elephant [default: AES-256-XTS; BitLocker: AES-128-XTS]
+    /// The cipher: a name from `cryptbench ciphers --list` (LUKS: also a dm-crypt name; BitLocker: also aes-128-cbc and
+    /// aes-256-cbc, with or without -elephant) [default: AES-256-XTS; BitLocker: AES-128-XTS]
     #[arg(long, value_name = "NAME", value_parser = crate::units::cipher)]
     pub cipher: Option<String>,
     /// The PRF, or argon2id [default: sha-512; LUKS1: sha-256; LUKS2: argon2id]
@@ -306,8 +306,8 @@ pub struct CreateArgs {
 pub struct InfoArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
-    /// eCryptfs: file with the wrapped mount passphrase, such as `.ecryptfs/wrapped-passphrase`; then specify the login
-    /// passphrase
+    /// eCryptfs: file with the wrapped mount passphrase, such as `.ecryptfs/wrapped-passphrase`; the passphrase to
+    /// specify is then the login passphrase
     #[arg(long, value_name = "FILE")]
     pub wrapped_passphrase: Option<PathBuf>,
     /// Also open the volume, and show what only the key reveals
@@ -322,8 +322,8 @@ pub struct InfoArgs {
 pub struct DumpArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
-    /// eCryptfs: file with the wrapped mount passphrase, such as `.ecryptfs/wrapped-passphrase`; then specify the login
-    /// passphrase
+    /// eCryptfs: file with the wrapped mount passphrase, such as `.ecryptfs/wrapped-passphrase`; the passphrase to
+    /// specify is then the login passphrase
     #[arg(long, value_name = "FILE")]
     pub wrapped_passphrase: Option<PathBuf>,
     /// New file for the plaintext, or - for standard output; for an eCryptfs directory, a new directory
@@ -346,8 +346,8 @@ pub struct MountArgs {
     /// Do not write to the volume
     #[arg(long, short)]
     pub read_only: bool,
-    /// Show the plaintext as the file `volume` in the mount point, without mounting its file system; always so for users
-    /// other than root
+    /// Show the plaintext as the file `volume` in the mount point, without mounting its file system; users other than
+    /// root always get this
     #[arg(long)]
     pub raw: bool,
     /// Options for mount(8), such as uid=1000 for FAT. Set-user-ID programs and device nodes on the volume do not work
@@ -459,7 +459,7 @@ pub struct HeaderBackupArgs {
     pub unlock: UnlockArgs,
     /// New file for the header backup
     pub output: PathBuf,
-    /// VeraCrypt, TrueCrypt: also save the hidden volume's header
+    /// VeraCrypt, TrueCrypt: also back up the hidden volume's header
     #[arg(long)]
     pub with_hidden: bool,
     #[command(flatten)]

@@ -343,7 +343,7 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
         Some((_, mode, bytes)) if luks::makes_new(mode) => return Ok((name, bytes)),
         Some(_) => {
             format!(
-                "volumes with `{name}` can be opened, but not created: it reveals what sectors have in common"
+                "volumes with `{name}` can be opened, but not created: it reveals which sectors have content in common"
             )
         }
         None => format!(

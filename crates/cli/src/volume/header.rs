@@ -37,16 +37,16 @@ fn refuse_ignored(unlock: &UnlockArgs) -> anyhow::Result<()> {
         (
             unlock.hidden,
             "--hidden: a backup begins with the outer volume's header, so give the outer volume's credentials; use \
-             --with-hidden to also save the hidden volume's header",
+             --with-hidden to also back up the hidden volume's header",
         ),
         (
             unlock.system,
-            "--system: the header of system encryption is sector 62 of the disk; save it with `dd if=DISK of=FILE bs=512 \
-             skip=62 count=1`",
+            "--system: the header of system encryption is sector 62 of the disk; back it up with `dd if=DISK of=FILE \
+             bs=512 skip=62 count=1`",
         ),
         (
             unlock.backup_header,
-            "--backup-header: only the primary header is saved; if it is damaged, repair it with `header-restore`",
+            "--backup-header: only the primary header is backed up; if it is damaged, repair it with `header-restore`",
         ),
         (unlock.key_slot.is_some(), "--key-slot: a header backup always contains all keyslots"),
     ];

@@ -24,7 +24,8 @@ pub fn key(args: &KeyArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     | KeyCommand::Change(ChangeKeyArgs { unlock, .. })
     | KeyCommand::Remove(RemoveKeyArgs { unlock, .. })) = &args.command;
     if unlock.backup_header {
-        let reason = "--backup-header: keys are changed in both headers; repair a damaged one first with `header-restore`";
+        let reason = "--backup-header cannot be used here, because keys are changed in both headers; if one header is \
+                      damaged, repair it first with `header-restore`";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     if unlock.header.is_some() {

@@ -268,7 +268,7 @@ pub fn is_saved_as_luks(target: &Target, format: Option<&str>) -> anyhow::Result
         }
         family => return Ok(family == Family::Luks),
     };
-    let what = format!("saving the header of a {name} volume");
+    let what = format!("backing up the header of a {name} volume");
     Err(VolumeError::Unsupported { what, hint: Some(hint.to_owned()) }.into())
 }
 

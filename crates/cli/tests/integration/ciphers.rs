@@ -117,12 +117,12 @@ fn a_disk_that_was_measured_before_is_compared_with() {
     match record.target.device.filter(|_| record.target.engine.direct) {
         Some(device) => {
             for verb in ["reading", "writing"] {
-                let words = format!("{verb} the disk under this directory ({})", device.name);
+                let words = format!("{verb} the disk that holds this directory ({})", device.name);
                 assert!(table.contains(&words), "no {words:?} in:\n{table}");
             }
         }
         None => {
-            assert!(!table.contains("the disk under this directory"), "{table}");
+            assert!(!table.contains("the disk that holds this directory"), "{table}");
             skipped("no block device with direct I/O under the temporary directory");
         }
     }

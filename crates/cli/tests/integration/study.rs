@@ -27,7 +27,7 @@ fn every_study_says_what_it_would_do() {
             "D",
             ["Study D on this machine: anvil", "BestCrypt (the same three) cannot be set up here"],
         ),
-        ("A", ["- VeraCrypt (AES, NTFS)", "as in the study, the systems' disks also get NTFS"]),
+        ("A", ["- VeraCrypt (AES, NTFS)", "as in the study, the encrypted devices also use NTFS"]),
         (
             "D",
             [

@@ -564,7 +564,7 @@ fn bitlocker_is_created_opened_by_each_protector_and_described() {
         cryptbench: old: a recovery password has eight groups of six digits; this one has other characters in between; the file must be the text that Windows saved, or only the 48 digits
         cryptbench: v: BitLocker has no hidden volumes
         cryptbench: changing a BitLocker volume's keys or metadata is not supported; use `manage-bde` on Windows
-        cryptbench: v: saving the header of a BitLocker volume is not supported; its metadata is stored on the volume three times; on Windows, `manage-bde -KeyPackage` saves what repair-bde needs if all copies are lost
+        cryptbench: v: backing up the header of a BitLocker volume is not supported; its metadata is stored on the volume three times; on Windows, `manage-bde -KeyPackage` saves what repair-bde needs if all copies are lost
         ");
     assert!(!bench.path("out").exists());
 }

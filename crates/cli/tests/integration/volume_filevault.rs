@@ -128,7 +128,7 @@ fn what_cannot_be_opened_or_changed_says_so() {
     insta::assert_snapshot!(said.trim(), @r#"
         cryptbench: v: the CoreStorage volume "Ünbenannt" cannot be opened: it is being encrypted or decrypted (state "Converting"); let macOS finish (diskutil coreStorage list shows the progress)
         cryptbench: changing a FileVault volume's keys or metadata is not supported; use `diskutil coreStorage` on macOS
-        cryptbench: v: saving the header of a FileVault volume is not supported; its metadata is spread over the disk; copy the whole disk instead
+        cryptbench: v: backing up the header of a FileVault volume is not supported; its metadata is spread over the disk; copy the whole disk instead
         cryptbench: v: changing a FileVault volume's keys or metadata is not supported; use `diskutil coreStorage` on macOS
         cryptbench: v: FileVault has no startup keys
         cryptbench: v: FileVault has no hidden volumes

@@ -218,7 +218,7 @@ pub(crate) fn fit(plan: &Plan, elapsed: Duration) -> Fitted {
     let took = format!("Set-up took {spent:.0} s of the budget of {:.0} s", recorded.budget_s);
     let note = match trial {
         _ if least > left => Some(format!(
-            "{took}: the rest is not enough for {} trials of all workloads and choices; use {}.",
+            "{took}: the remaining time is not enough for {} trials of all workloads and choices; use {}.",
             recorded.min_pairs,
             budget_option(longer_budget(spent + least, recorded.budget_s)),
         )),
@@ -314,7 +314,7 @@ mod tests {
         assert!(trial_s < at && trial_s >= LEAST_SLICED_TRIAL_S);
         assert!(trial_s * cells * (SLICED_PAIRS_WITHIN_BUDGET + 1.0) <= 150.0);
         assert!(ramp_s <= trial_s / 4.0);
-        insta::assert_snapshot!(fit(299).note.unwrap(), @"Set-up took 299 s of the budget of 300 s: the rest is not enough for 6 trials of all workloads and choices; use --budget 10m.");
+        insta::assert_snapshot!(fit(299).note.unwrap(), @"Set-up took 299 s of the budget of 300 s: the remaining time is not enough for 6 trials of all workloads and choices; use --budget 10m.");
     }
 
     #[test]

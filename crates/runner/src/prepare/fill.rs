@@ -104,7 +104,7 @@ impl Claimed<'_> {
         if len < SMALL {
             recorder.tell(format!(
                 "The scratch file has only {}, because there is no time to write more: a cache in the drive may hold \
-                 all of it, which the system's counters do not show. A larger --budget allows a larger file.",
+                 all of it, and the system's counters do not show this. A larger --budget allows a larger file.",
                 human(len)
             ));
         }

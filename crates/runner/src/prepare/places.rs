@@ -70,7 +70,7 @@ pub(super) fn note(
         arms.iter().filter(lies_elsewhere).map(|arm| arm.label.as_str()).collect();
     (!labels.is_empty()).then(|| {
         format!(
-            "Stored in another region than plain storage: {}. If that region is faster or slower, the figures \
+            "Stored in a different region from plain storage: {}. If that region is faster or slower, the figures \
              include the difference, but their intervals do not: they are valid only for these regions.",
             labels.join(", ")
         )

@@ -229,7 +229,7 @@ impl Claimed<'_> {
         let spent = self.clock.elapsed().as_secs_f64();
         let enough = budget_option(longer_budget(spent + all_s, recorded.budget_s));
         recorder.tell(format!(
-            "Each set has {count} files instead of {planned}: the budget has no time for more. {enough} is enough \
+            "Each set has {count} files instead of {planned}: the budget does not allow more. {enough} is enough \
              for all."
         ));
     }

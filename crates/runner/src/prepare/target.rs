@@ -161,7 +161,7 @@ impl PreparedTarget {
     /// A note for readers if the device has no counters.
     pub(super) fn uncounted(&self) -> String {
         format!(
-            "The device under {} has no counters ({}), so figures from a cache cannot be recognised.",
+            "The device that holds {} has no counters ({}), so figures from a cache cannot be recognised.",
             shown(&self.target.path),
             self.target.in_words()
         )

@@ -87,7 +87,9 @@ impl Claimed<'_> {
         if !taken.iter().any(|(arm, _)| arm.role == ArmRole::Encrypted) {
             let least_s = takes.iter().flatten().map(|t| t.all_s(rounds));
             let least_s = least_s.fold(f64::INFINITY, f64::min);
-            let what = format!("the fastest volume to open takes {least_s:.0} s for all trials");
+            let what = format!(
+                "even the volume that opens fastest needs {least_s:.0} s for all its trials"
+            );
             let (budget_s, enough) = (recorded.budget_s, budget_option(enough_s(least_s)));
             return Err(RunError::NoTime { budget_s, what, enough }.into());
         }

@@ -58,7 +58,7 @@ fn lost(arm: &Arm, evidence: &Evidence) -> Option<RunError> {
     let problem = || match &evidence.lost {
         Some(why) => why.clone(),
         None => format!(
-            "of {} bytes written, only {} came back unchanged",
+            "of {} bytes written, only {} were read back unchanged",
             evidence.written_bytes, evidence.verified_bytes
         ),
     };

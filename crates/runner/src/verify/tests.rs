@@ -196,7 +196,7 @@ fn what_is_gone_or_cannot_be_read_when_it_comes_up_again_is_lost() {
     for (fake, why) in [
         (Fake::new(Under::Stream).wakes(gone), "is not there"),
         (Fake::new(Under::Stream).wakes(unreadable), "cannot be read"),
-        (Fake::new(Under::Stream).wakes(damage), "came back unchanged"),
+        (Fake::new(Under::Stream).wakes(damage), "were read back unchanged"),
     ] {
         let proof = alone(fake);
         assert!(matches!(proof.error, Some(RunError::NotKept { .. })), "{why}");
@@ -213,7 +213,7 @@ fn of_plaintext_and_lost_data_plaintext_is_the_error_and_both_are_noted() {
     insta::assert_snapshot!(proof.notes.join("\n"), @"
         arm 0 does not encrypt: data written through it is stored as plaintext, at 16384 offsets; the first is byte 0 of stored.
         arm 0 does not encrypt as required: 256 of 256 blocks in its storage have too little entropy for ciphertext.
-        arm 0 lost data: after it was closed and reopened, of 1048576 bytes written, only 1048448 came back unchanged.
+        arm 0 lost data: after it was closed and reopened, of 1048576 bytes written, only 1048448 were read back unchanged.
         ");
     // Regardless of the order of arms and of failures of the others.
     let mut fakes = [

@@ -30,7 +30,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: BASE,
-        about: "further delay per request, which is also measured separately, as the pass-through",
+        about: "additional delay per request; also measured separately, as the pass-through",
         values: &["0us", "200us"],
     },
 ];

@@ -25,7 +25,7 @@ const TWICE: &str = "2";
 const SETTINGS: &[Setting] = &[
     Setting {
         name: SIZE,
-        about: "largest piece in which a request is passed on",
+        about: "maximum size of the pieces in which a request is passed on",
         values: &["128KiB", "4KiB", "16KiB", "32KiB", "64KiB", "256KiB"],
     },
     Setting {

@@ -42,14 +42,14 @@ const MKFS_LIMIT: Duration = Duration::from_secs(900);
 /// The setting that chooses where requests go.
 pub(crate) const IO_TARGET: Setting = Setting {
     name: "io-target",
-    about: "where requests go: to a file in ext4 on the system's disk, or to the disk itself",
+    about: "where requests go: to a file in ext4 on the system's device, or to the device itself",
     values: &["file", "device"],
 };
 
 /// The setting that chooses the content of the disk.
 pub(crate) const FILE_SYSTEM: Setting = Setting {
     name: "file-system",
-    about: "file system on the system's disk; ntfs requires mkfs.ntfs and either the kernel's ntfs3 or ntfs-3g",
+    about: "file system on the system's device; ntfs requires mkfs.ntfs and either the kernel's ntfs3 or ntfs-3g",
     values: &["ext4", NTFS],
 };
 

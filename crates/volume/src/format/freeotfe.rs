@@ -151,8 +151,8 @@ fn unlock(
             }
         }
     }
-    let reason = "wrong passphrase, not a FreeOTFE volume, or one without a 256-bit salt and 2048 iterations, or with an \
-                  unsupported hash or cipher";
+    let reason = "wrong passphrase, not a FreeOTFE volume, or a FreeOTFE volume with an unsupported hash, cipher, \
+                  salt length (only 256 bits) or iteration count (only 2048)";
     Err(VolumeError::NoKeyFits(reason.to_owned()))
 }
 

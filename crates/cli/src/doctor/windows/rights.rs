@@ -17,6 +17,6 @@ fn user(administrator: bool) -> Finding {
             "not administrator: directories can be measured, but Windows does not report BitLocker's method or the filter \
              drivers on the volume",
         )
-        .remedy("for those: run cryptbench doctor as administrator"),
+        .remedy("to see these, run cryptbench doctor as administrator"),
     }
 }

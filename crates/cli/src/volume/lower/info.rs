@@ -77,7 +77,7 @@ pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         if found.files + found.encrypted_names == 0 {
             return Err(nothing(unlock));
         }
-        found.what = "a lower directory of eCryptfs".to_owned();
+        found.what = "an eCryptfs lower directory".to_owned();
     }
     match args.json {
         true => print_json(&found)?,

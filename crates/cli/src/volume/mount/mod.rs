@@ -47,7 +47,8 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         return Err(Refusal::target(&args.mountpoint, "the mount point is not a directory").into());
     }
     if matches!(args.transport, Transport::Ublk) && (args.raw || !user::is_root()) {
-        let reason = "--transport ublk mounts a file system from a block device: it needs root and excludes --raw";
+        let reason = "--transport ublk mounts a file system from a block device: it needs root and cannot be combined \
+                      with --raw";
         return Err(Refusal::target(&args.mountpoint, reason).into());
     }
     let named = [Some(&args.unlock.volume), args.unlock.header.as_ref()];

@@ -65,9 +65,9 @@ pub(super) fn in_use_notes(in_use: &InUse, stretch: u64) -> Vec<String> {
 /// Notes for the reader about a device that is only read, in sentences.
 pub(super) fn only_read_note(target: &Target) -> String {
     format!(
-        "{} was only read, and nothing was written to it. The ciphers decrypted its contents, whatever they are, \
-         which takes as long as for real data. Regions that were discarded (TRIM) or never written are read faster \
-         than data.",
+        "{} was only read, and nothing was written to it. The ciphers decrypted its contents, whatever they are; this \
+         takes as long as for real data. Regions that were discarded (TRIM) or never written are read faster than \
+         data.",
         shown(&target.path)
     )
 }

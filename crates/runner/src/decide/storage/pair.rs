@@ -108,7 +108,7 @@ fn placement(plain: &Target, encrypted: &Target) -> String {
     let (a, b) = (shown(&plain.path), shown(&encrypted.path));
     let unknown = |target: &Target| {
         format!(
-            "The device under {} is unknown, so {a} and {b} may be on different devices: a difference between the \
+            "The device that holds {} is unknown, so {a} and {b} may be on different devices: a difference between the \
              devices would look like a cost of encryption.",
             shown(&target.path)
         )

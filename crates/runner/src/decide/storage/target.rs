@@ -122,7 +122,7 @@ impl Target {
             problem: problem.to_owned(),
         };
         let There::ToRead(found) = &place.there else {
-            return Err(refuse("was not examined for reading"));
+            return Err(refuse("was not inspected as a read-only target"));
         };
         let found = found.as_ref().map_err(|why| refuse(why))?;
         if part.is_none() && !found.is_device {

@@ -153,8 +153,8 @@ impl Targets {
                 return Err(RunError::Target {
                     path: self.plain.path.clone(),
                     problem: format!(
-                        "has no signature {name:?}, which --yes-erase specifies: check that it is the right one. \
-                         Nothing was written"
+                        "does not have the signature {name:?} specified with --yes-erase: check that this is the \
+                         right device. Nothing was written"
                     ),
                 });
             }
@@ -246,7 +246,7 @@ impl Targets {
         }
         for encrypted in &self.encrypted {
             let (there, why) = match encrypted.all().filter(|_| all.is_some()) {
-                Some(there) => (there, "all of the smaller one".to_owned()),
+                Some(there) => (there, "the whole of the smaller target".to_owned()),
                 None => encrypted.size(asked, least)?,
             };
             if there < size {

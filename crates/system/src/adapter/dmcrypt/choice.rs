@@ -37,12 +37,12 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "integrity",
-        about: "tags per sector (only LUKS2): a separate MAC, an authenticated cipher, or checksums below the cipher",
+        about: "tags per sector (LUKS2 only): a separate MAC, an authenticated cipher, or checksums of the ciphertext",
         values: &["none", "hmac-sha256", "aead", "crc32c"],
     },
     Setting {
         name: "integrity-journal",
-        about: "how tags and data stay consistent: a journal of both, nothing, or a bitmap (only crc32c)",
+        about: "how tags and data stay consistent: a journal of both, nothing, or a bitmap (crc32c only)",
         values: &["data", "none", "bitmap"],
     },
     Setting {

@@ -95,11 +95,11 @@ fn description(device: &dyn BlockDevice, at: u64) -> Result<Maps, String> {
     let chunk = u64::from(u32_at(&whole, 20).ok_or_else(cut)?);
     let log = u64::from(u32_at(&whole, 24).ok_or_else(cut)?);
     if !matches!(sector, 512 | 1024 | 2048 | 4096) || chunk == 0 || !chunk.is_multiple_of(sector) {
-        return Err(format!("{chunk}-byte chunks in {sector}-byte sectors"));
+        return Err(format!("it cannot have {chunk}-byte chunks in {sector}-byte sectors"));
     }
     let maps = whole[header_len..].as_chunks::<8>().0;
     if u32_at(&whole, 32).is_none_or(|count| count as usize != maps.len()) {
-        return Err("the number of maps is not the one that it states".to_owned());
+        return Err("the number of maps differs from the one in its header".to_owned());
     }
     let mut told = Maps::default();
     told.reserved.push((at, (len as u64).next_multiple_of(sector)));

@@ -177,7 +177,7 @@ pub(super) fn read(device: &dyn BlockDevice, boot: &Boot) -> Result<Metadata, Vo
         let read =
             read_copy(device, boot.is_vista(), at).and_then(|copy| match copy.offsets[index] {
                 place if place == at => Ok(copy),
-                place => Err(format!("it states that it is at byte {place}")),
+                place => Err(format!("it records its own offset as byte {place}")),
             });
         let read = read.map(|copy| {
             // The boot sector of Windows Vista refers to the first copy, and that to the others.

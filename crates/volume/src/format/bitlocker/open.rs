@@ -108,7 +108,7 @@ pub(super) fn sector(
     match (metadata.moved, u64::from(metadata.first_sectors)) {
         (Some((_, len)), sectors @ 1..) if len.is_multiple_of(sectors) => match len / sectors {
             sector @ (512 | 1024 | 2048 | 4096) => Ok(sector),
-            other => Err(damaged(format!("its sector size is {other} bytes"))),
+            other => Err(damaged(format!("its sector size cannot be {other} bytes"))),
         },
         _ => Ok(device.sector().min(4096) as u64),
     }

@@ -219,7 +219,10 @@ impl<'a> Attempt<'a> {
         let Some(master) = &protector.master else { return Ok(false) };
         let Some(opened) = master.open(key, self.tier)? else { return Ok(false) };
         if opened.bytes.len() != 32 {
-            return Err(damaged(format!("the volume master key has {} bytes", opened.bytes.len())));
+            return Err(damaged(format!(
+                "the volume master key cannot have {} bytes",
+                opened.bytes.len()
+            )));
         }
         self.master = Some(opened.bytes);
         Ok(true)

@@ -68,7 +68,7 @@ impl Header {
     /// only a public key opens, and for a later version.
     pub fn parse(start: &[u8]) -> Result<Self, VolumeError> {
         if start.is_empty() {
-            let reason = "the file has no header, which even empty files have";
+            let reason = "the file has no header, although even empty files have one";
             return Err(damaged(reason));
         }
         let mut rest = start;

@@ -136,7 +136,10 @@ fn unwrap(wrapped: &[u8], login: &[u8], tier: Tier) -> Result<Secret, VolumeErro
         return Err(damaged("the file is not a wrapped passphrase"));
     }
     if rest.is_empty() || rest.len() > MOST_PASSPHRASE || !rest.len().is_multiple_of(16) {
-        return Err(damaged(format!("the wrapped passphrase has {} bytes", rest.len())));
+        return Err(damaged(format!(
+            "the wrapped passphrase has an invalid length: {} bytes",
+            rest.len()
+        )));
     }
     let key = Key::of(login, salt)?;
     if key.signature.to_string().as_bytes() != signature {

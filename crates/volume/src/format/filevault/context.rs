@@ -109,7 +109,7 @@ fn user(plist: &Plist) -> User {
 
 /// The structure with the key that a password opens.
 fn parse(bytes: &[u8]) -> Result<Sealed, String> {
-    let cut = || format!("its sealed key has {} bytes", bytes.len());
+    let cut = || format!("its sealed key is truncated: {} bytes", bytes.len());
     if (u32_at(bytes, 0), u32_at(bytes, 4)) != (Some(3), Some(16)) {
         return Err("the type of its salt is unknown".to_owned());
     }

@@ -41,7 +41,7 @@ fn text(object: &Object, objects: &Objects) -> Result<Vec<u8>, VolumeError> {
     let (stored, len) = (number(40) as usize, number(44) as usize);
     if stored > MOST || len > MOST {
         return Err(damaged(format!(
-            "the property list of a family has {} bytes",
+            "the property list of a family is too large: {} bytes",
             stored.max(len)
         )));
     }

@@ -53,7 +53,7 @@ impl Logical {
         let size = of("size").and_then(Plist::number);
         let size = size.ok_or_else(|| damaged("a logical volume has no size"))?;
         if size == 0 || !size.is_multiple_of(SECTOR) {
-            return Err(damaged(format!("a logical volume has {size} bytes")));
+            return Err(damaged(format!("a logical volume cannot have {size} bytes")));
         }
         Ok(Self {
             id: uuid("uuid"),

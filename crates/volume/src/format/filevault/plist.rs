@@ -132,7 +132,8 @@ impl<'a> Parser<'a> {
     fn tag(&mut self) -> Result<Tag<'a>, String> {
         loop {
             let inside = self.rest.trim_start().strip_prefix('<');
-            let inside = inside.ok_or("a property list has something other than a tag")?;
+            let inside =
+                inside.ok_or("a property list contains something else where a tag is expected")?;
             let end = if inside.starts_with("!--") { "-->" } else { ">" };
             let (tag, rest) = inside.split_once(end).ok_or("a property list is truncated")?;
             self.rest = rest;
@@ -205,7 +206,8 @@ impl<'a> Parser<'a> {
                 }
                 _ => {
                     return Err(
-                        "a dict in a property list has something other than keys".to_owned()
+                        "a dict in a property list contains something else where a key is expected"
+                            .to_owned(),
                     );
                 }
             }

@@ -86,7 +86,7 @@ pub fn change_key(
     let same = options.keyslot.is_none_or(|wanted| wanted == old);
     let full = |error| match error {
         VolumeError::Invalid(reason) if same => VolumeError::Invalid(format!(
-            "{reason}; or use --in-place to overwrite the old key, but save the header first: an interruption can \
+            "{reason}; or use --in-place to overwrite the old key, but back up the header first: an interruption can \
              destroy both keys"
         )),
         other => other,
@@ -206,9 +206,8 @@ fn store(
     let digest = header.metadata().digest_of(id);
     let stored = material::read(device, &slot, passphrase, &options.resources, &budget)?;
     if !digest.map_or(Ok(false), |d| matches(d, &stored, &options.resources, &budget))? {
-        let source = std::io::Error::other(
-            "the device returned key material that differs from what was written",
-        );
+        let source =
+            std::io::Error::other("the device did not return the key material that was written");
         return Err(VolumeError::Io { doing: "checking the new keyslot", source });
     }
     header.write(device)?;

@@ -114,7 +114,7 @@ fn open_volume(
                 "it is truncated: a keyslot ends at byte {first}, but it has only {} bytes",
                 device.size()
             ),
-            with: "only a whole copy can be opened".to_owned(),
+            with: "only a complete copy can be opened".to_owned(),
         });
     }
     // A detached header, or a backup: its file ends before the data offset in its header.

@@ -108,7 +108,8 @@ fn check_hidden_backup(
         }
     }
     let why = "the end of the container is missing, or the header is damaged".to_owned();
-    let with = "if the container is whole, `volume header-backup --with-hidden` and `volume header-restore` mend it";
+    let with = "if the container is complete, repair the header with `volume header-backup --with-hidden` and then \
+                `volume header-restore`";
     Err(whole::no_backup(unlocked.slot, why, with))
 }
 

@@ -79,7 +79,7 @@ fn without(lost: u64, volume: Volume) -> Result<Volume, VolumeError> {
         return Err(VolumeError::CannotOpen {
             what: "this volume, a header without data,".to_owned(),
             why: "all of its data is missing".to_owned(),
-            with: "only a whole copy can be opened".to_owned(),
+            with: "only a complete copy can be opened".to_owned(),
         });
     }
     let mut pieces = Pieces::default();
@@ -142,7 +142,7 @@ fn protected(
 ) -> Result<Extent, VolumeError> {
     let hidden = unlock(device, credentials, request).map_err(|error| match error {
         VolumeError::NoKeyFits(reason) => {
-            VolumeError::NoKeyFits(format!("{reason} (of the hidden volume to protect)"))
+            VolumeError::NoKeyFits(format!("for the hidden volume to protect: {reason}"))
         }
         other => other,
     })?;

@@ -68,7 +68,7 @@ pub(super) fn check_end(header: &Header, slot: Slot, size: u64) -> Result<(), Vo
         [whole] => {
             format!("the last {} of {whole} bytes of the container are missing", whole - size)
         }
-        _ => format!("the container has {size} bytes, and was made with {}", listed(&sizes)),
+        _ => format!("the container has {size} bytes, but was created with {}", listed(&sizes)),
     };
     Err(no_backup(slot, why, "the volume still opens: copy its files to a new one"))
 }
