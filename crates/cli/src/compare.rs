@@ -216,8 +216,8 @@ fn refuse_other_sets(
         None => "explicitly chosen systems".to_owned(),
     };
     let reason = format!(
-        "measured {}, but {} measured {}: different sets cannot be compared. Select a choice that both have, such as \
-         --arm plain, or measure both with the same --system",
+        "measured {}, but {} measured {}: runs of different sets cannot be compared. Select a choice that both have, \
+         such as --arm plain, or measure both with the same --system",
         name(of_b),
         shown(at_a),
         name(of_a)

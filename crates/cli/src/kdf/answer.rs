@@ -26,7 +26,7 @@ pub fn render(study: &Study, width: usize) -> String {
             section("Card", "GPU attacks are not measured here, and no published rate is known.")
         }
     });
-    let more = "cryptbench kdf --full   (any PIM, times of attacks, method)";
+    let more = "cryptbench kdf --full   (any PIM, attack times, method)";
     parts.push(section("More", more));
     parts.join("\n")
 }

@@ -42,7 +42,7 @@ pub struct RunArgs {
 #[command(next_help_heading = PLACE)]
 pub struct PlaceArgs {
     /// Directory on the disk to measure, or path of a scratch file to create there (its name must have an extension).
-    /// With --destroy: a file, partition or disk, which is overwritten
+    /// With --destroy, a file, partition or disk to overwrite
     #[arg(default_value = ".", help_heading = None::<&'static str>)]
     pub target: PathBuf,
     /// Compare locations that you have prepared yourself: directories or, with --destroy, devices. NAME=PATH names an
@@ -121,13 +121,13 @@ pub struct WhatArgs {
     /// Measure every value of a setting: cipher, data-unit, sector-size, workqueues ... (repeatable)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub sweep: Vec<String>,
-    /// Profile `mount`: only volumes with this PRF, or argon2id (repeatable)
+    /// Profile `mount`: measure only volumes with this PRF, or with argon2id (repeatable)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub prf: Vec<String>,
-    /// Profile `mount`: VeraCrypt volumes with this PIM; 0 is the default cost (repeatable)
+    /// Profile `mount`: use this PIM for VeraCrypt volumes; 0 is the default cost (repeatable)
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub pim: Vec<u32>,
-    /// Profile `mount`: only this format: veracrypt, truecrypt, luks1, luks2 (repeatable)
+    /// Profile `mount`: use only this format: veracrypt, truecrypt, luks1, luks2 (repeatable)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub volume_format: Vec<String>,
     /// A workload profile: a name from `cryptbench profiles`, or a file (TOML, or a fio job)
@@ -301,8 +301,8 @@ fn offer(arg: &Arg) -> Offered {
     }
 }
 
-/// Names of the options that a resumed run accepts: output options, and the user's consent to overwrite something,
-/// which is never taken from a file.
+/// Names of the options that a resumed run accepts: output options, and consent to overwrite something: only
+/// the user can give it, never a file.
 pub fn go_with_resume() -> Vec<String> {
     let groups = ShownArgs::augment_args(ConsentArgs::augment_args(Command::new("run")));
     let more = ["resume", "verbose"].map(ToOwned::to_owned);

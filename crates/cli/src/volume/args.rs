@@ -161,8 +161,8 @@ pub struct UnlockArgs {
     pub volume: PathBuf,
     #[command(flatten)]
     pub secret: SecretArgs,
-    /// LUKS: file or device with the detached header; with --system: the whole disk, or a copy of its sector 62, to open
-    /// a partition without its disk
+    /// LUKS: file or device with the detached header; with --system, the whole disk or a copy of its sector 62, so that
+    /// a partition can be opened without its disk
     #[arg(long, value_name = "FILE")]
     pub header: Option<PathBuf>,
     /// Number of the partition that contains the volume, on a disk or in a disk image
@@ -271,8 +271,8 @@ pub struct CreateArgs {
     /// LUKS: time that unlocking should take on this machine
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     pub unlock_time: Duration,
-    /// LUKS2, BitLocker, VeraCrypt, TrueCrypt: sector size [default: LUKS2 4096 if size and device allow it, otherwise the
-    /// disk's, or 512 in a file]
+    /// LUKS2, BitLocker, VeraCrypt, TrueCrypt: sector size [default: for LUKS2 4096 if the size and the device allow
+    /// it; otherwise that of the disk, or 512 in a file]
     #[arg(long, value_name = "BYTES")]
     pub sector_size: Option<u32>,
     /// LUKS2: label of the volume
@@ -435,8 +435,8 @@ pub struct ChangeKeyArgs {
     /// LUKS: keyslot for the new key [default: the first free one; for `change` with LUKS2, that of the old key]
     #[arg(long, value_name = "N", alias = "keyslot")]
     pub new_key_slot: Option<u32>,
-    /// LUKS, for `change`: overwrite the old key if there is no room for both. An interruption can then lose both, so back
-    /// up the header first
+    /// LUKS, for `change`: overwrite the old key if there is no room for both. An interruption can then destroy both,
+    /// so back up the header first
     #[arg(long)]
     pub in_place: bool,
 }

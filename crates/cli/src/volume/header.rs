@@ -85,7 +85,7 @@ pub fn backup(args: &HeaderBackupArgs, stop: &AtomicBool) -> anyhow::Result<Exit
     };
     new_file(&args.output, |make| task.run_into(make, secrets, work, stop).map(drop))?;
     say::message(&format!(
-        "saved to {}; anyone who has it and one of today's passphrases can open the volume",
+        "saved to {}; anyone with this backup and a passphrase that is valid now can open the volume",
         args.output.display()
     ));
     Ok(ExitCode::SUCCESS)

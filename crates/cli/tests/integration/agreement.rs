@@ -146,7 +146,7 @@ fn a_view_of_the_kernel_is_no_disk() {
         let said = bench.s.refused(&["run", place, "--dry-run"]);
         assert!(said.starts_with(&format!("$ cryptbench run {place} --dry-run\n[3]")), "{said}");
         assert_eq!(said.replace(" --dry-run", ""), bench.s.refused(&["run", place]));
-        assert!(said.contains("shows data of the kernel and stores nothing"), "{said}");
+        assert!(said.contains("shows kernel data and stores nothing"), "{said}");
     }
 }
 

@@ -147,8 +147,8 @@ fn below(tree: &Tree, top: &Node, tables: Tables<'_>) -> Result<InUse, String> {
         let table = tables(&name).map_err(|e| chain(&e))?;
         if table.has_integrity {
             return Err(format!(
-                "{name} stores authentication tags between its sectors (dm-integrity), so its data has other offsets \
-                 on the underlying device: measure it as a system with cryptbench run --system dm-crypt"
+                "{name} stores authentication tags between its sectors (dm-integrity), so its data is at different \
+                 offsets on the underlying device: measure it as a system with cryptbench run --system dm-crypt"
             ));
         }
         let next = match &tree.directly_below(&node)[..] {
@@ -315,7 +315,7 @@ mod tests {
         all.push(m.find(Some(&dir.path().join("none"))).unwrap_err());
         let all = all.join("\n").replace(&dir.path().display().to_string(), "DIR");
         insta::assert_snapshot!(all, @"
-            /dev/mapper: root stores authentication tags between its sectors (dm-integrity), so its data has other offsets on the underlying device: measure it as a system with cryptbench run --system dm-crypt
+            /dev/mapper: root stores authentication tags between its sectors (dm-integrity), so its data is at different offsets on the underlying device: measure it as a system with cryptbench run --system dm-crypt
             /dev/mapper: root is not on the device that its table specifies
             /dev/mapper: zda2 ends before its payload
             /dev/mapper: interrupted

@@ -49,7 +49,7 @@ impl Others {
             no_permissions: is_shared && WITHOUT_PERMISSIONS.contains(&file_system),
             no_file: match OF_THE_KERNEL.contains(&file_system) {
                 true => Some(format!(
-                    "{file_system} shows data of the kernel and stores nothing; choose a directory on a disk"
+                    "{file_system} shows kernel data and stores nothing; choose a directory on a disk"
                 )),
                 false => dirs::writable(directory).err().map(|why| why.to_string()),
             },

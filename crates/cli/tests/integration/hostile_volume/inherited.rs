@@ -203,7 +203,7 @@ fn where_it_cannot_be_confined_the_user_has_to_say_so() {
         cryptbench: v: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument; if you trust the origin of the volume, use --unconfined
         cryptbench: warning: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument
         cryptbench: warning: the process that reads the header cannot be confined here: its system calls are not filtered: Error calling `seccomp`: Invalid argument
-        cryptbench: saved to saved; anyone who has it and one of today's passphrases can open the volume
+        cryptbench: saved to saved; anyone with this backup and a passphrase that is valid now can open the volume
         ");
     assert!(bench.path("saved").exists());
     wait_until("nothing is left", || {

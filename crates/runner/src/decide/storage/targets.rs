@@ -220,7 +220,7 @@ impl Targets {
         }
         let least = least_scratch(workloads);
         let is_whole = asked.is_none() && workloads.iter().any(|w| w.work.is_whole());
-        let reason_of_all = || "all of it, as the profile specifies".to_owned();
+        let reason_of_all = || "the whole target, as the profile specifies".to_owned();
         if let Some(all) = self.plain.only_read.filter(|_| is_whole) {
             return Ok(Range { size: all.len, reason: reason_of_all() });
         }

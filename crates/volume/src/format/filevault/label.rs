@@ -78,7 +78,9 @@ fn part(
 ) -> Result<Vec<u8>, VolumeError> {
     let end = from.checked_add(len).filter(|end| *end <= header.label_bytes);
     let end = end.and_then(|end| at.checked_add(end)).filter(|end| *end <= device.size());
-    let end = end.ok_or_else(|| damaged(format!("{len} bytes at {from} are outside it")))?;
+    let end = end.ok_or_else(|| {
+        damaged(format!("{len} bytes at {from} are outside the metadata or the device"))
+    })?;
     read_bytes(device, at + from..end).map_err(VolumeError::io("reading the metadata"))
 }
 

@@ -117,7 +117,7 @@ impl Logical {
             // Lost objects are not mistaken for ones that never existed.
             return match (objects.damaged, objects.of(kind::BASE).next()) {
                 (0, None) => Ok(0),
-                _ => Err(damaged("the base of its data offsets is lost")),
+                _ => Err(damaged("the base of its data offsets is missing or damaged")),
             };
         };
         let base = Place::at(&object.data, 16);
