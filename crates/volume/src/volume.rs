@@ -195,7 +195,7 @@ impl Volume {
         let sector = self.sector as u64;
         if let Some(at) = pieces.boundaries().find(|at| !at.is_multiple_of(sector)) {
             return Err(crate::VolumeError::Unsupported {
-                what: format!("a part of the volume at byte {at} in {sector}-byte sectors"),
+                what: format!("a segment at byte {at}, which is not a multiple of {sector} bytes,"),
                 hint: Some("open it without direct I/O".to_owned()),
             });
         }

@@ -170,8 +170,8 @@ fn sentences(check: &Check) -> Vec<String> {
         };
         let others = check.other_sets.iter().map(|(set, runs)| format!("{} ({runs})", name(set)));
         found.push(format!(
-            "This run measured {}. Earlier runs of other sets of choices are not used, because choices measured in \
-             the same run affect each other: {}.",
+            "This run measured {}. Earlier runs of other sets of choices ({}) are not used, because choices measured \
+             in the same run affect each other.",
             name(&check.arm_set),
             others.collect::<Vec<_>>().join(", "),
         ));

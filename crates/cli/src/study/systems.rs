@@ -91,7 +91,9 @@ fn one(
     let Program { name, had, itself, replaced_by } = program;
     let name = format!("{name} ({had})");
     let lack = |name: &str| match on_device && has_a_disk(name) {
-        true => Some("a device has no file system for its container".to_owned()),
+        true => {
+            Some("it needs a file system for its container, and the target is a device".to_owned())
+        }
         false => lack(name),
     };
     let why = match itself {
@@ -248,8 +250,7 @@ mod tests {
         };
         let (system, why) = one(&program, false, &[], true);
         assert_eq!(system, Some("builtin"));
-        insta::assert_snapshot!(why, @"VeraCrypt (AES) cannot be set up here: builtin is used instead (a device has \
-        no file system for its container)");
+        insta::assert_snapshot!(why, @"VeraCrypt (AES) cannot be set up here: builtin is used instead (it needs a file system for its container, and the target is a device)");
     }
 
     #[test]

@@ -84,7 +84,7 @@ comes is_gone
 
 step no disk for a file
 fails open /dev/vda /mnt "--transport ublk --raw" 2>/run/said
-grep 'excludes --raw' /run/said
+grep 'combined with --raw' /run/said
 echo "sum: $sum"
 "#;
 

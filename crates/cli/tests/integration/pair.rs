@@ -213,7 +213,7 @@ fn without_an_open_device_there_is_nothing_in_use_to_measure() {
     }
     refused(&["--existing"], 3, "no dm-crypt device is open");
     refused(&["--existing", "."], 3, "is not on one (none are open)");
-    refused(&["--existing", "--profile", "mount"], 2, "--existing is read-only");
+    refused(&["--existing", "--profile", "mount"], 2, "--existing reads only existing data");
     assert!(s.left_behind().is_empty());
 }
 

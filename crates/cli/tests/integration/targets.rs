@@ -61,7 +61,7 @@ fn what_a_device_holds_must_be_named() {
     refused(&s, &disk, &destroy, 3, &["contains ext4", "--yes-erase ext4"]);
     let with = |name| [&destroy[..], &["--yes-erase", name]].concat();
     refused(&s, &disk, &with("xfs"), 3, &["contains ext4"]);
-    refused(&s, &disk, &with("ext4,xfs"), 3, &["no signature \"xfs\""]);
+    refused(&s, &disk, &with("ext4,xfs"), 3, &["does not have the signature \"xfs\""]);
     // Nothing is done in a dry run, which refuses as the run does.
     refused(&s, &disk, &[&destroy[..], &["--dry-run"]].concat(), 3, &["contains ext4"]);
     let before = disk.hash();
@@ -444,7 +444,7 @@ fn the_whole_surface_is_read_and_nothing_is_written() {
     }
     for (more, code, words) in [
         (&["--profile", "fsync"][..], 2, "--read-only reads only existing data"),
-        (&["--profile", "hdtune-whole", "--system", "bindfs"], 2, "writes: leave it out"),
+        (&["--profile", "hdtune-whole", "--system", "bindfs"], 2, "writes: omit it"),
         (&["--verify"], 2, "cannot be used with"),
         (&["--profile", "hdtune"], 3, "24 MiB in all are too few"),
     ] {
@@ -470,8 +470,8 @@ fn study_a_reads_the_whole_surface_of_a_device() {
         let said = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
         for words in [
             "Study A on this machine: atto, then hdtune-whole",
-            "builtin is used instead (a device has no file system for its container)",
-            "4 GiB (all of it",
+            "builtin is used instead (it needs a file system for its container, and the target is a device)",
+            "4 GiB (the whole target",
         ] {
             assert!(said.contains(words), "{how:?}: {words} is not in {said}");
         }

@@ -226,7 +226,7 @@ fn or_no_room(error: SystemError, path: &Path, len: u64) -> SystemError {
         Some(free) => SystemError::Target {
             path: path.to_owned(),
             problem: format!(
-                "VeraCrypt creates a volume of {} MiB only if as much space again is free, not {} MiB: use a smaller --size",
+                "for a volume of {} MiB, VeraCrypt needs that much additional free space, but {} MiB is free: use a smaller --size",
                 len >> 20,
                 free >> 20
             ),
