@@ -104,7 +104,7 @@ pub fn hides_caches(target: &Target, arm: &Arm) -> bool {
         Some(place) => (&place.filesystem, &place.uncounted),
         None => (&target.filesystem, &target.uncounted),
     };
-    // Memory is the measured storage there.
+    // With `Uncounted::Memory`, memory is the measured storage and not a cache.
     let is_unknown = uncounted.as_ref().is_some_and(|why| *why != Uncounted::Memory);
     is_unknown || filesystem == "fuseblk"
 }

@@ -103,7 +103,7 @@ impl<'a> RunTime<'a> {
         self.ended.load(Ordering::Relaxed) && !self.is_stopped()
     }
 
-    /// How long the process has not run since the last call; zero if it has.
+    /// Time for which the process was suspended since the last call, as far as it was detected.
     pub(crate) fn gaps(&self) -> Duration {
         // After a stop this thread may continue before the other one.
         let since = held(&self.seen).ticked.elapsed();

@@ -419,7 +419,7 @@ fn added(
     }
 }
 
-/// With many requests in flight, none is at the disk while a CPU does work that cannot run in parallel.
+/// Even with many requests in flight, the disk is idle while a CPU does work that cannot run in parallel.
 fn by_turns(asked: &Asked, cut: Option<Cause>) -> Option<Bottleneck> {
     let work_s = asked.unshared_work_s;
     let predicted = 1.0 / (1.0 / asked.plain_rate + work_s?);

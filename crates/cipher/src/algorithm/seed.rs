@@ -135,7 +135,7 @@ impl BlockKernel<BLOCK> for Seed {
     }
 }
 
-/// SEED with a key of 16 bytes.
+/// SEED with a 16-byte key.
 pub(crate) fn blocks(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     Box::new(Seed::new(key))
 }

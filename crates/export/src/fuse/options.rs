@@ -7,9 +7,8 @@ pub struct FuseOptions {
     pub file_name: String,
     /// Refuses every write.
     pub read_only: bool,
-    /// Passes holes that are punched into the file on to the device, if discarded ranges read as
-    /// zeros. An encrypted volume never does this; its clients can discard over NBD, whose TRIM
-    /// does not promise zeros.
+    /// Passes holes punched into the file down to the device as discards, if discarded ranges read as zeros. An
+    /// encrypted volume never does this; its clients can discard over NBD, where TRIM does not promise zeros.
     pub discard: bool,
     /// Lets other users access the mount. For an ordinary user this requires `user_allow_other` in
     /// `/etc/fuse.conf`.

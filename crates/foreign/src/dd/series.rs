@@ -11,7 +11,7 @@ use crate::read::Half;
 /// The data and the storage of a copy, as far as the lines specify them.
 #[derive(Default)]
 pub(super) struct Series {
-    /// Series that started; none before the first such line.
+    /// Number of series started so far; 0 before the first line that starts one.
     number: u32,
     /// The last round of the series.
     round: u32,

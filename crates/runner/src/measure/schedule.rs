@@ -49,7 +49,7 @@ pub trait Bench {
     fn pause(&mut self, length: Duration);
     /// Time since the start of the run.
     fn elapsed(&self) -> Duration;
-    /// How long this process was stopped since the last call, if that was noticed.
+    /// Time for which this process was suspended since the last call, as far as it was detected.
     fn stopped(&mut self) -> Duration {
         Duration::ZERO
     }

@@ -13,7 +13,7 @@ use crate::decide::fit::system_s;
 use crate::decide::sizes::file_space;
 use crate::{Halt, RunError};
 
-/// Time of one measurement, and bytes of its requests.
+/// Duration of one measurement, and request sizes in bytes.
 const LOOK: Duration = Duration::from_millis(60);
 const LARGE: u64 = 1 << 20;
 const SMALL: u64 = 4 << 10;

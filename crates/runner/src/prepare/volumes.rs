@@ -24,7 +24,7 @@ use crate::decide::volumes::{LUKS_KEY, UnlockArm, UnlockFormat, UnlockKind};
 /// Time that determines the cost of a new LUKS key: cryptsetup's default (`--iter-time`).
 pub const UNLOCK_TIME: Duration = Duration::from_secs(2);
 
-/// Minimum bytes of data of a volume, in addition to its headers.
+/// Minimum size of a volume's data area in bytes, without its headers.
 const DATA: u64 = 1 << 20;
 
 /// The passphrase of every volume, and one that opens none. They protect nothing.

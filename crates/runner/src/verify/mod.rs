@@ -125,7 +125,8 @@ pub(crate) fn usual_s(prepared: &Prepared<'_>) -> f64 {
 /// data, about `each` bytes, separately.
 pub(crate) fn traffic(arms: u64, own: u64, each: u64) -> (u64, u64) {
     let written = arms * (write::REGION + known_plaintext::BYTES);
-    // Read back and searched: all of a separate location, or the written data.
+    // The written data is read back. For arms with separate storage, all of that is then searched; for the others, only
+    // the written data.
     (written, 2 * written + own * each.min(scan::MOST))
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Claim {
 
 const MIB: u64 = 1 << 20;
 
-/// Percentage points by which study A rounds.
+/// Tolerance for a stated loss in percentage points: study A rounds its percentages.
 const POINTS: f64 = 3.0;
 
 /// ln of a ratio within which two speeds count as one.

@@ -89,8 +89,7 @@ fn keystream() -> Result<Box<dyn SectorCipher>, SystemError> {
     Ok(cipher.with_key(&key, layout, tier)?)
 }
 
-/// Fills the file at `path`, which may be open for direct I/O, with random bytes without
-/// repetition.
+/// Fills the file at `path`, which may be open for direct I/O, with non-repeating random data.
 fn fill_at_random(
     file: &File,
     len: u64,

@@ -49,8 +49,8 @@ pub(super) fn removed<E: std::error::Error>(result: Result<(), E>) -> Recovered 
     Some(result.map(|()| true).map_err(|e| chain(&e)))
 }
 
-/// Lists the kinds with their names in the lines of a journal; `at` gives the field that `path` returns, unless
-/// it is `path`.
+/// Lists the kinds with their names in the journal. `at` specifies the field that `path` returns, if that is not the
+/// field `path`.
 macro_rules! kinds {
     (@path $kind:ident) => { &$kind.path };
     (@path $kind:ident $field:ident) => { &$kind.$field };

@@ -23,7 +23,7 @@ use crate::provision::mountinfo::{MountEntry, mount_at, mounts};
 pub struct FileSystem {
     /// Absolute path of the mount point.
     pub path: PathBuf,
-    /// Absolute path of the file below the loop device.
+    /// Absolute path of the loop device's backing file.
     pub file: PathBuf,
 }
 

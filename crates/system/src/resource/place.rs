@@ -233,8 +233,9 @@ pub(crate) fn unmount_at(path: &Path, flags: UnmountFlags) -> Result<(), Errno> 
     unmount_in(&parent, name, flags)
 }
 
-/// Nobody in this mount namespace can rename a directory on which something is mounted, so below an open directory the
-/// name denotes the mount as long as it exists. From another namespace its owner can; this is then an error.
+/// Nobody in this mount namespace can rename a directory on which something is mounted, so the name, relative to the
+/// open parent, refers to the mount as long as that exists. The directory's owner can rename it from another namespace;
+/// the unmount then fails.
 fn unmount_in(parent: &OwnedFd, name: &OsStr, flags: UnmountFlags) -> Result<(), Errno> {
     unmount(reached_by(parent).join(name), flags | UnmountFlags::NOFOLLOW)
 }

@@ -141,7 +141,7 @@ fn of_mark(mark: Mark, at: Point, radius: f64) -> Vec<Outline> {
     }
 }
 
-/// A line with a width: a quadrangle for each part, all in the same direction, and round joints.
+/// A line with a width: a quadrilateral for each segment, all with the same winding, and round joins.
 fn stroke(points: &[Point], width: f64) -> Vec<Outline> {
     let part = |ends: &[Point]| {
         let [(x0, y0), (x1, y1)] = [ends[0], ends[1]];

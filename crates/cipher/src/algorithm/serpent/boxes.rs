@@ -231,7 +231,7 @@ pub(super) mod tests {
     /// The truth tables of the four words: bit `x` is bit `i` of `x`.
     pub(in super::super) const INPUTS: [u32; 4] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
 
-    /// Output bits of all 16 inputs, put together.
+    /// Assembles the output of each of the 16 inputs from the bits of the four words.
     fn outputs(words: [u32; 4]) -> [u32; 16] {
         std::array::from_fn(|x| (0..4).fold(0, |sum, i| sum | (words[i] >> x & 1) << i))
     }

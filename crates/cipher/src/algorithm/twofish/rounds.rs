@@ -10,7 +10,7 @@ use super::keys::Keys;
 use super::vector::Planes;
 use crate::vector::align_frame;
 
-/// The words a, b, c, d of four vectors of blocks each.
+/// The words a, b, c and d, each for four vectors of blocks.
 pub(super) type State<V> = [[V; 4]; 4];
 
 /// Applies all rounds to `N` states and leaves each without the last swap of halves.

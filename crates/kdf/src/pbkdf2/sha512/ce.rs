@@ -19,7 +19,7 @@ pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha512>> {
     ]
 }
 
-/// A state or digest: words a and b, c and d, e and f, g and h, the first in the lowest place.
+/// A state or digest: the word pairs a and b, c and d, e and f, g and h, the first word of each in the low lane.
 type State = [uint64x2_t; 4];
 
 streams!(Sha512, "sha3", veorq_u64);

@@ -72,9 +72,10 @@ const ALPHA_INVERSE: [u8; 256] = {
     inverse
 };
 
-/// Into the representation, as the sum of two look-ups, by the low and the high nibble.
+/// Tables that convert a byte into the representation: the XOR of one look-up by the low nibble and one by the high
+/// nibble.
 pub(super) static INTO: [Table; 2] = nibbles(&ALPHA_MAP);
-/// Back from it, in the same way.
+/// Tables that convert it back, in the same way.
 pub(super) static OUT: [Table; 2] = nibbles(&ALPHA_INVERSE);
 
 const fn nibbles(map: &[u8; 256]) -> [Table; 2] {

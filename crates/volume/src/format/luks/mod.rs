@@ -61,7 +61,7 @@ pub fn makes_new(mode: &str) -> bool {
     matches!(chain, "xts" | "cbc" | "adiantum" | "hctr2") && usual
 }
 
-/// The hashes that headers can name, by the names that this program writes.
+/// The hashes that headers can specify, under the names that this program writes.
 pub fn hashes() -> impl Iterator<Item = &'static str> {
     hash::Hash::all().iter().map(|hash| hash.name)
 }

@@ -49,8 +49,8 @@ impl Spec {
         lengths.is_ok_and(|lengths| lengths.is_empty())
     }
 
-    /// Whether keyslots of LUKS2 have this cipher. If the data is not encrypted or has several keys, cryptsetup
-    /// uses AES-XTS.
+    /// Whether LUKS2 keyslots can be encrypted with this cipher. If the data is not encrypted or has several keys,
+    /// cryptsetup uses AES-XTS.
     pub(super) fn suits_keyslots(&self) -> bool {
         !self.is_null() && (!self.cipher.contains(':') || self.cipher.starts_with("capi:"))
     }

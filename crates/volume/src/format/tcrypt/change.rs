@@ -91,8 +91,8 @@ pub fn change_credentials(
 }
 
 /// Fails if a hidden volume's backup header is not at the end of the host: without the end of the container, it would
-/// be written into the outer volume. It opens with the old credentials or, after an interrupted change, with the new
-/// ones.
+/// be written into the outer volume. The backup header is recognised because the old credentials or, after an
+/// interrupted change, the new ones open it.
 fn check_hidden_backup(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,

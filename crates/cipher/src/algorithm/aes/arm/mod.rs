@@ -14,7 +14,7 @@ use crate::kernel::{Buffer, Run};
 use crate::vector::{V128, Vector};
 
 impl Kernel for Crypto {
-    /// Linux's drivers have the same ending.
+    /// Linux's drivers have the same suffix.
     const NAME: &'static str = "aes-ce";
 
     type Vector = V128;
