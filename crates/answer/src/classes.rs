@@ -46,7 +46,7 @@ impl Told {
         }
     }
 
-    /// For this number: `shows no loss`, `show no loss`.
+    /// The verb phrase for this number of subjects: `shows no loss`, `show no loss`.
     fn words(self, n: usize) -> &'static str {
         let [one, many] = match self {
             Self::Percent => ["runs at", "run at"],

@@ -178,7 +178,7 @@ pub struct Rung<'a> {
     pub name: String,
     /// Empty if it is not ranked, because of `unranked`.
     pub place: Option<usize>,
-    /// Of its system.
+    /// The family of its system.
     pub family: Family,
     /// Whether it should be avoided.
     pub avoid: bool,
@@ -204,7 +204,7 @@ pub enum Unranked {
 }
 
 impl Unranked {
-    /// In a word or two.
+    /// The reason in a word or two.
     pub fn words(self) -> &'static str {
         match self {
             Self::Cached => "cache",

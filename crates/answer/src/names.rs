@@ -290,7 +290,7 @@ fn in_todays_words(record: &Record) -> Cow<'_, Record> {
     Cow::Owned(record)
 }
 
-/// With an initial capital.
+/// The text with an initial capital.
 pub fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {

@@ -149,7 +149,7 @@ pub struct Hybrid {
 pub struct Flash {
     /// Number of parallel reads.
     pub channels: u32,
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub page_bytes: u64,
     /// Time to read a page that was not read ahead, microseconds.
     pub read_us: f64,
@@ -167,7 +167,7 @@ pub struct Flash {
     pub write_mib_s: f64,
     /// Rate at which idle time empties the fast region, MiB/s.
     pub fold_mib_s: f64,
-    /// Bytes of an erase unit.
+    /// Size of an erase unit in bytes.
     pub erase_unit_bytes: u64,
     /// Erase units that can be open for writing concurrently; 0 for no limit.
     pub open_units: u32,

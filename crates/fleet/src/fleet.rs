@@ -18,7 +18,7 @@ pub struct Fleet {
     /// Identifier and label of each workload, in the order of their first appearance.
     pub(crate) workloads: Vec<(String, String)>,
     workload_numbers: HashMap<String, usize>,
-    /// By kind and workload.
+    /// Indexed by kind and workload.
     pub(crate) points: BTreeMap<(usize, usize), Vec<Point>>,
     pub(crate) failures: BTreeMap<Node, Failure>,
     pub(crate) damaged: Vec<Damaged>,

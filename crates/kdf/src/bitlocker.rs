@@ -13,7 +13,7 @@ pub const BITLOCKER_ITERATIONS: u64 = 1 << 20;
 /// Number of links between two checks of the stop flags.
 const UNCHECKED: u64 = 1 << 12;
 
-/// Bytes of a digest.
+/// Digest size in bytes.
 const DIGEST: usize = 32;
 
 /// The key of a protector, from the hash of a password or recovery password and the protector's

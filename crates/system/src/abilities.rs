@@ -34,7 +34,7 @@ pub struct Features {
     pub(crate) lacks_device_mapper: Option<(String, Remedy)>,
     /// The directory of dm-crypt's parameters.
     pub(crate) dm_crypt: PathBuf,
-    /// The parameters there.
+    /// The parameters in that directory.
     pub(crate) dm_crypt_parameters: Vec<String>,
     /// Whether the kernel has dm-inlinecrypt.
     pub(crate) has_inline_crypto: bool,

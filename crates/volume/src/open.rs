@@ -163,7 +163,7 @@ impl Kind {
             ),
             Self::FileSystem { name } => {
                 let command = unpacked_by(name)?;
-                // By its pronunciation, as in "an xz file".
+                // The article depends on the pronunciation, as in "an xz file".
                 let article = if name.starts_with(['x', 'A', 'E', 'l']) { "an" } else { "a" };
                 (
                     format!("{article} {name}"),

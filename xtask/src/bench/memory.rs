@@ -133,7 +133,7 @@ fn said(interrupted: &Interrupted, command: &mut Command) -> anyhow::Result<()> 
 /// Peaks in KiB.
 #[derive(Clone, Copy, Default)]
 struct Peaks {
-    /// Of one process.
+    /// The largest peak of one process.
     largest: u64,
     /// The sum over the processes that existed at one time.
     together: u64,

@@ -126,7 +126,7 @@ fn read(file: &mut File) -> anyhow::Result<String> {
 
 /// Wine with a separate Windows directory.
 struct Wine {
-    /// Of the repository.
+    /// Root of the repository.
     root: PathBuf,
     prefix: PathBuf,
     /// The directory with what Wine lacks.

@@ -22,9 +22,9 @@ pub struct Row {
 /// The least counts.
 #[derive(Clone, Copy)]
 pub enum Least {
-    /// Of this unit in all.
+    /// The least total in this unit.
     OfAll(&'static str, u64),
-    /// Of each line.
+    /// The least count of each line.
     OfEach(u64),
 }
 

@@ -26,7 +26,7 @@ pub struct Grid<'a> {
 pub struct Test {
     /// The label without the direction.
     pub name: String,
-    /// By arm, then by column.
+    /// Indexed by arm, then by column.
     pub cells: Vec<Vec<Option<GridCell>>>,
 }
 

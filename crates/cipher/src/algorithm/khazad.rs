@@ -92,7 +92,7 @@ impl BlockKernel<BLOCK> for Khazad {
     }
 }
 
-/// Khazad with a key of 16 bytes.
+/// Khazad with a 16-byte key.
 pub(crate) fn blocks(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     Box::new(Khazad::new(key))
 }

@@ -72,7 +72,7 @@ pub(crate) fn triple_des(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     keyed::<TdesEde3>(key)
 }
 
-/// DES with keys of 8 bytes, of which 56 bits are used.
+/// DES with 8-byte keys, of which 56 bits are used.
 pub(crate) fn des(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     keyed::<Des>(key)
 }

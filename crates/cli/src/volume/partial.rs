@@ -18,7 +18,7 @@ pub struct Partial {
     /// The journal, until the file gets its name.
     file: Option<NewFile>,
     journal: Journal,
-    /// Its number there.
+    /// The file's number in the journal.
     number: u32,
 }
 

@@ -8,7 +8,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::{Argon2Kind, Argon2Params};
 
-/// Bytes of BLAKE2b's longest output.
+/// Size of BLAKE2b's longest output in bytes.
 const DIGEST: usize = 64;
 /// Version 1.3.
 const VERSION: u32 = 0x13;

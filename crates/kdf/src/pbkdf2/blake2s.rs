@@ -32,9 +32,9 @@ const ORDER: [[usize; 16]; 10] = [
     [10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0],
 ];
 
-/// Bytes of a block.
+/// Block size in bytes.
 const BLOCK: u32 = 64;
-/// Bytes of a digest.
+/// Digest size in bytes.
 const DIGEST: u32 = 32;
 
 impl Chain<8> for Blake2s {

@@ -13,7 +13,7 @@ pub(crate) trait Chain<const N: usize>: 'static {
     type Digest: Digest;
     /// The hash's word.
     type Word: Word;
-    /// Bytes of a message block.
+    /// Size of a message block in bytes.
     const BLOCK: usize;
 
     /// The state after absorbing one block, given as words.

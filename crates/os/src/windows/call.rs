@@ -56,9 +56,9 @@ fn ticks(time: FILETIME) -> u64 {
 pub(super) struct Information {
     /// Serial number of its volume.
     pub(super) volume: u64,
-    /// Its number there.
+    /// Number of the file on that volume.
     pub(super) index: u64,
-    /// Number of its names there.
+    /// Number of the names (hard links) of the file.
     pub(super) names: u64,
     /// Creation time since 1601, in units of 100 ns.
     pub(super) created: u64,

@@ -128,9 +128,9 @@ enum Ours {
     Registered(&'static CipherInfo),
     /// BitLocker's ciphers, on its own layout.
     BitLocker(&'static str, Method),
-    /// Of FileVault 2, on CoreStorage's layout.
+    /// FileVault 2's cipher, on CoreStorage's layout.
     FileVault,
-    /// Of dm-crypt, on LUKS1's layout.
+    /// A cipher of dm-crypt, on LUKS1's layout.
     Specified(&'static Cipher),
 }
 

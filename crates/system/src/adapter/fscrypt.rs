@@ -50,7 +50,7 @@ const ON: Setting = Setting {
 /// tables) and space for the files of workloads. The minimum applies to small scratch files.
 const ROOM: RangeInclusive<u64> = (64 << 20)..=(512 << 20);
 
-/// Bytes of a master key: the maximum of the kernel.
+/// Size of a master key in bytes: the kernel's maximum.
 const KEY: usize = 64;
 
 /// The feature files of the kernel's ext4 and f2fs that show support for encryption.

@@ -54,7 +54,7 @@ impl Place {
         match self {
             Self::Container => len,
             Self::Partition => FIRST + len,
-            // For the tables and the journal of ext4.
+            // The addition is for ext4's tables and journal.
             Self::ContainerInPartition => FIRST + (len + len / 16).next_multiple_of(MIB) + 64 * MIB,
         }
     }

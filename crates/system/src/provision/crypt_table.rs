@@ -10,7 +10,7 @@ use crate::resource::mapping::program;
 /// The program only queries the kernel; if it takes longer, it hangs.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Bytes of a sector in a table.
+/// Size of a sector in a table, in bytes.
 const SECTOR: u64 = 512;
 
 /// Reads the table of the device-mapper device `name`.

@@ -3,7 +3,7 @@
 /// The function of dm-crypt on a device (Linux, Documentation/admin-guide/device-mapper/dm-crypt.rst).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CryptTable {
-    /// Bytes of the open device.
+    /// Size of the open device in bytes.
     pub bytes: u64,
     /// Cipher and mode by their names in the kernel, such as `aes-xts-plain64`.
     pub cipher: String,

@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 /// A passphrase of 256 random bits. It is never needed again, because its volume is removed after the run.
 ///
-/// In hexadecimal digits, which every program accepts.
+/// It consists of hexadecimal digits, which every program accepts.
 pub(crate) fn passphrase() -> Zeroizing<String> {
     let raw = random_key(32);
     let mut digits = Zeroizing::new(String::with_capacity(64));

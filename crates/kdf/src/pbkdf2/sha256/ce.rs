@@ -21,7 +21,7 @@ pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha256>> {
     ]
 }
 
-/// A state or digest: words a to d and e to h, the first in the lowest place.
+/// A state or digest: words a to d and e to h, the first of each in the lowest lane.
 type State = [uint32x4_t; 2];
 
 streams!(Sha256, "sha2", veorq_u32);

@@ -125,7 +125,7 @@ pub(super) static RIGHT: Table = {
 pub(super) const LOG_R: u8 = 0x8f;
 const RIGHT_OF_ZERO: u8 = LOG_R - 30;
 
-/// By t: log phi(m), relative to that of l = 0.
+/// Indexed by t: log phi(m), relative to that of l = 0.
 pub(super) static OFFSET: Table = OFFSETS;
 const OFFSETS: Table = {
     let log_0 = LOG[PHI[NU_1[0] as usize] as usize];
@@ -144,7 +144,7 @@ const fn pi(l: u8, r: u8) -> u8 {
     PI[ALPHA_INVERSE[(l << 4 | r) as usize] as usize]
 }
 
-/// By u = log r plus the [`OFFSET`]: Pi for l = 0. At 15: Pi for l = r = 0.
+/// Indexed by u = log r plus the [`OFFSET`]: Pi for l = 0. At 15: Pi for l = r = 0.
 const OF_U: Table = {
     let mut table = [pi(0, 0); 16];
     let mut u = 0;
@@ -155,7 +155,7 @@ const OF_U: Table = {
     table
 };
 
-/// By t: the contribution of Pi to [`OF_U`].
+/// Indexed by t: the contribution of Pi to [`OF_U`].
 const OF_T: Table = {
     let mut table = [0; 16];
     let mut t = 0;

@@ -75,7 +75,7 @@ pub(crate) static DM_CRYPT: System = System {
 fn availability(_: &System, machine: &Machine) -> Availability {
     // The kernel first: without its support no package helps.
     machine.lacks_device_mapper().unwrap_or_else(|| {
-        // With integritysetup, in the same package.
+        // integritysetup is in the same package.
         if !machine.has("cryptsetup") {
             let remedy = Remedy::program("cryptsetup");
             return Availability::without("cryptsetup is not installed", remedy);

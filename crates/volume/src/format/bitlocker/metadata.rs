@@ -47,7 +47,7 @@ impl State {
     pub(super) const ENCRYPTED: u16 = 4;
     pub(super) const SWITCHING: u16 = 5;
 
-    /// In words.
+    /// The state in words.
     pub(super) fn describe(self) -> String {
         let now = match self.now {
             Self::DECRYPTED => "not encrypted",

@@ -48,9 +48,9 @@ struct Wrap {
 pub struct Header {
     /// Size of the file as its user sees it, in bytes.
     pub size: u64,
-    /// Bytes of the header.
+    /// Size of the header in bytes.
     pub data: u64,
-    /// At least one.
+    /// At least one wrapped key.
     wraps: Vec<Wrap>,
 }
 

@@ -24,7 +24,7 @@ const GROUP: usize = 4;
 
 /// The key of the data.
 pub(super) struct Unlocked {
-    /// For the data and for the tweaks.
+    /// The keys for the data and for the tweaks.
     pub key: LockedBytes,
     /// The credential that opened it.
     pub opened_with: String,
