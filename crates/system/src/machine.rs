@@ -125,7 +125,7 @@ impl Machine {
                 "run as root, or add the user to the device's group",
             ));
         }
-        // Root can mount; for other users a setuid program does.
+        // Root can mount; other users need a setuid program.
         (!self.root && !self.has("fusermount") && !self.has("fusermount3")).then(|| {
             Availability::without(
                 "mounting requires root or fusermount3, which is not installed",

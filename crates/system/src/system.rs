@@ -85,9 +85,9 @@ pub struct Setting {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Availability {
-    /// It can; the text contains its version.
+    /// It can run; the text contains its version.
     Available(String),
-    /// It cannot.
+    /// It cannot run.
     Unavailable {
         /// The exact reason.
         reason: String,

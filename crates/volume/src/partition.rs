@@ -347,7 +347,7 @@ mod tests {
             device
         };
         let in_4096 = [(1, 800, 800), (5, 3216, 80)];
-        // Nothing is there: as most disks are.
+        // Without contents, the sectors count as 512 bytes, as on most disks.
         let device = new();
         record(&device, 400, &[entry(0x83, 2, 10)]);
         assert_eq!(found(&device), [(1, 100, 100), (5, 402, 10)]);

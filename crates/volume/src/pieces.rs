@@ -13,7 +13,7 @@ pub(crate) enum Source {
     Encrypted(u64),
     /// Encrypted bytes at this offset, with the tweaks of their offset in the plaintext.
     Moved(u64),
-    /// Bytes at this offset, as they are.
+    /// Unchanged bytes at this offset.
     Plain(u64),
     /// Zeros.
     Zeros,

@@ -220,7 +220,7 @@ mod tests {
             ("1073741824 bytes (1074 MB, 1024 MiB) transferred 2.500s, 429 MB/s", 429_496_729.6),
             // toybox, whose M are 2^20.
             ("1073741824 bytes (1.0 G) copied, 2.500000 s, 410 M/s", 429_496_729.6),
-            // uutils before 0.0.18: 1073741824 / 0.4 is 2.68e9, which 2.4 GB/s is not; the rate is.
+            // uutils before 0.0.18: its 2.4 GB/s differ from 1073741824 / 0.4 = 2.68e9, so the printed rate counts.
             ("1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.4 s, 2.4 GB/s", 2.4e9),
             ("4096 bytes (4.1 KB, 4.0 KiB) copied, 0.0 s, 41.0 MB/s", 41.0e6),
             // uutils translated.

@@ -50,7 +50,7 @@ pub enum Medium {
 pub struct Signs {
     /// How it is attached.
     pub bus: Bus,
-    /// What its medium does.
+    /// Whether its medium rotates.
     pub medium: Medium,
     /// Whether the drive identifies itself as a hybrid (ATA identify data, hybrid information feature).
     pub says_hybrid: bool,

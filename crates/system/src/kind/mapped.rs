@@ -172,7 +172,7 @@ pub(crate) struct Disk {
     pub(crate) unreadable: bool,
     /// Processes that serve it.
     pub(crate) daemons: Vec<u32>,
-    /// How this process serves it, if it does.
+    /// The transport through which this process serves it, if any.
     pub(crate) served: Option<Transport>,
     /// The ublk device, if it is one.
     pub(crate) ublk: Option<UblkDisk>,

@@ -138,7 +138,7 @@ pub mod loop_device {
         None
     }
 
-    /// None does.
+    /// There are no loop devices here.
     pub fn caches(_device: &Path) -> bool {
         false
     }

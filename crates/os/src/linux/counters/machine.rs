@@ -14,7 +14,7 @@ pub(super) struct MachineTicks {
     /// All time except idle, I/O wait and stolen time. The kernel samples the running task at each
     /// scheduler tick.
     pub(super) busy: u64,
-    /// Taken by the hypervisor while there was work to do.
+    /// Time taken by the hypervisor while there was work to do.
     pub(super) stolen: Option<u64>,
 }
 

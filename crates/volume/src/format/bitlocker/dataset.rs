@@ -23,7 +23,7 @@ pub(super) mod role {
 
 /// The content of an entry.
 pub(super) mod kind {
-    /// A key as it is.
+    /// An unsealed key.
     pub const KEY: u16 = 0x0001;
     /// Text in UTF-16.
     pub const TEXT: u16 = 0x0002;

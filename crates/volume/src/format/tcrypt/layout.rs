@@ -17,7 +17,7 @@ const HIDDEN_LEGACY: u64 = 3 * 512;
 /// Offset of the header of system encryption: the last sector but one of the first track.
 const SYSTEM: u64 = 62 * 512;
 
-/// Bytes of the boot loader's track. The rest is encrypted if a whole disk is.
+/// Size of the boot loader's track in bytes. If the whole disk is encrypted, everything after this track is.
 pub(super) const FIRST_TRACK: u64 = 63 * 512;
 
 /// A location of a header.
