@@ -165,6 +165,9 @@ const HEAD: [&str; 17] = [
     "row_name",
 ];
 
+/// How the other programs or ciphers of an advantage are called.
+type Naming = fn(&str) -> String;
+
 /// One line for each workload, row and device; `kind` is `speed`, `program` or `cipher`.
 fn csv(joint: &Joint) -> String {
     let mut lines = vec![HEAD.map(str::to_owned).to_vec()];
@@ -193,7 +196,7 @@ fn csv(joint: &Joint) -> String {
                 lines.push(line("speed", [&row.label, &row.name], device, rest));
             }
         }
-        let advantages: [(_, _, fn(&str) -> String); 2] =
+        let advantages: [(_, _, Naming); 2] =
             [("program", &work.programs, cipher_title), ("cipher", &work.ciphers, of_system)];
         for (kind, all, name) in advantages {
             for one in all {

@@ -110,7 +110,7 @@ fn with_no_whole_copy_nothing_is_written_nor_taken_for_granted() {
     // It may have been what is lost.
     for (maker, kind) in [(&maker, 0x505), (&Maker::default(), 0x105)] {
         let refused = refusal(&without(maker, kind));
-        assert!(refused.to_string().contains("offsets is lost"), "{refused}");
+        assert!(refused.to_string().contains("offsets is missing"), "{refused}");
     }
 }
 
