@@ -446,7 +446,7 @@ fn the_whole_surface_is_read_and_nothing_is_written() {
         (&["--profile", "fsync"][..], 2, "--read-only reads only existing data"),
         (&["--profile", "hdtune-whole", "--system", "bindfs"], 2, "writes: omit it"),
         (&["--verify"], 2, "cannot be used with"),
-        (&["--profile", "hdtune"], 3, "24 MiB in all are too few"),
+        (&["--profile", "hdtune"], 3, "24 MiB in total is too little"),
     ] {
         let done = run(more);
         let said = text(&done.stderr);
