@@ -227,8 +227,7 @@ fn reproducible(options: &Options) -> anyhow::Result<String> {
         let source = directory.join("source");
         copy_sources(&source)?;
         let built = build(options, &source, &directory.join("target"))?;
-        let hash = said("sha256sum", &[&built.display().to_string()])?;
-        let hash = hash.split_whitespace().next().unwrap_or_default().to_owned();
+        let hash = sha256(&built)?;
         println!("{hash}  {} ({} bytes)", built.display(), fs::metadata(&built)?.len());
         if hashes.iter().any(|known| *known != hash) {
             let kept = scratch.keep();
@@ -281,6 +280,13 @@ fn is_static(binary: &Path) -> anyhow::Result<()> {
     }
     println!("it needs no library");
     Ok(())
+}
+
+/// The SHA-256 hash of a file, in hexadecimal.
+fn sha256(file: &Path) -> anyhow::Result<String> {
+    let printed = said("sha256sum", &[&file.display().to_string()])?;
+    let hash = printed.split_whitespace().next().context("sha256sum printed nothing")?;
+    Ok(hash.to_owned())
 }
 
 pub(crate) fn tell(file: &Path) -> anyhow::Result<()> {

@@ -105,6 +105,18 @@ pub fn run(filter: Option<&str>) -> anyhow::Result<Option<String>> {
     Ok(None)
 }
 
+/// The command that starts a program for Windows here.
+///
+/// # Errors
+/// Wine is not installed and cannot be, or what it lacks cannot be built.
+pub fn under_wine(program: &Path) -> anyhow::Result<Command> {
+    let missing = ensure(&WINE);
+    if !missing.is_empty() {
+        bail!("nothing for Windows can be started here: {}", missing.join("; "));
+    }
+    Ok(Wine::set_up()?.starts(program))
+}
+
 fn package(name: &&str) -> String {
     format!("--package=cryptbench-{name}")
 }
@@ -154,8 +166,12 @@ impl Wine {
     }
 
     fn program(&self) -> Command {
+        self.starts(&Path::new(BUILT).join("cryptbench.exe"))
+    }
+
+    fn starts(&self, program: &Path) -> Command {
         let mut command = Command::new("wine");
-        command.arg(Path::new(BUILT).join("cryptbench.exe"));
+        command.arg(program);
         self.runs(&mut command);
         command
     }

@@ -6,8 +6,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::{MUSL, Options, copy_sources, date_of_sources, run, said, tell};
+use super::{MUSL, Options, copy_sources, date_of_sources, run, sha256, tell};
 use crate::cross::System;
+use crate::cross::windows::under_wine;
 use crate::{arm, tools};
 
 /// The bill of materials, in CycloneDX's JSON.
@@ -69,12 +70,7 @@ fn started_from_zip(out: &Path) -> anyhow::Result<()> {
         .status()
         .context("cannot start python3")?;
     ensure!(unpacked.success(), "{} cannot be unpacked", zip.display());
-    started(
-        Command::new("wine")
-            .arg(place.path().join("cryptbench.exe"))
-            .env("WINEPREFIX", place.path().join("prefix"))
-            .env("WINEDEBUG", "-all"),
-    )
+    started(&mut under_wine(&place.path().join("cryptbench.exe"))?)
 }
 
 /// Lists every package that is linked into the program, with its licence, by cargo-cyclonedx.
@@ -109,9 +105,7 @@ fn sums(out: &Path) -> anyhow::Result<()> {
     names.sort();
     let mut lines = String::new();
     for name in &names {
-        let hash = said("sha256sum", &[&out.join(name).display().to_string()])?;
-        let hash = hash.split_whitespace().next().context("sha256sum printed nothing")?;
-        lines += &format!("{hash}  {name}\n");
+        lines += &format!("{}  {name}\n", sha256(&out.join(name))?);
     }
     fs::write(out.join(SUMS), &lines)?;
     print!("{lines}");

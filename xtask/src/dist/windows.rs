@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::{date_of_sources, said, tell};
+use super::{date_of_sources, said, sha256, tell};
 use crate::cross::System;
 
 /// Libraries that every Windows from 10 on has.
@@ -55,8 +55,7 @@ pub(super) fn pack(program: &Path, out: &Path, url: Option<&str>) -> anyhow::Res
     let seconds = date_of_sources()?.trim().parse()?;
     zip(&files, UNIX_EPOCH + Duration::from_secs(seconds), &packed)?;
     tell(&packed)?;
-    let hash = said("sha256sum", &[&packed.display().to_string()])?;
-    let hash = hash.split_whitespace().next().context("sha256sum said nothing")?.to_uppercase();
+    let hash = sha256(&packed)?.to_uppercase();
     println!("SHA-256 {hash}");
     let Some(url) = url else {
         println!("no manifest for winget: --url says where the zip will lie");
