@@ -119,7 +119,7 @@ fn probe(
 
 /// The error of a directory that is not a volume.
 fn nothing(unlock: &UnlockArgs) -> anyhow::Error {
-    let reason = "nothing in this directory is encrypted by eCryptfs";
+    let reason = "is a directory in which nothing is encrypted by eCryptfs";
     Refusal::target(&unlock.volume, reason).into()
 }
 
