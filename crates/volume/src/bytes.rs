@@ -1,4 +1,4 @@
-//! Little-endian numbers in untrusted bytes: anything out of bounds is `None`.
+//! Reads little-endian numbers from untrusted bytes; anything out of bounds is `None`.
 
 /// The `N` bytes at `at`.
 pub(crate) fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {

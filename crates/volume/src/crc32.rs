@@ -41,7 +41,7 @@ pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |_, &byte| crc.update(byte))
 }
 
-/// The register of CRC-32C after `bytes`, from `register` on, inverted neither before nor after.
+/// The CRC-32C register after `bytes`, starting from `register`; not inverted before or after.
 pub(crate) fn crc32c(register: u32, bytes: &[u8]) -> u32 {
     let step = |crc: u32, byte: &u8| CASTAGNOLI[usize::from(crc as u8 ^ byte)] ^ (crc >> 8);
     bytes.iter().fold(register, step)

@@ -40,11 +40,12 @@ pub struct Credentials {
     pub passphrase: Secret,
     /// Contents of the key files, in the given order. The order does not affect VeraCrypt's result, and
     /// VeraCrypt reads at most the first MiB of each. LUKS uses exactly one key file, instead of the
-    /// passphrase; FileVault one with the volume key, or with the keys that the passphrase decrypts.
+    /// passphrase. FileVault's key file contains the volume key, or the keys that the passphrase decrypts.
     pub keyfiles: Vec<Secret>,
     /// VeraCrypt's personal iterations multiplier; `None` and 0 mean the default cost.
     pub pim: Option<u32>,
-    /// The recovery password: of BitLocker 48 digits in groups of six, of FileVault 24 letters and digits in groups of four.
+    /// The recovery password: for BitLocker 48 digits in groups of six, for FileVault 24 letters and digits in
+    /// groups of four.
     pub recovery_password: Option<Secret>,
     /// BitLocker: contents of a startup key file (`.BEK`).
     pub startup_key: Option<Secret>,

@@ -35,7 +35,7 @@ pub struct Detection {
 pub enum Kind {
     /// LUKS.
     Luks {
-        /// Version that the header states: 1, 2 or an unknown number.
+        /// Version according to the header: 1, 2 or an unknown number.
         version: u16,
         /// UUID, if the header is valid.
         uuid: String,
@@ -57,7 +57,7 @@ pub enum Kind {
     EcryptfsFile,
     /// An encrypted disk image of macOS.
     AppleEncrypted {
-        /// 1 has its header at the end (until Mac OS X 10.4), 2 at the start.
+        /// Version 1 (until Mac OS X 10.4) has its header at the end, version 2 at the start.
         version: u8,
     },
     /// A file system or other unencrypted contents with a known magic.
@@ -72,9 +72,8 @@ pub enum Kind {
     },
     /// All samples contain only zeros.
     Zeros,
-    /// Bytes without any structure. VeraCrypt, TrueCrypt and plain dm-crypt volumes look like this
-    /// by design, and so does a disk overwritten with random data. Only the right key distinguishes
-    /// them.
+    /// Bytes without any structure. VeraCrypt, TrueCrypt and plain dm-crypt volumes look like this by design,
+    /// and so does a disk overwritten with random data. Only the right key can tell them apart.
     Random {
         /// Statistics of the samples.
         randomness: Randomness,
@@ -176,7 +175,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Bytes from the start of the device that contain most magics.
+/// Size in bytes of the region at the start of the device that contains most magics.
 const START: u64 = 68 << 10;
 /// Number of samples of [`PIECE`] bytes, spread evenly over the device.
 const SAMPLES: u64 = 64;
@@ -184,14 +183,15 @@ const SAMPLES: u64 = 64;
 /// Identifies the contents of `device` from the offsets of all known magics, the possible offsets of LUKS2's
 /// secondary header, and 64 samples of 4 KiB.
 ///
-/// A magic at the end of the device, such as that of a backup partition table, decides only if nothing known is
-/// at the start of the device and it does not look random: an earlier use of the device may have left it there.
-/// Otherwise it is a note. The trailers of Apple's disk images, whose content looks random, decide there too.
+/// A magic at the end of the device, such as that of a backup partition table, determines the result only if
+/// the start of the device contains nothing known and the device does not look random, because the magic may
+/// remain from an earlier use. Otherwise it becomes a note. The trailers of Apple's disk images determine the
+/// result even though the images look random.
 ///
-/// Detection never writes. It lists unreadable parts in the result and judges the rest.
+/// Detection never writes. It lists unreadable parts in the result and examines the rest.
 ///
 /// # Errors
-/// None at present: the result reports read errors.
+/// None at present, because the result reports read errors.
 pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
     let mut reader = Reader::new(device);
     // Read completely, so that an unreadable sector among the magics is reported.
@@ -217,7 +217,7 @@ pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
             let looks = statistics(&mut reader);
             let end = ends.into_iter().next().map(|found| found.kind);
             match (looks, end) {
-                // Their trailers are long, and the data before them is packed or encrypted.
+                // These trailers are long, and the data before them is compressed or encrypted.
                 (_, Some(end @ Kind::AppleEncrypted { .. })) => end,
                 (_, Some(end @ Kind::FileSystem { name: magic::UDIF })) => end,
                 (looks @ Kind::Random { .. }, Some(end)) => {
@@ -231,8 +231,8 @@ pub fn detect(device: &dyn BlockDevice) -> Result<Detection, VolumeError> {
     Ok(Detection { kind, unreadable: reader.unreadable(), notes })
 }
 
-/// Everything with a known magic on `device`: at its start, at its end and in between; headers of
-/// LUKS by their magic, whether they are valid or not.
+/// All known magics on `device`: at its start, at its end and in between. LUKS headers are included whether
+/// they are valid or not.
 ///
 /// Unreadable parts count as empty.
 pub fn signatures(device: &dyn BlockDevice) -> Vec<Signature> {
@@ -271,7 +271,7 @@ fn luks(device: &dyn BlockDevice, reader: &mut Reader<'_>) -> Option<Kind> {
             secondary_only: info.copies.first().is_some_and(|copy| copy.seqid.is_none()),
             problem: None,
         }),
-        // Without a magic and without a secondary header, no header exists that could be damaged.
+        // Without a magic or a secondary header, there is no header that could be damaged.
         Err(VolumeError::NotThisFormat { .. }) => None,
         Err(error) => says.map(|version| Kind::Luks {
             version,
@@ -283,7 +283,7 @@ fn luks(device: &dyn BlockDevice, reader: &mut Reader<'_>) -> Option<Kind> {
     }
 }
 
-/// Its whole header must be valid: random data has the marker itself in one of 2^32 blocks.
+/// Requires a whole valid header, because 1 of 2^32 random blocks contains the marker.
 fn is_ecryptfs(reader: &mut Reader<'_>) -> bool {
     reader
         .bytes::<{ ecryptfs::START }>(0)
@@ -310,7 +310,7 @@ fn statistics(reader: &mut Reader<'_>) -> Kind {
     if all.zeros == all.bytes {
         return Kind::Zeros;
     }
-    // A volume that was created sparse, or later wiped, still has an encrypted header at its start.
+    // A volume whose data area is sparse or was wiped still has an encrypted header at its start.
     let mut head = randomness::Counts::default();
     if let Some(start) = reader.piece(0) {
         head.add(&start[..start.len().min(512)]);

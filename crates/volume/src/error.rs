@@ -33,10 +33,10 @@ pub enum VolumeError {
     Unsupported {
         /// The content that was found.
         what: String,
-        /// The user's options.
+        /// What the user can do instead.
         hint: Option<String>,
     },
-    /// A volume, or a part of it, was recognised and cannot be opened here.
+    /// A volume, or a part of it, was recognised but cannot be opened by this program.
     #[error("{what} cannot be opened: {why}; {with}")]
     CannotOpen {
         /// Its full name in the header.
@@ -51,10 +51,10 @@ pub enum VolumeError {
     Occupied {
         /// The existing content.
         holds: String,
-        /// The user's options.
+        /// What the user can do instead.
         remedy: &'static str,
     },
-    /// The request makes no sense for this format.
+    /// The request is not valid for this format.
     #[error("{0}")]
     Invalid(String),
     /// The caller's stop flag was set.

@@ -1,4 +1,5 @@
-//! Decides whether a header may overwrite the content of a device: every write to a header calls this.
+//! Decides whether a header may overwrite the content of a device. Every function that writes a header calls
+//! this.
 
 use std::io;
 
@@ -10,16 +11,17 @@ use crate::detect::{Kind, Signature, signatures};
 /// A header that is about to be written.
 #[derive(Clone, Copy)]
 pub(crate) struct Overwrite<'a> {
-    /// The parts of the device that belong to the header and its keyslots. They must not contain anything else.
+    /// The parts of the device that belong to the header and its keyslots, and must not contain anything else.
     pub(crate) parts: &'a [Extent],
     /// Evidence that the volume on the device belongs to the header.
     pub(crate) proof: Proof<'a>,
-    /// The parts that must be zeros without such evidence: writing there then loses nothing.
+    /// The parts that must be zeros if there is no such evidence; writing there then destroys nothing.
     pub(crate) blank: &'a [Extent],
-    /// The areas in which keyslots may have survived, and their new content. Without other evidence they must
-    /// be zeros, or one piece of them must be the same: it is random, so no other volume has it.
+    /// The area in which keyslots may have survived, and its new content. Without other evidence, the area must
+    /// be zeros, or a piece of it must equal the new content: keyslots are random, so no other volume contains
+    /// that piece.
     pub(crate) keyslots: Option<(Extent, &'a dyn BlockDevice)>,
-    /// The user's options after a refusal.
+    /// What the user can do after a refusal.
     pub(crate) remedy: &'static str,
 }
 
@@ -43,10 +45,11 @@ pub(crate) const MEND: &str =
 
 /// Checks that `write` belongs to the volume on `device`, and destroys nothing else.
 ///
-/// In this order: it is refused if the header of another LUKS volume is at the start, or anything else with a known
-/// magic is within the header's parts; a proof permits it; without one, it is refused if anything with a known magic is
-/// anywhere; zeros in the header area permit it, as on a disk with a wiped header. Otherwise it is refused: the
-/// contents could be another volume, because encrypted data looks like random bytes.
+/// The rules apply in this order. The write is refused if the header of another LUKS volume is at the start, or
+/// anything else with a known magic is within the header's parts. It is permitted by a proof. Without a proof,
+/// it is refused if anything with a known magic is anywhere on the device. It is permitted if the header area
+/// is zeros, as on a disk with a wiped header. Otherwise it is refused: the contents could be another volume,
+/// because encrypted data looks like random bytes.
 pub(crate) fn check(device: &dyn BlockDevice, write: &Overwrite<'_>) -> Result<(), VolumeError> {
     let occupied = |holds: String| Err(VolumeError::Occupied { holds, remedy: write.remedy });
     let (headers, others): (Vec<_>, Vec<_>) =
@@ -86,7 +89,7 @@ pub(crate) fn check(device: &dyn BlockDevice, write: &Overwrite<'_>) -> Result<(
     if write.blank.is_empty() { occupied(UNKNOWN.to_owned()) } else { Ok(()) }
 }
 
-/// Whether `part` is zeros, or has a piece in common with `written` that is not.
+/// Whether `part` is all zeros, or has a piece in common with `written` that is not.
 fn survived(device: &dyn BlockDevice, part: Extent, written: &dyn BlockDevice) -> io::Result<bool> {
     let end = (part.offset + part.len).min(device.size());
     let mut is_blank = true;
@@ -115,14 +118,14 @@ fn unreadable(error: &io::Error) -> String {
 /// Bytes compared in one step.
 const PIECE: usize = 4096;
 
-/// Random bytes, different in every volume.
+/// Minimum length in bytes of a piece that identifies a volume.
 const LEAST: usize = 512;
 
 const UNKNOWN: &str = "data that cannot be identified as the volume of this header; it could be another encrypted \
                        volume, which looks like random data";
 
-/// [`check`] for a header that a key opens: any other known magic within `parts` refuses the write. Called before the
-/// key is derived, it refuses early if no key could permit the write.
+/// [`check`] for a header that a key opens: it refuses the write if any other known magic is within `parts`. If
+/// it is called before the key is derived, it refuses early a write that no key could permit.
 pub(crate) fn check_opened(
     device: &dyn BlockDevice,
     parts: &[Extent],

@@ -11,7 +11,7 @@ use crate::VolumeError;
 pub struct Part {
     device: Arc<dyn BlockDevice>,
     extent: Extent,
-    /// Whether it includes everything from its offset on.
+    /// Whether it includes everything after its offset.
     to_end: bool,
 }
 
@@ -19,7 +19,7 @@ impl Part {
     /// The bytes of `extent`, or all from its offset on if its length is `None`.
     ///
     /// # Errors
-    /// [`VolumeError::Invalid`] if it is empty, does not begin with a sector, or reaches beyond the end.
+    /// [`VolumeError::Invalid`] if it is empty, does not begin on a sector boundary, or extends beyond the end.
     pub fn new(
         device: Arc<dyn BlockDevice>,
         offset: u64,

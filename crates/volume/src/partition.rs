@@ -10,7 +10,7 @@ use crate::detect::{Kind, detect};
 /// A partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// Its number, as Linux counts them.
+    /// Its number in Linux.
     pub number: u32,
     /// Its bytes.
     pub extent: Extent,
@@ -22,7 +22,7 @@ const SECTORS: [u64; 2] = [512, 4096];
 /// Maximum number of entries of a GPT or an Apple partition map that are read; 128 are usual.
 const MOST_ENTRIES: u32 = 1024;
 
-/// Number of bytes of a partition that show whether something begins there.
+/// Number of bytes at the start of a partition that are examined for contents.
 const BEGINNING: u64 = 128 << 10;
 
 /// The number of the first logical partition.
@@ -34,7 +34,7 @@ const MOST_LOGICAL: u32 = 128;
 /// The type of the master boot record entry that represents a GPT.
 const PROTECTIVE: u8 = 0xee;
 
-/// The partitions on `device`, by their numbers; none if it has no partition table.
+/// The partitions on `device`, with their numbers; empty if it has no partition table.
 ///
 /// # Errors
 /// [`VolumeError::Io`].
@@ -51,7 +51,7 @@ pub fn partitions(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeErro
 /// The bytes of partition `number`.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`], which lists the partitions, if none has that number.
+/// [`VolumeError::Invalid`] with a list of the partitions, if none has this number.
 pub fn partition(device: &dyn BlockDevice, number: u32) -> Result<Extent, VolumeError> {
     let all = partitions(device)?;
     let found = all.iter().find(|partition| partition.number == number);
@@ -76,8 +76,8 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> u64 {
     bytes[at..at + N].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// UEFI specification 2.10, 5.3. Without the protective entry in the master boot record, it is left over from an
-/// earlier table; Linux does not use it either (block/partitions/efi.c).
+/// The partitions of a GPT (UEFI specification 2.10, 5.3). A GPT without a protective entry in the master boot
+/// record is left over from an earlier use; Linux ignores it as well (block/partitions/efi.c).
 fn gpt(device: &dyn BlockDevice, sector: u64) -> Result<Option<Vec<Partition>>, VolumeError> {
     let protects = |entry: &Entry| entry.kind == PROTECTIVE && entry.first == 1;
     let record = read(device, 0, 512)?;
@@ -108,8 +108,8 @@ fn gpt(device: &dyn BlockDevice, sector: u64) -> Result<Option<Vec<Partition>>, 
     Ok(Some(found))
 }
 
-/// A master boot record does not state whether its disk has 512-byte or 4096-byte sectors, and neither does a copy of a
-/// disk. The contents at the start of its partitions then decide.
+/// A master boot record does not state whether its disk has 512-byte or 4096-byte sectors, and neither does a
+/// copy of a disk. The sector size is therefore inferred from the contents at the start of the partitions.
 fn mbr(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeError> {
     let small = mbr_in(device, SECTORS[0])?;
     let large = mbr_in(device, SECTORS[1])?;
@@ -145,7 +145,7 @@ fn begun(device: &dyn BlockDevice, all: &[Partition]) -> Result<Begun, VolumeErr
     Ok(begun)
 }
 
-/// The partitions of a master boot record that counts in sectors of this size.
+/// The partitions of a master boot record in units of this sector size.
 fn mbr_in(device: &dyn BlockDevice, sector: u64) -> Result<Vec<Partition>, VolumeError> {
     let Some(first) = read(device, 0, 512)? else { return Ok(Vec::new()) };
     let (mut found, mut next) = (Vec::new(), FIRST_LOGICAL);
@@ -164,8 +164,9 @@ fn mbr_in(device: &dyn BlockDevice, sector: u64) -> Result<Vec<Partition>, Volum
     Ok(found)
 }
 
-/// The chain of records in an extended partition. Each usually has one partition and a link to the next record;
-/// `number`, the number of the next partition, continues over several extended ones (Linux, block/partitions/msdos.c).
+/// The partitions in the chain of records of an extended partition. Each record usually has one partition and a
+/// link to the next record. `number`, the number of the next partition, continues across extended partitions
+/// (Linux, block/partitions/msdos.c).
 fn logical(
     device: &dyn BlockDevice,
     sector: u64,
@@ -182,7 +183,7 @@ fn logical(
         for (index, entry) in entries.iter().enumerate() {
             let Some(entry) = entry.as_ref().filter(|entry| !entry.is_extended()) else { continue };
             let first = at + entry.first;
-            // The third and the fourth can be left over from something else.
+            // The third and the fourth entry can be left over from something else.
             let fits = entry.first + entry.sectors <= sectors && first + entry.sectors <= end;
             if index >= 2 && !fits {
                 continue;
@@ -199,7 +200,8 @@ fn logical(
     Ok(())
 }
 
-/// Apple's map; it counts in blocks of the size that its first block states (Linux, block/partitions/mac.c).
+/// Apple's partition map, in units of the block size that its first block specifies (Linux,
+/// block/partitions/mac.c).
 fn apple(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeError> {
     let big = |bytes: &[u8]| bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
     let mut found = Vec::new();
@@ -246,7 +248,8 @@ fn entries(record: &[u8]) -> [Option<Entry>; 4] {
     })
 }
 
-/// The partition, truncated at the end of the device, as in a copy of a disk; `None` if it begins after it.
+/// The partition, truncated at the end of the device, because a copy of a disk can be incomplete; `None` if it
+/// begins beyond the end.
 fn within(
     device: &dyn BlockDevice,
     number: u32,

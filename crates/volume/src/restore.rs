@@ -1,4 +1,4 @@
-//! Restores a header backup, or the backup header within the volume, whatever the format.
+//! Restores a header backup, or the backup header within the volume, for all formats.
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 
@@ -8,7 +8,7 @@ use crate::format::{filevault, luks};
 use crate::open::find;
 use crate::{Credentials, VolumeError};
 
-/// Lengths in bytes of the header backups of VeraCrypt and TrueCrypt, and of TrueCrypt before 6.
+/// Sizes in bytes of the header backups of VeraCrypt and TrueCrypt, and of TrueCrypt before version 6.
 const TCRYPT_BACKUPS: [u64; 2] = [128 << 10, 1 << 10];
 
 /// A header that is to be restored.
@@ -71,12 +71,12 @@ impl<'a> Restore<'a> {
         !self.luks
     }
 
-    /// Restores the header if the device holds the volume that it belongs to, or if `options.force`
-    /// is set. `credentials` are not used for LUKS.
+    /// Restores the header if the device holds the volume that it belongs to, or if `options.force` is set.
+    /// `credentials` are not used for LUKS.
     ///
     /// # Errors
-    /// [`VolumeError::Occupied`] if there is something else, or may be; otherwise as for [`luks::restore_header`],
-    /// [`luks::repair`] and [`tcrypt::restore_headers`].
+    /// [`VolumeError::Occupied`] if the device contains, or may contain, something else; otherwise as for
+    /// [`luks::restore_header`], [`luks::repair`] and [`tcrypt::restore_headers`].
     pub fn run(
         &self,
         credentials: &Credentials,
@@ -99,7 +99,7 @@ impl<'a> Restore<'a> {
     }
 }
 
-/// The whole file, in the format of VeraCrypt's and TrueCrypt's header backups.
+/// Reads a whole backup file in the format of VeraCrypt and TrueCrypt.
 fn whole(backup: &dyn BlockDevice) -> Result<Vec<u8>, VolumeError> {
     let most = TCRYPT_BACKUPS[0];
     if backup.size() > most {

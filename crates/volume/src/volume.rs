@@ -20,11 +20,12 @@ pub enum Access {
     ReadWrite,
 }
 
-/// The existing part of a data area: a copy of a volume may be truncated. From such a volume only whole sectors are
-/// read, and nothing is written to it. The second value is a warning, if some of it is missing.
+/// The existing part of a data area, because a copy of a volume may be truncated. From a truncated volume only
+/// whole sectors are read, and nothing is written to it. The second value is a warning if a part is missing.
 ///
 /// # Errors
-/// [`VolumeError::CannotOpen`](crate::VolumeError::CannotOpen) if it is to be written to, or if none of it exists.
+/// [`VolumeError::CannotOpen`](crate::VolumeError::CannotOpen) if a truncated volume is to be written to, or if
+/// no part of it exists.
 pub(crate) fn there(
     data: Extent,
     size: u64,
@@ -82,7 +83,7 @@ pub struct VolumeInfo {
     pub key_bytes: usize,
     /// The derivation that unlocked it, such as `sha-512, 500000 iterations`.
     pub derivation: String,
-    /// Bytes under one tweak.
+    /// Number of bytes per tweak.
     pub data_unit: usize,
     /// Bytes of plaintext.
     pub size: u64,
@@ -92,12 +93,12 @@ pub struct VolumeInfo {
     pub details: Vec<(&'static str, String)>,
 }
 
-/// Name of a detail that must be reported to the user when the volume opens.
+/// Name of a detail that is reported to the user when the volume is opened.
 pub(crate) const WARNING: &str = "warning";
 
 impl VolumeInfo {
-    /// Details that must be reported to the user when the volume opens, such as that its protection is
-    /// suspended. They are also among the details.
+    /// Details that must be reported to the user when the volume is opened, for example that its protection is
+    /// suspended. They are also in the list of details.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         self.details.iter().filter(|(name, _)| *name == WARNING).map(|(_, text)| text.as_str())
     }
@@ -105,9 +106,9 @@ impl VolumeInfo {
 
 /// The plaintext of an opened volume.
 ///
-/// Its sector size is the data unit of its cipher, or the sector size of the underlying device if
-/// that is larger. A volume of 512-byte data units on a disk of 4096-byte sectors is therefore read
-/// and written 4096 bytes at a time.
+/// Its sector size is the data unit of its cipher, or the sector size of the underlying device if that is
+/// larger. A volume with 512-byte data units on a disk with 4096-byte sectors is therefore read and written
+/// 4096 bytes at a time.
 pub struct Volume {
     device: Arc<dyn BlockDevice>,
     mapping: Arc<Mapping>,
@@ -187,10 +188,10 @@ impl Volume {
         Ok(self)
     }
 
-    /// The same volume, with plaintext composed of `pieces`. They cover the data area.
+    /// The same volume, with plaintext composed of `pieces`, which must cover the data area.
     ///
     /// # Errors
-    /// As for [`with_sector`](Self::with_sector), if a piece does not begin on such a boundary.
+    /// As for [`with_sector`](Self::with_sector), if a piece does not begin on a sector boundary.
     pub(crate) fn with_pieces(mut self, pieces: Pieces) -> Result<Self, crate::VolumeError> {
         let sector = self.sector as u64;
         if let Some(at) = pieces.boundaries().find(|at| !at.is_multiple_of(sector)) {
@@ -206,7 +207,7 @@ impl Volume {
     /// The same volume, limited to its first `len` bytes.
     ///
     /// # Errors
-    /// [`VolumeError::Invalid`](crate::VolumeError::Invalid) unless these are whole sectors of it.
+    /// [`VolumeError::Invalid`](crate::VolumeError::Invalid) unless these are whole sectors within the volume.
     pub fn cut(mut self, len: u64) -> Result<Self, crate::VolumeError> {
         let whole = self.mapping.data.len;
         if len == 0 || len > whole || !len.is_multiple_of(self.sector as u64) {
@@ -237,14 +238,14 @@ impl Volume {
         self.frozen.load(Ordering::Acquire)
     }
 
-    /// Reads the bytes at `at` of the data area, and decrypts them with the tweaks of the offset `tweaks`.
+    /// Reads the bytes at `at` in the data area, and decrypts them with the tweaks for offset `tweaks`.
     fn read_encrypted(&self, at: u64, tweaks: u64, buf: &mut [u8]) -> io::Result<()> {
         self.device.read_at(self.mapping.data.offset + at, buf)?;
         self.mapping.open(tweaks, buf);
         Ok(())
     }
 
-    /// Encrypts `data` in place, with the tweaks of the offset `tweaks`, and writes it to `at`.
+    /// Encrypts `data` in place with the tweaks for offset `tweaks`, and writes it to `at`.
     fn write_encrypted(&self, at: u64, tweaks: u64, data: &mut [u8]) -> io::Result<()> {
         self.mapping.seal_in_place(tweaks, data);
         self.device.write_scratch(self.mapping.data.offset + at, data)
@@ -295,7 +296,7 @@ impl Volume {
 }
 
 impl Mapping {
-    /// Tweak number of the data unit that begins at `offset` of the plaintext.
+    /// Tweak number of the data unit that begins at `offset` in the plaintext.
     fn tweak(&self, offset: u64) -> u64 {
         let unit = self.cipher.data_unit() as u64;
         self.first_tweak.wrapping_add((offset / unit).wrapping_mul(self.tweak_step))
@@ -391,8 +392,8 @@ impl BlockDevice for Volume {
     }
 
     fn io_target(&self) -> Option<IoTarget> {
-        // Every write must be checked against a protected hidden volume, pieces are not a pure transform, and a
-        // cipher over a cipher has its own path.
+        // `None` if every write must be checked against a protected hidden volume, if the plaintext consists of
+        // pieces, which are not a pure transform, or if the underlying device is encrypted itself.
         let below = self.device.io_target()?;
         if self.mapping.protected.is_some() || self.pieces.is_some() || below.transform.is_some() {
             return None;

@@ -1,4 +1,4 @@
-//! The table of magics: fixed byte sequences that identify contents, and their offsets.
+//! The table of magics: byte sequences at fixed offsets that identify contents.
 
 use super::Kind;
 use super::reader::Reader;
@@ -8,11 +8,11 @@ use super::reader::Reader;
 pub struct Signature {
     /// The content that the magic identifies.
     pub kind: Kind,
-    /// Its type, such as `ext4`, by its name in libblkid; for disk images, in QEMU.
+    /// The name of its type in libblkid, such as `ext4`; for disk images, the name in QEMU.
     pub name: &'static str,
     /// Byte offset of the magic.
     pub offset: u64,
-    /// Whether its offset counts from the end of the device.
+    /// Whether the magic's offset is defined relative to the end of the device.
     pub at_end: bool,
 }
 
@@ -21,9 +21,10 @@ struct Magic {
     kind: Kind,
     name: &'static str,
     places: &'static [Place],
-    /// Any of these.
+    /// Any of these byte sequences.
     bytes: &'static [&'static [u8]],
-    /// Checks the surroundings of a two-byte magic, because random data contains it once in 65,536 devices.
+    /// Checks the bytes around a two-byte magic, because the magic occurs by chance in 1 of 65,536 devices with
+    /// random data.
     plausible: Option<fn(&mut Reader<'_>, u64) -> bool>,
 }
 
@@ -32,7 +33,7 @@ struct Magic {
 enum Place {
     /// Bytes from the start.
     Start(u64),
-    /// Bytes from the end of the last whole unit of `unit` bytes, back and then forward.
+    /// `forward` bytes after the offset that is `back` bytes before the end of the last whole `unit`.
     End { unit: u64, back: u64, forward: u64 },
 }
 
@@ -107,10 +108,10 @@ impl Magic {
     }
 }
 
-/// Ten bytes (swap's magic) before the end of a page, for each page size that Linux has had.
+/// Ten bytes (the length of swap's magic) before the end of a page, for each page size that Linux has used.
 const PAGES: &[Place] = &[Start(0xff6), Start(0x1ff6), Start(0x3ff6), Start(0x7ff6), Start(0xfff6)];
 
-/// The offsets of the lists of names and values in the four labels of ZFS.
+/// The offsets of the name-value lists in ZFS's four labels.
 const ZFS_LABELS: &[Place] = &[
     Start(16 << 10),
     Start((256 + 16) << 10),
@@ -118,11 +119,11 @@ const ZFS_LABELS: &[Place] = &[
     End { unit: 256 << 10, back: 256 << 10, forward: 16 << 10 },
 ];
 
-/// `fs_magic` in the superblock of UFS, whose offset depends on the variant.
+/// The offsets of `fs_magic` in the UFS superblock, whose location depends on the variant.
 const UFS: &[Place] =
     &[Start(1372), Start((8 << 10) + 1372), Start((64 << 10) + 1372), Start((256 << 10) + 1372)];
 
-/// The location of the metadata of Promise's controllers.
+/// The locations of the metadata of Promise controllers.
 const PROMISE: &[Place] = &[
     sectors_before_end(63),
     sectors_before_end(255),
@@ -139,26 +140,27 @@ const PROMISE: &[Place] = &[
     sectors_before_end(3087),
 ];
 
-/// A volume descriptor of ECMA-167; ISO 9660 and UDF have several in sequence.
+/// An ECMA-167 volume descriptor; ISO 9660 and UDF have several in sequence.
 const DESCRIPTOR: &[Place] = &[Start((32 << 10) + 1)];
 
-/// Whether flags, compression and system in the header of gzip (RFC 1952, 2.3) are known ones.
+/// Whether the flags, compression method and operating system in a gzip header (RFC 1952, 2.3) have known
+/// values.
 fn gzip(reader: &mut Reader<'_>, at: u64) -> bool {
     let header: Option<[u8; 10]> = reader.bytes(at);
     header.is_some_and(|h| h[3] < 0x20 && matches!(h[8], 0 | 2 | 4) && matches!(h[9], 0..=13 | 255))
 }
 
-/// Ordered: encrypted formats come first because BitLocker To Go poses as FAT.
+/// Encrypted formats come first, because BitLocker To Go poses as FAT.
 ///
-/// The values are those of libblkid (util-linux 2.41, libblkid/src/superblocks and partitions), for BitLocker
-/// those of libbde's format document, and for disk images those of QEMU (block/*.c) and libmodi. LUKS,
-/// FileVault 2 and the MBR need more than a magic and are found elsewhere. Omitted are formats that libblkid
-/// identifies only by a checksum after a short magic (RAID of JMicron, Silicon Image and VIA, System V, external
-/// logs of XFS), and those that only occur on disks with zones.
+/// The values for BitLocker come from libbde's format document, those for disk images from QEMU (block/*.c) and
+/// libmodi, and all others from libblkid (util-linux 2.41, libblkid/src/superblocks and partitions). LUKS,
+/// FileVault 2 and the MBR need more than a magic and are identified elsewhere. The table omits formats that
+/// libblkid identifies only by a checksum after a short magic (RAID of JMicron, Silicon Image and VIA, System
+/// V, external logs of XFS), and formats that occur only on zoned disks.
 static MAGICS: &[Magic] = &[
     bit_locker(&[Start(3)], &[b"-FVE-FS-"], false),
     // The GUID 4967d63b-2e29-4ad8-8399-f6a339e3d001 in the boot sector of BitLocker To Go, and
-    // 92a84d3b-dd80-4d0e-9e4e-b1e3284eaed8 while it is being encrypted.
+    // 92a84d3b-dd80-4d0e-9e4e-b1e3284eaed8 while the volume is being encrypted.
     bit_locker(
         &[Start(424)],
         &[
@@ -332,7 +334,7 @@ static MAGICS: &[Magic] = &[
     fs("zonefs", "zonefs", &[Start(0)], &[b"SFOZ"]),
     fs("UBI", "ubi", &[Start(0)], &[b"UBI#"]),
     fs("UBIFS", "ubifs", &[Start(0)], &[b"\x31\x18\x10\x06"]),
-    // Swap, and a suspended system in it.
+    // Swap space, and a hibernation image in it.
     fs("swap", "swap", PAGES, &[b"SWAPSPACE2", b"SWAP-SPACE"]),
     fs(
         "a suspended system",
@@ -360,7 +362,7 @@ static MAGICS: &[Magic] = &[
     fs("Apple sparse disk image", "sparseimage", &[Start(0)], &[b"sprs\0\0\0\x03"]),
     apple_encrypted(2, &[Start(0)], &[b"encrcdsa\0\0\0\x02"]),
     apple_encrypted(1, &[End { unit: 1, back: 8, forward: 0 }], &[b"cdsaencr"]),
-    // Packed files.
+    // Compressed files.
     fs("gzip file", "gzip", &[Start(0)], &[b"\x1f\x8b\x08"]).only_if(gzip),
     fs("xz file", "xz", &[Start(0)], &[b"\xfd7zXZ\0"]),
     fs("zstd file", "zstd", &[Start(0)], &[b"\x28\xb5\x2f\xfd"]),
@@ -371,7 +373,7 @@ static MAGICS: &[Magic] = &[
     fs("RAR file", "rar", &[Start(0)], &[b"Rar!\x1a\x07"]),
     fs("EWF image", "ewf", &[Start(0)], &[b"EVF\x09\r\n\xff\0", b"EVF2\r\n\x81\0"]),
     fs("partclone image", "partclone", &[Start(0)], &[b"partclone-image"]),
-    // Partition tables. The backup of GPT is in the last sector, of either size.
+    // Partition tables. The GPT backup is in the last sector, whose size can be 512 or 4096 bytes.
     table(
         "GPT",
         "gpt",
@@ -392,8 +394,8 @@ static MAGICS: &[Magic] = &[
 /// Apple's name for its disk images; most of them are compressed.
 pub(super) const UDIF: &str = "Apple UDIF disk image";
 
-/// Everything with a known magic except LUKS: first contents identified at the start of the device, then the
-/// rest, each in the table's order.
+/// All contents with a known magic except LUKS: first those identified from the start of the device, then the
+/// others, both in the table's order.
 pub(super) fn find(reader: &mut Reader<'_>) -> Vec<Signature> {
     let mut found = Vec::new();
     if is_core_storage(reader) {
@@ -413,7 +415,7 @@ pub(super) fn find(reader: &mut Reader<'_>) -> Vec<Signature> {
                 }
             }
         }
-        // Last among those at the start, because boot sectors of file systems have the same mark.
+        // Last among those at the start, because boot sectors of file systems have the same signature.
         if !at_end && is_mbr(reader) {
             let kind = Kind::PartitionTable { name: "MBR" };
             found.push(Signature { kind, name: "dos", offset: 510, at_end });
@@ -422,14 +424,14 @@ pub(super) fn find(reader: &mut Reader<'_>) -> Vec<Signature> {
     found
 }
 
-/// The first block of a CoreStorage physical volume: version 1 at 8, block type 0x10 at 10, "CS" at 88
-/// (libfvde's format document, section 2.1).
+/// Whether this is the first block of a CoreStorage physical volume: version 1 at offset 8, block type 0x10 at
+/// 10, "CS" at 88 (libfvde's format document, section 2.1).
 fn is_core_storage(reader: &mut Reader<'_>) -> bool {
     reader.has(8, &[1, 0, 0x10, 0]) && reader.has(88, b"CS")
 }
 
-/// Whether this is a master boot record with at least one partition and only valid entries. With only the
-/// signature, one random volume in 65,536 would be mistaken for a partition table.
+/// Whether this is a master boot record with at least one partition and only valid entries. If only the
+/// signature were checked, one random volume in 65,536 would be mistaken for a partition table.
 fn is_mbr(reader: &mut Reader<'_>) -> bool {
     let Some(entries) = reader.bytes::<66>(446) else { return false };
     if entries[64..] != [0x55, 0xaa] {
@@ -453,25 +455,25 @@ fn is_mbr(reader: &mut Reader<'_>) -> bool {
     used > 0
 }
 
-/// Revision 0 or 1, and blocks of at most 64 KiB.
+/// Whether the revision is 0 or 1 and blocks have at most 64 KiB.
 fn is_ext(reader: &mut Reader<'_>, magic: u64) -> bool {
     let number =
         |bytes: Option<[u8; 4]>, most| bytes.is_some_and(|b| u32::from_le_bytes(b) <= most);
     number(reader.bytes(magic + 20), 1) && number(reader.bytes(magic - 32), 6)
 }
 
-/// Allocation blocks of whole sectors.
+/// Whether allocation blocks consist of whole sectors.
 fn is_hfs(reader: &mut Reader<'_>, magic: u64) -> bool {
     let block = reader.bytes(magic + 20).map_or(0, u32::from_be_bytes);
     block != 0 && block.is_multiple_of(512) && block <= 1 << 24
 }
 
-/// Revision 1 or 2.
+/// Whether the revision is 1 or 2.
 fn is_nilfs(reader: &mut Reader<'_>, magic: u64) -> bool {
     reader.bytes(magic - 6).is_some_and(|bytes| matches!(u32::from_le_bytes(bytes), 1 | 2))
 }
 
-/// Zones of one block, and a valid state; some inodes.
+/// Whether zones have one block, the state is valid and there are inodes.
 fn is_minix(reader: &mut Reader<'_>, magic: u64) -> bool {
     let state = reader
         .bytes(magic + 2)
@@ -481,7 +483,7 @@ fn is_minix(reader: &mut Reader<'_>, magic: u64) -> bool {
         && !reader.has(magic - 16, &[0, 0])
 }
 
-/// Zones of one block, and blocks of whole KiB.
+/// Whether zones have one block and blocks consist of whole KiB.
 fn is_minix_3(reader: &mut Reader<'_>, magic: u64) -> bool {
     let block = reader.bytes(magic + 4).map_or(0, |bytes| {
         let (little, big) = (u16::from_le_bytes(bytes), u16::from_be_bytes(bytes));
@@ -490,13 +492,13 @@ fn is_minix_3(reader: &mut Reader<'_>, magic: u64) -> bool {
     block != 0 && block.is_multiple_of(1024) && reader.has(magic - 12, &[0, 0, 0, 0])
 }
 
-/// The first entry of the map, in the block after this one.
+/// Whether the next block contains the first entry of the map.
 fn is_apple_map(reader: &mut Reader<'_>, magic: u64) -> bool {
     let block = reader.bytes(magic + 2).map_or(0, u16::from_be_bytes);
     block >= 512 && block.is_power_of_two() && reader.has(u64::from(block), b"PM")
 }
 
-/// The XOR of all words in the label is 0.
+/// Whether the XOR of all words in the label is 0.
 fn is_sun_label(reader: &mut Reader<'_>, magic: u64) -> bool {
     let label = reader.bytes::<512>(magic - 508);
     label.is_some_and(|label| {

@@ -57,8 +57,8 @@ impl Randomness {
     /// Whether the sample is plausible for random bytes: chi-square is within 5 standard deviations of its
     /// mean, by the normal approximation for 255 degrees of freedom.
     ///
-    /// Random data falls outside about once in 100,000 samples, because the upper tail is heavier
-    /// than the normal one. Compressed data often falls inside too.
+    /// Random data falls outside about once in 100,000 samples, because the upper tail is heavier than the
+    /// normal one. Compressed data often passes as well.
     pub fn looks_random(&self) -> bool {
         const MEAN: f64 = 255.0;
         let deviation = (2.0 * MEAN).sqrt();

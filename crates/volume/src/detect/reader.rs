@@ -1,4 +1,4 @@
-//! Reads a device in pieces, each once, and remembers which could not be read.
+//! Reads a device in pieces, each at most once, and records which ones could not be read.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 use cryptbench_text::chain;
 
-/// Bytes per read; this limits how much a single bad sector hides.
+/// Bytes per read. One bad sector makes at most this much unreadable.
 pub(super) const PIECE: u64 = 4096;
 
 /// A device, and the pieces of it that were read.
@@ -22,7 +22,7 @@ impl<'a> Reader<'a> {
         Self { device, rest: device.rest(), pieces: BTreeMap::new() }
     }
 
-    /// Bytes of the device, including those after its last whole sector.
+    /// Size of the device in bytes, including a partial sector at its end.
     pub(super) fn size(&self) -> u64 {
         self.device.size() + self.rest.len() as u64
     }

@@ -1,7 +1,9 @@
-//! FreeOTFE's and LibreCrypt's own volumes, read-only: a 512-byte block without a signature, then the data.
+//! The volume format of FreeOTFE and LibreCrypt, read-only: a 512-byte block without a signature, then the
+//! data.
 //!
-//! Source: LibreCrypt, `docs/technical_details__FreeOTFE_CDB_layout_format_3.md` and `_4.md`. The block names neither
-//! hash nor cipher: all are tried, with the program's default salt length and number of iterations.
+//! Source: LibreCrypt, `docs/technical_details__FreeOTFE_CDB_layout_format_3.md` and `_4.md`. The block states
+//! neither its hash nor its cipher, so all are tried, with the program's default salt length and number of
+//! iterations.
 
 use std::sync::Arc;
 
@@ -28,7 +30,7 @@ const UNIT: usize = 512;
 /// The longest key of any cipher.
 const MOST_KEY: usize = 64;
 
-/// The hash of a volume: its PRF, the bytes of its blocks, and its name in dm-crypt.
+/// The hashes of volumes: PRF, block size in bytes, and name in dm-crypt.
 static HASHES: [(&str, usize, &str); 8] = [
     ("sha-512", 128, "sha512"),
     ("sha-256", 64, "sha256"),
@@ -40,7 +42,7 @@ static HASHES: [(&str, usize, &str); 8] = [
     ("md5", 64, "md5"),
 ];
 
-/// Ciphers with the mode of the block, by their names in dm-crypt.
+/// The ciphers and the modes that encrypt the block, by their names in dm-crypt.
 static CIPHERS: [(&str, &str); 9] = [
     ("aes", "xts-plain64"),
     ("serpent", "xts-plain64"),
@@ -78,11 +80,11 @@ struct Details {
     generator: u8,
 }
 
-/// Opens a volume of FreeOTFE or LibreCrypt, for reading only.
+/// Opens a FreeOTFE or LibreCrypt volume read-only.
 ///
 /// # Errors
-/// [`VolumeError::NoKeyFits`], also if the salt, iterations, hash or cipher are not among those that are tried;
-/// [`VolumeError::CannotOpen`] for unsupported IVs.
+/// [`VolumeError::NoKeyFits`], also if its salt length, iteration count, hash or cipher is not among those that
+/// are tried; [`VolumeError::CannotOpen`] for unsupported IVs.
 pub fn open(
     device: Arc<dyn BlockDevice>,
     credentials: &Credentials,
@@ -156,7 +158,7 @@ fn unlock(
     Err(VolumeError::NoKeyFits(reason.to_owned()))
 }
 
-/// HMAC (RFC 2104) with a hash of this block size.
+/// HMAC (RFC 2104) with a hash whose block size is `block`.
 fn hmac(prf: &Prf, block: usize, key: &[u8], data: &[u8]) -> Vec<u8> {
     // No key is longer than a block.
     let padded = |with: u8| {
@@ -236,7 +238,7 @@ impl Details {
     }
 }
 
-/// CBC whose IVs are each combined with an additional one.
+/// CBC that combines each IV with an additional value.
 struct WithIv {
     inner: Box<dyn SectorCipher>,
     iv: Vec<u8>,

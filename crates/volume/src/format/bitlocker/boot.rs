@@ -1,17 +1,17 @@
-//! The boot sector: the layout, and the location of the metadata.
+//! The boot sector: the volume's layout and the location of its metadata.
 
 use super::guid::Guid;
 use super::{COPIES, FORMAT, SIGNATURE};
 use crate::VolumeError;
 use crate::bytes::{array_at, u16_at, u64_at};
 
-/// Bytes of a boot sector, whatever the sector size.
+/// Size of a boot sector in bytes, regardless of the sector size.
 pub(super) const BOOT_BYTES: usize = 512;
 
 /// The layouts of the start of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// Windows Vista: NTFS's boot sector with another signature and one other field.
+    /// Windows Vista: NTFS's boot sector with another signature and one other changed field.
     Vista {
         /// Offset of the first copy of the metadata.
         metadata: u64,
@@ -35,7 +35,7 @@ pub(super) enum Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Boot {
     pub layout: Layout,
-    /// Bytes of a sector; `None` if it is not specified, as in front of exFAT.
+    /// Sector size in bytes; `None` if the boot sector does not specify it, as on an exFAT volume.
     pub sector: Option<u32>,
 }
 
@@ -48,8 +48,8 @@ impl Boot {
     /// Reads a boot sector.
     ///
     /// # Errors
-    /// [`VolumeError::NotThisFormat`] without BitLocker's marks; [`VolumeError::Damaged`](crate::VolumeError::Damaged)
-    /// for a sector with impossible contents.
+    /// [`VolumeError::NotThisFormat`] if the sector has no BitLocker signature;
+    /// [`VolumeError::Damaged`](crate::VolumeError::Damaged) if its contents are impossible.
     pub(super) fn parse(bytes: &[u8; BOOT_BYTES]) -> Result<Self, VolumeError> {
         let signed = bytes[3..11] == SIGNATURE;
         let sector = match u16_at(bytes, 11).unwrap_or_default() {
@@ -63,7 +63,7 @@ impl Boot {
         for (at, to_go) in [(IDENTIFIER, false), (IDENTIFIER_TO_GO, true)] {
             let guid = array_at(bytes, at).map(Guid);
             let on_write = guid == Some(Guid::ON_WRITE);
-            // The identifier remains in front of a file system that is no longer BitLocker's.
+            // The identifier can remain without a signature if the volume is no longer BitLocker's.
             if on_write || guid == Some(Guid::WHOLE) {
                 if !signed && !to_go {
                     continue;
@@ -83,7 +83,7 @@ impl Boot {
     fn vista(bytes: &[u8; BOOT_BYTES], sector: Option<u32>) -> Result<Self, VolumeError> {
         let unknown = || super::damaged("the boot sector does not refer to any metadata");
         let bytes_per_sector = u64::from(sector.ok_or_else(unknown)?);
-        // Above 128, the size is a power of two of its complement, as in NTFS.
+        // A value above 128 is a negative exponent of two, as in NTFS.
         let sectors_per_cluster = match bytes[13] {
             0 => return Err(super::damaged("its clusters have 0 sectors")),
             count @ 1..=128 => u64::from(count),

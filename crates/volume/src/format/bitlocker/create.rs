@@ -1,9 +1,8 @@
-//! Creates volumes in the layout of Windows 7 and later, protected by a password, a recovery
-//! password, or both.
+//! Creates volumes in the layout of Windows 7 and later, protected by a password, a recovery password, or both.
 //!
-//! The metadata and the relocated first sectors are stored after the part that a file system may use. Windows stores
-//! them among the files, in reserved clusters; a file system created by another program does not reserve such clusters,
-//! so it gets only the bytes before them ([`Created::usable`]).
+//! The metadata and the relocated first sectors are stored after the part that a file system may use. Windows
+//! stores them among the files, in reserved clusters; a file system created by another program does not reserve
+//! such clusters, so it must use only the bytes before the metadata ([`Created::usable`]).
 
 use cryptbench_blockdev::{BlockDevice, LockedBytes, write_bytes};
 use cryptbench_cipher::Tier;
@@ -22,18 +21,19 @@ use super::{COPIES, METADATA_BYTES, SIGNATURE, metadata, time};
 use crate::crc32::crc32;
 use crate::{Credentials, VolumeError};
 
-/// Bytes of the file system that are relocated, as in Windows.
+/// Number of bytes at the start of the file system that are relocated, as in Windows.
 const FIRST: u64 = 8192;
-/// Bytes behind the usable part: the copies of the metadata, and the first sectors.
+/// Number of bytes after the usable part: the metadata copies and the relocated first sectors.
 const BEHIND: u64 = (COPIES as u64 + 1) * METADATA_BYTES;
-/// Bytes at the start in which old data is overwritten, so that it is not mistaken for something else.
+/// Number of bytes at the start that are zeroed, so that remnants of old data are not taken for contents of the
+/// volume.
 const WIPED: u64 = 1 << 20;
 /// Minimum size of a volume in bytes.
 const SMALLEST: u64 = WIPED + BEHIND;
-/// Characters of a password, as Windows allows them.
+/// Length of a password in characters that Windows accepts.
 const PASSWORD: std::ops::RangeInclusive<usize> = 8..=256;
 
-/// Numbers that state the use of a sealed key.
+/// Numbers that identify the use of a sealed key.
 mod purpose {
     /// The 16 bytes of a recovery password.
     pub const RECOVERY: u16 = 0x1000;
@@ -59,7 +59,7 @@ pub struct CreateOptions<'a> {
     pub method: Method,
     /// Bytes of a sector: 512, or 4096.
     pub sector: u32,
-    /// A recovery password that opens the volume as well as the password.
+    /// A recovery password, which can open the volume instead of the password.
     pub recovery: Option<&'a RecoveryPassword>,
     /// Text shown with the password prompt.
     pub description: &'a str,
@@ -70,7 +70,7 @@ pub struct CreateOptions<'a> {
 }
 
 impl<'a> CreateOptions<'a> {
-    /// AES-XTS with 128 bits in 512-byte sectors, as Windows 11 does, and no recovery password.
+    /// 128-bit AES-XTS with 512-byte sectors, as in Windows 11, and no recovery password.
     pub fn new(tier: Tier, effort: Effort<'a>) -> Self {
         Self {
             method: Method::Xts128,
@@ -95,9 +95,9 @@ pub struct Created {
 /// The boot sector is written last: until then the volume does not exist.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] for too small a device, a sector size that it does not have, a password that
-/// Windows would not accept, or neither password nor recovery password; [`VolumeError::Stopped`];
-/// [`VolumeError::Random`]; [`VolumeError::Io`].
+/// [`VolumeError::Invalid`] if the device is too small or does not support the sector size, if Windows would
+/// not accept the password, or if there is neither a password nor a recovery password;
+/// [`VolumeError::Stopped`]; [`VolumeError::Random`]; [`VolumeError::Io`].
 pub fn create(
     device: &dyn BlockDevice,
     credentials: &Credentials,
@@ -172,7 +172,7 @@ impl Keys {
         Ok(Self { id: Guid::random()?, master, data, time: time::now(), sealed: 1 })
     }
 
-    /// A nonce that no other key of this volume has.
+    /// A nonce that is unique among the keys of this volume.
     fn nonce(&mut self) -> [u8; 12] {
         self.sealed += 1;
         let mut nonce = [0; 12];
@@ -181,7 +181,7 @@ impl Keys {
         nonce
     }
 
-    /// An entry that contains `key` sealed with `under`, or with the volume master key.
+    /// An entry that contains `key`, sealed under `under` or under the volume master key.
     fn seal(
         &mut self,
         role: u16,
@@ -215,7 +215,7 @@ fn password(
     }
 }
 
-/// The metadata with their checks, padded to the length of a copy.
+/// The metadata with the checks that follow it, padded to the length of a copy.
 fn block(
     place: &Place,
     password: Option<&str>,
@@ -257,7 +257,7 @@ fn block(
     put(72, &48_u32.to_le_bytes());
     put(76, &dataset_len.to_le_bytes());
     put(80, &keys.id.0);
-    // Later sealing continues from here; the digest below uses the next number.
+    // Later sealing operations continue from this number; the digest below uses the next one.
     put(96, &(keys.sealed + 2).to_le_bytes());
     put(100, &options.method.number().to_le_bytes());
     put(102, &options.method.number().to_le_bytes());
@@ -296,7 +296,7 @@ fn recovery_protector(
     let salt = salt()?;
     let key = bitlocker(&recovery_hash(recovery), &salt, options.effort)?;
     let tier = options.tier;
-    // While the volume is open, Windows shows the recovery password again.
+    // Windows can show the recovery password while the volume is open.
     let bytes = (purpose::RECOVERY, recovery.bytes());
     let mut inner = keys.seal(RECOVERY_ROLES.0, bytes, None, tier)?;
     inner.extend(keys.seal(RECOVERY_ROLES.1, (purpose::FROM_RECOVERY, &*key), None, tier)?);
@@ -328,7 +328,7 @@ fn salt() -> Result<[u8; 16], VolumeError> {
     Ok(salt)
 }
 
-/// Sets the start of the plaintext to zeros, so that old data is not found again.
+/// Zeroes the start of the plaintext, so that old data there is not recognised as contents of the volume.
 fn write_data(
     device: &dyn BlockDevice,
     place: &Place,
@@ -352,7 +352,7 @@ fn write_data(
     write(place.first(), FIRST)
 }
 
-/// The boot sector: to systems without BitLocker it looks like FAT's.
+/// The boot sector, which looks like FAT's to systems without BitLocker.
 fn boot_sector(place: &Place) -> [u8; BOOT_BYTES] {
     let mut boot = [0; BOOT_BYTES];
     let mut put = |at: usize, bytes: &[u8]| boot[at..at + bytes.len()].copy_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! Entries: the sized and typed parts of metadata and startup keys.
+//! Entries: the typed, length-prefixed parts of metadata and startup keys.
 
 use crate::bytes::u16_at;
 
@@ -47,10 +47,10 @@ pub(super) struct Entry<'a> {
     pub data: &'a [u8],
 }
 
-/// The entries in `bytes`, up to one of length zero, or to a remainder too short for another.
+/// The entries in `bytes`, up to an entry of length zero or a remainder that is too short for an entry.
 ///
 /// # Errors
-/// A message: an entry is shorter than its header or longer than its container.
+/// A message if an entry is shorter than its header or longer than its container.
 pub(super) fn entries(mut bytes: &[u8]) -> Result<Vec<Entry<'_>>, String> {
     let mut entries = Vec::new();
     while let (Some(len), Some(role), Some(kind)) =

@@ -1,7 +1,8 @@
 //! Maps of the encrypted chunks, on a volume that is being encrypted while it is in use: "encrypt on write".
 //!
-//! Two equal descriptions list regions, and each region has a map with two records, of which the one with the
-//! higher sequence number is valid. A bit represents a chunk, and is set if it is encrypted.
+//! Two identical descriptions list the regions. Each region has a map with two records; the record with the
+//! higher sequence number is valid. Each bit of a record represents a chunk and is set if the chunk is
+//! encrypted.
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 
@@ -16,7 +17,7 @@ const RECORD: &[u8] = b"FVE-EOWBR\0";
 /// Header sizes in bytes: of a description, a map and a record.
 const HEADERS: (usize, usize, usize) = (56, 60, 36);
 
-/// Maximum size of a map in bytes. Windows' maps have 1536.
+/// Maximum size of a map in bytes. The maps that Windows writes have 1536 bytes.
 const MOST_MAP: usize = 1 << 20;
 
 /// Maximum size of all maps together, in bytes.
@@ -34,11 +35,11 @@ pub(super) struct Maps {
     pub reserved: Vec<(u64, u64)>,
 }
 
-/// Reads the first description of `places` that is valid, and its maps.
+/// Reads the first valid description at `places`, and its maps.
 ///
 /// # Errors
-/// [`VolumeError::Unsupported`] if no description and maps are valid: it is then unknown which parts are
-/// encrypted.
+/// [`VolumeError::Unsupported`] if no description with its maps is valid, because it is then unknown which
+/// parts are encrypted.
 pub(super) fn read(device: &dyn BlockDevice, places: [u64; 2]) -> Result<Maps, VolumeError> {
     let mut why = Vec::new();
     for at in places {
@@ -67,7 +68,8 @@ fn bytes(device: &dyn BlockDevice, at: u64, len: usize) -> Result<Vec<u8>, Strin
     read_bytes(device, at..end).map_err(|error| error.to_string())
 }
 
-/// Checks the checksum at `field`, which itself counts as zeros. Zero means no checksum.
+/// Verifies the checksum stored at `field`. Its own bytes count as zeros for the calculation. A checksum of 0
+/// means that there is none.
 fn check(bytes: &[u8], field: usize) -> Result<(), String> {
     let mut copy = bytes.to_vec();
     let stored = u32_at(bytes, field).ok_or("it is truncated")?;
@@ -108,7 +110,7 @@ fn description(device: &dyn BlockDevice, at: u64) -> Result<Maps, String> {
     for place in maps {
         let place = u64::from_le_bytes(*place);
         let region = map(device, place).map_err(|why| format!("the map at byte {place}: {why}"))?;
-        // Regions follow each other, so that no byte has two bits.
+        // Regions must not overlap, so that no byte is represented by two bits.
         if region.start < end {
             return Err(format!("the regions overlap at byte {}", region.start));
         }

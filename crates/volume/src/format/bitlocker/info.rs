@@ -13,10 +13,10 @@ use super::protector::{Opener, Protector};
 use super::{open, time, unlock};
 use crate::VolumeError;
 
-/// The contents of boot sector and metadata. Contains no secret and no key material.
+/// The contents of the boot sector and the metadata. Contains no secret and no key material.
 #[derive(Clone, Debug, Serialize)]
 pub struct Info {
-    /// The layout: `vista` or `seven`; all later versions also use the latter.
+    /// The layout: `vista`, or `seven` for Windows 7 and all later versions.
     pub version: &'static str,
     /// BitLocker To Go: systems without BitLocker see a FAT volume.
     pub to_go: bool,
@@ -36,13 +36,13 @@ pub struct Info {
     pub state: String,
     /// Number of encrypted bytes, if known.
     pub encrypted_bytes: Option<u64>,
-    /// The location of the file system's first sectors: offset and length.
+    /// Offset and length of the file system's first sectors, which are relocated.
     pub first_sectors: Option<(u64, u64)>,
-    /// Offset of each copy of the metadata, and its defect.
+    /// Offset of each copy of the metadata, and the defect of the copy, if any.
     pub copies: Vec<(u64, Option<String>)>,
     /// The protectors that open the volume.
     pub protectors: Vec<ProtectorInfo>,
-    /// Opens without credentials: the protection is suspended, or nothing is encrypted.
+    /// The volume opens without credentials, because its protection is suspended or nothing is encrypted.
     pub open_to_all: bool,
     /// Why this program cannot open the volume with any key; `None` if it can.
     pub obstacle: Option<String>,
@@ -51,7 +51,7 @@ pub struct Info {
 /// A protector.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProtectorInfo {
-    /// Its identifier, also part of the name of a startup key file.
+    /// Its identifier, which is also part of the name of a startup key file.
     pub id: Guid,
     /// The credential, such as `password`.
     pub opens_with: String,

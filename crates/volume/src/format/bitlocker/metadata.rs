@@ -17,7 +17,7 @@ use crate::crc32::crc32;
 const BLOCK_HEADER: usize = 64;
 /// Size of the entries' header, in bytes.
 const DATASET_HEADER: usize = 48;
-/// Bytes of the checks behind a block, before the sealed digest.
+/// Header size in bytes of the checks that follow a block; the sealed digest follows this header.
 const CHECKS_HEADER: usize = 8;
 /// Size of a metadata copy in Windows Vista, in bytes, before it is rounded up to clusters.
 const VISTA_BYTES: u64 = 16 << 10;
@@ -72,7 +72,7 @@ pub(super) enum Integrity {
     Sealed(Sealed),
     /// Unsealed, if nothing is encrypted.
     Clear([u8; 32]),
-    /// Not at all; only permitted for Windows Vista.
+    /// Not stored, which is permitted only for Windows Vista.
     None,
 }
 
@@ -81,13 +81,13 @@ pub(super) enum Integrity {
 pub(super) struct Metadata {
     pub version: Version,
     pub state: State,
-    /// Bytes from the start that are encrypted; 0 in Windows Vista, because it encrypts everything.
+    /// Number of encrypted bytes from the start; 0 in Windows Vista, because it encrypts everything.
     pub encrypted: u64,
-    /// Relocated sectors, according to the block's header.
+    /// Number of relocated sectors, according to the block's header.
     pub first_sectors: u32,
     /// Offsets of the three copies.
     pub offsets: [u64; COPIES],
-    /// The location of the first sectors; in Windows Vista, a number for the boot sector.
+    /// The offset of the first sectors; in Windows Vista, the value of a field of NTFS's boot sector.
     pub moved_to: u64,
     /// Offset and length of the first sectors, if an entry contains them.
     pub moved: Option<(u64, u64)>,
@@ -121,13 +121,13 @@ pub(super) fn boot(device: &dyn BlockDevice) -> Result<([u8; BOOT_BYTES], Boot),
     Ok((bytes, Boot::parse(&bytes)?))
 }
 
-/// Finds the metadata of a volume whose boot sector is lost, and the contents of that boot sector. Two facts
-/// are then unknown: whether it was BitLocker To Go, which does not matter, and whether encryption was in
+/// Finds the metadata of a volume whose boot sector is lost, and reconstructs the boot sector. Two facts remain
+/// unknown: whether the volume was BitLocker To Go, which does not matter, and whether encryption was in
 /// progress.
 ///
 /// # Errors
-/// [`VolumeError::NotThisFormat`] if no copy is valid; [`VolumeError::CannotOpen`] if none is at its expected offset;
-/// [`VolumeError::Io`].
+/// [`VolumeError::NotThisFormat`] if no copy is valid; [`VolumeError::CannotOpen`] if none is at its expected
+/// offset; [`VolumeError::Io`].
 pub(super) fn search(device: &dyn BlockDevice) -> Result<Boot, VolumeError> {
     const PIECE: u64 = 4 << 20;
     let mut elsewhere = None;
@@ -180,7 +180,7 @@ pub(super) fn read(device: &dyn BlockDevice, boot: &Boot) -> Result<Metadata, Vo
                 place => Err(format!("it records its own offset as byte {place}")),
             });
         let read = read.map(|copy| {
-            // The boot sector of Windows Vista refers to the first copy, and that to the others.
+            // Windows Vista's boot sector refers to the first copy, which refers to the others.
             if boot.is_vista() && offsets.len() == 1 {
                 offsets = copy.offsets.to_vec();
             }
@@ -198,7 +198,7 @@ pub(super) fn read(device: &dyn BlockDevice, boot: &Boot) -> Result<Metadata, Vo
     }
 }
 
-/// Bytes that a copy occupies on the volume; they read as zeros there.
+/// Number of bytes that a copy occupies on the volume; they read as zeros.
 pub(super) fn copy_bytes(layout: &Layout) -> u64 {
     match layout {
         // The cluster is a power of two.
@@ -217,10 +217,10 @@ fn read_copy(device: &dyn BlockDevice, vista: bool, at: u64) -> Result<Metadata,
     parse(&bytes, vista)
 }
 
-/// A copy of the metadata, with checks after its block.
+/// Parses a copy of the metadata: a block and the checks that follow it.
 ///
 /// # Errors
-/// A message with the reason why it is not valid.
+/// A message that states why the copy is not valid.
 pub(super) fn parse(bytes: &[u8], vista: bool) -> Result<Metadata, String> {
     let cut = || "it is truncated".to_owned();
     if !bytes.starts_with(&SIGNATURE) {
@@ -291,7 +291,7 @@ pub(super) fn parse(bytes: &[u8], vista: bool) -> Result<Metadata, String> {
     Ok(metadata)
 }
 
-/// The digest among the checks.
+/// The digest in the checks.
 fn integrity(checks: &[u8]) -> Result<Integrity, String> {
     let Some(entry) = entries(checks)?.into_iter().next() else { return Ok(Integrity::None) };
     Ok(match entry.kind {

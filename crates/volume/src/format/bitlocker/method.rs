@@ -1,4 +1,4 @@
-//! The ciphers of the data, by BitLocker's numbers.
+//! The ciphers for the data, with BitLocker's numbers for them.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum Method {
     Elephant128,
     /// AES-CBC with the Elephant diffuser, 256 bits.
     Elephant256,
-    /// AES-CBC, 128 bits: Windows 8, and removable media to this day.
+    /// AES-CBC, 128 bits: Windows 8, and still used for removable media.
     Cbc128,
     /// AES-CBC, 256 bits.
     Cbc256,
@@ -77,7 +77,7 @@ impl Method {
         matches!(self, Self::Xts128 | Self::Xts256)
     }
 
-    /// Bytes of an AES key: data, tweak and sector keys have the same length.
+    /// Length of an AES key in bytes, which is the same for data, tweak and sector keys.
     fn aes_bytes(self) -> usize {
         match self {
             Self::Elephant128 | Self::Cbc128 | Self::Xts128 => 16,
@@ -90,13 +90,13 @@ impl Method {
         self.row().2.key_bytes()
     }
 
-    /// Bytes of the key as stored in the metadata. With the diffuser each of the two keys has room for 32
-    /// bytes.
+    /// Length in bytes of the key as stored in the metadata. With the diffuser, each of the two keys occupies
+    /// 32 bytes.
     pub(super) fn stored_bytes(self) -> usize {
         if self.has_diffuser() { 64 } else { self.key_bytes() }
     }
 
-    /// The cipher's key, from the stored one, which must have [`stored_bytes`](Self::stored_bytes).
+    /// Extracts the cipher's key from the stored key, which must be [`stored_bytes`](Self::stored_bytes) long.
     pub(super) fn key_of_stored(self, stored: &[u8]) -> LockedBytes {
         let mut key = LockedBytes::zeroed(self.key_bytes());
         if self.has_diffuser() {
@@ -109,10 +109,10 @@ impl Method {
         key
     }
 
-    /// The keyed cipher for sectors of `sector` bytes, whose tweaks count sectors.
+    /// The keyed cipher for sectors of `sector` bytes; the tweak is the sector number.
     ///
     /// # Errors
-    /// [`CipherError`] for a key or sector that does not fit.
+    /// [`CipherError`] if the key or the sector size does not fit.
     pub fn keyed(
         self,
         key: &[u8],

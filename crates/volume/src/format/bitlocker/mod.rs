@@ -1,9 +1,8 @@
-//! BitLocker volumes: opening those of Windows Vista to 11, and creating ones that other programs
-//! open.
+//! BitLocker volumes: opens those of Windows Vista to 11, and creates volumes that other programs can open.
 //!
 //! Sources: libyal/libbde, "BitLocker Drive Encryption (BDE) format"; N. Ferguson, "AES-CBC + Elephant
-//! diffuser", 2006. Details that they omit were read in cryptsetup's `lib/bitlk`, dislocker and dissect.fve,
-//! and tested on volumes created by Windows.
+//! diffuser", 2006. Details that they omit come from the source of cryptsetup's `lib/bitlk`, dislocker and
+//! dissect.fve, and were tested on volumes created by Windows.
 
 mod boot;
 mod create;

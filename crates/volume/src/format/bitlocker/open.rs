@@ -1,4 +1,4 @@
-//! Opens a volume: from boot sector, metadata and credentials to the plaintext.
+//! Opens a volume with its boot sector, its metadata and the user's credentials.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{FORMAT, SIGNATURE, damaged, time};
 use crate::volume::{WARNING, there};
 use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
-/// Warning for a volume without a boot sector.
+/// Warning for a volume whose boot sector is missing.
 const LOST: &str = "its boot sector is missing; it was found by its metadata and is read-only";
 
 /// Opens the BitLocker volume on `device`. If the format is specified, metadata without a boot sector is
@@ -23,9 +23,9 @@ const LOST: &str = "its boot sector is missing; it was found by its metadata and
 ///
 /// # Errors
 /// [`VolumeError::NoKeyFits`]; [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] for boot sector and
-/// metadata; [`VolumeError::Unsupported`] for a volume whose state does not determine what is encrypted, and
-/// for writing to one that is not fully encrypted or of Windows Vista; [`VolumeError::Invalid`];
-/// [`VolumeError::Stopped`]; [`VolumeError::Io`].
+/// metadata; [`VolumeError::Unsupported`] if the volume's state does not determine which parts are encrypted,
+/// or for write access to a volume that is not fully encrypted or was created by Windows Vista;
+/// [`VolumeError::Invalid`]; [`VolumeError::Stopped`]; [`VolumeError::Io`].
 pub fn open(
     device: Arc<dyn BlockDevice>,
     credentials: &Credentials,
@@ -95,8 +95,8 @@ pub fn open(
     Volume::new(device, mapping, access, info)?.with_pieces(pieces)
 }
 
-/// Bytes of a sector. A boot sector in front of exFAT does not specify it, and the metadata does so only
-/// indirectly: by the number of relocated sectors and bytes.
+/// Sector size in bytes. The boot sector of an exFAT volume does not specify it, and the metadata specifies it
+/// only indirectly, by the number of relocated sectors and bytes.
 pub(super) fn sector(
     boot: &Boot,
     metadata: &Metadata,
@@ -114,7 +114,7 @@ pub(super) fn sector(
     }
 }
 
-/// The maps of encrypted chunks, if the boot sector indicates maps.
+/// The maps of encrypted chunks, if the boot sector refers to any.
 pub(super) fn maps(device: &dyn BlockDevice, boot: &Boot) -> Result<Option<Maps>, VolumeError> {
     match boot.layout {
         Layout::Seven { on_write: Some(places), .. } => eow::read(device, places).map(Some),
@@ -140,7 +140,7 @@ fn boot_copy(
     Ok((bytes.get(3..11) == Some(&SIGNATURE)).then_some(last_sector))
 }
 
-/// Refuses to write if Windows has to take part in every write.
+/// Refuses write access to volumes that only Windows can write to safely.
 fn writable(boot: &Boot, metadata: &Metadata, maps: Option<&Maps>) -> Result<(), VolumeError> {
     let state = metadata.state;
     let what = if boot.is_vista() {
@@ -156,7 +156,7 @@ fn writable(boot: &Boot, metadata: &Metadata, maps: Option<&Maps>) -> Result<(),
     })
 }
 
-/// Checks the metadata of a volume with no encrypted part. They have no key to seal their digest.
+/// Checks the metadata of a volume with no encrypted part. Its digest is not sealed, because there is no key.
 fn check_clear_digest(metadata: &Metadata) -> Result<(), VolumeError> {
     match metadata.integrity {
         Integrity::Clear(digest) if digest != metadata.digest => {

@@ -8,7 +8,7 @@ use super::metadata::{Metadata, State, Version, copy_bytes};
 use crate::VolumeError;
 use crate::pieces::{Pieces, Source};
 
-/// Bytes at the start of a volume of Windows Vista that are not encrypted.
+/// Number of bytes at the start of a Windows Vista volume that are not encrypted.
 const VISTA_PLAIN: u64 = 8192;
 
 /// Maximum number of pieces of a plaintext: a limit for untrusted maps.
@@ -24,7 +24,7 @@ pub(super) enum Encrypted {
 }
 
 impl Encrypted {
-    /// According to the metadata and the maps, if the volume has maps.
+    /// The encrypted parts, according to the metadata and the maps, if the volume has maps.
     pub(super) fn new(
         metadata: &Metadata,
         maps: Option<&Maps>,
@@ -60,7 +60,7 @@ impl Encrypted {
         }
     }
 
-    /// The boundaries of encrypted parts within `from..to`.
+    /// The boundaries of encrypted parts within the range `from..to`.
     fn borders(&self, from: u64, to: u64) -> Vec<u64> {
         let all = match self {
             Self::UpTo(end) => vec![*end],
@@ -69,7 +69,7 @@ impl Encrypted {
         all.into_iter().filter(|at| from < *at && *at < to).collect()
     }
 
-    /// Bytes of a volume of `size` that are encrypted.
+    /// Number of encrypted bytes in a volume of `size` bytes.
     pub(super) fn bytes(&self, size: u64) -> u64 {
         match self {
             Self::UpTo(end) => size.min(*end),
@@ -137,7 +137,7 @@ pub(super) fn pieces(known: &Known<'_>) -> Result<Pieces, VolumeError> {
     zeros.extend(reserved.map(|(at, len)| (*at, at.saturating_add(*len))));
     let zeros = joined(zeros, size);
 
-    // The start of the plaintext has a separate rule.
+    // A separate rule applies to the start of the plaintext.
     let mut pieces = Pieces::default();
     let start = match (moved, &boot.layout) {
         (Some((at, len)), _) => {
@@ -201,7 +201,7 @@ pub(super) fn pieces(known: &Known<'_>) -> Result<Pieces, VolumeError> {
     Ok(pieces)
 }
 
-/// Ascending ranges within `size` bytes that do not touch.
+/// Sorts the ranges, limits them to `size` bytes and merges those that overlap or touch.
 fn joined(mut ranges: Vec<(u64, u64)>, size: u64) -> Vec<(u64, u64)> {
     ranges.sort_unstable();
     let mut joined: Vec<(u64, u64)> = Vec::new();
@@ -216,7 +216,7 @@ fn joined(mut ranges: Vec<(u64, u64)>, size: u64) -> Vec<(u64, u64)> {
     joined
 }
 
-/// The boot sector of NTFS, which Windows Vista modified in two fields.
+/// Restores NTFS's boot sector, in which Windows Vista modified two fields.
 fn ntfs_boot_sector(
     boot_sector: &[u8; BOOT_BYTES],
     metadata: &Metadata,

@@ -1,4 +1,4 @@
-//! Protectors: the ways in which a volume's master key is stored.
+//! Protectors: each contains the volume master key, sealed for one credential.
 
 use cryptbench_blockdev::LockedBytes;
 
@@ -7,18 +7,18 @@ use super::guid::Guid;
 use super::sealed::Sealed;
 use crate::bytes::{array_at, u16_at, u64_at};
 
-/// Bytes of a protector before its properties.
+/// Size of a protector's header in bytes; its properties follow.
 const HEADER: usize = 28;
-/// Bytes of a stretched key before its own properties: its number, flags and salt.
+/// Size in bytes of a stretched key's header: its number, flags and salt. Its own properties follow.
 const STRETCHED_HEADER: usize = 20;
-/// Flag of a stretched key: by PBKDF2 instead of BitLocker's own chain.
+/// Flag of a stretched key: derived by PBKDF2 instead of BitLocker's own hash chain.
 const PBKDF2: u16 = 0x40;
 
-/// The credential for a protector, from the high byte of its type.
+/// The credential for a protector, as encoded in the high byte of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Opener {
-    /// A key stored with it: the protection is suspended.
+    /// A key stored with the protector: the protection is suspended.
     ClearKey,
     /// A password.
     Password,

@@ -1,4 +1,4 @@
-//! Recovery passwords: 48 digits, eight groups that are each a 16-bit number times eleven.
+//! Recovery passwords: 48 digits in eight groups, each of which is a 16-bit number multiplied by eleven.
 
 use cryptbench_blockdev::LockedBytes;
 
@@ -8,14 +8,14 @@ use crate::VolumeError;
 const GROUPS: usize = 8;
 /// Digits of a group.
 const DIGITS: usize = 6;
-/// The divisor of each group: it reveals typing errors.
+/// Each group is a multiple of this number, which reveals typing errors.
 const FACTOR: u32 = 11;
 
-/// Characters of it as it is written down.
+/// Length in characters of a recovery password with its hyphens.
 const WRITTEN: usize = GROUPS * (DIGITS + 1) - 1;
 
-/// The ASCII characters of a text in UTF-8, or in UTF-16 with a byte order mark or with a zero in every other byte of its start.
-/// Dashes of any kind are hyphens.
+/// The ASCII characters of a UTF-8 or UTF-16 text, with hyphens for dashes of any kind. UTF-16 is recognised by
+/// a byte order mark, or by a zero in every other byte at the start.
 fn narrow(text: &[u8]) -> LockedBytes {
     let (big, units) = match text {
         [0xff, 0xfe, units @ ..] => (false, units),
@@ -69,10 +69,11 @@ impl RecoveryPassword {
         Ok(Self(bytes))
     }
 
-    /// Finds it in the text that Windows saves, in UTF-16 or UTF-8, or reads what a user typed, as [`parse`](Self::parse) does.
+    /// Finds the recovery password in the text that Windows saves, in UTF-16 or UTF-8, or parses a user's
+    /// input, as [`parse`](Self::parse) does.
     ///
     /// # Errors
-    /// As for [`parse`](Self::parse); also if the text contains several.
+    /// As for [`parse`](Self::parse); also if the text contains more than one recovery password.
     pub fn find(text: &[u8]) -> Result<Self, VolumeError> {
         let text = narrow(text);
         let typed = Self::parse(&text);

@@ -6,10 +6,10 @@ use cryptbench_cipher::{AesCcm, Tier};
 use crate::VolumeError;
 use crate::bytes::{array_at, u16_at};
 
-/// Bytes before the key in unsealed data: an entry's header and the number of its use.
+/// Number of bytes before the key in unsealed data: an entry's header and the number of the key's use.
 const KEY_HEADER: usize = 12;
 
-/// Maximum size of a sealed key in bytes; the longest has 76.
+/// Maximum accepted size of a sealed key in bytes; the longest known one has 76.
 const MOST: usize = 1024;
 
 /// A sealed key.
@@ -22,7 +22,7 @@ pub(super) struct Sealed {
 
 /// An unsealed key.
 pub(super) struct Key {
-    /// Its use: the number of a cipher or of a kind of key.
+    /// The number of its use: a cipher, or a kind of key.
     pub number: u16,
     pub bytes: LockedBytes,
 }
@@ -39,10 +39,10 @@ impl Sealed {
         [&self.nonce[..], &self.tag, &self.data].concat()
     }
 
-    /// The key in it, if `key` opens it.
+    /// Unseals the key; `None` if `key` does not fit.
     ///
     /// # Errors
-    /// [`VolumeError::Damaged`] if it opens but contains no key.
+    /// [`VolumeError::Damaged`] if `key` fits but the data contains no key.
     pub(super) fn open(&self, key: &[u8], tier: Tier) -> Result<Option<Key>, VolumeError> {
         let mut plain = LockedBytes::copy_of(&self.data);
         if !AesCcm::new(key, tier)?.open(&self.nonce, &self.tag, &mut plain) {

@@ -7,11 +7,11 @@ use super::guid::Guid;
 use crate::VolumeError;
 use crate::bytes::{array_at, u32_at};
 
-/// Size of the file's header, in bytes; it has the form of the metadata's entry header.
+/// Size of the file's header in bytes; it has the same form as the header of the metadata's entries.
 const FILE_HEADER: usize = 48;
-/// Bytes of a startup key before its properties: identifier and time.
+/// Size in bytes of a startup key's header: identifier and time. Its properties follow.
 const KEY_HEADER: usize = 24;
-/// Bytes before the key in an entry that contains one.
+/// Number of bytes before the key in an entry that contains a key.
 const NUMBER: usize = 4;
 
 /// A startup key.

@@ -1,4 +1,4 @@
-//! Windows' time: 100 nanoseconds since 1601, in UTC.
+//! Windows' time (FILETIME): the number of 100-nanosecond intervals since 1601, in UTC.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

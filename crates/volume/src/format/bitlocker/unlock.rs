@@ -1,4 +1,4 @@
-//! From credentials to the key of the data: protector, volume master key, data key.
+//! Unlocks the data key with credentials: first a protector, then the volume master key.
 
 use cryptbench_blockdev::LockedBytes;
 use cryptbench_cipher::Tier;
@@ -14,8 +14,8 @@ use super::recovery::RecoveryPassword;
 use super::startup::StartupKey;
 use crate::{Credentials, VolumeError};
 
-/// Maximum number of protectors for which a password is stretched, a third of a second each. Windows creates
-/// two.
+/// Maximum number of protectors for which a password is stretched, which takes a third of a second for each.
+/// Windows creates two.
 const MOST_STRETCHED: usize = 32;
 
 /// The key of the data.
@@ -25,16 +25,16 @@ pub(super) struct Unlocked {
     pub key: LockedBytes,
     /// The credential that opened it.
     pub opened_with: String,
-    /// Warning for the user about that.
+    /// Warning for the user about that credential.
     pub warning: Option<&'static str>,
 }
 
-/// Warning if the credentials did not matter.
+/// Warning if the clear key opened the volume because the credentials match no protector.
 const SUSPENDED: &str = "the credentials match no protector; the volume was opened with the clear key in its \
                          metadata, because its protection is suspended: anyone can open it";
 
-/// Opens a protector with `credentials`, or with the clear key if the protection is suspended, and thereby the
-/// full volume encryption key.
+/// Unlocks the full volume encryption key through a protector, which it opens with `credentials` or, if the
+/// protection is suspended, with the clear key.
 ///
 /// # Errors
 /// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if the metadata changed since it was sealed;
@@ -80,11 +80,11 @@ pub(super) fn unknown(number: u16) -> VolumeError {
     }
 }
 
-/// Checks that the metadata are those that were sealed.
+/// Checks that the metadata has not changed since it was sealed.
 fn check_integrity(metadata: &Metadata, master: &[u8], tier: Tier) -> Result<(), VolumeError> {
     let stored = match (&metadata.integrity, metadata.version) {
         (Integrity::Sealed(sealed), _) => sealed.open(master, tier)?.map(|key| key.bytes),
-        // Without it, the parts that the key does not protect may have been modified.
+        // Without it, the parts that the key does not protect may have been modified unnoticed.
         (_, Version::Seven) => return Err(damaged("the metadata has no sealed digest")),
         (_, Version::Vista) => return Ok(()),
     };
@@ -115,7 +115,7 @@ impl Given {
         let passphrase = credentials.passphrase.bytes();
         let recovery = match &credentials.recovery_password {
             Some(typed) => Some(RecoveryPassword::parse(typed.bytes())?),
-            // Windows has one prompt for both, so users may type either here.
+            // Windows asks for both in the same prompt, so users may type either here.
             None => RecoveryPassword::parse(passphrase).ok(),
         };
         let password = match std::str::from_utf8(passphrase) {
@@ -135,7 +135,7 @@ impl Given {
     }
 }
 
-/// The hash of a password from which keys are stretched: SHA-256 twice, of UTF-16.
+/// The hash of a password, from which keys are stretched: SHA-256 applied twice to the password in UTF-16.
 pub(super) fn password_hash(password: &str) -> Zeroizing<[u8; 32]> {
     let utf16 =
         Zeroizing::new(password.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
@@ -161,7 +161,7 @@ struct Attempt<'a> {
     metadata: &'a Metadata,
     tier: Tier,
     effort: Effort<'a>,
-    /// Protectors for which a password was stretched.
+    /// Number of protectors for which a password was stretched.
     stretched: usize,
     master: Option<LockedBytes>,
 }
@@ -207,7 +207,7 @@ impl<'a> Attempt<'a> {
         Ok(None)
     }
 
-    /// Protectors of one kind that can be used.
+    /// The usable protectors of one kind.
     fn of(&self, opener: Opener) -> Vec<&'a Protector> {
         let fits =
             |protector: &&Protector| protector.opener == opener && protector.problem.is_none();
@@ -229,7 +229,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Why nothing opened: the given credentials, and those of the volume.
+/// Why no protector opened: the given credentials, and those that the volume accepts.
 fn reason(metadata: &Metadata, given: &Given) -> String {
     let has: Vec<String> = metadata
         .protectors

@@ -1,4 +1,4 @@
-//! The ciphers of eCryptfs by their numbers of OpenPGP (RFC 2440, 9.2).
+//! The ciphers of eCryptfs, with their OpenPGP numbers (RFC 2440, 9.2).
 
 use cryptbench_blockdev::LockedBytes;
 use cryptbench_cipher::{Layout, SectorCipher, Tier, dm_crypt, dm_crypt_key_bytes};
@@ -6,7 +6,7 @@ use cryptbench_cipher::{Layout, SectorCipher, Tier, dm_crypt, dm_crypt_key_bytes
 use super::{damaged, header};
 use crate::VolumeError;
 
-/// A cipher by its number in a packet.
+/// A cipher, identified by its number in a packet.
 #[derive(Clone, Copy)]
 pub(super) struct Cipher {
     code: u8,
@@ -14,7 +14,7 @@ pub(super) struct Cipher {
     pub name: &'static str,
     /// Bytes of a block.
     pub block: usize,
-    /// Bytes of its key, if the number determines them.
+    /// Length of its key in bytes, if the number determines it.
     pub key_bytes: Option<usize>,
 }
 
@@ -30,7 +30,7 @@ static CIPHERS: [Cipher; 8] = [
     Cipher { code: 11, name: "cast6", block: 16, key_bytes: None },
 ];
 
-/// The ciphers of readable files.
+/// The ciphers of the files that can be read.
 pub fn ciphers() -> impl Iterator<Item = &'static str> {
     CIPHERS[2..].iter().map(|cipher| cipher.name)
 }
@@ -46,7 +46,7 @@ impl Cipher {
         found.ok_or_else(|| damaged(format!("cipher number {code} is unknown")))
     }
 
-    /// Every length in bytes that a key can have.
+    /// All possible key lengths, in bytes.
     pub fn lengths(self) -> Result<Vec<usize>, VolumeError> {
         match self.key_bytes {
             Some(bytes) => Ok(vec![bytes]),
@@ -67,7 +67,7 @@ impl Cipher {
         Ok(())
     }
 
-    /// Decrypts extents in CBC with IVs of zeros.
+    /// The cipher for extents: CBC with an IV of zeros.
     pub fn extents(self, key: &[u8], tier: Tier) -> Result<Box<dyn SectorCipher>, VolumeError> {
         let layout = Layout { data_unit: header::EXTENT, tweak_step: 1 };
         Ok(dm_crypt(self.name, "cbc-null", key, layout, tier)?)

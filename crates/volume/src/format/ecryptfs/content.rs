@@ -11,15 +11,15 @@ use crate::VolumeError;
 /// Extents per read.
 const AT_ONCE: usize = 64;
 
-/// Number of consecutive unreadable extents after which the disk is taken to be gone.
+/// Number of consecutive unreadable extents after which the disk is considered gone.
 const GIVES_UP: u64 = 1024;
 
-/// Writes the content of a lower file of `len` bytes, read by `read` at an offset. Returns the missing parts:
-/// the rest of a truncated file, extents that cannot be read and become zeros, and extents of zeros, which no
-/// cipher produces and which are left as zeros.
+/// Writes the content of a lower file of `len` bytes, which `read` reads at an offset. Returns the parts that
+/// are missing: the rest of a truncated file; extents that cannot be read, which are replaced with zeros; and
+/// extents of zeros, which no cipher produces and which stay zeros.
 ///
 /// # Errors
-/// As for opening the header; those of `write`, as [`VolumeError::Io`]; [`VolumeError::Stopped`].
+/// As for opening the header; an error of `write`, as [`VolumeError::Io`]; [`VolumeError::Stopped`].
 pub fn copy(
     header: &Header,
     keys: &mut Keys,
@@ -49,7 +49,7 @@ pub fn copy(
         let part = &mut buffer[..now as usize * EXTENT];
         let from = header.data + at * EXTENT as u64;
         if read(from, part).is_err() {
-            // One by one, because a bad spot on a disk is smaller.
+            // One by one, because the unreadable part of the disk may be smaller than the request.
             for (number, extent) in (0..).zip(part.chunks_mut(EXTENT)) {
                 if stop.load(Ordering::Relaxed) {
                     return Err(VolumeError::Stopped);
@@ -74,7 +74,8 @@ pub fn copy(
                 continue;
             }
             content.decrypt_in_place(0, extent);
-            // The number in decimal. The kernel's buffer has room for a terminating zero.
+            // The extent's number in decimal. The kernel's buffer reserves the last byte for a terminating
+            // zero.
             let mut digits = number.to_string().into_bytes();
             digits.truncate(15);
             digits.resize(16, 0);

@@ -1,4 +1,4 @@
-//! The header of a lower file: its length, and its key, encrypted with one or more others.
+//! The header of a lower file: the file's length and its key, which is encrypted with one or more other keys.
 
 use cryptbench_blockdev::LockedBytes;
 
@@ -11,7 +11,7 @@ use crate::VolumeError;
 /// Size of an extent in bytes; each extent is encrypted independently.
 pub(super) const EXTENT: usize = 4096;
 
-/// Leading bytes of a lower file that [`Header::parse`] needs: the shortest header.
+/// Number of bytes at the start of a lower file that [`Header::parse`] needs: the size of the shortest header.
 pub const START: usize = 8192;
 
 /// Offset and length of the marker of a lower file.
@@ -20,17 +20,17 @@ pub const MARKED: std::ops::Range<usize> = 8..16;
 /// The difference between the two halves of the marker (`MAGIC_ECRYPTFS_MARKER`).
 const MARKER: u32 = 0x3c81_b7f5;
 
-/// The newest version of the format, and the flag of an encrypted file.
+/// The newest version of the format, and the flag for encrypted files.
 const VERSION: u8 = 3;
 const ENCRYPTED: u8 = 2;
 
-/// Numbers of packets: a key under a passphrase, its signature, a key under a public key.
+/// Packet numbers: a key encrypted under a passphrase, its signature, and a key encrypted under a public key.
 const UNDER_PASSPHRASE: u8 = 0x8c;
 const LITERAL: u8 = 0xed;
 const UNDER_PUBLIC_KEY: u8 = 1;
 
-/// Maximum size of an encrypted key (`ECRYPTFS_MAX_ENCRYPTED_KEY_BYTES`), and maximum number of keys accepted
-/// in one file: the kernel writes one or two.
+/// Maximum size of an encrypted key (`ECRYPTFS_MAX_ENCRYPTED_KEY_BYTES`), and maximum number of keys that are
+/// accepted in one file; the kernel writes one or two.
 const MOST_KEY: usize = 512;
 const MOST_WRAPS: usize = 32;
 
@@ -46,7 +46,7 @@ struct Wrap {
 /// The header of a lower file.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// Size of the file as its user sees it, in bytes.
+    /// Size of the decrypted file in bytes.
     pub size: u64,
     /// Size of the header in bytes.
     pub data: u64,
@@ -61,11 +61,11 @@ pub fn is_marked(marker: [u8; 8]) -> bool {
 }
 
 impl Header {
-    /// The header in the first [`START`] bytes of a file, or in all that it has.
+    /// Parses the header in the first [`START`] bytes of a file, or in the whole file if it is shorter.
     ///
     /// # Errors
-    /// [`VolumeError::NotThisFormat`] without a marker; [`VolumeError::Damaged`]; [`VolumeError::CannotOpen`] for a key that
-    /// only a public key opens, and for a later version.
+    /// [`VolumeError::NotThisFormat`] if there is no marker; [`VolumeError::Damaged`];
+    /// [`VolumeError::CannotOpen`] if the key is encrypted only under a public key, and for a later version.
     pub fn parse(start: &[u8]) -> Result<Self, VolumeError> {
         if start.is_empty() {
             let reason = "the file has no header, although even empty files have one";
@@ -98,8 +98,8 @@ impl Header {
         Ok(Self { size, data, wraps: wraps(rest)? })
     }
 
-    /// Its encryption: the cipher's number, the bytes of its key, and the signature of the first key that opens
-    /// it.
+    /// The file's encryption: the number of the cipher, the length of the key in bytes, and the signature of
+    /// the first key that opens the file.
     pub fn encryption(&self) -> (u8, usize, Signature) {
         let wrap = &self.wraps[0];
         (wrap.code, wrap.key_bytes(), wrap.signature)
@@ -110,10 +110,11 @@ impl Header {
         self.data.saturating_add(self.size.next_multiple_of(EXTENT as u64))
     }
 
-    /// Refuses keys that do not open it.
+    /// Fails if `keys` do not open the file.
     ///
     /// # Errors
-    /// [`VolumeError::NoKeyFits`]; [`VolumeError::CannotOpen`] for an unsupported cipher; [`VolumeError::Damaged`].
+    /// [`VolumeError::NoKeyFits`]; [`VolumeError::CannotOpen`] for an unsupported cipher;
+    /// [`VolumeError::Damaged`].
     pub fn is_opened_by(&self, keys: &mut Keys) -> Result<(), VolumeError> {
         self.key(keys).map(drop)
     }
@@ -136,23 +137,23 @@ impl Header {
 }
 
 impl Wrap {
-    /// A key under a passphrase, and the signature that follows it.
+    /// Reads a key that is encrypted under a passphrase, and the signature that follows it.
     fn read(from: &mut &[u8]) -> Option<Self> {
         let mut body = packet(from, UNDER_PASSPHRASE)?;
         let [4, code, 3, 1] = array(&mut body)? else { return None };
         let salt = array(&mut body)?;
-        // Number of hash iterations that the kernel would do for a passphrase. The programs do them instead, always
-        // with the same number.
+        // Number of hash iterations that the kernel would apply to a passphrase. The user-space programs hash
+        // it instead, always with the same number of iterations.
         let encrypted = body.split_off(1..)?.to_vec();
         let mut literal = packet(from, LITERAL)?;
         let [b'b', 8] = array(&mut literal)? else { return None };
-        // Follows a name and a date.
+        // The signature follows a name and a date.
         let signature = Signature(literal.split_off(12..)?.try_into().ok()?);
         let fits = (1..=MOST_KEY).contains(&encrypted.len());
         fits.then_some(Self { code, salt, signature, encrypted })
     }
 
-    /// Bytes of the key: a 24-byte AES key is followed by eight zeros, which are encrypted as well.
+    /// Length of the key in bytes: a 24-byte AES key is followed by eight zeros, which are encrypted as well.
     fn key_bytes(&self) -> usize {
         let known = Cipher::of_code(self.code).ok().and_then(|cipher| cipher.key_bytes);
         let is_padded = |bytes: &usize| *bytes == 24 && self.encrypted.len() == 32;

@@ -1,4 +1,4 @@
-//! Keys by their signatures: those derived from a passphrase, and the passphrase in a wrapped one.
+//! Keys and their signatures: derives keys from a passphrase, and decrypts a wrapped passphrase.
 
 use std::fmt;
 
@@ -10,19 +10,20 @@ use super::damaged;
 use super::packet::array;
 use crate::{Credentials, Secret, VolumeError};
 
-/// The salts of a passphrase, for contents and for names, if a mount does not specify others
-/// (`ECRYPTFS_DEFAULT_SALT_HEX`, `ECRYPTFS_DEFAULT_SALT_FNEK_HEX`). The programs use the first digits of the second one
-/// as text.
+/// The salts of a passphrase, for contents and for names, unless a mount specifies others
+/// (`ECRYPTFS_DEFAULT_SALT_HEX`, `ECRYPTFS_DEFAULT_SALT_FNEK_HEX`). The programs interpret the first digits of
+/// the second salt as text.
 const SALT: Salt = [0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77];
 const SALT_OF_NAMES: Salt = *b"99887766";
 
 /// `ECRYPTFS_DEFAULT_NUM_HASH_ITERATIONS`.
 const ITERATIONS: u32 = 65_536;
 
-/// Bytes of a key; a cipher uses the number of leading bytes that it needs.
+/// Length of a key in bytes; a cipher uses only as many of the first bytes as it needs.
 const KEY_BYTES: usize = 64;
 
-/// Maximum number of other salts to try: each costs as much as opening, and a directory has one of each kind.
+/// Maximum number of other salts to try. Each costs as much time as unlocking, and a directory has one salt of
+/// each kind.
 const MOST_SALTS: usize = 16;
 
 /// Maximum size of a passphrase in bytes (`ECRYPTFS_MAX_PASSPHRASE_BYTES`).
@@ -71,10 +72,12 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The keys of the mount passphrase; or of the login passphrase, with the wrapped passphrase as the only key file.
+    /// The keys of the mount passphrase. `credentials` contains that passphrase itself, or the login passphrase
+    /// with the wrapped passphrase as the only key file.
     ///
     /// # Errors
-    /// [`VolumeError::NoKeyFits`] if the login passphrase is wrong; [`VolumeError::Damaged`] for the wrapped one.
+    /// [`VolumeError::NoKeyFits`] if the login passphrase is wrong; [`VolumeError::Damaged`] if the wrapped
+    /// passphrase is damaged.
     pub fn of(credentials: &Credentials, tier: Tier) -> Result<Self, VolumeError> {
         let passphrase = match credentials.keyfiles.first() {
             None => credentials.passphrase.clone(),
@@ -90,7 +93,7 @@ impl Keys {
         self.keys.iter().map(|key| key.signature).collect()
     }
 
-    /// The key with this signature. The passphrase of a file may have had a separate `salt`.
+    /// The key with this signature. A file's key may have been derived with a separate `salt`.
     pub(super) fn find(
         &mut self,
         signature: Signature,
@@ -109,16 +112,17 @@ impl Keys {
     }
 }
 
-/// The signature of the key for contents derived from this passphrase, as printed by programs of
+/// The signature of the key for contents that is derived from this passphrase, as printed by the programs of
 /// ecryptfs-utils.
 ///
 /// # Errors
-/// None of the known ones.
+/// None in practice.
 pub fn signature_of(passphrase: &[u8]) -> Result<Signature, VolumeError> {
     Ok(Key::of(passphrase, SALT)?.signature)
 }
 
-/// The passphrase in `wrapped` (version 1, or 2 with its own salt), which `login` opens.
+/// Decrypts the passphrase in `wrapped` (version 1, or version 2 with its own salt) with the passphrase
+/// `login`.
 fn unwrap(wrapped: &[u8], login: &[u8], tier: Tier) -> Result<Secret, VolumeError> {
     let cut = || damaged("the wrapped passphrase is truncated");
     let (salt, mut rest) = match wrapped {

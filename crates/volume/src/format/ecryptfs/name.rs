@@ -1,4 +1,4 @@
-//! Names of files and targets of links, encrypted with a separate key.
+//! File names and link targets, which are encrypted with a separate key.
 
 use cryptbench_cipher::Tier;
 
@@ -16,10 +16,10 @@ const LETTERS: &[u8] = b"-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq
 /// The packet number of such a name.
 const PACKET: u8 = 70;
 
-/// The replacement of a zero in the bytes before a name (`ECRYPTFS_NON_NULL`).
+/// The value that replaces zeros in the bytes before a name (`ECRYPTFS_NON_NULL`).
 const NOT_ZERO: u8 = 0x42;
 
-/// The signature of the key of an encrypted name; `None` for a plain one.
+/// The signature of the key that encrypted `name`; `None` if the name is not encrypted.
 ///
 /// # Errors
 /// [`VolumeError::Damaged`].
@@ -27,10 +27,10 @@ pub fn signature(name: &[u8]) -> Result<Option<Signature>, VolumeError> {
     Encrypted::parse(name).map(|name| name.map(|name| name.signature))
 }
 
-/// The name of a file as its user sees it: one component of a path.
+/// The decrypted name of a file: one component of a path.
 ///
 /// # Errors
-/// [`VolumeError::Damaged`], also if it would lead out of its directory; [`VolumeError::NoKeyFits`];
+/// [`VolumeError::Damaged`], also if the name would lead out of its directory; [`VolumeError::NoKeyFits`];
 /// [`VolumeError::CannotOpen`] for an unsupported cipher.
 pub fn plain_name(name: &[u8], keys: &mut Keys) -> Result<Vec<u8>, VolumeError> {
     let plain = link_target(name, keys)?;
@@ -40,7 +40,7 @@ pub fn plain_name(name: &[u8], keys: &mut Keys) -> Result<Vec<u8>, VolumeError> 
     Ok(plain)
 }
 
-/// The target of a symbolic link as its user sees it.
+/// The decrypted target of a symbolic link.
 ///
 /// # Errors
 /// As for [`plain_name`].
@@ -79,8 +79,8 @@ impl Encrypted {
         Ok(Some(parsed.ok_or_else(|| damaged("its name is truncated"))?))
     }
 
-    /// For some ciphers the packet does not determine the length of the key: with the right length, the result starts
-    /// with the prefix that the kernel writes, a hash of the key.
+    /// Decrypts the name. For some ciphers the packet does not determine the key length, so all lengths are
+    /// tried. With the right one, the result starts with the prefix that the kernel writes, a hash of the key.
     fn open(&self, key: &Key, tier: Tier) -> Result<Vec<u8>, VolumeError> {
         let cipher = Cipher::of_code(self.code)?;
         let before = md5(&[&key.bytes])?.map(|byte| if byte == 0 { NOT_ZERO } else { byte });
@@ -88,7 +88,7 @@ impl Encrypted {
             let mut plain = self.blocks.clone();
             cipher.each_block(&key.bytes[..bytes], &mut plain, tier)?;
             let Some(after) = plain.strip_prefix(&before[..]) else { continue };
-            // Further such bytes pad the blocks, and none is zero.
+            // More of these bytes pad the blocks; none of them is zero.
             if let Some(end) = after.iter().position(|byte| *byte == 0) {
                 return Ok(after[end + 1..].to_vec());
             }
@@ -97,7 +97,7 @@ impl Encrypted {
     }
 }
 
-/// Six bits for each letter of [`LETTERS`], the highest first.
+/// Decodes six bits from each letter of [`LETTERS`], most significant bit first.
 fn bytes_of(letters: &[u8]) -> Option<Vec<u8>> {
     let six = |letter: &u8| LETTERS.iter().position(|known| known == letter);
     let sixes: Vec<usize> = letters.iter().map(six).collect::<Option<_>>()?;

@@ -1,5 +1,5 @@
-//! Packets similar to OpenPGP: a number, a length, a body. Parsed bytes are removed from the front of the
-//! slice; everything is `None` if it ends too early.
+//! Packets similar to OpenPGP's: a number, a length and a body. Each function removes what it parses from the
+//! front of the slice, and returns `None` if the slice ends too early.
 
 pub(super) fn array<const N: usize>(from: &mut &[u8]) -> Option<[u8; N]> {
     from.split_off(..N)?.try_into().ok()

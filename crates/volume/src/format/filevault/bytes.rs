@@ -17,7 +17,7 @@ impl Place {
     }
 }
 
-/// Whether the checksum at the start of a block, and its initial register, match the rest.
+/// Whether the checksum and its initial register, both at the start of a block, match the rest of the block.
 pub(super) fn is_whole(block: &[u8]) -> bool {
     let register = u32_at(block, 4);
     let rest = block.get(8..).unwrap_or_default();

@@ -1,13 +1,13 @@
-//! The encryption context: who can open a family of logical volumes, and its wrapped keys.
+//! The encryption context: the users who can open a family of logical volumes, and the wrapped keys.
 
 use super::plist::Plist;
 use super::wrap::WRAPPED;
 use crate::bytes::{array_at, u32_at};
 
-/// Maximum number of users and keys that are examined; macOS has one for each user of the Mac.
+/// Maximum number of users and keys that are examined; macOS writes one for each user of the Mac.
 const MOST: usize = 256;
 
-/// The users who can open a volume.
+/// The kind of credential with which a user opens a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opener {
     /// A password, either of the volume or of a user of the Mac.
@@ -18,7 +18,7 @@ pub(super) enum Opener {
     Other,
 }
 
-/// A key that a password opens.
+/// A key that is sealed under a password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sealed {
     pub salt: [u8; 16],
@@ -79,14 +79,15 @@ impl Context {
     }
 }
 
-/// A wrapped key behind its type and length.
+/// Reads a wrapped key, which follows its type and length.
 fn wrapped(bytes: &[u8], at: usize, kind: u32) -> Option<[u8; WRAPPED]> {
     let (found, len) = (u32_at(bytes, at)?, u32_at(bytes, at + 4)?);
     let fits = kind == found && len == WRAPPED as u32;
     array_at(bytes, at + 8).filter(|_| fits)
 }
 
-/// The last byte of a user's type for the recovery password (checked on lists of macOS 10.10 and 10.13).
+/// The last byte of a user's type for the recovery password (verified with property lists of macOS 10.10 and
+/// 10.13).
 const RECOVERY: u64 = 5;
 
 fn user(plist: &Plist) -> User {
@@ -107,7 +108,7 @@ fn user(plist: &Plist) -> User {
     }
 }
 
-/// The structure with the key that a password opens.
+/// Parses the structure with the key that is sealed under a password.
 fn parse(bytes: &[u8]) -> Result<Sealed, String> {
     let cut = || format!("its sealed key is truncated: {} bytes", bytes.len());
     if (u32_at(bytes, 0), u32_at(bytes, 4)) != (Some(3), Some(16)) {

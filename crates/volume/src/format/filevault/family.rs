@@ -1,4 +1,5 @@
-//! A family of logical volumes: names and values, among them the encryption context, plain or compressed over several objects.
+//! A family of logical volumes: names and values, including the encryption context, stored as plain text or
+//! compressed in several objects.
 
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
@@ -9,7 +10,8 @@ use super::plist::Plist;
 use crate::VolumeError;
 use crate::bytes::{u32_at, u64_at};
 
-/// Maximum size of the property list in bytes, compressed or not. Users' pictures make it long.
+/// Maximum size of the property list in bytes, compressed or not. It can be long because it contains the users'
+/// pictures.
 const MOST: usize = 8 << 20;
 
 /// Prefix of the names.
@@ -18,7 +20,7 @@ const PREFIX: &str = "com.apple.corestorage.lvf.";
 /// The content of the object.
 #[derive(Debug, Default)]
 pub(super) struct Family {
-    /// The keys, unless they are elsewhere.
+    /// The keys, unless they are stored elsewhere.
     pub context: Option<Context>,
     /// The encryption of its volumes: `AES-XTS` or `None`.
     pub encryption: Option<String>,
@@ -52,7 +54,7 @@ fn text(object: &Object, objects: &Objects) -> Result<Vec<u8>, VolumeError> {
         let more = objects.get(next, kind::MORE).ok_or_else(cut)?;
         let part = u32_at(&more.data, 8).and_then(|len| more.data.get(16..16 + len as usize));
         match part {
-            // A zero would cause an endless loop.
+            // A length of zero would cause an endless loop.
             Some([]) | None => return Err(cut()),
             Some(part) => bytes.extend_from_slice(part),
         }

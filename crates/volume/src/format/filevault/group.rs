@@ -1,5 +1,4 @@
-//! The complete content of the metadata: header, unencrypted and encrypted metadata, and the one logical
-//! volume.
+//! The complete metadata: header, unencrypted and encrypted metadata, and the only logical volume.
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_cipher::Tier;
@@ -33,7 +32,7 @@ pub(super) struct Volume {
     pub family: Family,
     /// The location of its data.
     pub data: Vec<Segment>,
-    /// Why that is unknown.
+    /// Why the location is unknown.
     pub lost: Option<VolumeError>,
 }
 
@@ -74,7 +73,7 @@ impl Group {
         }
     }
 
-    /// Why it cannot be opened here with any key.
+    /// Why this program cannot open the volume with any key.
     pub(super) fn obstacle(&self) -> Option<VolumeError> {
         let several = self.label.physical_volumes > 1;
         if !several && self.volume.data.iter().all(|segment| segment.volume == 0) {
@@ -84,7 +83,7 @@ impl Group {
         Some(cannot_open(self.volume.logical.describe(), why, MACOS))
     }
 
-    /// The context, if passwords open the volume with it.
+    /// The context, if passwords can open the volume with it.
     pub(super) fn usable<'a>(
         &self,
         context: Option<&'a Context>,
@@ -157,7 +156,8 @@ fn metadata(header: &Header, label: &Label) -> Vec<(u64, u64)> {
     headers.into_iter().chain(labels).chain(encrypted).collect()
 }
 
-/// The logical volume. Older ones can remain among the objects; their families are then no longer in use.
+/// The logical volume. Older logical volumes can remain among the objects, but their families are no longer in
+/// use.
 fn only(objects: &Objects) -> Result<Logical, VolumeError> {
     let (mut all, mut refused) = (Vec::new(), None);
     for (_, object) in objects.of(kind::LOGICAL) {

@@ -21,24 +21,24 @@ const MOST_COPIES: usize = 8;
 /// The content of the header.
 #[derive(Debug)]
 pub(super) struct Header {
-    /// Bytes of the physical volume; a truncated copy has fewer.
+    /// Size of the physical volume in bytes; a truncated copy is smaller.
     pub size: u64,
     /// Bytes of a block.
     pub block: u64,
     /// Offset of each copy of the unencrypted metadata.
     pub labels: Vec<u64>,
-    /// Bytes of such a copy.
+    /// Size of such a copy in bytes.
     pub label_bytes: u64,
     /// Half of the key of the encrypted metadata; the identifier is the other half.
     pub key: [u8; KEY],
     pub id: Uuid,
     pub group: Uuid,
-    /// The defect of the first of the two headers, if any.
+    /// The defect of the header at the start of the volume, if any.
     pub problem: Option<String>,
 }
 
 impl Header {
-    /// The bytes in this many blocks.
+    /// The size of this number of blocks, in bytes.
     pub(super) fn bytes_of(&self, blocks: u64) -> Result<u64, VolumeError> {
         let bytes = blocks.checked_mul(self.block);
         bytes.ok_or_else(|| damaged(format!("block number {blocks} is too large")))
@@ -111,7 +111,7 @@ impl Header {
     }
 }
 
-/// Version, kind of block and signature.
+/// Whether the version, the block type and the signature are right.
 fn signed(bytes: &[u8]) -> bool {
     bytes.get(8..12) == Some(&[1, 0, 0x10, 0]) && bytes.get(88..90) == Some(b"CS")
 }
@@ -121,7 +121,7 @@ fn problem(bytes: &[u8]) -> Option<&'static str> {
     if !signed(bytes) {
         return Some("the signature is wrong");
     }
-    // The number of the checksum, CRC-32C.
+    // The type of the checksum: CRC-32C.
     if u32_at(bytes, 90) != Some(1) {
         return Some("the checksum type is unknown");
     }

@@ -10,7 +10,7 @@ use super::group::Group;
 use super::uuid::Uuid;
 use crate::VolumeError;
 
-/// The contents of the metadata, whose key is in their header. Contains no secret and no key material.
+/// The contents of the metadata, whose key is stored in the header. Contains no secret and no key material.
 #[derive(Clone, Debug, Serialize)]
 pub struct Info {
     /// Identifier of the physical volume.
@@ -23,9 +23,9 @@ pub struct Info {
     pub id: Option<Uuid>,
     /// Its name.
     pub name: Option<String>,
-    /// Identifier of its family, from which the keys of the tweaks follow.
+    /// Identifier of its family, from which the tweak key is derived.
     pub family: Uuid,
-    /// Its stated content, such as `Apple_HFS`.
+    /// Its content according to the metadata, such as `Apple_HFS`.
     pub contents: Option<String>,
     /// Bytes of the plaintext.
     pub size: u64,
@@ -33,13 +33,13 @@ pub struct Info {
     pub block: u64,
     /// The location of its data: offset and length of each run.
     pub segments: Vec<(u64, u64)>,
-    /// Whether it is encrypted, in the terms of macOS.
+    /// Its encryption state, in the terms of macOS.
     pub state: Option<String>,
-    /// The defect of the header at the start, if the one at the end was used instead.
+    /// The defect of the header at the start, if the copy at the end was used instead.
     pub header_problem: Option<String>,
-    /// Offset of each copy of the unencrypted metadata, and its defect.
+    /// Offset of each copy of the unencrypted metadata, and the defect of the copy, if any.
     pub copies: Vec<(u64, Option<String>)>,
-    /// The same for the encrypted metadata, as far as it was examined.
+    /// The same for the examined copies of the encrypted metadata.
     pub encrypted_copies: Vec<(u64, Option<String>)>,
     /// The users who can open it.
     pub users: Vec<UserInfo>,
@@ -62,7 +62,7 @@ pub struct UserInfo {
     pub problem: Option<String>,
 }
 
-/// The instruction sets for decrypting metadata if none was chosen.
+/// The instruction sets for decrypting metadata if none were chosen.
 pub(super) fn tier() -> Tier {
     cryptbench_cipher::tier().unwrap_or(Tier::Soft)
 }

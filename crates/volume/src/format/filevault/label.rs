@@ -35,7 +35,7 @@ pub(super) struct Label {
     pub physical_volumes: usize,
 }
 
-/// The copies, by their offsets, each with its defect.
+/// The offset of each copy, and its defect, if any.
 pub(super) type Copies = Vec<(u64, Option<String>)>;
 
 /// Reads the newest valid copy, and examines the others.
@@ -68,7 +68,7 @@ pub(super) fn read(
     }
 }
 
-/// A part of a copy, by offsets within it.
+/// Reads a part of a copy: `len` bytes at offset `from` within the copy.
 fn part(
     device: &dyn BlockDevice,
     header: &Header,
@@ -112,7 +112,7 @@ fn copy(device: &dyn BlockDevice, header: &Header, at: u64) -> Result<Label, Vol
         name: None,
         physical_volumes: 1,
     };
-    // Only the name is lost without it, and it is missing in some copies.
+    // Without it, only the name is lost; some copies do not contain it.
     if (1..=MOST_PLIST).contains(&len)
         && let Ok(bytes) = part(device, header, at, plist, len)
         && let Ok(plist) = Plist::parse(&bytes)

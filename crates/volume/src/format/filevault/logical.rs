@@ -32,9 +32,10 @@ pub(super) struct Logical {
     pub name: Option<String>,
     /// Bytes.
     pub size: u64,
-    /// Its stated content, such as `Apple_HFS`.
+    /// Its content according to the metadata, such as `Apple_HFS`.
     pub contents: Option<String>,
-    /// The objects that describe the location of its data: segments, and their origin.
+    /// Identifiers of the objects that describe the location of its data: the segments, and the origin of their
+    /// addresses.
     segments: u64,
     bases: [u64; 2],
 }
@@ -63,7 +64,7 @@ impl Logical {
             size,
             contents: text("contenthint"),
             segments: number(8),
-            // One is in the format description, the other in libfvde.
+            // The format description gives one of these offsets, libfvde the other.
             bases: [number(40), number(48)],
         })
     }
@@ -76,11 +77,11 @@ impl Logical {
         }
     }
 
-    /// Its data, from the first byte to the last.
+    /// Its data segments, from the first byte to the last.
     ///
     /// # Errors
-    /// [`VolumeError::Damaged`] if segments overlap or have no end; [`VolumeError::CannotOpen`] if they do not cover
-    /// it.
+    /// [`VolumeError::Damaged`] if segments overlap or a segment has no valid end; [`VolumeError::CannotOpen`]
+    /// if they do not cover the volume.
     pub(super) fn data(
         &self,
         header: &Header,
@@ -110,11 +111,11 @@ impl Logical {
         Ok(all)
     }
 
-    /// The block from which the segments count.
+    /// The block to which the addresses of segments are relative.
     fn base(&self, objects: &Objects) -> Result<u64, VolumeError> {
         let named = self.bases.iter().find_map(|id| objects.get(*id, kind::BASE));
         let Some(object) = named.or_else(|| objects.get_or_only(0, kind::BASE)) else {
-            // Lost objects are not mistaken for ones that never existed.
+            // Lost objects must not be mistaken for objects that never existed.
             return match (objects.damaged, objects.of(kind::BASE).next()) {
                 (0, None) => Ok(0),
                 _ => Err(damaged("the base of its data offsets is missing or damaged")),

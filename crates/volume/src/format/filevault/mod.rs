@@ -1,7 +1,7 @@
 //! FileVault 2: encrypted CoreStorage volumes of Mac OS X 10.7 to macOS 10.15, opened but never created.
 //!
-//! Source: libyal/libfvde, "FileVault Drive Encryption (FVDE)" 0.0.17. Details that it omits were read in
-//! libfvde and in cryptsetup's `lib/fvault2`, and tested on a volume created by macOS.
+//! Source: libyal/libfvde, "FileVault Drive Encryption (FVDE)" 0.0.17. Details that it omits come from the
+//! source of libfvde and of cryptsetup's `lib/fvault2`, and were tested on a volume created by macOS.
 
 mod bytes;
 mod context;
@@ -31,7 +31,7 @@ use crate::VolumeError;
 /// The name of the format in errors and records, and for [`OpenOptions::format`](crate::OpenOptions::format).
 pub const FORMAT: &str = "filevault2";
 
-/// The cipher of the data, as dm-crypt specifies it.
+/// The cipher of the data, in dm-crypt's notation.
 const CIPHER: (&str, &str) = ("aes", "xts-plain64");
 
 /// The name of the cipher on the command line and in lists.
@@ -43,8 +43,8 @@ const SECTOR: u64 = 512;
 /// Bytes of AES keys here.
 const KEY: usize = 16;
 
-/// The keyed cipher of the data, whose tweaks count 512-byte sectors from the start of the logical volume. The
-/// key consists of the data key and the tweak key, 16 bytes each.
+/// The keyed cipher of the data, with the number of each 512-byte sector of the logical volume as its tweak.
+/// The key consists of the data key and the tweak key, 16 bytes each.
 ///
 /// # Errors
 /// [`CipherError`] for a key of another length.
@@ -58,7 +58,7 @@ fn damaged(reason: impl Into<String>) -> VolumeError {
     VolumeError::Damaged { format: FORMAT, reason: reason.into() }
 }
 
-/// The defect of a copy of the metadata; there are others.
+/// The defect of one copy of the metadata, without the format's name.
 fn reason(error: &VolumeError) -> String {
     match error {
         VolumeError::Damaged { reason, .. } => reason.clone(),
@@ -79,5 +79,5 @@ fn cannot_open(what: impl Into<String>, why: impl Into<String>, with: &str) -> V
     VolumeError::CannotOpen { what: what.into(), why: why.into(), with: with.to_owned() }
 }
 
-/// The credentials for any CoreStorage volume.
+/// What can open any CoreStorage volume.
 const MACOS: &str = "macOS 10.7 to 10.15 can open it";

@@ -1,4 +1,4 @@
-//! The encrypted metadata: 8 KiB blocks, each an object in its state after a transaction.
+//! The encrypted metadata: 8 KiB blocks, each with the state of an object after a transaction.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) const BLOCK: u64 = 8192;
 const DATA: usize = 64;
 /// Number of blocks read per request.
 const BATCH: u64 = 64;
-/// A larger value is treated as damage; macOS has 24 MiB.
+/// Maximum size of the encrypted metadata in bytes; a larger value is treated as damage. macOS uses 24 MiB.
 const MOST: u64 = 64 << 20;
 /// The start of a block whose contents were wiped.
 const WIPED: &[u8] = b"LVFwiped";
@@ -46,8 +46,7 @@ const KEPT: [u16; 6] =
 pub(super) struct Object {
     pub kind: u16,
     transaction: u64,
-    /// Its contents, [`BLOCK`] bytes including those of the header, which are omitted; empty for kinds that are
-    /// not used.
+    /// Its contents: [`BLOCK`] bytes without the header. Empty for kinds that are not used.
     pub data: Vec<u8>,
 }
 
@@ -63,7 +62,7 @@ impl Object {
 #[derive(Debug)]
 pub(super) struct Objects {
     all: BTreeMap<u64, Object>,
-    /// Blocks with a wrong checksum, or after the end of a truncated device.
+    /// Number of blocks with a wrong checksum, or beyond the end of a truncated device.
     pub damaged: usize,
 }
 
@@ -71,7 +70,7 @@ impl Objects {
     /// Reads `len` bytes at `at`, up to the first block of zeros.
     ///
     /// # Errors
-    /// [`VolumeError::Damaged`] if there are too many or they are outside; [`VolumeError::Io`].
+    /// [`VolumeError::Damaged`] if `len` is too large or the bytes are outside the device; [`VolumeError::Io`].
     pub(super) fn read(
         device: &dyn BlockDevice,
         header: &Header,
@@ -114,7 +113,8 @@ impl Objects {
         let (Some(kind), Some(transaction), Some(id)) = header else { return };
         let newer = self.all.get(&id).is_none_or(|known| known.transaction <= transaction);
         if newer {
-            // For the other kinds, only that the identifier is in use: older blocks do not count.
+            // For the other kinds, only the fact that the identifier is in use, so that older blocks are
+            // ignored.
             let data = if KEPT.contains(&kind) { block[DATA..].to_vec() } else { Vec::new() };
             self.all.insert(id, Object { kind, transaction, data });
         }

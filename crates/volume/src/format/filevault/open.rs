@@ -1,4 +1,4 @@
-//! Opens a volume: from metadata and credentials to the plaintext.
+//! Opens a volume with its metadata and the user's credentials.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::pieces::{Pieces, Source};
 use crate::volume::{WARNING, there};
 use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
-/// Warning if every copy of the encrypted metadata has a damaged block: its content may have been newer than the other
-/// blocks.
+/// Warning if every copy of the encrypted metadata has a damaged block, which may have been newer than the
+/// other blocks.
 const LOST: &str = "no copy of the encrypted metadata is intact; its offsets may be out of date, so the volume is read-only";
 
-/// Opens the logical volume on the physical volume `device`. Its metadata are never written.
+/// Opens the logical volume on the physical volume `device`. Its metadata is never written.
 ///
-/// A key file is either the volume key (16 bytes, or 32 with the tweak key), or the file `EncryptedRoot.plist.wipekey`
-/// with the keys of a Mac's system volume.
+/// A key file is either the volume key (16 bytes, or 32 with the tweak key), or the file
+/// `EncryptedRoot.plist.wipekey` with the keys of a Mac's system volume.
 ///
 /// # Errors
 /// [`VolumeError::NoKeyFits`]; [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] for the metadata;
@@ -99,7 +99,7 @@ fn available(data: &[Segment], size: u64) -> u64 {
     left.min(size)
 }
 
-/// The plaintext of several segments, with the tweaks of their offsets in it.
+/// The plaintext of several segments, with tweaks that follow from their offsets in the plaintext.
 fn pieces(data: &[Segment]) -> Pieces {
     let mut pieces = Pieces::default();
     for segment in data {
@@ -122,7 +122,7 @@ fn unlocked(
     let context = group.usable(beside.as_ref().or(group.volume.family.context.as_ref()))?;
     let unlocked =
         unlock::with_password(context, family, credentials, options.tier, options.effort)?;
-    // Nothing connects an already decrypted file with this volume.
+    // Nothing ties a file that is already decrypted to this volume.
     Ok(Unlocked { unproved: beside.is_some(), ..unlocked })
 }
 

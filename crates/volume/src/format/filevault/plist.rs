@@ -1,4 +1,5 @@
-//! Property lists as XML: those of macOS, and CoreStorage's form of them, in which values have numbers and refer to each other.
+//! Property lists in XML: the form that macOS uses, and that of CoreStorage, in which values have numbers and
+//! refer to each other.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -8,8 +9,8 @@ use base64ct::{Base64, Encoding as _};
 /// Maximum nesting depth of containers; macOS has five levels.
 const MOST_DEPTH: usize = 16;
 
-/// Maximum bytes of a text that is copied, or of base 64 that is decoded: all values could refer to one text.
-/// The longest one needed here has 284 bytes.
+/// Maximum length in bytes of a text that is copied, or of Base64 data that is decoded, because all values
+/// could refer to one text. The longest text needed here has 284 bytes.
 const MOST_TEXT: usize = 4096;
 
 /// A value.
@@ -18,7 +19,7 @@ pub(super) enum Plist {
     /// Names and values, in their order.
     Dict(Vec<(String, Rc<Plist>)>),
     Array(Vec<Rc<Plist>>),
-    /// Text, a number, a date, or base 64 of bytes.
+    /// Text, a number, a date, or bytes in Base64.
     Text(String),
 }
 
@@ -62,7 +63,7 @@ impl Plist {
         }
     }
 
-    /// The text called `name`, if it is neither empty nor longer than the longest one needed.
+    /// The text called `name`, unless it is empty or longer than [`MOST_TEXT`].
     pub(super) fn text_of(&self, name: &str) -> Option<String> {
         let text = self.get(name)?.text()?.trim();
         (1..=MOST_TEXT).contains(&text.len()).then(|| text.to_owned())
@@ -77,7 +78,7 @@ impl Plist {
         }
     }
 
-    /// The decoded bytes of base 64 text, if it is not longer than the longest one needed.
+    /// The bytes of Base64 text, unless it is longer than [`MOST_TEXT`].
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         let text = self.text().filter(|text| text.len() <= MOST_TEXT)?;
         let text: String = text.split_ascii_whitespace().collect();
@@ -128,7 +129,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// The next tag, behind white space, declarations and comments.
+    /// The next tag, after any white space, declarations and comments.
     fn tag(&mut self) -> Result<Tag<'a>, String> {
         loop {
             let inside = self.rest.trim_start().strip_prefix('<');

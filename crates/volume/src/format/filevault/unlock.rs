@@ -1,4 +1,4 @@
-//! From credentials to the key of the data: user, key encryption key, volume key.
+//! Unlocks the data key with credentials: first a user's key encryption key, then the volume key.
 
 use cryptbench_blockdev::{BlockDevice, LockedBytes};
 use cryptbench_cipher::Tier;
@@ -32,8 +32,8 @@ pub(super) struct Unlocked {
     pub unproved: bool,
 }
 
-/// The derivation parameters of each password in the metadata, and their bytes; `None` if the metadata cannot
-/// be read.
+/// The derivation parameters of each password in the metadata, and the lengths of the derived keys in bytes;
+/// `None` if the metadata cannot be read.
 pub fn derivations(device: &dyn BlockDevice) -> Option<Vec<(Derivation, usize)>> {
     let group = Group::read(device, info::tier()).ok()?;
     let prf = cryptbench_kdf::find(PRF).ok()?;
@@ -43,8 +43,8 @@ pub fn derivations(device: &dyn BlockDevice) -> Option<Vec<(Derivation, usize)>>
     Some(sealed.map(|key| (derivation(key), KEY)).collect())
 }
 
-/// A recovery password in the form that macOS shows, from a user's input: groups in any case, with or without hyphens
-/// or spaces between them.
+/// Converts a user's input to a recovery password in the form that macOS shows. The input may be in upper or
+/// lower case, with or without hyphens or spaces between groups.
 fn recovery_password(typed: &[u8]) -> Option<LockedBytes> {
     let mut text = LockedBytes::zeroed(GROUPS * (GROUP + 1) - 1);
     text.fill(b'-');
@@ -111,7 +111,7 @@ pub(super) fn check(credentials: &Credentials) -> Result<(), VolumeError> {
 /// The data key from a volume key: 16 bytes, or 32 with the tweak key.
 ///
 /// # Errors
-/// [`VolumeError::NoKeyFits`] if it belongs to another volume.
+/// [`VolumeError::NoKeyFits`] if the key belongs to another volume.
 pub(super) fn with_key(key: &[u8], family: Uuid) -> Result<Unlocked, VolumeError> {
     let (master, tweak) = key.split_at(KEY);
     let whole = with_tweak_key(master, family);
@@ -169,7 +169,7 @@ pub(super) fn with_password(
     Err(VolumeError::NoKeyFits(reason(context)))
 }
 
-/// Users with the passwords to try for them, matching kinds first.
+/// Pairs of a user and a password to try, those of matching kinds first.
 fn attempts<'a>(
     context: &'a Context,
     credentials: &Credentials,
@@ -180,7 +180,7 @@ fn attempts<'a>(
             let what = "a FileVault recovery password has six groups of four letters and digits";
             VolumeError::Invalid(what.to_owned())
         })?),
-        // macOS has one prompt for both, so users may type either here.
+        // macOS asks for both in the same prompt, so users may type either here.
         None => recovery_password(typed),
     };
     let mut all = Vec::new();
@@ -198,7 +198,7 @@ fn attempts<'a>(
     Ok(all.into_iter().map(|(_, user, sealed, password)| (user, sealed, password)).collect())
 }
 
-/// Why nothing opened: the credentials of the volume.
+/// Why nothing opened: the credentials that the volume accepts.
 fn reason(context: &Context) -> String {
     let all: Vec<String> = context
         .users

@@ -1,4 +1,4 @@
-//! UUIDs as stored by CoreStorage: big-endian, and as text.
+//! UUIDs as CoreStorage stores them: in big-endian bytes, and as text.
 
 use std::fmt;
 

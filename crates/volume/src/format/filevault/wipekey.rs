@@ -31,7 +31,7 @@ pub(super) fn context(file: &[u8], header: &Header, tier: Tier) -> Result<Contex
     Ok(Context::of(&Plist::parse(&plain).map_err(invalid)?))
 }
 
-/// Decrypts AES-XTS in one unit with the tweak 0, whose second key is also zeros. The final partial block uses
+/// Decrypts AES-XTS as a single data unit with tweak 0 and a tweak key of zeros. The final partial block uses
 /// ciphertext stealing (IEEE 1619-2018, 5.4.2).
 fn decrypt(data: &mut [u8], key: &[u8; KEY], tier: Tier) -> Result<(), CipherError> {
     let key = [*key, [0; KEY]].concat();

@@ -1,4 +1,4 @@
-//! AES key wrap (RFC 3394): every key here is sealed with it.
+//! AES key wrap (RFC 3394), which seals every key here.
 
 use cryptbench_blockdev::LockedBytes;
 use cryptbench_cipher::{Layout, Tier, dm_crypt};
@@ -12,7 +12,7 @@ pub(super) const WRAPPED: usize = KEY + 8;
 /// Rounds over the halves of the key (RFC 3394, 2.2.2).
 const ROUNDS: usize = 6;
 
-/// The key in `wrapped`, if `key` opens it.
+/// Unwraps the key in `wrapped`; `None` if `key` does not fit.
 pub(super) fn unwrap(
     key: &[u8],
     wrapped: &[u8; WRAPPED],

@@ -41,8 +41,8 @@ fn xor(into: &mut [u8], other: &[u8]) {
     }
 }
 
-/// Replaces each digest-sized piece with the hash of its big-endian index and itself. A shorter
-/// last piece gets the start of its hash.
+/// Replaces each digest-sized piece with the hash of its big-endian index and itself. A shorter last piece is
+/// replaced with the start of its hash.
 fn diffuse(block: &mut [u8], hash: &Hash) {
     let mut digest = Zeroizing::new([0; MOST_DIGEST]);
     for (index, piece) in block.chunks_mut(hash.bytes).enumerate() {

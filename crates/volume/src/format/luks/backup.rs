@@ -1,4 +1,4 @@
-//! Backs up headers, restores them, and repairs them from their second copy.
+//! Backs up and restores headers, and repairs LUKS2 headers from their other copy.
 
 use std::io::Write;
 use std::ops::Range;
@@ -14,12 +14,11 @@ use crate::overwrite::{self, FORCE, Overwrite, Proof};
 /// Bytes copied at a time.
 const CHUNK: u64 = 1 << 20;
 
-/// Writes the header and keyslots of `device` to `out` and returns the number of bytes. The result
-/// matches that of cryptsetup's `luksHeaderBackup` byte for byte: zeros fill the unused parts of
-/// LUKS1.
+/// Writes the header and keyslots of `device` to `out` and returns the number of bytes. The result matches that
+/// of cryptsetup's `luksHeaderBackup` byte for byte: zeros fill the unused parts of LUKS1.
 ///
-/// Anyone who has the backup and a passphrase of that time can open the volume, even if the key has
-/// been removed since.
+/// Anyone who has the backup, and a passphrase that was valid when it was made, can open the volume, even if
+/// the key has been removed since.
 ///
 /// # Errors
 /// As for [`info`](super::info); [`VolumeError::Io`] also for `out`.
@@ -41,18 +40,17 @@ pub fn backup_header(device: &dyn BlockDevice, out: &mut dyn Write) -> Result<u6
     Ok(bytes)
 }
 
-/// Restores a header from a backup to `device`, if that contains the volume of this header: it has a header
-/// with the same UUID, or zeros where both headers belong and no other known content. `force` overwrites
-/// anything, including a header with another data offset or other encryption.
+/// Restores a header from a backup to `device`, if the device contains the volume of this header: it must have
+/// a header with the same UUID, or zeros at the locations of both headers and no other known content. `force`
+/// overwrites anything, including a header with another data offset or other encryption.
 ///
-/// The headers are written last, and the one that is read first is written at the very end. After an interruption the
-/// old headers therefore describe new keyslots; restoring again repairs this. If one copy of a LUKS2 header in the
-/// backup is damaged or outdated, both are written from the other.
+/// The headers are written last, and the header that is read first is written at the very end. After an
+/// interruption, the old headers therefore describe the new keyslots. Restoring again repairs this. If one copy
+/// of a LUKS2 header in the backup is damaged or outdated, both are written from the other.
 ///
 /// # Errors
 /// [`VolumeError::NotThisFormat`] or [`VolumeError::Damaged`] if `backup` is not a header backup;
-/// [`VolumeError::Invalid`] if it does not fit the device; [`VolumeError::Occupied`];
-/// [`VolumeError::Io`].
+/// [`VolumeError::Invalid`] if it does not fit the device; [`VolumeError::Occupied`]; [`VolumeError::Io`].
 pub fn restore_header(
     device: &dyn BlockDevice,
     backup: &dyn BlockDevice,
@@ -68,7 +66,7 @@ pub fn restore_header(
             backup.size()
         ));
     }
-    // A detached header gives its data offset as 0.
+    // A detached header specifies a data offset of 0.
     let ends = saved.segments.iter().map(|s| s.offset.saturating_add(s.size.unwrap_or(0)));
     let needed = ends.fold(bytes, u64::max);
     if device.size() < needed {
@@ -117,9 +115,10 @@ pub fn restore_header(
     Ok(())
 }
 
-/// The same volume may have been re-encrypted since the backup, or have been moved.
+/// Refuses a header whose data offset or encryption differs: the volume may have been re-encrypted or moved
+/// since the backup.
 fn refuse_other_outline(device: &dyn BlockDevice, saved: &Metadata) -> Result<(), VolumeError> {
-    // Unreadable parts are the purpose of the backup.
+    // A backup must be usable if the header on the device is unreadable.
     let Ok(there) = store::read(device, Which::Newest) else { return Ok(()) };
     let outline = |metadata: &Metadata| {
         let segments = metadata.segments.iter();

@@ -16,12 +16,12 @@ const MOST_LANES: usize = 4;
 /// Smallest memory cost of Argon2, in KiB.
 const LEAST_MEMORY: u32 = 32 << 10;
 
-/// The cost at which `function` takes about `target` (cryptsetup's default is 2 s) to derive a key
-/// of `key_bytes`.
+/// The cost at which `function` takes about `target` (cryptsetup's default is 2 s) to derive a key of
+/// `key_bytes`.
 ///
-/// For PBKDF2 this sets the iterations. For Argon2id it first sets the memory: as much as 4 passes allow, at
-/// most 1 GiB and half of the memory available to this process. Then it sets the passes. Calibration runs the
-/// function a few times and takes about twice `target` in total.
+/// For PBKDF2 this sets the iterations. For Argon2id it first sets the memory: as much as the target time
+/// allows with 4 passes, but at most 1 GiB and half of the memory available to this process. Then it sets the
+/// passes. Calibration runs the function a few times and takes about twice `target` in total.
 ///
 /// # Errors
 /// [`KdfError::Stopped`], [`KdfError::Memory`].
@@ -41,7 +41,7 @@ pub fn calibrate(
     })
 }
 
-/// [`calibrate`] with any clock.
+/// [`calibrate`] with an arbitrary clock.
 fn choose(
     function: Function,
     target: Duration,

@@ -30,13 +30,13 @@ pub struct CreateOptions<'a> {
     pub encryption: &'a str,
     /// Bytes of the volume key; XTS needs twice the cipher's key size.
     pub key_bytes: usize,
-    /// Bytes of a sector: 512; in LUKS2 also 1024, 2048 or 4096.
+    /// Sector size in bytes: 512; in LUKS2 also 1024, 2048 or 4096.
     pub sector_size: u32,
-    /// Hash of the splitter and the digest, such as `sha256`; LUKS1 also derives its keys with it.
+    /// Hash for the splitter and the digest, such as `sha256`; LUKS1 also derives its keys with it.
     pub hash: &'a str,
     /// KDF and cost of the first passphrase. See [`calibrate`](super::calibrate).
     pub derivation: Derivation,
-    /// PBKDF2 iterations of the volume key's digest, at least 1000. Few are enough, because the
+    /// PBKDF2 iterations of the volume key's digest, at least 1000. A small number is sufficient, because the
     /// volume key is random.
     pub digest_iterations: u32,
     /// UUID; `None` generates a random one.
@@ -45,8 +45,7 @@ pub struct CreateOptions<'a> {
     pub label: &'a str,
     /// LUKS2: the subsystem label, at most 47 bytes.
     pub subsystem: &'a str,
-    /// Start of the data in bytes. `None`: 16 MiB, or in LUKS1 the first MiB boundary after the
-    /// keyslots.
+    /// Start of the data in bytes. `None` means 16 MiB, or in LUKS1 the first MiB boundary after the keyslots.
     pub data_offset: Option<u64>,
     /// LUKS2: size of each header copy in bytes, a power of two from 16 KiB to 4 MiB.
     pub metadata_size: u64,
@@ -92,18 +91,17 @@ impl<'a> CreateOptions<'a> {
     }
 }
 
-/// The most memory that a new Argon2 keyslot uses, in KiB: 1 GiB, or half of the memory available
-/// to this process.
+/// Maximum memory of a new Argon2 keyslot in KiB: 1 GiB, or half of the memory available to this process.
 pub(super) fn most_argon2_memory_kib() -> u32 {
     cryptbench_kdf::memory::available_kib().map_or(1 << 20, |all| (all / 2).min(1 << 20) as u32)
 }
 
-/// Creates a volume whose first keyslot opens with `credentials`. This destroys existing data in the header
-/// area and does not change the data area.
+/// Creates a volume whose first keyslot is unlocked with `credentials`. This destroys existing data in the
+/// header area; the data area does not change.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] for inconsistent options, before anything is written;
-/// [`VolumeError::Cipher`], [`VolumeError::Kdf`]; [`VolumeError::Io`].
+/// [`VolumeError::Invalid`] for inconsistent options, before anything is written; [`VolumeError::Cipher`],
+/// [`VolumeError::Kdf`]; [`VolumeError::Io`].
 pub fn create(
     device: &dyn BlockDevice,
     credentials: &Credentials,
@@ -272,8 +270,8 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Zeroes the headers' location, so that no valid header remains, and fills the keyslots with random bytes,
-    /// so that unused ones look like used ones. No earlier data remains between them and the data either.
+    /// Zeroes the header area, so that no valid header remains, and overwrites the space up to the data with
+    /// random bytes. Unused keyslots then look like used ones, and no earlier data remains.
     fn wipe(&self, device: &dyn BlockDevice, detached: bool) -> Result<(), VolumeError> {
         let zeros = vec![0; self.keyslots as usize];
         write_bytes(device, 0, &zeros).map_err(io("wiping the header"))?;

@@ -1,4 +1,4 @@
-//! The hashes that LUKS headers name: for PBKDF2, the splitter and the header checksum.
+//! The hashes that LUKS headers specify: for PBKDF2, the splitter and the header checksum.
 
 use cryptbench_kdf::Prf;
 
@@ -27,7 +27,7 @@ pub(super) struct Hash {
     /// Bytes of the digest.
     pub bytes: usize,
     prf: &'static str,
-    /// Further names: from the libraries that cryptsetup can be built with, and from the kernel.
+    /// Other names, from the libraries with which cryptsetup can be built and from the kernel.
     aliases: &'static [&'static str],
 }
 
@@ -77,7 +77,7 @@ impl Hash {
     /// The hash called `name`; case does not matter, as in cryptsetup.
     ///
     /// # Errors
-    /// A message that contains the missing hash.
+    /// A message with the name of the unknown hash.
     pub(super) fn find(name: &str) -> Result<&'static Self, String> {
         HASHES
             .iter()
@@ -87,7 +87,7 @@ impl Hash {
             .ok_or_else(|| format!("the hash {name:?} is unknown"))
     }
 
-    /// The hash of a PRF, whose name goes into a header.
+    /// The hash of a PRF, for its name in headers.
     pub(super) fn of_prf(prf: &Prf) -> Option<&'static Self> {
         HASHES.iter().find(|hash| hash.prf == prf.name)
     }
@@ -97,8 +97,8 @@ impl Hash {
         cryptbench_kdf::find(self.prf).map_err(|error| error.to_string())
     }
 
-    /// Fills `out` with the start of the digest of `parts`; `out` holds at most
-    /// [`bytes`](Self::bytes).
+    /// Fills `out` with the start of the digest of `parts`. The digest has only [`bytes`](Self::bytes), so
+    /// `out` must not be longer.
     pub(super) fn digest(&self, parts: &[&[u8]], out: &mut [u8]) {
         match self.prf() {
             Ok(prf) => prf.hash(parts, out),

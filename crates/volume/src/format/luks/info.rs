@@ -1,4 +1,4 @@
-//! What a header reveals without a key.
+//! The information that a header reveals without a key.
 
 use cryptbench_blockdev::BlockDevice;
 use cryptbench_kdf::Derivation;
@@ -22,7 +22,8 @@ pub struct Info {
     pub label: String,
     /// Subsystem; empty in LUKS1.
     pub subsystem: String,
-    /// Bytes of the header and keyslots from the start of the device; a backup holds exactly these.
+    /// Size in bytes of the header and the keyslots, from the start of the device; a backup contains exactly
+    /// these bytes.
     pub header_bytes: u64,
     /// State of both copies; empty in LUKS1.
     pub copies: Vec<CopyInfo>,
@@ -62,7 +63,7 @@ pub struct KeyslotInfo {
     pub encryption: Option<String>,
     /// Bytes of the volume key.
     pub key_bytes: Option<usize>,
-    /// First byte and length in bytes of its area, counted from the start of the device.
+    /// Offset and length of its area in bytes; the offset counts from the start of the device.
     pub area: Option<(u64, u64)>,
     /// Hash and stripes of the anti-forensic splitter.
     pub splitter: Option<(&'static str, u32)>,
@@ -98,7 +99,7 @@ pub struct SegmentInfo {
     pub sector_size: u32,
     /// Tweak number of the first sector.
     pub iv_tweak: u64,
-    /// Name of the dm-integrity algorithm below, if any.
+    /// Name of the underlying dm-integrity algorithm, if any.
     pub integrity: Option<String>,
     /// Flags.
     pub flags: Vec<String>,
@@ -143,7 +144,7 @@ pub fn info(device: &dyn BlockDevice) -> Result<Info, VolumeError> {
     })
 }
 
-/// Number, function and cost of each keyslot that can be used. Needs no key.
+/// Number, KDF and cost of each usable keyslot. Needs no key.
 ///
 /// # Errors
 /// As for [`info`].

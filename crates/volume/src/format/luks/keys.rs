@@ -35,20 +35,18 @@ pub struct KeyOptions<'a> {
 pub enum Removal<'a> {
     /// The key in this keyslot; its passphrase need not be known.
     Keyslot(u32),
-    /// The key that these credentials open, in this keyslot; `None` tries all.
+    /// The key that these credentials unlock, in this keyslot; `None` tries all.
     Credentials(&'a Credentials, Option<u32>),
 }
 
-/// Adds a key and returns its keyslot: `new` then opens the volume as well as `existing`, which
-/// must open it.
+/// Adds a key and returns its keyslot. `existing` must open the volume; afterwards `new` opens it as well.
 ///
-/// The key material is stored before the header refers to it. An interruption at any point leaves a
-/// volume that opens as before.
+/// The key material is stored before the header refers to it, so the volume still opens as before after an
+/// interruption at any point.
 ///
 /// # Errors
-/// As for [`open_with`](super::open_with); [`VolumeError::Invalid`] if no keyslot is free or this
-/// version does not support the derivation; [`VolumeError::Occupied`] if other contents have replaced
-/// the primary header.
+/// As for [`open_with`](super::open_with); [`VolumeError::Invalid`] if no keyslot is free or this version does
+/// not support the derivation; [`VolumeError::Occupied`] if other contents have replaced the primary header.
 pub fn add_key(
     device: &dyn BlockDevice,
     existing: &Credentials,
@@ -62,11 +60,11 @@ pub fn add_key(
     add(device, header.as_mut(), &key, new, options)
 }
 
-/// Replaces a key and returns its keyslot: `new` then opens the volume and `old` no longer does.
+/// Replaces a key and returns its keyslot. Afterwards `new` opens the volume, and `old` no longer does.
 ///
-/// In LUKS2 the keyslot keeps its number, priority and tokens. This needs free space, in LUKS1 a free
-/// keyslot, because the old key is wiped only after the new one is stored. After an interruption at
-/// any point, one of the two opens the volume.
+/// In LUKS2 the keyslot keeps its number, priority and tokens. The old key is wiped only after the new one is
+/// stored. This needs free space, or in LUKS1 a free keyslot. After an interruption at any point, one of the
+/// two keys opens the volume.
 ///
 /// # Errors
 /// As for [`add_key`].
@@ -82,7 +80,7 @@ pub fn change_key(
     let old = key.keyslot;
     let area = header.metadata().keyslots.get(&old).and_then(Slot::area);
     let bytes = Keyslot::material_bytes(key.key.len(), STRIPES);
-    // If another keyslot is specified, it has separate space or none: the old key stays.
+    // Only a key that keeps its keyslot can use the area of the old key.
     let same = options.keyslot.is_none_or(|wanted| wanted == old);
     let full = |error| match error {
         VolumeError::Invalid(reason) if same => VolumeError::Invalid(format!(
@@ -114,11 +112,10 @@ pub fn change_key(
     Ok(id)
 }
 
-/// Removes a key and returns its keyslot: overwrites its area with random bytes, then removes it
-/// from the header. `force` is required for the last key, without which nobody can ever open the
-/// volume again.
+/// Removes a key and returns its keyslot: overwrites its area with random bytes, then removes it from the
+/// header. `force` is required for the last key, because nobody can open the volume without it.
 ///
-/// A backup of the header still holds the key.
+/// A header backup still contains the key.
 ///
 /// # Errors
 /// [`VolumeError::Invalid`] if the keyslot does not exist, or is the last one and `force` is not set;
@@ -187,7 +184,7 @@ fn add(
     store(device, header, key, passphrase, place, options)
 }
 
-/// Stores the key in a keyslot and an area that is free.
+/// Stores the key in a free keyslot and a free area.
 fn store(
     device: &dyn BlockDevice,
     header: &mut dyn Header,
@@ -197,7 +194,7 @@ fn store(
     options: &KeyOptions<'_>,
 ) -> Result<u32, VolumeError> {
     let slot = new_slot(header.metadata(), key, id, area, options.derivation)?;
-    // Fails before anything is written if this version cannot express the keyslot.
+    // Fails before anything is written if this LUKS version cannot represent the keyslot.
     header.insert(&slot)?;
     material::write(device, &slot, passphrase, &key.key, &options.resources)?;
     // Read the material back before the header refers to it: this detects a device that loses
@@ -250,7 +247,7 @@ fn new_slot(
         area,
         encryption,
         area_key_bytes,
-        // The replaced content, if any.
+        // From the keyslot that is replaced, if any.
         priority: match metadata.keyslots.get(&id) {
             Some(Slot::Usable(slot)) => slot.priority,
             _ => Priority::Normal,
@@ -258,7 +255,8 @@ fn new_slot(
     })
 }
 
-/// Wipes the area first: once the header no longer refers to it, nothing would wipe it.
+/// Wipes the area first: after the header no longer refers to it, an interruption would leave the key material
+/// there.
 fn remove(device: &dyn BlockDevice, header: &mut dyn Header, id: u32) -> Result<(), VolumeError> {
     if let Some(area) = header.metadata().keyslots.get(&id).and_then(Slot::area) {
         material::wipe(device, area)?;

@@ -7,7 +7,7 @@ use cryptbench_kdf::{Derivation, Effort};
 
 use crate::VolumeError;
 
-/// The highest costs of one opening, summed over the keyslots tried.
+/// Maximum costs of unlocking a volume once, summed over the keyslots tried.
 ///
 /// The header itself states the cost of its keys, so a malicious header can demand days of work. The defaults
 /// are far above what cryptsetup writes (2 s, at most 4 GiB, at most 32 keyslots) and below what would look
@@ -17,8 +17,8 @@ pub struct Limits {
     /// Iterations of PBKDF2, keyslots and digests together. A key longer than the PRF's output
     /// costs these iterations once per block of output.
     pub pbkdf2_iterations: u64,
-    /// Memory of one Argon2 derivation, in KiB: by default 4 GiB, the most that cryptsetup writes.
-    /// A derivation that needs more memory than this process can have is refused as well.
+    /// Memory of one Argon2 derivation in KiB; 4 GiB by default, which is cryptsetup's maximum. A derivation
+    /// that needs more memory than this process can use is also refused.
     pub argon2_memory_kib: u32,
     /// Memory of Argon2 in KiB, multiplied by passes and summed over all keyslots.
     pub argon2_work: u64,
@@ -64,7 +64,7 @@ impl Budget {
     /// Deducts the cost of `derivation` for a key of `key_bytes`, before it runs.
     ///
     /// # Errors
-    /// [`VolumeError::Unsupported`] if the cost exceeds the rest.
+    /// [`VolumeError::Unsupported`] if the cost exceeds the remaining budget.
     pub(crate) fn spend(
         &self,
         derivation: &Derivation,

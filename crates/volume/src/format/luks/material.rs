@@ -83,7 +83,7 @@ fn area_key(
     budget: &Budget,
 ) -> Result<LockedBytes, VolumeError> {
     if slot.encryption.is_null() && !passphrase.is_empty() {
-        // If someone replaced the volume with theirs, it would open with the owner's passphrase.
+        // Otherwise a volume that an attacker substituted for the user's would open with the user's passphrase.
         return Err(VolumeError::CannotOpen {
             what: format!("keyslot {}", slot.id),
             why: "it is not encrypted (cipher_null): any passphrase would open it".to_owned(),

@@ -35,25 +35,26 @@ pub use open::{LuksOptions, open, open_detached, open_with};
 pub(crate) use sighting::sightings;
 pub use unlock::derivations;
 
-/// The name in LUKS headers of the hash of a PRF, such as `sha256` for `sha-256`.
+/// The name that LUKS headers use for the hash of a PRF, such as `sha256` for `sha-256`.
 pub fn hash_of(prf: &str) -> Option<&'static str> {
     hash::Hash::of_prf(cryptbench_kdf::find(prf).ok()?).map(|hash| hash.name)
 }
 
-/// The PRF with the hash that a header calls by this name, such as `sha-256` for `sha256`.
+/// The PRF whose hash has this name in LUKS headers, such as `sha-256` for `sha256`.
 pub fn prf_of(hash: &str) -> Option<&'static str> {
     hash::Hash::find(hash).and_then(hash::Hash::prf).ok().map(|prf| prf.name)
 }
 
-/// Whether new volumes should have this cipher, such as `aes`. Rare and weak ciphers, and several keys, are only
-/// opened.
+/// Whether new volumes can use this cipher, such as `aes`. Volumes with rare or weak ciphers, or with several
+/// keys, can only be opened.
 pub fn makes_cipher(cipher: &str) -> bool {
     let several = cipher.contains(':') && !cipher.starts_with("capi:");
     !matches!(cipher, "anubis" | "cipher_null" | "des" | "khazad" | "seed") && !several
 }
 
-/// Whether new volumes should have this mode, such as `xts-plain64`. The other modes reveal which sectors are
-/// equal, or what two versions of a sector have in common; they are only opened. So is `eboiv` outside CBC.
+/// Whether new volumes can use this mode, such as `xts-plain64`. The other modes reveal which sectors are
+/// equal, or what two versions of a sector have in common. Volumes that use them, or `eboiv` with a mode other
+/// than CBC, can only be opened.
 pub fn makes_new(mode: &str) -> bool {
     let (chain, generator) = mode.split_once('-').unwrap_or((mode, ""));
     let usual =
@@ -98,7 +99,7 @@ pub(crate) const MAGIC: [u8; 6] = *b"LUKS\xba\xbe";
 /// First bytes of the secondary header of LUKS2.
 const SECONDARY_MAGIC: [u8; 6] = *b"SKUL\xba\xbe";
 
-/// The UUID in every header, of either version and position.
+/// Byte range of the UUID in the primary and secondary headers of both versions.
 const UUID: std::ops::Range<usize> = 168..208;
 
 /// Unit of LUKS1's offsets and of all tweak numbers, in bytes.
@@ -113,7 +114,7 @@ const STRIPES: u32 = 4000;
 /// The text of a NUL-terminated field of a binary header.
 ///
 /// # Errors
-/// A message: the field has no NUL, or is not valid text.
+/// A message if the field has no NUL or is not valid text.
 fn text(field: &[u8], name: &str) -> Result<String, String> {
     let end =
         field.iter().position(|&byte| byte == 0).ok_or(format!("{name} has no terminating NUL"))?;
@@ -135,7 +136,7 @@ fn shown_text(field: &[u8]) -> String {
 /// Writes `text` into a NUL-terminated field and zeroes the rest.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`](crate::VolumeError::Invalid) if the text is too long or has control
+/// [`VolumeError::Invalid`](crate::VolumeError::Invalid) if the text is too long or contains control
 /// characters.
 fn set_text(field: &mut [u8], name: &str, text: &str) -> Result<(), crate::VolumeError> {
     let most = field.len() - 1;

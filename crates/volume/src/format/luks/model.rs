@@ -34,7 +34,7 @@ pub(super) struct Metadata {
     pub tokens: Vec<String>,
     /// Mandatory requirements: LUKS2 only.
     pub requirements: Vec<String>,
-    /// Bytes of the headers themselves, from the start of the device.
+    /// Size of the headers without the keyslots in bytes, from the start of the device.
     pub heads_bytes: u64,
     /// Bytes of headers and keyslots, from the start of the device.
     pub header_bytes: u64,
@@ -144,16 +144,16 @@ pub(super) struct Segment {
     pub iv_tweak: u64,
     pub encryption: String,
     pub sector_size: u32,
-    /// Name of the dm-integrity algorithm below, if any.
+    /// Name of the underlying dm-integrity algorithm, if any.
     pub integrity: Option<String>,
     pub flags: Vec<String>,
 }
 
 impl Segment {
-    /// The cipher that it names.
+    /// The cipher that it specifies.
     ///
     /// # Errors
-    /// [`VolumeError::CannotOpen`] if that is not of the form `cipher-mode`.
+    /// [`VolumeError::CannotOpen`] if the specification does not have the form `cipher-mode`.
     pub(super) fn spec(&self) -> Result<Spec, VolumeError> {
         Spec::parse(&self.encryption).ok_or_else(|| VolumeError::CannotOpen {
             what: format!("the cipher {:?}", self.encryption),

@@ -1,4 +1,4 @@
-//! Opens a volume: from a header and credentials to the plaintext.
+//! Opens a volume with its header and the user's credentials.
 
 use std::sync::Arc;
 
@@ -117,7 +117,8 @@ fn open_volume(
             with: "only a complete copy can be opened".to_owned(),
         });
     }
-    // A detached header, or a backup: its file ends before the data offset in its header.
+    // The device contains a detached header or a header backup, which ends before the data offset in its
+    // header.
     if detached.is_none() && (segment.offset == 0 || data.size() <= segment.offset) {
         return Err(VolumeError::CannotOpen {
             what: format!("this {format} volume, a header without data,"),
@@ -177,7 +178,7 @@ fn open_volume(
     let mapping = Mapping {
         data: extent,
         cipher,
-        // Tweaks count 512-byte sectors for every sector size: LUKS2 has no large-sector IVs.
+        // Tweaks are 512-byte sector numbers for every sector size: LUKS2 has no large-sector IVs.
         first_tweak: segment.iv_tweak,
         tweak_step: sector / SECTOR,
         protected: None,

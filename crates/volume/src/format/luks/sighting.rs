@@ -1,18 +1,19 @@
-//! Headers by only their magic and UUID: identifies the volume, even if nothing else in them is understood.
+//! Finds headers only by their magic and UUID, which identify the volume even if nothing else in the header is
+//! understood.
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 
 use super::v2::HDR_SIZES;
 use super::{MAGIC, SECONDARY_MAGIC, UUID, text};
 
-/// A possible header, judging by its start.
+/// A possible header, recognised by its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sighting {
     /// 0, or the offset of a secondary header.
     pub(crate) offset: u64,
-    /// The version that it states; it may not exist.
+    /// The version according to the header, which may be unknown.
     pub(crate) version: u16,
-    /// `None` if no text is there.
+    /// `None` if the field is not text.
     pub(crate) uuid: Option<String>,
 }
 

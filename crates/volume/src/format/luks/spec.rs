@@ -1,4 +1,4 @@
-//! A dm-crypt cipher specification, such as `aes-xts-plain64`, and the cipher it names.
+//! A dm-crypt cipher specification, such as `aes-xts-plain64`, and the cipher that it specifies.
 
 use std::fmt;
 
@@ -43,7 +43,7 @@ impl Spec {
         })
     }
 
-    /// Whether it does not encrypt, under whatever name.
+    /// Whether it is the null cipher, under any of its names.
     pub(super) fn is_null(&self) -> bool {
         let lengths = cryptbench_cipher::dm_crypt_key_bytes(&self.cipher, &self.mode);
         lengths.is_ok_and(|lengths| lengths.is_empty())
@@ -55,7 +55,7 @@ impl Spec {
         !self.is_null() && (!self.cipher.contains(':') || self.cipher.starts_with("capi:"))
     }
 
-    /// The cipher under `key` for sectors of `sector` bytes, whose tweaks count 512-byte sectors.
+    /// The cipher under `key` for sectors of `sector` bytes, whose tweaks are 512-byte sector numbers.
     ///
     /// # Errors
     /// [`VolumeError::CannotOpen`] if the cipher does not exist or does not accept a key of this length.
@@ -68,7 +68,7 @@ impl Spec {
         self.keyed(key, sector, tier).map_err(|error| self.cannot(&error))
     }
 
-    /// The same for the material of keyslots.
+    /// The same for the key material of keyslots.
     pub(super) fn for_keyslot(
         &self,
         key: &[u8],
@@ -79,7 +79,7 @@ impl Spec {
             .map_err(|error| self.cannot(&error))
     }
 
-    /// [`with_key`](Self::with_key) for a user's cipher.
+    /// [`with_key`](Self::with_key) for a cipher that the user specified.
     pub(super) fn keyed(
         &self,
         key: &[u8],
@@ -124,7 +124,7 @@ impl Spec {
     }
 }
 
-/// A program that opens a volume whose cipher is missing here.
+/// A program that opens a volume whose cipher this program does not have.
 pub(super) const WITH: &str = "cryptsetup opens it if the kernel supports it";
 
 impl fmt::Display for Spec {

@@ -1,4 +1,4 @@
-//! The layout of metadata on a device: separates the common parts of LUKS1 and LUKS2 from the differences.
+//! The storage of metadata on a device: separates what LUKS1 and LUKS2 have in common from the differences.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(super) trait Header {
     /// The header's contents.
     fn metadata(&self) -> &Metadata;
 
-    /// The state of both copies: which one was read, and the defect of the other.
+    /// The state of both copies: the one that was read, and the defect of the other.
     fn copies(&self) -> Vec<super::CopyInfo> {
         Vec::new()
     }
@@ -23,30 +23,31 @@ pub(super) trait Header {
         Vec::new()
     }
 
-    /// Finds space for a keyslot with `bytes` of key material: keyslot `wanted`, or the first free
-    /// one.
+    /// Finds space for `bytes` of key material: in keyslot `wanted`, or in the first free one.
     ///
     /// # Errors
     /// [`VolumeError::Invalid`] if there is no space.
     fn room(&self, wanted: Option<u32>, bytes: u64) -> Result<(u32, Extent), VolumeError>;
 
-    /// Free space for `bytes` of key material, in which a changed key keeps its number; `None` if each keyslot has its own.
+    /// Free space for `bytes` of key material, so that a changed key keeps the number of its keyslot. `None` if
+    /// keyslots have fixed areas.
     ///
     /// # Errors
-    /// [`VolumeError::Invalid`] if it does not exist.
+    /// [`VolumeError::Invalid`] if there is not enough space.
     fn other_area(&self, _bytes: u64) -> Option<Result<Extent, VolumeError>> {
         None
     }
 
-    /// Makes the tokens of one keyslot also unlock another one.
+    /// Assigns the tokens of one keyslot to another one as well.
     fn move_tokens(&mut self, _from: u32, _to: u32) -> Result<(), VolumeError> {
         Ok(())
     }
 
-    /// Adds a keyslot in the space that [`room`](Self::room) found, or replaces it. It will hold a key of the segment's digest.
+    /// Adds a keyslot in the space that [`room`](Self::room) found, or replaces it. It will contain a key that
+    /// matches the segment's digest.
     ///
     /// # Errors
-    /// [`VolumeError::Invalid`] if this version cannot express the keyslot.
+    /// [`VolumeError::Invalid`] if this LUKS version cannot represent the keyslot.
     fn insert(&mut self, slot: &Keyslot) -> Result<(), VolumeError>;
 
     /// Removes a keyslot.
@@ -55,7 +56,7 @@ pub(super) trait Header {
     /// [`VolumeError::Invalid`] if it does not exist.
     fn remove(&mut self, id: u32) -> Result<(), VolumeError>;
 
-    /// Writes the header. The volume stays openable if the write is interrupted.
+    /// Writes the header. If the write is interrupted, the volume can still be opened.
     fn write(&mut self, device: &dyn BlockDevice) -> Result<(), VolumeError>;
 }
 

@@ -1,4 +1,4 @@
-//! From credentials to the volume key: tries the keyslots in turn until a digest matches.
+//! Unlocks the volume key with credentials: tries the keyslots in turn until a digest matches.
 
 use cryptbench_blockdev::{BlockDevice, LockedBytes};
 use cryptbench_kdf::Derivation;
@@ -42,7 +42,7 @@ pub(super) fn new_passphrase(credentials: &Credentials) -> Result<&[u8], VolumeE
     }
 }
 
-/// The key of the volume's first segment: from keyslot `only`, or from any keyslot without priority
+/// The key of the volume's first segment: from keyslot `only`, or from any keyslot whose priority is not
 /// `ignore`.
 ///
 /// # Errors
@@ -85,8 +85,8 @@ pub(super) fn unlock(
     }
 }
 
-/// The derivations if only the last keyslot fits, or keyslot `only`: functions with their costs, and the bytes
-/// of each key. Needs no key.
+/// The derivations needed to unlock the last keyslot, or keyslot `only`: the function, its cost and the length
+/// of the derived key in bytes. Needs no key.
 ///
 /// # Errors
 /// As for [`info`](super::info()).
@@ -121,13 +121,13 @@ fn to_try(metadata: &Metadata, only: Option<u32>) -> Result<Vec<u32>, VolumeErro
     }
 }
 
-/// The error for a keyslot that is not understood.
+/// The error for a keyslot that this program cannot use.
 pub(super) fn cannot_use(id: u32, why: &str) -> VolumeError {
     let what = format!("keyslot {id}");
     VolumeError::CannotOpen { what, why: why.to_owned(), with: WITH.to_owned() }
 }
 
-/// Keyslot `id` with the digest of its key, unless trying it is not allowed.
+/// Keyslot `id` with the digest of its key, if it may be tried.
 fn usable(metadata: &Metadata, id: u32, named: bool) -> Result<(&Keyslot, &Digest), VolumeError> {
     let slot = match &metadata.keyslots[&id] {
         Slot::Usable(slot) => slot,

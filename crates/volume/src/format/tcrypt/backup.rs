@@ -24,14 +24,14 @@ pub enum HeaderSource<'a> {
     File(&'a [u8]),
 }
 
-/// The contents of a header backup file, in VeraCrypt's format: two 64 KiB areas (before TrueCrypt 6: 512
-/// bytes). The first holds the normal header. The second holds the hidden volume's header, or random bytes if
-/// there is no hidden volume.
+/// The contents of a header backup file, in VeraCrypt's format: two areas of 64 KiB, or of 512 bytes before
+/// TrueCrypt 6. The first holds the normal header. The second holds the hidden volume's header, or random bytes
+/// if there is no hidden volume.
 ///
 /// Both headers get new salts. `options.prf` is tried for both.
 ///
 /// # Errors
-/// [`VolumeError::NoKeyFits`] for either header, and any other; the device is unchanged.
+/// [`VolumeError::NoKeyFits`] for either header, or any other [`VolumeError`]; the device is unchanged.
 pub fn backup_headers(
     device: &dyn BlockDevice,
     credentials: &Credentials,
@@ -55,17 +55,17 @@ pub fn backup_headers(
 
 /// Restores the header that the credentials open, under a new salt.
 ///
-/// A backup file restores whichever header opens, normal or hidden: its backup within the volume is
-/// written and flushed first, then the header itself. From within the volume, the function restores
-/// the normal header, or the hidden one if `options.hidden` is set. No other header changes.
+/// From a backup file, the function restores the header that opens, normal or hidden. Its copy within the
+/// volume is written and flushed first, then the header itself. From the backup headers within the volume, it
+/// restores the normal header, or the hidden one if `options.hidden` is set. No other header changes.
 ///
-/// A header from a file is restored only to its own volume, unless `options.force` is set: its keys decrypt the
-/// data there, or a header there contains the same keys, or the header area is zeros and nothing else is
-/// recognised on the device.
+/// Unless `options.force` is set, a header from a file is restored only to its own volume: its keys must
+/// decrypt the data there, a header there must contain the same keys, or the header area must contain only
+/// zeros and nothing else may be recognised on the device.
 ///
 /// # Errors
-/// [`VolumeError::Occupied`]; [`VolumeError::Damaged`] also if the header does not fit the device; any
-/// other [`VolumeError`].
+/// [`VolumeError::Occupied`]; [`VolumeError::Damaged`] also if the header does not fit the device; any other
+/// [`VolumeError`].
 pub fn restore_headers(
     device: &dyn BlockDevice,
     source: HeaderSource<'_>,
@@ -142,11 +142,11 @@ fn refuse_another_volume(
     )
 }
 
-/// Bytes of data that are decrypted to check whether they belong to a volume.
+/// Number of data bytes that are decrypted to check whether they belong to a volume.
 const LOOK: u64 = 1 << 20;
 
-/// Whether the header's keys decrypt `device` to something that does not look random: then these are the keys
-/// of the existing data, even if its passphrase has changed since.
+/// Whether the header's keys decrypt `device` to something that does not look random. They are then the keys of
+/// the existing data, even if the passphrase has changed since the backup.
 fn decrypts(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,
@@ -160,7 +160,8 @@ fn decrypts(
     Ok(!matches!(detect(&MemoryDevice::new(plain))?.kind, Kind::Random { .. } | Kind::Unreadable))
 }
 
-/// Whether one of the `slots` of `device` contains the same keys under these credentials.
+/// Whether the credentials open a header in one of the `slots` of `device`, with the same keys as that of
+/// `unlocked`.
 pub(super) fn opens_here(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,
@@ -187,7 +188,7 @@ pub(super) fn opens_here(
     Ok(false)
 }
 
-/// The header under the same credentials and a new salt.
+/// The header, encrypted under the same credentials and a new salt.
 fn anew(
     unlocked: &Unlocked,
     credentials: &Credentials,

@@ -21,11 +21,11 @@ use crate::{Credentials, VolumeError};
 pub struct HeaderOptions<'a> {
     /// Uses the hidden volume's header.
     pub hidden: bool,
-    /// Uses the header of the encrypted system on this disk.
+    /// Uses the header of system encryption on this disk.
     pub system: bool,
     /// Its PRF, or `argon2id`; `None` tries all.
     pub prf: Option<&'a str>,
-    /// Restores a header over anything, even without evidence that it belongs to that volume.
+    /// Restores a header over any contents, even without evidence that it belongs to that volume.
     pub force: bool,
     /// Instruction sets of the ciphers.
     pub tier: Tier,
@@ -52,15 +52,16 @@ impl<'a> HeaderOptions<'a> {
 
 /// Changes a volume's credentials: passphrase, key files, PIM, and the PRF if `prf` specifies another.
 ///
-/// The backup header is written and flushed before the primary one, so one of them opens at every
-/// moment: with the old credentials until the primary header is written, with the new ones
-/// afterwards. The master keys stay the same. Anyone who knows the old credentials and has an old
-/// header can therefore still open the volume, as in VeraCrypt.
+/// The backup header is written and flushed before the primary one, so at least one of them is valid at any
+/// time: the old credentials open the volume until the primary header is written, and the new ones do
+/// afterwards. The master keys stay the same. Anyone who knows the old credentials and has an old header can
+/// therefore still open the volume, as in VeraCrypt.
 ///
 /// # Errors
-/// [`VolumeError::Occupied`] if other contents are at the header's location; [`VolumeError::CannotOpen`] if the end of
-/// the container, the location of its backup header, is missing; any other [`VolumeError`]. The volume then opens with
-/// the old credentials, but after an I/O error its backup header may already require the new ones.
+/// [`VolumeError::Occupied`] if other contents are at the header's location; [`VolumeError::CannotOpen`] if the
+/// end of the container, the location of its backup header, is missing; any other [`VolumeError`]. The volume
+/// then opens with the old credentials, but after an I/O error its backup header may already require the new
+/// ones.
 pub fn change_credentials(
     device: &dyn BlockDevice,
     old: &Credentials,
@@ -113,8 +114,8 @@ fn check_hidden_backup(
     Err(whole::no_backup(unlocked.slot, why, with))
 }
 
-/// Fails if the header area has other contents: a header that still opens is then a remnant. Before it opens, its
-/// version is unknown and counts as 0.
+/// Fails if the header area has other contents: a header that still opens is then a remnant. `version` is 0
+/// while it is unknown, before the header is opened.
 pub(super) fn refuse_other_contents(
     device: &dyn BlockDevice,
     slot: Slot,

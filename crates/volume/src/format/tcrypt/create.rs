@@ -13,8 +13,8 @@ use super::seal::{Filler, Progress, Seal};
 use super::unlock::{self, Request, unlock};
 use crate::{Credentials, VolumeError};
 
-/// Bytes left free after a hidden volume, because file systems write to their last sectors. Volumes
-/// of [`LARGE`] bytes or more leave more (VeraCrypt's `VolumeLayoutV2Hidden`).
+/// Bytes left free after a hidden volume, because file systems write to their last sectors. Volumes of
+/// [`LARGE`] bytes or more leave [`RESERVED_LARGE`] bytes (VeraCrypt's `VolumeLayoutV2Hidden`).
 const RESERVED: u64 = 4096;
 const RESERVED_LARGE: u64 = GROUP;
 /// Hidden volumes of this size or more leave [`RESERVED_LARGE`] bytes free.
@@ -71,8 +71,8 @@ impl<'a> CreateOptions<'a> {
 /// The location of a hidden volume, and the credentials of the outer one.
 #[derive(Clone, Copy)]
 pub struct HiddenPlace<'a> {
-    /// Bytes of the hidden volume at the end of the outer volume's data area. Its plaintext is 4 KiB smaller,
-    /// or 128 KiB from 2 MiB on.
+    /// Size in bytes of the hidden volume, which is at the end of the outer volume's data area. Its plaintext
+    /// is 4 KiB smaller, or 128 KiB smaller if this is at least 2 MiB.
     pub size: u64,
     /// The credentials of the outer volume.
     pub outer: &'a Credentials,
@@ -82,14 +82,13 @@ pub struct HiddenPlace<'a> {
 
 /// Creates a volume over the whole of `device` and destroys its contents.
 ///
-/// The function first fills everything but the headers with random bytes (in a quick format only
-/// the two header groups). Then it writes and flushes the backup header, and last the primary one.
-/// An interrupted creation therefore leaves no primary header, neither a new nor an old one.
+/// The function first fills everything but the headers with random bytes (in a quick format only the two header
+/// groups). Then it writes and flushes the backup header, and finally the primary one. An interrupted creation
+/// therefore leaves no primary header, neither a new nor an old one.
 ///
 /// # Errors
-/// [`VolumeError::Invalid`] before anything is written, if the options contradict each other or the
-/// device; [`VolumeError::Io`] and [`VolumeError::Stopped`], after which the device holds no
-/// volume.
+/// [`VolumeError::Invalid`] before anything is written, if the options contradict each other or the device;
+/// [`VolumeError::Io`] and [`VolumeError::Stopped`], after which the device does not contain a volume.
 pub fn create(
     device: &dyn BlockDevice,
     credentials: &Credentials,
@@ -131,16 +130,16 @@ pub fn create(
     write_header(device, Slot::Primary, &primary)
 }
 
-/// Creates a hidden volume at the end of the outer volume on `device` and destroys the data there.
-/// The rest of the outer volume stays unchanged, and nothing in it reveals the hidden one.
+/// Creates a hidden volume at the end of the outer volume on `device` and destroys the data there. The rest of
+/// the outer volume stays unchanged, and nothing in it reveals the hidden one.
 ///
-/// The sector size is that of the outer volume; the product must also match it. The backup header is written
+/// The sector size is that of the outer volume, and the product must be the same. The backup header is written
 /// and flushed before the primary one.
 ///
 /// # Errors
-/// As for [`create`]; [`VolumeError::NoKeyFits`] for the outer volume; [`VolumeError::Occupied`] if other contents are
-/// at its header's location; [`VolumeError::Invalid`] if the credentials equal those of the outer volume, which
-/// VeraCrypt would then always open.
+/// As for [`create`]; [`VolumeError::NoKeyFits`] for the outer volume; [`VolumeError::Occupied`] if other
+/// contents are at its header's location; [`VolumeError::Invalid`] if the credentials equal those of the outer
+/// volume, which VeraCrypt would then always open.
 pub fn create_hidden(
     device: &dyn BlockDevice,
     credentials: &Credentials,
@@ -207,7 +206,7 @@ fn hidden_data(size: u64, host: u64, outer: Extent, sector: u64) -> Result<Exten
     Ok(Extent { offset, len: size - reserved })
 }
 
-/// The cipher and the derivation that `options` name.
+/// The cipher and the derivation that `options` specifies.
 fn choice(
     credentials: &Credentials,
     password: &[u8],

@@ -16,7 +16,7 @@ pub const SALT_BYTES: usize = 64;
 /// Bytes of the encrypted part after the salt.
 pub const ENCRYPTED_BYTES: usize = 448;
 pub(super) const HEADER_BYTES: usize = SALT_BYTES + ENCRYPTED_BYTES;
-/// Bytes under one tweak in the data area, regardless of the sector size in the header.
+/// Number of bytes per tweak in the data area, regardless of the sector size in the header.
 pub(super) const DATA_UNIT: u64 = 512;
 
 /// The newest header version that this crate supports.
@@ -26,7 +26,7 @@ const KEYS: Range<usize> = 192..448;
 /// Offset of the CRC over everything before it.
 const HEADER_CRC: usize = 188;
 
-/// Secret bytes in locked memory that stay in one place until they are wiped. A value on the stack
+/// Secret bytes in locked memory, which stay at the same address until they are wiped. A value on the stack
 /// would leave a copy behind with every move. Fill them in place.
 #[derive(Clone)]
 pub struct SecretBytes<const N: usize>(LockedBytes);
@@ -66,7 +66,7 @@ pub(super) fn secret<const N: usize>() -> SecretBytes<N> {
     SecretBytes(LockedBytes::zeroed(N))
 }
 
-/// The program that a volume belongs to, as identified by the header's magic.
+/// The program to which a volume belongs, as identified by the magic in its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Product {
     /// TrueCrypt: `TRUE`.
@@ -105,14 +105,14 @@ impl Product {
 pub struct Header {
     /// The product of the volume.
     pub product: Product,
-    /// Version of the header: 1 and 2 are TrueCrypt 1 to 4, 3 is TrueCrypt 5, 4 is TrueCrypt 6, 5 is
-    /// TrueCrypt 7 and VeraCrypt.
+    /// Version of the header: TrueCrypt 1 to 4 use 1 and 2, TrueCrypt 5 uses 3, TrueCrypt 6 uses 4, TrueCrypt 7
+    /// and VeraCrypt use 5.
     pub version: u16,
     /// The oldest program version that can open the volume, such as `0x010b`.
     pub required_version: u16,
-    /// Two time stamps that old versions wrote, 0 in new ones.
+    /// Two timestamps that old versions write; 0 in new ones.
     pub times: [u64; 2],
-    /// Size of the hidden volume; 0 in the header of a normal one.
+    /// Size of the hidden volume; 0 in the header of a normal volume.
     pub hidden_size: u64,
     /// Size of the plaintext; unused before version 3.
     pub volume_size: u64,

@@ -7,7 +7,7 @@ use super::whole;
 use crate::volume::there;
 use crate::{Access, VolumeError};
 
-/// Bytes reserved for one header; the header uses the first 512, and the others are random.
+/// Number of bytes reserved for a header, which uses the first 512; the rest is random.
 pub(super) const AREA: u64 = 64 * 1024;
 /// Bytes of a header group: one area for the normal header and one for the hidden volume's. The host begins
 /// with one group and ends with another, the backup.
@@ -17,7 +17,8 @@ const HIDDEN_LEGACY: u64 = 3 * 512;
 /// Offset of the header of system encryption: the last sector but one of the first track.
 const SYSTEM: u64 = 62 * 512;
 
-/// Size of the boot loader's track in bytes. If the whole disk is encrypted, everything after this track is.
+/// Size of the boot loader's track in bytes. If the whole disk is encrypted, the encrypted area starts after
+/// this track.
 pub(super) const FIRST_TRACK: u64 = 63 * 512;
 
 /// A location of a header.
@@ -31,7 +32,7 @@ pub(super) enum Slot {
     Hidden,
     /// Its backup, 64 KiB before the end.
     HiddenBackup,
-    /// The hidden volume's header before TrueCrypt 6, three sectors before the end.
+    /// The hidden volume's header in TrueCrypt versions before 6, three sectors before the end.
     HiddenLegacy,
     /// The header of an encrypted system, in sector 62 of the disk.
     System,
@@ -100,8 +101,8 @@ impl Slot {
         Extent { offset: offset.unwrap_or(0), len: offset.map_or(0, |_| HEADER_BYTES as u64) }
     }
 
-    /// The parts of a host that belong to headers: the group with this slot, and for header versions from 4 on
-    /// also the other group. System encryption leaves the first track to boot loaders.
+    /// The parts of a host that belong to headers: the group with this slot and, from header version 4, the
+    /// other group as well. System encryption leaves the first track to boot loaders.
     pub(super) fn parts(self, size: u64, version: u16) -> Vec<Extent> {
         if matches!(self, Self::System | Self::Elsewhere) {
             return vec![self.sector(size)];
@@ -147,8 +148,8 @@ pub(super) fn writable(header: &Header, slot: Slot, size: u64) -> Result<Extent,
 /// The encrypted area that a header in `slot` describes, on a host of `size` bytes.
 ///
 /// # Errors
-/// [`VolumeError::Damaged`] if the area is empty or is not aligned to 512-byte units. It may extend beyond the
-/// end of a truncated host; [`VolumeError::Unsupported`] if an in-place encryption is unfinished.
+/// [`VolumeError::Damaged`] if the area is empty or is not aligned to 512-byte units, but not if it extends
+/// beyond the end of a truncated host; [`VolumeError::Unsupported`] if an in-place encryption is unfinished.
 pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, VolumeError> {
     let damaged = |reason: String| VolumeError::Damaged { format: header.product.format(), reason };
     let Extent { offset, len } = match (slot, header.version) {
@@ -164,7 +165,7 @@ pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, V
         }
         (Slot::Primary | Slot::Backup, 0..=3) => {
             let offset = HEADER_BYTES as u64;
-            // A copy may be truncated; only version 3 shows that.
+            // A copy may be truncated; only headers of version 3 reveal this.
             let told = if header.version == 3 { header.volume_size } else { 0 };
             Extent { offset, len: size.saturating_sub(offset).max(told) }
         }
@@ -178,12 +179,13 @@ pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, V
     if offset.checked_add(len).is_none() {
         return Err(damaged(format!("{len} bytes of data at {offset}")));
     }
-    // The header of system encryption is before its data, but the data offset counts from before the header.
+    // The header of system encryption precedes its data, but the data offset is relative to a point before the
+    // header.
     if offset < HEADER_BYTES as u64 {
         return Err(damaged(format!("data at {offset} would overlap the header")));
     }
-    // A larger value is valid: the header of an encrypted system partition can count the whole disk
-    // here.
+    // A larger value is valid: in the header of an encrypted system partition, it can be the size of the whole
+    // disk.
     if header.version >= 4 && header.data_size < header.volume_size {
         return Err(VolumeError::Unsupported {
             what: format!(

@@ -1,12 +1,11 @@
-//! VeraCrypt and TrueCrypt volumes: opening, creating, hidden volumes, credentials and header
-//! backups.
+//! VeraCrypt and TrueCrypt volumes: opening, creating, hidden volumes, credentials and header backups.
 //!
-//! A volume has no signature. Its header consists of 64 bytes of salt and 448 bytes that look
-//! random until the right key, derivation function and cipher are tried.
+//! A volume has no signature. Its header consists of 64 bytes of salt and 448 bytes that look random to anyone
+//! without the right key, derivation function and cipher.
 //!
-//! Sources: VeraCrypt's documentation ("VeraCrypt Volume Format Specification", "Encryption
-//! Scheme", "Header Key Derivation", "Keyfiles"), the user guides of TrueCrypt 4.3a to 7.1a, and
-//! cryptsetup's tables for versions before TrueCrypt 5.
+//! Sources: VeraCrypt's documentation ("VeraCrypt Volume Format Specification", "Encryption Scheme", "Header
+//! Key Derivation", "Keyfiles"), the user guides of TrueCrypt 4.3a to 7.1a, and cryptsetup's tables for
+//! versions before TrueCrypt 5.
 
 mod backup;
 mod change;

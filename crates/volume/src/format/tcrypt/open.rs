@@ -69,7 +69,7 @@ pub fn open(
     without(lost.saturating_sub(data.offset), volume)
 }
 
-/// The volume, whose first `lost` bytes are missing: they read as zeros, up to the end of their sector.
+/// `volume`, whose first `lost` bytes are missing. They read as zeros, up to the next sector boundary.
 fn without(lost: u64, volume: Volume) -> Result<Volume, VolumeError> {
     let lost = lost.next_multiple_of(volume.sector() as u64);
     if lost == 0 {
@@ -88,8 +88,8 @@ fn without(lost: u64, volume: Volume) -> Result<Volume, VolumeError> {
     volume.with_pieces(pieces)
 }
 
-/// Opens the partition of an encrypted system that was copied without its disk. The header is on the disk, or in a file with
-/// its sector 62.
+/// Opens a partition with system encryption that was copied without its disk. `header` is the disk, or a file
+/// that contains sector 62 of the disk.
 ///
 /// # Errors
 /// As for [`open`].
@@ -108,7 +108,7 @@ pub fn open_partition(
     };
     let unlocked = unlock(header, credentials, &request)?;
     let on_disk = layout::extent(&unlocked.header, unlocked.slot, header.size())?;
-    // In that case it covers all partitions, and the start of this one is unknown.
+    // The encrypted area then spans all partitions, and the offset of this one is unknown.
     if on_disk.offset == layout::FIRST_TRACK && on_disk.len > device.size() {
         return Err(VolumeError::CannotOpen {
             what: "this partition".to_owned(),
@@ -121,7 +121,7 @@ pub fn open_partition(
     let mapping = Mapping {
         data,
         cipher: unlocked.scheme.keyed(&unlocked.header.keys, options.tier)?,
-        // As numbered on the disk.
+        // Numbered from the start of the disk.
         first_tweak: unlocked.scheme.first_tweak(on_disk.offset),
         tweak_step: 1,
         protected: None,

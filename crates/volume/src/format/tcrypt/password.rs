@@ -8,7 +8,7 @@ use crate::{Credentials, VolumeError};
 /// The longest passphrase that TrueCrypt and VeraCrypt before 1.26 accept, in bytes. It is also the
 /// size of the key file pool for passphrases up to this length.
 pub(super) const SHORT: usize = 64;
-/// The longest passphrase of VeraCrypt, and the pool's size for passphrases longer than [`SHORT`].
+/// The longest passphrase of VeraCrypt, and the size of the pool for passphrases longer than [`SHORT`].
 const LONG: usize = 128;
 /// Number of bytes of a key file that are used; VeraCrypt ignores the rest.
 const KEYFILE_BYTES: usize = 1 << 20;

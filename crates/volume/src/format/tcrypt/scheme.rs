@@ -13,13 +13,13 @@ use crate::VolumeError;
 pub struct XtsScheme {
     /// Name in the registry of the cipher crate.
     pub cipher: &'static str,
-    /// VeraCrypt's name, which lists the last applied cipher first.
+    /// VeraCrypt's name, which lists the cipher that is applied last first.
     pub label: &'static str,
-    /// Whether TrueCrypt supports it too.
+    /// Whether TrueCrypt also supports it.
     pub in_truecrypt: bool,
 }
 
-/// In VeraCrypt's order of trials; [`schemes`] returns them.
+/// In the order in which VeraCrypt tries them; [`schemes`] returns them.
 static XTS: &[XtsScheme] = &[
     both("aes-256-xts", "AES"),
     both("serpent-256-xts", "Serpent"),
@@ -51,7 +51,7 @@ pub fn schemes() -> &'static [XtsScheme] {
     XTS
 }
 
-/// The header is one data unit of number 0.
+/// The header is a single data unit with number 0.
 const HEADER: Layout = Layout { data_unit: ENCRYPTED_BYTES, tweak_step: 1 };
 
 /// The encryption of a volume.
@@ -172,9 +172,9 @@ impl Scheme {
         }
     }
 
-    /// Number of the first data unit of a data area at `offset` of the host. XTS counts from the
-    /// start of the host. LRW starts at 0 and CBC at 1, at the start of the data, hidden volumes
-    /// included.
+    /// Number of the first data unit of a data area at `offset` on the host. XTS numbers data units from the
+    /// start of the host. LRW and CBC number them from the start of the data, LRW beginning at 0 and CBC at 1;
+    /// the same applies to hidden volumes.
     pub(super) fn first_tweak(self, offset: u64) -> u64 {
         match self {
             Self::Xts(_) => offset / DATA_UNIT,
@@ -190,7 +190,7 @@ impl XtsScheme {
     }
 }
 
-/// Splits a key area or header key into the ciphers' keys and the bytes before them.
+/// Splits a key area or header key into the ciphers' keys and the bytes that precede them.
 fn legacy_keys<'a>(cipher: &LegacyCipher, area: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let (iv_key, keys) = area.split_at(LegacyCipher::IV_KEY_BYTES);
     (&keys[..cipher.key_bytes], iv_key)

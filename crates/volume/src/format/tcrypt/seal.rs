@@ -1,4 +1,4 @@
-//! Encrypts headers under new salts, and produces random bytes that look like encrypted ones.
+//! Encrypts headers under new salts, and produces random bytes that look like ciphertext.
 
 use std::ops::ControlFlow;
 
@@ -11,8 +11,7 @@ use super::scheme::Scheme;
 use super::unlock::KEY_BYTES;
 use crate::VolumeError;
 
-/// Called with the bytes written and the total; `Break` ends the work with
-/// [`VolumeError::Stopped`].
+/// Called with the number of bytes written and the total; `Break` ends the work with [`VolumeError::Stopped`].
 pub type Progress<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + 'a);
 
 /// Everything but the salt that is needed to encrypt a header.
@@ -61,9 +60,9 @@ impl Seal<'_> {
     }
 }
 
-/// An endless source of random bytes: zeros encrypted under a random key of the volume's own
-/// cipher, as VeraCrypt fills unused space. Without a key nobody can distinguish them from data,
-/// even if another cipher is broken.
+/// An endless source of random bytes: zeros encrypted with the volume's own cipher under a random key, as
+/// VeraCrypt fills unused space. Without a key nobody can distinguish them from data, even if another cipher is
+/// broken.
 pub(super) struct Filler(Box<dyn SectorCipher>);
 
 impl Filler {

@@ -1,5 +1,4 @@
-//! From credentials to a decrypted header: tries every derivation and cipher that the volume can
-//! have.
+//! Decrypts a header with credentials: tries every derivation and cipher that the volume can have.
 
 use cryptbench_blockdev::{BlockDevice, LockedBytes, read_bytes};
 use cryptbench_cipher::Tier;
@@ -26,7 +25,7 @@ pub(super) struct Unlocked {
     pub(super) slot: Slot,
 }
 
-/// What is known about a header before it opens.
+/// Facts about a header that are known before it is opened.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
     /// The products to which the volume may belong.
@@ -39,7 +38,7 @@ pub(super) struct Request<'a> {
     pub(super) effort: Effort<'a>,
 }
 
-/// The product and layout by their names in the key derivation crate.
+/// The volume kind for this product and layout in the key derivation crate.
 pub(super) fn kind(product: Product, system: bool) -> VolumeKind {
     match product {
         Product::TrueCrypt => VolumeKind::TrueCrypt { system },
@@ -153,8 +152,8 @@ fn fit(
     Ok(Some(Unlocked { header, plain, scheme, derivation, slot }))
 }
 
-/// Tries every cipher with a header key. A cipher whose header passes all checks takes precedence
-/// over one that shows only the magic, which happens by chance for one key in 2^28.
+/// Tries every cipher with a header key. A cipher whose header passes all checks takes precedence over one with
+/// which only the magic is right, which happens by chance for one key in 2^28.
 fn decrypt(
     product: Product,
     slot: Slot,

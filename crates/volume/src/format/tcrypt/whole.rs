@@ -1,5 +1,6 @@
-//! The whole container around a backup header. The header is found from the container's end, but its data offset counts
-//! from the start: a copy without its start, or after other bytes, would be decrypted at the wrong offset.
+//! The whole container around a backup header. The header is located from the container's end, but its data
+//! offset counts from the start. If the start is missing, or other bytes precede it, the data would be
+//! decrypted at the wrong offset.
 
 use std::io;
 use std::ops::Range;
@@ -15,13 +16,14 @@ use super::unlock::Unlocked;
 use crate::detect::{Kind, detect};
 use crate::{Access, Part, VolumeError};
 
-/// Possible sizes of the area after a hidden volume: none in VeraCrypt on Linux, two values on Windows.
+/// Possible sizes in bytes of the area after a hidden volume: 0 with VeraCrypt on Linux, either of the others
+/// on Windows.
 const LEFT_FREE: [u64; 3] = [0, 4096, GROUP];
 
-/// Bytes of data that are decrypted to check whether they belong to a volume.
+/// Number of data bytes that are decrypted to check whether they belong to a volume.
 const LOOK: u64 = 1 << 20;
 
-/// Maximum number of missing bytes: they are written as zeros if the volume is dumped.
+/// Maximum number of missing bytes, because they are written as zeros when the volume is dumped.
 const MOST_LOST: u64 = 16 << 40;
 
 /// The container as it was created.
@@ -33,8 +35,8 @@ pub(super) struct Whole {
     pub(super) warning: Option<String>,
 }
 
-/// The possible sizes of the container when this header was written, smallest first; none if the layout does not show
-/// it.
+/// The possible sizes of the container when this header was written, smallest first; empty if the layout does
+/// not reveal them.
 fn made(header: &Header, is_hidden: bool) -> Vec<u64> {
     let end = header.data_offset.saturating_add(header.volume_size).saturating_add(GROUP);
     match (header.version >= 4, is_hidden) {
@@ -52,7 +54,8 @@ fn sizes(header: &Header, slot: Slot) -> Vec<u64> {
     }
 }
 
-/// Fails if the end of a host of `size` bytes is missing: a backup header would overwrite something else.
+/// Fails if the end of a host of `size` bytes is missing, because a backup header would then overwrite
+/// something else.
 ///
 /// A larger host has room for it, but for a hidden volume no header shows exactly where its container ended.
 pub(super) fn check_end(header: &Header, slot: Slot, size: u64) -> Result<(), VolumeError> {
@@ -73,7 +76,7 @@ pub(super) fn check_end(header: &Header, slot: Slot, size: u64) -> Result<(), Vo
     Err(no_backup(slot, why, "the volume still opens: copy its files to a new one"))
 }
 
-/// The error of a backup header that cannot be written.
+/// The error for a backup header that cannot be written.
 pub(super) fn no_backup(slot: Slot, why: String, with: &str) -> VolumeError {
     let hidden = if slot.is_hidden() { "hidden " } else { "" };
     VolumeError::CannotOpen {
@@ -100,10 +103,11 @@ pub(super) fn check(header: &Header, slot: Slot, size: u64) -> Result<(), Volume
     }
 }
 
-/// The whole container that the header of `unlocked` belongs to.
+/// The whole container to which the header of `unlocked` belongs.
 ///
 /// # Errors
-/// [`VolumeError::CannotOpen`] if it is to be written to and is not exactly `device`, or if its start is unknown.
+/// [`VolumeError::CannotOpen`] if it is to be written to and is not exactly `device`, or if its start is
+/// unknown.
 pub(super) fn find(
     device: Arc<dyn BlockDevice>,
     unlocked: &Unlocked,
@@ -128,7 +132,7 @@ pub(super) fn find(
     let whole = match (found, slot) {
         (Some(whole), _) => whole,
         (None, _) if sizes.contains(&size) => return as_it_is(device),
-        // Data that looks random, such as packed files, is still at the offset in the header.
+        // Data that looks random, such as compressed files, is still at the offset in the header.
         (None, Slot::Backup) => sizes[0],
         (None, _) => {
             let why = "its start is missing or other bytes precede it, and the offset of its data is unknown";
@@ -143,8 +147,8 @@ pub(super) fn find(
     Ok(Whole { device: at_its_place(device, whole)?, lost, warning: Some(what) })
 }
 
-/// A hidden volume of TrueCrypt 5: its data is located from the end, but its tweaks count from a start that no header
-/// records.
+/// A hidden volume of TrueCrypt 5: its data is located from the end, but its tweaks are numbered from a start
+/// that no header records.
 fn uncounted(
     device: Arc<dyn BlockDevice>,
     unlocked: &Unlocked,
@@ -211,7 +215,7 @@ fn at_its_place(
     Ok(Arc::new(Headless { device, lost }))
 }
 
-/// Whether the keys decrypt to something that does not look random, if the container has this size.
+/// Whether, for this container size, the keys decrypt the data to something that does not look random.
 fn reads(
     device: &Arc<dyn BlockDevice>,
     whole: u64,

@@ -96,7 +96,7 @@ impl Header {
             return Err("its digest has 0 iterations".to_owned());
         }
         let payload = u64::from(get(&raw, PAYLOAD)) * SECTOR;
-        // A detached header gives 0; the file of a header backup ends before the data offset in its header.
+        // A detached header specifies 0; the file of a header backup ends before the data offset in its header.
         let end = if payload == 0 { device_size } else { payload.min(device_size) };
         let prf = Hash::find(&hash).and_then(Hash::prf);
         let mut keyslots = BTreeMap::new();
@@ -147,7 +147,7 @@ impl Header {
         Ok(Self { raw, metadata, device_size })
     }
 
-    /// Parses the changed bytes, so that this program never writes a header that it could not read.
+    /// Parses the changed bytes, so that this program never writes a header that it cannot read.
     fn change(&mut self, raw: [u8; HEADER_BYTES]) -> Result<(), VolumeError> {
         let metadata = Self::parse(raw, self.device_size).map_err(VolumeError::Invalid)?.metadata;
         (self.raw, self.metadata) = (raw, metadata);
@@ -167,9 +167,9 @@ impl crate::format::luks::store::Header for Header {
         &self.metadata
     }
 
-    /// The gap between the header and the first keyslot if that begins at the next alignment boundary, and the
-    /// gap that pads the last keyslot to a boundary. cryptsetup writes zeros there in its backups. It copies
-    /// the gaps between keyslots unchanged.
+    /// The gap between the header and the first keyslot if the keyslot begins at the next alignment boundary,
+    /// and the gap that pads the last keyslot to a boundary. cryptsetup writes zeros there in its backups. It
+    /// copies the gaps between keyslots unchanged.
     fn unused(&self) -> Vec<Range<u64>> {
         let area = |id: u32| {
             let at = KEYSLOTS_AT + id as usize * KEYSLOT;
@@ -223,7 +223,7 @@ impl crate::format::luks::store::Header for Header {
     }
 }
 
-/// The end of the last area.
+/// Checks that areas do not overlap, and returns the end of the last one.
 fn check_overlaps(mut areas: Vec<(Extent, u32)>) -> Result<u64, String> {
     areas.sort_by_key(|(area, _)| area.offset);
     match areas.windows(2).find(|pair| pair[0].0.offset + pair[0].0.len > pair[1].0.offset) {

@@ -40,7 +40,7 @@ pub(in crate::format::luks) fn first_area(id: u32, key_bytes: usize) -> u64 {
 /// Parses a keyslot, if it is in use, and its area.
 ///
 /// # Errors
-/// A message that contains the invalid field.
+/// A message that specifies the invalid field.
 pub(super) fn parse_keyslot(
     id: u32,
     raw: &[u8],

@@ -49,11 +49,11 @@ impl Role {
 /// The fields of the binary part that both copies share: all except role and checksum.
 #[derive(Clone)]
 pub(super) struct Binary {
-    /// Bytes of one copy, including the JSON area.
+    /// Size in bytes of one copy, including the JSON area.
     pub hdr_size: u64,
     /// Number of writes so far: the copy with the higher number is newer.
     pub seqid: u64,
-    /// The bytes of a text that other programs may have written in another encoding.
+    /// The raw bytes, because other programs may have written the text in another encoding.
     pub label: [u8; 48],
     pub checksum: &'static Hash,
     pub uuid: String,
@@ -63,7 +63,7 @@ pub(super) struct Binary {
 
 /// Why a copy is not valid.
 pub(super) enum Flaw {
-    /// Nothing resembles a header.
+    /// Nothing that resembles a header exists.
     Absent(String),
     /// A header exists but must not be used.
     Bad(String),
@@ -156,12 +156,12 @@ pub(super) fn text_field(name: &str, text: &str) -> Result<[u8; 48], VolumeError
 }
 
 impl Binary {
-    /// The label, with escapes if it is not text.
+    /// The label; bytes that are not text are escaped.
     pub(super) fn label(&self) -> String {
         shown_text(&self.label)
     }
 
-    /// The subsystem, in the same way.
+    /// The subsystem, escaped like the label.
     pub(super) fn subsystem(&self) -> String {
         shown_text(&self.subsystem)
     }

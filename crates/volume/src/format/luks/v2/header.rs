@@ -138,8 +138,8 @@ impl Header {
         Ok(Self { binary, json, metadata, taken: Role::Secondary, copies: Vec::new() })
     }
 
-    /// Applies a change to the metadata and parses the result, so that this program never writes a
-    /// header that it could not read.
+    /// Applies a change to the metadata and parses the result, so that this program never writes a header that
+    /// it cannot read.
     fn change(&mut self, change: impl FnOnce(&mut Value) -> Option<()>) -> Result<(), VolumeError> {
         let mut root: Value =
             serde_json::from_slice(&self.json).map_err(|e| damaged(e.to_string()))?;
@@ -272,8 +272,8 @@ impl crate::format::luks::store::Header for Header {
         })
     }
 
-    /// Writes the copy that was not read first, and the other one only once the first is on stable
-    /// storage. At least one copy is therefore intact after an interruption at any point.
+    /// Writes first the copy that is not in use, and the other one only after that copy is on stable storage.
+    /// At least one copy is therefore intact after an interruption at any point.
     fn write(&mut self, device: &dyn BlockDevice) -> Result<(), VolumeError> {
         let newest = self.copies.iter().filter_map(|copy| copy.seqid).max().unwrap_or(0);
         let seqid = self.binary.seqid.max(newest).checked_add(1);
@@ -293,8 +293,8 @@ impl crate::format::luks::store::Header for Header {
     }
 }
 
-/// The first valid secondary header. A volume with smaller headers has overwritten the remains of
-/// an older volume up to its own secondary header, but not beyond it.
+/// The valid secondary header with the lowest offset. Any remains of an older volume with larger headers are at
+/// higher offsets.
 fn find_secondary(device: &dyn BlockDevice) -> Result<Copy, Flaw> {
     let mut flaw = Flaw::Absent("not found at any of its possible offsets".to_owned());
     for offset in HDR_SIZES {

@@ -23,8 +23,8 @@ pub(in crate::format::luks) const MOST_KEYSLOTS_BYTES: u64 = 128 << 20;
 /// Maximum accepted length of a salt, in bytes; 32 are usual.
 const MOST_SALT: usize = 128;
 
-/// Deepest accepted nesting of metadata. The specification needs 5, and cryptsetup's parser allows
-/// this many. serde_json itself stops at 128, which bounds the stack.
+/// Maximum nesting depth of the metadata. The specification needs 5, and cryptsetup's parser allows 32.
+/// serde_json itself stops at 128, which bounds the stack.
 const MOST_DEPTH: usize = 32;
 
 /// The text of the JSON area up to the first NUL, after which only zeros may follow.
@@ -44,7 +44,7 @@ pub(super) fn text_of(area: &[u8]) -> Result<&[u8], String> {
     Ok(&area[..end])
 }
 
-/// Counts brackets outside strings before the text is parsed.
+/// Checks the nesting depth by counting brackets outside strings, before the text is parsed.
 fn check_depth(text: &[u8]) -> Result<(), String> {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for &byte in text {

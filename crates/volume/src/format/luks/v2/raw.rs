@@ -159,8 +159,7 @@ impl TryFrom<String> for Bytes {
     }
 }
 
-/// Accepts digits only, without sign, space or leading zero, so that each number has exactly one
-/// spelling.
+/// Accepts only digits, without sign, space or leading zero, so that each number has exactly one spelling.
 pub(super) fn decimal(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     (plain && (text == "0" || !text.starts_with('0'))).then(|| text.parse().ok()).flatten()
