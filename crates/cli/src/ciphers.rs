@@ -44,7 +44,7 @@ pub fn ciphers(args: &CiphersArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The whole table, and the disks for which the speeds suffice.
+/// The complete table, with the disks for which the speeds are high enough.
 pub fn full(speeds: &Speeds) -> String {
     let bottlenecks = bottlenecks(speeds, disk().as_ref());
     table::render(speeds, &bottlenecks, terminal_style(false).width)
@@ -107,7 +107,7 @@ fn threads(count: usize) -> String {
     format!("{count} thread{}", if count == 1 { "" } else { "s" })
 }
 
-/// MB/s for people: three significant figures, with a thousands separator from four digits on.
+/// A rate in MB/s with three significant figures, and with a thousands separator from four digits on.
 fn rate(mb_s: f64) -> String {
     match mb_s {
         _ if mb_s < 9.995 => format!("{mb_s:.2}"),
@@ -132,7 +132,7 @@ fn kernels(speeds: &Speeds) -> Vec<(&'static str, Vec<&'static str>)> {
     kernels
 }
 
-/// The numbers of threads that were measured, ascending.
+/// The measured numbers of threads, in ascending order.
 fn thread_counts(speeds: &Speeds) -> Vec<usize> {
     let mut counts: Vec<_> = speeds.rows.iter().map(|row| row.threads).collect();
     counts.sort_unstable();
@@ -140,7 +140,7 @@ fn thread_counts(speeds: &Speeds) -> Vec<usize> {
     counts
 }
 
-/// How it was measured, in a sentence.
+/// Describes the measurement in one sentence.
 fn method(speeds: &Speeds) -> String {
     format!(
         "MB/s (10^6 bytes per second) in RAM, {} per thread; medians of {} rounds, interleaved over all rows, {:.0} s \
@@ -160,7 +160,7 @@ fn size(bytes: usize) -> String {
     }
 }
 
-/// One line per class of ciphers: their number of threads, and their names.
+/// One line per class of ciphers: the number of threads that they need, and their names.
 fn classes(bottleneck: &Bottleneck) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for (index, (count, names)) in bottleneck.keep_up.iter().enumerate() {
@@ -178,7 +178,7 @@ fn classes(bottleneck: &Bottleneck) -> Vec<(String, String)> {
     lines
 }
 
-/// The meaning of the classes, and its limits.
+/// The meaning and the limits of the classes.
 const CAVEAT: &str = "Interface rates are typical payload rates. They are compared with the slower of encryption and \
 decryption on an otherwise idle CPU. To measure the cost on a disk, use `cryptbench run`.";
 

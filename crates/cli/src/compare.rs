@@ -1,4 +1,4 @@
-//! `cryptbench compare`: two records or sets of foreign results, unpaired.
+//! `cryptbench compare`: compares two records or results from other tools, without pairing.
 
 pub mod args;
 mod csv;
@@ -32,20 +32,20 @@ struct Document {
     schema: &'static str,
     #[serde(flatten)]
     comparison: Comparison,
-    /// What changed, by how much, and how sure that is.
+    /// What changed, by how much, and with what certainty.
     answer: Vec<String>,
-    /// Further remarks about it.
+    /// Further remarks on the answer.
     sentences: Vec<String>,
     /// For two records: the other differences.
     differences: Vec<Difference>,
     /// For two records with the same arms: the change of each cost.
     costs: Vec<CostChange>,
-    /// Likewise: whether the second record reproduces the costs of the first.
+    /// For two records with the same arms: whether the second record reproduces the costs of the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     reproduction: Option<Reproduction>,
 }
 
-/// The catalogue's names in one record, which answer, tables and page share.
+/// The catalogue's names for one record, shared by the answer, the tables and the page.
 struct Called(Names);
 
 impl Called {
@@ -112,7 +112,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     show(args, found)
 }
 
-/// The choices of a record that are compared: the requested one, all that both records have, or plain storage.
+/// The choices of a record to compare: the requested one, all that both records have, or plain storage.
 fn choice(arm: Option<&str>, both: bool) -> ArmChoice<'_> {
     match (arm, both) {
         (Some(arm), _) => ArmChoice::One(arm),
@@ -189,7 +189,7 @@ fn show(args: &CompareArgs, found: Found) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The differences between a record and its repetition, and whether the result was reproduced.
+/// The differences between a record and its repetition, and whether the repetition reproduced the result.
 pub fn beside(first: &Record, second: &Record, width: usize) -> String {
     let with_cells = |record: &Record| {
         let results = Results { cells: cells(record), ..Results::default() };
@@ -225,7 +225,7 @@ fn refuse_other_sets(
     Err(Refusal::usage(at_b, &reason).into())
 }
 
-/// The record at a path, with its results derived again, including which cells were served from a cache.
+/// Reads the record at a path and derives its results again, including which cells were served from a cache.
 fn record_of(path: &Path, also: &[PathBuf]) -> anyhow::Result<Option<Record>> {
     if !is_record(path) {
         return Ok(None);
@@ -255,7 +255,8 @@ fn set(
     })
 }
 
-/// An arm's cost is relative to plain storage of the same record: with --arm there are no costs to compare.
+/// The changes in cost. A cost is relative to plain storage of the same record, so with --arm there is none to
+/// compare.
 fn changes(a: &Record, b: &Record, arms: &[String]) -> Vec<CostChange> {
     if arms.is_empty() { costs(a, b, 0.95, &Called::of(a)) } else { Vec::new() }
 }

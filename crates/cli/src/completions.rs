@@ -1,4 +1,4 @@
-//! `cryptbench completions`: the scripts with which shells complete commands, options and their values.
+//! `cryptbench completions`: the scripts that make shells complete commands, options and values.
 
 use std::process::ExitCode;
 
@@ -28,7 +28,7 @@ pub fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
 /// Words that refer to a record, apart from its path.
 const LAST: [&str; 2] = ["last", "last~1"];
 
-/// Options that take a record, by command.
+/// Options that accept a record, by command.
 const RECORDS: &[(&str, &[&str])] = &[
     ("report", &["record"]),
     ("compare", &["a", "b", "joint"]),
@@ -37,7 +37,7 @@ const RECORDS: &[(&str, &[&str])] = &[
     ("studies", &["beside", "from"]),
 ];
 
-/// The program with the values that its options can have: names of systems, ciphers and profiles, and `last`.
+/// Adds the values that options can have: names of systems, ciphers and profiles, and `last`.
 fn with_values(mut program: Command) -> Command {
     let own = cryptbench_cipher::ciphers().iter().map(|cipher| cipher.name);
     let ciphers: Vec<&str> = own.collect();
@@ -74,12 +74,12 @@ fn with_values(mut program: Command) -> Command {
     })
 }
 
-/// The script with the current runs in addition to `last`, and with files wherever a record, profile or model may also
-/// be a file.
+/// Extends the script: it also completes current runs in addition to `last`, and file names wherever a file can be
+/// specified in place of a record, profile or model.
 fn with_runs(shell: Shell, script: &str) -> String {
     let names = LAST.join(" ");
     match shell {
-        // It falls back to files if no name matches.
+        // Bash completes file names if no other name matches.
         Shell::Bash => {
             let runs =
                 "_cryptbench_runs() { \"${COMP_WORDS[0]}\" completions --runs 2>/dev/null; }";
@@ -114,7 +114,7 @@ fn with_runs(shell: Shell, script: &str) -> String {
     }
 }
 
-/// The program without its hidden commands: a completion offers only the commands in the help.
+/// The program without its hidden commands, so that completion offers only the commands in the help.
 fn visible(all: &Command) -> Command {
     let version = env!("CARGO_PKG_VERSION");
     let program = Command::new("cryptbench").version(version).args(all.get_arguments().cloned());
@@ -123,7 +123,7 @@ fn visible(all: &Command) -> Command {
             return command.clone();
         }
         let about = command.get_about().cloned().unwrap_or_default();
-        // clap keeps names for the lifetime of the program.
+        // clap requires names that live as long as the program.
         let name: &'static str = Box::leak(command.get_name().to_owned().into_boxed_str());
         Command::new(name).about(about).subcommands(shown(command).cloned())
     }))

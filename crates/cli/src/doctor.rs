@@ -1,4 +1,4 @@
-//! `cryptbench doctor`: what this machine can measure, possible disturbances, and what to install.
+//! `cryptbench doctor`: what this machine can measure, what may disturb measurements, and what to install.
 
 mod diagnosis;
 mod distribution;
@@ -29,7 +29,7 @@ use linux::disturbances;
 #[cfg(windows)]
 use windows::{disturbances, rights};
 
-/// Version of what `--json` prints.
+/// Version of the format that `--json` prints.
 const SCHEMA: &str = "cryptbench.doctor/1";
 
 pub fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
@@ -41,10 +41,10 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(diagnosis.code))
 }
 
-/// Examines everything; the one file that it creates is gone before it returns.
+/// Examines everything. The only file that it creates is removed before it returns.
 fn diagnose(directory: &Path) -> Diagnosis {
     let distribution = Distribution::this();
-    // Measured first, while this program's own work does not affect the figures.
+    // Measured first, before this program's own work affects the figures.
     let disturbances = disturbances::look(directory);
     let machine = cryptbench_runner::machine(0.0);
     let request = storage::request(directory);

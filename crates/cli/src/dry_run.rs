@@ -31,7 +31,7 @@ pub fn of(request: &Request) -> anyhow::Result<DryRun> {
     Ok(dry_run(request, runs_directory().as_deref())?)
 }
 
-/// The plan for programs.
+/// The plan as JSON.
 pub fn object(dry: &DryRun) -> Value {
     let DryRun { plan, forecast, scratch, .. } = dry;
     let names = Names::of(plan);
@@ -64,7 +64,7 @@ pub fn object(dry: &DryRun) -> Value {
     })
 }
 
-/// The prediction in lines.
+/// The prediction as lines of text.
 pub fn words(dry: &DryRun) -> String {
     let DryRun { plan, forecast, scratch, .. } = dry;
     let names = Names::of(plan);

@@ -26,8 +26,8 @@ use crate::say;
 pub const FAILURE: u8 = 1;
 /// The command line is wrong (clap uses the same code).
 pub const USAGE: u8 = 2;
-/// The target is not suitable, and nothing was done; or a system could not be set up or examined there, and
-/// earlier results are kept.
+/// The target is unsuitable, and nothing was done; or a system could not be set up or examined on it, and earlier
+/// results are kept.
 pub const TARGET: u8 = 3;
 /// The storage failed.
 pub const STORAGE: u8 = 4;
@@ -37,16 +37,17 @@ pub const INPUT: u8 = 5;
 pub const LEFT_OVER: u8 = 6;
 /// No key fits: wrong passphrase, key file or PIM.
 pub const NO_KEY: u8 = 7;
-/// A system that should encrypt wrote plaintext, or data with too little entropy for ciphertext; the record is
-/// kept and states this.
+/// A system that should encrypt wrote plaintext, or data with too little entropy for ciphertext; the record is kept
+/// and says so.
 pub const PLAINTEXT: u8 = 8;
 /// `history check` or `history regressions` found a regression.
 pub const REGRESSION: u8 = 9;
-/// A run ended before any arm was compared with plain storage; the record is kept and states this.
+/// A run finished without comparing any arm with plain storage; the record is kept and says so.
 pub const UNMEASURED: u8 = 10;
-/// `history check --quiet` cannot judge the record: too few earlier ones.
+/// `history check --quiet` cannot judge the record, because there are too few earlier ones.
 pub const NOT_JUDGED: u8 = 11;
-/// A signal stopped the run; 128 + its number. The results so far are in the record, marked partial.
+/// A signal stopped the run: 128 plus the signal number. The results so far are in the record, which is marked
+/// partial.
 pub const SIGNAL: u8 = 128;
 
 /// The list that `--help` prints.
@@ -98,7 +99,7 @@ impl Refusal {
         Self::new(path, reason, INPUT)
     }
 
-    /// The command line is wrong in a way that shows only when its files are examined.
+    /// The command line is wrong, but this becomes apparent only when its files are examined.
     pub fn usage(path: &Path, reason: &str) -> Self {
         Self::new(path, reason, USAGE)
     }
@@ -109,12 +110,12 @@ impl Refusal {
     }
 }
 
-/// Another of this program's processes has reported the error, and exited with this code.
+/// Another process of this program has already reported the error and exited with this code.
 #[derive(Debug, thiserror::Error)]
 #[error("exit code {0}")]
 pub struct Said(pub u8);
 
-/// Prints an error with its causes on standard error and chooses the exit code.
+/// Prints an error and its causes to standard error, and returns the exit code.
 pub fn explain(error: &anyhow::Error) -> ExitCode {
     if !error.is::<Said>() {
         let text = chain(error.as_ref());
@@ -126,7 +127,7 @@ pub fn explain(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(code(error))
 }
 
-/// Whether an error may show lines of a profile or a plan.
+/// Whether an error message may quote lines of a profile or a plan.
 fn quotes_lines(error: &(dyn std::error::Error + 'static)) -> bool {
     let syntax = |error: &ProfileError| matches!(error, ProfileError::Syntax { .. });
     matches!(error.downcast_ref(), Some(RunError::Profile(error)) if syntax(error))

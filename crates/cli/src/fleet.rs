@@ -22,7 +22,7 @@ use crate::say::{print, print_json, print_text, terminal_style};
 use crate::units::duration;
 use args::{FleetArgs, FleetCommand, PlanArgs, ReportArgs};
 
-/// The confidence of all intervals, as in the report of a run.
+/// Confidence level of all intervals, as in the report of a run.
 const CONFIDENCE: f64 = 0.95;
 
 pub fn fleet(args: &FleetArgs) -> anyhow::Result<ExitCode> {
@@ -87,7 +87,7 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Gives choices and workloads the names that the answers of the runs use.
+/// Replaces the labels of choices and workloads with the names used in the answers of the runs.
 fn call(report: &mut Report, names: &Names) {
     let name = |id: &str, label: &mut String| {
         if let Some(name) = names.of_id(id) {
@@ -104,7 +104,7 @@ fn call(report: &mut Report, names: &Names) {
     }
 }
 
-/// The files of a fleet's directory, which must contain at least one.
+/// The files in a fleet's directory; an empty directory is an error.
 fn listed(directory: &Path) -> anyhow::Result<Files> {
     let files = Files::in_directory(directory)?;
     if files.paths().is_empty() {

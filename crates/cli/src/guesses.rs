@@ -1,10 +1,10 @@
-//! Commands that people guess, each with the existing command for the same purpose.
+//! Commands that users guess, each with the actual command for the same purpose.
 
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Words that are not commands, and the command to type instead.
+/// Words that are not commands, each with the command to use instead.
 const GUESSES: &[(&[&str], &str)] = &[
     (&["mount", "open", "unlock", "decrypt"], "cryptbench volume mount VOLUME DIRECTORY"),
     (&["umount", "unmount", "close", "lock"], "cryptbench volume umount DIRECTORY"),
@@ -55,7 +55,7 @@ pub fn told(error: &clap::Error) -> Option<String> {
     };
     let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else { return None };
     let usage = usage.to_string();
-    // The words before the options show which command has the unknown subcommand; the first is the program.
+    // The words before the options show which command has the unknown subcommand; the first word is the program.
     let group: Vec<&str> = usage
         .trim_start_matches("Usage:")
         .split_whitespace()

@@ -1,4 +1,4 @@
-//! `cryptbench history`: records in a database, and regressions distinguished from noise.
+//! `cryptbench history`: stores records in a database, and distinguishes regressions from noise.
 
 pub mod args;
 mod text;
@@ -81,19 +81,19 @@ pub fn history(args: &HistoryArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The specified database, otherwise the existing one, otherwise the location of a new one.
+/// The database that the user specified; otherwise the existing one, or the location for a new one.
 fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
     if let Some(path) = &args.database {
         return Ok(path.clone());
     }
-    // Anyone else who can write to a directory may have created a database there, or a link to another file.
+    // Another user who can write to a directory may have created a database there, or a link to another file.
     for directory in trusted_state_directories() {
         if let Some(found) = in_directory(&directory)? {
             return Ok(found);
         }
     }
     let fit = |directory: &&PathBuf| {
-        // Like journals: private to this user.
+        // Only this user can access it, as for journals.
         dirs::create_private(directory).is_ok()
             && trusted_state_directories().contains(directory)
             && dirs::may_write(directory)
@@ -129,7 +129,7 @@ fn in_directory(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
 }
 
 fn add(path: &Path, records: &[PathBuf]) -> anyhow::Result<ExitCode> {
-    // A record that cannot be read creates no database.
+    // Checked first: a record that cannot be read must not create a database.
     for record in records {
         cryptbench_record::read(record)?;
     }
@@ -165,7 +165,7 @@ fn runs(history: &History) -> Result<Vec<(i64, Run)>, HistoryError> {
     Ok(runs)
 }
 
-/// Judges `what`: a number, a record's path, or nothing for the newest.
+/// Judges the record that `what` specifies by its number or path; without `what`, the newest one.
 fn judge(history: &History, what: Option<&Path>, how: &CheckArgs) -> anyhow::Result<Check> {
     let numbered = runs(history)?;
     let all: Vec<Run> = numbered.iter().map(|(_, run)| run.clone()).collect();
@@ -190,7 +190,7 @@ fn judge(history: &History, what: Option<&Path>, how: &CheckArgs) -> anyhow::Res
     Ok(check)
 }
 
-/// The names in a record of the history; empty if its plan cannot be read.
+/// The names in a record in the history; empty if its plan cannot be read.
 fn names_of(history: &History, id: i64) -> Names {
     #[derive(Deserialize)]
     struct Planned {
@@ -201,8 +201,8 @@ fn names_of(history: &History, id: i64) -> Names {
     planned.map_or_else(|_| Names::default(), |planned: Planned| Names::of(&planned.plan))
 }
 
-/// Gives workloads and choices the names that the run's answer uses; in output for programs they keep the stored
-/// labels.
+/// Replaces the labels of workloads and choices with the names used in the run's answer. Machine-readable output
+/// keeps the stored labels.
 fn call(check: &mut Check, names: &Names) {
     let cells = check.cells.iter_mut().map(|cell| (&mut cell.workload, &mut cell.arm));
     let untold = check.untold.iter_mut().map(|cell| (&mut cell.workload, &mut cell.arm));

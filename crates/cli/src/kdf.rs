@@ -1,4 +1,4 @@
-//! `cryptbench kdf`: how long deriving keys from passphrases takes, for their owner and for an attacker.
+//! `cryptbench kdf`: how long it takes to derive keys from passphrases, for their owner and for an attacker.
 
 mod answer;
 mod bootloader;

@@ -1,4 +1,5 @@
-//! `last`, `last~1`: the newest runs of this user, wherever their records are, for every command that takes a record.
+//! Resolves `last` and `last~1` to this user's newest runs, wherever their records are, for every command that
+//! accepts a record.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,15 +18,15 @@ use crate::exit::Refusal;
 use crate::history::args::HistoryCommand;
 use crate::output::{RECORD, runs_directory};
 
-/// The file in the data directory that lists runs whose records are elsewhere: a line for each, its name, a tab, its
-/// directory.
+/// The file in the data directory that lists runs whose records are stored elsewhere. Each line contains a run's
+/// name, a tab and its directory.
 const ELSEWHERE: &str = "elsewhere.tsv";
 
 /// Maximum number of remembered runs, and maximum size of the file that is read.
 const MOST: usize = 200;
 const LARGEST: u64 = 1 << 20;
 
-/// Notes that the files of the run `run` are in `directory`. If this fails, the run does not.
+/// Notes that the files of the run `run` are in `directory`. If this fails, the run still succeeds.
 pub fn remember(run: &str, directory: &Path) {
     let Some(data) = data_directory() else { return };
     let Ok(directory) = std::path::absolute(directory) else { return };
@@ -43,7 +44,7 @@ pub fn remember(run: &str, directory: &Path) {
 /// A run of this user.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Found {
-    /// Its name, which begins with the time at which it began.
+    /// The run's name, which starts with the time at which the run started.
     run: String,
     directory: PathBuf,
 }
@@ -51,7 +52,7 @@ struct Found {
 /// The runs of this user, the newest first.
 fn runs() -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    // The user who ran sudo has runs, and so does root, in directories that only root can write to.
+    // The user who ran sudo has runs, and so has root, in directories that only root can write to.
     let of_asker = runs_directory().zip(user::asker().map(|asker| asker.user));
     let of_root = data_directory().map(|data| (data.join("runs"), user::effective()));
     for (kept, owner) in of_asker.into_iter().chain(of_root) {
@@ -84,8 +85,8 @@ fn elsewhere(list: &Path, owner: u32) -> Vec<Found> {
     found.collect()
 }
 
-/// Whether `directory` and the record or log in it belong to `owner` or root: another user who replaces a directory
-/// must not control what is read.
+/// Whether `directory` and the record or log in it belong to `owner` or root: another user must not control what is
+/// read by replacing a directory.
 fn is_run_of(directory: &Path, owner: u32) -> bool {
     let is_ours = |other: u32| other == owner || other == 0;
     let Ok(held) = Directory::open_no_follow(directory) else { return false };
@@ -96,7 +97,7 @@ fn is_run_of(directory: &Path, owner: u32) -> bool {
     held.owner_and_mode().is_ok_and(|(owner, _)| is_ours(owner)) && (has(RECORD) || has(LOG))
 }
 
-/// Whether the record in `directory` is still that of `run`. If there is only a log, it is trusted.
+/// Whether the record in `directory` is still that of `run`. A log without a record is trusted.
 fn is_still(run: &str, directory: &Path) -> bool {
     #[derive(Deserialize)]
     struct Name {
@@ -108,8 +109,8 @@ fn is_still(run: &str, directory: &Path) -> bool {
     }
 }
 
-/// How many runs before the newest one `path` refers to. If a file of that name exists, `path`
-/// refers to the file.
+/// How many runs before the newest one `path` refers to: 1 for `last~1`. `None` if a file has that name, because
+/// `path` then refers to the file.
 fn asked(path: &Path) -> Option<anyhow::Result<usize>> {
     let rest = path.to_str()?.strip_prefix("last")?;
     if fs::symlink_metadata(path).is_ok() {
@@ -124,15 +125,16 @@ fn asked(path: &Path) -> Option<anyhow::Result<usize>> {
     }
 }
 
-/// Whether `path` names one of the newest runs.
+/// Whether `path` refers to one of the newest runs.
 pub fn is_named(path: &Path) -> bool {
     asked(path).is_some()
 }
 
-/// Runs that a shell completes.
+/// Number of runs that a shell completes.
 const COMPLETED: usize = 20;
 
-/// The names of the newest runs of this user. A shell evaluates them, so directories with other names are left out.
+/// The names of the newest runs of this user. A shell evaluates them, so directories with names of another form are
+/// left out.
 pub fn known() -> Vec<String> {
     let names = runs().into_iter().map(|found| found.run);
     names.filter(|name| is_run_name(name)).take(COMPLETED).collect()
@@ -145,7 +147,7 @@ fn is_run_name(name: &str) -> bool {
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
 }
 
-/// The directory of the run of this name, unless a file has it.
+/// The directory of the run of this name, unless a file has the same name.
 fn called(path: &Path) -> Option<PathBuf> {
     let name = path.to_str().filter(|name| is_run_name(name))?;
     if fs::symlink_metadata(path).is_ok() {
@@ -154,11 +156,7 @@ fn called(path: &Path) -> Option<PathBuf> {
     runs().into_iter().find(|found| found.run == name).map(|found| found.directory)
 }
 
-/// The record that `path` refers to: the run's directory for `last`, `last~1` and the name of a run; otherwise `path`
-/// itself.
-///
-/// # Errors
-/// There are fewer runs.
+/// If there are fewer runs.
 pub fn record(path: &Path) -> anyhow::Result<PathBuf> {
     let Some(back) = asked(path) else {
         return Ok(called(path).unwrap_or_else(|| path.to_owned()));
@@ -180,11 +178,11 @@ pub fn record(path: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// The records in a directory of several runs, such as that of a study; otherwise `path` itself.
+/// The records in a directory that contains several runs, such as that of a study; otherwise `path` itself.
 pub fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let path = record(path)?;
     let is_run = |directory: &Path| {
-        // Any entry with that name counts; reading reports what is wrong with it.
+        // Any entry with that name counts; if it is unusable, reading it reports why.
         [RECORD, LOG].iter().any(|name| fs::symlink_metadata(directory.join(name)).is_ok())
     };
     if !path.is_dir() || is_run(&path) {
@@ -203,10 +201,7 @@ pub fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
 }
 
-/// Replaces `last`, and directories of studies, in the arguments with the runs that they refer to.
-///
-/// # Errors
-/// There are fewer runs.
+/// If there are fewer runs.
 pub fn named(command: &mut Command) -> anyhow::Result<()> {
     let one = |path: &mut PathBuf| record(path).map(|found| *path = found);
     let all = |paths: &mut Vec<PathBuf>| {
@@ -234,12 +229,12 @@ pub fn named(command: &mut Command) -> anyhow::Result<()> {
         Command::Run(args) => {
             args.what.like.iter_mut().chain(&mut args.result.resume).try_for_each(one)
         }
-        // `report` prints what names the record.
+        // `report` resolves the name itself, because it prints it.
         _ => Ok(()),
     }
 }
 
-/// The records that were found in a directory, for a command that takes one.
+/// Refuses a directory that contains several records, for a command that accepts only one.
 pub fn several(path: &Path, found: &[PathBuf]) -> Refusal {
     let names: Vec<String> = found.iter().map(|path| shown(path)).collect();
     let reason = format!("contains {} records; specify one: {}", found.len(), names.join(", "));

@@ -1,4 +1,4 @@
-//! `cryptbench`: arguments become a plan, results become text and exit codes; nothing else.
+//! `cryptbench`: turns arguments into a plan, and results into text and exit codes; nothing else.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
@@ -48,12 +48,12 @@ use clap::{CommandFactory as _, Parser as _};
 use args::{Args, Command};
 use cryptbench_os::machine::missing_file_system;
 
-/// The fault of a kernel file system.
+/// The error message if a kernel file system is not mounted.
 pub(crate) const NOT_MOUNTED: &str = "is not mounted, but it is needed to find and remove what is set up: mount -t \
 proc proc /proc";
 
 fn main() -> ExitCode {
-    // Files open in the caller's shell are not inherited by the programs that are started here.
+    // Programs that are started here do not inherit files that are open in the caller's shell.
     let _ = cryptbench_os::process::pass_nothing_on();
     let mut words: Vec<OsString> = std::env::args_os().collect();
     if words.get(1).is_some_and(|word| word == volume::confined::WORD) {
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
     say::finish(command(&words))
 }
 
-/// The process that a run starts to serve its own disk.
+/// The main function of the process that a run starts to serve its own disk.
 fn serve_disk() -> ExitCode {
     match cryptbench_system::serve_disk() {
         Ok(()) => ExitCode::SUCCESS,
@@ -91,7 +91,8 @@ fn command(words: &[OsString]) -> ExitCode {
                 say::message(&text);
                 return ExitCode::from(exit::USAGE);
             }
-            // The error repeats arguments, and one of them may be an untrusted file name with a line break.
+            // The error repeats arguments, and one of them may be an untrusted file name that contains a line
+            // break.
             let words = words.iter().map(|word| cryptbench_text::shown(word.as_ref()));
             return say::command_line(&Args::try_parse_from(words).err().unwrap_or(error));
         }
@@ -105,7 +106,7 @@ fn command(words: &[OsString]) -> ExitCode {
     }
 }
 
-/// `run -h`, as opposed to `run --help`, which clap prints.
+/// Whether the arguments are `run -h`, as opposed to `run --help`, which clap prints.
 fn asks_for_short_help_of_run(words: &[OsString]) -> bool {
     let mut words =
         words.iter().skip(1).skip_while(|word| word.as_encoded_bytes().starts_with(b"-v"));

@@ -1,4 +1,4 @@
-//! `cryptbench manual`: the manual pages, from the definitions of the command line.
+//! `cryptbench manual`: generates the manual pages from the definitions of the command line.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::args::{Args, ManualArgs};
 use crate::report::written;
 use crate::say::print;
 
-/// Section of programs that users run.
+/// Section of the manual for user commands.
 const SECTION: &str = "1";
 
 pub fn manual(args: &ManualArgs) -> anyhow::Result<ExitCode> {
@@ -26,7 +26,7 @@ pub fn manual(args: &ManualArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the pages of `command` and of all visible commands below it; returns their number.
+/// Writes the pages of `command` and of all its visible subcommands; returns their number.
 fn pages(command: &Command, name: &str, directory: &Path) -> anyhow::Result<usize> {
     let file = directory.join(format!("{name}.{SECTION}"));
     written(&file, cryptbench_os::write_whole(&file, &page(command, name)?))?;
@@ -38,7 +38,7 @@ fn pages(command: &Command, name: &str, directory: &Path) -> anyhow::Result<usiz
 }
 
 fn page(command: &Command, name: &str) -> anyhow::Result<Vec<u8>> {
-    // clap keeps names for the lifetime of the program; there are few of them.
+    // clap requires names that live as long as the program; there are only a few.
     let lasting: &'static str = Box::leak(name.to_owned().into_boxed_str());
     let version = env!("CARGO_PKG_VERSION");
     let man = clap_mangen::Man::new(command.clone().name(lasting).display_name(lasting))

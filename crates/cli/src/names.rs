@@ -1,5 +1,5 @@
-//! Names as users write them become those of the program: systems and ciphers in upper or lower case, by a title or by
-//! a part of the name.
+//! Translates names that users type into the program's names. Systems and ciphers can be typed in upper or lower
+//! case, by title, or as a part of the name.
 
 use std::path::Path;
 
@@ -11,10 +11,7 @@ use crate::args::Command;
 use crate::exit::Refusal;
 use crate::run::args::RunArgs;
 
-/// Replaces names in the arguments with the program's names.
-///
-/// # Errors
-/// All names of a kind that mean nothing, or several things.
+/// Lists all names of one kind that are unknown or ambiguous.
 pub fn named(command: &mut Command) -> anyhow::Result<()> {
     match command {
         Command::Run(args) => of_run(args),
@@ -33,7 +30,7 @@ pub fn of_run(args: &mut RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Ciphers that are measured in RAM, including historical ones.
+/// Replaces names of ciphers to measure in RAM, which include historical ciphers.
 fn measured(names: &mut Vec<String>) -> anyhow::Result<()> {
     let all = cryptbench_cipher::ciphers().iter().chain(cryptbench_cipher::history());
     let all: Vec<Named<&str>> = all
@@ -48,10 +45,11 @@ fn measured(names: &mut Vec<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The identifier of the choice of a record that a user means: by identifier, label, or the name in the tables.
+/// The identifier of the choice in a record that a user specified by its identifier, its label or its name in the
+/// tables.
 ///
 /// # Errors
-/// It means none of the record at `path`, or several.
+/// If it matches no choice in the record at `path`, or more than one.
 pub fn arm(record: &Record, path: &Path, asked: &str) -> anyhow::Result<String> {
     let names = Names::of(&record.plan);
     let arms = record.plan.arms.iter();

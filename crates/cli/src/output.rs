@@ -1,5 +1,5 @@
-//! The destination of a run's record: a directory without a record, or another location if that fails at the
-//! end, because a run of several hours must not be lost.
+//! Where a run's record is stored: in a directory without a record or, if that fails at the end, in another
+//! location, because the results of several hours must not be lost.
 
 pub mod keeper;
 
@@ -26,17 +26,17 @@ use crate::last;
 pub const RECORD: &str = "record.json";
 const PAGE: &str = "report.html";
 
-/// The destination of the record; known to be writable before anything is measured.
+/// The destination of the record, which is checked to be writable before anything is measured.
 pub enum Output {
     /// This process writes it.
     Own(Files),
-    /// A process with the rights of the user who ran sudo does.
+    /// A process with the privileges of the user who ran sudo writes it.
     Kept(RefCell<Keeper>),
     /// The record is written to a fleet's directory, without a page or a log.
     Fleet(Shared, Node),
 }
 
-/// The files kept of a finished run.
+/// The files of a finished run.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Whole {
     /// The name of the run.
@@ -63,7 +63,7 @@ impl Whole {
 pub enum RunLog<'a> {
     Own(TrialLog),
     Kept(&'a RefCell<Keeper>),
-    /// Runs of a fleet are not resumed: they are started again.
+    /// A fleet's runs are not resumed: they are restarted from the beginning.
     None,
 }
 
@@ -111,8 +111,8 @@ impl Output {
         }
     }
 
-    /// Writes record and page. Files that appeared there since [`prepare`](Self::prepare) are kept, and the record goes
-    /// to the user's data directory instead, as it does after any other failure.
+    /// Writes the record and the page. Files that have appeared in the directory since [`prepare`](Self::prepare)
+    /// are not replaced: the record is then written to the user's data directory, as after any other failure.
     pub fn save(&self, run: &Whole) -> Saved {
         match self {
             Self::Own(files) => files.save(run),
@@ -133,14 +133,14 @@ impl Output {
     }
 }
 
-/// Whether only root determines the file at `path`, which need not exist yet; root then writes its files
+/// Whether only root controls what is at `path`, which need not exist yet. In that case, root writes its files
 /// itself.
 fn is_roots_own(path: &Path, asker: &Asker) -> bool {
     let Ok(path) = std::path::absolute(path) else { return false };
     let Some(there) = path.ancestors().find(|way| fs::symlink_metadata(way).is_ok()) else {
         return false;
     };
-    // Not followed through a link, because another user may have created it.
+    // Links are not followed, because another user may have created them.
     let is_real = there.canonicalize().is_ok_and(|real| real == there);
     let is_closed = matches!(renamed_by(there, 0, Writers::Owner), Ok(None));
     let is_shared = Directory::open(there).and_then(|held| held.owner_and_mode());
@@ -148,7 +148,7 @@ fn is_roots_own(path: &Path, asker: &Asker) -> bool {
     is_real && is_closed && !is_shared
 }
 
-/// The directory with the runs of this user, or of the one who ran sudo, for reading.
+/// The directory from which to read the runs of this user or, under sudo, of the user who ran it.
 pub fn runs_directory() -> Option<PathBuf> {
     match user::asker() {
         Some(asker) => keeper::runs_of(&asker),
@@ -156,18 +156,18 @@ pub fn runs_directory() -> Option<PathBuf> {
     }
 }
 
-/// The directory to which this process writes record and page.
+/// The directory to which this process writes the record and the page.
 pub struct Files {
     parent: Place,
     /// Whether the run gets a separate directory in `parent`.
     own_directory: bool,
-    /// Whether the directory is that of a resumed run, whose files are replaced.
+    /// Whether the directory belongs to a resumed run, whose files are replaced.
     resumed: bool,
 }
 
 /// The result of saving a record.
 pub enum Saved {
-    /// It is in its directory.
+    /// The record is in its directory.
     In(PathBuf),
     /// The record is in a different location, for this reason.
     Elsewhere(PathBuf, anyhow::Error),
@@ -220,7 +220,8 @@ impl Files {
         }
     }
 
-    /// Removes the log of a run whose record is saved; an interrupted run keeps it, in order to be resumed.
+    /// Removes the log of a run whose record has been saved. An interrupted run keeps its log, so that it can be
+    /// resumed.
     fn end_log(&self, run: &Whole) {
         if run.partial {
             return;
@@ -229,12 +230,13 @@ impl Files {
             true => self.parent.below(&run.id).map(|place| place.directory),
             false => self.parent.directory.try_clone().map_err(Into::into),
         };
-        // A log that remains contains nothing that the record does not.
+        // If the log remains, it contains nothing that is not in the record.
         let _ = directory.map(|directory| directory.remove_file(OsStr::new(LOG)));
     }
 
-    /// Writes record and page. Files created there by others since [`prepare`](Self::prepare) are kept, and the
-    /// record is written to the user's data directory instead, as after any other failure.
+    /// Writes the record and the page. Files that others have created in the directory since
+    /// [`prepare`](Self::prepare) are not replaced: the record is then written to the user's data directory, as
+    /// after any other failure.
     pub fn save(&self, run: &Whole) -> Saved {
         let done = match self.own_directory {
             true => self.parent.below(&run.id).and_then(|place| place.write(run, false)),
@@ -258,8 +260,8 @@ impl Files {
     }
 }
 
-/// Writes record and page to a location where this user may write, because the requested directory failed for this
-/// reason.
+/// Writes the record and the page to another location that this user can write to, because writing to the requested
+/// directory failed with `error`.
 fn elsewhere(run: &Whole, error: anyhow::Error) -> Saved {
     let others: [fn(&str) -> anyhow::Result<Place>; 2] = [in_data_directory, in_temporary];
     for other in others {
@@ -276,7 +278,7 @@ fn in_data_directory(run: &str) -> anyhow::Result<Place> {
     Place::open(&data.join("runs"))?.below(run)
 }
 
-/// A new directory, because the parent is writable for everyone.
+/// Creates a new directory, because every user can write to its parent.
 fn in_temporary(run: &str) -> anyhow::Result<Place> {
     let parent = std::env::temp_dir();
     let name = format!("cryptbench-{run}");
@@ -286,8 +288,8 @@ fn in_temporary(run: &str) -> anyhow::Result<Place> {
     Ok(Place { path, directory })
 }
 
-/// A directory that stays open from the check to the writing, so that a replacement with the same name is not
-/// written to. Others may also write to it, so links in it are not followed.
+/// A directory that stays open from the check until the files are written, so that nothing is written to another
+/// directory that takes its name. Other users may be able to write to it, so links in it are not followed.
 struct Place {
     path: PathBuf,
     directory: Directory,
@@ -301,7 +303,7 @@ impl Place {
         Ok(Self { path: path.to_owned(), directory })
     }
 
-    /// A directory in it, created if it is missing.
+    /// A subdirectory, created if it is missing.
     fn below(&self, name: &str) -> anyhow::Result<Self> {
         let path = self.path.join(name);
         let name = OsStr::new(name);
@@ -320,10 +322,10 @@ impl Place {
         }
     }
 
-    /// Writes both files and returns their directory. Replaces nothing unless the files are the run's `own`.
+    /// Writes both files and returns their directory. Replaces existing files only if they are the run's `own`.
     fn write(&self, run: &Whole, own: bool) -> anyhow::Result<PathBuf> {
         let files = [(RECORD, &run.record), (PAGE, &run.page)];
-        // Neither file gets its name before both are complete.
+        // Both files are complete before either gets its final name.
         let mut whole = Vec::new();
         for (name, text) in &files {
             if !own {

@@ -1,4 +1,5 @@
-//! `cryptbench predict`: the expected cost of encryption on a device, in milliseconds instead of minutes.
+//! `cryptbench predict`: predicts the cost of encryption on a device, in milliseconds instead of the minutes of a
+//! run.
 
 mod device;
 mod rates;
@@ -18,14 +19,15 @@ use crate::say::{print, print_json};
 use device::{Plain, Profile};
 use rates::{CipherRate, cipher_rates};
 
-/// Time that the inline built-in engine adds to a request in addition to its cipher, seconds: the median over
-/// random 4 KiB requests, one in flight, of two runs of the profile `quick` on a virtual disk
-/// (docs/devices.md), whose eight values were 0.2 to 2.3 µs. `cryptbench predict --record RECORD` derives it
-/// from a record. The software of other systems takes longer.
+/// Time in seconds that the inline built-in engine adds to a request, not including its cipher: the median over
+/// random 4 KiB requests at queue depth 1, in two runs of the profile `quick` on a virtual disk (docs/devices.md).
+/// The eight values were between 0.2 and 2.3 µs. `cryptbench predict --record RECORD` derives the time from a
+/// record. Other systems add more.
 const DEFAULT_PER_REQUEST_S: f64 = 0.5e-6;
 
-/// Time that a serial driver adds to a piece in addition to its cipher, seconds: the increase of the access
-/// time of study A's SSD, and the additional time of a request to its flash drive (`cryptbench studies A`).
+/// Time in seconds that a serial driver adds to a piece, not including its cipher. Two figures of study A agree on
+/// it: the increase of the SSD's access time, and the time added to a request to the flash drive (`cryptbench
+/// studies A`).
 const SERIAL_PER_PIECE_S: f64 = 16e-6;
 
 /// One predicted cell.
@@ -43,7 +45,7 @@ struct Cell {
     extra_us: f64,
 }
 
-/// Everything that was predicted, and from what.
+/// All predictions, and what they are based on.
 #[derive(Clone, Debug, Serialize)]
 struct Prediction {
     schema: &'static str,
@@ -101,7 +103,7 @@ pub fn predict(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A cell, if the profile suffices for it.
+/// Predicts a cell, if the profile contains enough data for it.
 fn cell(
     profile: &Profile,
     cipher: &CipherRate,

@@ -16,8 +16,8 @@ use crate::run::args::ProgressArg;
 use crate::{say, verbose};
 pub use json::Lines;
 
-/// Shows the events of a run: a table that fills on a terminal, otherwise a line at intervals, lines of JSON, or
-/// nothing.
+/// Shows the events of a run: on a terminal as a table that is filled in; otherwise as a line at intervals, as JSON
+/// lines, or not at all.
 pub enum Progress {
     Terminal(Live),
     Log(Log),
@@ -31,7 +31,7 @@ impl Progress {
             ProgressArg::Json => Self::Json(Lines::default()),
             ProgressArg::None => Self::Silent,
             ProgressArg::Auto if quiet => Self::Silent,
-            // A redrawn table and lines in between cannot be combined.
+            // A table that is redrawn cannot be combined with other lines.
             ProgressArg::Auto if say::stderr_is_terminal() && !verbose::is_on() => {
                 Self::Terminal(Live::new())
             }
@@ -64,7 +64,7 @@ impl Drop for Progress {
     }
 }
 
-/// A bar with a limited number of redraws per second; dropping it clears it. Only on a terminal.
+/// A progress bar that is redrawn at most `hz` times per second, and only on a terminal. Dropping it clears it.
 pub fn bar(length: u64, template: &str, hz: u8) -> ProgressBar {
     if !say::stderr_is_terminal() {
         return ProgressBar::hidden();
@@ -74,19 +74,19 @@ pub fn bar(length: u64, template: &str, hz: u8) -> ProgressBar {
         .with_style(style.progress_chars("█▌░"))
 }
 
-/// The bar of work on this many bytes.
+/// A progress bar for work on this many bytes.
 pub fn of_bytes(all: u64) -> ProgressBar {
     bar(all, "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left", 8)
 }
 
-/// The bar of work with a known duration.
+/// A progress bar for work with a known duration.
 pub fn of_time(what: &str, samples: u32, time: Duration) -> ProgressBar {
     let about = format!("{what}, about {:.0} s in total", time.as_secs_f64().ceil());
     bar(samples.into(), "{bar:16} {msg}, {elapsed} elapsed", 8).with_message(about)
 }
 
-/// The current trial, and below it the table of estimates. Draws only between trials, at most twice a second, so
-/// that it does not disturb the measurement.
+/// Shows the current trial and, below it, the table of estimates. Draws only between trials and at most twice a
+/// second, so that it does not disturb the measurement.
 pub struct Live {
     bar: ProgressBar,
     board: Board,
@@ -103,7 +103,7 @@ impl Live {
         Self { bar, board: Board::default(), table: String::new(), laid_out: None }
     }
 
-    /// Lays out the table again, if that is due.
+    /// Lays out the table again, if it is due.
     fn lay_out(&mut self) {
         let every = Duration::from_secs(1) / u32::from(DRAWN_HZ);
         if self.laid_out.is_none_or(|at| at.elapsed() >= every) {
@@ -112,7 +112,7 @@ impl Live {
         }
     }
 
-    /// The text does not go through `say`, so it is made printable here.
+    /// The text is not printed through `say`, so it is made printable here.
     fn tell(&self, text: &str) {
         self.bar.set_message(printable_lines(text).into_owned());
     }

@@ -37,7 +37,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     for (i, record) in found.iter().enumerate() {
         let between = if i == 0 { "" } else { "\n" };
         say::print(&format!("{between}{}\n", shown(record)));
-        // The charts of each run are in a separate directory.
+        // Each run's charts get a separate directory.
         let charts =
             args.charts.as_ref().map(|all| all.join(record.file_name().unwrap_or_default()));
         report_of(&ReportArgs { record: record.clone(), charts, ..args.clone() }, &named(record))?;
@@ -61,14 +61,14 @@ pub fn overview(records: &[Record], directory: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the requested output is made from a single record.
+/// Whether the requested output can be made only from a single record.
 fn is_of_one(args: &ReportArgs) -> bool {
     let files = [&args.output, &args.share, &args.bundle];
     let is_page = args.format == FormatArg::Html && !args.json;
     files.into_iter().any(Option::is_some) || args.explain.is_some() || !is_page
 }
 
-/// The report of one record; `named` refers to it in commands.
+/// The report of one record; `named` is the record's name in commands.
 fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
     let record = cryptbench_record::read(&args.record)?;
     let labelled = Labelled::of(&record);
@@ -105,7 +105,7 @@ fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
                     written(file, cryptbench_os::write_named(file, page.as_bytes()))?;
                     file.clone()
                 }
-                // The record may come from a stranger, as may the files next to it.
+                // The record may come from another person, and so may the files next to it.
                 None => {
                     let file = beside(&args.record).join("report.html");
                     written(&file, cryptbench_os::write_whole(&file, page.as_bytes()))?;
@@ -152,7 +152,7 @@ pub fn schema() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The record in a format other than the page.
+/// The record in a format other than HTML.
 fn rendered(report: &Report<'_>, format: FormatArg, table: TableArg) -> anyhow::Result<Vec<u8>> {
     let rows = match table {
         TableArg::Trials => Rows::Trials,
@@ -180,7 +180,7 @@ fn beside(record: &Path) -> PathBuf {
     }
 }
 
-/// Refuses to overwrite the record: a report can be generated again, its trials cannot.
+/// Refuses to overwrite the record: a report can be generated again, but trials cannot be recovered.
 fn refuse_the_record(record: &Path, output: &Path) -> anyhow::Result<()> {
     let file = if record.is_dir() { record.join("record.json") } else { record.to_owned() };
     match (file.canonicalize(), output.canonicalize()) {
@@ -209,7 +209,7 @@ pub fn answer(
     terminal::answer::render(report, style, outlook)
 }
 
-/// A path with `~` for the user's home.
+/// A path in which `~` replaces the user's home directory.
 fn at_home(path: &Path) -> String {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
     match home.and_then(|home| path.strip_prefix(home).ok()) {

@@ -52,7 +52,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     if args.result.dry_run {
         return crate::dry_run::show(&request(args)?, args.shown.json);
     }
-    // Read before the run, which may write there.
+    // Read before the run, which may write to the same location.
     let like = args.what.like.as_deref();
     let first = like.map(cryptbench_record::read).transpose()?;
     let measured = measure(args, &signal, true)?;
@@ -71,17 +71,17 @@ pub struct Measured {
     pub code: ExitCode,
     /// Whether it completed.
     pub whole: bool,
-    /// Whether the budget ended before anything was compared.
+    /// Whether the budget was used up before anything was compared.
     pub unmeasured: bool,
 }
 
-/// Measures and saves the requested run, and prints it if `shown`. An error after the first trials
-/// is returned once the record is safe.
+/// Measures and saves the requested run, and prints it if `shown`. An error after the first trials is returned
+/// after the record has been saved.
 pub fn measure(args: &RunArgs, signal: &Signal, shown: bool) -> anyhow::Result<Measured> {
     measure_with(args, signal, shown, None)
 }
 
-/// The same, with measurements in RAM that were made before and are stored in the record.
+/// The same, with earlier measurements in RAM, which are stored in the record.
 pub fn measure_with(
     args: &RunArgs,
     signal: &Signal,
@@ -118,7 +118,8 @@ pub fn measure_into(
         cryptbench_runner::run(request, env!("CARGO_PKG_VERSION"), &signal.stop, &mut logged);
     progress.end();
     let (record, error) = result?;
-    // Read in the same way as by `cryptbench report`: names of profiles and directories may come from another person.
+    // Made printable, as when `cryptbench report` reads a record: names of profiles and directories may come from
+    // another person.
     let mut record = printable_record(record);
     record.in_ram = in_ram;
     record.node = output.node().cloned();
@@ -160,7 +161,7 @@ pub fn measure_into(
     Ok(Measured { record, saved, code, whole, unmeasured })
 }
 
-/// Whether no arm but plain storage has a single measured trial.
+/// Whether no arm except plain storage has a measured trial.
 fn nothing_compared(record: &Record) -> bool {
     let plain = record.plan.arms.iter().find(|arm| arm.role == ArmRole::Plain).map(|arm| &arm.id);
     let others = record.plan.arms.iter().any(|arm| Some(&arm.id) != plain);
@@ -273,7 +274,7 @@ fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
     Ok(found)
 }
 
-/// Name and path of `NAME=PATH`; an existing file with the whole name is a path.
+/// Splits `NAME=PATH` into name and path. If a file with the whole text as its name exists, the text is a path.
 fn named_place(given: &Path) -> Option<(String, PathBuf)> {
     let (name, path) = cryptbench_os::split_once(given.as_os_str(), b'=')?;
     let name = name.into_string().ok()?;
@@ -303,13 +304,13 @@ fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
     }
     cryptbench_system::sweep(&mut selection, args.what.sweep.iter().map(String::as_str))?;
     if !args.what.sweep.is_empty() && selection.is_open() {
-        // All sector sizes: an open selection contains them for an engine that is swept.
+        // With an open selection, an engine that is swept would be measured with all sector sizes.
         selection.systems.push(BUILTIN.name.to_owned());
     }
     Ok(selection)
 }
 
-/// A built-in profile by name, or a file: names contain no slash and no dot.
+/// A built-in profile by name, or a file: names contain neither slashes nor dots.
 fn profile(path: &Path) -> anyhow::Result<Profile> {
     Ok(match path.to_str().filter(|text| !text.contains(['/', '.'])) {
         Some(name) => Profile::named(Profile::meant(name)?)?,
@@ -325,7 +326,7 @@ fn show(args: &RunArgs, report: &Report<'_>, saved: &Saved) -> anyhow::Result<()
     let text = match (args.shown.quiet, saved) {
         (true, Saved::In(_) | Saved::Nowhere(_)) => brief(report, style),
         (_, Saved::In(directory) | Saved::Elsewhere(directory, _)) => {
-            // In this case it is the newest of the user's own runs.
+            // Such a run is the newest of the user's own runs.
             let named = match (args.result.output.is_none() && args.result.resume.is_none(), saved)
             {
                 (true, Saved::In(_)) => "last".to_owned(),

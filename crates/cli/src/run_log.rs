@@ -20,8 +20,8 @@ use crate::progress::Progress;
 use crate::run::args::{RunArgs, go_with_resume};
 use crate::say::message;
 
-/// Displays a run and writes its log. The log begins with the first trial: a run without measurements leaves
-/// none.
+/// Displays a run and writes its log. The log starts with the first trial, so a run without measurements leaves no
+/// log.
 pub struct Logged<'a> {
     progress: &'a mut Progress,
     output: &'a Output,
@@ -107,7 +107,7 @@ pub struct Resumed {
 /// Reads the arguments of the run in `directory`, and changes to the directory that their relative paths refer to.
 ///
 /// # Errors
-/// [`Refusal`] if the directory contains no such run, or one of another user.
+/// [`Refusal`] if the directory does not contain such a run, or the run belongs to another user.
 pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     refuse_other_options()?;
     let refuse = |reason: &str| Refusal::input(directory, reason);
@@ -118,7 +118,7 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     let held = Directory::open(directory)
         .and_then(|held| Ok((held.owner_and_mode()?, held.entry(OsStr::new(LOG))?)));
     let ((owner, mode), found) = held.map_err(|e| refuse(&e.to_string()))?;
-    // Anyone who may use sudo could run the same as root anyway.
+    // The user who ran sudo could run the same commands as root anyway.
     let asker = user::asker().map(|asker| asker.user);
     let is_ours = |owner: u32| owner == user::effective() || Some(owner) == asker;
     if !is_ours(owner) || !found.is_some_and(|log| is_ours(log.owner)) || mode & 0o002 != 0 {
@@ -152,7 +152,7 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
         ));
     }
     names::of_run(&mut args)?;
-    // This run is now the newest, so `last` no longer means the record whose plan it uses.
+    // This run is now the newest, so `last` no longer refers to the record whose plan it uses.
     if let Some(like) = args.what.like.as_mut().filter(|like| last::is_named(like)) {
         *like = std::path::absolute(directory)?;
     }
@@ -166,7 +166,7 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     Ok(Resumed { args: *args, earlier })
 }
 
-/// Everything else is not changed.
+/// Refuses all other options, because a resumed run keeps its plan.
 fn refuse_other_options() -> anyhow::Result<()> {
     let matches = Args::command().get_matches();
     let Some(run) = matches.subcommand_matches("run") else { return Ok(()) };

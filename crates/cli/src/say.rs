@@ -1,10 +1,10 @@
-//! All output of the program goes through here, so that foreign text cannot control the terminal.
+//! All output of the program goes through this module, so that untrusted text cannot control the terminal.
 //!
-//! File names, records, headers of volumes and messages of other programs may contain escape sequences. Text
-//! for people is printed without control characters except line breaks and tabs; if it is coloured, only the
-//! sequences of this program's styles pass. Formats for programs are printed unchanged: the readers of records,
-//! foreign results and the history have already made the strings printable. A closed pipe is the reader's
-//! choice; any other failed write to standard output makes the program fail at its end ([`finish`]).
+//! File names, records, volume headers and messages of other programs may contain escape sequences. Text for people
+//! is printed without control characters, except line breaks and tabs; if it is coloured, the sequences of this
+//! program's styles are also allowed. Machine-readable formats are printed unchanged: the code that reads records,
+//! results from other tools and the history has already made the strings printable. A closed pipe is the reader's
+//! choice; after any other failed write to standard output, the program exits with an error ([`finish`]).
 #![expect(clippy::disallowed_methods, reason = "the one place")]
 
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
@@ -14,11 +14,11 @@ use std::sync::OnceLock;
 use cryptbench_text::{SPEAKER, escaped_json, printable, printable_lines};
 use cryptbench_view::terminal::Style;
 
-/// The sequences of `view::terminal::paint`, `kdf::table` and clap's usual styles.
+/// The escape sequences of `view::terminal::paint`, `kdf::table` and clap's default styles.
 const OWN: [&str; 7] =
     ["\x1b[0m", "\x1b[1m", "\x1b[4m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
 
-/// Why standard output lacks something that was printed.
+/// The error because of which standard output is incomplete.
 static UNPRINTED: OnceLock<io::Error> = OnceLock::new();
 
 /// Prints text and a newline.
@@ -26,7 +26,7 @@ pub fn print(text: &str) {
     out(&[printable_lines(text).as_bytes(), b"\n"]);
 }
 
-/// Prints text that has the colours of `style`, if it has any.
+/// Prints text that may contain the colours of `style`.
 pub fn print_styled(text: &str, style: Style) {
     out(&[shown(text, style.colour).as_bytes()]);
 }
@@ -37,17 +37,17 @@ pub fn print_json(object: &impl serde::Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints text that is JSON already.
+/// Prints text that is already JSON.
 pub fn print_json_text(text: &str) {
     out(&[escaped_json(text).as_bytes(), b"\n"]);
 }
 
-/// Prints a text format for programs, and ends its last line.
+/// Prints a machine-readable text format, with a newline at its end.
 pub fn print_text(text: &str) {
     out(&[text.trim_end().as_bytes(), b"\n"]);
 }
 
-/// Writes a format for programs.
+/// Writes a machine-readable format.
 pub fn print_bytes(bytes: &[u8]) {
     out(&[bytes]);
 }
@@ -72,20 +72,20 @@ pub fn finish(code: ExitCode) -> ExitCode {
     if code == ExitCode::SUCCESS { ExitCode::from(crate::exit::FAILURE) } else { code }
 }
 
-/// Prints a message on standard error, after the program's name. It is one line: a name in it cannot forge
-/// another.
+/// Prints a message to standard error, after the program's name. The message is a single line, so that a name in it
+/// cannot forge another message.
 pub fn message(text: &str) {
     message_lines(&printable(text));
 }
 
-/// The same for a text that quotes lines of a file, and in which all names are [shown](cryptbench_text::shown).
+/// The same for a text that quotes lines of a file and in which all names are [shown](cryptbench_text::shown).
 pub fn message_lines(text: &str) {
-    // The terminal may be gone, but the work must go on.
+    // The terminal may have been closed, but the work must continue.
     let text = for_people(text);
     let _ = writeln!(io::stderr().lock(), "{SPEAKER}{}", printable_lines(&text));
 }
 
-/// Removes the system's error numbers, and a cause that both an error and its source state.
+/// Removes the system's error numbers, and a cause that both an error and its source contain.
 fn for_people(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     let mut rest = text;
@@ -115,18 +115,18 @@ fn for_people(text: &str) -> String {
     parts.join(": ")
 }
 
-/// Prints a message on standard error unchanged.
+/// Prints a message to standard error, without the program's name.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable_lines(text));
 }
 
-/// Writes an object as one line of JSON on standard error.
+/// Writes an object as one line of JSON to standard error.
 pub fn json_line(object: &serde_json::Value) -> io::Result<()> {
     let line = object.to_string();
     io::stderr().lock().write_all(format!("{}\n", escaped_json(&line)).as_bytes())
 }
 
-/// Prints clap's output: help and version on standard output, errors of the command line on standard error.
+/// Prints clap's output: help and version to standard output, errors of the command line to standard error.
 pub fn command_line(error: &clap::Error) -> ExitCode {
     let text = error.render();
     let shown = |terminal: bool| {
@@ -157,7 +157,7 @@ pub fn terminal_style(is_terminal: bool) -> Style {
     Style { width: width.unwrap_or(80).clamp(60, 200), colour: coloured(is_terminal) }
 }
 
-/// Colour on a terminal only, and never with NO_COLOR (no-color.org) or a dumb terminal.
+/// Whether to use colour: only on a terminal, and never if NO_COLOR (no-color.org) is set or the terminal is dumb.
 fn coloured(is_terminal: bool) -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");

@@ -1,4 +1,4 @@
-//! `cryptbench serve`: the local page.
+//! `cryptbench serve`: the local web page.
 
 pub mod args;
 mod choices;
@@ -32,12 +32,13 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let server = Server::bind(args.port)?;
     // Kept until the end, because the browser opens this file.
     let mut _opened = None;
-    // The pages resolve paths relative to the server.
+    // Absolute, because the page shows it.
     let fleet = args.fleet.as_ref().map(std::path::absolute).transpose();
     let fleet = fleet.context("cannot find the fleet's directory")?;
     let (catalogue, plan) = (choices::catalogue as fn() -> _, plan::plan as fn(&_) -> _);
     let site = Site { program, runs, fleet, catalogue, options: offered(), plan };
-    // Signals are handled before the address is printed, so that its reader can stop the server immediately.
+    // Signals are handled before the address is printed, so that a program that reads it can stop the server
+    // immediately.
     server.run(site, message, |address| {
         print(&format!("The page is at {address}"));
         print("Anyone who has this address can start runs. Ctrl-C stops the server.");
@@ -46,7 +47,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens the browser. If there is none, the server still runs.
+/// Opens the page in a browser. If there is no browser, the server still runs.
 fn opened(address: &Address) -> Option<Opener> {
     let directory = runtime_directory().unwrap_or_else(std::env::temp_dir);
     match open(address, &directory) {

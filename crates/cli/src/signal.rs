@@ -1,4 +1,4 @@
-//! Signals: a flag that long work checks, so that everything is removed before the program exits.
+//! A signal sets a flag that long operations check, so that everything is cleaned up before the program exits.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -6,11 +6,11 @@ use std::sync::{Arc, LazyLock};
 use anyhow::Context as _;
 use cryptbench_os::signals::{Raised, raise};
 
-/// Set while a passphrase is read: nothing has been set up yet, and a signal would not interrupt the reading,
-/// so it must end the program as usual. (Ctrl-C reaches the prompt as a character.)
+/// Set while a passphrase is being read. Nothing has been set up yet, and a signal would not interrupt the read, so
+/// it must end the program as usual. (Ctrl-C reaches the prompt as a character.)
 pub static PROMPTING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// The signals after which a command cleans up and ends.
+/// The signals after which a command cleans up and exits.
 pub struct Signal {
     /// Raised by a signal.
     pub stop: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! `cryptbench studies`: published studies replayed from their numbers, and compared with a record.
+//! `cryptbench studies`: replays published studies from their figures, and compares them with a record.
 
 pub mod from;
 #[cfg(test)]

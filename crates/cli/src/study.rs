@@ -1,4 +1,4 @@
-//! `cryptbench run --study`: a published study's protocol on this machine, and its table.
+//! `cryptbench run --study`: runs a published study's protocol on this machine, and prints its tables.
 
 mod in_ram;
 mod protocol;
@@ -44,7 +44,7 @@ struct Document {
     conclusions: Vec<Tested>,
 }
 
-/// The plans of a study for programs.
+/// The plans of a study as JSON.
 pub fn plan(args: &RunArgs, study: Letter) -> anyhow::Result<Value> {
     let (parts, remarks) = parts(args, study)?;
     let runs = predicted(&parts)?;
@@ -63,7 +63,7 @@ fn predicted(parts: &[RunArgs]) -> anyhow::Result<Vec<DryRun>> {
     parts.iter().map(|part| dry_run::of(&request(part)?)).collect()
 }
 
-/// The runs of a study, and what is omitted or replaced.
+/// The runs of a study, and remarks about what is omitted or replaced.
 fn parts(args: &RunArgs, study: Letter) -> anyhow::Result<(Vec<RunArgs>, Vec<String>)> {
     let protocol = protocol::protocol(study);
     let profiles = protocol.profiles_on(is_on_a_device(args));

@@ -1,4 +1,4 @@
-//! Durations, sizes and percentages as people type them.
+//! Parses durations, sizes and percentages on the command line.
 
 use std::time::Duration;
 
@@ -34,12 +34,12 @@ pub fn setting(text: &str) -> Result<(String, Vec<String>), String> {
     Ok((name.trim().to_owned(), values))
 }
 
-/// As [`duration`], and `0` for none.
+/// Like [`duration`], but `0` is also valid.
 pub fn pause(text: &str) -> Result<Duration, String> {
     if text.trim() == "0" { Ok(Duration::ZERO) } else { duration(text) }
 }
 
-/// The name of a cipher in upper or lower case: `AES-256-XTS`, as printed in tables, is `aes-256-xts`.
+/// The name of a cipher in upper or lower case: `AES-256-XTS`, as printed in tables, becomes `aes-256-xts`.
 pub fn cipher(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.to_ascii_lowercase())
 }
@@ -105,7 +105,7 @@ fn split(text: &str) -> (&str, &str) {
     (text[..end].trim(), text[end..].trim())
 }
 
-/// `5300` or `5300,3800`: MB/s of encrypting and decrypting.
+/// `5300` or `5300,3800`: the rates of encryption and decryption in MB/s.
 pub fn cipher_rate(text: &str) -> Result<(f64, f64), String> {
     let (encrypt, decrypt) = text.split_once(',').unwrap_or((text, text));
     let rate = |text: &str| match text.trim().parse::<f64>() {

@@ -16,13 +16,10 @@ use tracing_subscriber::fmt::time::FormatTime;
 use crate::exit::Refusal;
 use crate::say;
 
-/// The variable with the same effect, for cases in which another program starts this one.
+/// The environment variable with the same effect, for use if another program starts this one.
 const VARIABLE: &str = "CRYPTBENCH_LOG";
 
-/// Enables messages at the level of the option or of the variable, whichever is higher.
-///
-/// # Errors
-/// The variable contains no valid level.
+/// If the variable does not contain a valid level.
 pub fn begin(times: u8) -> anyhow::Result<()> {
     let option = match times {
         0 => LevelFilter::OFF,
@@ -74,7 +71,7 @@ impl FormatTime for Stamp {
     }
 }
 
-/// Each write is one event, and one line: a name in it cannot forge another.
+/// Each write is one event on a single line, so that a name in it cannot forge another event.
 struct Said;
 
 impl io::Write for Said {

@@ -1,4 +1,4 @@
-//! `cryptbench volume`: encrypted volumes created, opened, mounted and served.
+//! `cryptbench volume`: creates, opens, mounts and serves encrypted volumes.
 
 pub mod args;
 pub mod confined;
@@ -37,7 +37,7 @@ use crate::say;
 use crate::signal::Signal;
 
 pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
-    // Keys stay in this process as long as it serves.
+    // Keys stay in the memory of this process as long as it serves a volume.
     keep_from_dumps();
     keep_keys_from_swap();
     // Installed before anything else, so that everything that is set up is removed again.
@@ -55,7 +55,7 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
         VolumeCommand::HeaderRestore(args) => header::restore(args, stop),
         VolumeCommand::Export(args) => export::export(args, stop),
     };
-    // For other commands the confined process reports it.
+    // For other commands, the confined process prints this warning.
     if matches!(command, VolumeCommand::Create(_)) {
         warn_of_swap();
     }
@@ -88,9 +88,9 @@ fn was_stopped(error: &anyhow::Error) -> bool {
 /// Keeps the current memory from being swapped out, whatever is stored there later. Called before a passphrase
 /// is read, and again once the keys of a volume that stays open are in memory.
 ///
-/// Only users who may lock all memory of a process can do that, such as root. For other users only secrets and keys are
-/// locked, where they are created ([`LockedBytes`](cryptbench_blockdev::LockedBytes)). Memory for data, and for Argon2,
-/// is mapped each time and can be swapped.
+/// This is possible only for users who may lock all memory of a process, such as root. For other users, only
+/// secrets and keys are locked, where they are created ([`LockedBytes`](cryptbench_blockdev::LockedBytes)). Memory
+/// for data and for Argon2 is mapped for each use, and can be swapped out.
 fn keep_keys_from_swap() {
     keep_from_swap();
 }
@@ -102,7 +102,7 @@ fn keep_open_keys_from_swap(volume: &Volume) {
     warn_of_swap();
 }
 
-/// Warns, once, that secrets could not be locked.
+/// Warns once that secrets could not be locked.
 fn warn_of_swap() {
     static ONCE: Once = Once::new();
     if locking_failed() {

@@ -1,4 +1,4 @@
-//! The speeds on one screen: which cipher to use, and which disks each keeps up with.
+//! The speeds on one screen: which cipher to use, and which disks each cipher keeps up with.
 
 use cryptbench_answer::quantity::thousands;
 use cryptbench_cipher::{CipherInfo, find, find_to_measure};
@@ -9,19 +9,20 @@ use cryptbench_view::wrap;
 
 use super::{rate, threads};
 
-/// More ciphers than this are shown with the cascades in groups.
+/// If there are more ciphers than this, the cascades are grouped.
 const MOST_ROWS: usize = 10;
 
-/// From this rate on, in MB/s, a drive counts as NVMe.
+/// Minimum rate, in MB/s, of a drive that counts as NVMe.
 const NVME: f64 = 3500.0;
 
-/// Key bytes of a 256-bit cipher.
+/// Key size of a 256-bit cipher in bytes.
 const STRONG: usize = 32;
 
 /// One cipher, or a group of cascades.
 struct Row<'a> {
     name: String,
-    /// The slowest and the fastest of the group for each sector size; each cipher counts in its slower direction.
+    /// The lowest and the highest rate of the group for each sector size. A cipher's rate is that of its slower
+    /// direction.
     rates: Vec<(f64, f64)>,
     ciphers: Vec<&'a str>,
 }
@@ -36,14 +37,14 @@ impl Row<'_> {
     }
 
     fn is_strong(&self) -> bool {
-        // XTS takes two keys.
+        // XTS uses two keys.
         let keys = |wide| if wide { 1 } else { 2 };
         let strong = |info: &CipherInfo| info.key_bytes >= keys(info.is_wide()) * STRONG;
         self.ciphers.iter().all(|name| find(name).is_ok_and(strong))
     }
 }
 
-/// The answer in at most `width` columns: 24 lines at most for all registered ciphers.
+/// Renders the answer in at most `width` columns, and in at most 24 lines even with all registered ciphers.
 pub fn render(speeds: &Speeds, disk: Option<&DiskRates>, width: usize) -> String {
     let fewest = speeds.rows.iter().map(|row| row.threads).min().unwrap_or(1);
     let rows: Vec<&Speed> = speeds.rows.iter().filter(|row| row.threads == fewest).collect();
@@ -68,8 +69,8 @@ pub fn render(speeds: &Speeds, disk: Option<&DiskRates>, width: usize) -> String
     parts.join("\n")
 }
 
-/// Each cipher individually while there is room; otherwise cascades of two and of three are grouped. The
-/// fastest first.
+/// One row per cipher. If there are too many ciphers, the cascades of two share a row, as do the cascades of three.
+/// The fastest row comes first.
 fn grouped<'a>(rows: &[&'a Speed], units: &[u32]) -> Vec<Row<'a>> {
     let mut ciphers: Vec<(&str, &str)> = Vec::new();
     for row in rows {
@@ -105,13 +106,13 @@ fn grouped<'a>(rows: &[&'a Speed], units: &[u32]) -> Vec<Row<'a>> {
     table
 }
 
-/// Number of ciphers that encrypt one after another: one, or those of a cascade.
+/// Number of ciphers that are applied in sequence: more than one only for a cascade.
 fn stages(cipher: &str) -> usize {
     find_to_measure(cipher).map_or(1, CipherInfo::stages)
 }
 
-/// A label without the mode that nearly all have, and without an uninformative key size or part:
-/// `Serpent-256-XTS` is `Serpent`.
+/// Shortens a label: leaves out the mode that nearly all ciphers have, and an uninformative key size or part. For
+/// example, `Serpent-256-XTS` becomes `Serpent`.
 fn plain(label: &str) -> String {
     let name = label.strip_suffix("-XTS").unwrap_or(label);
     match name.strip_suffix("-256").or_else(|| name.strip_suffix("-XChaCha12")) {
@@ -120,7 +121,7 @@ fn plain(label: &str) -> String {
     }
 }
 
-/// The fastest 256-bit cipher, and whether another keeps up with fast drives.
+/// The fastest 256-bit cipher, and whether another one keeps up with fast drives.
 fn headline(table: &[Row<'_>], cores: &str) -> String {
     let mut strong: Vec<&Row<'_>> =
         table.iter().filter(|row| !row.is_cascade() && row.is_strong()).collect();
@@ -173,7 +174,7 @@ fn kind(common: Common) -> &'static str {
     }
 }
 
-/// The same in a sentence.
+/// The interface's name in a sentence.
 fn drive(common: Common) -> String {
     match common {
         Common::Sata3 => "a SATA SSD".to_owned(),
@@ -200,7 +201,7 @@ fn drawn(table: &[Row<'_>], units: &[u32], cores: &str, width: usize) -> String 
     let mut headings = vec![format!("MB/s on {cores}, RAM")];
     headings.extend(units.iter().map(|unit| format!("{unit} B*")));
     headings.push("fast enough for (MB/s)".to_owned());
-    // Each interface is printed with its rate at its first mention.
+    // Each interface is printed with its rate when it is first mentioned.
     let mut named: Vec<Common> = Vec::new();
     let mut rows = Vec::new();
     for row in table {

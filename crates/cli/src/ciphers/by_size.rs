@@ -1,4 +1,4 @@
-//! One cipher by request size: from single sectors, as in databases, to more than fits in the caches.
+//! One cipher by request size: from single sectors, as in databases, to sizes that exceed the CPU caches.
 
 use anyhow::bail;
 use cryptbench_microbench::cipher::{SIZES, SpeedRequest, Speeds};
@@ -26,7 +26,7 @@ pub fn complete(request: &mut SpeedRequest) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A row for each size, encrypting and decrypting for each sector size and number of threads.
+/// One row per size, with the rates of encryption and decryption for each sector size and number of threads.
 pub fn render(speeds: &Speeds, width: usize) -> String {
     let mut columns: Vec<(usize, u32)> = Vec::new();
     let mut sizes: Vec<usize> = Vec::new();

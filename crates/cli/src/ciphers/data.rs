@@ -1,4 +1,4 @@
-//! The speeds for programs: JSON and CSV with the same fields.
+//! The speeds in machine-readable form: JSON and CSV with the same fields.
 
 use cryptbench_microbench::cipher::{Speed, Speeds, by_mean};
 use cryptbench_view::table::csv::lines;
@@ -21,7 +21,7 @@ const NAMES: [&str; 12] = [
 ];
 
 fn fields(row: &Speed) -> [Value; 12] {
-    // Digits beyond these are noise.
+    // Further digits are noise.
     let rounded = |x: f64| json!((x * 1000.0).round() / 1000.0);
     [
         json!(row.cipher),
@@ -45,14 +45,14 @@ fn sorted(speeds: &Speeds) -> impl Iterator<Item = &Speed> {
     counts.into_iter().flat_map(|count| by_mean(&speeds.rows, count))
 }
 
-/// A list of objects.
+/// The speeds as a list of objects.
 pub fn json(speeds: &Speeds) -> String {
     let object = |row| NAMES.iter().map(|n| (*n).to_owned()).zip(fields(row)).collect();
     let list = Value::Array(sorted(speeds).map(object).map(Value::Object).collect());
     format!("{list:#}")
 }
 
-/// A line of names, then one per row; the last one ends without a newline.
+/// A header line, then one line per row. The last line has no newline.
 pub fn csv(speeds: &Speeds) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let names = NAMES.iter().map(|name| (*name).to_owned()).collect();

@@ -1,4 +1,4 @@
-//! The speeds as a page: the input of the report crate.
+//! The speeds as an HTML page: the input of the view crate.
 
 use cryptbench_microbench::cipher::{Bottleneck, Speeds, by_mean};
 use cryptbench_view::pages::speed::{SpeedBar, SpeedChart, SpeedPage, speed_page};

@@ -1,4 +1,4 @@
-//! The speeds for people at a terminal.
+//! The speeds as tables for a terminal.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use cryptbench_cipher::{CipherError, CipherInfo, find_to_measure};
@@ -7,7 +7,7 @@ use cryptbench_view::wrap;
 
 use super::{CAVEAT, classes, kernels, method, rate, thread_counts, threads};
 
-/// The registered ciphers, without measuring; `names` filters them.
+/// Lists the registered ciphers without measuring them; `names` filters the list.
 pub fn list(names: &[String], width: usize) -> anyhow::Result<String> {
     let tier = cryptbench_cipher::tier()?;
     let chosen: Vec<&CipherInfo> = match names {
@@ -22,7 +22,7 @@ pub fn list(names: &[String], width: usize) -> anyhow::Result<String> {
     Ok(format!("{table}\n\nkernel tier in use: {tier} (CRYPTBENCH_CPU limits it)"))
 }
 
-/// The whole answer: machine, table, conclusions.
+/// The complete output: machine, table, conclusions.
 pub fn render(speeds: &Speeds, bottlenecks: &[Bottleneck], width: usize) -> String {
     let parts = [
         header(speeds, width),
@@ -61,7 +61,8 @@ fn rates(speeds: &Speeds, width: usize) -> String {
         heading.extend([format!("mean,\n{}", threads(*count)), "IQR".to_owned()]);
     }
     heading[4] = format!("mean,\n{}", threads(first));
-    // The longest cascade leaves no room for its mode, so a mode that all have in common is printed above the table.
+    // The longest cascade leaves no room for its mode, so a mode that all ciphers have in common is printed above
+    // the table.
     let mode = common_mode(speeds);
     if !mode.is_empty() {
         heading[0] = format!("cipher\n(mode {mode})");
@@ -96,10 +97,10 @@ fn rates(speeds: &Speeds, width: usize) -> String {
     table.trim_fmt()
 }
 
-/// From this width on, the longest cascade fits with two spaces between figures.
+/// Minimum width at which the longest cascade fits with two spaces between columns.
 const ROOMY: usize = 90;
 
-/// The mode that all rows with a mode share, as spelt in labels; empty if they differ. Adiantum has none.
+/// The mode of all rows that have one, as spelt in labels; empty if the modes differ. Adiantum has no mode.
 fn common_mode(speeds: &Speeds) -> String {
     let modes = speeds.rows.iter().map(cryptbench_microbench::cipher::Speed::mode);
     let mut modes = modes.filter(|mode| !mode.is_empty());
@@ -131,7 +132,7 @@ fn table(width: usize) -> Table {
     table
 }
 
-/// Names to the left, numbers to the right.
+/// Aligns names to the left and numbers to the right.
 fn aligned(row: Vec<String>) -> Vec<Cell> {
     let side = |i| if i == 0 { CellAlignment::Left } else { CellAlignment::Right };
     row.into_iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(side(i))).collect()

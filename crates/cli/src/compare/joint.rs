@@ -1,4 +1,4 @@
-//! `cryptbench compare --joint`: several records as one table, as text and as comma-separated values.
+//! `cryptbench compare --joint`: several records in one table, as text or as comma-separated values.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,13 +16,13 @@ use super::{Called, record_of, refuse_other_sets};
 use crate::exit::Refusal;
 use crate::say::{print, print_json, terminal_style};
 
-/// Devices side by side in 80 columns.
+/// Number of devices side by side in 80 columns.
 const BESIDE: usize = 3;
 
 /// Minimum width of a system's name in columns.
 const NAME: usize = 20;
 
-/// Columns of a device.
+/// Width of a device's column.
 const DEVICE: usize = 19;
 
 const LEGEND: &str = "Speeds are means of the trials; in brackets: % of that device's plain speed ± its 95 % \
@@ -135,7 +135,7 @@ fn in_words(cell: &Cell) -> String {
     format!("{}{share}{cached}", three(cell.mean))
 }
 
-/// Three digits.
+/// Three significant figures.
 fn three(value: f64) -> String {
     match value.abs() {
         v if v < 0.995 => format!("{value:.2}"),
@@ -165,7 +165,7 @@ const HEAD: [&str; 17] = [
     "row_name",
 ];
 
-/// How the other programs or ciphers of an advantage are called.
+/// Returns the name for the program or cipher that another one is compared with.
 type Naming = fn(&str) -> String;
 
 /// One line for each workload, row and device; `kind` is `speed`, `program` or `cipher`.

@@ -13,7 +13,7 @@ use super::Document;
 /// Maximum number of cells shown without `--all`; those that differ most come first.
 const SHOWN: usize = 40;
 
-/// Maximum number of names shown of cells that only one side has.
+/// Maximum number of cells that are listed by name if only one side has them.
 const NAMED: usize = 12;
 
 const SHARES: &str = "% of plain speed. Each record is compared with its own plain speed, so a slower disk does not \
@@ -51,7 +51,7 @@ pub fn render(document: &Document, all: bool, width: usize) -> String {
     blocks.join("\n\n")
 }
 
-/// A record, A, and one that was measured like it, B.
+/// Renders the comparison of record A with record B, which was measured in the same way.
 pub fn beside(
     differences: &[Difference],
     changes: &[CostChange],
@@ -102,7 +102,7 @@ fn side(name: &str, side: &Side, width: usize) -> String {
     )
 }
 
-/// The remarks about each side; a remark that applies to both is printed once.
+/// The remarks about both sides; a remark that applies to both is printed once.
 fn remarks([a, b]: [&Side; 2], width: usize) -> Option<String> {
     let of_a = a.remarks.iter().map(|remark| {
         let first = if b.remarks.contains(remark) { "A, B  " } else { "A  " };
@@ -182,7 +182,7 @@ fn percent(ratio: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// A value with its unit, as the answer of a run has it.
+/// A value with its unit, in the form used in the answer of a run.
 fn value(value: f64, measure: Measure) -> String {
     match measure {
         Measure::Bandwidth => megabytes(value),

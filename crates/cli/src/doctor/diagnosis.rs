@@ -1,9 +1,9 @@
-//! The findings, as data: `--json` prints it, and the text is generated from it.
+//! The findings as data: `--json` prints them, and the text is generated from them.
 
 use cryptbench_catalog::{Manager, Remedy};
 use serde::{Serialize, Serializer};
 
-/// All of it.
+/// The complete diagnosis.
 #[derive(Debug, Serialize)]
 pub struct Diagnosis {
     pub schema: &'static str,
@@ -13,10 +13,10 @@ pub struct Diagnosis {
     pub kernel: String,
     /// The directory that `cryptbench run` would measure, as an absolute path if it exists.
     pub directory: String,
-    /// Whether `cryptbench run` can measure there.
+    /// Whether `cryptbench run` can measure this directory.
     pub can_run: bool,
     pub why_not: Option<String>,
-    /// The exit code with which `cryptbench run` would refuse; 0 if it would not.
+    /// The exit code with which `cryptbench run` would refuse the directory; 0 if it would accept it.
     #[serde(rename = "exit_code")]
     pub code: u8,
     pub sections: Vec<Section>,
@@ -24,7 +24,7 @@ pub struct Diagnosis {
 }
 
 cryptbench_catalog::named! {
-    /// The subject of a section; its title names it.
+    /// The subject of a section, which is also its title.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Topic {
         Processor = "CPU",
@@ -41,7 +41,7 @@ impl Serialize for Topic {
     }
 }
 
-/// Findings that belong together.
+/// A group of related findings.
 #[derive(Debug, Serialize)]
 pub struct Section {
     #[serde(rename = "title")]
@@ -60,12 +60,12 @@ impl Section {
 pub struct Finding {
     pub name: String,
     pub state: State,
-    /// The finding, without a full stop.
+    /// Describes the finding, without a full stop.
     pub says: String,
     /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
-    /// The missing component, which several systems may need.
+    /// The missing component, which several systems may require.
     #[serde(skip)]
     pub lack: Option<Lack>,
 }
@@ -75,7 +75,7 @@ pub struct Finding {
 pub struct Lack {
     pub reason: String,
     pub remedy: Remedy,
-    /// Whose package names the remedy uses.
+    /// The package manager whose package names the remedy uses.
     pub manager: Option<Manager>,
 }
 
@@ -83,11 +83,11 @@ pub struct Lack {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// As it should be, or a plain fact.
+    /// As expected, or neutral information.
     Ok,
     /// Missing; everything else works without it.
     Lacking,
-    /// Degrades measurements, or changes their meaning.
+    /// Degrades measurements or changes their meaning.
     Warning,
     /// Nothing can be measured until this is fixed.
     Fatal,
@@ -128,9 +128,9 @@ pub struct Install {
     /// Whether this distribution's package names are known here.
     #[serde(skip)]
     pub names_known: bool,
-    /// The command, if the distribution is known and has any of the packages.
+    /// The installation command, if the distribution is known and provides at least one of the packages.
     pub command: Option<String>,
-    /// Components for which this distribution has no known package, and their sources; all of them, by Debian's
-    /// names, if the distribution is unknown.
+    /// Components for which no package is known on this distribution, with their sources. If the distribution is
+    /// unknown, all components, under their Debian names.
     pub without_package: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Identifies the distribution, and how to install packages on it.
+//! Identifies the distribution and the command that installs packages on it.
 #![expect(clippy::disallowed_methods, reason = "/etc/os-release")]
 
 use std::fs;
@@ -17,7 +17,7 @@ pub struct Distribution {
 impl Distribution {
     pub fn this() -> Self {
         let read = |path| fs::read_to_string(path).ok();
-        // The second path is the fallback that os-release(5) names.
+        // The second path is the fallback that os-release(5) specifies.
         let text = read("/etc/os-release").or_else(|| read("/usr/lib/os-release"));
         // Windows has no such file.
         text.map_or_else(

@@ -1,4 +1,4 @@
-//! The one command that installs what is missing.
+//! The command that installs everything that is missing.
 
 use cryptbench_catalog::Package;
 

@@ -1,4 +1,4 @@
-//! The CPUs: their instructions for ciphers, and the kernels that these select.
+//! The CPUs: their instructions for ciphers, and the cipher kernels that are used with them.
 
 use cryptbench_answer::place::cpus_in_words;
 use cryptbench_catalog::BUILTIN;
@@ -56,7 +56,7 @@ pub fn look(machine: &Machine) -> Vec<Finding> {
     findings
 }
 
-/// The resources of a container, if they are limited.
+/// The resource limits of a container, if there are any.
 fn limits(limits: &Limits) -> Option<Finding> {
     let memory = limits.memory_bytes.map(|bytes| format!("{} of memory", human(bytes)));
     let cpus = limits.cpus.map(|cpus| format!("{} CPUs", cpus_in_words(cpus)));
@@ -72,7 +72,7 @@ fn limits(limits: &Limits) -> Option<Finding> {
     })
 }
 
-/// The kernel of each algorithm, equal ones together.
+/// The kernel of each algorithm; algorithms with the same kernel are grouped.
 fn kernels(tier: Tier) -> Finding {
     let mut by_kernel: Vec<(String, Vec<&str>)> = Vec::new();
     for (algorithm, cipher) in SHOWN {
@@ -100,7 +100,7 @@ fn kernel(cipher: &str, tier: Tier) -> Option<String> {
     builtin.kernel_tier(arm, tier)
 }
 
-/// A CPU without AES instructions, for which the choice of a cipher matters most.
+/// Warns about a CPU without AES instructions, on which the choice of a cipher matters most.
 fn aes() -> Option<Finding> {
     let best = Tier::available().pop()?;
     (kernel(AES, best)? == "soft").then(|| {

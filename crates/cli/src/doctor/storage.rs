@@ -113,10 +113,9 @@ fn place(storage: &str, filesystem: &str, kinds: &[PlaceKind]) -> Finding {
     finding.remedy(remedy)
 }
 
-/// Tries direct I/O on a separate file.
+/// Tries direct I/O on a temporary file.
 fn direct_io(directory: &Path, kinds: &[PlaceKind], sector: u64) -> io::Result<Finding> {
-    // Not every file system supports unnamed files, and an unlinked file cannot be reopened on every FUSE file
-    // system.
+    // Some file systems do not support unnamed files, and some FUSE file systems cannot reopen an unlinked file.
     let (file, _named) = match without_name(directory) {
         Ok(file) => (file, None),
         Err(_) => {
@@ -164,7 +163,7 @@ fn engine() -> Finding {
     }
 }
 
-/// The conditions for using io_uring (Linux, Documentation/admin-guide/sysctl/kernel.rst, `io_uring_disabled`).
+/// How to allow io_uring (Linux, Documentation/admin-guide/sysctl/kernel.rst, `io_uring_disabled`).
 fn allow_uring(setting: Option<&str>) -> String {
     match setting {
         Some("1") => "sysctl kernel.io_uring_disabled=0, as root; or run as root, or in the group of \

@@ -1,4 +1,4 @@
-//! Each system of the registry: whether it is available, otherwise why not and what to do.
+//! Each system of the registry: whether it is available and, if not, why and what to do.
 
 use cryptbench_catalog::{Manager, Package};
 use cryptbench_system::{Abilities, Availability};

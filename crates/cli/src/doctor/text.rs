@@ -6,13 +6,13 @@ use textwrap::core::display_width;
 
 use super::diagnosis::{Diagnosis, Finding, Section, State, Topic};
 
-/// Columns of the mark and the space after it.
+/// Width of the mark and the space after it.
 const MARK: usize = 5;
 
-/// Minimum width of text next to the names; with less room the names are above it.
+/// Minimum width of text next to the names; if there is less room, the names are printed above the text.
 const LEAST_TEXT: usize = 24;
 
-/// All of it in at most `width` columns, without a newline at the end.
+/// Renders the diagnosis in at most `width` columns, without a trailing newline.
 pub fn render(diagnosis: &Diagnosis, width: usize) -> String {
     let title = format!(
         "cryptbench {} in {} ({}, {})",
@@ -50,7 +50,7 @@ fn findings(diagnosis: &Diagnosis) -> impl Iterator<Item = &Finding> {
     diagnosis.sections.iter().flat_map(|s| &s.findings)
 }
 
-/// One section. `told` contains what the sections above have already printed, which is not repeated.
+/// One section, without what the sections above have already printed (`told`).
 fn section_text(section: &Section, told: &[&Finding], width: usize) -> String {
     let names = section.findings.iter().map(|f| display_width(&f.name)).max().unwrap_or(0);
     let column = (MARK + names + 2).min(width.saturating_sub(LEAST_TEXT));
@@ -69,7 +69,8 @@ fn section_text(section: &Section, told: &[&Finding], width: usize) -> String {
     lines.join("\n")
 }
 
-/// A finding and its remedy, without what was printed above: several systems lack the same facility.
+/// A finding and its remedy, shortened if they were printed above, because several systems may lack the same
+/// facility.
 fn shortened(finding: &Finding, told: &[&Finding]) -> (String, Option<String>) {
     let same = finding.lack.as_ref().and_then(|lack| {
         let known =
@@ -83,7 +84,7 @@ fn shortened(finding: &Finding, told: &[&Finding]) -> (String, Option<String>) {
     (format!("cannot run here, for the reason given under {name} above"), rest)
 }
 
-/// The section's name; for the systems also how many can be measured.
+/// The section's title; for the systems also how many can be measured.
 fn title(section: &Section) -> String {
     let lacking = section.findings.iter().filter(|f| f.state == State::Lacking).count();
     let title = section.topic.as_str();

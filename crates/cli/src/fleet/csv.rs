@@ -5,7 +5,7 @@ use cryptbench_fleet::Report;
 const HEAD: &str = "cpu_model,disk_model,kernel,arm,arm_label,driver,workload,workload_label,machines,next_low_ratio,\
 next_high_ratio,mean_ratio,low_ratio,high_ratio,between_sd,between_fraction,method,at_once";
 
-/// Ratios are empty where too few machines were pooled.
+/// Ratios are empty if too few machines were pooled.
 pub fn lines(report: &Report) -> String {
     let mut rows: Vec<Vec<String>> = vec![HEAD.split(',').map(str::to_owned).collect()];
     for group in &report.groups {

@@ -1,5 +1,5 @@
-//! `cryptbench run --fleet`: one machine's run, whose record is written to the directory that all machines
-//! share.
+//! `cryptbench run --fleet`: runs the benchmark on one machine, and writes its record to the directory that all
+//! machines share.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,7 +22,8 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
     refuse_choosing(args)?;
     let shared = Shared::open(directory)?;
     let request = request(args);
-    // The complete request, including future options; another version may measure differently.
+    // The complete request, including options added in future versions. The version is included because another one
+    // may measure differently.
     let mut asked = match &request {
         Ok(request) => format!("{VERSION}\n{request:?}"),
         Err(_) => format!("{VERSION}\n{args:?}"),
@@ -66,7 +67,8 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
     Ok(code)
 }
 
-/// Machines that choose systems by themselves choose differently, and cannot be pooled.
+/// Refuses a request that does not specify the systems: machines would choose different ones, and could not be
+/// pooled.
 fn refuse_choosing(args: &RunArgs) -> anyhow::Result<()> {
     let is_named = !args.what.system.is_empty() && !args.what.system.iter().any(|name| name == ALL);
     if is_named

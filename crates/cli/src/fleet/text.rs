@@ -1,4 +1,4 @@
-//! A fleet's report on one screen of a terminal, and in full.
+//! A fleet's report in a terminal: on one screen, or in full.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use cryptbench_view::columns::{grid, hang, paragraph};
 const ROWS: usize = 6;
 /// Maximum number of kinds of machine described on one screen.
 const KINDS: usize = 3;
-/// Widths of the columns for choice and workload on a terminal of 80 columns; they share any
-/// further width equally.
+/// Widths of the columns for choice and workload in an 80-column terminal; the two columns share any additional
+/// width equally.
 const NAMES: [usize; 2] = [16, 24];
-/// Maximum number of outliers named on one screen, with two lines each.
+/// Maximum number of outliers listed on one screen, with two lines each.
 const UNLIKE: usize = 2;
 
-/// At most 24 lines. `directory` is the fleet's directory as the user specified it.
+/// Renders the report in at most 24 lines. `directory` is the fleet's directory as the user specified it.
 pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     let mut lines = vec![cut(&title(report), width)];
     let kinds = kinds(report);
@@ -72,7 +72,7 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-/// Everything.
+/// Renders the whole report.
 pub fn full(report: &Report, width: usize) -> String {
     let mut blocks = vec![paragraph(&title(report), width, 0)];
     let kinds = kinds(report);
@@ -136,7 +136,7 @@ fn title(report: &Report) -> String {
     format!("{of}. Prediction for the next machine, % of plain:")
 }
 
-/// The hardware and software that encrypts: CPU, disk and kernel.
+/// What distinguishes kinds of machine: CPU, disk and kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Machine<'a> {
     cpu: &'a str,
@@ -154,7 +154,7 @@ fn machine(kind: &Kind) -> Machine<'_> {
     Machine { cpu: &kind.cpu_model, disk: &kind.disk_model, kernel: &kind.kernel }
 }
 
-/// A letter for each kind of machine, in the order of the groups; those beyond Z share one.
+/// A letter for each kind of machine, in the order of the groups; all those after Z share one letter.
 pub(super) fn kinds(report: &Report) -> Vec<(char, Machine<'_>)> {
     let mut found: Vec<(char, Machine<'_>)> = Vec::new();
     for group in &report.groups {
@@ -185,7 +185,7 @@ pub(super) fn choice(kind: &Kind) -> String {
     }
 }
 
-/// The choice without the code in use.
+/// The name of the choice, without the driver in use.
 pub(super) fn short(kind: &Kind) -> String {
     let at_once = kind.at_once.map_or(String::new(), |n| format!("{n} at once: "));
     at_once + &kind.arm_label
@@ -238,7 +238,7 @@ pub(super) fn unlike(o: &Outlier) -> String {
     )
 }
 
-/// The machines that are not in the table, and the reasons.
+/// The machines that are not in the table, with the reasons.
 pub(super) fn state(report: &Report) -> Vec<String> {
     let mut found = Vec::new();
     let names = |names: Vec<&str>| names.join(", ");
@@ -299,7 +299,7 @@ pub(super) fn machines(n: usize) -> String {
     format!("{} {}", thousands(n), if n == 1 { "machine" } else { "machines" })
 }
 
-/// At most `most` characters, the last of them an ellipsis if the text is longer.
+/// Shortens a text to `most` characters, the last of which is then an ellipsis.
 fn cut(text: &str, most: usize) -> String {
     match text.chars().count() <= most {
         true => text.to_owned(),

@@ -42,7 +42,7 @@ pub fn check(check: &Check, width: usize) -> String {
     blocks.join("\n\n")
 }
 
-/// The regression of one record, and nothing else.
+/// Only the regression of one record.
 pub fn regression(check: &Check, width: usize) -> String {
     let first = sentences(check).into_iter().next().unwrap_or_default();
     [title(check), first].map(|text| paragraph(&text, width, 0)).join("\n")

@@ -1,4 +1,5 @@
-//! The times on one screen: whether to change the PIM, how long each function takes, and the largest PIM within a wait.
+//! The times on one screen: whether to change the PIM, how long each function takes, and the largest PIM within a
+//! given waiting time.
 
 use cryptbench_answer::quantity::thousands;
 use cryptbench_microbench::kdf::KdfSpeed;
@@ -11,7 +12,7 @@ use super::wording::{asked, bits, name, published};
 /// Characters that VeraCrypt requires of a passphrase whose PIM is below the default.
 const LONG_PASSPHRASE: &str = "needs 20 characters";
 
-/// The answer in at most `width` columns: 24 lines at most for all functions.
+/// Renders the answer in at most `width` columns, and in at most 24 lines even with all functions.
 pub fn render(study: &Study, width: usize) -> String {
     let mut parts = vec![wrap(&headline(study), "", "", width), String::new()];
     parts.push(table(study, width));
@@ -31,7 +32,7 @@ pub fn render(study: &Study, width: usize) -> String {
     parts.join("\n")
 }
 
-/// The function of a new volume of this kind, if it was measured; otherwise the fastest.
+/// The function of new volumes of this kind, if it was measured; otherwise the fastest one.
 fn usual(study: &Study) -> Option<&KdfSpeed> {
     let rows = study.choices();
     let sha_512 = rows.iter().find(|row| row.function.name() == "sha-512");
@@ -86,7 +87,7 @@ fn table(study: &Study, width: usize) -> String {
     bare(headings, rows.collect(), 3, width)
 }
 
-/// Seconds with two figures: `0.43 s`, `3.1 s`, `12 s`.
+/// Seconds with two significant figures: `0.43 s`, `3.1 s`, `12 s`.
 fn two(seconds: f64) -> String {
     match seconds {
         s if !s.is_finite() => "–".to_owned(),

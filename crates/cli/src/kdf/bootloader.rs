@@ -1,8 +1,8 @@
-//! `cryptbench kdf --bootloader`: whether a keyslot of LUKS2 opens in a boot loader, and how long that takes.
+//! `cryptbench kdf --bootloader`: whether a boot loader can unlock a LUKS2 keyslot, and how long that takes.
 //!
-//! GRUB's abilities, from its sources: Argon2 since 2.14 (`grub-core/disk/luks2.c`, module `argon2`; before, it
-//! prints "Argon2 not supported"), in libgcrypt's portable code, on the one CPU that firmware starts. Argon2
-//! needs contiguous memory. On EFI, GRUB has 32 MiB at first (`DEFAULT_HEAP_SIZE` in
+//! GRUB's abilities, according to its sources: it supports Argon2 since 2.14 (`grub-core/disk/luks2.c`, module
+//! `argon2`); older versions print "Argon2 not supported". It runs libgcrypt's portable code, on the one CPU that
+//! the firmware starts. Argon2 needs contiguous memory. On EFI, GRUB starts with 32 MiB (`DEFAULT_HEAP_SIZE` in
 //! `grub-core/kern/efi/mm.c`); since 2.12 it requests more from the firmware, which provides its largest free
 //! block.
 
@@ -28,44 +28,41 @@ use crate::volume::confined::{self, Given, Task};
 /// GRUB's initial memory on EFI.
 const FIRST_HEAP_KIB: u32 = 32 << 10;
 
-/// cryptsetup's default maximum, which it uses if the machine is fast enough (`DEFAULT_LUKS2_MEMORY_KB`).
+/// cryptsetup's default maximum, which it uses on machines that are fast enough (`DEFAULT_LUKS2_MEMORY_KB`).
 const USUAL_KIB: u32 = 1 << 20;
 
-/// The part of the initial memory that is left by GRUB's modules.
+/// The part of the initial memory that GRUB's modules leave free.
 const SURE_KIB: u32 = FIRST_HEAP_KIB / 2;
 
-/// The contiguous free memory of most current machines.
+/// Contiguous memory that is free on most current machines.
 const LIKELY_KIB: u32 = USUAL_KIB / 2;
 
 /// cryptsetup's minimum number of passes.
 const PASSES: u32 = 4;
 
-/// Memory sizes to choose from, as printed in tables.
+/// Memory sizes to choose from, listed in the table.
 const CHOICES_KIB: [u32; 6] = [16 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, USUAL_KIB];
 
 /// The cost that is measured; others are derived from it, because time is proportional to memory and passes.
 const MEASURED: Argon2Params = Argon2Params { memory_kib: 64 << 10, passes: 1, lanes: 1 };
 
-/// Iterations of PBKDF2 that are measured, for the same reason.
+/// Number of PBKDF2 iterations that is measured; other costs are derived from it in the same way.
 const MEASURED_ITERATIONS: u32 = 100_000;
 
 /// Number of measurements; the median is used.
 const ROUNDS: usize = 5;
 
-/// Bytes of a keyslot's key.
+/// Length of a keyslot's key in bytes.
 const KEY_BYTES: usize = 64;
 
-/// A keyslot, or a cost that one could have.
+/// A keyslot, or a cost that a keyslot could have.
 struct Row {
     name: String,
     derivation: Derivation,
     seconds: f64,
 }
 
-/// Prints the answer, for `volume` or for costs to choose from.
-///
-/// # Errors
-/// Those of reading the header and of the derivation.
+/// If the header cannot be read or the derivation fails.
 pub fn answer(
     volume: Option<&Path>,
     confinement: &ConfinementArgs,
@@ -130,7 +127,7 @@ fn sample(derivation: &Derivation) -> Derivation {
     }
 }
 
-/// Seconds on one thread, in portable code.
+/// Median time in seconds on one thread, in portable code.
 fn median(derivation: &Derivation) -> Result<f64, KdfError> {
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
@@ -142,7 +139,7 @@ fn median(derivation: &Derivation) -> Result<f64, KdfError> {
     Ok(cryptbench_stats::median(&times).expect("there were rounds"))
 }
 
-/// Whether GRUB can open it, in words for a table.
+/// Whether GRUB can unlock the keyslot, in words for a table.
 fn verdict(derivation: &Derivation) -> &'static str {
     match derivation {
         Derivation::Pbkdf2 { .. } => "yes, since GRUB 2.06",

@@ -1,4 +1,4 @@
-//! The study for programs: everything as JSON, the times as CSV.
+//! The study in machine-readable form: everything as JSON, the times as CSV.
 
 use cryptbench_kdf::Derivation;
 use cryptbench_microbench::kdf::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, KdfSpeed, Point};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::study::Study;
 
-/// One object: the question, the machine, and a list of functions, fastest at the default cost first.
+/// One object: the question, the machine, and a list of functions, the fastest at the default cost first.
 pub fn json(study: &Study) -> String {
     let (s, q) = (&study.speeds, &study.question);
     let of: serde_json::Map<String, Value> =
@@ -113,8 +113,8 @@ const NAMES: [&str; 11] = [
     "kernel",
 ];
 
-/// A line of names, then for each function one for the default cost (without a PIM) and one for each PIM; the last one ends
-/// without a newline.
+/// A header line, then for each function one line for the default cost (without a PIM) and one for each PIM. The
+/// last line has no newline.
 pub fn csv(study: &Study) -> String {
     let mut rows = vec![NAMES.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()];
     for row in study.by_default() {
@@ -150,7 +150,7 @@ pub fn csv(study: &Study) -> String {
     out
 }
 
-/// Five figures: digits beyond these are noise.
+/// Rounds to five significant figures; further digits are noise.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;

@@ -1,4 +1,4 @@
-//! The study as a page: the input of the report crate.
+//! The study as an HTML page: the input of the view crate.
 
 use cryptbench_view::pages::kdf::{KdfBar, KdfChart, KdfPage, KdfTable, kdf_page};
 

@@ -1,4 +1,4 @@
-//! Entropies and multipliers as people type them.
+//! Parses entropies and multipliers on the command line.
 
 use cryptbench_kdf::Function;
 

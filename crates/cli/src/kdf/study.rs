@@ -1,4 +1,4 @@
-//! Question and measurement together: every figure for tables, pages and programs.
+//! The question and its measurement: all figures for tables, pages and machine-readable output.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use cryptbench_microbench::kdf::{
 
 use crate::args::KdfArgs;
 
-/// Default PIMs of a table: the defaults of both rules, small ones, and the largest with four digits, which a
+/// Default PIMs in a table: the defaults of both rules, small PIMs, and the largest four-digit PIM, which a
 /// published study used.
 const PIMS: [u32; 6] = [1, 10, 98, 485, 1000, 9999];
 
-/// Default entropies: nearly 9 random lower-case letters (4.7 bits each), 4 and 6 random words of a list of
+/// Default entropies: almost 9 random lower-case letters (4.7 bits each), and 4 or 6 random words from a list of
 /// 7776 (Diceware, 12.9 bits each).
 const ENTROPIES: [f64; 3] = [40.0, 52.0, 78.0];
 
-/// Bits of a random word of a list of 7776.
+/// Entropy of a random word from a list of 7776, in bits.
 pub const DICEWARE_BITS: f64 = 12.925;
 
 /// The question.
@@ -31,17 +31,17 @@ pub struct Question {
     pub pims: Vec<u32>,
     /// The PIM that an attacker knows; `None` is the default cost.
     pub known: Option<u32>,
-    /// The highest PIM that an attacker who does not know the PIM tries; `None` if the volume has none.
+    /// The highest PIM that an attacker who does not know the PIM tries; `None` if the volume has no PIM.
     pub unknown: Option<u32>,
     pub limit: Duration,
     pub bits: Vec<f64>,
     pub hardware: Hardware,
 }
 
-/// Checks and completes the request; nothing is measured yet.
+/// Checks and completes the request, without measuring anything.
 ///
 /// # Errors
-/// A PIM for a volume that has none, or above the highest.
+/// If a PIM is specified for a volume that has none, or is above the highest PIM.
 pub fn question(args: &KdfArgs) -> anyhow::Result<Question> {
     let volume: VolumeKind = args.volume_kind.into();
     let highest = volume.highest_pim();
@@ -95,12 +95,12 @@ pub struct Attack {
     pub unknown: Option<f64>,
 }
 
-/// The benefit of a random PIM while it is secret.
+/// The benefit of a random PIM as long as it is secret.
 #[derive(Clone, Copy, Debug)]
 pub struct SecretPim {
-    /// Bits gained over a known PIM of the same average cost.
+    /// Bits of entropy gained over a known PIM with the same average cost.
     pub bits: f64,
-    /// Time to open, averaged over the PIMs.
+    /// Time to unlock, averaged over all PIMs.
     pub mean_seconds: f64,
 }
 
@@ -109,14 +109,14 @@ impl Study {
         Self { speeds, question }
     }
 
-    /// The rows, fastest at the default cost first.
+    /// The rows, the fastest at the default cost first.
     pub fn by_default(&self) -> Vec<&KdfSpeed> {
         let mut rows: Vec<_> = self.speeds.rows.iter().collect();
         rows.sort_by(|a, b| self.default_time(a).seconds.total_cmp(&self.default_time(b).seconds));
         rows
     }
 
-    /// The rows of PBKDF2 by time per iteration, fastest first.
+    /// The PBKDF2 rows with their time per iteration, the fastest first.
     pub fn by_iteration(&self) -> Vec<(&KdfSpeed, f64)> {
         let rows = self.speeds.rows.iter();
         let mut rows: Vec<_> = rows.filter_map(|r| Some((r, r.us_per_iteration()?))).collect();
@@ -128,7 +128,7 @@ impl Study {
         row.time(&row.default)
     }
 
-    /// The cost of a function at a PIM of the question.
+    /// The cost of a function with a PIM of the question.
     pub fn at(&self, function: Function, pim: u32) -> Option<Derivation> {
         derivation(self.question.volume, function, Some(pim)).ok()
     }
@@ -138,7 +138,7 @@ impl Study {
         row.largest_pim(self.question.volume, self.question.limit).ok().flatten()
     }
 
-    /// The cost at which an attacker knows the PIM.
+    /// A function's cost with the PIM that the attacker knows.
     pub fn known(&self, row: &KdfSpeed) -> Derivation {
         self.question.known.and_then(|pim| self.at(row.function, pim)).unwrap_or(row.default)
     }
@@ -149,8 +149,8 @@ impl Study {
         Attack { known: known_pim(row, self.known(row).work(), bits, &q.hardware), unknown }
     }
 
-    /// Guesses per second at the cost at which the PIM is known: of one thread, of all threads here, and of all
-    /// the hardware.
+    /// Guesses per second with the known PIM: of one thread, of all threads here, and of all the attacker's
+    /// hardware.
     pub fn guesses(&self, row: &KdfSpeed) -> [f64; 3] {
         let work = self.known(row).work() as f64;
         let multiplier = self.question.hardware.multiplier_of(row.function.name());
@@ -158,7 +158,8 @@ impl Study {
         [one, all, all * multiplier]
     }
 
-    /// The rows that new volumes can have, or all if there are none, fastest at the default cost first.
+    /// The rows that can be chosen for new volumes, or all rows if there are none; the fastest at the default cost
+    /// first.
     pub fn choices(&self) -> Vec<&KdfSpeed> {
         let mut rows = self.by_default();
         if rows.iter().any(|row| !row.old_volumes_only) {
@@ -167,7 +168,7 @@ impl Study {
         rows
     }
 
-    /// Guesses per second of one graphics card at the cost at which the PIM is known, if a rate is published.
+    /// Guesses per second of one graphics card with the known PIM, if a rate is published.
     pub fn card_guesses(&self, row: &KdfSpeed) -> Option<f64> {
         match self.known(row) {
             Derivation::Pbkdf2 { iterations, .. } => {
@@ -177,7 +178,7 @@ impl Study {
         }
     }
 
-    /// The benefit of a random PIM while it is secret; `None` if the volume has none.
+    /// The benefit of a random PIM while it is secret; `None` if the volume has no PIM.
     pub fn secret_pim(&self, row: &KdfSpeed) -> Option<SecretPim> {
         let q = &self.question;
         let highest = q.unknown?;
@@ -185,13 +186,13 @@ impl Study {
         let mean_work = works.sum::<f64>() / f64::from(highest);
         let found = mean_work_of_unknown(q.volume, row.function, highest).ok()?;
         Some(SecretPim {
-            // Each passphrase costs half of that with a known PIM of the mean cost.
+            // With a known PIM of the mean cost, half of all passphrases are tried on average, hence the factor 2.
             bits: (2.0 * found / mean_work).log2(),
             mean_seconds: mean_work * row.seconds_per_work(),
         })
     }
 
-    /// Seconds to try every function at its default cost, if all were measured.
+    /// Seconds to try all functions at their default costs, if all were measured.
     pub fn every_function(&self) -> Option<f64> {
         let all = self.speeds.complete && self.speeds.rows.len() > 1;
         all.then(|| all_functions(&self.speeds.rows, self.speeds.cpus as usize))

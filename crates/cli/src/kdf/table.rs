@@ -1,4 +1,4 @@
-//! The study for people at a terminal.
+//! The study as tables for a terminal.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use cryptbench_answer::quantity::thousands;
@@ -11,7 +11,7 @@ use super::wording::{
     threads, verdicts,
 };
 
-/// A heading, the subject of the table, column names, rows.
+/// The title of a table, its subject, column names and rows.
 pub struct Section {
     pub title: String,
     pub about: String,
@@ -19,10 +19,10 @@ pub struct Section {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Entropies side by side in one table of 80 columns.
+/// Number of entropies side by side in an 80-column table.
 const ABREAST: usize = 3;
 
-/// The whole answer: machine, tables, conclusions and their basis.
+/// The complete output: machine, tables, conclusions and their basis.
 pub fn render(study: &Study, style: Style) -> String {
     let width = style.width;
     let heading = |text: &str| match style.colour {
@@ -72,7 +72,7 @@ fn header(study: &Study, width: usize) -> String {
     lines.join("\n")
 }
 
-/// The kernels that opened, and those that guessed if they differ, each with its functions.
+/// The kernels that unlocked and, if they differ, those that guessed, each with its functions.
 pub fn kernels(study: &Study) -> Vec<(String, Vec<String>)> {
     let mut kernels: Vec<(String, Vec<String>)> = Vec::new();
     let mut add =
@@ -253,11 +253,11 @@ fn none() -> String {
 }
 
 fn marked(seconds: f64, measured: bool) -> String {
-    // Unmarked figures leave the column empty, so that figures line up.
+    // In unmarked figures, a space takes the place of the mark, so that the digits line up.
     span(seconds) + if measured { "*" } else { " " }
 }
 
-/// Names to the left, numbers to the right.
+/// Aligns names to the left and numbers to the right.
 fn drawn(heading: Vec<String>, rows: Vec<Vec<String>>, width: usize) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -270,7 +270,7 @@ fn drawn(heading: Vec<String>, rows: Vec<Vec<String>>, width: usize) -> String {
             .map(|(i, text)| Cell::new(text).set_alignment(side(i)))
             .collect()
     };
-    // Two blanks between columns if there is room, otherwise one.
+    // Two spaces between columns if there is room, otherwise one.
     let widest = |column: usize| {
         let cells =
             rows.iter().chain([&heading]).map(|row| row.get(column).map_or("", String::as_str));

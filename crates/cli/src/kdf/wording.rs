@@ -15,7 +15,7 @@ const DAY: f64 = 86_400.0;
 /// A Julian year.
 const YEAR: f64 = 365.25 * DAY;
 
-/// A span of time with three figures: `352 ms`, `1.19 s`, `2.77 h`, `12.3 y`, `4.2e9 y`.
+/// A span of time with three significant figures: `352 ms`, `1.19 s`, `2.77 h`, `12.3 y`, `4.2e9 y`.
 pub fn span(seconds: f64) -> String {
     let (value, unit) = in_unit(seconds);
     match seconds {
@@ -57,7 +57,7 @@ pub fn figures(value: f64) -> String {
         v if v < 9.995 => format!("{v:.2}"),
         v if v < 99.95 => format!("{v:.1}"),
         v => {
-            // To three figures: 45,521 is 45,500.
+            // Three significant figures: 45,521 becomes 45,500.
             let unit = 10f64.powi((v.log10().floor() as i32 - 2).max(0));
             thousands(((v / unit).round() * unit) as u64)
         }
@@ -70,7 +70,7 @@ pub fn bits(bits: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// A function's name in tables: without the HMAC that all but Argon2id have.
+/// A function's name in tables, without the prefix `HMAC-`, which all functions except Argon2id have.
 pub fn name(row: &KdfSpeed) -> String {
     let name = row.function.label().trim_start_matches("HMAC-");
     if row.old_volumes_only { format!("{name} (old)") } else { name.to_owned() }
@@ -126,7 +126,7 @@ pub fn known(study: &Study) -> String {
     }
 }
 
-/// How it was measured, in a sentence.
+/// Describes the measurement in one sentence.
 pub fn method(study: &Study) -> String {
     let s = &study.speeds;
     format!(
@@ -144,7 +144,7 @@ pub fn method(study: &Study) -> String {
     )
 }
 
-/// How well time was proportional to the cost.
+/// How closely the time was proportional to the cost.
 pub fn linearity(study: &Study) -> String {
     let seen: Vec<_> = study
         .speeds
@@ -166,7 +166,7 @@ pub fn linearity(study: &Study) -> String {
     )
 }
 
-/// The published average rate of one graphics card, not measured here.
+/// The published rate of a graphics card, and the time that it takes on average; not measured here.
 pub fn published(study: &Study, row: &KdfSpeed) -> Option<String> {
     let rate = study.card_guesses(row)?;
     let each = study.question.bits.iter().map(|bit| {
@@ -183,7 +183,7 @@ pub fn published(study: &Study, row: &KdfSpeed) -> Option<String> {
     ))
 }
 
-/// The same card's time for volumes of other formats, at the cost in its benchmark.
+/// The same card's time for volumes of other formats, at the cost that its benchmark uses.
 fn other_volumes(study: &Study) -> String {
     let each = OTHER_VOLUMES.iter().map(|rate| {
         let times = study.question.bits.iter().map(|bit| {
@@ -209,7 +209,7 @@ fn power(kwh: f64) -> String {
     if kwh < 999_500.0 { figures(kwh) } else { format!("{kwh:.1e}") }
 }
 
-/// The conclusions for the choice of a function and a PIM, each sentence with its figure.
+/// The conclusions for the choice of a function and a PIM, each with its figure.
 pub fn verdicts(study: &Study) -> Vec<String> {
     let mut out = Vec::new();
     out.extend(fastest(study));
@@ -240,7 +240,7 @@ fn fastest(study: &Study) -> Option<String> {
     })
 }
 
-/// Spread beyond which the figures are only rough, in percent of the median.
+/// Spread in percent of the median, above which the figures are only approximate.
 const RESTLESS: f64 = 10.0;
 
 fn restless(study: &Study) -> Option<String> {
@@ -257,7 +257,7 @@ fn restless(study: &Study) -> Option<String> {
     })
 }
 
-/// The order by time per iteration, and which functions move in it because of their default costs.
+/// The order by time per iteration, and which functions have another rank because of their default costs.
 fn per_iteration(study: &Study) -> Option<String> {
     let by_iteration = study.by_iteration();
     if by_iteration.len() < 2 {

@@ -1,5 +1,5 @@
-//! Writes the files of a run under sudo in a process with the rights of the user who ran sudo, so that they
-//! belong to that user, and links lead only to places that the user can access.
+//! Under sudo, writes the files of a run in a process with the privileges of the user who ran sudo. The files then
+//! belong to that user, and links can lead only to locations that the user can access.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
@@ -19,8 +19,8 @@ use crate::say::print_bytes;
 /// The hidden command that starts such a process.
 pub const COMMAND: &str = "keep-run";
 
-/// Maximum length of an answer in bytes: a path and a sentence. The user controls the process, so its answers
-/// are limited.
+/// Maximum length of a reply in bytes: a path and a sentence. The user controls the process, so its replies are
+/// limited.
 const LONGEST_ANSWER: u64 = 64 << 10;
 
 /// Root's requests.
@@ -30,15 +30,15 @@ enum Order {
     Prepare(Option<OsString>),
     /// The directory of a run that is resumed.
     Resume(OsString),
-    /// The log of the run of that name.
+    /// Start the log of the run with that name.
     Log(String),
-    /// An event for the log.
+    /// Add an event to the log.
     Append(Box<Event>),
-    /// Record and page.
+    /// Save the record and the page.
     Save(Box<Whole>),
 }
 
-/// The process's answers.
+/// The process's replies.
 #[derive(Serialize, Deserialize)]
 enum Answer {
     Done,
@@ -51,7 +51,7 @@ enum Answer {
     SavedNowhere(String),
 }
 
-/// Root's handle on the process.
+/// Root's handle to the process.
 pub struct Keeper {
     child: Child,
     orders: Option<ChildStdin>,
@@ -73,7 +73,7 @@ impl Keeper {
     fn begin(asker: &Asker, order: &Order) -> anyhow::Result<Self> {
         let mut command = this_program()?;
         command.arg(COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Ctrl-C must reach only the run, which then has it save the results.
+        // Ctrl-C must reach only the run, which then makes this process save the results.
         let started = in_own_group(run_as(&mut command, asker)).spawn();
         let mut child = started.map_err(|e| {
             anyhow!("cannot start the process that writes files as user {}: {e}", asker.user)
@@ -223,7 +223,7 @@ fn done(result: io::Result<()>) -> Answer {
     }
 }
 
-/// The directory in which the process would store the runs of `asker`; creates nothing.
+/// The directory in which the process would store the runs of `asker`; does not create it.
 pub fn runs_of(asker: &Asker) -> Option<PathBuf> {
     Some(asker.home.as_ref()?.join(".local/share/cryptbench").join(OsStr::new("runs")))
 }

@@ -1,4 +1,4 @@
-//! The device to predict for: a model or a record, and the time of its plain requests.
+//! The device to predict for, which is a model or a record, and the times of its plain requests.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub(super) struct Plain {
     pub(super) queue_depth: u32,
     /// Seconds between two completions.
     pub(super) seconds: f64,
-    /// The request to a model.
+    /// The same requests as simulated on a model.
     pub(super) load: Option<Load>,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn on_model(model: &Model, load: &Load, added: &Added) -> f64 {
 /// Sizes for which a model is simulated, in order.
 const SIZES: [u64; 6] = [512, 4096, 16_384, 65_536, 262_144, 1 << 20];
 
-/// Size of the file that a model's requests go to.
+/// Size of the file that a model's requests access.
 const FILE: u64 = 1 << 30;
 
 impl Profile {
@@ -78,7 +78,7 @@ impl Profile {
         }
     }
 
-    /// A reader's most important warning about predictions for it (docs/devices.md has the figures).
+    /// The most important warnings about predictions for this device (docs/devices.md has the figures).
     pub(super) fn remarks(&self, serial: Option<Serial>) -> Vec<String> {
         let words = match self {
             Self::Model(model) if serial.is_some() && model.rotates() => {
@@ -114,9 +114,9 @@ impl Profile {
         vec![words.to_owned()]
     }
 
-    /// Seconds between two encrypted requests: simulated on a model, which continues to read ahead and drain
-    /// its caches while the CPU is busy, and only from the plain time on a record. `None` if a serial driver is
-    /// requested whose plain times the record lacks.
+    /// Seconds between two encrypted requests. On a model they are simulated, because a model continues to read
+    /// ahead and to write back its caches while the CPU is busy. On a record they are calculated only from the
+    /// plain time. `None` if a serial driver is requested for which the record lacks plain times.
     pub(super) fn encrypted_s(
         &self,
         plain: &Plain,
@@ -124,7 +124,7 @@ impl Profile {
         serial: Option<Serial>,
     ) -> Option<f64> {
         match (self, &plain.load, serial) {
-            // The two simulations differ in the caches' state at each request, but encryption never makes a request
+            // The caches can be in different states in the two simulations, but encryption never makes a request
             // faster.
             (Self::Model(model), Some(load), None) => {
                 Some(on_model(model, load, added).max(plain.seconds))
@@ -139,7 +139,7 @@ impl Profile {
         }
     }
 
-    /// Its plain requests, on a model with `queue_depth` in flight.
+    /// The device's plain requests; on a model, `queue_depth` of them are in flight.
     pub(super) fn plain(&self, queue_depth: u32) -> Vec<Plain> {
         match self {
             Self::Model(model) => of_model(model, queue_depth),
@@ -196,8 +196,8 @@ fn of_record(record: &Record) -> Vec<Plain> {
     record.plan.workloads.iter().filter_map(plain).collect()
 }
 
-/// Seconds that the device of a record takes for a request whose pieces follow one another with nothing else in
-/// flight.
+/// Seconds that a record's device takes for a request that is split into pieces, with only one piece in flight at a
+/// time.
 fn one_at_a_time(record: &Record, plain: &Plain, serial: Serial) -> Option<f64> {
     let does = match plain.operation {
         Operation::Read => Does::Read,
@@ -236,7 +236,7 @@ pub(super) fn operation(workload: &Workload) -> Option<Operation> {
     }
 }
 
-/// Median over the trials of an arm of the seconds between two of its requests.
+/// Interval between two requests of an arm in seconds: the median over its trials.
 pub(super) fn spacing(record: &Record, workload: &Workload, arm: &str) -> Option<f64> {
     let times: Vec<f64> =
         record.trials_of(&workload.id, arm).iter().map(|(_, t)| 1.0 / t.iops()).collect();
@@ -247,11 +247,12 @@ pub(super) fn spacing(record: &Record, workload: &Workload, arm: &str) -> Option
 pub(super) struct PerRequest {
     pub(super) seconds: f64,
     pub(super) arm: String,
-    /// The line through all sizes, in words, if there are enough of them.
+    /// Describes the line that was fitted through all sizes; empty if there are too few sizes.
     pub(super) fit: String,
 }
 
-/// Takes the time from the requested encrypted arm of a record, or from the first whose cipher's rate is known.
+/// The time of the requested encrypted arm of a record or, without a request, of the first arm whose cipher rate is
+/// known.
 pub(super) fn per_request_of(
     record: &Record,
     ciphers: &[CipherRate],

@@ -1,4 +1,4 @@
-//! The speeds of the ciphers: measured briefly now, from a file, or as given.
+//! The rates of the ciphers: measured briefly, read from a file, or specified by the user.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::exit::Refusal;
 /// The default cipher.
 pub(super) const USUAL: &str = "aes-256-xts";
 
-/// Maximum size of a file with rates that is read, in bytes; the rates of all ciphers need a thousandth of it.
+/// Maximum size of a file with rates, in bytes. A file with all ciphers is about a thousand times smaller.
 const LARGEST: u64 = 16 << 20;
 
-/// Total time for all ciphers; each needs at least a tenth of a second.
+/// Total time to measure all ciphers; each needs at least a tenth of a second.
 const TIME: Duration = Duration::from_millis(300);
 
 /// A cipher on one thread.

@@ -1,4 +1,4 @@
-//! Predictions for people, in 80 columns.
+//! Predictions as text in 80 columns.
 
 use cryptbench_text::human;
 use cryptbench_view::wrap;

@@ -1,4 +1,4 @@
-//! `cryptbench predict --validate`: predictions against published and measured figures.
+//! `cryptbench predict --validate`: compares predictions with published and measured figures.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use super::{DEFAULT_PER_REQUEST_S, SERIAL_PER_PIECE_S, text};
 use crate::args::PredictArgs;
 use crate::say::{note, print, print_json};
 
-/// A prediction and the real figure.
+/// A prediction and the measured figure.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Checked {
     pub(super) label: String,
@@ -39,7 +39,7 @@ impl Checked {
     }
 }
 
-/// Study A's devices, and the models of them.
+/// Study A's devices, and their models.
 const MODELS: [(&str, DeviceModel); 3] = [
     ("ssd", DeviceModel::SataSsd),
     ("flash", DeviceModel::UsbFlash),
@@ -57,7 +57,7 @@ pub(super) struct Group {
     pub(super) cells: Vec<Checked>,
 }
 
-/// Study A's AES in RAM (figure 1: 5.3 GB/s encrypting, 3.8 GB/s decrypting, in binary units).
+/// Study A's rate of AES in RAM (figure 1: encryption 5.3 GB/s, decryption 3.8 GB/s, in binary units).
 fn published_rate(operation: cryptbench_devices::Operation) -> f64 {
     let mib_s = match operation {
         cryptbench_devices::Operation::Read => 3.8 * 1024.0,
@@ -79,8 +79,8 @@ pub(super) fn validate(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Study A's three devices. The software's cost per request comes only from the SSD: for the SSD itself from
-/// sizes other than the predicted one; for the others because only the SSD's cost is known.
+/// Study A's three devices. The software's cost per request is known only for the SSD, so it is used for all of
+/// them. A prediction for the SSD itself uses only the cost at other sizes than the predicted one.
 fn published() -> Vec<Group> {
     let files = Files::published();
     let points = files.text("atto").ok().and_then(atto).unwrap_or_default();
@@ -97,7 +97,7 @@ fn published() -> Vec<Group> {
         };
         let known = |p: &Point| {
             let (plain, encrypted) = times(p);
-            // The published figure is the rate, that is, the spacing of requests, whatever the queue depth.
+            // The published figure is the rate, which gives the interval between requests at any queue depth.
             (plain, encrypted, p.load.bytes, 1, published_rate(p.load.operation))
         };
         points.iter().filter(same).map(known).collect()
@@ -136,7 +136,7 @@ fn published() -> Vec<Group> {
     groups
 }
 
-/// A device of study A, predicted only from its model, behind a driver that handles one request at a time.
+/// A device of study A with a driver that handles one request at a time, predicted only from the device's model.
 fn in_series(points: &[Point], device: &str, model: DeviceModel) -> Option<Group> {
     let model = Model::named(model.as_str()).ok()?;
     let serial = Serial { piece: PIECE };
@@ -162,7 +162,8 @@ fn in_series(points: &[Point], device: &str, model: DeviceModel) -> Option<Group
     Some(Group { name: format!("study A, {device}, --serial"), by, cells })
 }
 
-/// A record's encrypted arms: each cell is predicted from the others or, on an emulated device, only from its model.
+/// A record's encrypted arms: each cell is predicted from the other cells or, on an emulated device, only from the
+/// device's model.
 fn of_record(args: &PredictArgs, record: &Record) -> anyhow::Result<Vec<Group>> {
     let plain = record.plan.arms.iter().find(|arm| arm.role == ArmRole::Plain);
     let Some(plain) = plain else { return Ok(Vec::new()) };
@@ -183,7 +184,7 @@ fn of_record(args: &PredictArgs, record: &Record) -> anyhow::Result<Vec<Group>> 
         let left_out = cells.iter().enumerate().map(|(i, cell)| {
             let others: Vec<_> =
                 cells.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, c)| c.known).collect();
-            // Other sizes of the same operation are the best source, if there are any.
+            // Cells of the same operation with other sizes are the best source, if there are any.
             let per_request = per_request_s(&others).unwrap_or(DEFAULT_PER_REQUEST_S);
             cell.checked(cell.known.0, per_request)
         });

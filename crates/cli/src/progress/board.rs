@@ -1,5 +1,5 @@
-//! The table that fills during a run: an interval for each workload and choice, or for each choice if there
-//! are many.
+//! The table that is filled during a run. It has an interval for each workload and choice or, if there are many
+//! choices, for each choice.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,13 +13,13 @@ use cryptbench_view::columns::bare;
 use cryptbench_view::json;
 use serde_json::Value;
 
-/// Choices that have columns; more are rows.
+/// Maximum number of choices in columns; if there are more, each has a row.
 const MOST_COLUMNS: usize = 4;
 
-/// Maximum width of a heading in columns, so that the names of the workloads fit next to three choices.
+/// Maximum width of a column heading, so that the names of the workloads fit next to three choices.
 const HEADING: usize = 14;
 
-/// Rows that fit on a screen of 24 lines, with everything around them.
+/// Number of rows that fit on a 24-line screen with the text around them.
 const MOST_ROWS: usize = 17;
 
 /// A share of plain speed with its interval.
@@ -31,9 +31,9 @@ pub struct Board {
     /// The rows or columns, in their order.
     workloads: Vec<WorkloadId>,
     choices: Vec<ArmId>,
-    /// Label and name of each, including pass-throughs.
+    /// Label and name of each workload and choice, including pass-throughs.
     names: BTreeMap<String, (String, String)>,
-    /// The same, for texts.
+    /// The same names, for rewording texts.
     wording: Names,
     shares: BTreeMap<(usize, usize), Share>,
 }
@@ -89,7 +89,7 @@ impl Board {
         self.called(id)
     }
 
-    /// The names of a trial's arms: if they are interleaved, they are not listed individually.
+    /// The names of a trial's arms. Interleaved arms are not listed individually.
     pub fn arms<'a>(&'a self, ids: &'a [ArmId]) -> Called<'a> {
         match ids {
             [id] => self.arm(id),
@@ -114,7 +114,8 @@ impl Board {
         }
     }
 
-    /// The table in at most `width` columns; nothing before the first estimate, or if it does not fit on a screen.
+    /// The table in at most `width` columns; empty before the first estimate, or if the table does not fit on a
+    /// screen.
     pub fn text(&self, width: usize) -> String {
         if self.shares.is_empty() {
             return String::new();
@@ -136,7 +137,8 @@ impl Board {
         if fits { text } else { String::new() }
     }
 
-    /// The same table for the local page, even before the first estimate, in the form of `report --format answer`.
+    /// The same table for the local page, even before the first estimate, in the format of `report --format
+    /// answer`.
     pub fn json(&self) -> Value {
         let Table { corner, headings, rows } = self.table();
         let share = |share: Option<Share>| {
@@ -171,7 +173,7 @@ impl Board {
         }
     }
 
-    /// The geometric mean of each choice over the workloads that have an estimate so far.
+    /// The geometric mean of each choice, over the workloads that have an estimate so far.
     fn by_choice(&self) -> Table {
         let row = |(at, id): (usize, &ArmId)| {
             let own: Vec<Share> =
@@ -186,7 +188,7 @@ impl Board {
     }
 }
 
-/// The common content of both forms of the table.
+/// The content that both forms of the table share.
 struct Table {
     /// The kind of the rows.
     corner: &'static str,
@@ -194,7 +196,7 @@ struct Table {
     rows: Vec<(String, Vec<Option<Share>>)>,
 }
 
-/// The geometric mean; the half-widths, which are independent of each other, in quadrature.
+/// The geometric mean. The half-widths are independent of each other, so they are added in quadrature.
 fn mean(shares: &[Share]) -> Option<Share> {
     let n = shares.len() as f64;
     let mean = shares.iter().map(|(kept, ..)| kept.ln()).sum::<f64>() / n;

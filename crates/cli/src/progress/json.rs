@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::board::Board;
 use crate::say;
 
-/// Shortest time between two tables.
+/// Minimum time between two tables.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Writes one line for each event for front ends, and at intervals the table of estimates. The run continues if
-/// the reader exits.
+/// Writes one line per event for front ends and, at intervals, the table of estimates. The run continues if the
+/// reader exits.
 #[derive(Default)]
 pub struct Lines {
     unread: bool,
@@ -64,7 +64,7 @@ impl Lines {
         }
         if say::json_line(&object(event, &self.board)).is_err() {
             self.unread = true;
-            // Other messages must not fail there either: the record comes first.
+            // Other messages must not fail on this stream either, because the record must still be saved.
             let _ = silence_errors();
         }
     }

@@ -13,8 +13,8 @@ use super::{charts::png, written, zip};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Writes the archive, and returns the number of its files. Everything in it is derived from the record that it
-/// contains, the one that `report --share` writes.
+/// Writes the archive, and returns the number of its files. All its files are derived from the record in it, which
+/// is the same as the one that `report --share` writes.
 pub fn write(record: &Record, file: &Path) -> anyhow::Result<usize> {
     let shared = to_share(record);
     let labelled = Labelled::of(&shared);
@@ -82,7 +82,7 @@ fn readme(report: &Report<'_>) -> String {
     )
 }
 
-/// A YAML string: every JSON string is one.
+/// A YAML string. Every JSON string is a valid YAML string.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,5 +1,5 @@
-//! Every chart of the page as a file: SVG, PDF for papers, and PNG for programs that read neither if the program was built
-//! with that feature.
+//! Every chart of the page as a file: as SVG, as PDF for papers and, if the program was built with the feature
+//! `png`, as PNG for programs that can read neither.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -16,7 +16,7 @@ use cryptbench_view::drawing::MARK;
 use super::written;
 use crate::exit::Refusal;
 
-/// The formats of the charts, for the user.
+/// The formats of the charts, as told to users.
 pub const FORMATS: &str = match cfg!(feature = "png") {
     true => "each as SVG, PDF and PNG",
     false => "each as SVG and PDF (PNG requires a build with `--features png`)",
@@ -87,7 +87,7 @@ impl<'a> Place<'a> {
         written(&file, done)
     }
 
-    /// All formats have this program's mark near their start.
+    /// In all formats, this program's mark is near the start of the file.
     fn refuse_others(&self, name: &OsStr) -> anyhow::Result<()> {
         let mut head = Vec::new();
         let ours = match self.directory.open_file(name) {

@@ -1,4 +1,5 @@
-//! A ZIP archive without compression (APPNOTE.TXT 6.3): charts and tables are small, and every program opens it.
+//! A ZIP archive without compression (APPNOTE.TXT 6.3), because charts and tables are small, and every program can
+//! open it.
 
 use std::io::{Error, ErrorKind};
 
@@ -6,17 +7,14 @@ const LOCAL: u32 = 0x0403_4b50;
 const CENTRAL: u32 = 0x0201_4b50;
 const END: u32 = 0x0605_4b50;
 
-/// 2.0, and names in UTF-8.
+/// Version 2.0, with names in UTF-8.
 const VERSION: u16 = 20;
 const UTF8: u16 = 1 << 11;
 
-/// 1 January 1980: the same files produce the same archive.
+/// 1 January 1980. The date is fixed, so that the same files always produce the same archive.
 const DATE: u16 = 1 << 5 | 1;
 
-/// An archive of these files, each with its name.
-///
-/// # Errors
-/// If it has more than 65,535 files or 4 GiB, which this format does not support.
+/// If there are more than 65,535 files or 4 GiB, which this format does not support.
 pub fn archive(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, Error> {
     let too_large = || Error::new(ErrorKind::FileTooLarge, "too large for a ZIP archive");
     let mut out = Vec::new();

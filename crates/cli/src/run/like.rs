@@ -12,7 +12,7 @@ use super::args::RunArgs;
 use super::of_arguments;
 use crate::exit::Refusal;
 
-/// The record's profile, unless another is specified.
+/// The default profile, which the record's profile replaces.
 const USUAL: &str = "quick";
 
 pub(super) fn request(args: &RunArgs, path: &Path) -> anyhow::Result<Request> {
@@ -64,7 +64,8 @@ fn complete(asked: &mut RunArgs, record: &Record, path: &Path) -> anyhow::Result
         how.size = how.size.or(Some(scratch.size_bytes).filter(|size| *size > 0));
     }
     how.buffered |= !engine.direct && !how.direct;
-    // An emulated device can be repeated only by its name, because a record does not contain the model's file.
+    // An emulated device can be emulated again only by its name, because a record does not contain the model's
+    // file.
     let is_elsewhere = asked.place.target != Path::new(".") || !asked.place.pair.is_empty();
     if let (Some(emulated), None, false) = (emulated, &asked.place.emulate, is_elsewhere) {
         asked.place.emulate =

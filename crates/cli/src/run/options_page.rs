@@ -34,14 +34,14 @@ fn tables() -> String {
     made
 }
 
-/// `--system NAME`, as it is typed.
+/// An option as it is typed, such as `--system NAME`.
 fn written(arg: &Arg) -> String {
     let value = arg.get_value_names().filter(|_| arg.get_action().takes_values());
     let words = value.into_iter().flatten().map(|name| format!(" {name}"));
     format!("--{}", arg.get_long().unwrap()) + &words.collect::<String>()
 }
 
-/// The help, the other name, the default and the choices.
+/// An option's help, alias, default and possible values.
 fn what_it_does(arg: &Arg) -> String {
     let mut what = linked(&arg.get_help().expect("each option has a help").to_string());
     for alias in arg.get_visible_aliases().into_iter().flatten() {
@@ -59,7 +59,8 @@ fn what_it_does(arg: &Arg) -> String {
     what.replace('|', "\\|")
 }
 
-/// The options that `arg` needs, and those that it cannot be combined with, whichever of the two specifies it.
+/// The options that `arg` requires, and those that it cannot be combined with, no matter which of the two defines
+/// the conflict.
 fn goes(run: &Command, arg: &Arg) -> String {
     let mut goes = Vec::new();
     let alone = run

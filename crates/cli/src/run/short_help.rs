@@ -1,4 +1,4 @@
-//! `cryptbench run -h`: the options that most people need, on one screen; `--help` has them all.
+//! `cryptbench run -h`: the options that most people need, on one screen; `--help` lists all options.
 
 use clap::Command;
 use textwrap::{Options, WordSplitter};
@@ -53,7 +53,7 @@ Examples:
   cryptbench run --system luks2,veracrypt --budget 10m
   sudo cryptbench run /dev/sdx --destroy /dev/sdx";
 
-/// Columns of the text.
+/// Width of the text in columns.
 const WIDTH: usize = 80;
 
 /// The text; `run` is the command with all of its options.
@@ -75,7 +75,7 @@ pub fn text(run: &Command) -> String {
     format!("{text}\n\n{EXAMPLES}\n")
 }
 
-/// The options that are only named.
+/// The options that are listed without a description.
 fn expert(run: &Command) -> Vec<String> {
     let words = GROUPS.iter().flat_map(|(_, options)| *options).map(|(option, _)| *option);
     let shown: Vec<&str> = words.flat_map(|words| words.split([' ', ','])).collect();

@@ -3,7 +3,7 @@
 use cryptbench_os::storage::{Node, Tree};
 use cryptbench_serve::Device;
 
-/// Kinds of devices without storage, or without lasting storage.
+/// Kinds of devices without storage, or without persistent storage.
 const NOT_OFFERED: [&str; 3] = ["ram", "zram", "nbd"];
 
 /// All devices with a size, in the order of their names: disks before their partitions.

@@ -1,4 +1,4 @@
-//! Mounted disks of this machine, each with a directory on it in which a user can measure.
+//! Mounted disks of this machine, each with a directory in which the user can measure.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,14 @@ use cryptbench_os::storage::{Mount, mounts, space};
 use cryptbench_serve::Mounted;
 use cryptbench_text::shown;
 
-/// File systems that are not a disk of this machine, though a device seems to be their source.
+/// File systems that are not on a disk of this machine, although their source looks like a device.
 const NO_DISKS: [&str; 3] = ["squashfs", "iso9660", "overlay"];
 
-/// Mounts that the system needs and nobody measures.
+/// Mounts that the system needs and that nobody measures.
 const NOT_OFFERED: [&str; 3] = ["/boot", "/snap", "/var/lib/docker"];
 
-/// All on which a directory is writable, in the order of their mount points. On its own mount, `here` is preferred.
+/// All mounted disks with a writable directory, in the order of their mount points. On the disk that contains
+/// `here`, that directory is preferred.
 pub fn mounted(here: &Path) -> Vec<Mounted> {
     let home = std::env::home_dir();
     let all = mounts().unwrap_or_default();
@@ -42,12 +43,12 @@ fn is_disk(mount: &Mount) -> bool {
         && !NOT_OFFERED.iter().any(|of| point.starts_with(of))
 }
 
-/// The mount that a path is on, by its name only: no device has the number 0.
+/// The mount that contains a path, found only by the path's name: no device has the number 0.
 fn holder(all: &[Mount], path: &Path) -> Option<Mount> {
     Mount::of(all.to_vec(), 0, path)
 }
 
-/// A page cannot represent every name: a path that is not valid text is left out.
+/// The disk as offered on the page; `None` if its path is not valid text, because a page cannot represent it.
 fn offered(place: &Path, mount: &Mount) -> Option<Mounted> {
     let space = space(place).ok()?;
     let source: PathBuf = mount.source.file_name().map_or_else(|| mount.source.clone(), Into::into);

@@ -1,5 +1,5 @@
-//! The plan of a run requested by the page: the command line's own parser and checks, and the form field of a
-//! refused value.
+//! Plans a run that the page requests, with the parser and the checks of the command line. If a value is refused,
+//! identifies its form field.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub fn plan(words: &[OsString]) -> Result<Value, Invalid> {
     let Command::Run(mut args) = parsed.command else {
         return Err(Invalid::value(None, "These arguments do not start a run.".to_owned()));
     };
-    // Without the tables in RAM, which are not on the page.
+    // The tables of measurements in RAM are not shown on the page.
     args.shown.json = true;
     let named = names::of_run(&mut args);
     let planned = named.and_then(|()| match args.what.study {
@@ -53,7 +53,7 @@ fn unparsed(error: &clap::Error) -> Invalid {
         let end = name.find([' ', '=', '<', ']', '>']).unwrap_or(name.len());
         name[..end].to_lowercase()
     });
-    // The value is omitted: the message is shown next to the field that contains it.
+    // The value is omitted: the message is shown next to its field.
     let reason = std::error::Error::source(error).map(ToString::to_string);
     let problem = match (&name, reason, error.get(ContextKind::ValidValue)) {
         (Some(name), _, Some(ContextValue::Strings(all))) if !all.is_empty() => {
@@ -65,7 +65,7 @@ fn unparsed(error: &clap::Error) -> Invalid {
     Invalid::value(name.as_deref(), problem)
 }
 
-/// The option with the invalid value, if the error contains it.
+/// The option with the invalid value, if the error identifies it.
 fn option(error: &anyhow::Error, args: &RunArgs) -> Option<&'static str> {
     error.chain().find_map(|cause| {
         if let Some(error) = cause.downcast_ref::<RunError>() {

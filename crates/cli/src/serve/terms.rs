@@ -1,4 +1,4 @@
-//! Refusals in the terms of the page: the labels of its fields, not the options of the command line.
+//! Expresses refusals in the terms of the page: labels of fields in place of command-line options.
 
 /// Options, and the labels of their fields on the page.
 const FIELDS: [(&str, &str); 13] = [
@@ -31,11 +31,11 @@ pub fn label(option: &str) -> String {
     }
 }
 
-/// A message with the names of fields in place of those of options: `--budget` is “Time budget”. Commands in Markdown's
-/// quotes are left as they are, because they are for a terminal.
+/// A message with labels of fields in place of options: `--budget` becomes “Time budget”. Commands in backquotes
+/// are left unchanged, because they are for a terminal.
 pub fn of_the_page(message: &str) -> String {
     let parts: Vec<&str> = message.split('`').collect();
-    // A quote that is never closed is a character like others.
+    // A backquote that is never closed is an ordinary character.
     let quoted = |i: usize| i % 2 == 1 && i + 1 < parts.len();
     let mut out = String::with_capacity(message.len());
     for (i, part) in parts.iter().enumerate() {
@@ -59,7 +59,7 @@ fn in_option(c: char) -> bool {
     c.is_ascii_lowercase() || c == '-'
 }
 
-/// The same for text without Markdown's quotes.
+/// The same for text without backquotes.
 fn text_of_the_page(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     let mut rest = message;

@@ -1,4 +1,4 @@
-//! `cryptbench studies B --from RECORD`: the tables that `run --study` printed, again.
+//! `cryptbench studies B --from RECORD`: prints the tables of `run --study` again.
 
 use std::process::ExitCode;
 
@@ -35,7 +35,8 @@ pub struct Own {
     kind_not_known: Option<String>,
 }
 
-/// Why the conclusions of A and D on kinds of devices are not tested on a record, if that is because its kind is not known.
+/// Why the conclusions of studies A and D on kinds of devices are not tested on a record, if the reason is that the
+/// kind of its device is unknown.
 fn kind_not_known(study: Letter, record: &Record) -> Option<String> {
     let found = record.target.device_kind.as_ref()?;
     (matches!(study, Letter::A | Letter::D) && found.kind.is_none()).then(|| {

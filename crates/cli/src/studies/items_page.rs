@@ -24,7 +24,7 @@ fn written(all: &[Item]) -> String {
         row
     };
     let rows: Vec<_> = std::iter::once(headings).chain(table.rows.into_iter().map(code)).collect();
-    // No column is of numbers.
+    // None of the columns contains numbers.
     let grid = markdown::grid(&rows).replace("\\`", "`").replace("---:", "---");
     format!("\n{}.\n\n{grid}\n", table.title)
 }

@@ -1,4 +1,5 @@
-//! Study A's first figures: ciphers over 50 MB on all CPUs, and key derivation at the default PIM and at 9999.
+//! Study A's first figures: ciphers over 50 MB on all CPUs, and key derivation with the default PIM and with PIM
+//! 9999.
 
 use std::time::Duration;
 
@@ -10,16 +11,16 @@ use crate::run::args::RunArgs;
 use crate::say::print;
 use crate::{ciphers, kdf};
 
-/// Seconds of each.
+/// Maximum time for each of the two measurements, in seconds.
 const LONGEST: f64 = 20.0;
 
-/// Maximum time for each of the two, in multiples of a trial's time.
+/// Maximum time for each of the two measurements, in multiples of a trial's time.
 const TRIALS: f64 = 200.0;
 
-/// The study's buffer for each cipher, in MB, and its replacement if there is no time for that.
+/// Buffer sizes for each cipher, in MB: that of the study, and a smaller one if there is too little time for it.
 const BUFFERS: [u32; 2] = [50, 1];
 
-/// Seconds for each of the two: at most a quarter of the run's budget.
+/// Seconds for each of the two measurements: at most a quarter of the run's budget.
 fn seconds(args: &RunArgs) -> f64 {
     let part = |whole: Option<Duration>, times: f64| {
         whole.map_or(LONGEST, |whole| (whole.as_secs_f64() * times).min(LONGEST))
@@ -27,12 +28,12 @@ fn seconds(args: &RunArgs) -> f64 {
     part(args.how.budget, 0.25).min(part(args.how.trial, TRIALS))
 }
 
-/// Each cipher processes its buffer several times; with the study's buffer, a slow cascade takes much of a second.
+/// Each cipher processes its buffer several times. With the study's buffer, a slow cascade takes most of a second.
 fn buffer(seconds: f64) -> u32 {
     BUFFERS[usize::from(seconds < LONGEST / 4.0)]
 }
 
-/// The work of a run with these arguments, in a sentence.
+/// The work of a run with these arguments, in one sentence.
 pub fn forecast(args: &RunArgs) -> String {
     let seconds = seconds(args);
     format!(

@@ -6,31 +6,31 @@ use cryptbench_catalog::{
 };
 use cryptbench_studies::Letter;
 
-/// A study as it can be repeated.
+/// How a study can be repeated.
 pub struct Protocol {
-    /// Profiles, one after the other; they contain the study's number of trials.
+    /// Profiles to run one after another. They specify the study's number of trials.
     pub profiles: &'static [&'static str],
-    /// Profiles that are replaced if the target is a device, whose whole surface can be measured.
+    /// Profiles that are replaced by others if the target is a device, which can be measured as a whole.
     pub on_devices: &'static [(&'static str, &'static str)],
-    /// Its systems.
+    /// The study's systems.
     pub systems: &'static [Program],
     /// Ciphers for all systems; if empty, each system uses its own.
     pub ciphers: &'static [&'static str],
-    /// Ciphers of individual systems, by their names here: of the system itself if it is not its default, and
-    /// of its substitute.
+    /// Ciphers of individual systems, under the systems' names in cryptbench: of a system itself if the cipher is
+    /// not its default, and of its substitute.
     pub own_ciphers: &'static [(&'static str, &'static str)],
-    /// Settings of individual systems, by their names here.
+    /// Settings of individual systems, under the systems' names in cryptbench.
     pub settings: &'static [(&'static str, &'static str, &'static str)],
     /// A profile in which systems are also measured on a partition, and in a container file on a partition.
     pub places: Option<&'static str>,
     /// Whether each system needs a different substitute, because the study compares the systems.
     pub apart: bool,
-    /// Whether its volumes had NTFS.
+    /// Whether the study's volumes used NTFS.
     pub ntfs: bool,
-    /// Whether its figures show a driver that handles one request at a time, which an arm reproduces on
-    /// emulated devices.
+    /// Whether the study's figures show a driver that handles one request at a time. On emulated devices, an arm
+    /// reproduces this driver.
     pub serial: bool,
-    /// Whether it also measured ciphers and key derivation in RAM.
+    /// Whether the study also measured ciphers and key derivation in RAM.
     pub in_ram: bool,
 }
 
@@ -40,14 +40,14 @@ pub struct Program {
     pub name: &'static str,
     /// Its cipher and settings in the study, as far as stated.
     pub had: &'static str,
-    /// Its name here, if cryptbench can set it up.
+    /// Its name in cryptbench, if cryptbench can set it up.
     pub itself: Option<&'static str>,
     /// Its substitutes, best first.
     pub replaced_by: &'static [&'static str],
 }
 
 impl Protocol {
-    /// Its substitutes, best first.
+    /// The profiles for a directory or, if `is_device`, for a device.
     pub fn profiles_on(&self, is_device: bool) -> Vec<&'static str> {
         let here = |profile: &&'static str| {
             let instead = self.on_devices.iter().find(|(usual, _)| is_device && usual == profile);
@@ -57,10 +57,10 @@ impl Protocol {
     }
 }
 
-/// Systems on whole disks. The built-in engine replaces them, with the same data units and ciphers.
+/// Substitutes for systems that encrypt whole disks: the built-in engine with the same data units and ciphers.
 const OURS: &[&str] = &[BUILTIN_MOUNTED.name, BUILTIN.name];
 const FOR_TRUECRYPT: &[&str] = &[VERACRYPT.name, BUILTIN_MOUNTED.name, BUILTIN.name];
-// Another program with the same three ciphers in XTS.
+// Another program with the same three ciphers in XTS mode.
 const FOR_BESTCRYPT: &[&str] = &[QEMU_LUKS.name, BUILTIN_MOUNTED.name, BUILTIN.name];
 
 const fn program(
@@ -86,7 +86,8 @@ pub fn protocol(study: Letter) -> Protocol {
             serial: true,
             in_ram: true,
         },
-        // The Mac's encrypted volumes are AES-128 in XTS; other systems can open them but not create them.
+        // The Mac's encrypted volumes use AES-128 in XTS mode; other systems can open such volumes, but not create
+        // them.
         Letter::B => Protocol {
             profiles: &["dd-removable"],
             on_devices: &[],
@@ -115,8 +116,8 @@ pub fn protocol(study: Letter) -> Protocol {
                     program(("EncFS", "paranoia: AES-256, MACs"), Some(ENCFS.name), &[]),
                 ]
             },
-            // Their defaults: LUKS1's AES in CBC with ESSIV, TrueCrypt's in XTS. eCryptfs has 16 bytes by
-            // default.
+            // The systems' defaults: AES in CBC mode with ESSIV for LUKS1, AES in XTS mode for TrueCrypt. eCryptfs
+            // uses 16-byte keys by default.
             ciphers: &[],
             own_ciphers: const {
                 &[(DM_CRYPT.name, AES_256_CBC_ESSIV.name), (TRUECRYPT.name, AES_256_XTS.name)]

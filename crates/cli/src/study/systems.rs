@@ -12,12 +12,12 @@ use cryptbench_text::shown;
 use super::protocol::{Program, Protocol};
 use crate::run::args::RunArgs;
 
-/// The run's arguments with the study's systems, and how each of these is obtained here, in sentences. Systems
-/// that were specified are kept.
+/// Adds the study's systems to the run's arguments, and describes in sentences how each of them is set up here.
+/// Systems that the user specified are kept.
 pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) {
     let (mut chosen, mut remarks) = (args.clone(), Vec::new());
     let prepared = args.place.pair.get(1..).unwrap_or_default();
-    // A device has no file system for the files of systems.
+    // A device has no file system on which systems could store files.
     let is_on_devices = args.place.pair.first().is_some_and(|plain| !plain.is_dir());
     let is_on_device = args.place.pair.is_empty()
         && args.place.emulate.is_none()
@@ -35,7 +35,7 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
         remarks.push(format!("also measured, as you prepared it: {}", shown(place)));
     }
     for program in protocol.systems {
-        // A location that the user prepared can have what no substitute provides.
+        // A location that the user prepared may contain a system for which there is no substitute.
         if program.itself.is_none() && !prepared.is_empty() {
             remarks.push(format!(
                 "{}: no substitute is used, because --pair names the locations",
@@ -69,7 +69,7 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
     (chosen, remarks)
 }
 
-/// Adds the arm that reproduces the driver shown by the study's figures; returns its description in a sentence.
+/// Adds the arm that reproduces the driver shown by the study's figures; returns a sentence that describes it.
 fn in_series(chosen: &mut RunArgs) -> String {
     let stands_in = chosen.what.system.iter().any(|system| system == BUILTIN.name);
     let drivers = if stands_in { &["parallel", "serial"][..] } else { &["serial"] };
@@ -81,7 +81,7 @@ fn in_series(chosen: &mut RunArgs) -> String {
         .to_owned()
 }
 
-/// The system for a program, and why it is that.
+/// The system to use for a program, and the reason.
 fn one(
     program: &Program,
     apart: bool,
@@ -117,7 +117,7 @@ fn one(
     }
 }
 
-/// Whether a system stores its data in separate files.
+/// Whether a system creates its own files or file system on the target.
 fn has_a_disk(name: &str) -> bool {
     cryptbench_system::find(name).is_ok_and(cryptbench_system::System::makes_a_disk)
 }
@@ -134,11 +134,11 @@ fn lack(name: &str) -> Option<String> {
     }
 }
 
-/// Ciphers, data units and settings of the study, unless others were requested.
+/// Adds the ciphers, data units and settings of the study, unless the user specified others.
 fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
     let has = |name: &str| chosen.what.system.iter().any(|s| s == name);
     if chosen.what.cipher.is_empty() {
-        // TrueCrypt's own is its default here; if specified, it would also apply to LUKS.
+        // TrueCrypt's cipher is its default here. If it were specified, it would also apply to LUKS.
         let named = |(system, _): &&(&str, &str)| *system == DM_CRYPT.name || !has(system);
         let own = protocol.own_ciphers.iter().filter(named).map(|(_, cipher)| cipher);
         chosen.what.cipher = protocol.ciphers.iter().chain(own).map(|c| (*c).to_owned()).collect();
@@ -154,12 +154,12 @@ fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
     chosen.what.set.extend(settings);
 }
 
-/// The setting for the location of a system's storage, and its values here: that of the other profiles, and those that
-/// the study compares.
+/// The setting that specifies where a system stores its data, and its values: first the default, which the other
+/// profiles use, then those that the study compares.
 const ON: (&str, [&str; 3]) = ("on", ["container", "partition", "container-in-partition"]);
 
-/// Has systems measured on a partition and in a container on one; returns a sentence about the comparison. `None` if no
-/// system can be measured so, or if the user specified the location.
+/// Adds measurements on a partition, and in a container file on a partition; returns a sentence about the
+/// comparison. `None` if no system supports this, or if the user specified the location.
 pub fn in_places(part: &mut RunArgs, is_on_device: bool) -> Option<String> {
     let has_places = |name: &&String| {
         cryptbench_system::find(name).is_ok_and(|system| {
@@ -184,8 +184,8 @@ pub fn in_places(part: &mut RunArgs, is_on_device: bool) -> Option<String> {
 /// The setting of systems that can use the study's file system.
 const FILE_SYSTEM: &str = "file-system";
 
-/// Uses NTFS for the systems if plain storage has it, so that both have the same; returns a description in a
-/// sentence. `None` if no system has a separate file system.
+/// If plain storage has NTFS, makes the systems use it as well; returns a description in a sentence. `None` if no
+/// system has a separate file system.
 fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
     let has_one = |name: &String| {
         cryptbench_system::find(name)
@@ -215,20 +215,20 @@ fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
 
 const NTFS: &str = "ntfs";
 
-/// The type of a directory's file system, `ntfs` regardless of the driver.
+/// The type of a directory's file system; `ntfs` for any NTFS driver.
 fn file_system(directory: &Path) -> Option<String> {
     let directory = std::fs::canonicalize(directory).ok()?;
     let details = Details::of(&std::fs::metadata(&directory).ok()?);
     let mount = mount_of(details.file_system, &directory)?;
     let is_ntfs = match mount.file_system.as_str() {
-        // ntfs-3g is one of several programs whose devices appear like this.
+        // ntfs-3g is one of several programs whose mounts have this type.
         "fuseblk" => signatures(&mount.source).is_ok_and(|all| all.iter().any(|s| s.name == NTFS)),
         name => name.starts_with(NTFS),
     };
     Some(if is_ntfs { NTFS.to_owned() } else { mount.file_system })
 }
 
-/// The settings that the run has, in a sentence.
+/// The settings of the run, in one sentence.
 fn settings(chosen: &RunArgs) -> Option<String> {
     let units = chosen.what.data_unit.iter().map(|unit| format!("sectors of {unit} B"));
     let set = chosen.what.set.iter().map(|(name, values)| format!("{name}={}", values.join(",")));

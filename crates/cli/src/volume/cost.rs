@@ -1,4 +1,4 @@
-//! The possible duration of a volume's key derivation here, printed on a terminal before it begins.
+//! Prints on a terminal how long a volume's key derivation may take, before it starts.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const SHORT: Duration = Duration::from_secs(1);
 /// Length of a derived key in bytes, if the format does not specify it.
 const KEY_BYTES: usize = 64;
 
-/// Iterations of PBKDF2, and KiB of Argon2, that are timed.
+/// PBKDF2 iterations, and Argon2 memory in KiB, of the derivations that are timed.
 const ITERATIONS: u32 = 2000;
 const MEMORY_KIB: u32 = 16 << 10;
 
@@ -28,7 +28,7 @@ pub fn is_told() -> bool {
     std::env::var_os(TO_TERMINAL).is_some() || say::stderr_is_terminal()
 }
 
-/// Prints the maximum time to find the key of the volume, if that is long.
+/// Prints the maximum time to find the key of the volume, if it is long.
 pub fn tell(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>, effort: Effort<'_>) {
     if !is_told() {
         return;
@@ -43,7 +43,8 @@ pub fn tell(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>, effor
     }
 }
 
-/// The derivations that are needed if only the last key fits, and the length of each key; empty if unknown.
+/// The derivations that are needed if only the last key fits, and the length of each derived key; empty if they are
+/// unknown.
 fn derivations(
     args: &UnlockArgs,
     header: &dyn BlockDevice,
@@ -72,7 +73,8 @@ fn derivations(
     all.into_iter().map(|derivation| (derivation, KEY_BYTES)).collect()
 }
 
-/// The time of a derivation, extrapolated from a short one; `None` for an impossible one in a damaged header.
+/// The time of a derivation, extrapolated from a short one; `None` if its parameters are impossible because the
+/// header is damaged.
 pub fn estimate(derivation: &Derivation, key_bytes: usize, effort: Effort<'_>) -> Option<Duration> {
     let sample = match *derivation {
         Derivation::Pbkdf2 { prf, iterations } => {
@@ -80,7 +82,7 @@ pub fn estimate(derivation: &Derivation, key_bytes: usize, effort: Effort<'_>) -
         }
         Derivation::Argon2 { kind, params } => {
             let memory_kib = params.memory_kib.min(MEMORY_KIB);
-            // Each lane needs 8 KiB, and no machine computes as many in parallel.
+            // Each lane needs 8 KiB, and no machine computes that many lanes in parallel.
             let lanes = params.lanes.min(memory_kib / 8);
             Derivation::Argon2 { kind, params: Argon2Params { memory_kib, passes: 1, lanes } }
         }

@@ -55,7 +55,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
             "--size is only for a new file, not for an existing file or device".to_owned()
         ));
     }
-    // All errors in the options are found before the first prompt, and before anything is created.
+    // All errors in the options are reported before the first prompt, and before anything is created.
     let plan = Plan::new(args, stop)?;
     let whose = format!("the new volume {}", shown(&args.volume));
     let recovery = Recovery::new(args, stop)?;
@@ -98,7 +98,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The note about what a volume that was not filled reveals.
+/// A note about what the volume reveals if it was not filled.
 fn unfilled(args: &CreateArgs, existed: bool) -> String {
     let tcrypt = matches!(args.format, FormatArg::Veracrypt | FormatArg::Truecrypt);
     if args.fill || tcrypt && !args.quick {
@@ -171,7 +171,7 @@ impl<'a> Plan<'a> {
         Ok(Self::Luks { options: Box::new(options), sector_size: args.sector_size })
     }
 
-    /// Says how long guessing a weak passphrase takes.
+    /// Warns how quickly a weak passphrase can be guessed.
     fn warn_of_weak(&self, credentials: &Credentials) {
         // Key files compensate for a weak passphrase.
         if !credentials.keyfiles.is_empty() {
@@ -194,12 +194,12 @@ impl<'a> Plan<'a> {
                     weak::warn(passphrase, &derivation, 64);
                 }
             }
-            // Its cost is fixed, and differs from those of the derivations here.
+            // Its cost is fixed, and its function is not one of those that can be timed here.
             Self::Bitlocker { .. } => {}
         }
     }
 
-    /// Creates the volume, and returns how many bytes from its start a file system may use, if not all.
+    /// Creates the volume. If a file system may use only a part of it, returns the number of bytes from its start.
     fn create(
         mut self,
         device: &dyn BlockDevice,
@@ -226,7 +226,7 @@ impl<'a> Plan<'a> {
                 tcrypt::create(device, credentials, &options).map(|()| None)
             }
             Self::Luks { options, sector_size } => {
-                // Large sectors are faster, if the volume is a whole number of them.
+                // Large sectors are faster, but only possible if the volume's size is a multiple of them.
                 let large =
                     options.version == luks::Version::Luks2 && device.size().is_multiple_of(4096);
                 options.sector_size = sector_size.unwrap_or(if large { 4096 } else { 512 });
@@ -305,7 +305,7 @@ impl<'a> Recovery<'a> {
         Ok(Some(Self { password, keep_in: None }))
     }
 
-    /// Writes a new recovery password to its file, which only this user can read.
+    /// Writes a new recovery password to a file that only this user can read.
     fn keep(&self) -> anyhow::Result<()> {
         let Some(path) = self.keep_in else { return Ok(()) };
         let digits = self.password.digits();
@@ -319,7 +319,7 @@ impl<'a> Recovery<'a> {
     }
 }
 
-/// Cipher and length of the volume key, from the registry's name or dm-crypt's.
+/// Cipher and length of the volume key, for a cipher name of the registry or of dm-crypt.
 fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     let name = name.unwrap_or(AES_256_XTS.name);
     let known = DM_CRYPT_CIPHERS.into_iter().filter(|cipher| {
@@ -329,7 +329,7 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     if let Some(cipher) = known.clone().find(|cipher| cipher.name == name) {
         return Ok((cipher.specification, cipher.key_bytes()));
     }
-    // The longest key of dm-crypt's cipher: that of AES-256 for `aes-xts-plain64`.
+    // The longest key of a dm-crypt cipher: that of AES-256 for `aes-xts-plain64`.
     let longest = name.split_once('-').and_then(|(cipher, mode)| {
         let lengths = cryptbench_cipher::dm_crypt_key_bytes(cipher, mode).ok()?;
         Some((cipher, mode, lengths.last().copied().unwrap_or(0)))
@@ -355,13 +355,13 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     bail!(VolumeError::Invalid(reason))
 }
 
-/// LUKS has other names for hashes.
+/// The hash of a PRF, under its name in LUKS.
 fn luks_hash(prf: &str) -> anyhow::Result<&'static str> {
     let named = luks::hash_of(prf);
     named.ok_or_else(|| VolumeError::Invalid(format!("LUKS has no hash `{prf}`")).into())
 }
 
-/// A function at the cost for which it takes `time` on this machine.
+/// A function with the cost that makes it take `time` on this machine.
 pub fn calibrated(
     name: &str,
     key_bytes: usize,
@@ -437,7 +437,7 @@ fn open_created(
     })
 }
 
-/// Runs the system's mkfs on the volume, which is served in the meantime.
+/// Runs the system's mkfs on the volume, which is served during that time.
 fn make_file_system(args: &CreateArgs, volume: Volume, kind: FileSystemArg) -> anyhow::Result<()> {
     let journal = mount::journal(&args.volume)?;
     let mut mounted =
@@ -454,7 +454,7 @@ fn make_file_system(args: &CreateArgs, volume: Volume, kind: FileSystemArg) -> a
     Ok(mounted.destroy()?)
 }
 
-/// A file that gets its name only when the volume in it is complete, and is removed otherwise.
+/// A file that gets its name only when the volume in it is complete; otherwise it is removed.
 fn new_file(args: &CreateArgs) -> anyhow::Result<Partial> {
     let path = &args.volume;
     let Some(size) = args.size else {

@@ -82,7 +82,7 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
 /// Creates the file to write.
 pub type Make<'a> = &'a mut dyn FnMut() -> anyhow::Result<File>;
 
-/// Has a file written under the name `path` with `.partial`, until it is complete.
+/// Lets `write` write a file that is called `path` with the suffix `.partial` until it is complete.
 fn resumable(
     path: &Path,
     write: impl FnOnce(Make<'_>) -> anyhow::Result<()>,
@@ -121,8 +121,8 @@ fn resumable(
     Ok(directory.sync().map_err(fail)?)
 }
 
-/// Locks a file that was opened by this name; fails if another process holds the lock, or has completed the
-/// file in the meantime.
+/// Locks a file that was opened by this name. False if another process holds the lock, or has completed the file in
+/// the meantime.
 fn is_locked(file: &File, directory: &Directory, name: &OsStr) -> bool {
     let is_there = || {
         let named = directory.entry(name).ok()??.identity;
@@ -131,8 +131,8 @@ fn is_locked(file: &File, directory: &Directory, name: &OsStr) -> bool {
     lock_within(file, Lock::Exclusive, Duration::ZERO).is_ok() && is_there() == Some(true)
 }
 
-/// The offset at which an interrupted dump continues, once its remains are identified as this volume's: by the
-/// first piece, which contains the UUIDs of file systems, the last whole piece, and the data after it.
+/// The offset at which an interrupted dump continues. The partial file must first be identified as this volume's:
+/// by the first piece, which contains the UUIDs of file systems, by the last whole piece, and by the data after it.
 fn resumed_at(volume: &dyn BlockDevice, to: &mut File, output: &Path) -> anyhow::Result<u64> {
     let failed = |e: io::Error| unwritten(&e, output);
     let other = |reason: &str| Refusal::target(output, &format!("{reason}; remove it"));
@@ -158,7 +158,8 @@ fn resumed_at(volume: &dyn BlockDevice, to: &mut File, output: &Path) -> anyhow:
     Ok(done)
 }
 
-/// Has a file written that only this user can read, and that gets its name only when it is complete and on the disk.
+/// Lets `write` write a file that only this user can read. The file gets its name only when it is complete and on
+/// the disk.
 pub fn new_file(
     path: &Path,
     write: impl FnOnce(Make<'_>) -> anyhow::Result<()>,

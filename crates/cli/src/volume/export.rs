@@ -47,7 +47,7 @@ pub fn export(args: &ExportArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The process without rights that opens the volume and serves it.
+/// The unprivileged process that opens the volume and serves it.
 fn serve(args: &ExportArgs, access: Access, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let prepare = || (Needs { sockets: true, rings: false }, ());
     let begun = confined::begin(&args.unlock, access, prepare, stop)?;

@@ -15,7 +15,7 @@ const MARK: &str = "<!-- generated: formats of volumes, by cargo xtask readme --
 /// A row: format, variant, and whether it can be opened, created and changed.
 type Row = (&'static str, String, bool, bool, bool);
 
-/// Modes, and whether they are created as well as opened.
+/// Modes, and whether volumes with them can be created, not only opened.
 type Modes = (Vec<&'static str>, bool);
 
 fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
@@ -68,7 +68,7 @@ fn luks_ciphers() -> Vec<Row> {
     sets.into_iter().map(row).collect()
 }
 
-/// The functions of a kind of volume: those that new ones can have, and those that only old ones have.
+/// The functions of a kind of volume: those for new volumes, and those that only old volumes have.
 fn functions(format: &'static str, kind: VolumeKind) -> Vec<Row> {
     let known = |function: &Function| pim::derivation(kind, *function, None).is_ok();
     let (new, old): (Vec<_>, Vec<_>) =

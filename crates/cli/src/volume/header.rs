@@ -22,7 +22,7 @@ use super::target;
 use crate::exit::Refusal;
 use crate::say;
 
-/// A detached header is itself a file, which can be copied or given as the volume.
+/// A detached header is itself a file, which can be copied or specified as the volume.
 fn refuse_detached(unlock: &UnlockArgs) -> anyhow::Result<()> {
     if unlock.header.is_some() {
         let reason = "--header: specify the detached header file as the volume instead";
@@ -155,7 +155,7 @@ fn put_back(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens a header backup only once, so that the examined file is the one that is restored.
+/// Opens a header backup only once, so that the file that is examined is the one that is restored.
 fn open_backup(path: &Path) -> anyhow::Result<File> {
     // Non-blocking: opening a pipe would wait for its other end.
     let file = Opening::to_read().without_waiting().open(path);

@@ -82,7 +82,7 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
     };
     let whole = !matches!(detection.kind, Kind::PartitionTable { .. });
     let obstacle = detection.kind.obstacle().filter(|_| whole).map(|error| chain(&error));
-    // Damage of the metadata is printed with the rest, as for a damaged LUKS header.
+    // Damage to the metadata is printed with the rest, as for a damaged LUKS header.
     let metadata = match &detection.kind {
         Kind::BitLocker { .. } => {
             Some(Metadata::of(bitlocker::info(&**device), Metadata::BitLocker))

@@ -46,7 +46,7 @@ fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::
     if confined::is_child() {
         return task.in_child(work, stop);
     }
-    // The program may ask for the old passphrase again.
+    // If the old passphrase is wrong, it is requested again, but the new one is not.
     let new = OnceCell::new();
     task.run(
         None,
@@ -108,7 +108,7 @@ fn replace(
     Ok(ExitCode::SUCCESS)
 }
 
-/// LUKS1 has one hash for everything, which its first keyslot names.
+/// LUKS1 uses a single hash for everything, which its first keyslot specifies.
 fn luks_derivation(
     args: &ChangeKeyArgs,
     info: &luks::Info,

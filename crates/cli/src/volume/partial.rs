@@ -1,4 +1,4 @@
-//! A file that is not complete yet: it has a temporary name until then, and is removed if it never completes.
+//! A file that has a temporary name until it is complete. If it is never completed, it is removed.
 
 use std::fs::File;
 use std::io;
@@ -12,10 +12,10 @@ use crate::exit::Refusal;
 
 /// A new file next to its final location, which only this user can access.
 ///
-/// Dropping it removes it. Because it is in a journal, `cryptbench cleanup` removes it if this
-/// process is killed.
+/// Dropping this removes the file. If this process is killed, `cryptbench cleanup` removes the file, because it is
+/// in a journal.
 pub struct Partial {
-    /// The journal, until the file gets its name.
+    /// The file, until it gets its name.
     file: Option<NewFile>,
     journal: Journal,
     /// The file's number in the journal.
@@ -23,7 +23,7 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Creates it next to `path`, whose directory is held open from here on: the file gets its name there.
+    /// Creates the file next to `path`. The directory is held open from here on, and the file gets its name there.
     pub fn beside(path: &Path) -> anyhow::Result<Self> {
         let fail = |e: io::Error| Refusal::target(path, &e.to_string());
         let number = std::process::id();
@@ -57,7 +57,7 @@ impl Partial {
         self.file.as_mut().expect("there until it takes its name").file()
     }
 
-    /// Gives it its final name once all of it is on the disk, and never replaces another file.
+    /// Gives the file its final name once all of it is on the disk. Never replaces another file.
     pub fn appear(mut self, path: &Path) -> anyhow::Result<()> {
         let named = self.file.take().map_or(Ok(()), NewFile::appear);
         Ok(named.map_err(|e| Refusal::target(path, &e.to_string()))?)

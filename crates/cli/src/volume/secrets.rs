@@ -1,4 +1,4 @@
-//! Passphrases and key files: from the terminal, a descriptor or a file, never from an argument.
+//! Passphrases and key files: from the terminal, a file descriptor or a file, never from an argument.
 #![expect(clippy::disallowed_methods, reason = "a passphrase may come through a pipe")]
 
 use std::fs::File;
@@ -32,20 +32,20 @@ const SHORT: usize = 512;
 /// How to prompt for a passphrase.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Prompt {
-    /// It exists already.
+    /// An existing passphrase.
     Once,
     /// A new passphrase: a typing error would lock the user out.
     Twice,
 }
 
-/// How often a passphrase can be typed.
+/// Maximum number of times that a passphrase can be typed.
 const TRIES: usize = 3;
 
-/// Whether a passphrase that should fit was typed at the terminal since the last try began.
+/// Whether an existing passphrase was typed at the terminal since the last attempt started.
 static TYPED: AtomicBool = AtomicBool::new(false);
 
-/// Tries again while no key fits and the passphrase was typed. A passphrase from a pipe or a file would be the same
-/// again, and a program that writes to standard input does not wait for a prompt.
+/// Repeats `attempt` while no key fits and the passphrase was typed. A passphrase from a pipe or a file would be
+/// the same again, and a program that writes to standard input does not wait for a prompt.
 pub fn in_tries<T>(mut attempt: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<T> {
     for left in (1..TRIES).rev() {
         TYPED.store(false, Ordering::Relaxed);
@@ -64,9 +64,9 @@ pub fn in_tries<T>(mut attempt: impl FnMut() -> anyhow::Result<T>) -> anyhow::Re
     attempt()
 }
 
-/// Reads the credentials from `source`, and asks for missing ones at the terminal as "Passphrase for `whose`".
-/// With key files an empty passphrase is accepted. There is no prompt if other credentials replace the
-/// passphrase: LUKS' key file, BitLocker's recovery password or startup key.
+/// Reads the credentials from `source`, and asks for missing ones at the terminal as "Passphrase for `whose`". With
+/// key files an empty passphrase is accepted. There is no prompt if other credentials replace the passphrase: a
+/// LUKS key file, or a BitLocker recovery password or startup key.
 pub fn read(
     source: &SecretSource,
     whose: &str,
@@ -103,8 +103,8 @@ pub fn read(
     Ok(Credentials { passphrase, keyfiles, pim: source.pim, recovery_password, startup_key })
 }
 
-/// Reads each of the files that a key file denotes: VeraCrypt uses all that are directly in a directory,
-/// including links, but not hidden ones.
+/// Reads each of the files that a key file argument specifies. For a directory, VeraCrypt uses all files directly
+/// in it, including links, but not hidden files.
 fn each_file(
     path: &Path,
     luks: bool,
@@ -123,7 +123,7 @@ fn each_file(
         if reached.is_file() {
             let shown = path.join(name);
             let file = open(&reached, &shown)?;
-            // Its name may now refer to another file.
+            // Its name may refer to another file by now.
             if file.metadata().is_ok_and(|found| found.is_file()) {
                 reads(&shown, &file)?;
                 has_any = true;
@@ -136,7 +136,7 @@ fn each_file(
     Ok(())
 }
 
-/// Non-blocking: nothing may ever be written to a pipe, and a signal must end the wait.
+/// Opens the file without blocking: nothing may ever be written to a pipe, and a signal must end the wait.
 fn open(path: &Path, shown: &Path) -> anyhow::Result<File> {
     let opened = Opening::to_read().without_waiting().open(path);
     Ok(opened.map_err(|e| Refusal::input(shown, &e.to_string()))?)
@@ -172,7 +172,8 @@ fn keyfile(
     Ok(bytes)
 }
 
-/// The recovery password in a file: FileVault's, or BitLocker's digits, for which the file may be the text that Windows saves.
+/// Reads the recovery password in a file: that of FileVault, or BitLocker's digits, either alone or in the text
+/// that Windows saves.
 fn recovery_password(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
     let text = whole(path, stop)?;
     if filevault::is_recovery_password(&text) {
@@ -186,7 +187,7 @@ fn recovery_password(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
     Ok(found.digits().into())
 }
 
-/// The contents of a file, without one newline at its end.
+/// The contents of a file, without a newline at its end.
 pub fn from_file(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
     let mut secret = whole(path, stop)?;
     // Editors and echo add one newline; further ones may be intended.
@@ -201,7 +202,7 @@ fn whole(path: &Path, stop: &AtomicBool) -> anyhow::Result<LockedBytes> {
     limited(path, &open(path, path)?, 0, MOST, true, stop)
 }
 
-/// The first `most` bytes of a file after those to skip; an error if there are more and that matters.
+/// The first `most` bytes of a file after the skipped ones. If `strict`, a longer file is an error.
 fn limited(
     path: &Path,
     mut file: &File,
@@ -212,16 +213,16 @@ fn limited(
 ) -> anyhow::Result<LockedBytes> {
     let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
     if skip > 0 {
-        // A pipe cannot be skipped.
+        // Bytes of a pipe cannot be skipped.
         file.seek(SeekFrom::Start(skip)).map_err(fail)?;
     }
     let len = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |m| m.len());
-    // One byte more, to detect the end.
+    // One additional byte, to detect the end.
     let mut bytes = LockedBytes::zeroed(len.min(most) as usize + 1);
     let mut filled = 0;
     loop {
         if filled == bytes.len() {
-            // Outgrown buffers are wiped.
+            // A buffer that has become too small is wiped.
             let longer = (2 * filled).max(SHORT).min(most as usize + 1);
             bytes.resize(longer);
         }
@@ -245,7 +246,7 @@ fn limited(
     Ok(bytes)
 }
 
-/// Waits until there is something to read, or the end.
+/// Waits until data is available, or the end is reached.
 fn wait(file: &File, stop: &AtomicBool) -> anyhow::Result<()> {
     const POLL: Duration = Duration::from_millis(50);
     while !stop.load(Ordering::Relaxed) {
@@ -259,7 +260,7 @@ fn wait(file: &File, stop: &AtomicBool) -> anyhow::Result<()> {
 fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
     let ask = |text: &str| -> anyhow::Result<Zeroizing<String>> {
         PROMPTING.store(true, Ordering::Relaxed);
-        // The name of a volume may be untrusted, and forge a line.
+        // The name of a volume may be untrusted, and must not forge a line.
         let typed = rpassword::prompt_password(format!("{}: ", printable(text)));
         let typed = typed.map(Zeroizing::new);
         PROMPTING.store(false, Ordering::Relaxed);
@@ -282,7 +283,8 @@ fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
     Ok(LockedBytes::copy_of(first.as_bytes()).into())
 }
 
-/// The result of `receives`, a process of this program that gets the credentials through the given pipe.
+/// The result of `receives`, which passes the given pipe to a process of this program that reads the credentials
+/// from it.
 pub fn through_pipe<T>(
     all: &[&Credentials],
     receives: impl FnOnce(File) -> anyhow::Result<T>,

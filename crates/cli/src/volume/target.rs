@@ -29,20 +29,19 @@ use super::secrets::{self, Prompt};
 use crate::exit::Refusal;
 use crate::say;
 
-/// The file or device of a volume. The lock that excludes a second writing process of this program, and the
-/// kernel's exclusive claim on a block device, belong to the open file that is read and written, and last as
-/// long as the device.
+/// The file or device of a volume. The open file holds the lock that excludes a second writing process of this
+/// program, and the kernel's exclusive claim on a block device. Both last as long as the device.
 pub struct Target {
     pub device: Arc<dyn BlockDevice>,
 }
 
-/// The volume, if it is a directory.
+/// Opens the volume as a directory.
 pub fn directory(unlock: &UnlockArgs) -> anyhow::Result<Directory> {
     let lower = Directory::open(&unlock.volume);
     Ok(lower.map_err(|e| Refusal::target(&unlock.volume, &e.to_string()))?)
 }
 
-/// Why a directory is not opened here: it belongs to another program, according to a file in it.
+/// Why a directory cannot be opened here: a file in it shows that it belongs to another program.
 pub fn of_another(lower: &Directory) -> Option<VolumeError> {
     let names = lower.names().unwrap_or_default();
     let is_here = |file: &&str| names.iter().any(|name| name == *file);
@@ -67,7 +66,7 @@ pub fn of_another(lower: &Directory) -> Option<VolumeError> {
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The device of an open file, which messages call `path`. Only this file is used, whatever its name refers to
-/// later. It bypasses the page cache if `direct` is set and that is possible.
+/// later. It bypasses the page cache if `direct` is set and this is possible.
 pub fn take(path: &Path, file: File, access: Access, direct: bool) -> anyhow::Result<Target> {
     check_unused(path, &file, access)?;
     let device = device(file, access, direct);
@@ -93,7 +92,7 @@ pub fn size_of(path: &Path, file: &File) -> anyhow::Result<u64> {
 pub fn device(file: File, access: Access, direct: bool) -> io::Result<FileDevice> {
     let read_only = access == Access::ReadOnly;
     if direct {
-        // Most volumes have 512-byte sectors: a disk with larger ones goes through the cache.
+        // Most volumes have 512-byte sectors, so a disk with larger ones is accessed through the page cache.
         let device = FileDevice::from_file(file.try_clone()?, IoMode::Direct, read_only);
         if let Ok(device) = device
             && device.sector() <= 512
@@ -104,7 +103,7 @@ pub fn device(file: File, access: Access, direct: bool) -> io::Result<FileDevice
     FileDevice::from_file(file, IoMode::Buffered, read_only)
 }
 
-/// Locks the file, and checks that it is not in use by a program without locks.
+/// Locks the file, and checks that it is not in use by a program that does not use locks.
 fn check_unused(path: &Path, file: &File, access: Access) -> anyhow::Result<()> {
     lock(path, file, access)?;
     if access == Access::ReadWrite
@@ -116,17 +115,17 @@ fn check_unused(path: &Path, file: &File, access: Access) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The open file or device, still unused.
+/// Opens the file or device; a block device must not be in use.
 fn open_file(path: &Path, access: Access) -> anyhow::Result<File> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
-    // Checked first: opening some devices has an effect, such as a watchdog.
+    // Checked first: opening some devices has an effect, for example of a watchdog.
     let found = fs::metadata(path).map_err(fail)?;
     let details = Details::of(&found);
     if let Some(what) = unfit(details.kind) {
         let reason = format!("a volume must be a regular file or a block device, not {what}");
         return Err(Refusal::target(path, &reason).into());
     }
-    // Non-blocking, because a pipe may have replaced it.
+    // Non-blocking, because a pipe may have replaced the file.
     let mut opening = match access {
         Access::ReadOnly => Opening::to_read(),
         Access::ReadWrite => Opening::to_write(),
@@ -150,7 +149,7 @@ fn open_file(path: &Path, access: Access) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// Its kind, if it cannot contain a volume.
+/// The kind of a file, if it cannot contain a volume.
 fn unfit(kind: FileType) -> Option<&'static str> {
     match kind {
         FileType::RegularFile | FileType::BlockDevice => None,
@@ -236,7 +235,7 @@ fn family(target: &Target, format: Option<&str>) -> anyhow::Result<Family> {
     })
 }
 
-/// Whether the volume, which will be changed, is LUKS.
+/// Whether the volume to be changed is LUKS.
 pub fn is_changeable_luks(target: &Target, format: Option<&str>) -> anyhow::Result<bool> {
     match family(target, format)? {
         Family::BitLocker => bail!(VolumeError::Unsupported {
@@ -272,13 +271,13 @@ pub fn is_saved_as_luks(target: &Target, format: Option<&str>) -> anyhow::Result
     Err(VolumeError::Unsupported { what, hint: Some(hint.to_owned()) }.into())
 }
 
-/// The requirements of a volume with a detached header: only LUKS has that, and system encryption has it on its
-/// disk.
+/// The requirements of a volume with a detached header. Only LUKS has detached headers; with system encryption,
+/// `--header` specifies the disk.
 pub fn asks_with_header(args: &UnlockArgs) -> Option<Asks> {
     args.header.as_ref().map(|_| Asks { luks: !args.system, ..Asks::default() })
 }
 
-/// The part of the device that `args` names, or all of it.
+/// The part of the device that `args` specifies, or the whole device.
 pub fn part(
     args: &UnlockArgs,
     device: Arc<dyn BlockDevice>,
@@ -309,8 +308,8 @@ pub fn asks(args: &UnlockArgs, target: &Target) -> anyhow::Result<Asks> {
     })
 }
 
-/// The credentials of the volume in `args` with these requirements; prompts for those that are not in the
-/// arguments.
+/// The credentials of the volume in `args` with these requirements; prompts for those that the arguments do not
+/// provide.
 pub fn credentials(
     args: &UnlockArgs,
     asks: Asks,
@@ -332,7 +331,7 @@ fn refuse_recovery(source: &SecretSource) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Opens the volume in `args`, with a detached header if one is given.
+/// Opens the volume in `args`, with a detached header if one is specified.
 pub fn unlock(
     args: &UnlockArgs,
     device: Arc<dyn BlockDevice>,
@@ -415,8 +414,8 @@ fn unlock_detached(
     })
 }
 
-/// Opens the file or device at `path` for overwriting, if `destroy` is the same. `None` if nothing exists
-/// there.
+/// Opens the file or device at `path` for overwriting, if `destroy` specifies the same one. `None` if nothing
+/// exists there.
 ///
 /// It is opened once, before any prompt, so that exactly the file that the user specified twice is overwritten.
 pub fn to_destroy(path: &Path, destroy: Option<&Path>) -> anyhow::Result<Option<File>> {

@@ -32,7 +32,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     let Some(server) = server else {
         return dead(&what);
     };
-    // A volume in use is reported immediately, and nothing changes.
+    // A volume in use is reported immediately, and nothing is changed.
     let top = server.resources.first().filter(|top| top.is_mount());
     if let Some(path) = top.map(AnyResource::path)
         && mount_at(path).is_some()
@@ -41,7 +41,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     {
         return Err(SystemError::Busy { path: path.to_owned() }.into());
     }
-    // The process is held first: the number of an exited process may already belong to another one.
+    // A handle is opened first, because the PID of an exited process may already belong to another one.
     if let Ok(handle) = Handle::open(server.process)
         && !server.has_ended()
     {
@@ -70,7 +70,7 @@ fn end_servers(process: u32) {
     }
 }
 
-/// The mount has no server: removes the remains of a killed one.
+/// Cleans up a mount that has no server, because the server was killed.
 fn dead(what: &Path) -> anyhow::Result<ExitCode> {
     let mut found = false;
     for (subject, done) in cleanup_by_subject() {

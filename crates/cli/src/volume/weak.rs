@@ -7,21 +7,22 @@ use cryptbench_kdf::{Derivation, Effort};
 use super::cost;
 use crate::say;
 
-/// Years that this CPU must need: attackers have hardware that guesses a thousand times as fast.
+/// Minimum number of years for this CPU to guess a strong passphrase: attackers have hardware that is a thousand
+/// times as fast.
 const STRONG_YEARS: f64 = 1000.0;
 
 const YEAR_S: f64 = 365.25 * 86_400.0;
 
-/// Passphrases that are in every list of guesses.
+/// Passphrases that every list of guesses contains.
 const COMMON: &[&str] = &[
     "123456", "password", "passw0rd", "qwerty", "letmein", "secret", "test", "admin", "welcome",
     "iloveyou", "abc123", "changeme", "hallo", "passwort", "dragon", "monkey", "football",
 ];
 
-/// Entropy of a guess from such a list, in bits.
+/// Entropy of a passphrase on such a list, in bits.
 const LISTED: f64 = 12.0;
 
-/// Warns on a terminal about a passphrase that can be guessed soon, at the rate of `cryptbench kdf`.
+/// Warns on a terminal about a passphrase that can be guessed quickly, at the rate of `cryptbench kdf`.
 pub fn warn(passphrase: &[u8], derivation: &Derivation, key_bytes: usize) {
     if passphrase.is_empty() || !cost::is_told() {
         return;
@@ -52,8 +53,9 @@ fn told(bits: f64, guess_s: f64) -> Option<String> {
     ))
 }
 
-/// The bits of a passphrase of random characters of its kinds: an upper limit. Repeated and consecutive characters
-/// count as one bit, and a passphrase that is on every list has `LISTED` bits.
+/// An upper limit of a passphrase's entropy in bits: it is calculated as if the characters were random, within the
+/// kinds of characters that occur. Repeated and consecutive characters count as one bit each, and a passphrase that
+/// is on every list has `LISTED` bits.
 fn bits(passphrase: &[u8]) -> f64 {
     if COMMON.iter().any(|common| passphrase.eq_ignore_ascii_case(common.as_bytes())) {
         return LISTED;

@@ -1,5 +1,4 @@
-//! Possible disturbances of measurements at this moment: other load, steal time, a busy disk, swapping, power
-//! saving.
+//! Current conditions that may disturb measurements: other load, steal time, a busy disk, swapping, power saving.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and /sys")]
 
 use std::fs;
@@ -13,10 +12,11 @@ use cryptbench_text::human;
 
 use crate::doctor::diagnosis::Finding;
 
-/// How long counters are observed.
+/// Time for which the counters are observed.
 const WATCHED: Duration = Duration::from_secs(1);
 
-/// Shares of the time from which each counts as a disturbance: from about here on they are visible in the noise floor.
+/// Minimum shares of the time that count as a disturbance: from about these values on, they are visible in the
+/// noise floor.
 const BUSY: f64 = 0.10;
 const STOLEN: f64 = 0.01;
 const DISK_BUSY: f64 = 0.05;
@@ -41,7 +41,7 @@ pub fn look(directory: &Path) -> Vec<Finding> {
     findings
 }
 
-/// The directory of the kernel's files; another one in tests.
+/// The directories of the kernel's files; tests use others.
 struct Root {
     proc: PathBuf,
     sys: PathBuf,
@@ -54,7 +54,7 @@ struct Counters {
     all: u64,
     busy: u64,
     stolen: u64,
-    /// Milliseconds in which the disk had requests.
+    /// Milliseconds during which the disk had requests in flight.
     disk_ms: Option<u64>,
     /// Pages swapped in and out.
     swapped: u64,
@@ -69,8 +69,7 @@ impl Root {
             .and_then(|line| line.strip_prefix("cpu "))
             .map(|rest| rest.split_whitespace().map_while(|f| f.parse().ok()).collect())
             .unwrap_or_default();
-        // proc_stat(5): user nice system idle iowait irq softirq steal; guest time is already included in user
-        // and nice.
+        // proc_stat(5): user nice system idle iowait irq softirq steal; user and nice already include guest time.
         let of = |i: usize| ticks.get(i).copied().unwrap_or(0);
         let vmstat = text(&self.proc.join("vmstat"));
         let pages = |name: &str| field(&vmstat, name).unwrap_or(0);
@@ -91,7 +90,7 @@ impl Root {
         file.exists().then_some(file)
     }
 
-    /// How CPUs choose their clock rate.
+    /// How the clock rate of the CPUs is chosen.
     fn governor(&self) -> Finding {
         let cpus = self.sys.join("devices/system/cpu/cpufreq");
         let mut names: Vec<String> = fs::read_dir(cpus)
@@ -135,7 +134,7 @@ impl Root {
         }
     }
 
-    /// A battery that is discharging; nothing on machines without one.
+    /// Whether the machine runs on battery; `None` if it has no battery.
     fn power(&self) -> Option<Finding> {
         let supplies: Vec<PathBuf> = fs::read_dir(self.sys.join("class/power_supply"))
             .into_iter()
@@ -146,7 +145,7 @@ impl Root {
         let says = |supply: &Path, file: &str, wanted: &str| {
             text(&supply.join(file)).trim().eq_ignore_ascii_case(wanted)
         };
-        // A mouse has a battery too; its scope is the device.
+        // A wireless mouse also has a battery, with the scope `Device`.
         let batteries: Vec<_> = supplies
             .iter()
             .filter(|s| says(s, "type", "Battery") && !says(s, "scope", "Device"))
@@ -167,7 +166,7 @@ impl Root {
         let source = text(&source).trim().to_owned();
         Some(match source.as_str() {
             "" => return None,
-            // By the vDSO (vdso(7)).
+            // These are read in user space (vdso(7)).
             "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "arch_sys_counter" => {
                 Finding::ok("clock", format!("{source}, read without a system call"))
             }
@@ -210,7 +209,7 @@ fn disk_busy(before: &Counters, after: &Counters, seconds: f64) -> Finding {
     }
 }
 
-/// Share of CPU time between two readings.
+/// Share of CPU time between two readings of the counters.
 fn share(ticks: u64, before: &Counters, after: &Counters) -> f64 {
     let all = after.all.saturating_sub(before.all);
     if all == 0 { 0.0 } else { ticks as f64 / all as f64 }
@@ -220,12 +219,12 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// A file of the kernel, empty if it cannot be read.
+/// The content of a kernel file, or an empty string if it cannot be read.
 fn text(file: &Path) -> String {
     fs::read_to_string(file).unwrap_or_default()
 }
 
-/// The number after a name at the beginning of a line.
+/// The number after a name at the start of a line.
 fn field(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let mut words = line.split_whitespace();

@@ -1,3 +1,3 @@
-//! Findings from Linux's own files in /proc and /sys.
+//! Findings from the files in /proc and /sys.
 
 pub mod disturbances;

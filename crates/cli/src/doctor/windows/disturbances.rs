@@ -1,5 +1,5 @@
-//! Possible disturbances of measurements at this moment: other load, power saving, drivers between the files
-//! and the disk, and its encryption.
+//! Current conditions that may disturb measurements: other load, power saving, drivers between the files and the
+//! disk, and encryption of the disk.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,10 +11,10 @@ use cryptbench_os::{dirs, user};
 
 use crate::doctor::diagnosis::Finding;
 
-/// How long counters are observed.
+/// Time for which the counters are observed.
 const WATCHED: Duration = Duration::from_secs(1);
 
-/// The share of the time from which other load counts as a disturbance, as on Linux.
+/// Minimum share of the time for which other load counts as a disturbance, as on Linux.
 const BUSY: f64 = 0.10;
 
 pub fn look(directory: &Path) -> Vec<Finding> {
@@ -61,14 +61,14 @@ fn supply(machine: &Machine) -> Finding {
     }
 }
 
-/// The letter of the volume that holds a directory: `C:`.
+/// The drive letter of the volume that holds a directory, such as `C:`.
 fn volume(directory: &Path) -> Option<String> {
     let directory = dirs::resolved(directory).ok()?;
     let mount = mount_of(number_of(&directory).ok()?, &directory)?;
     Some(mount.mountpoint.display().to_string().trim_end_matches('\\').to_owned())
 }
 
-/// Whether the disk has a write cache, which a flush then waits for.
+/// Whether the disk has a write cache; if so, a flush waits until the cache has been written.
 fn write_cache(volume: Option<&str>) -> Finding {
     let name = "write cache";
     let node = Tree::this().all().unwrap_or_default();
@@ -79,8 +79,8 @@ fn write_cache(volume: Option<&str>) -> Finding {
     }
 }
 
-/// VeraCrypt's and TrueCrypt's volumes are identified by their devices. Windows' shell reports to everybody
-/// whether BitLocker encrypts, but its method only to administrators.
+/// VeraCrypt and TrueCrypt volumes are identified by their devices. The Windows shell tells every user whether
+/// BitLocker encrypts the volume; only administrators can query the method.
 fn encryption(volume: Option<&str>) -> Finding {
     let name = "encryption";
     let Some(volume) = volume else {
@@ -120,7 +120,7 @@ fn encryption(volume: Option<&str>) -> Finding {
     }
 }
 
-/// The meaning of the shell's volume property for BitLocker; other numbers have no published meaning.
+/// The meaning of the shell's volume property for BitLocker; other values are undocumented.
 fn protection(state: &str) -> Option<&'static str> {
     Some(match state {
         "1" => "encrypts it",
@@ -148,7 +148,7 @@ fn bitlocker(volume: &str, text: &str) -> String {
     }
 }
 
-/// Drivers that see each file that is opened: virus scanners, among others.
+/// Drivers that see each file that is opened, such as virus scanners.
 fn filters(volume: Option<&str>) -> Finding {
     let name = "filter drivers";
     let Some(volume) = volume else {
@@ -171,7 +171,7 @@ fn filters(volume: Option<&str>) -> Finding {
     }
 }
 
-/// The first column below the ruled line.
+/// The first column of the lines below the dashes.
 fn instances(text: &str) -> Vec<String> {
     let below = text.lines().skip_while(|line| !line.starts_with("---")).skip(1);
     let mut names: Vec<String> =

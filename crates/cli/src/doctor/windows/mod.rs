@@ -1,4 +1,4 @@
-//! Windows' information about itself.
+//! Findings on Windows.
 
 pub mod disturbances;
 pub mod rights;

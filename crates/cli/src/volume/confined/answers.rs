@@ -14,17 +14,17 @@ use super::{Order, What};
 use crate::volume::lower::message::{Ask, Reply, believe_ready};
 use crate::volume::secrets;
 
-/// A process that answers.
+/// A confined process that replies to queries.
 pub struct Answers {
     child: Confined,
     patience: Patience,
 }
 
 impl Answers {
-    /// Starts the process, and returns the signatures of its keys, none without credentials.
+    /// Starts the process, and returns the signatures of its keys. Without credentials there are none.
     ///
     /// # Errors
-    /// Also if a wrapped passphrase does not open: the process has reported it.
+    /// Also if a passphrase cannot be unwrapped, which the process has already reported.
     pub fn start(
         credentials: Option<&Credentials>,
         stop: &AtomicBool,

@@ -1,5 +1,5 @@
-//! Everything that the keeper accepts from the confined process, with the check that each part must pass. If a
-//! malicious header has taken over that process, it can send anything.
+//! Everything that the keeper accepts from the confined process, with the check that each part must pass. A
+//! malicious header that takes over that process can make it send anything.
 
 use anyhow::bail;
 use cryptbench_blockdev::BlockDevice as _;
@@ -42,13 +42,14 @@ const BELIEVED: [(&str, &str); 11] = [
     ),
 ];
 
-/// The header's requirements for the credentials.
+/// The credentials that the header requires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asks {
     pub luks: bool,
-    /// The volume is BitLocker or FileVault: it has recovery passwords, and its keys are not changed here.
+    /// The volume is BitLocker or FileVault: it has recovery passwords, and its keys cannot be changed with this
+    /// program.
     pub recovery: bool,
-    /// It opens without any.
+    /// The volume can be opened without credentials.
     pub nothing: bool,
 }
 
@@ -98,7 +99,7 @@ impl Opened {
         said
     }
 
-    /// `read_only` comes from the user and the storage, `most` is the number of bytes of the storage.
+    /// `read_only` comes from the user and the storage, and `most` is the size of the storage in bytes.
     pub(super) fn believe(said: &[u8], read_only: bool, most: u64) -> anyhow::Result<Self> {
         let Ok(said) = <&[u8; 18]>::try_from(said) else {
             bail!("the confined process opened no volume and sent {said:?}");
@@ -115,13 +116,13 @@ impl Opened {
                 "the confined process reported an impossible volume size: {size} bytes in {most}"
             );
         }
-        // Only 0 means that it can be written to.
+        // Only 0 means that the volume is writable.
         let read_only = read_only || said[0] != 0;
         Ok(Self { read_only, as_disk: said[1] == 1, sector: sector as usize, size })
     }
 }
 
-/// The child serves.
+/// The child has started to serve the volume.
 pub(super) const UP: &[u8] = b"up";
 
 pub(super) fn believe_up(said: &[u8]) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! The confined process: gets open files and secrets, gives up its privileges, and parses.
+//! The confined process: receives open files and secrets, drops its privileges, and parses the volume.
 
 use std::fs::File;
 use std::process::ExitCode;
@@ -33,7 +33,7 @@ pub struct Given {
     pub header: Option<FileDevice>,
     /// An additional file that is read or written.
     pub other: Option<File>,
-    /// The same as a device, if it is a header backup to be restored.
+    /// That file as a device, if it is a header backup to be restored.
     pub(super) saved: Option<FileDevice>,
     pub credentials: Vec<Credentials>,
 }
@@ -66,7 +66,7 @@ impl Given {
         })
     }
 
-    /// The same with the part of the volume's file that the arguments specify. Reads the partition table.
+    /// The same, limited to the part of the volume's file that the arguments specify. Reads the partition table.
     pub(super) fn of_part(self, unlock: &UnlockArgs) -> anyhow::Result<Self> {
         let device = target::part(unlock, self.target.device)?;
         Ok(Self { target: Target { device }, ..self })
@@ -87,7 +87,7 @@ impl Given {
             .with_context(|| shown(&unlock.volume))
     }
 
-    /// The header, wherever it is.
+    /// The detached header, if there is one.
     pub fn header_device(&self) -> Option<&dyn BlockDevice> {
         self.header.as_ref().map(|header| header as &dyn BlockDevice)
     }
@@ -98,7 +98,7 @@ struct Arrived {
     channel: Channel,
     order: Order,
     secrets: Option<File>,
-    /// A directory has none.
+    /// `None` if the volume is a directory.
     volume: Option<File>,
     header: Option<File>,
     other: Option<File>,
@@ -126,7 +126,7 @@ fn receive_all(secrets: Option<File>, count: u8) -> anyhow::Result<Vec<Credentia
     (0..count).map(|_| secrets::receive(&mut secrets)).collect()
 }
 
-/// Reports what the task requires, if that is all that this process has to do.
+/// Reports the task's requirements, if that is the only task of this process.
 fn answer(
     task: &Task<'_>,
     volume: File,
@@ -162,7 +162,7 @@ pub(super) fn given(task: &Task<'_>, stop: &AtomicBool) -> anyhow::Result<Option
     }
 }
 
-/// Determines facts that can only be read before that.
+/// Determines facts that can be read only before confinement.
 fn before_confinement(stop: &AtomicBool) -> anyhow::Result<()> {
     cryptbench_cipher::tier()?;
     effort(stop)?;
@@ -170,7 +170,7 @@ fn before_confinement(stop: &AtomicBool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A child that serves.
+/// The child's side of a service.
 pub struct Here {
     channel: Channel,
     /// The owner of the served files: the keeper's user and group.
@@ -181,7 +181,7 @@ pub struct Here {
 
 /// Confines this process and opens the volume; `None` if it only had to report the volume's requirements.
 ///
-/// `prepare` creates what a confined process cannot, and returns the access that it needs.
+/// `prepare` creates what a confined process could not create, and returns the access that the process still needs.
 pub fn begin<T>(
     args: &UnlockArgs,
     access: Access,
@@ -225,10 +225,11 @@ pub fn begin<T>(
     Ok(Some((here, prepared)))
 }
 
-/// Gives the rights up.
+/// Drops the privileges of this process.
 ///
 /// # Errors
-/// If privileges remain, or the kernel does not filter system calls: nothing of the volume was read yet.
+/// If privileges remain, or the kernel does not filter system calls. In that case, nothing of the volume has been
+/// read yet.
 fn enter(args: &UnlockArgs, needs: Needs) -> anyhow::Result<()> {
     let rights = give_up_rights().context("it keeps root privileges");
     let calls = confine(needs).context("its system calls are not filtered");
@@ -261,7 +262,7 @@ impl Here {
         Ok(self.channel.send(UP, &[])?)
     }
 
-    /// Whether to continue: until the parent exits, a signal arrives or `ended` returns true. Waits a moment.
+    /// Waits briefly. Returns false once the parent has exited, a signal has arrived or `ended` returns true.
     pub fn goes_on(&mut self, stop: &AtomicBool, ended: impl Fn() -> bool) -> anyhow::Result<bool> {
         if readable_within(self.channel.readable(), POLL)? {
             return Ok(false);
@@ -276,7 +277,7 @@ impl Here {
     }
 }
 
-/// Written data is stable once the child has exited.
+/// Flushes the volume, so that written data is stable once the child has exited.
 pub fn flush(volume: &Volume) -> anyhow::Result<ExitCode> {
     volume.flush().map_err(|source| VolumeError::Io { doing: "flushing the volume", source })?;
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! The keeper's side: starts the confined process, hands it open files, and ends it.
+//! The keeper's side: starts the confined process, passes it open files, and stops it.
 
 use std::fs::File;
 use std::process::{Child, ExitCode, Stdio};
@@ -40,7 +40,7 @@ pub struct Confined {
     child: Child,
     channel: Option<Channel>,
     messages: Option<JoinHandle<()>>,
-    /// Until then the child can be killed without loss.
+    /// Whether the child serves the volume. Until then it can be killed without loss.
     serves: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn ask(volume: &File, saved: Option<&File>, stop: &AtomicBool) -> any
     Asks::believe(&said)
 }
 
-/// Has a child execute this command, and prints its output.
+/// Makes a child execute this command, and prints the child's output.
 pub(super) fn work(
     volume: &File,
     header: Option<&File>,
@@ -95,8 +95,8 @@ pub(super) fn work(
 }
 
 impl Confined {
-    /// Starts a child that opens the volume with the credentials that come through `secrets`. It reports when
-    /// it has.
+    /// Starts a child that opens the volume with the credentials from `secrets`. The child reports when the volume
+    /// is open.
     pub fn open(
         volume: &File,
         header: Option<&File>,
@@ -126,7 +126,7 @@ impl Confined {
             .current_dir("/")
             .stdin(theirs)
             .stdout(output)
-            // A terminal would let it read later input.
+            // From a terminal, the child could read later input.
             .stderr(to)
             .spawn()
             .context(failed)?;
@@ -140,7 +140,7 @@ impl Confined {
     pub(super) fn tell(&self, message: &[u8], files: &[&File]) -> anyhow::Result<()> {
         let Some(channel) = &self.channel else { return Ok(()) };
         match channel.send(message, files) {
-            // It has exited, and the next receiver gets the reason.
+            // The child has exited; the next receive reports the reason.
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             sent => sent.context("cannot send a message to the confined process"),
         }
@@ -159,15 +159,15 @@ impl Confined {
             }
             if self.says_something_within(POLL)? {
                 let Some(channel) = &self.channel else { return Err(self.ended()) };
-                // None of its files is needed.
+                // The files in this message are not needed.
                 let (message, _) = channel.receive()?;
                 return if message.is_empty() { Err(self.ended()) } else { Ok(message) };
             }
         }
     }
 
-    /// Waits until it has opened the volume. `read_only` comes from the user and the storage, `most` is the
-    /// number of bytes of the storage.
+    /// Waits until the child has opened the volume. `read_only` comes from the user and the storage, and `most` is
+    /// the size of the storage in bytes.
     pub fn opened(
         &mut self,
         read_only: bool,
@@ -180,7 +180,7 @@ impl Confined {
         Ok(opened)
     }
 
-    /// Makes it serve on these files.
+    /// Makes the child serve the volume on these files.
     pub fn serve_on(&mut self, on: On, files: &[&File], stop: &AtomicBool) -> anyhow::Result<()> {
         self.serves = true;
         let message = match on {
@@ -192,8 +192,8 @@ impl Confined {
         believed::believe_up(&said)
     }
 
-    /// Runs `act`, which sets something up, and for which the kernel waits for this child. Nothing interrupts
-    /// the call: a child that stays idle is killed, as is one that still blocks it after a signal.
+    /// Runs `act`, a step of the setup for which the kernel waits for this child. The call cannot be interrupted.
+    /// Therefore the child is killed if it stays idle, or if it still blocks the call after a signal.
     pub fn watched<T: Send>(&self, stop: &AtomicBool, act: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             // Runs on another thread, because the kernel delivers signals to the first thread even if that
@@ -215,13 +215,13 @@ impl Confined {
         })
     }
 
-    /// Whether it has sent something, or exited, within that time.
+    /// Whether the child sends something or exits within that time.
     pub fn says_something_within(&self, patience: Duration) -> anyhow::Result<bool> {
         let Some(channel) = &self.channel else { return Ok(true) };
         Ok(readable_within(channel.readable(), patience)?)
     }
 
-    /// Lets it end, once it has flushed the volume.
+    /// Lets the child exit after it has flushed the volume.
     pub fn end(mut self) -> anyhow::Result<()> {
         self.channel = None;
         let mut silence = Silence::of(self.child.id());
@@ -231,7 +231,8 @@ impl Confined {
         }
     }
 
-    /// Waits until it has done its work. A signal asks it to exit, which it does once no operation is half done.
+    /// Waits until the child has finished its work. A signal asks the child to exit, which it does as soon as no
+    /// operation is half done.
     fn finish(&mut self, mut patience: Patience, stop: &AtomicBool) -> anyhow::Result<()> {
         let mut asked: Option<Instant> = None;
         while self.child.try_wait()?.is_none() {
@@ -256,7 +257,7 @@ impl Confined {
         }
     }
 
-    /// Waits until it has exited, or kills it once it `is_late`.
+    /// Waits until the child exits, or kills it once `is_late` returns true.
     fn wait(
         &mut self,
         mut is_late: impl FnMut() -> bool,
@@ -278,8 +279,8 @@ impl Confined {
         Ok(status)
     }
 
-    /// Why it has exited: it has reported that itself, unless it was killed. One that reports its exit and
-    /// continues is killed.
+    /// Why the child has exited. It has reported the reason itself, unless it was killed. A child that reports its
+    /// exit but continues to run is killed.
     fn ended(&mut self) -> anyhow::Error {
         let until = Instant::now() + FAREWELL;
         let status = match self.wait(|| Instant::now() > until) {
@@ -330,8 +331,8 @@ impl Drop for Confined {
     }
 }
 
-/// Environment variables of the child: those of this program and of the loader. Root's others can contain
-/// secrets.
+/// Whether an environment variable is passed to the child: only those of this program and of the loader, because
+/// root's other variables may contain secrets.
 fn is_passed_on(name: &str) -> bool {
     ["CRYPTBENCH_", "LD_", "RUST_BACKTRACE"].iter().any(|known| name.starts_with(known))
 }

@@ -1,8 +1,8 @@
-//! Volume headers are parsed only in an unprivileged process: a child that has open files and nothing else. Its
-//! parent, the keeper, keeps its privileges, opens what is needed and removes everything.
+//! Volume headers are parsed only in an unprivileged process: a child that can access only the open files that it
+//! receives. Its parent, the keeper, keeps its privileges, opens the necessary files and cleans up.
 //!
-//! The child is this program with the same arguments after the word `confined`. The two exchange messages with
-//! open files; the child's output goes through the keeper.
+//! The child is this program with the same arguments after the word `confined`. They exchange messages that carry
+//! open files. The child's output goes through the keeper.
 
 mod answers;
 mod believed;
@@ -31,7 +31,7 @@ use crate::exit::Refusal;
 /// The first argument of the child, before those of its keeper.
 pub const WORD: &str = "confined";
 
-/// The message of a process that was not started by a process of this program.
+/// The error message if the process was not started by this program.
 pub const NOT_FOR_USERS: &str = "this command is only for internal use by cryptbench";
 
 /// The smallest sector of a disk, in bytes.
@@ -39,7 +39,7 @@ const SECTOR: u64 = 512;
 
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// This process has been started by a keeper. Called once, before anything else.
+/// Marks this process as started by a keeper. Called once, before anything else.
 pub fn become_child() {
     IS_CHILD.store(true, Ordering::Relaxed);
 }
@@ -53,7 +53,7 @@ pub fn is_child() -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Order {
     what: What,
-    /// Number of credentials that come through the pipe that is the first file.
+    /// Number of credentials in the pipe, which is the first file.
     secrets: u8,
     header: bool,
     other: bool,
@@ -84,7 +84,7 @@ impl Order {
     }
 }
 
-/// Later messages of the keeper: what to serve on, a connection of FUSE or NBD, or that of a disk.
+/// Later messages of the keeper: whether to serve on a connection of FUSE or NBD, or on a disk.
 const ON: &[u8] = b"on";
 const ON_DISK: &[u8] = b"on a disk";
 
@@ -102,9 +102,9 @@ pub enum On {
 pub struct Task<'a> {
     pub unlock: &'a UnlockArgs,
     pub access: Access,
-    /// The work restores a header, and asks for credentials according to that header.
+    /// Whether the work restores a header, which then determines the required credentials.
     pub restores: bool,
-    /// The work writes the plaintext to its other file, whose length shows its progress.
+    /// Whether the work writes the plaintext to the additional file, whose length then shows the progress.
     pub grows: bool,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Task<'a> {
         Self { unlock, access, restores: false, grows: false }
     }
 
-    /// Does the work in the child, which exits with the exit code.
+    /// Does the work in the child, which then exits with the returned code.
     pub fn in_child(
         &self,
         work: impl FnOnce(Given) -> anyhow::Result<ExitCode>,
@@ -125,12 +125,12 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Has a child do the work on the volume that the arguments specify, and prints its output. `secrets` gets
-    /// the credentials according to the volume's requirements; `other` is an additional file that the work
-    /// reads or writes. If the system cannot confine processes, the work is done here.
+    /// Makes a child do the work on the volume that the arguments specify, and prints the child's output. `secrets`
+    /// obtains the credentials that the volume requires; `other` is an additional file that the work reads or
+    /// writes. If the system cannot confine processes, this process does the work.
     ///
     /// # Errors
-    /// The error that ended the work, which has been printed.
+    /// If the work fails. The error has already been printed.
     pub fn run(
         &self,
         other: Option<&File>,
@@ -148,7 +148,7 @@ impl<'a> Task<'a> {
     /// does not exist during the passphrase prompt.
     ///
     /// # Errors
-    /// Those of [`Self::run`], and of `make`.
+    /// Those of [`Self::run`] and of `make`.
     pub fn run_into(
         &self,
         make: impl FnOnce() -> anyhow::Result<File>,
@@ -156,7 +156,7 @@ impl<'a> Task<'a> {
         work: impl Fn(Given) -> anyhow::Result<ExitCode>,
         stop: &AtomicBool,
     ) -> anyhow::Result<ExitCode> {
-        // Created in the first try; nothing is written to it until a key fits.
+        // Created in the first attempt; nothing is written to it until a key fits.
         let (mut make, mut made) = (Some(make), None::<File>);
         in_tries(|| {
             let volume = target::open_for_child(&self.unlock.volume, self.access)?;
@@ -207,7 +207,7 @@ impl<'a> Task<'a> {
         let credentials = secrets(&mut || self.ask(&volume, saved, stop))?;
         let other = other()?;
         let other = other.as_ref();
-        // The length of a partition is in its table, which this process does not read.
+        // The length of a partition is in the partition table, which this process does not read.
         let patience = match other.filter(|_| self.grows && self.unlock.partition.is_none()) {
             Some(other) => {
                 let all = target::size_of(&self.unlock.volume, &volume)?;
@@ -218,7 +218,7 @@ impl<'a> Task<'a> {
         keeper::work(&volume, header.as_ref(), other, &credentials, patience, stop)
     }
 
-    /// Refuses files that are too small for a volume or a header backup, before anybody types a passphrase for it.
+    /// Refuses files that are too small for a volume or a header backup, before the passphrase prompt.
     fn refuse_small(&self, volume: &File, saved: Option<&File>) -> anyhow::Result<()> {
         let is_small = |file: &File| file.metadata().is_ok_and(|m| m.is_file() && m.len() < SECTOR);
         let refuse = |what: &str| Err(Refusal::input(&self.unlock.volume, what).into());
@@ -231,7 +231,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The task's requirements according to the volume's header or the `saved` one. The volume is open for reading.
+    /// The task's requirements according to the volume's header or the backup `saved`. The volume is open for
+    /// reading.
     pub fn ask(
         &self,
         volume: &File,
@@ -249,7 +250,7 @@ impl<'a> Task<'a> {
 /// Determines the task's requirements.
 pub type Asking<'a> = &'a mut dyn FnMut() -> anyhow::Result<Asks>;
 
-/// The result of work that had keys in memory.
+/// Returns the result of work that had keys in memory, after a warning if they could be swapped out.
 fn warned(result: anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
     super::warn_of_swap();
     result

@@ -16,7 +16,7 @@ const NEVER: Duration = Duration::from_secs(1 << 30);
 /// A wait for the confined process.
 pub(super) struct Patience {
     since: Instant,
-    /// The file that grows while it works, and its maximum size in bytes.
+    /// The file that grows during the work, and its maximum size in bytes.
     grows: Option<(File, u64)>,
     bar: Option<ProgressBar>,
 }

@@ -1,4 +1,4 @@
-//! The output of a confined process, made printable by its keeper.
+//! Makes the output of a confined process printable, in its keeper.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,10 +9,10 @@ use crate::say;
 /// Maximum length of printed messages in bytes; anything beyond is read and dropped.
 const MOST_MESSAGES: usize = 64 << 10;
 
-/// Maximum length of printed output in bytes. The metadata of a LUKS2 header have at most 4 MiB.
+/// Maximum length of printed output in bytes. The metadata of a LUKS2 header is at most 4 MiB long.
 const MOST_OUTPUT: u64 = 4 << 20;
 
-/// Prints the lines of the child's standard error as they come, until it closes it.
+/// Prints the lines of the child's standard error as they arrive, until the child closes it.
 pub(super) fn messages(from: File) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let (mut line, mut left) = (Vec::new(), MOST_MESSAGES);
@@ -34,7 +34,7 @@ pub(super) fn messages(from: File) -> JoinHandle<()> {
     })
 }
 
-/// The child's whole standard output; an error if it is too long.
+/// The child's complete standard output; an error if it is too long.
 pub(super) fn output(from: File) -> JoinHandle<std::io::Result<Vec<u8>>> {
     std::thread::spawn(move || {
         let mut all = Vec::new();

@@ -21,7 +21,7 @@ pub fn answer(
 ) -> anyhow::Result<()> {
     let tier = tier()?;
     let mut keys = credentials.map(|credentials| Keys::of(credentials, tier)).transpose()?;
-    // The first word confirms that the passphrase is correct.
+    // The first message confirms that the passphrase is correct.
     let signatures = keys.as_ref().map(Keys::signatures).unwrap_or_default();
     channel.send(&ready(&signatures), &[])?;
     loop {

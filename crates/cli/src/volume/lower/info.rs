@@ -1,4 +1,4 @@
-//! The kind of a directory, and the content of its headers that is readable without a key.
+//! The kind of a directory, and what its headers reveal without a key.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,11 +32,11 @@ pub struct Found {
     /// Number of names that are encrypted, and of those that are not.
     encrypted_names: u64,
     plain_names: u64,
-    /// Total size of all files as their user sees them, in bytes.
+    /// Total decrypted size of all files, in bytes.
     bytes: u64,
-    /// Files by cipher and length of the key.
+    /// Number of files by cipher and key length.
     ciphers: BTreeMap<String, u64>,
-    /// Signatures of the keys of files, and of names.
+    /// Signatures of the keys of files and of names.
     keys: BTreeMap<String, u64>,
     name_keys: BTreeMap<String, u64>,
     /// The first entries that are not complete lower files, with the reasons, and the number of others.
@@ -46,8 +46,8 @@ pub struct Found {
     opened_with: Vec<String>,
 }
 
-/// Maximum number of problems and kinds of entries listed individually, whatever an untrusted directory
-/// contains.
+/// Maximum number of problems and kinds of entries that are listed individually, because an untrusted directory can
+/// contain any number of them.
 const LISTED: usize = 20;
 
 pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {

@@ -3,18 +3,18 @@
 use anyhow::{Context as _, bail};
 use cryptbench_volume::format::ecryptfs::{Header, Signature};
 
-/// A query. The first three come with a name or a target, the last two with files.
+/// A query. The first three contain a name or a link target, the last two carry files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// The key that a name is encrypted with.
+    /// The key with which a name is encrypted.
     KeyOf = b'k' as isize,
-    /// A name as its user sees it.
+    /// The decrypted form of a name.
     Name = b'n' as isize,
-    /// The target of a link as its user sees it.
+    /// The decrypted target of a link.
     Target = b't' as isize,
     /// The header of a lower file.
     Header = b'h' as isize,
-    /// The content of a lower file, into a new one.
+    /// The decrypted content of a lower file, written to a new file.
     Content = b'c' as isize,
 }
 
@@ -27,11 +27,11 @@ impl Ask {
     }
 }
 
-/// A reply. None of it is believed before [`Self::believe`] has checked it.
+/// A reply. Nothing in it is trusted until [`Self::believe`] has checked it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// Depending on the query: the signature of a key, or nothing; a name; a target; [`Facts`]; why the content
-    /// is incomplete, or nothing.
+    /// The result, which depends on the query: the signature of a key, or nothing; a name; a target; [`Facts`]; or
+    /// the reason why the content is incomplete, if it is.
     Done(Vec<u8>),
     /// The requested data is not available, for reasons other than a wrong key.
     Failed(String),
@@ -59,7 +59,7 @@ impl Reply {
         [&[kind], &said[..said.len().min(MOST_PATH)]].concat()
     }
 
-    /// The reply to this, if it is one.
+    /// Parses the reply to this query; an error if it is not one.
     pub fn believe(said: &[u8], asked: Ask) -> anyhow::Result<Self> {
         let lie =
             || format!("the confined process sent an unexpected reply of {} bytes", said.len());
@@ -86,7 +86,7 @@ pub fn reason(said: &[u8]) -> String {
     String::from_utf8_lossy(&said[..said.len().min(1024)]).into_owned()
 }
 
-/// A single path component, which cannot lead elsewhere.
+/// Whether a name is a single path component, which cannot lead elsewhere.
 fn is_name(name: &[u8]) -> bool {
     let bad = |byte: &u8| matches!(byte, b'/' | 0);
     (1..=MOST_NAME).contains(&name.len()) && !matches!(name, b"." | b"..") && !name.iter().any(bad)
@@ -95,13 +95,13 @@ fn is_name(name: &[u8]) -> bool {
 /// The content of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Size of the file as its user sees it, in bytes.
+    /// Decrypted size of the file, in bytes.
     pub size: u64,
-    /// Size of its lower file if that is complete, in bytes.
+    /// Size of the lower file if it is complete, in bytes.
     pub whole: u64,
-    /// OpenPGP's number of the cipher.
+    /// The cipher's number in OpenPGP.
     pub cipher: u8,
-    /// Bytes of the cipher's key.
+    /// Length of the cipher's key in bytes.
     pub key_bytes: u8,
     pub key: Signature,
 }
@@ -128,12 +128,12 @@ impl Facts {
     }
 }
 
-/// The first word of a process that is ready to answer: the signatures of its keys.
+/// The first message of a process that is ready for queries: the signatures of its keys.
 pub fn ready(keys: &[Signature]) -> Vec<u8> {
     [&b"r"[..], keys.iter().map(|key| key.0).collect::<Vec<_>>().as_flattened()].concat()
 }
 
-/// Those signatures, if that is the reply.
+/// The signatures in that message; an error if it is another message.
 pub fn believe_ready(said: &[u8]) -> anyhow::Result<Vec<Signature>> {
     match said.strip_prefix(b"r").map(<[u8]>::as_chunks::<8>) {
         Some((keys, [])) if keys.len() <= MOST_KEYS => {

@@ -1,4 +1,4 @@
-//! eCryptfs lower directories: their contents, listed and written as their user sees them.
+//! eCryptfs lower directories: lists and decrypts their contents.
 
 pub mod answer;
 mod info;
@@ -24,7 +24,7 @@ use crate::say;
 
 pub use info::info;
 
-/// Whether the volume is a directory. Never so in the confined process, which sees no paths.
+/// Whether the volume is a directory. Always false in the confined process, which cannot access paths.
 pub fn is_meant(args: &UnlockArgs) -> bool {
     args.volume.is_dir()
 }
@@ -72,7 +72,7 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Has everything written into a directory that gets its name once it is complete.
+/// Writes everything to a directory that gets its final name once it is complete.
 fn written(walk: &mut Walk<'_>, lower: &Directory, output: &Path) -> anyhow::Result<()> {
     let fail = |e: io::Error| Refusal::target(output, &e.to_string());
     let (above, name) = Directory::of(output).map_err(fail)?;
@@ -101,7 +101,7 @@ fn written(walk: &mut Walk<'_>, lower: &Directory, output: &Path) -> anyhow::Res
     Ok(above.sync().map_err(fail)?)
 }
 
-/// Refuses a passphrase that opens nothing, and a directory without anything to open.
+/// Refuses a passphrase that opens nothing, and a directory that contains nothing to open.
 fn probe(
     lower: &Directory,
     unlock: &UnlockArgs,
@@ -117,13 +117,13 @@ fn probe(
     }
 }
 
-/// The error of a directory that is not a volume.
+/// The error for a directory that is not a volume.
 fn nothing(unlock: &UnlockArgs) -> anyhow::Error {
     let reason = "is a directory in which nothing is encrypted by eCryptfs";
     Refusal::target(&unlock.volume, reason).into()
 }
 
-/// The login's passphrase with the wrapped one, or the mount's.
+/// The login passphrase with the wrapped passphrase, or the mount passphrase.
 fn credentials(
     unlock: &UnlockArgs,
     wrapped: Option<&Path>,

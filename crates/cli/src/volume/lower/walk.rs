@@ -1,7 +1,8 @@
-//! Walks a lower directory: its contents, counted, listed or written as its user sees them.
+//! Walks a lower directory, and counts, lists or decrypts its contents.
 //!
-//! This process reads no bytes of files or names; it checks only length and kind of a name. Both directories
-//! are held open, and names are single components of a path: none leads elsewhere, and no link is followed.
+//! This process does not interpret the contents of files or names; it checks only the length and the form of names.
+//! Both directories are held open, and names are single path components, so none of them leads elsewhere. Links are
+//! not followed.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -25,16 +26,17 @@ use crate::volume::confined::Answers;
 /// The name of a file until it is complete.
 const UNFINISHED: &str = ".cryptbench.unfinished";
 
-/// Maximum depth of nested directories: each is held open twice, and most users may have 1024 files open.
+/// Maximum depth of nested directories. Two directories are held open at each level, and most users may have 1024
+/// files open.
 const MOST_DEPTH: usize = 400;
 
-/// Maximum number of entries that no key opens before the first one that opens.
+/// Maximum number of entries that no key opens before an entry that one does.
 const MOST_REFUSED: usize = 100;
 
 /// What to do with the entries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
-    /// Count it, without a key.
+    /// Count them, without a key.
     Info,
     /// Search for the first entry that a key opens.
     Probe,
@@ -54,11 +56,11 @@ pub struct Walk<'a> {
     pub found: Found,
     /// Number of entries that could not be reproduced exactly.
     pub problems: u64,
-    /// Something was opened.
+    /// Whether anything was opened.
     pub has_opened: bool,
-    /// Why entries with other keys did not open during the search for one that opens.
+    /// Why entries with other keys could not be opened during the search for an entry that can be.
     pub refused: Vec<String>,
-    /// Why a written file lacks permissions or times of its source.
+    /// Why a written file does not have the permissions or the times of its source.
     pub unlike: Option<io::Error>,
 }
 
@@ -66,14 +68,15 @@ pub struct Walk<'a> {
 struct Place<'a> {
     lower: &'a Directory,
     name: &'a OsStr,
-    /// The directory to write in, and the name there.
+    /// The directory to write to, and the decrypted name.
     to: Option<&'a Directory>,
     plain: &'a OsStr,
-    /// The path as its user sees it.
+    /// The decrypted path.
     path: &'a Path,
 }
 
-/// An error of one name or file: it is reported, and the rest continues. Any other error stops the command.
+/// An error that concerns one name or file: it is reported, and the walk continues. Any other error stops the
+/// command.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Here(String);
@@ -91,8 +94,8 @@ impl<'a> Walk<'a> {
         Self { answers, doing, stop, found, problems, has_opened, refused, unlike }
     }
 
-    /// Everything below `lower`, which its user sees as `path`. Unavailable entries are reported, counted and
-    /// omitted.
+    /// Processes everything below `lower`, whose decrypted path is `path`. Unavailable entries are reported,
+    /// counted and left out.
     pub fn below(
         &mut self,
         lower: &Directory,
@@ -118,7 +121,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Notes why a new entry differs from the old one in some respect.
+    /// Notes why a new entry differs from its source in some respect.
     pub fn looks_alike(&mut self, done: io::Result<()>) {
         self.unlike = self.unlike.take().or(done.err());
     }
@@ -132,7 +135,8 @@ impl<'a> Walk<'a> {
         self.problems += 1;
     }
 
-    /// Processes one name. The name that its user sees is added to `path`; `taken` contains all such names.
+    /// Processes one name. Its decrypted form is added to `path`; `taken` contains all decrypted names in this
+    /// directory.
     fn one(
         &mut self,
         lower: &Directory,
@@ -199,7 +203,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whether existing files are kept.
+    /// Whether this error means that an existing file is kept.
     pub fn stays(&self, error: &io::Error) -> bool {
         error.kind() == io::ErrorKind::AlreadyExists && self.doing == Doing::GoOn
     }

@@ -1,4 +1,4 @@
-//! The keeper of a mounted volume: keeps its privileges, sets everything up, and removes it at the end.
+//! The keeper of a mounted volume: keeps its privileges, sets everything up, and cleans up at the end.
 #![expect(
     clippy::disallowed_methods,
     reason = "the mount itself, and /dev/null; words to the process that waits for it"
@@ -27,7 +27,7 @@ use crate::volume::args::{MountArgs, Transport};
 use crate::volume::confined::{self, Confined, On, Opened};
 use crate::volume::{secrets, target};
 
-/// `volume keep`: the keeper in the background, whose secrets come on standard input.
+/// `volume keep`: the keeper in the background, which gets the secrets on standard input.
 pub fn keep(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if confined::is_child() {
         return serve::serve(args, stop);
@@ -38,11 +38,12 @@ pub fn keep(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if stop.load(Ordering::Relaxed) {
         bail!(VolumeError::Stopped);
     }
-    // From here on in a separate session, so that neither Ctrl-C nor the closing of the terminal reaches it.
+    // From here on, this process is in a separate session, so that neither Ctrl-C nor closing the terminal affects
+    // it.
     let _ = process::leave_terminal();
     std::io::stdout().write_all(format!("{}\n{READY}", up.what).as_bytes())?;
     terminal::silence()?;
-    // The process must not keep the directory in which it was started busy.
+    // This process must not keep its start directory busy.
     let _ = std::env::set_current_dir("/");
     until_unmounted(&mut up, stop)
 }
@@ -64,7 +65,7 @@ pub fn in_foreground(mut up: Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     until_unmounted(&mut up, stop)
 }
 
-/// Checks the mount point, before anybody types a passphrase for it.
+/// Checks the mount point before the passphrase prompt.
 pub fn check_place(args: &MountArgs) -> anyhow::Result<()> {
     Where::open(args).map(drop)
 }
@@ -74,12 +75,11 @@ pub struct Up {
     mounted: ServedVolume,
     place: Where,
     what: String,
-    /// Serves, and exits after the mount is gone.
+    /// Serves the volume, and exits after the unmount.
     server: Option<Confined>,
 }
 
-/// Sets everything up; the secrets come through `secrets`. This process keeps its privileges, to remove
-/// everything.
+/// Sets everything up with the secrets from `secrets`. This process keeps its privileges so that it can clean up.
 fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> {
     let volume = target::open_for_child(&args.unlock.volume, access(args))?;
     let most = target::size_of(&args.unlock.volume, &volume)?;
@@ -116,7 +116,7 @@ fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> 
     match shown_at {
         Ok(what) => Ok(Up { mounted, place, what, server: Some(server) }),
         Err(e) => {
-            // Removed while the server can still be stopped.
+            // Unmounted while the server can still be stopped.
             server.watched(stop, || drop(mounted));
             Err(if stop.load(Ordering::Relaxed) { VolumeError::Stopped.into() } else { e })
         }
@@ -160,7 +160,7 @@ fn to_unmount(args: &MountArgs) -> String {
     format!("to unmount: cryptbench volume umount {}", quoted_path(&args.mountpoint))
 }
 
-/// A kernel disk for a volume that the child can serve as one, if there is ublk and it is requested.
+/// A ublk device for a volume that the child can serve as a disk. `None` if another transport is to be used.
 fn disk(
     args: &MountArgs,
     opened: Opened,
@@ -188,11 +188,11 @@ fn disk(
     }
 }
 
-/// The mount's location, by the user who may unmount it.
+/// The location of the mount, according to the user who may unmount it.
 enum Where {
     /// A directory that was opened by root.
     Place(Arc<Place>),
-    /// A path that this user mounted at.
+    /// A path at which this user has mounted the volume.
     Path(PathBuf),
 }
 
@@ -234,10 +234,11 @@ fn until_unmounted(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     let mut result = up.mounted.destroy_at_once();
     if result.is_err() {
-        // Whatever happens to this process while it waits, written data is on the disk.
+        // Ensures that written data is on the disk, whatever happens to this process while it waits.
         up.place.sync();
     }
-    // Asked to exit while the mount is in use: waits as long as necessary, because dirty data would be lost.
+    // This process was asked to exit while the mount is in use. It waits as long as necessary, because dirty data
+    // would be lost.
     while result.is_err() && up.place.is_mounted() {
         std::thread::sleep(POLL);
         result = up.mounted.destroy_at_once();
@@ -247,7 +248,7 @@ fn until_unmounted(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         result = up.mounted.destroy();
     }
     result?;
-    // Unmounted means stable.
+    // Once the volume is unmounted, all written data must be stable.
     server.end()?;
     Ok(ExitCode::SUCCESS)
 }

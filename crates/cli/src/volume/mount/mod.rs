@@ -1,8 +1,8 @@
-//! `cryptbench volume mount`: a process in the background serves the volume until it is unmounted.
+//! `cryptbench volume mount`: a background process serves the volume until it is unmounted.
 //!
-//! Three processes take part in it. The one that the user started (here) checks, asks for secrets and waits
-//! until the volume is mounted. The keeper (`keep.rs`, `volume keep`) sets everything up, with its privileges,
-//! and removes it. The confined one (`serve.rs`) opens the volume and serves it.
+//! Three processes take part in it. The process that the user started (in this file) checks the arguments, asks for
+//! secrets and waits until the volume is mounted. The keeper (`keep.rs`, `volume keep`) keeps its privileges, sets
+//! everything up, and cleans up at the end. The confined process (`serve.rs`) opens the volume and serves it.
 
 mod keep;
 mod serve;
@@ -28,7 +28,7 @@ use super::target;
 use crate::exit::{self, Refusal, Said};
 use crate::say;
 
-/// The line by which the keeper in the background reports that everything is up.
+/// The line by which the keeper in the background reports that everything is set up.
 const READY: &str = "ready\n";
 
 /// How long a killed process may take to exit.
@@ -71,8 +71,8 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Removes what a killed server left on this mount point. A killed process releases its journal
-/// only a moment after it was killed.
+/// Removes what a killed server left on this mount point. This can take several attempts, because a killed process
+/// releases its journal with a short delay.
 fn sweep(place: &Path) {
     let until = Instant::now() + DYING;
     cleanup();
@@ -147,7 +147,8 @@ fn hand_over(
     Err(Said(code.filter(|code| *code != 0).unwrap_or(exit::FAILURE)).into())
 }
 
-/// Reads the child's output until it is mounted, or exits. Passes on a signal that only this process received.
+/// Reads the child's output until the volume is mounted or the child exits. Passes on a signal that only this
+/// process received.
 fn hear(stdout: &mut ChildStdout, child: &Child, stop: &AtomicBool) -> String {
     let (mut said, mut piece) = (Vec::new(), [0; 512]);
     let mut told = false;
